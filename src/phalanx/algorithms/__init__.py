@@ -1,0 +1,20 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""One file per published algorithm, equations only; importing a file registers it."""
+
+from . import energy, forward, inertia, inverse, kinematics
+from .registry import ALGORITHMS, FUNCTIONS, Algorithm, Function, algorithms, find
+
+__all__ = [
+    "ALGORITHMS",
+    "FUNCTIONS",
+    "Algorithm",
+    "Function",
+    "algorithms",
+    "energy",
+    "find",
+    "forward",
+    "inertia",
+    "inverse",
+    "kinematics",
+]

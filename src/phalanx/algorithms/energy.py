@@ -1,0 +1,47 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Energies and the centre of mass: sums over bodies."""
+
+from ..model import Model, joint_kinematics
+from ..spatial import Array, dot, matvec, transpose
+from ..sweeps import propagate
+from .kinematics import body_transforms
+from .registry import algorithm
+
+SUM = {"source": "Featherstone 2008, section 2.14", "coupled": True}
+
+
+def _total(values: Array) -> Array:
+    """Sum over the bodies, in their order."""
+    total = values[..., 0]
+    for k in range(1, values.shape[-1]):
+        total = total + values[..., k]
+    return total
+
+
+def first_moment(model: Model, q: Array) -> Array:
+    """Mass times centre of mass (…, 3) of all moving links, in the world frame."""
+    X = body_transforms(model, q)
+    G = model.inertia
+    moment = G.m[..., None] * X.r + matvec(transpose(X.E), G.h)
+    return _total(transpose(moment))
+
+
+@algorithm("center_of_mass", name="sum", **SUM)
+def center_of_mass(model: Model, q: Array) -> Array:
+    """Centre of mass (…, 3) of all moving links, in the world frame."""
+    return first_moment(model, q) / _total(model.inertia.m)
+
+
+@algorithm("potential_energy", name="sum", **SUM)
+def potential_energy(model: Model, q: Array) -> Array:
+    """Potential energy (…) in the field of gravity, zero at the world's origin."""
+    return -dot(first_moment(model, q), model.gravity)
+
+
+@algorithm("kinetic_energy", name="sum", **SUM)
+def kinetic_energy(model: Model, q: Array, qd: Array) -> Array:
+    """Kinetic energy (…) of all links and rotors."""
+    X, S, _ = joint_kinematics(model, q)
+    V = propagate(X, S @ qd)
+    return (_total(dot(V, model.inertia @ V)) + dot(model.armature * qd, qd)) * 0.5

@@ -1,0 +1,5 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Inverse dynamics: joint forces from joint accelerations."""
+
+from . import newton_euler as newton_euler

@@ -1,0 +1,115 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""What is computed (functions) and by which published method (algorithms)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from ..errors import PhalanxError, nearest
+from ..model import Model, link_wrenches
+
+
+@dataclass(frozen=True)
+class Function:
+    """A quantity that users ask for: its inputs, optional inputs and output as symbolic sizes.
+
+    Sizes are named `q` (nq), `v` (nv), `l` (n_links), or are numbers; `frame` tells that the
+    function is asked for one frame of the robot.
+    """
+
+    name: str
+    inputs: Mapping[str, tuple[str, ...]]
+    output: tuple[str, ...]
+    optional: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    frame: bool = False
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """A published way to compute a function, and which robots it covers."""
+
+    name: str
+    function: str
+    run: Callable[..., Any] = field(repr=False)
+    source: str
+    topology: str = "tree"
+    joints: str = "all"
+    coupled: bool = False
+    work: str = "O(n)"
+    span: str = "O(depth)"
+    options: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+
+    def __call__(self, model: Model, *inputs: Any, external: Any = None, **more: Any) -> Any:
+        """The result of the equations for inputs as users give them (wrenches in link frames)."""
+        if external is not None:
+            more["external"] = link_wrenches(model, external)
+        return self.run(model, *inputs, **more)
+
+
+FUNCTIONS: dict[str, Function] = {}
+ALGORITHMS: dict[str, dict[str, Algorithm]] = {}
+
+
+def function(name: str, inputs: Mapping[str, Any], output: Any, **more: Any) -> None:
+    """Make a function known; its first algorithm is the default."""
+    FUNCTIONS[name] = Function(name, MappingProxyType(dict(inputs)), tuple(output), **more)
+    ALGORITHMS[name] = {}
+
+
+def algorithm(function: str, *, name: str | None = None, **facts: Any) -> Callable[[Any], Any]:
+    """Register the decorated equations as an algorithm of `function`."""
+
+    def register(run: Any) -> Any:
+        entry = Algorithm(name or run.__name__, function, run, **facts)
+        ALGORITHMS[function][entry.name] = entry
+        return run
+
+    return register
+
+
+def find(function: str, name: str) -> Algorithm:
+    """The algorithm of that name, or an error naming the nearest."""
+    known = functions_algorithms(function)
+    if not isinstance(name, str) or name not in known:
+        raise PhalanxError(f"{function}: unknown algorithm {name!r};{nearest(name, known, what='algorithms')}")
+    return known[name]
+
+
+def functions_algorithms(function: str) -> dict[str, Algorithm]:
+    """The algorithms of a function by name, or an error naming the nearest function."""
+    if function not in ALGORITHMS:
+        raise PhalanxError(f"unknown function {function!r};{nearest(function, ALGORITHMS, what='functions')}")
+    return ALGORITHMS[function]
+
+
+def algorithms(function: str) -> list[Algorithm]:
+    """The algorithms of a function: name, source, topology, joints, work, span, options."""
+    return list(functions_algorithms(function).values())
+
+
+function(
+    "inverse_dynamics",
+    {"q": "q", "qd": "v", "qdd": "v"},
+    "v",
+    optional=MappingProxyType({"external": ("l", "6"), "base_velocity": ("6",), "base_acceleration": ("6",)}),
+)
+function("mass_matrix", {"q": "q"}, "vv")
+function(
+    "forward_dynamics",
+    {"q": "q", "qd": "v", "tau": "v"},
+    "v",
+    optional=MappingProxyType({"external": ("l", "6")}),
+)
+function("bias_forces", {"q": "q", "qd": "v"}, "v")
+function("gravity_forces", {"q": "q"}, "v")
+function("mass_matrix_inverse", {"q": "q"}, "vv")
+function("forward_kinematics", {"q": "q"}, "l44")
+function("frame_pose", {"q": "q"}, "44", frame=True)
+function("jacobian", {"q": "q"}, "6v", frame=True)
+function("center_of_mass", {"q": "q"}, "3")
+function("kinetic_energy", {"q": "q", "qd": "v"}, "")
+function("potential_energy", {"q": "q"}, "")

@@ -1,0 +1,74 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""What every backend is given and gives back."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..algorithms import FUNCTIONS, Algorithm, Function
+from ..errors import PhalanxError, nearest
+from ..robot import Robot
+from ..spatial import Transform
+
+_MODULES = {"numpy": "numpy"}
+
+
+@dataclass(frozen=True)
+class Call:
+    """One function of one robot by one algorithm, with the frame it is asked for."""
+
+    robot: Robot
+    algorithm: Algorithm
+    frame: str | None = None
+    options: tuple[tuple[str, Any], ...] = field(default=())
+
+    @property
+    def function(self) -> Function:
+        return FUNCTIONS[self.algorithm.function]
+
+    def sizes(self, symbols: tuple[str, ...]) -> tuple[int, ...]:
+        """Symbolic sizes of an input or output as numbers."""
+        known = {"q": self.robot.nq, "v": self.robot.nv, "l": self.robot.n_links}
+        return tuple(known[s] if s in known else int(s) for s in symbols)
+
+    def arguments(self) -> dict[str, Any]:
+        """Keyword arguments of the equations that the call itself fixes."""
+        more: dict[str, Any] = dict(self.options)
+        if self.frame is not None:
+            frame = self.robot.frame(self.frame)
+            R = np.reshape(frame.pose.rotation, (3, 3))
+            X: Transform = Transform(R.T.copy(), np.array(frame.pose.translation))
+            body = -1
+            if frame.link >= 0:
+                X = X @ self.robot.model.link_frame[frame.link]
+                body = int(self.robot.model.links[frame.link])
+            more |= {"body": body, "X_f_b": X}
+        return more
+
+
+class Backend(ABC):
+    """Runs a call on arrays that have been checked: one dtype, one batch shape."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def run(
+        self, call: Call, inputs: list[np.ndarray], optional: Mapping[str, np.ndarray], out: np.ndarray, threads: int
+    ) -> None:
+        """Fill `out` (batch and output sizes) from inputs (batch and input sizes)."""
+
+
+def backend(name: str) -> Backend:
+    """The backend of that name, imported now."""
+    if name not in _MODULES:
+        raise PhalanxError(f"unknown backend {name!r};{nearest(name, ['auto', *_MODULES], what='backends')}")
+    module = import_module(f".{_MODULES[name]}", __package__)
+    found: Backend = module.BACKEND
+    return found

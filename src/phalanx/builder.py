@@ -1,0 +1,90 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""RobotBuilder: a robot put together by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from . import description as d
+from .description import Description, Joint, Link, Mimic
+from .errors import PhalanxError, listing
+from .robot import Robot
+
+
+class RobotBuilder:
+    """Adds links and joints by hand; `build()` returns the `Robot`.
+
+    >>> builder = RobotBuilder("pendulum")
+    >>> builder.add_link("base")
+    >>> builder.add_link("bob", mass=1.0, com=(0, 0, -1))
+    >>> builder.add_joint("hinge", "revolute", "base", "bob", axis=(0, 1, 0))
+    """
+
+    def __init__(self, name: str = "robot", *, gravity: Sequence[float] = (0.0, 0.0, -9.81)) -> None:
+        self.name = name
+        self.gravity = gravity
+        self._links: list[Link] = []
+        self._joints: list[Joint] = []
+
+    def add_link(
+        self, name: str, *, mass: float = 0.0, com: Sequence[float] = (0.0, 0.0, 0.0), inertia: Any = None
+    ) -> str:
+        """Add a link; `inertia` about its mass centre in link axes: 3x3, (xx, xy, xz, yy, yz, zz) or a diagonal."""
+        self._links.append(
+            Link(str(name), d.number(mass, f'link "{name}": mass'), d.triple(com, f'link "{name}": com'), d.packed_inertia(inertia, name))
+        )
+        return name
+
+    def add_joint(
+        self,
+        name: str,
+        type: str,
+        parent: str,
+        child: str,
+        *,
+        origin: Any = None,
+        after: Any = None,
+        axis: Sequence[float] = (0.0, 0.0, 1.0),
+        axis2: Sequence[float] = (0.0, 1.0, 0.0),
+        pitch: float = 0.0,
+        mimic: tuple[str, float, float] | None = None,
+        **limits: Any,
+    ) -> str:
+        """Add a joint; `origin` and `after` are 4x4 poses, 3-vectors (translation only) or `Pose`.
+
+        Further keywords: lower, upper, velocity, effort, damping, friction, armature.
+        """
+        where = f'joint "{name}"'
+        allowed = {"lower", "upper", "velocity", "effort", "damping", "friction", "armature"}
+        if unknown := set(limits) - allowed:
+            raise PhalanxError(f"{where}: unknown keyword {listing(unknown)}; expected {listing(sorted(allowed))}.")
+        self._joints.append(
+            Joint(
+                str(name),
+                str(type),
+                str(parent),
+                str(child),
+                origin=d.pose(origin, where),
+                after=d.pose(after, where),
+                axis=d.triple(axis, f"{where}: axis"),
+                axis2=d.triple(axis2, f"{where}: axis2"),
+                pitch=d.number(pitch, f"{where}: pitch"),
+                mimic=None if mimic is None else Mimic(mimic[0], float(mimic[1]), float(mimic[2])),
+                **{k: tuple(np.atleast_1d(np.asarray(v, dtype=float)).tolist()) for k, v in limits.items()},
+            )
+        )
+        return name
+
+    def build(self, *, floating_base: bool = False, mimic: str = "coupled", strict: bool = False) -> Robot:
+        """The robot built so far; options as in `px.load`."""
+        described = replace(self.describe(), floating_base=floating_base, coupled=mimic == "coupled")
+        return Robot(described, strict=strict)
+
+    def describe(self) -> Description:
+        """The description built so far."""
+        return Description(self.name, tuple(self._links), tuple(self._joints), d.triple(self.gravity, "gravity"))

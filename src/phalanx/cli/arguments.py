@@ -1,0 +1,68 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Arguments that several commands share: the robot and the form of the answer."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+from ..io import load
+from ..robot import Robot
+
+Run = Callable[[argparse.Namespace], int]
+
+
+def add_command(
+    commands: Any, name: str, run: Run, *, summary: str, examples: str
+) -> argparse.ArgumentParser:
+    """Return the parser of a new command, with its examples and `--json`."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=summary,
+        description=summary[0].upper() + summary[1:] + ".",
+        epilog="examples:\n" + textwrap.indent(textwrap.dedent(examples).strip(), "  "),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON for other programs")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_robot(parser: argparse.ArgumentParser, *, default: str | None = None) -> None:
+    """Add the robot and how to read it."""
+    parser.add_argument(
+        "robot",
+        metavar="ROBOT",
+        nargs=None if default is None else "?",
+        default=default,
+        help="a built-in robot, a URDF, MJCF, DH or saved robot file, or - for standard input"
+        + ("" if default is None else f" (default: {default})"),
+    )
+    parser.add_argument("--floating-base", action="store_true", help="let the base move freely")
+    parser.add_argument(
+        "--mimic",
+        choices=("coupled", "independent"),
+        default="coupled",
+        help="whether a mimic joint follows its driver (default) or moves by itself",
+    )
+
+
+def load_robot(args: argparse.Namespace) -> Robot:
+    """Return the robot that the arguments name."""
+    source = sys.stdin if args.robot == "-" else args.robot
+    return load(source, floating_base=args.floating_base, mimic=args.mimic)
+
+
+def positive_integer(text: str) -> int:
+    """Return a whole number of at least 1, as argparse wants its types."""
+    try:
+        value = int(text.replace("_", "").replace(",", ""))
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"got {text!r}, expected a whole number of at least 1")
+    return value

@@ -1,0 +1,155 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""`phalanx info`: what a robot is made of."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import Any
+
+from ..robot import BASE, Robot
+from .arguments import add_command, add_robot, load_robot
+from .drawing import draw_tree
+from .report import emit, emit_json, number, table, terminal_width
+
+FLOATING = "(floating base)"
+MOST_ROWS = 120
+ENDS_OF_TABLE = 10
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = add_command(
+        commands,
+        "info",
+        run,
+        summary="describe a robot: its tree, joints, limits and masses",
+        examples="""
+            phalanx info puma560
+            phalanx info arm.urdf --floating-base
+            phalanx info arm.urdf --json | jq .total_mass
+        """,
+    )
+    add_robot(parser)
+    parser.add_argument("--all", action="store_true", help="print every link and joint of a long robot")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the description; exit status 0."""
+    robot = load_robot(args)
+    facts = describe(robot)
+    if args.json:
+        emit_json(facts)
+        return 0
+    width = terminal_width()
+    labels = [_label(joint) for joint in facts["joints"]]
+    blocks = [
+        _summary(facts, width),
+        draw_tree(robot.parents.tolist(), labels, width=width, everything=args.all),
+        _joint_table(facts["joints"], width, args.all),
+    ]
+    emit("\n\n".join("\n".join(block) for block in blocks if block))
+    return 0
+
+
+def describe(robot: Robot) -> dict[str, Any]:
+    """Return the facts as plain data, one entry of `joints` per link."""
+    floating = BASE in robot.q_slices
+    names = [BASE] * floating + list(robot.joint_names)
+    types = ["floating"] * floating + list(robot.joint_types)
+    return {
+        "name": robot.name,
+        "nq": robot.nq,
+        "nv": robot.nv,
+        "n_links": robot.n_links,
+        "depth": robot.depth,
+        "is_serial": robot.is_serial,
+        "floating_base": floating,
+        "total_mass": robot.total_mass,
+        "gravity": robot.gravity,
+        "joints": _joints(robot, names, types),
+        "frames": list(robot.frame_names),
+    }
+
+
+def _joints(robot: Robot, names: list[str], types: list[str]) -> list[dict[str, Any]]:
+    mimics = {j.name: j.mimic for j in robot.description.joints if j.mimic} if robot.is_coupled else {}
+    joints = []
+    for i, (name, kind) in enumerate(zip(names, types, strict=True)):
+        q, v = robot.q_slices[name], robot.v_slices[name]
+        parent = int(robot.parents[i])
+        mimic = mimics.get(name)
+        # What stands in the slices of a follower belongs to its driver.
+        own_q, own_v = (slice(0), slice(0)) if mimic else (q, v)
+        joints.append(
+            {
+                "name": name,
+                "type": kind,
+                "link": robot.link_names[i],
+                "parent": robot.link_names[parent] if parent >= 0 else None,
+                "mass": robot.link_masses[i],
+                "q": [q.start, q.stop],
+                "v": [v.start, v.stop],
+                "mimic": mimic._asdict() if mimic else None,
+                "lower": robot.limits.lower[own_q],
+                "upper": robot.limits.upper[own_q],
+                "velocity": robot.limits.velocity[own_v],
+                "effort": robot.limits.effort[own_v],
+                "damping": robot.damping[own_v],
+                "friction": robot.friction[own_v],
+                "armature": robot.armature[own_v],
+            }
+        )
+    return joints
+
+
+def _label(joint: dict[str, Any]) -> str:
+    follows = f" (follows {joint['mimic']['joint']})" if joint["mimic"] else ""
+    return f"{joint['name'] or FLOATING} ─ {joint['link']}{follows}"
+
+
+def _summary(facts: dict[str, Any], width: int) -> list[str]:
+    shape = "serial chain" if facts["is_serial"] else f"tree of depth {facts['depth']:,}"
+    base = ", floating base" if facts["floating_base"] else ""
+    rows = [
+        ("robot", facts["name"]),
+        ("freedom", f"nv = {facts['nv']:,} (nq = {facts['nq']:,} coordinates){base}"),
+        ("links", f"{facts['n_links']:,}, {shape}; {len(facts['frames']):,} frames"),
+        ("mass", f"{number(facts['total_mass'])} kg"),
+        ("gravity", f"({', '.join(number(g) for g in facts['gravity'])}) m/s²"),
+    ]
+    return [f"{label:<8}  {text}"[:width] for label, text in rows]
+
+
+def _joint_table(joints: list[dict[str, Any]], width: int, everything: bool) -> list[str]:
+    hidden = 0 if everything or len(joints) <= MOST_ROWS else len(joints) - 2 * ENDS_OF_TABLE
+    rows: list[tuple[str, ...]] = []
+    for k, joint in enumerate(joints):
+        if not hidden or k < ENDS_OF_TABLE or k >= ENDS_OF_TABLE + hidden:
+            rows += _joint_rows(joint)
+        elif k == ENDS_OF_TABLE:
+            rows.append((f"… {hidden:,} more", *[""] * 7))
+    if not rows:
+        return ["no moving joints"]
+    head = ("joint", "type", "q", "lower", "upper", "velocity", "effort", "mass")
+    units = "SI units: rad or m, rad/s or m/s, N·m or N, kg (of the link that the joint carries)"
+    note = ["", "--all prints every joint"] if hidden else []
+    return [*table(head, rows, align="<<>>>>>>", width=width), "", units[:width], *note]
+
+
+def _joint_rows(joint: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Yield a row per joint, or per coordinate where these have limits of their own."""
+    columns = [[number(x) for x in joint[key]] for key in ("lower", "upper", "velocity", "effort")]
+    first, stop = joint["q"]
+    several = any(len(set(column)) > 1 for column in columns)
+    for k in range(max(map(len, columns)) if several else 1):
+        bounds = [column[k] if k < len(column) else "" for column in columns]
+        if several:
+            where = str(first + k) if first + k < stop else ""
+        else:
+            where = str(first) if stop - first == 1 else f"{first}:{stop}" if stop > first else "–"
+        if k == 0:
+            yield joint["name"] or FLOATING, joint["type"], where, *bounds, number(joint["mass"])
+        else:
+            yield "", "", where, *bounds, ""

@@ -1,0 +1,438 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""States of a robot in the coordinates of Pinocchio and MuJoCo, and back.
+
+Joints are matched by name, whatever their order. In every joint that the engines share,
+their rates are v = B(q) qd with an orthogonal matrix B. So forces map like rates,
+tau' = B tau, mass matrices M' = B M B^T, and accelerations a = B qdd + Bd qd.
+
+In Pinocchio a joint without limits may have q = [cos, sin]; a planar one has
+q = [x, y, cos, sin] and rates in the axes of the child; a floating one has rates
+[linear; angular]. In MuJoCo quaternions are wxyz, and a free joint has rates
+[linear in the axes of the parent; angular in those of the child].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+
+from .errors import PhalanxError, listing
+from .joints import transpose_quaternion
+from .robot import BASE, Robot
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@overload
+def to_pinocchio(robot: Robot, model: Any, q: Any) -> Array: ...
+@overload
+def to_pinocchio(robot: Robot, model: Any, q: Any, qd: Any) -> tuple[Array, Array]: ...
+@overload
+def to_pinocchio(robot: Robot, model: Any, q: Any, qd: Any, qdd: Any) -> tuple[Array, Array, Array]: ...
+def to_pinocchio(robot: Robot, model: Any, q: Any, qd: Any = None, qdd: Any = None) -> Any:
+    """Pinocchio's q, (q, v) or (q, v, a) of a state, for as many as are given.
+
+    `model` is a `pinocchio.Model` with the same joints as `robot`.
+    """
+    return _to(_pinocchio(robot, model), q, qd, qdd)
+
+
+@overload
+def from_pinocchio(robot: Robot, model: Any, q: Any) -> Array: ...
+@overload
+def from_pinocchio(robot: Robot, model: Any, q: Any, v: Any) -> tuple[Array, Array]: ...
+@overload
+def from_pinocchio(robot: Robot, model: Any, q: Any, v: Any, a: Any) -> tuple[Array, Array, Array]: ...
+def from_pinocchio(robot: Robot, model: Any, q: Any, v: Any = None, a: Any = None) -> Any:
+    """The q, (q, qd) or (q, qd, qdd) of a state given as Pinocchio's q, v, a."""
+    return _from(_pinocchio(robot, model), q, v, a)
+
+
+def tau_to_pinocchio(robot: Robot, model: Any, q: Any, tau: Any) -> Array:
+    """Pinocchio's joint forces for the forces `tau` at the robot's own q."""
+    return _rates_to(_pinocchio(robot, model), q, tau, "tau")
+
+
+def tau_from_pinocchio(robot: Robot, model: Any, q: Any, tau: Any) -> Array:
+    """The joint forces for Pinocchio's `tau` at the robot's own q."""
+    return _rates_from(_pinocchio(robot, model), q, tau, "tau")
+
+
+def pinocchio_basis(robot: Robot, model: Any, q: Any) -> Array:
+    """The orthogonal B (…, nv, nv) with v = B qd in Pinocchio, at the robot's own q."""
+    return _basis(_pinocchio(robot, model), q)
+
+
+@overload
+def to_mujoco(robot: Robot, model: Any, q: Any) -> Array: ...
+@overload
+def to_mujoco(robot: Robot, model: Any, q: Any, qd: Any) -> tuple[Array, Array]: ...
+@overload
+def to_mujoco(robot: Robot, model: Any, q: Any, qd: Any, qdd: Any) -> tuple[Array, Array, Array]: ...
+def to_mujoco(robot: Robot, model: Any, q: Any, qd: Any = None, qdd: Any = None) -> Any:
+    """MuJoCo's qpos, (qpos, qvel) or (qpos, qvel, qacc) of a state, for as many as are given.
+
+    `model` is a `mujoco.MjModel` with the same joints as `robot`.
+    """
+    return _to(_mujoco(robot, model), q, qd, qdd)
+
+
+@overload
+def from_mujoco(robot: Robot, model: Any, qpos: Any) -> Array: ...
+@overload
+def from_mujoco(robot: Robot, model: Any, qpos: Any, qvel: Any) -> tuple[Array, Array]: ...
+@overload
+def from_mujoco(robot: Robot, model: Any, qpos: Any, qvel: Any, qacc: Any) -> tuple[Array, Array, Array]: ...
+def from_mujoco(robot: Robot, model: Any, qpos: Any, qvel: Any = None, qacc: Any = None) -> Any:
+    """The q, (q, qd) or (q, qd, qdd) of a state given as MuJoCo's qpos, qvel, qacc."""
+    return _from(_mujoco(robot, model), qpos, qvel, qacc)
+
+
+def tau_to_mujoco(robot: Robot, model: Any, q: Any, tau: Any) -> Array:
+    """MuJoCo's joint forces for the forces `tau` at the robot's own q."""
+    return _rates_to(_mujoco(robot, model), q, tau, "tau")
+
+
+def tau_from_mujoco(robot: Robot, model: Any, q: Any, tau: Any) -> Array:
+    """The joint forces for MuJoCo's `tau` at the robot's own q."""
+    return _rates_from(_mujoco(robot, model), q, tau, "tau")
+
+
+def mujoco_basis(robot: Robot, model: Any, q: Any) -> Array:
+    """The orthogonal B (…, nv, nv) with qvel = B qd in MuJoCo, at the robot's own q."""
+    return _basis(_mujoco(robot, model), q)
+
+
+@dataclass(frozen=True)
+class MujocoNames:
+    """Names of a compiled MuJoCo model; nameless bodies and joints get one from their place."""
+
+    model: str
+    bodies: tuple[str, ...]
+    joints: tuple[str, ...]
+
+    @cached_property
+    def taken(self) -> frozenset[str]:
+        """All names of bodies and joints."""
+        return frozenset((*self.bodies, *self.joints))
+
+    @classmethod
+    def of(cls, model: Any) -> MujocoNames:
+        """The names of a `mujoco.MjModel`, unique among its bodies and among its joints."""
+        given = bytes(model.names)
+
+        def text(address: int) -> str:
+            return given[address : given.index(b"\0", address)].decode()
+
+        bodies = _unique([text(a) for a in model.name_bodyadr], [f"body{i}" for i in range(model.nbody)])
+        places = []
+        for j, body in enumerate(model.jnt_bodyid):
+            place = j - model.body_jntadr[body] + 1 if model.body_jntnum[body] > 1 else ""
+            places.append(f"{bodies[body]}_joint{place}")
+        joints = _unique([text(a) for a in model.name_jntadr], places)
+        return cls(text(0) or "mujoco", bodies, joints)
+
+
+def _unique(given: Sequence[str], otherwise: Sequence[str]) -> tuple[str, ...]:
+    """The given names; where there is none the other one, with underscores if that is taken."""
+    taken = set(given)
+    result = []
+    for name, other in zip(given, otherwise, strict=True):
+        while not name or (name is other and name in taken):
+            name = other = other if not name else f"{other}_"
+        taken.add(name)
+        result.append(name)
+    return tuple(result)
+
+
+# ------------------------------------------------------------------- one joint
+
+
+class _Rule(NamedTuple):
+    """How one joint's coordinates map: q there and back, the basis B(q), and Bd qd."""
+
+    to: Callable[[Array], Array]
+    back: Callable[[Array], Array]
+    basis: Callable[[Array], Array] | None = None  # None = identity
+    drift: Callable[[Array, Array], Array] | None = None  # None = B is constant
+
+
+def _same(q: Array) -> Array:
+    return q
+
+
+def _turn(angle: Array) -> Array:
+    """Plane rotation matrices (…, 2, 2)."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.stack([np.stack([c, -s], -1), np.stack([s, c], -1)], -2)
+
+
+def _angle_to(q: Array) -> Array:
+    return np.concatenate([np.cos(q), np.sin(q)], -1)
+
+
+def _angle_back(p: Array) -> Array:
+    return np.arctan2(p[..., 1:], p[..., :1])
+
+
+def _planar_to(q: Array) -> Array:
+    return np.concatenate([q[..., :2], _angle_to(q[..., 2:])], -1)
+
+
+def _planar_back(p: Array) -> Array:
+    return np.concatenate([p[..., :2], _angle_back(p[..., 2:])], -1)
+
+
+def _planar_basis(q: Array) -> Array:
+    basis = np.zeros((*q.shape[:-1], 3, 3), q.dtype)
+    basis[..., :2, :2] = _turn(-q[..., 2])
+    basis[..., 2, 2] = 1.0
+    return basis
+
+
+def _planar_drift(q: Array, qd: Array) -> Array:
+    velocity = (_turn(-q[..., 2]) @ qd[..., :2, None])[..., 0]
+    spin = qd[..., 2]
+    return np.stack([spin * velocity[..., 1], -spin * velocity[..., 0], np.zeros_like(spin)], -1)
+
+
+def _scalar_first(q: Array) -> Array:
+    return np.concatenate([q[..., :-4], q[..., -1:], q[..., -4:-1]], -1)
+
+
+def _scalar_last(p: Array) -> Array:
+    return np.concatenate([p[..., :-4], p[..., -3:], p[..., -4:-3]], -1)
+
+
+def _swapped(q: Array) -> Array:
+    basis = np.zeros((6, 6), q.dtype)
+    basis[:3, 3:] = basis[3:, :3] = np.eye(3)
+    return basis
+
+
+def _world_linear(q: Array) -> Array:
+    basis = np.zeros((*q.shape[:-1], 6, 6), q.dtype)
+    basis[..., :3, 3:] = transpose_quaternion(q[..., 3:]).swapaxes(-1, -2)
+    basis[..., 3:, :3] = np.eye(3)
+    return basis
+
+
+def _world_linear_drift(q: Array, qd: Array) -> Array:
+    angular, linear = qd[..., :3], qd[..., 3:]
+    turn = transpose_quaternion(q[..., 3:]).swapaxes(-1, -2)
+    drift = (turn @ np.cross(angular, linear)[..., None])[..., 0]
+    return np.concatenate([drift, np.zeros_like(drift)], -1)
+
+
+_SAME = _Rule(_same, _same)
+_COSINE_SINE = _Rule(_angle_to, _angle_back)
+# By the joint's type here and the number of its coordinates there.
+_SCALARS = {(kind, 1): _SAME for kind in ("revolute", "continuous", "prismatic", "helical")}
+_PINOCCHIO = {
+    **_SCALARS,
+    ("revolute", 2): _COSINE_SINE,
+    ("continuous", 2): _COSINE_SINE,
+    ("universal", 2): _SAME,
+    ("spherical", 4): _SAME,
+    ("planar", 4): _Rule(_planar_to, _planar_back, _planar_basis, _planar_drift),
+    ("floating", 7): _Rule(_same, _same, _swapped),
+}
+_MUJOCO = {
+    **_SCALARS,
+    ("spherical", 4): _Rule(_scalar_first, _scalar_last),
+    ("floating", 7): _Rule(_scalar_first, _scalar_last, _world_linear, _world_linear_drift),
+}
+
+
+# ------------------------------------------------------------------- all joints
+
+
+class _Place(NamedTuple):
+    """Where a joint of the other engine keeps its coordinates and rates."""
+
+    name: str
+    q: slice
+    v: slice
+
+
+class _Pair(NamedTuple):
+    rule: _Rule
+    q: slice
+    v: slice
+    other: _Place
+
+
+class _Match(NamedTuple):
+    """The joints of a robot with those of a model of another engine."""
+
+    robot: Robot
+    engine: str
+    pairs: list[_Pair]
+    nq: int
+    nv: int
+
+
+def _pinocchio(robot: Robot, model: Any) -> _Match:
+    sizes = zip(model.names, model.idx_qs, model.nqs, model.idx_vs, model.nvs, strict=True)
+    # The first entry is the universe; a joint without rates mimics another one.
+    places = [_Place(name, slice(i, i + n), slice(j, j + m)) for name, i, n, j, m in sizes if m > 0]
+    return _Match(robot, "Pinocchio", _pairs(robot, "Pinocchio", _PINOCCHIO, places), model.nq, model.nv)
+
+
+def _mujoco(robot: Robot, model: Any) -> _Match:
+    starts = zip(model.jnt_type, model.jnt_qposadr.tolist(), model.jnt_dofadr.tolist(), strict=True)
+    sizes = ((7, 6), (4, 3), (1, 1), (1, 1))  # free, ball, slide, hinge
+    places = [
+        _Place(name, slice(i, i + sizes[kind][0]), slice(j, j + sizes[kind][1]))
+        for name, (kind, i, j) in zip(MujocoNames.of(model).joints, starts, strict=True)
+    ]
+    return _Match(robot, "MuJoCo", _pairs(robot, "MuJoCo", _MUJOCO, places), model.nq, model.nv)
+
+
+def _pairs(
+    robot: Robot, engine: str, rules: dict[tuple[str, int], _Rule], places: Iterable[_Place]
+) -> list[_Pair]:
+    """The joints of both sides paired by name; the floating base with the free joint left over."""
+    kinds = dict(zip(robot.joint_names, robot.joint_types, strict=True))
+    followers = _followers(robot)
+    missing = {name: kinds.get(name, "floating") for name in robot.q_slices if name not in followers}
+    pairs, strange = [], []
+    for place in places:
+        name = place.name
+        size = place.q.stop - place.q.start
+        if name not in kinds and size == 7 and BASE in missing:
+            name = BASE
+        if name not in missing:
+            strange.append(name)
+            continue
+        kind = missing.pop(name)
+        if (kind, size) not in rules:
+            raise PhalanxError(
+                f'convert: joint "{place.name}" of robot "{robot.name}" is {kind}, but has {size} '
+                f"coordinates in the {engine} model; expected a model of the same robot."
+            )
+        pairs.append(_Pair(rules[kind, size], robot.q_slices[name], robot.v_slices[name], place))
+    if missing or strange:
+        raise _mismatch(robot, engine, missing, strange)
+    return pairs
+
+
+def _mismatch(robot: Robot, engine: str, missing: Iterable[str], strange: Iterable[str]) -> PhalanxError:
+    ours = listing(name or "floating base" for name in missing)
+    said = [f"only the robot has {ours}"] if ours else []
+    said += [f"only the model has {listing(strange)}"] if strange else []
+    remedy = ' Load the robot with mimic="independent".' if robot.is_coupled else ""
+    return PhalanxError(
+        f'convert: robot "{robot.name}" and the {engine} model differ in their moving joints: '
+        f"{'; '.join(said)}. Load both from the same file, with or without a floating base.{remedy}"
+    )
+
+
+def _followers(robot: Robot) -> frozenset[str]:
+    """The joints that follow another one and have no coordinates of their own."""
+    if not robot.is_coupled:
+        return frozenset()
+    return frozenset(joint.name for joint in robot.description.joints if joint.mimic is not None)
+
+
+def _to(match: _Match, q: Any, qd: Any, qdd: Any) -> Any:
+    robot = match.robot
+    q = _checked(q, robot.nq, "q", f'robot "{robot.name}"')
+    out = np.empty((*q.shape[:-1], match.nq), q.dtype)
+    for rule, own, _, other in match.pairs:
+        out[..., other.q] = rule.to(q[..., own])
+    if qd is None:
+        _refuse_alone(qdd)
+        return out
+    rates = _rates_to(match, q, qd, "qd")
+    if qdd is None:
+        return out, rates
+    return out, rates, _rates_to(match, q, qdd, "qdd") + _drift(match, q, qd)
+
+
+def _from(match: _Match, q: Any, v: Any, a: Any) -> Any:
+    p = _checked(q, match.nq, "q", f"{match.engine} model")
+    own = np.empty((*p.shape[:-1], match.robot.nq), p.dtype)
+    for rule, part, _, other in match.pairs:
+        own[..., part] = rule.back(p[..., other.q])
+    if v is None:
+        _refuse_alone(a)
+        return own
+    rates = _rates_from(match, own, v, "v")
+    if a is None:
+        return own, rates
+    a = _checked(a, match.nv, "a", f"{match.engine} model")
+    return own, rates, _rates_from(match, own, a - _drift(match, own, rates), "a")
+
+
+def _refuse_alone(acceleration: Any) -> None:
+    if acceleration is not None:
+        raise PhalanxError(
+            "convert: got accelerations without velocities; expected both. Pass the velocities."
+        )
+
+
+def _rates_to(match: _Match, q: Any, x: Any, label: str) -> Array:
+    """B x for rates or forces x of the robot."""
+    robot = match.robot
+    q = _checked(q, robot.nq, "q", f'robot "{robot.name}"')
+    x = _checked(x, robot.nv, label, f'robot "{robot.name}"')
+    out = np.empty((*np.broadcast_shapes(q.shape[:-1], x.shape[:-1]), match.nv), np.result_type(q, x))
+    for rule, part, rates, other in match.pairs:
+        own = x[..., rates]
+        out[..., other.v] = own if rule.basis is None else (rule.basis(q[..., part]) @ own[..., None])[..., 0]
+    return out
+
+
+def _rates_from(match: _Match, q: Any, x: Any, label: str) -> Array:
+    """B^T x for rates or forces x of the other engine, at the robot's own q."""
+    robot = match.robot
+    q = _checked(q, robot.nq, "q", f'robot "{robot.name}"')
+    x = _checked(x, match.nv, label, f"{match.engine} model")
+    out = np.empty((*np.broadcast_shapes(q.shape[:-1], x.shape[:-1]), robot.nv), np.result_type(q, x))
+    for rule, part, rates, other in match.pairs:
+        theirs = x[..., other.v]
+        if rule.basis is not None:
+            theirs = (rule.basis(q[..., part]).swapaxes(-1, -2) @ theirs[..., None])[..., 0]
+        out[..., rates] = theirs
+    return out
+
+
+def _drift(match: _Match, q: Array, qd: Any) -> Array:
+    """Bd qd, the part of the other engine's accelerations that qdd does not explain."""
+    qd = _checked(qd, match.robot.nv, "qd", f'robot "{match.robot.name}"')
+    out = np.zeros((*np.broadcast_shapes(q.shape[:-1], qd.shape[:-1]), match.nv), np.result_type(q, qd))
+    batch = out.shape[:-1]
+    for rule, part, rates, other in match.pairs:
+        if rule.drift is not None:
+            coordinates, own = q[..., part], qd[..., rates]
+            out[..., other.v] = rule.drift(
+                np.broadcast_to(coordinates, (*batch, coordinates.shape[-1])),
+                np.broadcast_to(own, (*batch, own.shape[-1])),
+            )
+    return out
+
+
+def _basis(match: _Match, q: Any) -> Array:
+    robot = match.robot
+    q = _checked(q, robot.nq, "q", f'robot "{robot.name}"')
+    out = np.zeros((*q.shape[:-1], match.nv, robot.nv), q.dtype)
+    for rule, part, rates, other in match.pairs:
+        size = rates.stop - rates.start
+        out[..., other.v, rates] = np.eye(size) if rule.basis is None else rule.basis(q[..., part])
+    return out
+
+
+def _checked(x: Any, size: int, label: str, whose: str) -> Array:
+    """A float array (…, size); other real numbers become float64."""
+    array = np.asarray(x)
+    if array.dtype.kind not in "fiub":
+        raise PhalanxError(f"convert: {label} has dtype {array.dtype}, expected real numbers for {whose}.")
+    if array.ndim == 0 or array.shape[-1] != size:
+        raise PhalanxError(f"convert: {label} has shape {array.shape}, expected (…, {size}) for {whose}.")
+    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)

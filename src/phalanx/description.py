@@ -1,0 +1,345 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""A robot as its file tells it: links and joints with names, before anything is computed.
+
+Every loader ends here and every `Robot` starts here, so that welding a joint, adding a
+payload or saving a robot is an edit of this description followed by a new build.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .errors import PhalanxError, listing
+from .joints import joint_type
+
+Triple = tuple[float, float, float]
+
+
+class Pose(NamedTuple):
+    """Pose of a frame b in a frame a: x_a = rotation x_b + translation."""
+
+    rotation: tuple[float, ...] = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+    translation: Triple = (0.0, 0.0, 0.0)
+
+    @classmethod
+    def of(cls, rotation: Any = None, translation: Any = (0.0, 0.0, 0.0)) -> Pose:
+        """Pose from a 3x3 rotation (None = identity) and a 3-vector."""
+        r = np.eye(3) if rotation is None else np.asarray(rotation, dtype=float).reshape(3, 3)
+        t = np.asarray(translation, dtype=float).reshape(3)
+        r = np.where(np.abs(r) < 1e-15, 0.0, r)  # what a product of right angles leaves behind
+        return cls(tuple(r.ravel().tolist()), tuple(t.tolist()))
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """The 4x4 homogeneous matrix."""
+        m = np.eye(4)
+        m[:3, :3] = np.reshape(self.rotation, (3, 3))
+        m[:3, 3] = self.translation
+        return m
+
+    def __matmul__(self, other: Pose) -> Pose:
+        m = self.matrix @ other.matrix
+        return Pose.of(m[:3, :3], m[:3, 3])
+
+
+IDENTITY = Pose()
+
+
+class Mimic(NamedTuple):
+    """q = multiplier * q[joint] + offset."""
+
+    joint: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True)
+class Link:
+    """A rigid body: mass, mass centre in the link frame, inertia about the mass centre."""
+
+    name: str
+    mass: float = 0.0
+    com: Triple = (0.0, 0.0, 0.0)
+    inertia: tuple[float, ...] = (0.0,) * 6  # xx, xy, xz, yy, yz, zz in link axes
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A joint from `parent` to `child`.
+
+    `origin` is the pose of the joint frame in the parent link's frame, `after` the pose of
+    the child link's frame in the joint frame once it has moved (identity in URDF; the
+    constant part of a standard Denavit-Hartenberg row; minus the anchor in MJCF).
+    Limits hold one entry per coordinate (`lower`, `upper`) or degree of freedom
+    (`velocity`, `effort`, `damping`, `friction`, `armature`); empty means none.
+    """
+
+    name: str
+    type: str
+    parent: str
+    child: str
+    origin: Pose = IDENTITY
+    after: Pose = IDENTITY
+    axis: Triple = (0.0, 0.0, 1.0)
+    axis2: Triple = (0.0, 1.0, 0.0)  # second axis of a universal joint
+    pitch: float = 0.0  # metres per radian of a helical joint
+    lower: tuple[float, ...] = ()
+    upper: tuple[float, ...] = ()
+    velocity: tuple[float, ...] = ()
+    effort: tuple[float, ...] = ()
+    damping: tuple[float, ...] = ()
+    friction: tuple[float, ...] = ()
+    armature: tuple[float, ...] = ()
+    mimic: Mimic | None = None
+
+
+@dataclass(frozen=True)
+class Description:
+    """Links and joints in file order, with gravity in the base frame of the file."""
+
+    name: str
+    links: tuple[Link, ...]
+    joints: tuple[Joint, ...]
+    gravity: Triple = (0.0, 0.0, -9.81)
+    floating_base: bool = False
+    base_armature: tuple[float, ...] = ()  # of the joint under a floating base
+    coupled: bool = True  # mimic joints follow their driver
+    source: str = field(default="", compare=False)  # file for messages
+
+    @property
+    def where(self) -> str:
+        return self.source or f'robot "{self.name}"'
+
+    def link(self, name: str) -> Link:
+        for link in self.links:
+            if link.name == name:
+                return link
+        raise PhalanxError(f'{self.where}: no link "{name}"; links: {listing(x.name for x in self.links)}.')
+
+
+def ordered(description: Description) -> tuple[str, list[Joint]]:
+    """Return the root link and the joints in file order made parents-first.
+
+    Raises for everything that is not one tree: duplicates, unknown links, two parents,
+    cycles, several roots.
+    """
+    where = description.where
+    names = [link.name for link in description.links]
+    known = set(names)
+    if not names:
+        raise PhalanxError(f"{where}: the robot has no links; expected at least one.")
+    _refuse_duplicates(where, "link", names)
+    _refuse_duplicates(where, "joint", [joint.name for joint in description.joints])
+    above: dict[str, Joint] = {}
+    below: dict[str, list[int]] = {name: [] for name in names}
+    for i, joint in enumerate(description.joints):
+        for role, link in (("parent", joint.parent), ("child", joint.child)):
+            if link not in known:
+                raise PhalanxError(
+                    f'{where}: joint "{joint.name}" has the unknown {role} link "{link}"; '
+                    f"links: {listing(names)}."
+                )
+        if joint.child in above:
+            raise PhalanxError(
+                f'{where}: link "{joint.child}" is the child of two joints, '
+                f'"{above[joint.child].name}" and "{joint.name}"; a tree allows one. '
+                "Cut one of them (loops are not supported)."
+            )
+        above[joint.child] = joint
+        below[joint.parent].append(i)
+    roots = [name for name in names if name not in above]
+    if not roots:
+        raise PhalanxError(
+            f"{where}: the links form a cycle ({listing(_cycle(names[0], above))}); "
+            "expected one link without a parent. Remove one joint of the cycle."
+        )
+    if len(roots) > 1:
+        raise PhalanxError(
+            f"{where}: {len(roots)} root links ({listing(roots)}); expected one. "
+            "Connect them with a fixed joint, or load them as separate robots."
+        )
+    result: list[Joint] = []
+    ready = list(below[roots[0]])
+    while ready:
+        joint = description.joints[heapq.heappop(ready)]
+        result.append(joint)
+        for i in below[joint.child]:
+            heapq.heappush(ready, i)
+    if len(result) < len(description.joints):
+        reached = {roots[0], *(joint.child for joint in result)}
+        lost = next(name for name in names if name not in reached)
+        raise PhalanxError(
+            f"{where}: the links form a cycle ({listing(_cycle(lost, above))}) that is not "
+            f'connected to the root "{roots[0]}". Remove one joint of the cycle.'
+        )
+    return roots[0], result
+
+
+def check_numbers(description: Description) -> None:
+    """Raise for numbers that no robot has: NaN, negative masses, zero axes."""
+    where = description.where
+    for link in description.links:
+        _finite(where, f'link "{link.name}"', link)
+        if link.mass < 0.0:
+            raise PhalanxError(
+                f'{where}: link "{link.name}" has the negative mass {link.mass:g} kg; expected >= 0.'
+            )
+    for joint in description.joints:
+        _finite(where, f'joint "{joint.name}"', joint, ("lower", "upper", "velocity", "effort"))
+        kind = joint_type(joint.type, where=where, joint=joint.name)
+        axes = [joint.axis, joint.axis2][: kind.axes]
+        if any(math.hypot(*axis) < 1e-12 for axis in axes):
+            raise PhalanxError(
+                f'{where}: joint "{joint.name}" ({joint.type}) has the axis (0, 0, 0); '
+                "expected a direction. Give it a non-zero axis or make the joint fixed."
+            )
+        if kind.axes == 2 and math.hypot(*np.cross(*axes)) < 1e-9 * math.hypot(*axes[0]) * math.hypot(*axes[1]):
+            raise PhalanxError(
+                f'{where}: joint "{joint.name}" ({joint.type}) has parallel axes; expected two directions.'
+            )
+        rotation = np.reshape(joint.origin.rotation, (3, 3))
+        if np.abs(rotation @ rotation.T - np.eye(3)).max() > 1e-6 or np.linalg.det(rotation) < 0:
+            raise PhalanxError(
+                f'{where}: joint "{joint.name}" has an origin that is not a rotation; '
+                "expected a right-handed orthonormal matrix."
+            )
+        for label, size in (
+            ("lower", kind.nq),
+            ("upper", kind.nq),
+            *((x, kind.nv) for x in ("velocity", "effort", "damping", "friction", "armature")),
+        ):
+            if len(getattr(joint, label)) not in (0, size):
+                raise PhalanxError(
+                    f'{where}: joint "{joint.name}" ({joint.type}) has {len(getattr(joint, label))} '
+                    f"values of {label}; expected {size}."
+                )
+        if any(a < 0 for a in joint.armature):
+            raise PhalanxError(
+                f'{where}: joint "{joint.name}" has the negative armature {min(joint.armature):g}; expected >= 0.'
+            )
+
+
+def unphysical(description: Description) -> list[tuple[str, str, float]]:
+    """Return (link, what is broken, by how much) for inertias that no rigid body has."""
+    if not description.links:
+        return []
+    packed = np.array([link.inertia for link in description.links])
+    full = packed[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)
+    moments = np.linalg.eigvalsh(full)
+    size = np.abs(moments).max(axis=1)
+    found = []
+    for link, (a, b, c), s in zip(description.links, moments, size, strict=True):
+        if a < -1e-9 * s:
+            found.append((link.name, "negative principal moment", float(a)))
+        elif c - a - b > 1e-6 * s:
+            found.append((link.name, "triangle inequality exceeded by", float(c - a - b)))
+    return found
+
+
+def _refuse_duplicates(where: str, what: str, names: Sequence[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise PhalanxError(f'{where}: two {what}s are named "{name}"; expected unique names. Rename one.')
+        seen.add(name)
+
+
+def _cycle(start: str, above: Mapping[str, Joint]) -> list[str]:
+    seen: list[str] = []
+    position: dict[str, int] = {}
+    link = start
+    while link not in position:
+        position[link] = len(seen)
+        seen.append(link)
+        link = above[link].parent
+    return seen[position[link] :]
+
+
+def _finite(where: str, what: str, item: Any, unlimited: Iterable[str] = ()) -> None:
+    for f in fields(item):
+        value = getattr(item, f.name)
+        if isinstance(value, Pose):
+            value = (*value.rotation, *value.translation)
+        if isinstance(value, Mimic):
+            value = value[1:]
+        values = value if isinstance(value, tuple) else (value,)
+        for x in values:
+            if isinstance(x, float) and (math.isnan(x) or (math.isinf(x) and f.name not in unlimited)):
+                raise PhalanxError(f"{where}: {what} has {f.name} = {x}; expected finite numbers.")
+
+
+def number(value: Any, where: str) -> float:
+    """Return a float or raise naming the place."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise PhalanxError(f"{where}: got {value!r}, expected a number.") from None
+
+
+def triple(value: Any, where: str) -> Triple:
+    """Return three floats or raise naming the place."""
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise PhalanxError(f"{where}: got {value!r}, expected three numbers.") from None
+    if array.shape != (3,):
+        raise PhalanxError(f"{where}: got shape {array.shape}, expected three numbers.")
+    return tuple(array.tolist())
+
+
+def packed_inertia(value: Any, link: str) -> tuple[float, ...]:
+    """Return (xx, xy, xz, yy, yz, zz) from a 3x3 matrix, six entries, a diagonal or None."""
+    where = f'link "{link}": inertia'
+    if value is None:
+        return (0.0,) * 6
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise PhalanxError(f"{where}: got {value!r}, expected numbers.") from None
+    if array.shape == (3,):
+        array = np.diag(array)
+    if array.shape == (6,):
+        return tuple(array.tolist())
+    if array.shape != (3, 3):
+        raise PhalanxError(f"{where}: got shape {array.shape}, expected (3, 3), (6,) or (3,).")
+    if np.abs(array - array.T).max() > 1e-9 * max(np.abs(array).max(), 1e-300):
+        raise PhalanxError(f"{where}: got a matrix that is not symmetric.")
+    return tuple(((array + array.T) / 2)[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist())
+
+
+def pose(value: Any, where: str) -> Pose:
+    """Return a `Pose` from None, a `Pose`, a 3-vector or a 4x4 matrix."""
+    if value is None:
+        return IDENTITY
+    if isinstance(value, Pose):
+        return value
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise PhalanxError(f"{where}: got {value!r}, expected a pose.") from None
+    if array.shape == (3,):
+        return Pose.of(None, array)
+    if array.shape == (4, 4):
+        return Pose.of(array[:3, :3], array[:3, 3])
+    raise PhalanxError(f"{where}: got shape {array.shape}, expected a 4x4 pose or a translation (3,).")
+
+
+def weld(description: Description, values: Mapping[str, Pose]) -> Description:
+    """Return the description with each named joint fixed at the given pose of its motion."""
+    joints = tuple(
+        replace(
+            j, type="fixed", origin=j.origin @ values[j.name], mimic=None,
+            **dict.fromkeys(("lower", "upper", "velocity", "effort", "damping", "friction", "armature"), ()),
+        )
+        if j.name in values
+        else j
+        for j in description.joints
+    )
+    return replace(description, joints=joints)

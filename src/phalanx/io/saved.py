@@ -1,0 +1,133 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Saved robots: a description as JSON text from which every bit of it returns."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from ..description import IDENTITY, Description, Joint, Link, Mimic, Pose, Triple
+from ..errors import PhalanxError
+from .fields import Fields, brief
+
+FORMAT = "phalanx-robot"
+VERSION = 1
+
+_TOP = ("format", "version", *(f.name for f in fields(Description) if f.name != "source"))
+_LINK = tuple(f.name for f in fields(Link))
+_JOINT = tuple(f.name for f in fields(Joint))
+_SEVERAL = ("lower", "upper", "velocity", "effort", "damping", "friction", "armature")
+
+
+def write_description(description: Description) -> str:
+    """JSON text from which `read_description` returns an equal description."""
+    head: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+    head |= {key: _plain(getattr(description, key)) for key in _TOP[2:] if key not in ("links", "joints")}
+    # One link or joint a line: readable, and changes show in a diff.
+    parts = [f'"{key}": {_dump(value, description)}' for key, value in head.items()]
+    for key, items in (("links", description.links), ("joints", description.joints)):
+        lines = ",\n    ".join(_dump(_plain_item(item), description) for item in items)
+        parts.append(f'"{key}": [\n    {lines}\n  ]' if lines else f'"{key}": []')
+    return "{\n  " + ",\n  ".join(parts) + "\n}\n"
+
+
+def read_description(table: Mapping[str, Any], *, source: str) -> Description:
+    """The description in a parsed save file; `source` names the file in messages."""
+    kind = table.get("format") if isinstance(table, Mapping) else None
+    if kind != FORMAT:
+        raise PhalanxError(
+            f'{source}: "format" is {brief(kind)}, expected "{FORMAT}"; only robots written by '
+            "robot.save are read this way."
+        )
+    version = table.get("version")
+    if version != VERSION or isinstance(version, bool):
+        raise PhalanxError(
+            f"{source}: saved in version {brief(version)} of the format; this Phalanx reads "
+            f"version {VERSION}. Save the robot again, or upgrade Phalanx."
+        )
+    top = Fields(table, source, _TOP)
+    return Description(
+        top.text("name"),
+        tuple(_link(Fields(x, f"{source}: link {i}", _LINK)) for i, x in enumerate(top.tables("links"), 1)),
+        tuple(
+            _joint(Fields(x, f"{source}: joint {i}", _JOINT)) for i, x in enumerate(top.tables("joints"), 1)
+        ),
+        _triple(top, "gravity"),
+        floating_base=top.flag("floating_base", False),
+        base_armature=top.numbers("base_armature", None, ()),
+        coupled=top.flag("coupled", True),
+        source=source,
+    )
+
+
+def _plain_item(item: Link | Joint) -> dict[str, Any]:
+    """The fields of a link or joint that differ from their defaults."""
+    return {
+        f.name: _plain(value) for f in fields(item) if not _same(value := getattr(item, f.name), f.default)
+    }
+
+
+def _same(value: Any, default: Any) -> bool:
+    # -0.0 == 0.0, but the file has to tell them apart.
+    return bool(value == default) and repr(value) == repr(default)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Pose | Mimic):
+        return {key: _plain(entry) for key, entry in value._asdict().items()}
+    if isinstance(value, tuple):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, float) and math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return value
+
+
+def _dump(value: Any, description: Description) -> str:
+    try:
+        return json.dumps(value, allow_nan=False)
+    except ValueError:
+        raise PhalanxError(
+            f"{description.where}: NaN in {brief(value)}; a robot is saved with numbers only."
+        ) from None
+
+
+def _link(link: Fields) -> Link:
+    six = link.numbers("inertia", 6, Link.inertia)
+    return Link(link.text("name"), link.number("mass", 0.0), _triple(link, "com", Link.com), six)
+
+
+def _joint(joint: Fields) -> Joint:
+    return Joint(
+        joint.text("name"),
+        joint.text("type"),
+        joint.text("parent"),
+        joint.text("child"),
+        origin=_pose(joint, "origin"),
+        after=_pose(joint, "after"),
+        axis=_triple(joint, "axis", Joint.axis),
+        axis2=_triple(joint, "axis2", Joint.axis2),
+        pitch=joint.number("pitch", Joint.pitch),
+        mimic=_mimic(joint) if "mimic" in joint else None,
+        **{key: joint.numbers(key, None, (), unlimited=True) for key in _SEVERAL},
+    )
+
+
+def _pose(joint: Fields, key: str) -> Pose:
+    if key not in joint:
+        return IDENTITY
+    pose = Fields(joint.table[key], f'{joint.where}: "{key}"', Pose._fields)
+    return Pose(pose.numbers("rotation", 9), _triple(pose, "translation"))
+
+
+def _mimic(joint: Fields) -> Mimic:
+    mimic = Fields(joint.table["mimic"], f'{joint.where}: "mimic"', Mimic._fields)
+    return Mimic(mimic.text("joint"), mimic.number("multiplier"), mimic.number("offset"))
+
+
+def _triple(table: Fields, key: str, default: Triple | None = None) -> Triple:
+    x, y, z = table.numbers(key, 3, default)
+    return (x, y, z)

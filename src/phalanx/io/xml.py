@@ -1,0 +1,113 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""XML from strangers: elements with their line numbers, and no document types or entities."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from xml.parsers import expat
+
+from phalanx.errors import PhalanxError
+
+
+class Element:
+    """A tag with its attributes, children and line; text between tags is dropped."""
+
+    __slots__ = ("attributes", "children", "line", "tag")
+
+    def __init__(self, tag: str, attributes: dict[str, str], line: int) -> None:
+        self.tag = tag
+        self.attributes = attributes
+        self.children: list[Element] = []
+        self.line = line
+
+    def first(self, tag: str) -> Element | None:
+        """The first child of that tag, or None."""
+        for child in self.children:
+            if child.tag == tag:
+                return child
+        return None
+
+    def all(self, tag: str) -> Iterator[Element]:
+        """The children of that tag, in file order."""
+        return (child for child in self.children if child.tag == tag)
+
+
+class _FoundError(Exception):
+    """Ends the parsing at the first tag; expat has no other way to stop."""
+
+
+def parse(text: str | bytes, *, source: str) -> Element:
+    """The root element of an XML text; `source` names it in messages."""
+    root: list[Element] = []
+    open_elements: list[Element] = []
+
+    def start(element: Element) -> None:
+        (open_elements[-1].children if open_elements else root).append(element)
+        open_elements.append(element)
+
+    def end(_: str) -> None:
+        open_elements.pop()
+
+    _run(text, source, start, end)
+    return root[0]
+
+
+def root_tag(text: str | bytes, *, source: str) -> str:
+    """The tag of the root element, without reading further than that."""
+    tags: list[str] = []
+
+    def start(element: Element) -> None:
+        tags.append(element.tag)
+        raise _FoundError
+
+    with contextlib.suppress(_FoundError):
+        _run(text, source, start, None)
+    return tags[0]
+
+
+def _run(
+    text: str | bytes, source: str, start: Callable[[Element], None], end: Callable[[str], None] | None
+) -> None:
+    data, encoding, skipped = _encoded(text, source)
+    parser = expat.ParserCreate(encoding)
+
+    def start_element(tag: str, attributes: dict[str, str]) -> None:
+        start(Element(tag, attributes, parser.CurrentLineNumber + skipped))
+
+    def refuse(*_: object) -> None:
+        raise PhalanxError(
+            f"{source}:{parser.CurrentLineNumber + skipped}: the file declares a document type or an entity, "
+            "which can expand without bound or read other files; expected plain XML. "
+            "Remove the <!DOCTYPE …> declaration."
+        )
+
+    parser.StartElementHandler = start_element
+    parser.EndElementHandler = end
+    parser.StartDoctypeDeclHandler = refuse
+    parser.EntityDeclHandler = refuse
+    try:
+        parser.Parse(data, True)
+    except expat.ExpatError as error:
+        line, what = error.lineno + skipped, expat.ErrorString(error.code)
+        raise PhalanxError(f"{source}:{line}: not well-formed XML ({what}); expected URDF or MJCF.") from None
+    except LookupError as error:  # an encoding that Python does not know
+        raise PhalanxError(f"{source}: {error}; expected UTF-8. Save the file as UTF-8.") from None
+
+
+def _encoded(text: str | bytes, source: str) -> tuple[bytes, str | None, int]:
+    """Bytes for expat, their encoding (None = as declared), and the lines skipped before them.
+
+    Text written between triple quotes begins with a newline, which XML forbids before its
+    declaration.
+    """
+    if isinstance(text, bytes):
+        stripped = text.lstrip(b" \t\r\n")
+        return stripped, None, text[: len(text) - len(stripped)].count(b"\n")
+    plain = text.lstrip("\ufeff \t\r\n")
+    try:
+        data = plain.encode()
+    except UnicodeEncodeError as error:
+        raise PhalanxError(f"{source}: not text ({error.reason}); expected XML in UTF-8.") from None
+    return data, "utf-8", text[: len(text) - len(plain)].count("\n")

@@ -1,0 +1,140 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""From a file, a text, a built-in name or a generator to a Robot."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from . import robots as catalogue
+from .description import Description, triple
+from .errors import PhalanxError, nearest
+from .io.mjcf import read_mjcf
+from .io.saved import read_description
+from .io.table import read_table
+from .io.urdf import read_urdf
+from .io.xml import root_tag
+from .robot import Robot
+
+_MIMIC = ("coupled", "independent")
+
+
+def load(
+    source: Any,
+    *,
+    strict: bool = False,
+    mimic: str = "coupled",
+    floating_base: bool = False,
+    gravity: Any = None,
+) -> Robot:
+    """The robot of a URDF, MJCF, DH (TOML or JSON) or saved file, a file object, a text or a built-in name.
+
+    `strict` refuses inertias that no rigid body has; `mimic="independent"` gives mimic joints
+    coordinates of their own; `floating_base` lets the base link move freely.
+    """
+    if mimic not in _MIMIC:
+        raise PhalanxError(f"load: mimic={mimic!r};{nearest(mimic, _MIMIC, what='choices')}")
+    described = _describe(source)
+    if gravity is not None:
+        described = replace(described, gravity=triple(gravity, "load: gravity"))
+    if floating_base:
+        described = replace(described, floating_base=True)
+    if mimic == "independent":
+        described = replace(described, coupled=False)
+    return Robot(described, strict=strict)
+
+
+def robots() -> list[str]:
+    """Names of the built-in robots."""
+    return catalogue.builtin_names()
+
+
+def chain(n: int, seed: int = 0, prismatic: float = 0.0) -> Robot:
+    """A random serial chain of n links in general position; a fraction `prismatic` of its joints slides."""
+    return Robot(catalogue.chain(n, seed, prismatic))
+
+
+def tree(n: int, branching: float = 0.3, seed: int = 0, joints: Sequence[str] = ("revolute",)) -> Robot:
+    """A random tree of n links with joints of the given types."""
+    return Robot(catalogue.tree(n, branching, seed, joints))
+
+
+def snake(n: int) -> Robot:
+    """A snake of n modules with alternating axes."""
+    return Robot(catalogue.snake(n))
+
+
+def coil(n: int) -> Robot:
+    """Featherstone's coil of n links, a test of accuracy on long chains."""
+    return Robot(catalogue.coil(n))
+
+
+def dill(k: int) -> Robot:
+    """Featherstone's dill tree of order k, a test of accuracy on branched systems."""
+    return Robot(catalogue.dill(k))
+
+
+def _describe(source: Any) -> Description:
+    if isinstance(source, Description):
+        return source
+    if isinstance(source, bytes) or (isinstance(source, str) and _is_text(source)):
+        return _parse(source, "<text>", None)
+    if hasattr(source, "read"):
+        label = str(getattr(source, "name", "<file object>"))
+        return _parse(source.read(), label, None)
+    if not isinstance(source, (str, os.PathLike)):
+        raise PhalanxError(
+            f"load: got {type(source).__name__}, expected a path, a file object, a text or a built-in name."
+        )
+    path = Path(source)
+    if isinstance(source, str) and not path.exists() and path.name == source and not path.suffix:
+        return catalogue.builtin(source)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        reason = "no such file" if isinstance(error, FileNotFoundError) else str(error.strerror or error)
+        raise PhalanxError(
+            f'load: cannot read "{path}": {reason}. Expected a file or a built-in name '
+            f"({', '.join(robots())})."
+        ) from None
+    return _parse(content, str(path), path)
+
+
+def _is_text(source: str) -> bool:
+    return "\n" in source or source.lstrip()[:1] in ("<", "{", "[")
+
+
+def _parse(content: str | bytes, label: str, path: Path | None) -> Description:
+    """The description in a text, told apart by its first character and its root element."""
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    head = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    suffix = path.suffix.lower() if path else ""
+    if head == b"<" or suffix in (".urdf", ".xml", ".mjcf") or not data.strip():
+        if root_tag(data, source=label) == "mujoco":
+            return read_mjcf(path if path else data, source=label)
+        return read_urdf(data, source=label)
+    table = _table(data, label, as_json=head == b"{")
+    if "format" in table:
+        return read_description(table, source=label)
+    return read_table(table, source=label)
+
+
+def _table(data: bytes, label: str, *, as_json: bool) -> dict[str, Any]:
+    try:
+        text = data.decode("utf-8")
+        table = json.loads(text) if as_json else tomllib.loads(text)
+    except (UnicodeDecodeError, json.JSONDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        kind = "JSON" if as_json else "TOML"
+        raise PhalanxError(
+            f"{label}: neither XML nor {kind}: {str(error).splitlines()[0]}. "
+            "Expected URDF, MJCF, a DH table (TOML or JSON) or a saved robot."
+        ) from None
+    if not isinstance(table, dict):
+        raise PhalanxError(f"{label}: got a JSON {type(table).__name__}, expected an object.")
+    return table

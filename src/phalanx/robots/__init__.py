@@ -1,0 +1,8 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""The built-in robots as parameter files, and generators of test robots."""
+
+from .builtin import builtin, builtin_names
+from .generators import chain, coil, dill, snake, tree
+
+__all__ = ["builtin", "builtin_names", "chain", "coil", "dill", "snake", "tree"]

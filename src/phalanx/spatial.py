@@ -1,0 +1,276 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Six-dimensional algebra: transforms, twists, wrenches and inertias, one per body.
+
+The only statement of the conventions: spatial vectors are [angular; linear], bodies lie on
+the axis before the components, batches on the axes before that: `(…batch, n, 6)`.
+
+Everything here is arithmetic, indexing and `matmul` on the array type that comes in, so
+the same text serves floats, JAX arrays and object arrays of traced scalars. Operators stay
+factored: a transform is a rotation and a translation, an inertia ten numbers, an
+articulated inertia twenty-one. Sums are written without literal zeros so that a trace
+counts what a person would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self
+
+Array = Any  # an array of floats, of JAX tracers or of traced scalars
+
+# Packed symmetric 3x3 matrices: xx, xy, xz, yy, yz, zz.
+_ROW = [0, 0, 0, 1, 1, 2]
+_COLUMN = [0, 1, 2, 1, 2, 2]
+_FULL = [[0, 1, 2], [1, 3, 4], [2, 4, 5]]
+_NEXT = [1, 2, 0]
+_PREVIOUS = [2, 0, 1]
+
+
+def namespace(*arrays: Array) -> Any:
+    """Return the array module (NumPy's or JAX's) of the first array among `arrays`."""
+    for array in arrays:
+        if hasattr(array, "__array_namespace__"):
+            return array.__array_namespace__()
+    raise TypeError("no array among the operands")
+
+
+# ---------------------------------------------------------------- three-dimensional pieces
+
+
+def dot(a: Array, b: Array) -> Array:
+    """Sum of products along the last axis, in the order of the components."""
+    product = a * b
+    total = product[..., 0]
+    for k in range(1, product.shape[-1]):
+        total = total + product[..., k]
+    return total
+
+
+def inner(a: Array, b: Array) -> Array:
+    """Sum of products along the last axis, kept as an axis of length one: a scalar per body."""
+    return dot(a, b)[..., None]
+
+
+def cross(a: Array, b: Array) -> Array:
+    """Vector product along the last axis."""
+    return a[..., _NEXT] * b[..., _PREVIOUS] - a[..., _PREVIOUS] * b[..., _NEXT]
+
+
+def matvec(A: Array, x: Array) -> Array:
+    """Matrix times vector."""
+    return (A @ x[..., None])[..., 0]
+
+
+def transpose(A: Array) -> Array:
+    """The last two axes exchanged."""
+    return A.swapaxes(-1, -2)
+
+
+def unpack(packed: Array) -> Array:
+    """3x3 matrix of six entries."""
+    return packed[..., _FULL]
+
+
+def _symmetric_product(A: Array, B: Array) -> Array:
+    """The packed upper triangle of A^T B, known to be symmetric: only six entries are formed."""
+    product = A[..., :, _ROW] * B[..., :, _COLUMN]
+    return product[..., 0, :] + product[..., 1, :] + product[..., 2, :]
+
+
+def _symmetric_outer(a: Array, b: Array) -> Array:
+    """The packed a b^T of parallel vectors a and b."""
+    return a[..., _ROW] * b[..., _COLUMN]
+
+
+def _shift(r: Array, g: Array) -> Array:
+    """The packed 2 (r . g) 1 - (r g^T + g r^T)."""
+    xp = namespace(r, g)
+    rg = r * g
+    x, y, z = rg[..., 0], rg[..., 1], rg[..., 2]
+    xy = r[..., [0, 0, 1]] * g[..., [1, 2, 2]] + r[..., [1, 2, 2]] * g[..., [0, 0, 1]]
+    diagonal = (y + z, x + z, x + y)
+    double = [d + d for d in diagonal]
+    return xp.stack([double[0], -xy[..., 0], -xy[..., 1], double[1], -xy[..., 2], double[2]], axis=-1)
+
+
+# ------------------------------------------------------------------- spatial vectors
+
+
+def angular(V: Array) -> Array:
+    """The angular half of twists, the moment of wrenches."""
+    return V[..., :3]
+
+
+def linear(V: Array) -> Array:
+    """The linear half of twists, the force of wrenches."""
+    return V[..., 3:]
+
+
+def join(top: Array, bottom: Array) -> Array:
+    """The spatial vector [top; bottom]."""
+    return namespace(top, bottom).concatenate([top, bottom], axis=-1)
+
+
+def motion_cross(V: Array, W: Array) -> Array:
+    """V x W for twists, i.e. ad_V W."""
+    w = angular(V)
+    return join(cross(w, angular(W)), cross(w, linear(W)) + cross(linear(V), angular(W)))
+
+
+def force_cross(V: Array, F: Array) -> Array:
+    """V x* F for a twist and a wrench, i.e. -ad_V^T F."""
+    w = angular(V)
+    return join(cross(w, angular(F)) + cross(linear(V), linear(F)), cross(w, linear(F)))
+
+
+# ------------------------------------------------------------------- operators on bodies
+
+
+@dataclass(frozen=True)
+class Field:
+    """One operator per body, as arrays; `ranks` tells how many axes follow the body axis."""
+
+    ranks: ClassVar[tuple[int, ...]] = ()
+
+    def arrays(self) -> Iterator[tuple[Array, int]]:
+        """Yield each array with its number of component axes."""
+        for f, rank in zip(fields(self), self.ranks, strict=True):
+            yield getattr(self, f.name), rank
+
+    def map(self, change: Callable[[Array, int], Array]) -> Self:
+        """Return the field with `change(array, rank)` applied to every array."""
+        return type(self)(*(change(array, rank) for array, rank in self.arrays()))
+
+    def zip(self, other: Self, merge: Callable[[Array, Array, int], Array]) -> Self:
+        """Return `merge(mine, theirs, rank)` array by array."""
+        pairs = zip(self.arrays(), other.arrays(), strict=True)
+        return type(self)(*(merge(a, b, rank) for (a, rank), (b, _) in pairs))
+
+    def __getitem__(self, bodies: Any) -> Self:
+        return self.map(lambda array, rank: at(array, bodies, rank))
+
+    def __add__(self, other: Self) -> Self:
+        return self.zip(other, lambda a, b, _: a + b)
+
+
+def at(array: Array, bodies: Any, rank: int) -> Array:
+    """Return the entries of some bodies of an array with `rank` component axes."""
+    return array[(..., bodies) + (slice(None),) * rank]
+
+
+@dataclass(frozen=True)
+class Transform(Field):
+    """X_b_a: twists from frame a to frame b, with E = rotation a to b, r = origin of b in a.
+
+    `X @ V` moves twists from a to b, `X @ Y` composes, `X.T @ F` moves wrenches from b to a
+    and `X.T @ G` inertias (as X^T G X).
+    """
+
+    E: Array
+    r: Array
+    ranks: ClassVar[tuple[int, ...]] = (2, 1)
+
+    def __matmul__(self, other: Any) -> Any:
+        if isinstance(other, Transform):
+            return Transform(self.E @ other.E, other.r + matvec(transpose(other.E), self.r))
+        w, v = angular(other), linear(other)
+        return join(matvec(self.E, w), matvec(self.E, v + cross(w, self.r)))
+
+    @property
+    def T(self) -> TransposedTransform:
+        return TransposedTransform(self)
+
+
+class TransposedTransform:
+    """X^T: wrenches, inertias and articulated inertias from frame b back to frame a."""
+
+    def __init__(self, X: Transform) -> None:
+        self.X = X
+
+    def __matmul__(self, other: Any) -> Any:
+        E, r = self.X.E, self.X.r
+        Et = transpose(E)
+        if isinstance(other, Inertia):
+            h = matvec(Et, other.h)
+            mr = other.m[..., None] * r
+            half = h + mr * 0.5
+            moment = _symmetric_product(E, unpack(other.moment) @ E) + _shift(r, half)
+            return Inertia(other.m, h + mr, moment)
+        if isinstance(other, Articulated):
+            M = _symmetric_product(E, unpack(other.M) @ E)
+            H = Et @ other.H @ E
+            rows = r[..., None, :]
+            H_p = H + transpose(cross(rows, unpack(M)))
+            # I' - H_p r^ - (H r^)^T, where a row of (H r^) is (row of H) x r.
+            HrT, Hpr = transpose(cross(H, rows)), cross(H_p, rows)
+            moment = _symmetric_product(E, unpack(other.moment) @ E)
+            moment = moment - (HrT + Hpr)[..., _ROW, _COLUMN]
+            return Articulated(moment, H_p, M)
+        f = matvec(Et, linear(other))
+        return join(matvec(Et, angular(other)) + cross(r, f), f)
+
+
+@dataclass(frozen=True)
+class Projector(Field):
+    """P = 1 - S psi^T, applied factor by factor."""
+
+    S: Array
+    psi: Array
+    ranks: ClassVar[tuple[int, ...]] = (1, 1)
+
+    def __matmul__(self, V: Array) -> Array:
+        return V - self.S * inner(self.psi, V)
+
+
+@dataclass(frozen=True)
+class Inertia(Field):
+    """G of a rigid body about its frame's origin: mass, first moment, packed second moment."""
+
+    m: Array
+    h: Array
+    moment: Array
+    ranks: ClassVar[tuple[int, ...]] = (0, 1, 1)
+
+    def __matmul__(self, V: Array) -> Array:
+        w, v = angular(V), linear(V)
+        return join(
+            matvec(unpack(self.moment), w) + cross(self.h, v), self.m[..., None] * v - cross(self.h, w)
+        )
+
+    def articulated(self) -> Articulated:
+        """The same inertia in the form that joint elimination preserves."""
+        xp = namespace(self.m, self.h)
+        x, y, z = self.h[..., 0], self.h[..., 1], self.h[..., 2]
+        o = x * 0.0
+        H = xp.stack([o, -z, y, z, o, -x, -y, x, o], axis=-1).reshape((*self.h.shape[:-1], 3, 3))
+        m = self.m
+        M = xp.stack([m, o, o, m, o, m], axis=-1)
+        return Articulated(self.moment, H, M)
+
+
+@dataclass(frozen=True)
+class Articulated(Field):
+    """Ga = [[I, H], [H^T, M]] with I, M packed symmetric: twenty-one entries."""
+
+    moment: Array
+    H: Array
+    M: Array
+    ranks: ClassVar[tuple[int, ...]] = (1, 2, 1)
+
+    def __matmul__(self, V: Array) -> Array:
+        w, v = angular(V), linear(V)
+        return join(
+            matvec(unpack(self.moment), w) + matvec(self.H, v),
+            matvec(transpose(self.H), w) + matvec(unpack(self.M), v),
+        )
+
+    def minus_outer(self, U: Array, W: Array) -> Articulated:
+        """Ga - U W^T for parallel U and W."""
+        u, f, w, g = angular(U), linear(U), angular(W), linear(W)
+        return Articulated(
+            self.moment - _symmetric_outer(u, w),
+            self.H - u[..., :, None] * g[..., None, :],
+            self.M - _symmetric_outer(f, g),
+        )

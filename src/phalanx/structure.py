@@ -1,0 +1,50 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Structural facts of a robot that need its mass matrix: is it invertible at all?"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .algorithms.inertia.crba import crba
+from .errors import PhalanxError, listing
+from .robot import Robot
+from .schedule.sequential import Sequential
+from .sweeps import eliminate, ordering
+
+_FULL_CHECK = 64  # degrees of freedom up to which the factor itself is looked at
+_TOLERANCE = 1e-13
+
+
+def require_invertible(robot: Robot) -> None:
+    """Raise if some joint moves nothing that resists, whatever the configuration."""
+    loose = robot.memo("loose joints", lambda: _loose_joints(robot))
+    if loose:
+        raise PhalanxError(
+            f'robot "{robot.name}": the mass matrix is singular in every configuration, because nothing with '
+            f"inertia resists joint{'s' if len(loose) > 1 else ''} {listing(loose)}. Give the links they carry "
+            "a mass and an inertia, set robot.replace(armature=…), or fix them with robot.fix(…)."
+        )
+
+
+def _loose_joints(robot: Robot) -> list[str]:
+    model = robot.model
+    if robot.nv == 0:
+        return []
+    loose = np.zeros(robot.nv, dtype=bool)
+    if robot.nv <= _FULL_CHECK:
+        q, _, _ = robot.random_state(3, rng=0)
+        with ordering(Sequential(model.parents, model.pattern)), np.errstate(all="ignore"):
+            M = np.broadcast_to(crba(model, q), (len(q), robot.nv, robot.nv))
+            D = 1.0 / np.diagonal(eliminate(M), axis1=-2, axis2=-1)
+        size = np.abs(np.diagonal(M, axis1=-2, axis2=-1))
+        loose = (np.abs(D) <= _TOLERANCE * size).all(axis=0)
+    else:
+        G = model.inertia
+        weight = G.m + np.abs(G.moment).max(axis=-1)
+        for i in range(model.n - 1, -1, -1):
+            if (p := model.parents[i]) >= 0:
+                weight[p] += weight[i]
+        own = weight if model.coupling is None else np.abs(model.coupling.A.T) @ weight
+        loose = own + model.armature <= _TOLERANCE * weight.max()
+    return [name or "floating base" for name, part in robot.v_slices.items() if loose[part].any()]

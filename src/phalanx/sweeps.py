@@ -1,0 +1,116 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""The five walks over a tree of bodies; the order in which they run comes from the caller.
+
+An algorithm calls these functions and nothing else loops over bodies. `ordering(...)` sets
+the order (one of `schedule/`) for the algorithm that runs inside it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from .spatial import Array, Field
+
+
+class Order(ABC):
+    """An order of visiting bodies: how each sweep is carried out."""
+
+    @abstractmethod
+    def propagate(self, X: Any, c: Any, root: Any, through: Any, plus: Any) -> Any: ...
+
+    @abstractmethod
+    def accumulate(self, X: Any, c: Any) -> Any: ...
+
+    @abstractmethod
+    def fold(self, step: Callable[..., Any], state: tuple[Any, ...], local: tuple[Any, ...]) -> Any: ...
+
+    @abstractmethod
+    def pairs(
+        self, start: Array, carry: Callable[..., Array], emit: Callable[..., Array], along: tuple[Any, ...]
+    ) -> Array: ...
+
+    @abstractmethod
+    def parent(self, x: Array, root: Any) -> Array: ...
+
+    @abstractmethod
+    def eliminate(self, M: Array) -> Array: ...
+
+    @abstractmethod
+    def substitute(self, factor: Array, b: Array) -> Array: ...
+
+
+_order: ContextVar[Order] = ContextVar("order")
+
+
+@contextmanager
+def ordering(order: Order) -> Iterator[None]:
+    """Run the sweeps inside in this order."""
+    token = _order.set(order)
+    try:
+        yield
+    finally:
+        _order.reset(token)
+
+
+def propagate(X: Any, c: Any = None, *, root: Any = None, through: Any = None, plus: Any = None) -> Any:
+    """x_i = X_i x_parent + c_i from the root to the tips; x_world = root.
+
+    With `through` and `plus`: x_i = through_i (X_i x_parent + c_i) + plus_i.
+    """
+    return _order.get().propagate(X, c, root, through, plus)
+
+
+def accumulate(X: Any, c: Any) -> Any:
+    """y_i = c_i + sum over children j of X_j^T y_j, from the tips to the root."""
+    return _order.get().accumulate(X, c)
+
+
+def fold(step: Callable[..., Any], state: tuple[Any, ...], *local: Any) -> tuple[Any, ...]:
+    """What `step` keeps at each body, from the tips to the root.
+
+    `step(state_i, *local_i)` returns (what body i adds to its parent's state, what it keeps).
+    """
+    kept: tuple[Any, ...] = _order.get().fold(step, state, local)
+    return kept
+
+
+def pairs(
+    start: Array, *, carry: Callable[..., Array], emit: Callable[..., Array], along: tuple[Any, ...]
+) -> Array:
+    """The symmetric matrix (…, n, n) emitted while each body's `start` is carried along its ancestors.
+
+    `carry(x, *along_j)` takes x from body j to its parent; `emit(x, *along_j)` is the entry at j.
+    """
+    return _order.get().pairs(start, carry, emit, along)
+
+
+def parent(x: Array, *, root: Any = None) -> Array:
+    """The value of x at each body's parent; `root` at the world."""
+    return _order.get().parent(x, root)
+
+
+def eliminate(M: Array) -> Array:
+    """The factor of M = L^T D L, from the tips to the root along ancestors only.
+
+    A unit lower triangular L and the inverse of D share the result; entries between bodies
+    on different branches are zero and stay zero.
+    """
+    return _order.get().eliminate(M)
+
+
+def substitute(factor: Array, b: Array) -> Array:
+    """x (…, nv) with M x = b, from the factor of M."""
+    return _order.get().substitute(factor, b)
+
+
+def bodies_of(field: Any) -> Iterator[tuple[Array, int]]:
+    """The arrays of a field (an operator, or plain vectors per body) with their component axes."""
+    if isinstance(field, Field):
+        yield from field.arrays()
+    else:
+        yield field, 1

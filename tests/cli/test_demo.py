@@ -1,0 +1,40 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""`phalanx demo`: torques of random states."""
+
+import json
+
+import numpy as np
+import pytest
+
+from phalanx.cli import main
+from phalanx.io import load
+
+
+def test_the_table_fits_and_names_every_joint(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["demo", "--batch", "1000"]) == 0
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= 80
+    assert all(name in text for name in load("puma560").joint_names)
+    assert "1,000 random states" in text
+    assert "states per second" in text
+
+
+def test_json_holds_the_torques_of_the_seeded_states(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--batch", "50", "--seed", "3", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    robot = load("puma560")
+    tau = robot.inverse_dynamics(*robot.random_state((50,), rng=np.random.default_rng(3)))
+    np.testing.assert_allclose([joint["max"] for joint in report["joints"]], tau.max(axis=0), rtol=1e-12)
+    np.testing.assert_allclose([joint["min"] for joint in report["joints"]], tau.min(axis=0), rtol=1e-12)
+    assert report["states_per_second"] == pytest.approx(50 / report["seconds"])
+
+
+def test_degrees_of_freedom_of_a_floating_base_are_numbered(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "two_link", "--floating-base", "--batch", "2", "--json"]) == 0
+    names = [joint["name"] for joint in json.loads(capsys.readouterr().out)["joints"]]
+    assert names[:6] == [f"(floating base)[{k}]" for k in range(6)]
+    assert len(names) == 8

@@ -1,0 +1,167 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""`phalanx info`: the facts as text and as JSON."""
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from phalanx.cli import main
+from phalanx.io import load
+
+TWO_FINGERS = """
+<robot name="gripper">
+  <link name="base"/>
+  <link name="left"><inertial><mass value="0.25"/>
+    <inertia ixx="1e-3" iyy="1e-3" izz="1e-3" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="right"><inertial><mass value="0.5"/>
+    <inertia ixx="1e-3" iyy="1e-3" izz="1e-3" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="pad"/>
+  <joint name="open" type="prismatic"><parent link="base"/><child link="left"/>
+    <axis xyz="0 1 0"/><limit lower="0" upper="0.04" velocity="0.2" effort="20"/></joint>
+  <joint name="follow" type="prismatic"><parent link="base"/><child link="right"/>
+    <axis xyz="0 -1 0"/><limit lower="0" upper="0.04" velocity="0.2" effort="20"/>
+    <mimic joint="open" multiplier="2"/></joint>
+  <joint name="glue" type="fixed"><parent link="left"/><child link="pad"/></joint>
+</robot>
+"""
+
+
+@pytest.fixture
+def gripper(tmp_path: Path) -> str:
+    file = tmp_path / "gripper.urdf"
+    file.write_text(TWO_FINGERS)
+    return str(file)
+
+
+@pytest.fixture(autouse=True)
+def eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def text_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    assert main(["info", *arguments]) == 0
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= 80
+    return text
+
+
+def json_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> Any:
+    assert main(["info", *arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_text_names_every_joint_link_and_total(capsys: pytest.CaptureFixture[str]) -> None:
+    robot = load("puma560")
+    text = text_of(["puma560"], capsys)
+    for name in (*robot.joint_names, *robot.link_names):
+        assert name in text
+    assert "serial chain" in text
+    assert "nv = 6" in text
+    assert f"{robot.total_mass:.4g} kg" in text
+
+
+def test_json_agrees_with_the_robot(capsys: pytest.CaptureFixture[str]) -> None:
+    robot = load("puma560")
+    facts = json_of(["puma560"], capsys)
+    assert (facts["nq"], facts["nv"], facts["n_links"]) == (6, 6, 6)
+    assert facts["depth"] == 6
+    assert facts["is_serial"] is True
+    assert facts["total_mass"] == robot.total_mass
+    assert facts["gravity"] == robot.gravity.tolist()
+    assert [joint["name"] for joint in facts["joints"]] == list(robot.joint_names)
+    np.testing.assert_array_equal(
+        [joint["lower"][0] if joint["lower"][0] is not None else -np.inf for joint in facts["joints"]],
+        robot.limits.lower,
+    )
+
+
+def test_a_floating_base_is_the_first_joint(gripper: str, capsys: pytest.CaptureFixture[str]) -> None:
+    facts = json_of([gripper, "--floating-base"], capsys)
+    assert facts["floating_base"] is True
+    assert facts["joints"][0]["type"] == "floating"
+    assert facts["joints"][0]["q"] == [0, 7]
+    assert facts["joints"][1]["parent"] == "base"
+    assert "(floating base) ─ base" in text_of([gripper, "--floating-base"], capsys)
+
+
+def test_a_follower_names_its_driver_and_has_no_limits(
+    gripper: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    facts = json_of([gripper], capsys)
+    assert facts["nv"] == 1
+    assert facts["joints"][1]["mimic"] == {"joint": "open", "multiplier": 2.0, "offset": 0.0}
+    assert facts["joints"][1]["lower"] == []
+    assert "follow ─ right (follows open)" in text_of([gripper], capsys)
+
+
+def test_independent_mimic_joints_have_limits(gripper: str, capsys: pytest.CaptureFixture[str]) -> None:
+    facts = json_of([gripper, "--mimic", "independent"], capsys)
+    assert facts["nv"] == 2
+    assert facts["joints"][1]["mimic"] is None
+    assert facts["joints"][1]["upper"] == [0.04]
+
+
+def test_welded_links_are_frames(gripper: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert json_of([gripper], capsys)["frames"] == ["base", "left", "right", "pad"]
+
+
+def test_standard_input_is_a_robot(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(TWO_FINGERS))
+    assert json_of(["-"], capsys)["name"] == "gripper"
+
+
+def long_chain(n: int) -> str:
+    """URDF text of an unbranched chain of n moving links."""
+    joint = (
+        '<joint name="joint{0}" type="revolute"><parent link="link{1}"/><child link="link{0}"/>'
+        '<origin xyz="0 0 0.1"/><axis xyz="0 1 0"/>'
+        '<limit lower="-1" upper="1" velocity="2" effort="3"/></joint>'
+    )
+    inertial = (
+        '<link name="link{0}"><inertial><mass value="0.1"/>'
+        '<inertia ixx="1e-3" iyy="1e-3" izz="1e-3" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+    )
+    body = "".join(inertial.format(i) for i in range(n + 1))
+    body += "".join(joint.format(i, i - 1) for i in range(1, n + 1))
+    return f'<robot name="long">{body}</robot>'
+
+
+def test_ten_thousand_links_print_on_one_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "long.urdf"
+    file.write_text(long_chain(10_000))
+    text = text_of([str(file)], capsys)
+    assert text.count("… 9,980 more") == 2
+    assert len(text.splitlines()) < 70
+    assert "link10000" in text
+
+
+def test_all_prints_every_joint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "long.urdf"
+    file.write_text(long_chain(300))
+    text = text_of([str(file), "--all"], capsys)
+    assert "more" not in text
+    assert len(text.splitlines()) > 600
+
+
+def test_joints_without_limits_show_dashes(capsys: pytest.CaptureFixture[str]) -> None:
+    urdf = TWO_FINGERS.replace('<limit lower="0" upper="0.04" velocity="0.2" effort="20"/>', "").replace(
+        "prismatic", "continuous"
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stdin", io.StringIO(urdf))
+        row = next(line for line in text_of(["-"], capsys).splitlines() if line.startswith("open "))
+    assert row.split() == ["open", "continuous", "0", "–", "–", "–", "–", "0.25"]
+
+
+def test_a_robot_that_cannot_move_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stdin", io.StringIO('<robot name="rock"><link name="stone"/></robot>'))
+        assert "no moving joints" in text_of(["-"], capsys)

@@ -1,0 +1,159 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Robots read from MJCF move as they do in MuJoCo."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import phalanx as px
+from phalanx import convert
+
+mujoco = pytest.importorskip("mujoco", reason="the oracle of these tests")
+
+INERTIAL = '<inertial pos="0.1 -0.2 0.3" mass="1.5" fullinertia="0.3 0.25 0.2 0.02 -0.03 0.01"/>'
+POSE = 'pos="0.3 -0.1 0.4" euler="20 -35 50"'
+AXIS = 'axis="0.3 -0.5 0.8"'
+ANCHOR = 'pos="0.2 0.1 -0.15"'
+
+
+def body(joints: str, inside: str = "") -> str:
+    return f"<body {POSE}>{joints}{INERTIAL}{inside}</body>"
+
+
+HINGE = f"<joint {AXIS} {ANCHOR}/>"
+MODELS = {
+    "hinge": body(HINGE, body(HINGE)),
+    "slide": body(f'<joint type="slide" {AXIS} {ANCHOR}/>', body(HINGE)),
+    "ball": body(f'<joint type="ball" {ANCHOR}/>', body('<joint type="ball"/>')),
+    "free": body("<freejoint/>", body(HINGE) + body('<joint type="ball"/>')),
+    "free without a name below": body("<freejoint/>") + body("<freejoint/>", body(HINGE)),
+    "armature": body(f'<joint {AXIS} armature="0.7"/>', body('<joint type="ball" armature="0.2"/>')),
+    "several joints of a body": body(
+        f'<joint {AXIS} {ANCHOR}/><joint type="slide" axis="1 2 0"/><joint axis="0 1 1" pos="0 0.3 0"/>',
+        body(f'<joint type="slide" {AXIS}/><joint type="ball" {ANCHOR}/>'),
+    ),
+    "reference positions": body(
+        f'<joint {AXIS} {ANCHOR} ref="40"/><joint type="slide" axis="0 1 2" ref="-0.6"/>',
+        body(f'<joint type="slide" {AXIS} {ANCHOR} ref="0.3"/><joint axis="1 0 0" pos="0 0.1 0" ref="-70"/>'),
+    ),
+    "bodies without joints": body(HINGE, body("", body("", body(HINGE)) + body(HINGE))) + body(""),
+}
+
+
+@pytest.fixture(params=MODELS, name="pair")
+def pair_(request: pytest.FixtureRequest) -> tuple[px.Robot, Any]:
+    return load(MODELS[request.param])
+
+
+def load(world: str, rest: str = "") -> tuple[px.Robot, Any]:
+    # Contacts and limits are no part of the comparison; gravity points off the axes.
+    option = '<option gravity="1 -2 -9"><flag contact="disable" constraint="disable"/></option>'
+    text = f'<mujoco>{option}<compiler balanceinertia="true"/><worldbody>{world}</worldbody>{rest}</mujoco>'
+    return px.load(text), mujoco.MjModel.from_xml_string(text)
+
+
+def state(robot: px.Robot, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return robot.random_state(rng=seed)
+
+
+def moved(robot: px.Robot, model: Any, q: Any, qd: Any = None) -> Any:
+    """MuJoCo's data at the robot's state."""
+    data = mujoco.MjData(model)
+    data.qpos[:] = convert.to_mujoco(robot, model, q)
+    if qd is not None:
+        data.qvel[:] = convert.to_mujoco(robot, model, q, qd)[1]
+    mujoco.mj_forward(model, data)
+    return data
+
+
+def close(got: np.ndarray, expected: np.ndarray) -> None:
+    np.testing.assert_allclose(got, expected, atol=1e-11 * max(1.0, np.abs(expected).max()), rtol=0)
+
+
+def test_sizes_and_masses_agree(pair: tuple[px.Robot, Any]) -> None:
+    robot, model = pair
+    assert (robot.nq, robot.nv) == (model.nq, model.nv)
+    welded = sum(model.body_mass[i] for i in range(model.nbody) if model.body_weldid[i] == 0)
+    assert robot.total_mass == pytest.approx(model.body_mass.sum() - welded)
+    close(robot.gravity, np.array([1.0, -2.0, -9.0]))
+
+
+def test_bodies_stand_where_mujoco_has_them(pair: tuple[px.Robot, Any]) -> None:
+    robot, model = pair
+    q, _, _ = state(robot)
+    data = moved(robot, model, q)
+    names = convert.MujocoNames.of(model).bodies
+    for i, name in enumerate(names):
+        pose = robot.frame_pose(q, name)
+        close(pose[:3, :3], data.xmat[i].reshape(3, 3))
+        close(pose[:3, 3], data.xpos[i])
+
+
+def test_bodies_stand_as_the_file_has_them_at_the_reference_positions(pair: tuple[px.Robot, Any]) -> None:
+    robot, model = pair
+    q = convert.from_mujoco(robot, model, model.qpos0)
+    close(robot.center_of_mass(q), subtree_centre(model, moved(robot, model, q)))
+
+
+def subtree_centre(model: Any, data: Any) -> np.ndarray:
+    """Mass centre of what moves."""
+    moving = model.body_weldid > 0
+    return np.average(data.xipos[moving], axis=0, weights=model.body_mass[moving])
+
+
+def test_mass_matrices_agree(pair: tuple[px.Robot, Any]) -> None:
+    robot, model = pair
+    q, _, _ = state(robot)
+    expected = np.zeros((model.nv, model.nv))
+    mujoco.mj_fullM(model, moved(robot, model, q), expected)
+    basis = convert.mujoco_basis(robot, model, q)
+    close(basis @ robot.mass_matrix(q) @ basis.T, expected)
+
+
+def test_inverse_dynamics_agree(pair: tuple[px.Robot, Any]) -> None:
+    robot, model = pair
+    q, qd, qdd = state(robot)
+    data = moved(robot, model, q, qd)
+    data.qacc[:] = convert.to_mujoco(robot, model, q, qd, qdd)[2]
+    mujoco.mj_inverse(model, data)
+    tau = robot.inverse_dynamics(q, qd, qdd)
+    close(convert.tau_to_mujoco(robot, model, q, tau), data.qfrc_inverse)
+
+
+def test_forward_dynamics_agree(pair: tuple[px.Robot, Any]) -> None:
+    robot, model = pair
+    q, qd, tau = state(robot)
+    data = moved(robot, model, q, qd)
+    data.qfrc_applied[:] = convert.tau_to_mujoco(robot, model, q, tau)
+    mujoco.mj_forward(model, data)
+    qdd = robot.forward_dynamics(q, qd, tau)
+    close(convert.to_mujoco(robot, model, q, qd, qdd)[2], data.qacc)
+
+
+def test_geared_rotors_enter_the_mass_matrix() -> None:
+    actuator = '<actuator><motor joint="j" gear="3" armature="0.5"/></actuator>'
+    try:
+        robot, model = load(body(f'<joint name="j" {AXIS}/>', body(HINGE)), actuator)
+    except px.PhalanxError as error:
+        pytest.skip(f"this MuJoCo knows no rotor inertia: {error}")
+    q, _, _ = state(robot)
+    expected = np.zeros((model.nv, model.nv))
+    mujoco.mj_fullM(model, moved(robot, model, q), expected)
+    close(robot.mass_matrix(q), expected)
+    assert robot.armature.tolist() == [4.5, 0.0]
+
+
+def test_coupled_joints_move_as_the_equality_asks() -> None:
+    inside = body(f'<joint name="j" {AXIS} ref="25"/>')
+    equality = '<equality><joint joint1="j" joint2="i" polycoef="0.2 -1.5 0 0 0"/></equality>'
+    robot, model = load(body(f'<joint name="i" {AXIS} ref="10"/>', inside), equality)
+    assert (robot.nv, model.nv) == (1, 2)
+    data = mujoco.MjData(model)
+    i, j = model.qpos0
+    data.qpos[:] = (0.4, j + 0.2 - 1.5 * (0.4 - i))
+    mujoco.mj_forward(model, data)
+    close(robot.center_of_mass([0.4]), subtree_centre(model, data))
