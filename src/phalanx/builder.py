@@ -36,7 +36,12 @@ class RobotBuilder:
     ) -> str:
         """Add a link; `inertia` about its mass centre in link axes: 3x3, (xx, xy, xz, yy, yz, zz) or a diagonal."""
         self._links.append(
-            Link(str(name), d.number(mass, f'link "{name}": mass'), d.triple(com, f'link "{name}": com'), d.packed_inertia(inertia, name))
+            Link(
+                str(name),
+                d.number(mass, f'link "{name}": mass'),
+                d.triple(com, f'link "{name}": com'),
+                d.packed_inertia(inertia, name),
+            )
         )
         return name
 
@@ -62,7 +67,9 @@ class RobotBuilder:
         where = f'joint "{name}"'
         allowed = {"lower", "upper", "velocity", "effort", "damping", "friction", "armature"}
         if unknown := set(limits) - allowed:
-            raise PhalanxError(f"{where}: unknown keyword {listing(unknown)}; expected {listing(sorted(allowed))}.")
+            raise PhalanxError(
+                f"{where}: unknown keyword {listing(unknown)}; expected {listing(sorted(allowed))}."
+            )
         self._joints.append(
             Joint(
                 str(name),
@@ -87,4 +94,6 @@ class RobotBuilder:
 
     def describe(self) -> Description:
         """The description built so far."""
-        return Description(self.name, tuple(self._links), tuple(self._joints), d.triple(self.gravity, "gravity"))
+        return Description(
+            self.name, tuple(self._links), tuple(self._joints), d.triple(self.gravity, "gravity")
+        )

@@ -185,6 +185,7 @@ def ordered(description: Description) -> tuple[str, list[Joint]]:
 def check_numbers(description: Description) -> None:
     """Raise for numbers that no robot has: NaN, negative masses, zero axes."""
     where = description.where
+    _finite(where, "the robot", description)
     for link in description.links:
         _finite(where, f'link "{link.name}"', link)
         if link.mass < 0.0:
@@ -200,16 +201,19 @@ def check_numbers(description: Description) -> None:
                 f'{where}: joint "{joint.name}" ({joint.type}) has the axis (0, 0, 0); '
                 "expected a direction. Give it a non-zero axis or make the joint fixed."
             )
-        if kind.axes == 2 and math.hypot(*np.cross(*axes)) < 1e-9 * math.hypot(*axes[0]) * math.hypot(*axes[1]):
+        if kind.axes == 2 and math.hypot(*np.cross(*axes)) < 1e-9 * math.hypot(*axes[0]) * math.hypot(
+            *axes[1]
+        ):
             raise PhalanxError(
                 f'{where}: joint "{joint.name}" ({joint.type}) has parallel axes; expected two directions.'
             )
-        rotation = np.reshape(joint.origin.rotation, (3, 3))
-        if np.abs(rotation @ rotation.T - np.eye(3)).max() > 1e-6 or np.linalg.det(rotation) < 0:
-            raise PhalanxError(
-                f'{where}: joint "{joint.name}" has an origin that is not a rotation; '
-                "expected a right-handed orthonormal matrix."
-            )
+        for label, given in (("origin", joint.origin), ("after", joint.after)):
+            rotation = np.reshape(given.rotation, (3, 3))
+            if np.abs(rotation @ rotation.T - np.eye(3)).max() > 1e-6 or np.linalg.det(rotation) < 0:
+                raise PhalanxError(
+                    f'{where}: joint "{joint.name}" has the pose {label}, which is not a rotation; '
+                    "expected a right-handed orthonormal matrix."
+                )
         for label, size in (
             ("lower", kind.nq),
             ("upper", kind.nq),
@@ -335,7 +339,10 @@ def weld(description: Description, values: Mapping[str, Pose]) -> Description:
     """Return the description with each named joint fixed at the given pose of its motion."""
     joints = tuple(
         replace(
-            j, type="fixed", origin=j.origin @ values[j.name], mimic=None,
+            j,
+            type="fixed",
+            origin=j.origin @ values[j.name],
+            mimic=None,
             **dict.fromkeys(("lower", "upper", "velocity", "effort", "damping", "friction", "armature"), ()),
         )
         if j.name in values

@@ -24,10 +24,8 @@ _threads: int | None = None
 
 def set_threads(count: int | None) -> None:
     """Use at most `count` threads for large batches (None: all cores)."""
-    if count is not None and (not isinstance(count, int) or count < 1):
-        raise PhalanxError(f"set_threads: got {count!r}, expected a positive whole number or None.")
     global _threads
-    _threads = count
+    _threads = _positive(count, "set_threads")
 
 
 def evaluate(
@@ -49,7 +47,9 @@ def evaluate(
     f = call.function
     sizes = [*(call.sizes(s) for s in f.inputs.values()), *(call.sizes(f.optional[k]) for k in given)]
     labels = [*f.inputs, *given]
-    arrays = [_checked(call, x, n, s) for x, n, s in zip((*inputs, *given.values()), labels, sizes, strict=True)]
+    arrays = [
+        _checked(call, x, n, s) for x, n, s in zip((*inputs, *given.values()), labels, sizes, strict=True)
+    ]
     dtype = np.float32 if all(a.dtype == np.float32 for a in arrays) else np.float64
     batch = _batch(call, arrays, labels, sizes)
     shape = (*batch, *call.sizes(f.output))
@@ -59,10 +59,14 @@ def evaluate(
         np.broadcast_to(a, (*batch, *s)).reshape((count, *s)).astype(dtype, copy=False)
         for a, s in zip(arrays, sizes, strict=True)
     ]
+    if out is not None:  # results must not be read as inputs of later states
+        flat = [x.copy() if np.may_share_memory(x, out) else x for x in flat]
     k = len(inputs)
     if count and result.size:
-        target = result.reshape((count, *shape[len(batch) :])) if result.flags.c_contiguous else np.empty(
-            (count, *shape[len(batch) :]), dtype
+        target = (
+            result.reshape((count, *shape[len(batch) :]))
+            if result.flags.c_contiguous
+            else np.empty((count, *shape[len(batch) :]), dtype)
         )
         runner.run(call, flat[:k], dict(zip(given, flat[k:], strict=True)), target, _thread_count(threads))
         if not result.flags.c_contiguous:
@@ -72,9 +76,7 @@ def evaluate(
 
 def resolve(robot: Robot, function: str, algorithm: Any = "auto", frame: str | None = None) -> Call:
     """The call that serves a function of a robot, or an error that names one that does."""
-    options: Mapping[str, Any] = {}
-    if isinstance(algorithm, tuple):
-        algorithm, options = algorithm
+    algorithm, options = _with_options(function, algorithm)
     chosen = choose(robot, function) if algorithm == "auto" else find(function, algorithm)
     if robot.is_coupled and not chosen.coupled:
         others = [a.name for a in ALGORITHMS[function].values() if a.coupled]
@@ -88,9 +90,22 @@ def resolve(robot: Robot, function: str, algorithm: Any = "auto", frame: str | N
             raise PhalanxError(
                 f'{function}: algorithm "{chosen.name}" has no option {key}={value!r}; options: {allowed or "none"}.'
             )
+    if FUNCTIONS[function].frame:
+        robot.frame(frame)
     if function in ("forward_dynamics", "mass_matrix_inverse"):
         require_invertible(robot)
     return Call(robot, chosen, frame, tuple(sorted(options.items())))
+
+
+def _with_options(function: str, algorithm: Any) -> tuple[Any, Mapping[str, Any]]:
+    if not isinstance(algorithm, tuple):
+        return algorithm, {}
+    if len(algorithm) != 2 or not isinstance(algorithm[1], Mapping):
+        raise PhalanxError(
+            f"{function}: algorithm={algorithm!r}; expected a name or a pair of a name and its options "
+            'such as ("name", {"option": value}).'
+        )
+    return algorithm
 
 
 def choose(robot: Robot, function: str) -> Algorithm:
@@ -104,9 +119,15 @@ def _backend(name: str) -> Backend:
 
 
 def _thread_count(threads: int | None) -> int:
-    if threads is not None and (not isinstance(threads, (int, np.integer)) or threads < 1):
-        raise PhalanxError(f"threads: got {threads!r}, expected a positive whole number or None.")
-    return int(threads or _threads or 1)
+    return _positive(threads, "threads") or _threads or 1
+
+
+def _positive(count: int | None, where: str) -> int | None:
+    if count is None:
+        return None
+    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+        raise PhalanxError(f"{where}: got {count!r}, expected a positive whole number or None.")
+    return int(count)
 
 
 def _checked(call: Call, value: Any, label: str, size: tuple[int, ...]) -> np.ndarray:
@@ -124,11 +145,17 @@ def _checked(call: Call, value: Any, label: str, size: tuple[int, ...]) -> np.nd
 def _explain(call: Call, label: str) -> str:
     f = call.function
     symbols = {**f.inputs, **f.optional}[label]
-    names = {"q": f"nq = {call.robot.nq}", "v": f"nv = {call.robot.nv}", "l": f"n_links = {call.robot.n_links}"}
+    names = {
+        "q": f"nq = {call.robot.nq}",
+        "v": f"nv = {call.robot.nv}",
+        "l": f"n_links = {call.robot.n_links}",
+    }
     return ", ".join(names.get(s, f"{s} components") for s in symbols)
 
 
-def _batch(call: Call, arrays: list[np.ndarray], labels: list[str], sizes: list[tuple[int, ...]]) -> tuple[int, ...]:
+def _batch(
+    call: Call, arrays: list[np.ndarray], labels: list[str], sizes: list[tuple[int, ...]]
+) -> tuple[int, ...]:
     batches = [a.shape[: a.ndim - len(s)] for a, s in zip(arrays, sizes, strict=True)]
     try:
         return np.broadcast_shapes(*batches)

@@ -33,6 +33,7 @@ class Motion(ABC):
     """How the frame of one body moves in the frame it has at rest."""
 
     nq: ClassVar[int]
+    keeps_axis: ClassVar[bool] = False  # whether the points of the z axis stay where they are
 
     @classmethod
     @abstractmethod
@@ -61,6 +62,7 @@ class Turn(Motion):
     """Rotation about z."""
 
     nq = 1
+    keeps_axis = True
 
     @classmethod
     def transform(cls, q: Array, rest: Transform, offset: Array, pitch: Array) -> Transform:

@@ -40,7 +40,7 @@ def load(
     """
     if mimic not in _MIMIC:
         raise PhalanxError(f"load: mimic={mimic!r};{nearest(mimic, _MIMIC, what='choices')}")
-    described = _describe(source)
+    described = _describe(source, strict)
     if gravity is not None:
         described = replace(described, gravity=triple(gravity, "load: gravity"))
     if floating_base:
@@ -80,22 +80,22 @@ def dill(k: int) -> Robot:
     return Robot(catalogue.dill(k))
 
 
-def _describe(source: Any) -> Description:
+def _describe(source: Any, strict: bool) -> Description:
     if isinstance(source, Description):
         return source
     if isinstance(source, bytes) or (isinstance(source, str) and _is_text(source)):
-        return _parse(source, "<text>", None)
+        return _parse(source, "<text>", None, strict)
     if hasattr(source, "read"):
         label = str(getattr(source, "name", "<file object>"))
-        return _parse(source.read(), label, None)
+        return _parse(source.read(), label, None, strict)
     if not isinstance(source, (str, os.PathLike)):
         raise PhalanxError(
             f"load: got {type(source).__name__}, expected a path, a file object, a text or a built-in name."
         )
     path = Path(source)
-    if isinstance(source, str) and not path.exists() and path.name == source and not path.suffix:
-        return catalogue.builtin(source)
     try:
+        if isinstance(source, str) and not path.exists() and path.name == source and not path.suffix:
+            return catalogue.builtin(source)
         content = path.read_bytes()
     except OSError as error:
         reason = "no such file" if isinstance(error, FileNotFoundError) else str(error.strerror or error)
@@ -103,31 +103,34 @@ def _describe(source: Any) -> Description:
             f'load: cannot read "{path}": {reason}. Expected a file or a built-in name '
             f"({', '.join(robots())})."
         ) from None
-    return _parse(content, str(path), path)
+    return _parse(content, str(path), path, strict)
 
 
 def _is_text(source: str) -> bool:
     return "\n" in source or source.lstrip()[:1] in ("<", "{", "[")
 
 
-def _parse(content: str | bytes, label: str, path: Path | None) -> Description:
+def _parse(content: str | bytes, label: str, path: Path | None, strict: bool) -> Description:
     """The description in a text, told apart by its first character and its root element."""
-    data = content.encode("utf-8") if isinstance(content, str) else content
-    head = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    if not isinstance(content, (str, bytes)):
+        raise PhalanxError(f"{label}: reading gave {type(content).__name__}, expected text or bytes.")
+    marks = "\ufeff \t\r\n" if isinstance(content, str) else b"\xef\xbb\xbf \t\r\n"
+    start = content.lstrip(marks)[:1]  # type: ignore[arg-type]
+    head = start if isinstance(start, str) else start.decode("latin-1")
     suffix = path.suffix.lower() if path else ""
-    if head == b"<" or suffix in (".urdf", ".xml", ".mjcf") or not data.strip():
-        if root_tag(data, source=label) == "mujoco":
-            return read_mjcf(path if path else data, source=label)
-        return read_urdf(data, source=label)
-    table = _table(data, label, as_json=head == b"{")
+    if head in ("<", "") or suffix in (".urdf", ".xml", ".mjcf"):
+        if root_tag(content, source=label) == "mujoco":
+            return read_mjcf(path if path else content, source=label)
+        return read_urdf(content, source=label, strict=strict)
+    table = _table(content, label, as_json=head == "{")
     if "format" in table:
         return read_description(table, source=label)
     return read_table(table, source=label)
 
 
-def _table(data: bytes, label: str, *, as_json: bool) -> dict[str, Any]:
+def _table(content: str | bytes, label: str, *, as_json: bool) -> dict[str, Any]:
     try:
-        text = data.decode("utf-8")
+        text = content if isinstance(content, str) else content.decode("utf-8")
         table = json.loads(text) if as_json else tomllib.loads(text)
     except (UnicodeDecodeError, json.JSONDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         kind = "JSON" if as_json else "TOML"

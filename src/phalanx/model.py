@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .joints import Motion
-from .spatial import Array, Inertia, Transform, dot, matvec, namespace, transpose
+from .spatial import Array, Inertia, Transform, dot, matvec, moments_of_inertia, namespace, second_moments, transpose, unpack
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,30 @@ class Model:
             link_frame=self.link_frame.map(field),
             coupling=coupling,
         )
+
+    def regrouped(self) -> Model:
+        """A model with the same forces and accelerations and as many zero inertias as possible.
+
+        A mass on the axis of a turn does not notice the turn, so it may as well belong to the
+        parent: mass, first moment and second moment along z move there (the base parameters
+        of Gautier and Khalil 1990). Energies and mass centres are those of another robot.
+        """
+        m, h = self.inertia.m.copy(), self.inertia.h.copy()
+        J = unpack(second_moments(self.inertia.moment))
+        turning = {int(i) for g in self.groups if g.motion.keeps_axis for i in g.bodies}
+        for i in range(self.n - 1, -1, -1):
+            p, r, z = int(self.parents[i]), self.rest.r[i], self.rest.E[i, 2]
+            if i not in turning or (p >= 0 and m[p] == 0.0):
+                continue
+            mass, first, second = m[i], h[i, 2], J[i, 2, 2]
+            m[i] = h[i, 2] = J[i, 2, 2] = 0.0
+            if p >= 0:
+                line = np.outer(r, z) * first
+                m[p] += mass
+                h[p] += mass * r + first * z
+                J[p] += mass * np.outer(r, r) + line + line.T + second * np.outer(z, z)
+        packed = J[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
+        return replace(self, inertia=Inertia(m, h, moments_of_inertia(packed)))
 
     @cached_property
     def pattern(self) -> np.ndarray:
@@ -194,6 +218,8 @@ def joint_kinematics(model: Model, q: Array) -> tuple[Transform, Axes, Any]:
         )
         for g in model.groups
     ]
+    if not parts:
+        parts = [model.rest]
     X = parts[0]
     if len(parts) > 1:
         order = model.inverse_order
@@ -212,7 +238,9 @@ def _concatenate(arrays: list[Array], order: np.ndarray, rank: int) -> Array:
 
 def gravity_twist(model: Model) -> Array:
     """Gravity as a spatial acceleration (6,)."""
-    return model.gravity[[0, 0, 0, 0, 1, 2]] * np.array([0.0, 0.0, 0.0, 1.0, 1.0, 1.0]).astype(model.gravity.dtype)
+    return model.gravity[[0, 0, 0, 0, 1, 2]] * np.array([0.0, 0.0, 0.0, 1.0, 1.0, 1.0]).astype(
+        model.gravity.dtype
+    )
 
 
 def link_wrenches(model: Model, wrench: Array) -> Array:

@@ -8,9 +8,10 @@ The dynamics methods are attached by `dispatch`, which lies below the algorithms
 from __future__ import annotations
 
 import hashlib
+import operator
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from . import description as d
-from .description import Description, Joint, Pose, ordered
-from .errors import PhalanxError, PhalanxWarning, nearest
+from .description import Description, Joint, Mimic, Pose, ordered
+from .errors import PhalanxError, PhalanxWarning, listing, nearest
 from .io.dh import description_from_dh
 from .io.saved import write_description
 from .joints import JointType, Motion, Screw, Step, Turn, joint_type, pose_of, split_turn
@@ -77,7 +78,7 @@ class Robot:
         self._number_coordinates()
         self._memo: dict[Any, Any] = {}
         self.model = _model(self)
-        for array in (self.model.parents, self.model.links, *self._constants()):
+        for array in (*self._indices(), *self._constants()):
             array.setflags(write=False)
 
     # ------------------------------------------------------------------------ facts
@@ -193,8 +194,7 @@ class Robot:
         """A fingerprint of everything that the equations see."""
         m = self.model
         sha = hashlib.sha256(f"{m.n} {m.nq} {m.nv} {[g.motion.__name__ for g in m.groups]}".encode())
-        groups = [a for g in m.groups for a in (g.bodies, g.coordinates)]
-        for array in (m.parents, m.carrier, m.links, *groups, *self._constants()):
+        for array in (*self._indices(), *self._constants()):
             sha.update(np.ascontiguousarray(array).tobytes())
         return sha.hexdigest()
 
@@ -205,7 +205,7 @@ class Robot:
         except KeyError:
             return self._memo.setdefault(key, make())
 
-    def frame(self, name: str) -> Frame:
+    def frame(self, name: Any) -> Frame:
         """The frame of that name, or an error naming the nearest."""
         try:
             return self.frames[name]
@@ -222,15 +222,18 @@ class Robot:
         return isinstance(other, Robot) and self.description == other.description
 
     def __hash__(self) -> int:
-        return hash(self.digest)
+        return hash(self.description)
 
     def __reduce__(self) -> Any:
         return _rebuild, (self.description,)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if "model" in self.__dict__ and name not in type(self).__dict__:
+        if "model" in self.__dict__:
             raise AttributeError(f'robot "{self.name}" is immutable; use robot.replace(…) for a changed copy.')
         super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f'robot "{self.name}" is immutable; "{name}" cannot be deleted.')
 
     # -------------------------------------------------------------------- from and to files
 
@@ -242,6 +245,8 @@ class Robot:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the robot to a file that `px.load` reads back exactly."""
         text = write_description(self.description)
+        if not isinstance(path, (str, os.PathLike)):
+            raise PhalanxError(f"save: got {type(path).__name__}, expected a path.")
         try:
             Path(path).write_text(text, encoding="utf-8")
         except OSError as error:
@@ -249,9 +254,7 @@ class Robot:
 
     # ----------------------------------------------------------------- changed copies
 
-    def replace(
-        self, *, gravity: Any = None, armature: Any = None, name: str | None = None
-    ) -> Robot:
+    def replace(self, *, gravity: Any = None, armature: Any = None, name: str | None = None) -> Robot:
         """A copy with another gravity (3,), armature (scalar or (nv,)) or name."""
         new = self.description
         if gravity is not None:
@@ -266,11 +269,18 @@ class Robot:
                 else replace(j, armature=())
                 for j in new.joints
             )
-            new = replace(new, joints=joints, base_armature=tuple(values[self._v_of.get(BASE, slice(0, 0))].tolist()))
+            new = replace(
+                new, joints=joints, base_armature=tuple(values[self._v_of.get(BASE, slice(0, 0))].tolist())
+            )
         return _rebuild(new)
 
     def fix(self, joints: Mapping[str, Any]) -> Robot:
         """A smaller robot with the named joints welded at the given coordinates."""
+        if not isinstance(joints, Mapping):
+            raise PhalanxError(
+                f'robot "{self.name}": fix got {type(joints).__name__}, expected a mapping from joints to '
+                'coordinates such as {"joint": 0.0}.'
+            )
         poses: dict[str, Pose] = {}
         by_name = {m.joint.name: m for m in self._moving}
         for name, value in joints.items():
@@ -280,17 +290,16 @@ class Robot:
                     f"{nearest(name, self.joint_names, what='joints')}"
                 )
             m = by_name[name]
-            if self._follows(m.joint):
+            if name in self._drivers:
                 raise PhalanxError(
-                    f'robot "{self.name}": joint "{name}" follows "{m.joint.mimic and m.joint.mimic.joint}" '
-                    "and cannot be fixed alone; fix its driver, or load with mimic=\"independent\"."
+                    f'robot "{self.name}": joint "{name}" follows "{self._drivers[name].joint}" '
+                    'and cannot be fixed alone; fix its driver, or load with mimic="independent".'
                 )
             poses[name] = self._joint_pose(m, value)
-        for m in self._moving:  # followers stop with their driver
-            mimic = m.joint.mimic
-            if mimic and self._follows(m.joint) and mimic.joint in joints:
+        for name, mimic in self._drivers.items():  # followers stop with their driver
+            if mimic.joint in joints:
                 driven = mimic.multiplier * np.asarray(joints[mimic.joint], dtype=float) + mimic.offset
-                poses[m.joint.name] = self._joint_pose(m, driven)
+                poses[name] = self._joint_pose(by_name[name], driven)
         return _rebuild(d.weld(self.description, poses))
 
     def with_floating_base(self) -> Robot:
@@ -304,11 +313,18 @@ class Robot:
         self.frame(link)
         taken = set(self.frames)
         name = next(n for k in range(len(taken) + 1) if (n := f"{link}_payload{k or ''}") not in taken)
-        where = f"payload on \"{link}\""
-        body = d.Link(name, d.number(mass, f"{where}: mass"), d.triple(com, f"{where}: com"), d.packed_inertia(inertia, name))
+        where = f'payload on "{link}"'
+        body = d.Link(
+            name,
+            d.number(mass, f"{where}: mass"),
+            d.triple(com, f"{where}: com"),
+            d.packed_inertia(inertia, name),
+        )
         joint = Joint(f"{name}_joint", "fixed", link, name)
         new = self.description
-        return _rebuild(replace(new, links=(*new.links, body), joints=(*new.joints, joint)))
+        loaded = _rebuild(replace(new, links=(*new.links, body), joints=(*new.joints, joint)))
+        _judge_inertias(replace(new, links=(body,)), strict=False)  # `_rebuild` is silent
+        return loaded
 
     # ------------------------------------------------------------------- configurations
 
@@ -323,8 +339,7 @@ class Robot:
         self, batch: int | Sequence[int] = (), rng: Any = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Random (q, qd, qdd): q within limits (else ±pi), qd and qdd normal, qd clipped to its limits."""
-        rng = np.random.default_rng(rng)
-        shape = (batch,) if isinstance(batch, int) else tuple(batch)
+        rng, shape = _generator(rng), _batch_shape(batch)
         limits = self.limits
         lower = np.where(np.isfinite(limits.lower), limits.lower, -np.pi)
         upper = np.where(np.isfinite(limits.upper), limits.upper, np.pi)
@@ -342,18 +357,16 @@ class Robot:
     def integrate(self, q: Any, dq: Any) -> np.ndarray:
         """Coordinates reached from q with the constant rates dq for unit time."""
         q, dq = self._coordinates(q, "q"), self._rates(dq, "dq")
-        shape = np.broadcast_shapes(q.shape[:-1], dq.shape[:-1])
+        shape = _common_batch(self, "integrate", q=q, dq=dq)
         result = np.empty((*shape, self.nq), dtype=np.result_type(q, dq))
         for (part, m), rates in zip(self._own_joints(), self._v_own(), strict=True):
-            result[..., part] = m.kind.integrate(
-                *_together(q[..., part], dq[..., rates])
-            )
+            result[..., part] = m.kind.integrate(*_together(q[..., part], dq[..., rates]))
         return result
 
     def difference(self, q0: Any, q1: Any) -> np.ndarray:
         """The rates dq with integrate(q0, dq) equal to q1."""
         q0, q1 = self._coordinates(q0, "q0"), self._coordinates(q1, "q1")
-        shape = np.broadcast_shapes(q0.shape[:-1], q1.shape[:-1])
+        shape = _common_batch(self, "difference", q0=q0, q1=q1)
         result = np.empty((*shape, self.nv), dtype=np.result_type(q0, q1))
         for (part, m), rates in zip(self._own_joints(), self._v_own(), strict=True):
             result[..., rates] = m.kind.difference(*_together(q0[..., part], q1[..., part]))
@@ -388,11 +401,10 @@ class Robot:
             if not self._follows(m.joint):
                 self._q_of[m.joint.name] = slice(nq, nq := nq + m.kind.nq)
                 self._v_of[m.joint.name] = slice(nv, nv := nv + m.kind.nv)
-        for m in self._moving:
-            if self._follows(m.joint):
-                driver = _driver(self, m)
-                self._q_of[m.joint.name] = self._q_of[driver]
-                self._v_of[m.joint.name] = self._v_of[driver]
+        self._drivers = _drivers(self)
+        for name, mimic in self._drivers.items():
+            self._q_of[name] = self._q_of[mimic.joint]
+            self._v_of[name] = self._v_of[mimic.joint]
         self._sizes = (nq, nv)
 
     def _joint_pose(self, m: _Moving, value: Any) -> Pose:
@@ -439,6 +451,10 @@ class Robot:
                 values[part] = given
         return _frozen(values)
 
+    def _indices(self) -> list[np.ndarray]:
+        m = self.model
+        return [m.parents, m.carrier, m.links, *(a for g in m.groups for a in (g.bodies, g.coordinates))]
+
     def _constants(self) -> list[np.ndarray]:
         m = self.model
         arrays = [m.rest.E, m.rest.r, m.offset, m.pitch, m.axis, m.inertia.m, m.inertia.h, m.inertia.moment]
@@ -460,6 +476,36 @@ def _frozen(array: np.ndarray) -> np.ndarray:
     return array
 
 
+def _generator(rng: Any) -> np.random.Generator:
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        raise PhalanxError(
+            f"random_state: rng is {rng!r}; expected None, a whole number >= 0 or a numpy.random.Generator."
+        ) from None
+
+
+def _batch_shape(batch: Any) -> tuple[int, ...]:
+    try:
+        sizes = tuple(batch) if isinstance(batch, Iterable) else (batch,)
+        shape = tuple(operator.index(size) for size in sizes)
+    except TypeError:
+        shape = (-1,)
+    if any(size < 0 for size in shape):
+        raise PhalanxError(f"random_state: batch is {batch!r}; expected a size or a shape, all >= 0.")
+    return shape
+
+
+def _common_batch(robot: Robot, where: str, **arrays: np.ndarray) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(*(a.shape[:-1] for a in arrays.values()))
+    except ValueError:
+        told = ", ".join(f"{name} {a.shape[:-1]}" for name, a in arrays.items())
+        raise PhalanxError(
+            f'{where}: the batch shapes for robot "{robot.name}" do not broadcast: {told}.'
+        ) from None
+
+
 def _together(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     shape = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
     return np.broadcast_to(a, (*shape, a.shape[-1])), np.broadcast_to(b, (*shape, b.shape[-1]))
@@ -478,8 +524,11 @@ def real_array(value: Any, label: str, robot: Robot) -> np.ndarray:
     """Return `value` as float64 or float32; object, string and complex arrays are refused."""
     try:
         array = np.asarray(value)
-    except ValueError as error:
-        raise PhalanxError(f'{label} for robot "{robot.name}" is not an array of numbers: {error}') from None
+    except (TypeError, ValueError):
+        raise PhalanxError(
+            f"{label} is not an array: its rows differ in length or cannot be read; "
+            f'expected real numbers for robot "{robot.name}".'
+        ) from None
     if array.dtype == np.float64 or array.dtype == np.float32:
         return array
     if array.dtype.kind not in "fiub":
@@ -506,9 +555,7 @@ def _judge_inertias(description: Description, strict: bool) -> None:
     )
 
 
-def _weld(
-    description: Description, root: str, joints: list[Joint]
-) -> tuple[list[_Moving], dict[str, Frame]]:
+def _weld(description: Description, root: str, joints: list[Joint]) -> tuple[list[_Moving], dict[str, Frame]]:
     """Moving joints with their parents among the moving links, and every link as a frame."""
     moving: list[_Moving] = []
     frames = {root: Frame(-1, d.IDENTITY)}
@@ -530,28 +577,48 @@ def _weld(
     return moving, {link.name: frames[link.name] for link in description.links}
 
 
-def _driver(robot: Robot, m: _Moving) -> str:
-    """The joint that a mimic joint follows, or an error."""
+def _drivers(robot: Robot) -> dict[str, Mimic]:
+    """For each mimic joint the joint it follows in the end, with multiplier and offset of the whole way."""
+    by_name = {m.joint.name: m for m in robot._moving}
+    result: dict[str, Mimic] = {}
+    for m in robot._moving:
+        multiplier, offset, seen, here = 1.0, 0.0, [m.joint.name], m
+        while here.joint.mimic and robot._follows(here.joint):
+            mimic = here.joint.mimic
+            here = _driver(robot, here, by_name.get(mimic.joint))
+            offset += multiplier * mimic.offset
+            multiplier *= mimic.multiplier
+            if mimic.joint in seen:
+                raise PhalanxError(
+                    f"{robot.description.where}: the mimic joints {listing(seen)} follow each other in a circle; "
+                    'expected one of them to move by itself. Remove one <mimic>, or load with mimic="independent".'
+                )
+            seen.append(mimic.joint)
+        if here is not m:
+            result[m.joint.name] = Mimic(here.joint.name, multiplier, offset)
+    return result
+
+
+def _driver(robot: Robot, m: _Moving, found: _Moving | None) -> _Moving:
+    """The joint that a mimic joint names, or an error."""
     assert m.joint.mimic is not None
     where, name, driver = robot.description.where, m.joint.name, m.joint.mimic.joint
-    found = {x.joint.name: x for x in robot._moving}.get(driver)
     if found is None:
         fixed = any(j.name == driver for j in robot.description.joints)
         raise PhalanxError(
             f'{where}: joint "{name}" mimics "{driver}", which is '
-            + ("fixed. Fix the follower too." if fixed else f"unknown;{nearest(driver, robot._q_of, what='joints')}")
-        )
-    if robot._follows(found.joint):
-        raise PhalanxError(
-            f'{where}: joint "{name}" mimics "{driver}", which itself mimics another joint; '
-            'name the driving joint, or load with mimic="independent".'
+            + (
+                "fixed. Fix the follower too."
+                if fixed
+                else f"unknown;{nearest(driver, robot.joint_names, what='joints')}"
+            )
         )
     if found.kind.nq != 1 or m.kind.nq != 1:
         raise PhalanxError(
             f'{where}: joint "{name}" mimics "{driver}"; both need one coordinate '
-            f'({m.kind.name} has {m.kind.nq}, {found.kind.name} {found.kind.nq}).'
+            f"({m.kind.name} has {m.kind.nq}, {found.kind.name} {found.kind.nq})."
         )
-    return driver
+    return found
 
 
 # ------------------------------------------------------------------------ bodies of a robot
@@ -597,7 +664,11 @@ def _model(robot: Robot) -> Model:
         nv=robot._sizes[1],
         parents=parents,
         groups=tuple(
-            Group(motion, np.array(b, dtype=np.intp), np.array([list(c) for c in q], dtype=np.intp).reshape(len(b), motion.nq))
+            Group(
+                motion,
+                np.array(b, dtype=np.intp),
+                np.array([list(c) for c in q], dtype=np.intp).reshape(len(b), motion.nq),
+            )
             for motion, (b, q) in groups.items()
         ),
         rest=X,
@@ -637,7 +708,9 @@ def _inertias(robot: Robot, n: int, links: np.ndarray, link_frame: np.ndarray) -
         com = np.einsum("kij,kj->ki", R, np.array([link.com for link, _ in carried])) + t
         packed = np.array([link.inertia for link, _ in carried])
         own = R @ packed[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3) @ np.swapaxes(R, 1, 2)
-        square = np.einsum("ki,ki->k", com, com)[:, None, None] * np.eye(3) - com[:, :, None] * com[:, None, :]
+        square = (
+            np.einsum("ki,ki->k", com, com)[:, None, None] * np.eye(3) - com[:, :, None] * com[:, None, :]
+        )
         body = links[where]
         np.add.at(m, body, mass)
         np.add.at(h, body, mass[:, None] * com)
@@ -649,13 +722,14 @@ def _armature(robot: Robot) -> np.ndarray:
     armature = np.zeros(robot._sizes[1])
     for m in robot._moving:
         if m.joint.armature:
-            ratio = m.joint.mimic.multiplier if m.joint.mimic and robot._follows(m.joint) else 1.0
+            mimic = robot._drivers.get(m.joint.name)
+            ratio = mimic.multiplier if mimic else 1.0
             armature[robot._v_of[m.joint.name]] += ratio**2 * np.array(m.joint.armature)
     return armature
 
 
 def _coupling(robot: Robot, n: int, coordinates: int) -> Coupling | None:
-    if not any(robot._follows(m.joint) for m in robot._moving):
+    if not robot._drivers:
         return None
     Q, offset = np.zeros((coordinates, robot._sizes[0])), np.zeros(coordinates)
     A = np.zeros((n, robot._sizes[1]))
@@ -663,9 +737,8 @@ def _coupling(robot: Robot, n: int, coordinates: int) -> Coupling | None:
     for m in robot._moving:
         q, v = robot._q_of[m.joint.name], robot._v_of[m.joint.name]
         ratio = 1.0
-        if m.joint.mimic and robot._follows(m.joint):
-            ratio = m.joint.mimic.multiplier
-            offset[coordinate] = m.joint.mimic.offset
+        if mimic := robot._drivers.get(m.joint.name):
+            ratio, offset[coordinate] = mimic.multiplier, mimic.offset
         Q[coordinate : coordinate + m.kind.nq, q] = ratio * np.eye(m.kind.nq)
         A[body : body + m.kind.nv, v] = ratio * np.eye(m.kind.nv)
         coordinate += m.kind.nq

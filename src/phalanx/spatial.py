@@ -274,3 +274,71 @@ class Articulated(Field):
             self.H - u[..., :, None] * g[..., None, :],
             self.M - _symmetric_outer(f, g),
         )
+
+
+# --------------------------------------------------------------- second-order tensors
+
+
+@dataclass(frozen=True)
+class Tensor(Field):
+    """A 3x3 matrix per body: a rotation, or an acceleration as a function of place."""
+
+    matrix: Array
+    ranks: ClassVar[tuple[int, ...]] = (2,)
+
+    def __matmul__(self, x: Array) -> Array:
+        return matvec(self.matrix, x)
+
+    @property
+    def T(self) -> Tensor:
+        return Tensor(transpose(self.matrix))
+
+
+class Identity:
+    """The operator that changes nothing, on every body."""
+
+    def __getitem__(self, bodies: Any) -> Identity:
+        return self
+
+    def __matmul__(self, x: Array) -> Array:
+        return x
+
+
+def acceleration_tensor(w: Array, wd: Array) -> Tensor:
+    """K = wd^ + w^ w^: a point at x from a body's origin accelerates by K x against it."""
+    xp = namespace(w, wd)
+    x, y, z = w[..., 0], w[..., 1], w[..., 2]
+    xd, yd, zd = wd[..., 0], wd[..., 1], wd[..., 2]
+    xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
+    rows = [-(yy + zz), xy - zd, xz + yd, xy + zd, -(xx + zz), yz - xd, xz - yd, yz + xd, -(xx + yy)]
+    return Tensor(xp.stack(rows, axis=-1).reshape((*rows[0].shape, 3, 3)))
+
+
+def inertial_wrench(G: Inertia, K: Tensor, a: Array) -> Array:
+    """Wrench that accelerates a rigid body whose origin accelerates by `a`, about that origin."""
+    # With the second moments J = integral of x x^T dm (not the moments of inertia), the moment
+    # of the body's own motion is the axial vector of K J.
+    h = G.h
+    J = unpack(second_moments(G.moment))
+    k = K.matrix
+    product = dot(k[..., [2, 0, 1, 1, 2, 0], :], transpose(J)[..., [1, 2, 0, 2, 0, 1], :])
+    moment = product[..., :3] - product[..., 3:]
+    return join(moment + cross(h, a), G.m[..., None] * a + matvec(k, h))
+
+
+def second_moments(inertia: Array) -> Array:
+    """Packed integral of x x^T dm, from packed moments of inertia."""
+    xx, yy, zz = inertia[..., 0], inertia[..., 3], inertia[..., 5]
+    return _complement(inertia, (xx + yy + zz) * 0.5)
+
+
+def moments_of_inertia(second: Array) -> Array:
+    """Packed moments of inertia, from the packed integral of x x^T dm."""
+    xx, yy, zz = second[..., 0], second[..., 3], second[..., 5]
+    return _complement(second, xx + yy + zz)
+
+
+def _complement(packed: Array, size: Array) -> Array:
+    """The packed size 1 - A."""
+    xx, xy, xz, yy, yz, zz = (packed[..., k] for k in range(6))
+    return namespace(packed).stack([size - xx, -xy, -xz, size - yy, -yz, size - zz], axis=-1)

@@ -89,7 +89,7 @@ def test_ctrl_c_is_one_line_and_status_130(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(info, "load_robot", interrupted)
-    assert main(["info", "puma560"]) == 130
+    assert main(["info", "ur5"]) == 130
     assert capsys.readouterr().err == "phalanx info: interrupted\n"
 
 
@@ -103,23 +103,23 @@ def test_a_warning_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     monkeypatch.setattr(info, "load_robot", doubtful)
     with warnings.catch_warnings():
         warnings.simplefilter("default", PhalanxWarning)
-        assert main(["info", "puma560"]) == 0
+        assert main(["info", "ur5"]) == 0
     assert capsys.readouterr().err == "phalanx: warning: two links look odd.\n"
 
 
 def test_the_module_runs_as_a_program() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "phalanx", "info", "puma560"], capture_output=True, text=True, timeout=60
+        [sys.executable, "-m", "phalanx", "info", "ur5"], capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0
-    assert "puma560" in done.stdout
+    assert "ur5" in done.stdout
 
 
 def test_a_reader_that_leaves_causes_no_traceback() -> None:
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(
-        [sys.executable, "-m", "phalanx", "info", "puma560"], stdout=write, stderr=subprocess.PIPE, timeout=60
+        [sys.executable, "-m", "phalanx", "info", "ur5"], stdout=write, stderr=subprocess.PIPE, timeout=60
     )
     os.close(write)
     assert done.returncode == 141

@@ -63,6 +63,12 @@ def test_every_description_returns_to_the_bit(description: Description) -> None:
     assert bits(returned(description)) == bits(description)
 
 
+def test_a_negative_zero_stays_negative() -> None:
+    joint = Joint("j", "helical", "a", "b", axis=(-0.0, 0.0, 1.0), pitch=-0.0)
+    robot = Description("r", (Link("a", -0.0), Link("b")), (joint,), gravity=(0.0, -0.0, -9.81))
+    assert bits(returned(robot)) == bits(robot)
+
+
 @pytest.mark.parametrize("name", builtin_names())
 def test_every_built_in_robot_returns(name: str) -> None:
     assert bits(returned(builtin(name))) == bits(builtin(name))

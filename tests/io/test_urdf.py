@@ -77,7 +77,7 @@ def test_roll_pitch_yaw_turn_about_fixed_axes_in_that_order() -> None:
 
 
 @pytest.mark.parametrize("quarters", range(-9, 10))
-@pytest.mark.parametrize("noise", [0.0, 4e-12, -4e-12])
+@pytest.mark.parametrize("noise", [0.0, 4e-15, -4e-15])
 def test_right_angles_give_exact_zeros_and_ones(quarters: int, noise: float) -> None:
     angle = quarters * math.pi / 2 + noise
     for rpy in ((angle, 0, 0), (0, angle, 0), (0, 0, angle), (angle, angle, angle)):
@@ -86,8 +86,10 @@ def test_right_angles_give_exact_zeros_and_ones(quarters: int, noise: float) -> 
         assert all(math.copysign(1.0, x) == 1.0 for x in rotation if x == 0)
 
 
-def test_angles_farther_from_right_angles_are_taken_as_written() -> None:
-    assert one_joint('<origin rpy="1.5708 0 0"/>').origin.rotation[4] == math.cos(1.5708)
+@pytest.mark.parametrize("angle", ["1.5708", "1.57079632679", "1e-13"])
+def test_angles_farther_from_right_angles_are_taken_as_written(angle: str) -> None:
+    cosine, minus_sine = one_joint(f'<origin rpy="{angle} 0 0"/>').origin.rotation[4:6]
+    assert (cosine, minus_sine) == (math.cos(float(angle)), -math.sin(float(angle)))
 
 
 def test_inertia_is_turned_into_link_axes_about_the_mass_centre() -> None:

@@ -136,6 +136,10 @@ def test_a_coil_is_straight_at_zero_and_a_helix_at_equal_angles(
         chords = np.linalg.norm(helix[k:] - helix[:-k], axis=1)
         np.testing.assert_allclose(chords, chords[0], rtol=1e-10)
         assert chords[0] < 0.99 * k / n
+    # It leaves the plane, by the twist of Bullet and the toolbox: 5 pi/n a link about x.
+    assert np.linalg.matrix_rank(helix - helix.mean(axis=0), tol=1e-3) == 3
+    twist = coil(n).joints[7].origin.rotation
+    assert math.atan2(twist[7], twist[4]) == pytest.approx(5 * math.pi / n)
 
 
 def test_a_dill_has_a_branch_of_every_lower_level() -> None:

@@ -13,6 +13,8 @@ SUM = {"source": "Featherstone 2008, section 2.14", "coupled": True}
 
 def _total(values: Array) -> Array:
     """Sum over the bodies, in their order."""
+    if not values.shape[-1]:
+        return values.sum(axis=-1)
     total = values[..., 0]
     for k in range(1, values.shape[-1]):
         total = total + values[..., k]
@@ -29,7 +31,7 @@ def first_moment(model: Model, q: Array) -> Array:
 
 @algorithm("center_of_mass", name="sum", **SUM)
 def center_of_mass(model: Model, q: Array) -> Array:
-    """Centre of mass (…, 3) of all moving links, in the world frame."""
+    """Centre of mass (…, 3) of all moving links, in the world frame; NaN if none has mass."""
     return first_moment(model, q) / _total(model.inertia.m)
 
 
@@ -44,4 +46,4 @@ def kinetic_energy(model: Model, q: Array, qd: Array) -> Array:
     """Kinetic energy (…) of all links and rotors."""
     X, S, _ = joint_kinematics(model, q)
     V = propagate(X, S @ qd)
-    return (_total(dot(V, model.inertia @ V)) + dot(model.armature * qd, qd)) * 0.5
+    return (_total(dot(V, model.inertia @ V)) + _total(model.armature * qd * qd)) * 0.5

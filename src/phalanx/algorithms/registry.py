@@ -75,7 +75,9 @@ def find(function: str, name: str) -> Algorithm:
     """The algorithm of that name, or an error naming the nearest."""
     known = functions_algorithms(function)
     if not isinstance(name, str) or name not in known:
-        raise PhalanxError(f"{function}: unknown algorithm {name!r};{nearest(name, known, what='algorithms')}")
+        raise PhalanxError(
+            f"{function}: unknown algorithm {name!r};{nearest(name, known, what='algorithms')}"
+        )
     return known[name]
 
 

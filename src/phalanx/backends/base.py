@@ -60,14 +60,19 @@ class Backend(ABC):
 
     @abstractmethod
     def run(
-        self, call: Call, inputs: list[np.ndarray], optional: Mapping[str, np.ndarray], out: np.ndarray, threads: int
+        self,
+        call: Call,
+        inputs: list[np.ndarray],
+        optional: Mapping[str, np.ndarray],
+        out: np.ndarray,
+        threads: int,
     ) -> None:
         """Fill `out` (batch and output sizes) from inputs (batch and input sizes)."""
 
 
 def backend(name: str) -> Backend:
     """The backend of that name, imported now."""
-    if name not in _MODULES:
+    if not isinstance(name, str) or name not in _MODULES:
         raise PhalanxError(f"unknown backend {name!r};{nearest(name, ['auto', *_MODULES], what='backends')}")
     module = import_module(f".{_MODULES[name]}", __package__)
     found: Backend = module.BACKEND

@@ -24,7 +24,12 @@ class NumpyBackend(Backend):
     name = "numpy"
 
     def run(
-        self, call: Call, inputs: list[np.ndarray], optional: Mapping[str, np.ndarray], out: np.ndarray, threads: int
+        self,
+        call: Call,
+        inputs: list[np.ndarray],
+        optional: Mapping[str, np.ndarray],
+        out: np.ndarray,
+        threads: int,
     ) -> None:
         model = model_in(call.robot, out.dtype)
         order = call.robot.memo("sequential", lambda: Sequential(model.parents, model.pattern))
@@ -32,8 +37,6 @@ class NumpyBackend(Backend):
         if "X_f_b" in arguments:
             arguments["X_f_b"] = arguments["X_f_b"].map(lambda array, _: array.astype(out.dtype))
         size = max(1, _BLOCK // max(model.n, 1))
-        # Overlap of out with an input must not feed results back.
-        inputs = [x.copy() if np.may_share_memory(x, out) else x for x in inputs]
         with ordering(order), np.errstate(all="ignore"):
             for start in range(0, len(out), size):
                 part = slice(start, start + size)

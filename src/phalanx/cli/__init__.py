@@ -10,7 +10,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 from ..errors import PhalanxError
 from . import demo, info
@@ -69,5 +69,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     return status
 
 
-def _show_warning(message: Warning | str, *_: Any) -> None:
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
     print(f"phalanx: warning: {one_line(message)}", file=sys.stderr)

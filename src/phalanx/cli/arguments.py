@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
-from ..io import load
+from ..loading import load
 from ..robot import Robot
 
 Run = Callable[[argparse.Namespace], int]

@@ -133,7 +133,7 @@ def _joint_table(joints: list[dict[str, Any]], width: int, everything: bool) -> 
     if not rows:
         return ["no moving joints"]
     head = ("joint", "type", "q", "lower", "upper", "velocity", "effort", "mass")
-    units = "SI units: rad or m, rad/s or m/s, N·m or N, kg (of the link that the joint carries)"
+    units = "SI units; q: place in the coordinates; mass: of the link that the joint carries"
     note = ["", "--all prints every joint"] if hidden else []
     return [*table(head, rows, align="<<>>>>>>", width=width), "", units[:width], *note]
 

@@ -268,7 +268,7 @@ def rotation_rpy(roll: float, pitch: float, yaw: float) -> tuple[float, ...]:
 
 
 def _sine_cosine(angle: float) -> tuple[float, float]:
-    """Sine and cosine; files write right angles with 11 digits or more and mean them exactly."""
+    """Sine and cosine, exact at right angles written with all their digits."""
     quarters = round(angle / (math.pi / 2))
     if abs(angle - quarters * (math.pi / 2)) < 1e-14:
         return _QUARTERS[quarters % 4]

@@ -56,9 +56,14 @@ class Sequential(Order):
     def visit(self, bodies: Bodies) -> None:
         """Called before the bodies of a level are computed."""
 
+    def leave(self) -> None:
+        """Called when a sweep has ended."""
+
     # ------------------------------------------------------------------ the sweeps
 
     def propagate(self, X: Any, c: Any, root: Any, through: Any, plus: Any) -> Any:
+        if not self.n:
+            return _take(_lift(root), slice(0)) if c is None else c
         values = _Slots(self.n, root)
         for bodies in self.outward:
             self.visit(bodies)
@@ -72,6 +77,7 @@ class Sequential(Order):
             if plus is not None:
                 x = x + _take(plus, bodies)
             values.set(bodies, x)
+        self.leave()
         return values.all()
 
     def accumulate(self, X: Any, c: Any) -> Any:
@@ -80,6 +86,7 @@ class Sequential(Order):
             for bodies in level:
                 self.visit(bodies)
                 values.add(self.parents[bodies], X[bodies].T @ values.get(bodies))
+        self.leave()
         return values.all()
 
     def fold(self, step: Callable[..., Any], state: tuple[Any, ...], local: tuple[Any, ...]) -> Any:
@@ -94,6 +101,7 @@ class Sequential(Order):
                 kept = kept or [_Slots(self.n, None) for _ in keep]
                 for slots, k in zip(kept, keep, strict=True):
                     slots.set(bodies, k)
+        self.leave()
         return tuple(slots.all() for slots in kept)
 
     def pairs(
@@ -114,6 +122,7 @@ class Sequential(Order):
                 if len(rows):
                     x = carry(x, *(_take(f, here) for f in along))
                     here = self.parents[here]
+        self.leave()
         return matrix
 
     @cached_property
@@ -138,6 +147,7 @@ class Sequential(Order):
                 i, j = above[near], above[far]
                 factor[..., i, j] = factor[..., i, j] - scaled[..., near] * row[..., far]
                 factor[..., k, above] = scaled
+        self.leave()
         return factor
 
     def substitute(self, factor: Array, b: Array) -> Array:
@@ -153,6 +163,7 @@ class Sequential(Order):
             for j in self._ancestors[k].tolist():
                 total = total - factor[..., k, j] * x[..., j]
             x[..., k] = total
+        self.leave()
         return x
 
     @cached_property
@@ -246,6 +257,8 @@ class _Slots:
         own = self.arrays[k]
         batch = new.shape[: new.ndim - rank - 1]
         have = own.shape[: own.ndim - rank - 1]
+        if batch == have:
+            return
         wide = np.broadcast_shapes(batch, have)
         if wide != have:
             self.arrays[k] = np.broadcast_to(own, (*wide, *own.shape[own.ndim - rank - 1 :])).copy()

@@ -6,7 +6,7 @@ from ...model import Model
 from ...spatial import Array
 from ...sweeps import eliminate, substitute
 from ..inertia.crba import crba
-from ..inverse.newton_euler import newton_euler
+from ..inverse.cartesian_tensor import cartesian_tensor
 from ..registry import algorithm
 
 
@@ -24,6 +24,6 @@ def jsiia(model: Model, q: Array, qd: Array, tau: Array, *, external: Array = 0.
     Featherstone 2008, Table 6.3.
     Cost:   work O(n depth^2), span O(depth^2).
     """
-    bias = newton_euler(model, q, qd, qd * 0.0, external=external)
+    bias = cartesian_tensor(model, q, qd, qd * 0.0, external=external)
     L = eliminate(crba(model, q))
     return substitute(L, tau - bias)

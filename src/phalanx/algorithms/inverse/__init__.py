@@ -3,3 +3,4 @@
 """Inverse dynamics: joint forces from joint accelerations."""
 
 from . import newton_euler as newton_euler
+from . import cartesian_tensor as cartesian_tensor

@@ -1,0 +1,66 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Inverse dynamics by the Newton-Euler recursion on Cartesian tensors."""
+
+from ...model import Model, joint_kinematics
+from ...spatial import (
+    Array,
+    Identity,
+    Tensor,
+    acceleration_tensor,
+    angular,
+    cross,
+    inertial_wrench,
+    linear,
+)
+from ...sweeps import accumulate, parent, propagate
+from ..registry import algorithm
+
+
+@algorithm("inverse_dynamics", source="Balafoutis, Patel, Misra 1988", coupled=True)
+def cartesian_tensor(
+    model: Model,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    *,
+    external: Array = 0.0,
+    base_velocity: Array = None,
+    base_acceleration: Array = 0.0,
+) -> Array:
+    """Joint forces `tau` (…, nv) that produce `qdd` at state (q, qd).
+
+    One tensor K = wd^ + w^ w^ per body serves its children, its mass centre and its inertia,
+    and no linear velocity is needed; it takes fewer operations than the spatial form.
+
+    Source: Balafoutis, Patel, Misra, "Efficient modeling and computation of manipulator
+    dynamics using orthogonal Cartesian tensors", IEEE J. Robotics and Automation 4(6), 1988.
+    Cost:   work O(n), span O(depth).
+    """
+    X, S, cJ = joint_kinematics(model, q)
+    R, r = Tensor(X.E), X.r
+    VJ, VJd = S @ qd, S @ qdd + cJ
+    wJ, vJ = angular(VJ), linear(VJ)
+    w0, wd0, a0, K0 = base_motion(model, base_velocity, base_acceleration)
+
+    w = propagate(R, wJ, root=w0)
+    wd = propagate(R, angular(VJd) + cross(w, wJ), root=wd0)
+    K = acceleration_tensor(w, wd)
+    # The origin of a body is a point of its parent; then it moves along the joint.
+    along = linear(VJd) + cross(w + w - wJ, vJ)
+    a = propagate(Identity(), parent(K, root=K0) @ r, root=a0, through=R, plus=along)
+    F = accumulate(X, inertial_wrench(model.inertia, K, a) - external)
+    return S.T @ F + model.armature * qdd
+
+
+def base_motion(model: Model, velocity: Array, acceleration: Array) -> tuple[Array, Array, Array, Tensor | None]:
+    """Angular velocity and acceleration, acceleration of the origin less gravity, tensor of the base."""
+    if velocity is None:
+        still = isinstance(acceleration, float)
+        wd0 = None if still else angular(acceleration)
+        a0 = -model.gravity if still else linear(acceleration) - model.gravity
+        return None, wd0, a0, None if still else acceleration_tensor(wd0 * 0.0, wd0)
+    acceleration = velocity * 0.0 + acceleration
+    w0, wd0 = angular(velocity), angular(acceleration)
+    a0 = linear(acceleration) + cross(w0, linear(velocity)) - model.gravity
+    return w0, wd0, a0, acceleration_tensor(w0, wd0)

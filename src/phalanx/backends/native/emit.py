@@ -1,0 +1,308 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""From instructions to LLVM: one function that computes a block of states, one per lane.
+
+States arrive and leave as rows. A block of rows is loaded as it lies and transposed in
+registers, so that lane k of every vector belongs to state k.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ...ir.rewrite import Code
+from .target import Target
+from .trig import CONSTANTS, LARGEST
+
+_BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
+
+
+@dataclass
+class Writer:
+    """Text of one function body in single-assignment form."""
+
+    element: str
+    lanes: int
+    fma: bool
+    lines: list[str] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
+    count: int = 0
+
+    @property
+    def vector(self) -> str:
+        return f"<{self.lanes} x {self.element}>"
+
+    @property
+    def size(self) -> int:
+        return 8 if self.element == "double" else 4
+
+    def put(self, text: str) -> str:
+        """Append `%x = text` and return the name."""
+        name = f"%v{self.count}"
+        self.count += 1
+        self.lines.append(f"{name} = {text}")
+        return name
+
+    def do(self, text: str) -> None:
+        self.lines.append(text)
+
+    def constant(self, value: float) -> str:
+        """A vector of equal constants."""
+        return f"splat ({self.element} {self.scalar(value)})"
+
+    def scalar(self, value: float) -> str:
+        if self.element == "float":
+            value = struct.unpack("f", struct.pack("f", value))[0]
+        return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+
+    def operand(self, x: str | float) -> str:
+        return x if isinstance(x, str) else self.constant(x)
+
+    def binary(self, op: str, a: str | float, b: str | float) -> str:
+        return self.put(f"{op} {self.vector} {self.operand(a)}, {self.operand(b)}")
+
+    def neg(self, a: str | float) -> str:
+        return self.constant(-a) if isinstance(a, float) else self.put(f"fneg {self.vector} {a}")
+
+    def multiply_add(self, a: str | float, b: str | float, c: str | float) -> str:
+        if not self.fma:
+            return self.binary("fadd", self.binary("fmul", a, b), c)
+        kind = f"v{self.lanes}f{8 * self.size}"
+        name = f"@llvm.fma.{kind}"
+        v = self.vector
+        self.used.add(f"declare {v} {name}({v}, {v}, {v})")
+        return self.put(f"call {v} {name}({v} {self.operand(a)}, {v} {self.operand(b)}, {v} {self.operand(c)})")
+
+    def intrinsic(self, name: str, *args: str) -> str:
+        v = self.vector
+        full = f"@llvm.{name}.v{self.lanes}f{8 * self.size}"
+        self.used.add(f"declare {v} {full}({', '.join([v] * len(args))})")
+        return self.put(f"call {v} {full}({', '.join(f'{v} {a}' for a in args)})")
+
+    # ------------------------------------------------------------- rows and lanes
+
+    def load_rows(self, base: str, stride: str, length: int) -> list[str]:
+        """The columns of a block of rows: `length` vectors, one lane per row."""
+        columns: list[str] = []
+        for start in range(0, length, self.lanes):
+            width = min(self.lanes, length - start)
+            rows = []
+            for r in range(self.lanes):
+                row = self._row(base, stride, r, start)
+                rows.append(self._load(row, width))
+            columns += self._transposed(rows)[:width]
+        return columns
+
+    def store_rows(self, base: str, stride: str, columns: list[str]) -> None:
+        """Store vectors as the columns of a block of rows."""
+        for start in range(0, len(columns), self.lanes):
+            part = columns[start : start + self.lanes]
+            width = len(part)
+            rows = self._transposed(part + ["poison"] * (self.lanes - width))
+            for r, value in enumerate(rows):
+                self._store(value, self._row(base, stride, r, start), width)
+
+    def _row(self, base: str, stride: str, r: int, start: int) -> str:
+        offset = self.put(f"mul i64 {stride}, {r}") if r else "0"
+        row = self.put(f"getelementptr i8, ptr {base}, i64 {offset}") if r else base
+        return self.put(f"getelementptr {self.element}, ptr {row}, i64 {start}") if start else row
+
+    def _mask(self, width: int) -> str:
+        return "<" + ", ".join(f"i1 {int(k < width)}" for k in range(self.lanes)) + ">"
+
+    def _load(self, place: str, width: int) -> str:
+        if width == self.lanes:
+            return self.put(f"load {self.vector}, ptr {place}, align {self.size}")
+        v, name = self.vector, f"@llvm.masked.load.v{self.lanes}f{8 * self.size}.p0"
+        self.used.add(f"declare {v} {name}(ptr, i32, <{self.lanes} x i1>, {v})")
+        mask = self._mask(width)
+        return self.put(
+            f"call {v} {name}(ptr {place}, i32 {self.size}, <{self.lanes} x i1> {mask}, {v} zeroinitializer)"
+        )
+
+    def _store(self, value: str, place: str, width: int) -> None:
+        if width == self.lanes:
+            return self.do(f"store {self.vector} {value}, ptr {place}, align {self.size}")
+        v, name = self.vector, f"@llvm.masked.store.v{self.lanes}f{8 * self.size}.p0"
+        self.used.add(f"declare void {name}({v}, ptr, i32, <{self.lanes} x i1>)")
+        mask = self._mask(width)
+        return self.do(f"call void {name}({v} {value}, ptr {place}, i32 {self.size}, <{self.lanes} x i1> {mask})")
+
+    def _transposed(self, rows: list[str]) -> list[str]:
+        """Rows as columns: each step exchanges one bit of row and column number."""
+        rows = list(rows)
+        d = 1
+        while d < self.lanes:
+            for r in range(self.lanes):
+                if r & d:
+                    continue
+                a, b = rows[r], rows[r | d]
+                low = [j if not j & d else self.lanes + j - d for j in range(self.lanes)]
+                high = [j + d if not j & d else self.lanes + j for j in range(self.lanes)]
+                rows[r], rows[r | d] = self._shuffle(a, b, low), self._shuffle(a, b, high)
+            d *= 2
+        return rows
+
+    def _shuffle(self, a: str, b: str, pick: list[int]) -> str:
+        if a == b == "poison":
+            return "poison"
+        mask = ", ".join(f"i32 {k}" for k in pick)
+        return self.put(f"shufflevector {self.vector} {a}, {self.vector} {b}, <{self.lanes} x i32> <{mask}>")
+
+    # ------------------------------------------------------------- sine and cosine
+
+    def sincos(self, x: str) -> tuple[str, str]:
+        """Sine and cosine of a vector of arguments below 1e5."""
+        k = CONSTANTS[self.element]
+        v, iv = self.vector, f"<{self.lanes} x {k.integer}>"
+        whole = lambda value: f"splat ({k.integer} {value})"  # noqa: E731
+        t = self.multiply_add(x, 2.0 / 3.141592653589793, k.magic)
+        n = self.binary("fsub", t, k.magic)
+        r = x
+        for part in k.parts if self.fma else k.split:
+            r = self.multiply_add(n, -part, r)
+        r2 = self.binary("fmul", r, r)
+        s, c = self.operand(k.sine[-1]), self.operand(k.cosine[-1])
+        for a in reversed(k.sine[:-1]):
+            s = self.multiply_add(s, r2, a)
+        for a in reversed(k.cosine[:-1]):
+            c = self.multiply_add(c, r2, a)
+        sine = self.multiply_add(self.binary("fmul", r, r2), s, r)
+        cosine = self.multiply_add(r2, self.multiply_add(r2, c, -0.5), 1.0)
+        # The quarter turns n exchange the two and change signs.
+        q = self.put(f"bitcast {v} {t} to {iv}")
+        odd = self.put(f"trunc {iv} {q} to <{self.lanes} x i1>")
+        sine, cosine = (
+            self.put(f"select <{self.lanes} x i1> {odd}, {v} {cosine}, {v} {sine}"),
+            self.put(f"select <{self.lanes} x i1> {odd}, {v} {sine}, {v} {cosine}"),
+        )
+        top = self.put(f"shl {iv} {q}, {whole(k.top - 1)}")
+        after = self.put(f"add {iv} {q}, {whole(1)}")
+        after = self.put(f"shl {iv} {after}, {whole(k.top - 1)}")
+        return self._signed(sine, top), self._signed(cosine, after)
+
+    def _signed(self, x: str, bits: str) -> str:
+        """x with its sign flipped where the top bit of `bits` is set."""
+        k = CONSTANTS[self.element]
+        v, iv = self.vector, f"<{self.lanes} x {k.integer}>"
+        sign = self.put(f"and {iv} {bits}, splat ({k.integer} {-(1 << k.top)})")
+        whole = self.put(f"bitcast {v} {x} to {iv}")
+        flipped = self.put(f"xor {iv} {whole}, {sign}")
+        return self.put(f"bitcast {iv} {flipped} to {v}")
+
+
+def block_function(code: Code, inputs: Mapping[str, int], target: Target, element: str) -> tuple[str, set[str]]:
+    """LLVM text of `block(in0, stride0, …, out, stride)` for as many rows as there are lanes."""
+    size = 8 if element == "double" else 4
+    w = Writer(element, target.lanes(size), target.fma)
+    columns = {name: w.load_rows(f"%p{k}", f"%s{k}", n) for k, (name, n) in enumerate(inputs.items())}
+    values: list[str | float] = [0.0] * len(code.instructions)
+    angles = _angles(code)
+    early = _needed_for(code, angles)
+    for number in early:
+        values[number] = _instruction(w, code, number, values, columns, {})
+    turned = _turn_all(w, [values[a] for a in angles])
+    trig = dict(zip(angles, turned, strict=True))
+    done = set(early)
+    for number in range(len(code.instructions)):
+        if number not in done:
+            values[number] = _instruction(w, code, number, values, columns, trig)
+    outputs = [w.operand(values[x] if isinstance(x, int) else x) for x in code.results]
+    last = len(inputs)
+    w.store_rows(f"%p{last}", f"%s{last}", outputs)
+    parameters = ", ".join(f"ptr noalias %p{k}, i64 %s{k}" for k in range(last + 1))
+    body = "\n  ".join(w.lines)
+    return f"define internal void @block({parameters}) noinline #0 {{\n  {body}\n  ret void\n}}\n", w.used
+
+
+def _angles(code: Code) -> list[int]:
+    """Instructions whose sine or cosine is taken, in order."""
+    found: dict[int, None] = {}
+    for i in code.instructions:
+        if i.op in ("sin", "cos"):
+            found.setdefault(i.args[0])
+    return list(found)
+
+
+def _needed_for(code: Code, wanted: list[int]) -> list[int]:
+    seen: set[int] = set()
+    stack = list(wanted)
+    while stack:
+        number = stack.pop()
+        if number not in seen:
+            seen.add(number)
+            if code.instructions[number].op != "input":
+                stack += [a for a in code.instructions[number].args if isinstance(a, int)]
+    return sorted(seen)
+
+
+def _instruction(
+    w: Writer,
+    code: Code,
+    number: int,
+    values: list[str | float],
+    columns: dict[str, list[str]],
+    trig: dict[int, tuple[str, str]],
+) -> str | float:
+    i = code.instructions[number]
+    if i.op == "input":
+        name, index = i.args
+        return columns[name][index]
+    args = [values[a] if isinstance(a, int) else float(a) for a in i.args]
+    if i.op in _BINARY:
+        return w.binary(_BINARY[i.op], *args)
+    if i.op == "neg":
+        return w.neg(args[0])
+    if i.op == "sin":
+        return trig[i.args[0]][0]
+    if i.op == "cos":
+        return trig[i.args[0]][1]
+    a, b, c = args
+    if i.op == "fma":
+        return w.multiply_add(a, b, c)
+    if i.op == "fms":
+        return w.multiply_add(a, b, w.neg(c))
+    return w.multiply_add(w.neg(a), b, c)
+
+
+def _turn_all(w: Writer, angles: list[str | float]) -> list[tuple[str, str]]:
+    """Sine and cosine of all angles; if one is too large for the fast path, the C library steps in."""
+    if not angles:
+        return []
+    v, m = w.vector, len(angles)
+    names = [w.operand(a) for a in angles]
+    largest = ""
+    for x in names:
+        size = w.intrinsic("fabs", x)
+        largest = w.intrinsic("maxnum", largest, size) if largest else size
+    turned = [w.sincos(x) for x in names]
+    beyond = w.put(f"fcmp ogt {v} {largest}, {w.constant(LARGEST)}")
+    bits = w.put(f"bitcast <{w.lanes} x i1> {beyond} to i{w.lanes}")
+    rare = w.put(f"icmp ne i{w.lanes} {bits}, 0")
+    w.do(f"br i1 {rare}, label %slow, label %fast, !prof !0")
+    w.do("slow:")
+    place = w.put(f"alloca [{3 * m} x {v}], align {w.size * w.lanes}")
+    for k, (x, (s, c)) in enumerate(zip(names, turned, strict=True)):
+        for part, value in ((0, x), (m, s), (2 * m, c)):
+            at = w.put(f"getelementptr {v}, ptr {place}, i64 {part + k}")
+            w.do(f"store {v} {value}, ptr {at}")
+    w.do(f"call void @turn_large(ptr {place}, i64 {m * w.lanes})")
+    again = []
+    for k in range(m):
+        pair = []
+        for part in (m, 2 * m):
+            at = w.put(f"getelementptr {v}, ptr {place}, i64 {part + k}")
+            pair.append(w.put(f"load {v}, ptr {at}"))
+        again.append(pair)
+    w.do("br label %fast")
+    w.do("fast:")
+    entry = "%0"
+    return [
+        (
+            w.put(f"phi {v} [ {s}, {entry} ], [ {ss}, %slow ]"),
+            w.put(f"phi {v} [ {c}, {entry} ], [ {cc}, %slow ]"),
+        )
+        for (s, c), (ss, cc) in zip(turned, again, strict=True)
+    ]

@@ -1,0 +1,74 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""NumPy generalized ufuncs around machine code, through NumPy's own C table.
+
+No compiler is needed on the user's machine: the table of the ufunc C API holds the
+constructor at a slot that has not moved since generalized ufuncs exist. It is checked
+before use.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+_SLOT = 31  # PyUFunc_FromFuncAndDataAndSignature
+_PROBE_SLOT = 1  # PyUFunc_FromFuncAndData
+_DOUBLE, _FLOAT = 12, 11
+
+
+@cache
+def _constructor() -> Any:
+    from numpy._core import _multiarray_umath
+
+    capsule = _multiarray_umath._UFUNC_API
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = ctypes.cast(pointer(capsule, None), ctypes.POINTER(ctypes.c_void_p))
+    # Slot 0 holds the type object itself: what the table of this NumPy is really about.
+    if table[0] != id(np.ufunc):
+        raise RuntimeError("the ufunc table of this NumPy looks different")
+    make = ctypes.PYFUNCTYPE(
+        ctypes.py_object,
+        ctypes.c_void_p,
+        ctypes.c_void_p,
+        ctypes.c_char_p,
+        ctypes.c_int,
+        ctypes.c_int,
+        ctypes.c_int,
+        ctypes.c_int,
+        ctypes.c_char_p,
+        ctypes.c_char_p,
+        ctypes.c_int,
+        ctypes.c_char_p,
+    )
+    return make(table[_SLOT])
+
+
+def make_gufunc(
+    name: str, doc: str, signature: str, operands: int, loops: list[tuple[np.dtype, int]]
+) -> tuple[np.ufunc, Any]:
+    """A gufunc with one loop per dtype (an address each), and what must live as long as it does."""
+    count = len(loops)
+    functions = (ctypes.c_void_p * count)(*(address for _, address in loops))
+    data = (ctypes.c_void_p * count)(*([None] * count))
+    codes = b"".join(bytes([_DOUBLE if d == np.float64 else _FLOAT] * operands) for d, _ in loops)
+    types = ctypes.create_string_buffer(codes, len(codes))
+    texts = [s.encode() for s in (name, doc, signature)]
+    made = _constructor()(
+        ctypes.cast(functions, ctypes.c_void_p),
+        ctypes.cast(data, ctypes.c_void_p),
+        ctypes.cast(types, ctypes.c_char_p),
+        count,
+        operands - 1,
+        1,
+        -1,
+        texts[0],
+        texts[1],
+        0,
+        texts[2],
+    )
+    return made, (functions, data, types, texts)

@@ -1,0 +1,234 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""The loops around a block: what NumPy calls, for any strides and any number of states.
+
+Rows that lie as the block wants them are passed in place. Others, and the last few of a
+batch, go through a small buffer on the stack, whose spare rows repeat the last state: no
+lane ever computes on garbage, and a state gives the same bits wherever it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+
+def module_text(
+    block: str, declarations: set[str], shapes: Sequence[tuple[int, ...]], element: str, lanes: int, bits: int
+) -> str:
+    """The module with the block, the ufunc loop `@loop` and the single-state entry `@single`.
+
+    `shapes` are the core shapes of the inputs and, last, the output.
+    """
+    size = 8 if element == "double" else 4
+    text = [block, _turn_large(element), _copy(element), _loop(shapes, size, lanes), _single(shapes)]
+    text += sorted(declarations)
+    suffix = "" if element == "double" else "f"
+    text += [f"declare {element} @sin{suffix}({element})", f"declare {element} @cos{suffix}({element})"]
+    text.append(f'attributes #0 = {{ nounwind "prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}" }}')
+    text.append('!0 = !{!"branch_weights", i32 1, i32 1000000}')
+    return "\n".join(text)
+
+
+def _turn_large(element: str) -> str:
+    """`turn_large(place, count)`: sine and cosine by the C library where an argument is large."""
+    suffix = "" if element == "double" else "f"
+    limit = "0x40F86A0000000000"  # 1e5
+    return f"""
+define internal void @turn_large(ptr %place, i64 %count) noinline cold {{
+entry:
+  br label %next
+next:
+  %i = phi i64 [ 0, %entry ], [ %j, %done ]
+  %at = getelementptr {element}, ptr %place, i64 %i
+  %x = load {element}, ptr %at
+  %up = fcmp ogt {element} %x, {limit}
+  %down = fcmp olt {element} %x, 0xC0F86A0000000000
+  %large = or i1 %up, %down
+  br i1 %large, label %call, label %done
+call:
+  %s = call {element} @sin{suffix}({element} %x)
+  %c = call {element} @cos{suffix}({element} %x)
+  %si = add i64 %i, %count
+  %ci = add i64 %si, %count
+  %sat = getelementptr {element}, ptr %place, i64 %si
+  %cat = getelementptr {element}, ptr %place, i64 %ci
+  store {element} %s, ptr %sat
+  store {element} %c, ptr %cat
+  br label %done
+done:
+  %j = add i64 %i, 1
+  %more = icmp ult i64 %j, %count
+  br i1 %more, label %next, label %end
+end:
+  ret void
+}}"""
+
+
+def _copy(element: str) -> str:
+    """`copy`: rows of a three-dimensional core between any two strides; spare rows repeat the last."""
+    return f"""
+define internal void @copy(ptr %to, i64 %to0, i64 %to1, i64 %to2, i64 %to3, ptr %from, i64 %from0, i64 %from1, i64 %from2, i64 %from3, i64 %rows, i64 %valid, i64 %n1, i64 %n2, i64 %n3) noinline {{
+entry:
+  %last = sub i64 %valid, 1
+  br label %row
+row:
+  %r = phi i64 [ 0, %entry ], [ %r1, %row_end ]
+  %in = icmp ult i64 %r, %last
+  %rr = select i1 %in, i64 %r, i64 %last
+  %t0 = mul i64 %r, %to0
+  %f0 = mul i64 %rr, %from0
+  br label %a
+a:
+  %i = phi i64 [ 0, %row ], [ %i1, %a_end ]
+  %ti = mul i64 %i, %to1
+  %fi = mul i64 %i, %from1
+  %t1 = add i64 %t0, %ti
+  %f1 = add i64 %f0, %fi
+  br label %b
+b:
+  %j = phi i64 [ 0, %a ], [ %j1, %b_end ]
+  %tj = mul i64 %j, %to2
+  %fj = mul i64 %j, %from2
+  %t2 = add i64 %t1, %tj
+  %f2 = add i64 %f1, %fj
+  br label %c
+c:
+  %k = phi i64 [ 0, %b ], [ %k1, %c ]
+  %tk = mul i64 %k, %to3
+  %fk = mul i64 %k, %from3
+  %t3 = add i64 %t2, %tk
+  %f3 = add i64 %f2, %fk
+  %src = getelementptr i8, ptr %from, i64 %f3
+  %dst = getelementptr i8, ptr %to, i64 %t3
+  %x = load {element}, ptr %src, align 1
+  store {element} %x, ptr %dst, align 1
+  %k1 = add i64 %k, 1
+  %c_more = icmp ult i64 %k1, %n3
+  br i1 %c_more, label %c, label %b_end
+b_end:
+  %j1 = add i64 %j, 1
+  %b_more = icmp ult i64 %j1, %n2
+  br i1 %b_more, label %b, label %a_end
+a_end:
+  %i1 = add i64 %i, 1
+  %a_more = icmp ult i64 %i1, %n1
+  br i1 %a_more, label %a, label %row_end
+row_end:
+  %r1 = add i64 %r, 1
+  %row_more = icmp ult i64 %r1, %rows
+  br i1 %row_more, label %row, label %end
+end:
+  ret void
+}}"""
+
+
+def _three(shape: tuple[int, ...]) -> tuple[int, int, int]:
+    n1, n2, n3 = (1,) * (3 - len(shape)) + shape
+    return n1, n2, n3
+
+
+def _loop(shapes: Sequence[tuple[int, ...]], size: int, lanes: int) -> str:
+    """`loop(args, dimensions, steps, data)`, the inner loop of a generalized ufunc."""
+    n = len(shapes)
+    lines: list[str] = []
+    place = n  # core strides follow the outer strides of all operands
+    contiguous = "true"
+    for k, shape in enumerate(shapes):
+        lines.append(f"%a{k} = getelementptr ptr, ptr %args, i64 {k}")
+        lines.append(f"%b{k} = load ptr, ptr %a{k}")
+        lines.append(f"%o{k}p = getelementptr i64, ptr %steps, i64 {k}")
+        lines.append(f"%o{k} = load i64, ptr %o{k}p")
+        names = []
+        for axis in range(len(shape)):
+            lines.append(f"%c{k}_{axis}p = getelementptr i64, ptr %steps, i64 {place}")
+            lines.append(f"%c{k}_{axis} = load i64, ptr %c{k}_{axis}p")
+            natural = size * prod(shape[axis + 1 :])
+            # The stride of an axis of length one means nothing.
+            test = f"icmp eq i64 %c{k}_{axis}, {natural}" if shape[axis] > 1 else "icmp eq i64 0, 0"
+            lines.append(f"%e{k}_{axis} = {test}")
+            lines.append(f"%f{k}_{axis} = and i1 {contiguous}, %e{k}_{axis}")
+            contiguous = f"%f{k}_{axis}"
+            names.append(f"%c{k}_{axis}")
+            place += 1
+    head = "\n  ".join(lines)
+    strides = [["0"] * (3 - len(s)) + [f"%c{k}_{a}" for a in range(len(s))] for k, s in enumerate(shapes)]
+    buffers, gather, scatter = [], [], []
+    for k, shape in enumerate(shapes):
+        n1, n2, n3 = _three(shape)
+        row = size * prod(shape)
+        buffers.append(f"%buf{k} = alloca [{max(row, 1) * lanes} x i8], align 64")
+        own = f"i64 {row}, i64 {size * n2 * n3}, i64 {size * n3}, i64 {size}"
+        user = f"i64 %o{k}, " + ", ".join(f"i64 {s}" for s in strides[k])
+        counts = f"i64 {n1}, i64 {n2}, i64 {n3}"
+        at = f"%g{k}"
+        if k < n - 1:
+            gather.append(f"%go{k} = mul i64 %i2, %o{k}")
+            gather.append(f"{at} = getelementptr i8, ptr %b{k}, i64 %go{k}")
+            gather.append(f"call void @copy(ptr %buf{k}, {own}, ptr {at}, {user}, i64 {lanes}, i64 %take, {counts})")
+        else:
+            scatter.append(f"%go{k} = mul i64 %i2, %o{k}")
+            scatter.append(f"{at} = getelementptr i8, ptr %b{k}, i64 %go{k}")
+            scatter.append(f"call void @copy(ptr {at}, {user}, ptr %buf{k}, {own}, i64 %take, i64 %take, {counts})")
+    in_place = ", ".join(f"ptr %w{k}, i64 %o{k}" for k in range(n))
+    alone = ", ".join(f"ptr %x{k}, i64 0" for k in range(n))
+    buffered = ", ".join(f"ptr %buf{k}, i64 {size * prod(s)}" for k, s in enumerate(shapes))
+    moves = "\n  ".join(f"%m{k} = mul i64 %i, %o{k}\n  %w{k} = getelementptr i8, ptr %b{k}, i64 %m{k}" for k in range(n))
+    moves1 = "\n  ".join(
+        f"%n{k} = mul i64 %i2, %o{k}\n  %x{k} = getelementptr i8, ptr %b{k}, i64 %n{k}" for k in range(n)
+    )
+    newline = "\n  "
+    return f"""
+define void @loop(ptr %args, ptr %dims, ptr %steps, ptr %data) #0 {{
+entry:
+  {newline.join(buffers)}
+  %count = load i64, ptr %dims
+  {head}
+  %full = sdiv i64 %count, {lanes}
+  %whole = mul i64 %full, {lanes}
+  %some = icmp sgt i64 %whole, 0
+  %straight = and i1 {contiguous}, %some
+  br i1 %straight, label %blocks, label %rest0
+blocks:
+  %i = phi i64 [ 0, %entry ], [ %i1, %blocks ]
+  {moves}
+  call void @block({in_place})
+  %i1 = add i64 %i, {lanes}
+  %more = icmp slt i64 %i1, %whole
+  br i1 %more, label %blocks, label %rest0
+rest0:
+  %start = phi i64 [ 0, %entry ], [ %whole, %blocks ]
+  %any = icmp slt i64 %start, %count
+  br i1 %any, label %rest, label %end
+rest:
+  %i2 = phi i64 [ %start, %rest0 ], [ %i3, %rest_end ]
+  %left = sub i64 %count, %i2
+  %short = icmp slt i64 %left, {lanes}
+  %take = select i1 %short, i64 %left, i64 {lanes}
+  %one = icmp eq i64 %take, 1
+  %single = and i1 %one, {contiguous}
+  br i1 %single, label %alone, label %through
+alone:
+  {moves1}
+  call void @block({alone})
+  br label %rest_end
+through:
+  {newline.join(gather)}
+  call void @block({buffered})
+  {newline.join(scatter)}
+  br label %rest_end
+rest_end:
+  %i3 = add i64 %i2, {lanes}
+  %again = icmp slt i64 %i3, %count
+  br i1 %again, label %rest, label %end
+end:
+  ret void
+}}"""
+
+
+def _single(shapes: Sequence[tuple[int, ...]]) -> str:
+    """`single(in0, …, out)`: one state in arrays that lie as the block wants them."""
+    n = len(shapes)
+    parameters = ", ".join(f"ptr %p{k}" for k in range(n))
+    call = ", ".join(f"ptr %p{k}, i64 0" for k in range(n))
+    return f"define void @single({parameters}) #0 {{\n  call void @block({call})\n  ret void\n}}"

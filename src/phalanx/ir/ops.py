@@ -1,0 +1,42 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""The operations of scalar programs; every interpreter has a rule for each row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Op:
+    """An operation: its number of operands and what it counts as."""
+
+    name: str
+    arity: int
+    multiplications: int = 0
+    additions: int = 0
+    divisions: int = 0
+    trigonometric: int = 0
+
+
+INPUT = "input"
+ADD, SUB, MUL, DIV, NEG = "add", "sub", "mul", "div", "neg"
+SIN, COS = "sin", "cos"
+FMA, FMS, FNMA = "fma", "fms", "fnma"  # a b + c, a b - c, c - a b
+
+OPS = {
+    op.name: op
+    for op in (
+        Op(INPUT, 0),
+        Op(ADD, 2, additions=1),
+        Op(SUB, 2, additions=1),
+        Op(MUL, 2, multiplications=1),
+        Op(DIV, 2, divisions=1),
+        Op(NEG, 1),
+        Op(SIN, 1, trigonometric=1),
+        Op(COS, 1, trigonometric=1),
+        Op(FMA, 3, multiplications=1, additions=1),
+        Op(FMS, 3, multiplications=1, additions=1),
+        Op(FNMA, 3, multiplications=1, additions=1),
+    )
+}

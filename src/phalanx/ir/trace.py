@@ -1,0 +1,91 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""From an algorithm and a robot to a scalar program: the equations run on recording scalars."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..algorithms import Algorithm
+from ..model import Model
+from ..schedule.sequential import Sequential
+from ..sweeps import ordering
+from .scalar import Graph, Node, live
+
+
+@dataclass(frozen=True)
+class Program:
+    """A scalar program: inputs with their shapes, outputs as nodes or constants."""
+
+    inputs: Mapping[str, tuple[int, ...]]
+    output: tuple[int, ...]
+    results: list[Any]  # row-major
+
+    @cached_property
+    def nodes(self) -> list[Node]:
+        """The live nodes, operands first."""
+        return live(self.results)
+
+
+class BodyByBody(Sequential):
+    """One body after another, each noted in the graph."""
+
+    def __init__(self, graph: Graph, parents: np.ndarray, pattern: np.ndarray) -> None:
+        super().__init__(parents, pattern)
+        self.graph = graph
+
+    @cached_property
+    def outward(self) -> list[np.ndarray]:
+        return [np.array([i]) for i in range(self.n)]
+
+    @cached_property
+    def inward(self) -> list[list[np.ndarray]]:
+        return [[np.array([i])] for i in range(self.n - 1, -1, -1)]
+
+    @cached_property
+    def rows(self) -> list[np.ndarray]:
+        return [np.array([i]) for i in range(self.n)]
+
+    def visit(self, bodies: np.ndarray) -> None:
+        self.graph.link = int(bodies[0])
+
+    def leave(self) -> None:
+        self.graph.link = -1
+
+
+def trace(
+    algorithm: Algorithm,
+    model: Model,
+    inputs: Mapping[str, tuple[int, ...]],
+    optional: Mapping[str, tuple[int, ...]],
+    output: tuple[int, ...],
+    arguments: Mapping[str, Any],
+) -> Program:
+    """The program of an algorithm for one robot, its parameters folded in."""
+    graph = Graph()
+    symbols = {name: _symbols(graph, name, shape) for name, shape in {**inputs, **optional}.items()}
+    constants = {
+        k: v.map(lambda array, _: array.astype(object)) if hasattr(v, "map") else v for k, v in arguments.items()
+    }
+    order = BodyByBody(graph, model.parents, model.pattern)
+    with ordering(order):
+        result = algorithm(
+            model.cast(lambda array: array.astype(object)),
+            *(symbols[name] for name in inputs),
+            **{name: symbols[name] for name in optional},
+            **constants,
+        )
+    results = np.broadcast_to(np.asarray(result, dtype=object), output).ravel().tolist()
+    return Program({**inputs, **optional}, output, results)
+
+
+def _symbols(graph: Graph, name: str, shape: tuple[int, ...]) -> np.ndarray:
+    size = int(np.prod(shape))
+    flat = np.empty(size, dtype=object)
+    flat[:] = [graph.input(name, k) for k in range(size)]
+    return flat.reshape(shape)

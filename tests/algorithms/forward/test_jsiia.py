@@ -1,0 +1,33 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Forward dynamics by the factored mass matrix against the articulated bodies and a dense solver."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from reference.sampling import agree, conditioning, seeds, trees
+
+import phalanx as px
+
+
+@given(trees(), seeds)
+def test_it_agrees_with_the_articulated_bodies(robot: px.Robot, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    q, qd, tau = robot.random_state((2,), rng=rng)
+    external = rng.standard_normal((2, robot.n_links, 6))
+    agree(
+        robot.forward_dynamics(q, qd, tau, external=external, algorithm="jsiia"),
+        robot.forward_dynamics(q, qd, tau, external=external, algorithm="aba"),
+        1e-14 * conditioning(robot.mass_matrix(q)) + 1e-11,
+    )
+
+
+@given(trees(), seeds)
+def test_it_solves_the_equations_of_motion(robot: px.Robot, seed: int) -> None:
+    q, qd, tau = robot.random_state(rng=seed)
+    M = robot.mass_matrix(q)
+    wanted = np.linalg.solve(M, tau - robot.bias_forces(q, qd))
+    agree(
+        robot.forward_dynamics(q, qd, tau, algorithm="jsiia"), wanted, 1e-14 * conditioning(M) + 1e-11
+    )

@@ -1,0 +1,128 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Every algorithm on every backend gives what the textbook loops give, for all joint types and batches."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from reference import dynamics as textbook
+from reference.sampling import MOVING_TYPES, agree, conditioning, pairwise
+
+import phalanx as px
+from phalanx.algorithms import ALGORITHMS, FUNCTIONS, Algorithm
+from phalanx.backends.base import _MODULES as BACKENDS
+
+ENTRIES = [entry for known in ALGORITHMS.values() for entry in known.values()]
+ROBOTS = (*MOVING_TYPES, "mixed", "floating base", "welded")
+BATCHES = ((), (3,), (2, 1, 2), (0,))
+ROWS = pairwise(ENTRIES, ROBOTS, BACKENDS, BATCHES, ("float64", "float32"))
+
+
+@cache
+def robot_of(kind: str, topology: str, joints: str) -> px.Robot:
+    """A small robot of one joint type, or of several, that an algorithm covers."""
+    branching = 0.5 if topology == "tree" else 0.0
+    types = {
+        "mixed": MOVING_TYPES,
+        "floating base": ("revolute", "planar"),
+        "welded": ("fixed", "revolute", "fixed", "universal"),
+    }.get(kind, (kind,))
+    robot = px.tree(6, branching, seed=5, joints=types if joints == "all" else (joints,))
+    if kind == "floating base" and joints == "all":
+        robot = robot.with_floating_base()
+    # Rotors keep float32 within reach of the mass matrix's condition.
+    return robot.replace(armature=np.linspace(0.2, 0.4, robot.nv))
+
+
+def state(robot: px.Robot, batch: tuple[int, ...], dtype: Any = float) -> dict[str, Any]:
+    """Named random inputs for every function."""
+    q, qd, qdd = robot.random_state(batch, rng=11)
+    rng = np.random.default_rng(12)
+    inputs = {
+        "q": q,
+        "qd": qd,
+        "qdd": qdd,
+        "tau": 5.0 * rng.standard_normal(qd.shape),
+        "external": rng.standard_normal((*batch, robot.n_links, 6)),
+        "base_velocity": rng.standard_normal((*batch, 6)),
+        "base_acceleration": rng.standard_normal((*batch, 6)),
+    }
+    return {name: value.astype(dtype) for name, value in inputs.items()}
+
+
+def expected(robot: px.Robot, entry: Algorithm, inputs: dict[str, Any], more: dict[str, Any]) -> np.ndarray:
+    """The function by the textbook loops, state by state."""
+    call = getattr(textbook, entry.function)
+    batch = inputs["q"].shape[:-1]
+    frame = {"frame": robot.link_names[-1]} if FUNCTIONS[entry.function].frame else {}
+    names = (*FUNCTIONS[entry.function].inputs, *more)
+    results = [
+        call(robot, **{n: inputs[n][k].astype(float) for n in names}, **frame) for k in np.ndindex(batch)
+    ]
+    shape = np.shape(results[0]) if results else result_shape(robot, entry)
+    return np.reshape(results, (*batch, *shape))
+
+
+def result_shape(robot: px.Robot, entry: Algorithm) -> tuple[int, ...]:
+    sizes = {"q": robot.nq, "v": robot.nv, "l": robot.n_links}
+    return tuple(sizes[s] if s in sizes else int(s) for s in FUNCTIONS[entry.function].output)
+
+
+@pytest.mark.parametrize(
+    ("entry", "kind", "backend", "batch", "dtype"),
+    ROWS,
+    ids=[f"{e.function}-{e.name}-{k}-{b}-{'x'.join(map(str, s))}-{d}" for e, k, b, s, d in ROWS],
+)
+def test_every_algorithm_gives_what_the_textbook_loops_give(
+    entry: Algorithm, kind: str, backend: str, batch: tuple[int, ...], dtype: str
+) -> None:
+    function = FUNCTIONS[entry.function]
+    robot = robot_of(kind, entry.topology, entry.joints)
+    inputs = state(robot, batch, dtype)
+    frame = {"frame": robot.link_names[-1]} if function.frame else {}
+    precise = entry.function in ("forward_dynamics", "mass_matrix_inverse") and math.prod(batch)
+    growth = conditioning(textbook_masses(robot, inputs["q"])) if precise else 1.0
+    for more in ({}, {name: inputs[name] for name in function.optional}):
+        arguments = [inputs[name] for name in function.inputs]
+        result = getattr(robot, entry.function)(
+            *arguments, **frame, **more, algorithm=entry.name, backend=backend
+        )
+        assert result.dtype == dtype
+        agree(
+            result, expected(robot, entry, inputs, more), np.finfo(dtype).eps * (500.0 + 20.0 * float(growth))
+        )
+        if not function.optional:
+            break
+
+
+def textbook_masses(robot: px.Robot, q: np.ndarray) -> np.ndarray:
+    return np.array([textbook.mass_matrix(robot, x) for x in q.reshape(-1, robot.nq).astype(float)])
+
+
+def test_every_pair_of_choices_meets() -> None:
+    for i in range(5):
+        for j in range(i):
+            met = {(id(row[i]), id(row[j])) for row in ROWS}
+            assert len(met) == len({id(r[i]) for r in ROWS}) * len({id(r[j]) for r in ROWS})
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda e: f"{e.function}-{e.name}")
+def test_every_algorithm_tells_its_source_and_cost(entry: Algorithm) -> None:
+    assert any(digit.isdigit() for digit in entry.source), "a source has a year"
+    assert entry.work.startswith("O(")
+    assert entry.span.startswith("O(")
+    assert entry.run.__doc__, "the first line says what is returned"
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=str)
+def test_every_function_is_a_method_with_the_shared_keywords(function: str) -> None:
+    method = getattr(px.Robot, function)
+    assert method.__doc__
+    keywords = method.__kwdefaults__
+    assert keywords == {"out": None, "algorithm": "auto", "backend": "auto", "threads": None}
+    assert getattr(textbook, function), "the textbook loops know every function"
