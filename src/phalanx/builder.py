@@ -34,7 +34,10 @@ class RobotBuilder:
     def add_link(
         self, name: str, *, mass: float = 0.0, com: Sequence[float] = (0.0, 0.0, 0.0), inertia: Any = None
     ) -> str:
-        """Add a link; `inertia` about its mass centre in link axes: 3x3, (xx, xy, xz, yy, yz, zz) or a diagonal."""
+        """Add a link and return its name.
+
+        `inertia` about its mass centre in link axes: 3x3, (xx, xy, xz, yy, yz, zz) or a diagonal.
+        """
         self._links.append(
             Link(
                 str(name),
@@ -57,12 +60,14 @@ class RobotBuilder:
         axis: Sequence[float] = (0.0, 0.0, 1.0),
         axis2: Sequence[float] = (0.0, 1.0, 0.0),
         pitch: float = 0.0,
-        mimic: tuple[str, float, float] | None = None,
+        mimic: Sequence[Any] | None = None,
         **limits: Any,
     ) -> str:
-        """Add a joint; `origin` and `after` are 4x4 poses, 3-vectors (translation only) or `Pose`.
+        """Add a joint and return its name.
 
-        Further keywords: lower, upper, velocity, effort, damping, friction, armature.
+        `origin` and `after` are 4x4 poses, 3-vectors (translation only) or `Pose`; `mimic` is
+        (joint, multiplier, offset). Further keywords: lower, upper, velocity, effort, damping,
+        friction, armature; one number or one per coordinate or degree of freedom.
         """
         where = f'joint "{name}"'
         allowed = {"lower", "upper", "velocity", "effort", "damping", "friction", "armature"}
@@ -81,15 +86,16 @@ class RobotBuilder:
                 axis=d.triple(axis, f"{where}: axis"),
                 axis2=d.triple(axis2, f"{where}: axis2"),
                 pitch=d.number(pitch, f"{where}: pitch"),
-                mimic=None if mimic is None else Mimic(mimic[0], float(mimic[1]), float(mimic[2])),
-                **{k: tuple(np.atleast_1d(np.asarray(v, dtype=float)).tolist()) for k, v in limits.items()},
+                mimic=None if mimic is None else _mimic(mimic, where),
+                **{label: _numbers(value, f"{where}: {label}") for label, value in limits.items()},
             )
         )
         return name
 
     def build(self, *, floating_base: bool = False, mimic: str = "coupled", strict: bool = False) -> Robot:
         """The robot built so far; options as in `px.load`."""
-        described = replace(self.describe(), floating_base=floating_base, coupled=mimic == "coupled")
+        coupled = d.is_coupled(mimic, "build")
+        described = replace(self.describe(), floating_base=floating_base, coupled=coupled)
         return Robot(described, strict=strict)
 
     def describe(self) -> Description:
@@ -97,3 +103,17 @@ class RobotBuilder:
         return Description(
             self.name, tuple(self._links), tuple(self._joints), d.triple(self.gravity, "gravity")
         )
+
+
+def _mimic(value: Any, where: str) -> Mimic:
+    if isinstance(value, str) or not isinstance(value, Sequence) or not 1 <= len(value) <= 3:
+        raise PhalanxError(f"{where}: mimic is {value!r}; expected (joint, multiplier, offset).")
+    joint, *numbers = value
+    return Mimic(str(joint), *(d.number(x, f"{where}: mimic") for x in numbers))
+
+
+def _numbers(value: Any, where: str) -> tuple[float, ...]:
+    try:
+        return tuple(np.atleast_1d(np.asarray(value, dtype=float)).ravel().tolist())
+    except (TypeError, ValueError):
+        raise PhalanxError(f"{where} is {value!r}; expected numbers.") from None

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .errors import PhalanxError, listing
+from .errors import PhalanxError, listing, nearest
 from .joints import joint_type
 
 Triple = tuple[float, float, float]
@@ -333,6 +333,14 @@ def pose(value: Any, where: str) -> Pose:
     if array.shape == (4, 4):
         return Pose.of(array[:3, :3], array[:3, 3])
     raise PhalanxError(f"{where}: got shape {array.shape}, expected a 4x4 pose or a translation (3,).")
+
+
+def is_coupled(mimic: Any, where: str) -> bool:
+    """Whether the choice `mimic` couples mimic joints to their drivers, or raise naming the choices."""
+    choices = ("coupled", "independent")
+    if mimic not in choices:
+        raise PhalanxError(f"{where}: mimic={mimic!r};{nearest(mimic, choices, what='choices')}")
+    return bool(mimic == choices[0])
 
 
 def weld(description: Description, values: Mapping[str, Pose]) -> Description:

@@ -34,6 +34,7 @@ class Motion(ABC):
 
     nq: ClassVar[int]
     keeps_axis: ClassVar[bool] = False  # whether the points of the z axis stay where they are
+    rates: ClassVar[tuple[float, float] | None] = None  # turn about z and slide along z per unit of q
 
     @classmethod
     @abstractmethod
@@ -63,6 +64,7 @@ class Turn(Motion):
 
     nq = 1
     keeps_axis = True
+    rates = (1.0, 0.0)
 
     @classmethod
     def transform(cls, q: Array, rest: Transform, offset: Array, pitch: Array) -> Transform:
@@ -74,6 +76,7 @@ class Slide(Motion):
     """Translation along z."""
 
     nq = 1
+    rates = (0.0, 1.0)
 
     @classmethod
     def transform(cls, q: Array, rest: Transform, offset: Array, pitch: Array) -> Transform:
@@ -85,11 +88,26 @@ class Screw(Motion):
     """Rotation about z with a translation of `pitch` metres per radian along it."""
 
     nq = 1
+    rates = (1.0, 0.0)
 
     @classmethod
     def transform(cls, q: Array, rest: Transform, offset: Array, pitch: Array) -> Transform:
         angle = q[..., 0]
         return Transform(_turned(angle + offset, rest), _slid(angle * pitch, rest))
+
+
+class Helix(Motion):
+    """A turn about z and a slide along it at rates of their own: what the motions above have in common.
+
+    `pitch` (k, 2) holds both rates, a turn and a slide per unit of q.
+    """
+
+    nq = 1
+
+    @classmethod
+    def transform(cls, q: Array, rest: Transform, offset: Array, pitch: Array) -> Transform:
+        angle, way = q[..., 0] * pitch[..., 0], q[..., 0] * pitch[..., 1]
+        return Transform(_turned(angle + offset, rest), _slid(way, rest))
 
 
 class Ball(Motion):
@@ -119,6 +137,7 @@ class Still(Motion):
     """No motion of its own: one more axis of the body before it."""
 
     nq = 0
+    rates = (0.0, 0.0)
 
     @classmethod
     def transform(cls, q: Array, rest: Transform, offset: Array, pitch: Array) -> Transform:
@@ -441,7 +460,7 @@ def _left_jacobian_tail(w: np.ndarray, v: np.ndarray) -> np.ndarray:
     angle = np.linalg.norm(w, axis=-1, keepdims=True)
     small = angle < 1e-4
     safe = np.where(small, 1.0, angle)
-    a = np.where(small, 0.5 - angle**2 / 24, (1 - np.cos(safe)) / safe**2)
+    a = 0.5 * np.sinc(angle / (2 * np.pi)) ** 2  # (1 - cos) / angle^2 without its cancellation
     b = np.where(small, 1 / 6 - angle**2 / 120, (safe - np.sin(safe)) / safe**3)
     wv = np.cross(w, v)
     return a * wv + b * np.cross(w, wv)

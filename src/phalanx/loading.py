@@ -13,17 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from . import robots as catalogue
-from .description import Description, triple
-from .errors import PhalanxError, nearest
+from .description import Description, is_coupled, triple
+from .errors import PhalanxError
 from .io.mjcf import read_mjcf
 from .io.saved import read_description
 from .io.table import read_table
 from .io.urdf import read_urdf
 from .io.xml import root_tag
 from .robot import Robot
-
-_MIMIC = ("coupled", "independent")
-
 
 def load(
     source: Any,
@@ -38,14 +35,13 @@ def load(
     `strict` refuses inertias that no rigid body has; `mimic="independent"` gives mimic joints
     coordinates of their own; `floating_base` lets the base link move freely.
     """
-    if mimic not in _MIMIC:
-        raise PhalanxError(f"load: mimic={mimic!r};{nearest(mimic, _MIMIC, what='choices')}")
+    coupled = is_coupled(mimic, "load")
     described = _describe(source, strict)
     if gravity is not None:
         described = replace(described, gravity=triple(gravity, "load: gravity"))
     if floating_base:
         described = replace(described, floating_base=True)
-    if mimic == "independent":
+    if not coupled:
         described = replace(described, coupled=False)
     return Robot(described, strict=strict)
 

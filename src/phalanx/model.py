@@ -145,6 +145,10 @@ class Model:
         """Forces per body projected on the degrees of freedom."""
         return force if self.coupling is None else matvec(self.coupling.A.T, force)
 
+    def axes(self) -> Any:
+        """The joint axes as an operator."""
+        return Axes(self)
+
     def moves(self, body: int) -> Array:
         """1 for each body (n, 1) whose joint moves `body`, else 0."""
         mask = np.zeros((self.n, 1))
@@ -224,7 +228,7 @@ def joint_kinematics(model: Model, q: Array) -> tuple[Transform, Axes, Any]:
     if len(parts) > 1:
         order = model.inverse_order
         X = Transform(*(_concatenate(arrays, order, rank) for arrays, rank in _columns(parts)))
-    return X, Axes(model), 0.0
+    return X, model.axes(), 0.0
 
 
 def _columns(parts: list[Transform]) -> list[tuple[list[Array], int]]:

@@ -172,6 +172,11 @@ class Robot:
         return self.model.coupling is not None
 
     @cached_property
+    def mimics(self) -> Mapping[str, Mimic]:
+        """The joint that each coupled mimic joint follows in the end, with multiplier and offset."""
+        return MappingProxyType(self._drivers)
+
+    @cached_property
     def depth(self) -> int:
         """Number of joints on the longest path from the world to a link."""
         depth: list[int] = []
@@ -378,7 +383,8 @@ class Robot:
         for part, m in self._own_joints():
             if m.kind.quaternion is not None:
                 turn = q[..., part][..., m.kind.quaternion]
-                turn /= np.linalg.norm(turn, axis=-1, keepdims=True)
+                with np.errstate(invalid="ignore"):  # a quaternion of zeros becomes NaN
+                    turn /= np.linalg.norm(turn, axis=-1, keepdims=True)
         return q
 
     # ------------------------------------------------------------------------- inside
@@ -545,7 +551,8 @@ def _judge_inertias(description: Description, strict: bool) -> None:
         return
     rows = "; ".join(f'"{link}": {what} {amount:.3g} kg m2' for link, what, amount in found[:10])
     more = f"; and {len(found) - 10} more" if len(found) > 10 else ""
-    text = f"{description.where}: {len(found)} links have inertias that no rigid body has ({rows}{more})."
+    links = "1 link has an inertia" if len(found) == 1 else f"{len(found)} links have inertias"
+    text = f"{description.where}: {links} that no rigid body has ({rows}{more})."
     if strict:
         raise PhalanxError(f"{text} Correct them, or load with strict=False.")
     warnings.warn(

@@ -311,7 +311,8 @@ def acceleration_tensor(w: Array, wd: Array) -> Tensor:
     xd, yd, zd = wd[..., 0], wd[..., 1], wd[..., 2]
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
     rows = [-(yy + zz), xy - zd, xz + yd, xy + zd, -(xx + zz), yz - xd, xz - yd, yz + xd, -(xx + yy)]
-    return Tensor(xp.stack(rows, axis=-1).reshape((*rows[0].shape, 3, 3)))
+    packed = xp.stack(rows, axis=-1)
+    return Tensor(packed.reshape((*packed.shape[:-1], 3, 3)))
 
 
 def inertial_wrench(G: Inertia, K: Tensor, a: Array) -> Array:

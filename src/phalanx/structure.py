@@ -31,14 +31,8 @@ def _loose_joints(robot: Robot) -> list[str]:
     model = robot.model
     if robot.nv == 0:
         return []
-    loose = np.zeros(robot.nv, dtype=bool)
     if robot.nv <= _FULL_CHECK:
-        q, _, _ = robot.random_state(3, rng=0)
-        with ordering(Sequential(model.parents, model.pattern)), np.errstate(all="ignore"):
-            M = np.broadcast_to(crba(model, q), (len(q), robot.nv, robot.nv))
-            D = 1.0 / np.diagonal(eliminate(M), axis1=-2, axis2=-1)
-        size = np.abs(np.diagonal(M, axis1=-2, axis2=-1))
-        loose = (np.abs(D) <= _TOLERANCE * size).all(axis=0)
+        loose = _vanishing_pivots(robot)
     else:
         G = model.inertia
         weight = G.m + np.abs(G.moment).max(axis=-1)
@@ -47,4 +41,22 @@ def _loose_joints(robot: Robot) -> list[str]:
                 weight[p] += weight[i]
         own = weight if model.coupling is None else np.abs(model.coupling.A.T) @ weight
         loose = own + model.armature <= _TOLERANCE * weight.max()
-    return [name or "floating base" for name, part in robot.v_slices.items() if loose[part].any()]
+    parts = {name: part for name, part in robot.v_slices.items() if name not in robot.mimics}
+    return [name or "floating base" for name, part in parts.items() if loose[part].any()]
+
+
+def _vanishing_pivots(robot: Robot) -> np.ndarray:
+    """Which degrees of freedom (nv,) meet no inertia in any of a few random configurations."""
+    model = robot.model
+    q, _, _ = robot.random_state(3, rng=0)
+    loose = np.zeros(robot.nv, dtype=bool)
+    with ordering(Sequential(model.parents, model.pattern)), np.errstate(all="ignore"):
+        M = np.broadcast_to(crba(model, q), (len(q), robot.nv, robot.nv))
+        size = np.abs(np.diagonal(M, axis1=-2, axis2=-1))
+        while True:
+            # A zero pivot spoils those after it: joints found so far are held by an inertia of one.
+            D = 1.0 / np.diagonal(eliminate(M + np.diag(loose.astype(float))), axis1=-2, axis2=-1)
+            found = (np.abs(D) <= _TOLERANCE * size).all(axis=0) & ~loose
+            if not found.any():
+                return loose
+            loose |= found

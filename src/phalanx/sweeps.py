@@ -38,6 +38,12 @@ class Order(ABC):
     def parent(self, x: Array, root: Any) -> Array: ...
 
     @abstractmethod
+    def pick(self, x: Any, body: int) -> Any: ...
+
+    @abstractmethod
+    def total(self, values: Array) -> Array: ...
+
+    @abstractmethod
     def eliminate(self, M: Array) -> Array: ...
 
     @abstractmethod
@@ -92,6 +98,16 @@ def pairs(
 def parent(x: Array, *, root: Any = None) -> Array:
     """The value of x at each body's parent; `root` at the world."""
     return _order.get().parent(x, root)
+
+
+def pick(x: Any, body: int) -> Any:
+    """The value of x at one body."""
+    return _order.get().pick(x, body)
+
+
+def total(values: Array) -> Array:
+    """Sum of values (…, n) over the bodies, in their order."""
+    return _order.get().total(values)
 
 
 def eliminate(M: Array) -> Array:

@@ -14,10 +14,7 @@ import phalanx as px
 
 @given(trees(), seeds)
 def test_energy_grows_by_the_power_of_the_joint_forces(robot: px.Robot, seed: int) -> None:
-    q, qd, tau = robot.random_state(rng=seed)
-    qdd = robot.forward_dynamics(q, qd, tau)
-    # Unit accelerations keep the step's error independent of light links.
-    tau, qdd = tau / (1.0 + np.abs(qdd).max()), qdd / (1.0 + np.abs(qdd).max())
+    q, qd, qdd = robot.random_state(rng=seed)
     tau = robot.inverse_dynamics(q, qd, qdd)
 
     def energy(t: float) -> float:
@@ -74,7 +71,7 @@ def test_the_centre_of_a_free_robot_accelerates_with_the_forces_outside(robot: p
 
     acceleration = (centre(h) - 2.0 * centre(0.0) + centre(-h)) / h**2
     wanted = push / robot.total_mass + robot.gravity
-    np.testing.assert_allclose(acceleration, wanted, rtol=0.0, atol=1e-4 * (1.0 + np.abs(wanted).max()) * 10)
+    np.testing.assert_allclose(acceleration, wanted, rtol=0.0, atol=1e-3 * (1.0 + np.abs(wanted).max()))
 
 
 @given(trees(), seeds)

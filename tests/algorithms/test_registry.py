@@ -29,7 +29,7 @@ def test_an_unknown_function_is_refused_with_the_nearest(name: str) -> None:
         px.algorithms(name)
 
 
-@pytest.mark.parametrize("name", [None, 3])
+@pytest.mark.parametrize("name", [None, 3, ("mass_matrix",)])
 def test_what_is_no_name_is_refused_with_the_list(name: object) -> None:
-    with pytest.raises(px.PhalanxError, match=f'unknown function {name}; functions: "inverse_dynamics", '):
+    with pytest.raises(px.PhalanxError, match=r'unknown function .*functions: "inverse_dynamics", '):
         px.algorithms(name)  # type: ignore[arg-type]

@@ -3,7 +3,7 @@
 """One file per published algorithm, equations only; importing a file registers it."""
 
 from . import energy, forward, inertia, inverse, kinematics
-from .registry import ALGORITHMS, FUNCTIONS, Algorithm, Function, algorithms, find
+from .registry import ALGORITHMS, FUNCTIONS, Algorithm, Function, algorithms, find, functions_algorithms
 
 __all__ = [
     "ALGORITHMS",
@@ -14,6 +14,7 @@ __all__ = [
     "energy",
     "find",
     "forward",
+    "functions_algorithms",
     "inertia",
     "inverse",
     "kinematics",

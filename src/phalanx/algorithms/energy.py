@@ -4,21 +4,11 @@
 
 from ..model import Model, joint_kinematics
 from ..spatial import Array, dot, matvec, transpose
-from ..sweeps import propagate
+from ..sweeps import propagate, total
 from .kinematics import body_transforms
 from .registry import algorithm
 
 SUM = {"source": "Featherstone 2008, section 2.14", "coupled": True}
-
-
-def _total(values: Array) -> Array:
-    """Sum over the bodies, in their order."""
-    if not values.shape[-1]:
-        return values.sum(axis=-1)
-    total = values[..., 0]
-    for k in range(1, values.shape[-1]):
-        total = total + values[..., k]
-    return total
 
 
 def first_moment(model: Model, q: Array) -> Array:
@@ -26,13 +16,13 @@ def first_moment(model: Model, q: Array) -> Array:
     X = body_transforms(model, q)
     G = model.inertia
     moment = G.m[..., None] * X.r + matvec(transpose(X.E), G.h)
-    return _total(transpose(moment))
+    return total(transpose(moment))
 
 
 @algorithm("center_of_mass", name="sum", **SUM)
 def center_of_mass(model: Model, q: Array) -> Array:
     """Centre of mass (…, 3) of all moving links, in the world frame; NaN if none has mass."""
-    return first_moment(model, q) / _total(model.inertia.m)
+    return first_moment(model, q) / total(model.inertia.m)
 
 
 @algorithm("potential_energy", name="sum", **SUM)
@@ -46,4 +36,4 @@ def kinetic_energy(model: Model, q: Array, qd: Array) -> Array:
     """Kinetic energy (…) of all links and rotors."""
     X, S, _ = joint_kinematics(model, q)
     V = propagate(X, S @ qd)
-    return (_total(dot(V, model.inertia @ V)) + _total(model.armature * qd * qd)) * 0.5
+    return (total(dot(V, model.inertia @ V)) + total(model.armature * qd * qd)) * 0.5

@@ -4,7 +4,7 @@
 
 from ..model import Model, identity_transform, joint_kinematics, pose_matrix
 from ..spatial import Array, Transform, angular, cross, join, linear, matvec, transpose
-from ..sweeps import propagate
+from ..sweeps import pick, propagate
 from .registry import algorithm
 
 FORWARD = {"source": "Featherstone 2008, section 4.3", "coupled": True}
@@ -27,7 +27,7 @@ def forward_kinematics(model: Model, q: Array) -> Array:
 def frame_pose(model: Model, q: Array, *, body: int, X_f_b: Transform) -> Array:
     """Pose (…, 4, 4) of the frame that `X_f_b` places on a body (-1 = world)."""
     X_w = body_transforms(model, q)
-    X_b = identity_transform(model, like=X_w) if body < 0 else X_w[body]
+    X_b = identity_transform(model, like=X_w) if body < 0 else pick(X_w, body)
     return pose_matrix(X_f_b @ X_b)
 
 
@@ -35,7 +35,7 @@ def frame_pose(model: Model, q: Array, *, body: int, X_f_b: Transform) -> Array:
 def jacobian(model: Model, q: Array, *, body: int, X_f_b: Transform) -> Array:
     """J (…, 6, nv): twist of a frame per unit rate of each joint, world axes, at the frame's origin."""
     X_w = body_transforms(model, q)
-    X_b = identity_transform(model, like=X_w) if body < 0 else X_w[body]
+    X_b = identity_transform(model, like=X_w) if body < 0 else pick(X_w, body)
     p = (X_f_b @ X_b).r
     Et = transpose(X_w.E)
     w = matvec(Et, angular(model.axis))

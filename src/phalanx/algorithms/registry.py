@@ -83,7 +83,7 @@ def find(function: str, name: str) -> Algorithm:
 
 def functions_algorithms(function: str) -> dict[str, Algorithm]:
     """The algorithms of a function by name, or an error naming the nearest function."""
-    if function not in ALGORITHMS:
+    if not isinstance(function, str) or function not in ALGORITHMS:
         raise PhalanxError(f"unknown function {function!r};{nearest(function, ALGORITHMS, what='functions')}")
     return ALGORITHMS[function]
 

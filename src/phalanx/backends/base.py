@@ -17,7 +17,7 @@ from ..errors import PhalanxError, nearest
 from ..robot import Robot
 from ..spatial import Transform
 
-_MODULES = {"numpy": "numpy"}
+_MODULES = {"native": "native.backend", "numpy": "numpy"}
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,14 @@ class Call:
         return more
 
 
+def memo_key(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> tuple[Any, ...]:
+    """Under which key a robot remembers what was compiled for a call."""
+    a = call.algorithm
+    return ("compiled", a.function, a.name, call.options, call.frame, optional, dtype.str)
+
+
 class Backend(ABC):
-    """Runs a call on arrays that have been checked: one dtype, one batch shape."""
+    """Runs a call on arrays that have been checked."""
 
     name: ClassVar[str]
 
@@ -67,7 +73,7 @@ class Backend(ABC):
         out: np.ndarray,
         threads: int,
     ) -> None:
-        """Fill `out` (batch and output sizes) from inputs (batch and input sizes)."""
+        """Fill `out` (batch and output sizes) from inputs whose batches broadcast to it."""
 
 
 def backend(name: str) -> Backend:

@@ -36,12 +36,30 @@ class NumpyBackend(Backend):
         arguments = call.arguments()
         if "X_f_b" in arguments:
             arguments["X_f_b"] = arguments["X_f_b"].map(lambda array, _: array.astype(out.dtype))
+        core = call.sizes(call.function.output)
+        batch = out.shape[: out.ndim - len(core)]
+        count = int(np.prod(batch))
+        target = out if out.flags.c_contiguous else np.empty(out.shape, out.dtype)
+        rows = target.reshape((count, *core))
+        f = call.function
+        sizes = [call.sizes(s) for s in f.inputs.values()]
+        flat = [_rows(x, s, batch, out) for x, s in zip(inputs, sizes, strict=True)]
+        more = {k: _rows(v, call.sizes(f.optional[k]), batch, out) for k, v in optional.items()}
         size = max(1, _BLOCK // max(model.n, 1))
         with ordering(order), np.errstate(all="ignore"):
-            for start in range(0, len(out), size):
+            for start in range(0, count, size):
                 part = slice(start, start + size)
-                more = {k: v[part] for k, v in optional.items()}
-                out[part] = call.algorithm(model, *(x[part] for x in inputs), **more, **arguments)
+                rows[part] = call.algorithm(
+                    model, *(x[part] for x in flat), **{k: v[part] for k, v in more.items()}, **arguments
+                )
+        if target is not out:
+            out[...] = target
+
+
+def _rows(array: np.ndarray, core: tuple[int, ...], batch: tuple[int, ...], out: np.ndarray) -> np.ndarray:
+    """The array with one batch axis, in the output's precision and apart from the output."""
+    rows = np.broadcast_to(array, (*batch, *core)).reshape((-1, *core)).astype(out.dtype, copy=False)
+    return rows.copy() if np.may_share_memory(rows, out) else rows
 
 
 def model_in(robot: Robot, dtype: np.dtype) -> Model:

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from .ops import ADD, COS, DIV, INPUT, MUL, NEG, SIN, SUB
 
 
@@ -76,10 +78,16 @@ class Graph:
         """The scalar number `index` of an input array."""
         return self._make(INPUT, (name, index), (INPUT, name, index))
 
+    def leaf(self, *what: Any) -> Node:
+        """A scalar that comes from elsewhere; `what` tells an interpreter from where."""
+        return self._make(INPUT, what, (INPUT, *what))
+
     def add(self, a: Any, b: Any) -> Any:
         if type(a) is not Node:
             a, b = b, a
         if type(b) is not Node:
+            if type(b) is np.ndarray:
+                return self.add(a, b.item())
             if b == 0.0:
                 return a
             return self._make(ADD, (a, float(b)), (ADD, a.number, -1, float(b)))
@@ -93,8 +101,10 @@ class Graph:
 
     def sub(self, a: Any, b: Any) -> Any:
         if type(b) is not Node:
-            return self.add(a, -float(b))
+            return self.add(a, -b.item() if type(b) is np.ndarray else -b)
         if type(a) is not Node:
+            if type(a) is np.ndarray:
+                return self.sub(a.item(), b)
             if a == 0.0:
                 return self.neg(b)
             if b.op is NEG:
@@ -115,7 +125,7 @@ class Graph:
         if type(a) is not Node:
             a, b = b, a
         if type(b) is not Node:
-            return self._scaled(a, float(b))
+            return self.mul(a, b.item()) if type(b) is np.ndarray else self._scaled(a, float(b))
         minus = False
         if a.op is NEG:
             a, minus = a.args[0], True
@@ -140,6 +150,9 @@ class Graph:
         return self._make(MUL, (a, factor), (MUL, a.number, -1, factor))
 
     def div(self, a: Any, b: Any) -> Any:
+        if type(b) is np.ndarray or type(a) is np.ndarray:
+            # An array without axes, as indexing an object array by an ellipsis leaves it.
+            return self.div(*(x.item() if type(x) is np.ndarray else x for x in (a, b)))
         if type(b) is not Node:
             return self.mul(a, 1.0 / float(b))
         if type(a) is Node and a.op is NEG:

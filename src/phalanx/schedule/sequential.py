@@ -134,6 +134,17 @@ class Sequential(Order):
         values = _Slots(self.n, root, start=x)
         return values.get(self.parents)
 
+    def pick(self, x: Any, body: int) -> Any:
+        return x[body] if isinstance(x, Field) else x[..., body, :]
+
+    def total(self, values: Array) -> Array:
+        if not values.shape[-1]:
+            return values.sum(axis=-1)
+        total = values[..., 0]
+        for k in range(1, values.shape[-1]):
+            total = total + values[..., k]
+        return total
+
     def eliminate(self, M: Array) -> Array:
         factor = M.copy()
         for k in range(len(self.pattern) - 1, -1, -1):

@@ -38,22 +38,3 @@ def newton_euler(
     Vd = propagate(X, S @ qdd + cJ + motion_cross(V, VJ), root=base_acceleration - gravity_twist(model))
     F = accumulate(X, G @ Vd + force_cross(V, G @ V) - external)
     return S.T @ F + model.armature * qdd
-
-
-@algorithm("bias_forces", name="newton_euler", source="Featherstone 2008, section 6.1", coupled=True)
-def bias_forces(model: Model, q: Array, qd: Array) -> Array:
-    """Joint forces (…, nv) that hold qdd = 0 at state (q, qd): velocity products and gravity."""
-    return newton_euler(model, q, qd, qd * 0.0)
-
-
-@algorithm("gravity_forces", name="newton_euler", source="Featherstone 2008, section 6.1", coupled=True)
-def gravity_forces(model: Model, q: Array) -> Array:
-    """Joint forces (…, nv) that hold the robot at rest at q.
-
-    Source: the recursive Newton-Euler algorithm with qd = qdd = 0.
-    """
-    G = model.inertia
-    X, S, _ = joint_kinematics(model, q)
-    Vd = propagate(X, root=-gravity_twist(model))
-    F = accumulate(X, G @ Vd)
-    return S.T @ F

@@ -212,7 +212,7 @@ def block_function(code: Code, inputs: Mapping[str, int], target: Target, elemen
     outputs = [w.operand(values[x] if isinstance(x, int) else x) for x in code.results]
     last = len(inputs)
     w.store_rows(f"%p{last}", f"%s{last}", outputs)
-    parameters = ", ".join(f"ptr noalias %p{k}, i64 %s{k}" for k in range(last + 1))
+    parameters = ", ".join(f"ptr %p{k}, i64 %s{k}" for k in range(last + 1))
     body = "\n  ".join(w.lines)
     return f"define internal void @block({parameters}) noinline #0 {{\n  {body}\n  ret void\n}}\n", w.used
 

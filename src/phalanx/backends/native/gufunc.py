@@ -10,13 +10,13 @@ before use.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 _SLOT = 31  # PyUFunc_FromFuncAndDataAndSignature
-_PROBE_SLOT = 1  # PyUFunc_FromFuncAndData
 _DOUBLE, _FLOAT = 12, 11
 
 
@@ -72,3 +72,44 @@ def make_gufunc(
         texts[2],
     )
     return made, (functions, data, types, texts)
+
+
+class SlowUfunc:
+    """The same loop called through ctypes, for a NumPy whose ufunc table looks different.
+
+    Offers what Phalanx uses of a gufunc: calling with broadcasting and `out`.
+    """
+
+    def __init__(self, name: str, shapes: Sequence[tuple[int, ...]], dtype: np.dtype, loaded: Any) -> None:
+        self.__name__ = name
+        self.shapes = shapes
+        self.dtype = dtype
+        self.loaded = loaded
+        self.nin, self.nout = len(shapes) - 1, 1
+        pointers = [ctypes.c_void_p] * 4
+        self._loop = ctypes.CFUNCTYPE(None, *pointers)(loaded.loop)
+
+    def __call__(self, *inputs: Any, out: Any = None) -> Any:
+        *cores, core = self.shapes
+        arrays = [np.ascontiguousarray(x, dtype=self.dtype) for x in inputs]
+        for array, shape in zip(arrays, cores, strict=True):
+            if array.shape[array.ndim - len(shape) :] != shape:
+                raise ValueError(f"{self.__name__}: shape {array.shape} does not end in {shape}")
+        batch = np.broadcast_shapes(*(a.shape[: a.ndim - len(s)] for a, s in zip(arrays, cores, strict=True)))
+        count = int(np.prod(batch))
+        rows = [
+            np.ascontiguousarray(np.broadcast_to(a, (*batch, *s))).reshape(count, *s)
+            for a, s in zip(arrays, cores, strict=True)
+        ]
+        rows.append(np.empty((count, *core), self.dtype))
+        if count and rows[-1].size:
+            args = np.array([a.ctypes.data for a in rows], dtype=np.uint64)
+            dims = np.array([count], dtype=np.int64)
+            inner = [s for a in rows for s in a.strides[1:]]
+            steps = np.array([*(a.strides[0] for a in rows), *inner], dtype=np.int64)
+            self._loop(args.ctypes.data, dims.ctypes.data, steps.ctypes.data, None)
+        result = rows[-1].reshape(*batch, *core)
+        if out is None:
+            return result[()]
+        out[...] = result
+        return out

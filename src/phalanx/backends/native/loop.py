@@ -12,17 +12,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from .entry import entries_text
+
 
 def module_text(
-    block: str, declarations: set[str], shapes: Sequence[tuple[int, ...]], element: str, lanes: int, bits: int
+    block: str,
+    declarations: set[str],
+    shapes: Sequence[tuple[int, ...]],
+    element: str,
+    lanes: int,
+    bits: int,
+    scratch: int = 0,
 ) -> str:
-    """The module with the block, the ufunc loop `@loop` and the single-state entry `@single`.
+    """The module with the block, the ufunc loop `@loop` and the entries that Python calls.
 
-    `shapes` are the core shapes of the inputs and, last, the output.
+    `shapes` are the core shapes of the inputs and, last, the output. A block that asks for
+    `scratch` bytes gets their address as its last argument, aligned to 64.
     """
     size = 8 if element == "double" else 4
-    text = [block, _turn_large(element), _copy(element), _loop(shapes, size, lanes), _single(shapes)]
-    text += sorted(declarations)
+    text = [block, _turn_large(element), _copy(element), _loop(shapes, size, lanes, scratch)]
+    text += [_single(shapes, scratch), entries_text(shapes), *sorted(declarations)]
+    if scratch:
+        text += ["declare ptr @malloc(i64)", "declare void @free(ptr)"]
     suffix = "" if element == "double" else "f"
     text += [f"declare {element} @sin{suffix}({element})", f"declare {element} @cos{suffix}({element})"]
     text.append(f'attributes #0 = {{ nounwind "prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}" }}')
@@ -128,7 +139,7 @@ def _three(shape: tuple[int, ...]) -> tuple[int, int, int]:
     return n1, n2, n3
 
 
-def _loop(shapes: Sequence[tuple[int, ...]], size: int, lanes: int) -> str:
+def _loop(shapes: Sequence[tuple[int, ...]], size: int, lanes: int, scratch: int) -> str:
     """`loop(args, dimensions, steps, data)`, the inner loop of a generalized ufunc."""
     n = len(shapes)
     lines: list[str] = []
@@ -170,9 +181,10 @@ def _loop(shapes: Sequence[tuple[int, ...]], size: int, lanes: int) -> str:
             scatter.append(f"%go{k} = mul i64 %i2, %o{k}")
             scatter.append(f"{at} = getelementptr i8, ptr %b{k}, i64 %go{k}")
             scatter.append(f"call void @copy(ptr {at}, {user}, ptr %buf{k}, {own}, i64 %take, i64 %take, {counts})")
-    in_place = ", ".join(f"ptr %w{k}, i64 %o{k}" for k in range(n))
-    alone = ", ".join(f"ptr %x{k}, i64 0" for k in range(n))
-    buffered = ", ".join(f"ptr %buf{k}, i64 {size * prod(s)}" for k, s in enumerate(shapes))
+    get, give, put = _scratch(scratch)
+    in_place = ", ".join(f"ptr %w{k}, i64 %o{k}" for k in range(n)) + give
+    alone = ", ".join(f"ptr %x{k}, i64 0" for k in range(n)) + give
+    buffered = ", ".join(f"ptr %buf{k}, i64 {size * prod(s)}" for k, s in enumerate(shapes)) + give
     moves = "\n  ".join(f"%m{k} = mul i64 %i, %o{k}\n  %w{k} = getelementptr i8, ptr %b{k}, i64 %m{k}" for k in range(n))
     moves1 = "\n  ".join(
         f"%n{k} = mul i64 %i2, %o{k}\n  %x{k} = getelementptr i8, ptr %b{k}, i64 %n{k}" for k in range(n)
@@ -182,6 +194,7 @@ def _loop(shapes: Sequence[tuple[int, ...]], size: int, lanes: int) -> str:
 define void @loop(ptr %args, ptr %dims, ptr %steps, ptr %data) #0 {{
 entry:
   {newline.join(buffers)}
+  {get}
   %count = load i64, ptr %dims
   {head}
   %full = sdiv i64 %count, {lanes}
@@ -222,13 +235,27 @@ rest_end:
   %again = icmp slt i64 %i3, %count
   br i1 %again, label %rest, label %end
 end:
+  {put}
   ret void
 }}"""
 
 
-def _single(shapes: Sequence[tuple[int, ...]]) -> str:
+def _scratch(size: int) -> tuple[str, str, str]:
+    """Text that gets memory, hands it to a block and gives it back."""
+    if not size:
+        return "", "", ""
+    get = f"""%memory = call ptr @malloc(i64 {size + 64})
+  %address = ptrtoint ptr %memory to i64
+  %above = add i64 %address, 63
+  %aligned = and i64 %above, -64
+  %scratch = inttoptr i64 %aligned to ptr"""
+    return get, ", ptr %scratch", "call void @free(ptr %memory)"
+
+
+def _single(shapes: Sequence[tuple[int, ...]], scratch: int) -> str:
     """`single(in0, …, out)`: one state in arrays that lie as the block wants them."""
     n = len(shapes)
     parameters = ", ".join(f"ptr %p{k}" for k in range(n))
-    call = ", ".join(f"ptr %p{k}, i64 0" for k in range(n))
-    return f"define void @single({parameters}) #0 {{\n  call void @block({call})\n  ret void\n}}"
+    get, give, put = _scratch(scratch)
+    call = ", ".join(f"ptr %p{k}, i64 0" for k in range(n)) + give
+    return f"define void @single({parameters}) #0 {{\n  {get}\n  call void @block({call})\n  {put}\n  ret void\n}}"

@@ -29,7 +29,7 @@ class Target:
         """The code generator for this target."""
         made = llvm.Target.from_triple(self.triple)
         return made.create_target_machine(
-            cpu=self.cpu, features=self.features, opt=level, reloc="default", codemodel="jitdefault", jit=True
+            cpu=self.cpu, features=self.features, opt=level, reloc="pic", codemodel="small", jit=True
         )
 
 

@@ -1,0 +1,167 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""A function of one robot as machine code: built, cached, and handed out as a gufunc."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...errors import PhalanxWarning
+from ...ir.rewrite import instructions
+# ROLL
+from ...ir.trace import trace
+from ..base import Call, memo_key
+from . import cache, compile, emit, entry, gufunc, loop
+# ROLLE
+from .target import Target, host
+
+# Instructions up to which code is unrolled: about a second and a half of compiling.
+_UNROLLED = 12_000
+# Functions of the dynamics alone, to which regrouped inertias make no difference.
+_REGROUPED = {
+    "inverse_dynamics",
+    "mass_matrix",
+    "forward_dynamics",
+    "bias_forces",
+    "gravity_forces",
+    "mass_matrix_inverse",
+}
+_ELEMENTS = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
+
+
+@dataclass(frozen=True)
+class Native:
+    """Machine code for one call with some of its optional inputs, in one precision."""
+
+    call: Call
+    optional: tuple[str, ...]
+    dtype: np.dtype
+    shapes: tuple[tuple[int, ...], ...]  # inputs, then the output
+    loaded: compile.Loaded
+    ufunc: Callable[..., Any]
+    direct: Callable[..., bool] | None
+    seconds: float
+    cached: bool
+
+    @property
+    def signature(self) -> str:
+        return _signature(self.shapes)
+
+
+_building = threading.RLock()
+
+
+def native(call: Call, optional: Sequence[str] = (), dtype: Any = np.float64) -> Native:
+    """The machine code of a call, compiled now or taken from memory or disk."""
+    dtype = np.dtype(dtype)
+    names = tuple(name for name in call.function.optional if name in optional)
+    key = memo_key(call, names, dtype)
+    found: Native | None = call.robot._memo.get(key)
+    if found is None:
+        with _building:
+            found = call.robot.memo(key, lambda: _build(call, names, dtype))
+    assert found is not None
+    return found
+
+
+def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Target) -> str:
+    """The LLVM text of a call."""
+    inputs, more, output = _shapes(call, optional)
+    model = call.robot.model
+    if call.algorithm.function in _REGROUPED:
+        model = call.robot.memo("regrouped", model.regrouped)
+    element = _ELEMENTS[dtype]
+    scratch = 0
+    if predicted_instructions(call) <= _UNROLLED:
+        program = trace(call.algorithm, model, inputs, more, output, call.arguments())
+        sizes = {name: prod(shape) for name, shape in program.inputs.items()}
+        block, declarations = emit.block_function(instructions(program), sizes, target, element)
+    else:
+        rolled = roll(call.algorithm, model, inputs, more, output, call.arguments())
+        block, declarations, scratch = rolled_block_function(rolled, target, element)
+    shapes = [*inputs.values(), *more.values(), output]
+    lanes = target.lanes(dtype.itemsize)
+    return loop.module_text(block, declarations, shapes, element, lanes, target.bits, scratch)
+
+
+def predicted_instructions(call: Call) -> int:
+    """A guess, from the shape of the tree alone, of what unrolling would give."""
+    model = call.robot.model
+    depth = model.depth + 1
+    quadratic = call.algorithm.function in ("mass_matrix", "mass_matrix_inverse") or "depth" in call.algorithm.work
+    guess = (250 if call.algorithm.function == "forward_dynamics" else 100) * model.n
+    if quadratic:
+        guess += 20 * int(depth.sum()) + int((depth.astype(float) ** 2).sum())
+    return guess
+
+
+def _build(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> Native:
+    start = time.perf_counter()
+    target = host()
+    key = cache.key_of(
+        call.robot.digest,
+        call.algorithm.function,
+        call.algorithm.name,
+        call.options,
+        call.arguments() if call.frame is not None else None,
+        optional,
+        dtype.str,
+        target,
+        compile.VERSION,
+        sys.implementation.cache_tag,
+    )
+    code = cache.read(key)
+    cached = code is not None
+    if code is None:
+        code = compile.object_code(module(call, optional, dtype, target), target)
+        cache.write(key, code)
+    loaded = compile.load(code)
+    inputs, more, output = _shapes(call, optional)
+    shapes = (*inputs.values(), *more.values(), output)
+    name = call.algorithm.function
+    ufunc = _ufunc(name, shapes, dtype, loaded)
+    direct = entry.direct_function(loaded.direct, name, dtype, loaded) if entry.usable() else None
+    seconds = time.perf_counter() - start
+    return Native(call, optional, dtype, shapes, loaded, ufunc, direct, seconds, cached)
+
+
+_alive: list[Any] = []  # what gufuncs of NumPy before 2.2 point to; they take no attributes
+
+
+def _ufunc(name: str, shapes: tuple[tuple[int, ...], ...], dtype: np.dtype, loaded: compile.Loaded) -> Any:
+    """The gufunc around a loop, which keeps its machine code alive."""
+    try:
+        made, needs = gufunc.make_gufunc(name, "", _signature(shapes), len(shapes), [(dtype, loaded.loop)])
+    except (RuntimeError, ImportError, AttributeError):
+        warnings.warn(
+            f"NumPy {np.__version__} keeps its ufuncs differently; kernels run through a slower path.",
+            PhalanxWarning,
+            stacklevel=6,
+        )
+        return gufunc.SlowUfunc(name, shapes, dtype, loaded)
+    try:
+        made.needs = (loaded, needs)
+    except AttributeError:
+        _alive.append((made, loaded, needs))
+    return made
+
+
+def _shapes(call: Call, optional: tuple[str, ...]) -> tuple[dict[str, Any], dict[str, Any], tuple[int, ...]]:
+    f = call.function
+    inputs = {name: call.sizes(f.inputs[name]) for name in f.inputs}
+    more = {name: call.sizes(f.optional[name]) for name in optional}
+    return inputs, more, call.sizes(f.output)
+
+
+def _signature(shapes: Sequence[tuple[int, ...]]) -> str:
+    *inputs, output = ("(" + ",".join(map(str, s)) + ")" for s in shapes)
+    return ",".join(inputs) + "->" + output

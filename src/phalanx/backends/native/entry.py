@@ -1,0 +1,206 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Entries that Python calls without going through a ufunc: one state at little cost.
+
+`direct(q, …, out)` checks that every argument is an array exactly as the block wants it and
+answers True, or touches nothing and answers False. `bound()` runs the loop on arrays fixed
+beforehand. Both are ordinary built-in functions made from compiled code; what they need to
+know stands in a bytes object that Python hands them as `self`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import sysconfig
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+_DATA = bytes.__basicsize__ - 1  # where the content of a bytes object starts
+# Fields of an array object, unchanged since NumPy 1.7; checked before first use.
+_POINTER, _NDIM, _SHAPE, _DTYPE, _FLAGS = 16, 24, 32, 56, 64
+_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x0001, 0x0100, 0x0400
+_METH_FASTCALL, _METH_NOARGS = 0x0080, 0x0004
+
+
+class _State(bytes):
+    """The bytes that a built-in function reads, and what must live as long as it does."""
+
+    keep: Any
+
+
+class _MethodDef(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+def entries_text(shapes: Sequence[tuple[int, ...]]) -> str:
+    """LLVM text of `direct` and `bound`; the last shape is the output's."""
+    return _direct(shapes) + _bound()
+
+
+def _direct(shapes: Sequence[tuple[int, ...]]) -> str:
+    n = len(shapes)
+    lines = [f"%enough = icmp eq i64 %count, {n}", "br i1 %enough, label %a0, label %no"]
+    for k, shape in enumerate(shapes):
+        flags = _CONTIGUOUS | _ALIGNED | (_WRITEABLE if k == n - 1 else 0)
+        test: list[str] = []
+        for what, kind, place, want in (
+            ("t", "ptr", 8, "%array"),
+            ("d", "ptr", _DTYPE, "%dtype"),
+            ("n", "i32", _NDIM, str(len(shape))),
+        ):
+            test += [
+                f"%{what}p{k} = getelementptr i8, ptr %o{k}, i64 {place}",
+                f"%{what}{k} = load {kind}, ptr %{what}p{k}",
+                f"%{what}q{k} = icmp eq {kind} %{what}{k}, {want}",
+            ]
+        test += [
+            f"%fp{k} = getelementptr i8, ptr %o{k}, i64 {_FLAGS}",
+            f"%f{k} = load i32, ptr %fp{k}",
+            f"%fm{k} = and i32 %f{k}, {flags}",
+            f"%fq{k} = icmp eq i32 %fm{k}, {flags}",
+            f"%u{k} = and i1 %nq{k}, %fq{k}",
+            f"%v{k} = and i1 %dq{k}, %u{k}",
+            f"br i1 %tq{k}, label %b{k}, label %no",
+            f"b{k}:",
+            f"br i1 %v{k}, label %c{k}, label %no",
+            f"c{k}:",
+            f"%sp{k} = getelementptr i8, ptr %o{k}, i64 {_SHAPE}",
+            f"%s{k} = load ptr, ptr %sp{k}",
+        ]
+        fits = "true"
+        for axis, length in enumerate(shape):
+            test += [
+                f"%l{k}_{axis} = getelementptr i64, ptr %s{k}, i64 {axis}",
+                f"%m{k}_{axis} = load i64, ptr %l{k}_{axis}",
+                f"%e{k}_{axis} = icmp eq i64 %m{k}_{axis}, {length}",
+                f"%g{k}_{axis} = and i1 {fits}, %e{k}_{axis}",
+            ]
+            fits = f"%g{k}_{axis}"
+        following = f"a{k + 1}" if k < n - 1 else "run"
+        lines += [f"a{k}:", f"%i{k} = getelementptr ptr, ptr %args, i64 {k}", f"%o{k} = load ptr, ptr %i{k}", *test]
+        lines.append(f"br i1 {fits}, label %{following}, label %no")
+    lines.append("run:")
+    for k in range(n):
+        lines += [f"%xp{k} = getelementptr i8, ptr %o{k}, i64 {_POINTER}", f"%x{k} = load ptr, ptr %xp{k}"]
+    call = ", ".join(f"ptr %x{k}" for k in range(n))
+    body = "\n  ".join(lines)
+    return f"""
+define ptr @direct(ptr %self, ptr %args, i64 %count) #0 {{
+  %arrayp = getelementptr i8, ptr %self, i64 {_DATA + 24}
+  %array = load ptr, ptr %arrayp
+  %dtypep = getelementptr i8, ptr %self, i64 {_DATA + 32}
+  %dtype = load ptr, ptr %dtypep
+  {body}
+  call void @single({call})
+  br label %answer
+no:
+  br label %answer
+answer:
+  %which = phi i64 [ {_DATA}, %run ], [ {_DATA + 8}, %no ]
+  %place = getelementptr i8, ptr %self, i64 %which
+  %object = load ptr, ptr %place
+  {_new_reference("%object")}
+  ret ptr %object
+}}"""
+
+
+def _bound() -> str:
+    return f"""
+define ptr @bound(ptr %self, ptr %nothing) #0 {{
+  %noneat = getelementptr i8, ptr %self, i64 {_DATA}
+  %none = load ptr, ptr %noneat
+  %argsat = getelementptr i8, ptr %self, i64 {_DATA + 24}
+  %args = load ptr, ptr %argsat
+  %dimsat = getelementptr i8, ptr %self, i64 {_DATA + 32}
+  %dims = load ptr, ptr %dimsat
+  %stepsat = getelementptr i8, ptr %self, i64 {_DATA + 40}
+  %steps = load ptr, ptr %stepsat
+  call void @loop(ptr %args, ptr %dims, ptr %steps, ptr null)
+  {_new_reference("%none")}
+  ret ptr %none
+}}"""
+
+
+def _new_reference(name: str) -> str:
+    """Add the word at 16 to the object's reference count: 1, or 0 where such objects are immortal."""
+    return f"""%stepat = getelementptr i8, ptr %self, i64 {_DATA + 16}
+  %one = load i64, ptr %stepat
+  %count0 = load i64, ptr {name}
+  %count1 = add i64 %count0, %one
+  store i64 %count1, ptr {name}"""
+
+
+@cache
+def usable() -> bool:
+    """Whether this Python and this NumPy lay out their objects as the entries expect."""
+    if sysconfig.get_config_var("Py_GIL_DISABLED") or sys.implementation.name != "cpython":
+        return False
+    probe = np.zeros((2, 3))[:, ::2]
+    base = id(probe)
+    word = ctypes.c_uint64.from_address
+    content = b"phalanx!"
+    return bool(
+        ctypes.sizeof(ctypes.c_void_p) == 8
+        and ctypes.string_at(id(content) + _DATA, 8) == content
+        and word(base + 8).value == id(np.ndarray)
+        and word(base + _POINTER).value == probe.ctypes.data
+        and ctypes.c_int.from_address(base + _NDIM).value == 2
+        and list((ctypes.c_int64 * 2).from_address(word(base + _SHAPE).value)) == [2, 2]
+        and word(base + _DTYPE).value == id(np.dtype(np.float64))
+        and ctypes.c_int.from_address(base + _FLAGS).value == probe.flags.num
+    )
+
+
+def _increment() -> int:
+    return 0 if sys.version_info >= (3, 12) else 1
+
+
+def direct_function(address: int, name: str, dtype: np.dtype, keep: Any) -> Callable[..., bool]:
+    """The built-in function `direct(inputs…, out)`."""
+    words = [id(True), id(False), _increment(), id(np.ndarray), id(np.dtype(dtype))]
+    return _builtin(address, name, _METH_FASTCALL, words, keep)
+
+
+def bound_function(address: int, name: str, arrays: Sequence[np.ndarray], cores: Sequence[int], keep: Any) -> Any:
+    """The built-in function `step()` that runs the loop on these arrays (output last)."""
+    batch = np.broadcast_shapes(*(a.shape[: a.ndim - c] for a, c in zip(arrays, cores, strict=True)))
+    count = int(np.prod(batch))
+    outer = [_outer_stride(a, c, batch) for a, c in zip(arrays, cores, strict=True)]
+    inner = [s for a, c in zip(arrays, cores, strict=True) for s in a.strides[a.ndim - c :]]
+    args = np.array([a.ctypes.data for a in arrays], dtype=np.uint64)
+    dims = np.array([count], dtype=np.int64)
+    steps = np.array([*outer, *inner], dtype=np.int64)
+    words = [id(None), 0, _increment(), args.ctypes.data, dims.ctypes.data, steps.ctypes.data]
+    return _builtin(address, name, _METH_NOARGS, words, (arrays, args, dims, steps, keep))
+
+
+def _outer_stride(array: np.ndarray, core: int, batch: tuple[int, ...]) -> int:
+    """The one stride that walks an array's batch, or an error if there is none."""
+    axes = array.ndim - core
+    if int(np.prod(array.shape[:axes])) <= 1:
+        return 0
+    flat = np.broadcast_to(array, (*batch, *array.shape[axes:]))
+    strides = [(n, s) for n, s in zip(flat.shape[: len(batch)], flat.strides, strict=False) if n > 1]
+    for (_, outer), (n, s) in zip(strides, strides[1:], strict=False):
+        if outer != n * s:
+            raise ValueError("the batch axes do not lie in one row")
+    return strides[-1][1] if strides else 0
+
+
+def _builtin(address: int, name: str, flags: int, words: list[int], keep: Any) -> Any:
+    definition = _MethodDef(name.encode(), address, flags, None)
+    state = _State(b"".join(w.to_bytes(8, sys.byteorder) for w in words))
+    state.keep = (definition, keep)
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype = ctypes.py_object
+    make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    return make(ctypes.addressof(definition), state, None)

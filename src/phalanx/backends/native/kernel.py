@@ -1,0 +1,179 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Kernel: a compiled function of one robot in the user's hands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ...algorithms import FUNCTIONS
+from ...errors import PhalanxError
+from ..base import Call
+from . import compile, entry
+from .build import Native, module, native
+from .target import host
+
+
+class Kernel:
+    """A function of one robot, compiled; call it like the method of `Robot`.
+
+    Its class is made for the function, with the names of its inputs as parameters.
+    `evaluate` is the checked way of the library, taken whenever the short way does not apply.
+    """
+
+    _call: Call
+
+    def __init__(self, call: Call, dtype: Any, evaluate: Callable[..., Any]) -> None:
+        self._call = call
+        self._evaluate = evaluate
+        self._main: Native = native(call, (), dtype)
+        self.ufunc = self._main.ufunc
+        self.dtype = self._main.dtype
+        self._output = self._main.shapes[-1]
+        # A scalar result would not be an array.
+        self._direct = self._main.direct if self._main.direct and self._output else _never
+
+    @property
+    def robot(self) -> Any:
+        """The robot it was compiled for."""
+        return self._call.robot
+
+    @property
+    def function(self) -> str:
+        """The function it computes."""
+        return self._call.algorithm.function
+
+    @property
+    def algorithm(self) -> str:
+        """The algorithm it uses."""
+        return self._call.algorithm.name
+
+    @property
+    def signature(self) -> str:
+        """Core sizes as numbers, e.g. "(7),(7),(7)->(7)"."""
+        return self._main.signature
+
+    @property
+    def output_sizes(self) -> dict[str, int]:
+        """Sizes of the output's axes by name, for `dask.array.apply_gufunc`."""
+        return {f"d{k}": n for k, n in enumerate(self._output)}
+
+    @property
+    def compile_seconds(self) -> float:
+        """Time that building took, tracing included; a few milliseconds when it came from the cache."""
+        return self._main.seconds
+
+    @property
+    def cached(self) -> bool:
+        """Whether the machine code came from the cache on disk."""
+        return self._main.cached
+
+    def llvm_ir(self) -> str:
+        """The LLVM text of the kernel."""
+        return module(self._call, (), self.dtype, host())
+
+    def assembly(self) -> str:
+        """The machine code of the kernel as assembly."""
+        return compile.assembly(self.llvm_ir(), host())
+
+    def bind(self, *inputs: np.ndarray, out: np.ndarray, **optional: np.ndarray) -> Callable[[], None]:
+        """A function without arguments that recomputes `out` from these very arrays.
+
+        For control loops: fill the inputs in place, call, read `out` in place.
+        """
+        given = {k: v for k, v in optional.items() if v is not None}
+        kernel = native(self._call, tuple(given), self.dtype)
+        arrays = [*inputs, *(given[name] for name in kernel.optional), out]
+        self._check_bound(kernel, arrays)
+        cores = [len(s) for s in kernel.shapes]
+        if not entry.usable():
+            ufunc = kernel.ufunc
+            return lambda: ufunc(*arrays[:-1], out=arrays[-1])
+        try:
+            step: Callable[[], None] = entry.bound_function(
+                kernel.loaded.bound, self.function, arrays, cores, kernel
+            )
+        except ValueError as error:
+            raise PhalanxError(f"bind: {error}; pass C-contiguous arrays.") from None
+        return step
+
+    def _check_bound(self, kernel: Native, arrays: list[Any]) -> None:
+        names = [*self._call.function.inputs, *kernel.optional, "out"]
+        if len(arrays) != len(names):
+            raise PhalanxError(f"bind: got {len(arrays) - 1} inputs, expected {', '.join(names[:-1])}.")
+        for name, array, shape in zip(names, arrays, kernel.shapes, strict=True):
+            where = f'bind: {name} for robot "{self.robot.name}"'
+            if not isinstance(array, np.ndarray) or array.dtype != self.dtype:
+                kind = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
+                raise PhalanxError(f"{where} is {kind}, expected an array of {self.dtype}.")
+            if array.ndim < len(shape) or array.shape[array.ndim - len(shape) :] != shape:
+                raise PhalanxError(f"{where} has shape {array.shape}, expected (…, {', '.join(map(str, shape))}).")
+            if not array.flags.aligned or not (array.flags.writeable or name != "out"):
+                raise PhalanxError(f"{where} is read-only or not aligned; pass an ordinary array.")
+        batch = self._batch(arrays, kernel)
+        if arrays[-1].shape != (*batch, *kernel.shapes[-1]):
+            raise PhalanxError(f"bind: out has shape {arrays[-1].shape}, expected {(*batch, *kernel.shapes[-1])}.")
+        if any(np.may_share_memory(a, arrays[-1]) for a in arrays[:-1]):
+            raise PhalanxError("bind: out shares memory with an input; pass an array of its own.")
+
+    @staticmethod
+    def _batch(arrays: list[np.ndarray], kernel: Native) -> tuple[int, ...]:
+        shapes = [a.shape[: a.ndim - len(s)] for a, s in zip(arrays[:-1], kernel.shapes, strict=False)]
+        try:
+            return np.broadcast_shapes(*shapes)
+        except ValueError:
+            raise PhalanxError(f"bind: the batch shapes {shapes} do not broadcast.") from None
+
+    def __repr__(self) -> str:
+        return f'<Kernel {self.function} of "{self.robot.name}" by {self.algorithm}, {self.dtype}: {self.signature}>'
+
+    def __reduce__(self) -> Any:
+        call = self._call
+        algorithm = (call.algorithm.name, dict(call.options))
+        return _again, (call.robot, self.function, algorithm, self.dtype.name, call.frame)
+
+
+def _again(robot: Any, function: str, algorithm: Any, dtype: str, frame: str | None) -> Kernel:
+    made: Kernel = robot.kernel(function, algorithm=algorithm, dtype=dtype, frame=frame)
+    return made
+
+
+def _never(*arrays: Any) -> bool:
+    return False
+
+
+_CALL = """
+def __call__(self, {inputs}, out=None, threads=1{optional}):
+    if out is None{absent}:
+        result = empty(self._output, self.dtype)
+        if self._direct({inputs}, result):
+            return result
+    return self._evaluate(
+        self._call, ({inputs},), {{{given}}}, out=out, threads=threads, dtype=self.dtype
+    )
+"""
+
+
+@cache
+def kernel_class(function: str) -> type[Kernel]:
+    """The class of kernels of a function.
+
+    Written out with real parameters because packing and unpacking arguments would take as long as
+    the dynamics of an arm.
+    """
+    f = FUNCTIONS[function]
+    source = _CALL.format(
+        inputs=", ".join(f.inputs),
+        optional="".join(f", {name}=None" for name in f.optional),
+        absent="".join(f" and {name} is None" for name in f.optional),
+        given=", ".join(f"{name!r}: {name}" for name in f.optional),
+    )
+    scope: dict[str, Any] = {"empty": np.empty}
+    exec(source, scope)
+    call = scope["__call__"]
+    call.__doc__ = "The function for any batch of inputs; one state in plain arrays takes the shortest way."
+    return type("Kernel", (Kernel,), {"__call__": call, "__doc__": Kernel.__doc__, "__module__": __name__})

@@ -1,0 +1,109 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""The keyword choices that all functions share: algorithm, backend, threads."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+
+import phalanx as px
+from phalanx import dispatch
+
+ROBOT = px.chain(3)
+STATE = ROBOT.random_state(4, rng=0)
+
+
+def test_the_textbook_names_are_aliases() -> None:
+    np.testing.assert_array_equal(ROBOT.rnea(*STATE), ROBOT.inverse_dynamics(*STATE))
+    np.testing.assert_array_equal(ROBOT.crba(STATE[0]), ROBOT.mass_matrix(STATE[0]))
+    np.testing.assert_array_equal(ROBOT.aba(*STATE), ROBOT.forward_dynamics(*STATE))
+
+
+def test_methods_show_their_parameters() -> None:
+    names = list(inspect.signature(px.Robot.inverse_dynamics).parameters)
+    assert names[:7] == ["self", "q", "qd", "qdd", "external", "base_velocity", "base_acceleration"]
+    assert list(inspect.signature(px.Robot.jacobian).parameters)[:3] == ["self", "q", "frame"]
+    by_name = ROBOT.inverse_dynamics(qdd=STATE[2], q=STATE[0], qd=STATE[1])
+    np.testing.assert_array_equal(by_name, ROBOT.inverse_dynamics(*STATE))
+
+
+def test_a_named_algorithm_may_carry_options() -> None:
+    np.testing.assert_array_equal(
+        ROBOT.mass_matrix(STATE[0], algorithm=("crba", {})), ROBOT.mass_matrix(STATE[0])
+    )
+
+
+ALGORITHMS: list[tuple[Any, str]] = [
+    ("newton_eler", "unknown algorithm 'newton_eler'; did you mean \"newton_euler\"? algorithms: \"newton_euler\""),
+    ("", "unknown algorithm ''; algorithms: "),
+    (None, "unknown algorithm None; algorithms: "),
+    (3, "unknown algorithm 3; algorithms: "),
+    (["newton_euler"], "unknown algorithm ['newton_euler']; did you mean"),
+    (("newton_euler",), "algorithm=('newton_euler',); expected a name or a pair of a name and its options"),
+    (("newton_euler", 3), "algorithm=('newton_euler', 3); expected a name or a pair of a name and its options"),
+    (("newton_euler", {"solver": 1}), 'algorithm "newton_euler" has no option solver=1; options: none.'),
+]
+
+
+@pytest.mark.parametrize(("algorithm", "message"), ALGORITHMS)
+def test_unknown_algorithms_and_options_are_refused(algorithm: Any, message: str) -> None:
+    with pytest.raises(px.PhalanxError) as caught:
+        ROBOT.inverse_dynamics(*STATE, algorithm=algorithm)
+    assert str(caught.value).startswith(f"inverse_dynamics: {message}")
+
+
+@pytest.mark.parametrize("backend", ["nunpy", "", None, 3, ["numpy"]])
+def test_unknown_backends_are_refused(backend: Any) -> None:
+    with pytest.raises(px.PhalanxError, match=r'unknown backend .*backends: "auto", .*"numpy"') as caught:
+        ROBOT.inverse_dynamics(*STATE, backend=backend)
+    assert backend != "nunpy" or 'did you mean "numpy"?' in str(caught.value)
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, "2", True])
+def test_a_bad_number_of_threads_is_refused(threads: Any) -> None:
+    with pytest.raises(px.PhalanxError, match="threads: got .*, expected a positive whole number or None"):
+        ROBOT.inverse_dynamics(*STATE, threads=threads)
+    with pytest.raises(px.PhalanxError, match="set_threads: got .*, expected a positive whole number or None"):
+        px.set_threads(threads)
+
+
+def test_threads_do_not_change_results() -> None:
+    wanted = ROBOT.inverse_dynamics(*STATE)
+    np.testing.assert_array_equal(ROBOT.inverse_dynamics(*STATE, threads=3), wanted)
+    try:
+        px.set_threads(2)
+        np.testing.assert_array_equal(ROBOT.inverse_dynamics(*STATE), wanted)
+    finally:
+        px.set_threads(None)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"external": np.zeros(6)}, r"external has shape \(6,\), expected \(…, 3, 6\).*n_links = 3, 6 components"),
+        ({"external": "push"}, "external has dtype <U4, expected real numbers"),
+        ({"base_velocity": np.zeros(3)}, r"base_velocity has shape \(3,\), expected \(…, 6\).*6 components"),
+        ({"base_acceleration": np.zeros((5, 6))}, r"do not broadcast: q \(4,\).*base_acceleration \(5,\)"),
+    ],
+)
+def test_bad_wrenches_and_base_motions_are_refused(more: dict[str, Any], message: str) -> None:
+    with pytest.raises(px.PhalanxError, match=f"^inverse_dynamics: .*{message}"):
+        ROBOT.inverse_dynamics(*STATE, **more)
+
+
+def test_shapes_that_do_not_broadcast_are_named() -> None:
+    q, qd, qdd = STATE
+    message = 'forward_dynamics: the batch shapes for robot "chain" do not broadcast: q (4,), qd (3,), tau ().'
+    with pytest.raises(px.PhalanxError) as caught:
+        ROBOT.forward_dynamics(q, qd[:3], qdd[0])
+    assert str(caught.value) == message
+
+
+def test_auto_takes_the_first_algorithm_that_covers_the_robot() -> None:
+    assert dispatch.choose(ROBOT, "forward_dynamics").name == "aba"
+    with pytest.raises(px.PhalanxError, match="unknown function 'forward'"):
+        dispatch.choose(ROBOT, "forward")
