@@ -1,19 +1,65 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""What all tests share: the slow loops of `reference` by name, and short reproducible searches."""
+"""What all tests share: the slow loops of `reference` by name, short reproducible searches, no compiling unasked."""
 
+from __future__ import annotations
+
+import os
+import shutil
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
-from hypothesis import HealthCheck, settings
+import pytest
+from hypothesis import HealthCheck, Phase, settings
 
-sys.path.insert(0, str(Path(__file__).parent))
+from phalanx import dispatch
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+# The tests must not run code that an older version has compiled; workers inherit the folder.
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    os.environ["PHALANX_CACHE_DIR"] = tempfile.mkdtemp(prefix="phalanx-tests-")
 
 settings.register_profile(
     "phalanx",
     max_examples=20,
     deadline=None,  # the cores are shared
     derandomize=True,
+    phases=(Phase.explicit, Phase.generate),  # seeds do not shrink
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("phalanx")
+
+
+def pytest_unconfigure() -> None:
+    """Remove the folder of compiled code with the last process."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        shutil.rmtree(os.environ["PHALANX_CACHE_DIR"], ignore_errors=True)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def reference_unless_named(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let "auto" stand for the NumPy reference where a test states equations about many robots.
+
+    Compiling each of them would take minutes; `contract/` holds every backend to the same results.
+    """
+    folder = request.path.relative_to(HERE).parts[0]
+    if folder != "algorithms" and request.path.stem not in _MANY_ROBOTS:
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dispatch, "_is_native", lambda call: False)
+        yield
+
+
+_MANY_ROBOTS = {
+    "test_mimic",
+    "test_pinocchio",
+    "test_robot_copies",
+    "test_robot",
+    "test_builder",
+    "test_structure",
+}

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reference import dynamics as textbook
-from reference.sampling import ALL_TYPES, agree
 
 import phalanx as px
 from phalanx.description import Pose
+from reference import dynamics as textbook
+from reference.sampling import ALL_TYPES, agree
 
 
 def pair(**joint: Any) -> px.RobotBuilder:
@@ -26,7 +26,9 @@ def pair(**joint: Any) -> px.RobotBuilder:
 @pytest.mark.parametrize("kind", ALL_TYPES)
 def test_joints_of_every_type_can_be_added(kind: str) -> None:
     T = textbook.pose(textbook.turn(np.array([0.0, 0.6, 0.8]), 0.4), np.array([0.1, 0.2, 0.3]))
-    robot = pair(type=kind, origin=T, after=np.linalg.inv(T), axis=(1, 2, 3), axis2=(0, 1, 0), pitch=0.1).build()
+    robot = pair(
+        type=kind, origin=T, after=np.linalg.inv(T), axis=(1, 2, 3), axis2=(0, 1, 0), pitch=0.1
+    ).build()
     q, qd, qdd = robot.random_state(rng=0)
     agree(robot.inverse_dynamics(q, qd, qdd), textbook.inverse_dynamics(robot, q, qd, qdd), 1e-13)
     agree(robot.frame_pose(q, "tip"), textbook.frame_pose(robot, q, "tip"), 1e-13)
@@ -43,7 +45,9 @@ def test_names_are_returned_and_kept() -> None:
 
 
 def test_numbers_per_joint_may_be_single_or_lists() -> None:
-    robot = pair(type="universal", lower=(-1, -2), upper=[1, 2], effort=np.array([3, 4]), axis2=(0, 1, 0)).build()
+    robot = pair(
+        type="universal", lower=(-1, -2), upper=[1, 2], effort=np.array([3, 4]), axis2=(0, 1, 0)
+    ).build()
     assert robot.limits.lower.tolist() == [-1.0, -2.0]
     assert robot.limits.effort.tolist() == [3.0, 4.0]
     assert pair(armature=0.5).build().armature.tolist() == [0.5]

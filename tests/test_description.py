@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
-from reference.sampling import agree, seeds
 from scipy.spatial.transform import Rotation
 
 import phalanx as px
 from phalanx.description import Description, Joint, Link, Pose, ordered, packed_inertia, pose, unphysical
+from reference.sampling import agree, seeds
 
 A, B, C, D = (Link(name, 1.0) for name in "abcd")
 
@@ -87,8 +87,11 @@ def test_the_file_stands_before_the_message() -> None:
 
 nan = float("nan")
 NUMBERS = [
-    (joint("x", "a", "b", type="wobbly"), 'joint "x" has the type "wobbly"; supported: "fixed", "revolute", '),
-    (joint("x", "a", "b", type="revolut"), 'has the type "revolut"; did you mean "revolute"?'),
+    (
+        joint("x", "a", "b", type="wobbly"),
+        'joint "x" has the type "wobbly"; supported: "fixed", "revolute", ',
+    ),
+    (joint("x", "a", "b", type="revolut"), 'joint "x" has the type "revolut"; did you mean "revolute"?'),
     (
         joint("x", "a", "b", axis=(0.0, 0.0, 0.0)),
         'joint "x" (revolute) has the axis (0, 0, 0); expected a direction. '
@@ -121,7 +124,10 @@ NUMBERS = [
         joint("x", "a", "b", after=Pose.of(-np.eye(3))),
         'joint "x" has the pose after, which is not a rotation; expected a right-handed orthonormal matrix.',
     ),
-    (joint("x", "a", "b", origin=Pose.of(None, (0.0, 0.0, nan))), 'joint "x" has origin = nan; expected finite'),
+    (
+        joint("x", "a", "b", origin=Pose.of(None, (0.0, 0.0, nan))),
+        'joint "x" has origin = nan; expected finite',
+    ),
 ]
 
 
@@ -164,7 +170,11 @@ def test_joints_are_ordered_parents_first_and_otherwise_as_in_the_file() -> None
 
 
 def test_inertias_of_solid_bodies_and_points_are_physical() -> None:
-    links = (Link("point", 1.0), Link("rod", 1.0, inertia=(0, 0, 0, 1, 0, 1)), Link("plate", 1.0, inertia=(1, 0, 0, 1, 0, 2)))
+    links = (
+        Link("point", 1.0),
+        Link("rod", 1.0, inertia=(0, 0, 0, 1, 0, 1)),
+        Link("plate", 1.0, inertia=(1, 0, 0, 1, 0, 2)),
+    )
     assert unphysical(Description("r", links, ())) == []
 
 
@@ -173,10 +183,19 @@ def test_breaches_are_found_in_any_axes_with_their_amount(seed: int) -> None:
     R = Rotation.from_quat(np.random.default_rng(seed).standard_normal(4)).as_matrix()
     links = tuple(
         Link(name, 1.0, inertia=packed_inertia(R @ np.diag(moments) @ R.T, name))
-        for name, moments in (("thin", (1.0, 1.0, 2.5)), ("odd", (-0.25, 1.0, 1.0)), ("fine", (1.0, 1.5, 2.0)))
+        for name, moments in (
+            ("thin", (1.0, 1.0, 2.5)),
+            ("odd", (-0.25, 1.0, 1.0)),
+            ("fine", (1.0, 1.5, 2.0)),
+        )
     )
     (thin, what, by), (odd, why, amount) = unphysical(Description("r", links, ()))
-    assert (thin, what, odd, why) == ("thin", "triangle inequality exceeded by", "odd", "negative principal moment")
+    assert (thin, what, odd, why) == (
+        "thin",
+        "triangle inequality exceeded by",
+        "odd",
+        "negative principal moment",
+    )
     agree([by, amount], [0.5, -0.25], 1e-12)
 
 
@@ -189,7 +208,9 @@ def test_inertias_are_read_in_three_forms() -> None:
 
 def test_poses_compose_as_matrices() -> None:
     rng = np.random.default_rng(0)
-    first, second = (Pose.of(Rotation.random(random_state=k).as_matrix(), rng.standard_normal(3)) for k in (1, 2))
+    first, second = (
+        Pose.of(Rotation.random(random_state=k).as_matrix(), rng.standard_normal(3)) for k in (1, 2)
+    )
     agree((first @ second).matrix, first.matrix @ second.matrix, 1e-15)
     assert pose(None, "x") == Pose()
     assert pose(first, "x") is first

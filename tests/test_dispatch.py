@@ -38,13 +38,16 @@ def test_a_named_algorithm_may_carry_options() -> None:
 
 
 ALGORITHMS: list[tuple[Any, str]] = [
-    ("newton_eler", "unknown algorithm 'newton_eler'; did you mean \"newton_euler\"? algorithms: \"newton_euler\""),
+    ("newton_eler", 'unknown algorithm \'newton_eler\'; did you mean "newton_euler"? algorithms: "'),
     ("", "unknown algorithm ''; algorithms: "),
     (None, "unknown algorithm None; algorithms: "),
     (3, "unknown algorithm 3; algorithms: "),
     (["newton_euler"], "unknown algorithm ['newton_euler']; did you mean"),
     (("newton_euler",), "algorithm=('newton_euler',); expected a name or a pair of a name and its options"),
-    (("newton_euler", 3), "algorithm=('newton_euler', 3); expected a name or a pair of a name and its options"),
+    (
+        ("newton_euler", 3),
+        "algorithm=('newton_euler', 3); expected a name or a pair of a name and its options",
+    ),
     (("newton_euler", {"solver": 1}), 'algorithm "newton_euler" has no option solver=1; options: none.'),
 ]
 
@@ -63,11 +66,13 @@ def test_unknown_backends_are_refused(backend: Any) -> None:
     assert backend != "nunpy" or 'did you mean "numpy"?' in str(caught.value)
 
 
-@pytest.mark.parametrize("threads", [0, -1, 1.5, "2", True])
+@pytest.mark.parametrize("threads", [0, -1, 1.5, "2"])
 def test_a_bad_number_of_threads_is_refused(threads: Any) -> None:
     with pytest.raises(px.PhalanxError, match="threads: got .*, expected a positive whole number or None"):
         ROBOT.inverse_dynamics(*STATE, threads=threads)
-    with pytest.raises(px.PhalanxError, match="set_threads: got .*, expected a positive whole number or None"):
+    with pytest.raises(
+        px.PhalanxError, match="set_threads: got .*, expected a positive whole number or None"
+    ):
         px.set_threads(threads)
 
 
@@ -84,7 +89,10 @@ def test_threads_do_not_change_results() -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"external": np.zeros(6)}, r"external has shape \(6,\), expected \(…, 3, 6\).*n_links = 3, 6 components"),
+        (
+            {"external": np.zeros(6)},
+            r"external has shape \(6,\), expected \(…, 3, 6\).*n_links = 3, 6 components",
+        ),
         ({"external": "push"}, "external has dtype <U4, expected real numbers"),
         ({"base_velocity": np.zeros(3)}, r"base_velocity has shape \(3,\), expected \(…, 6\).*6 components"),
         ({"base_acceleration": np.zeros((5, 6))}, r"do not broadcast: q \(4,\).*base_acceleration \(5,\)"),
@@ -97,13 +105,17 @@ def test_bad_wrenches_and_base_motions_are_refused(more: dict[str, Any], message
 
 def test_shapes_that_do_not_broadcast_are_named() -> None:
     q, qd, qdd = STATE
-    message = 'forward_dynamics: the batch shapes for robot "chain" do not broadcast: q (4,), qd (3,), tau ().'
+    message = (
+        'forward_dynamics: the batch shapes for robot "chain" do not broadcast: q (4,), qd (3,), tau ().'
+    )
     with pytest.raises(px.PhalanxError) as caught:
         ROBOT.forward_dynamics(q, qd[:3], qdd[0])
     assert str(caught.value) == message
 
 
-def test_auto_takes_the_first_algorithm_that_covers_the_robot() -> None:
-    assert dispatch.choose(ROBOT, "forward_dynamics").name == "aba"
+def test_auto_takes_what_covers_the_robot_with_the_least_work() -> None:
+    assert dispatch.choose(ROBOT, "inverse_dynamics").name == "cartesian_tensor"
+    assert dispatch.choose(ROBOT, "forward_dynamics").name == "jsiia"
+    assert dispatch.choose(px.chain(30), "forward_dynamics").name == "aba"
     with pytest.raises(px.PhalanxError, match="unknown function 'forward'"):
         dispatch.choose(ROBOT, "forward")

@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import dynamics as textbook
-from reference.sampling import ALL_TYPES, MOVING_TYPES, agree, seeds
 
 import phalanx as px
 from phalanx.description import Joint
@@ -24,6 +22,8 @@ from phalanx.joints import (
     rotate,
     split_turn,
 )
+from reference import dynamics as textbook
+from reference.sampling import ALL_TYPES, MOVING_TYPES, agree, seeds
 
 SIZES = {
     "fixed": (0, 0), "revolute": (1, 1), "continuous": (1, 1), "prismatic": (1, 1), "helical": (1, 1),

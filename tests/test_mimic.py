@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference.sampling import agree, seeds
 
 import phalanx as px
 from phalanx.description import Mimic
+from reference.sampling import agree, seeds
 
 SCALAR = ("revolute", "continuous", "prismatic", "helical")
 Drive = dict[str, tuple[str, float, float]]
@@ -25,7 +25,9 @@ Drive = dict[str, tuple[str, float, float]]
 def coupled_tree(seed: int, drives: Drive, n: int = 7, floating: bool = False, **choice: str) -> px.Robot:
     """A random tree whose joints follow others as told."""
     described = px.tree(n, 0.5, seed=seed, joints=SCALAR).description
-    joints = tuple(replace(j, mimic=Mimic(*drives[j.name]) if j.name in drives else None) for j in described.joints)
+    joints = tuple(
+        replace(j, mimic=Mimic(*drives[j.name]) if j.name in drives else None) for j in described.joints
+    )
     robot = replace(described, joints=joints, floating_base=floating)
     return px.load(robot, **choice)
 
@@ -40,7 +42,9 @@ def drives(draw: Any) -> Drive:
 
 
 @given(seeds, drives(), st.booleans())
-def test_coupled_dynamics_are_the_projection_of_independent_ones(seed: int, told: Drive, floating: bool) -> None:
+def test_coupled_dynamics_are_the_projection_of_independent_ones(
+    seed: int, told: Drive, floating: bool
+) -> None:
     coupled = coupled_tree(seed % 50, told, floating=floating).replace(armature=0.1)
     free = coupled_tree(seed % 50, told, floating=floating, mimic="independent")
     assert coupled.nv == free.nv - len(told)
@@ -94,7 +98,10 @@ def test_chains_of_mimics_are_multiplied_out() -> None:
 def test_armature_of_a_follower_is_seen_through_the_ratio_squared() -> None:
     described = px.chain(2).description
     first, second = described.joints
-    joints = (replace(first, armature=(0.1,)), replace(second, armature=(0.2,), mimic=Mimic("joint1", -3.0, 1.0)))
+    joints = (
+        replace(first, armature=(0.1,)),
+        replace(second, armature=(0.2,), mimic=Mimic("joint1", -3.0, 1.0)),
+    )
     robot = px.load(replace(described, joints=joints))
     agree(robot.armature, [0.1 + 9.0 * 0.2], 1e-15)
     assert robot.replace(armature=0.7).armature.tolist() == [0.7]
@@ -114,7 +121,9 @@ def test_fixing_a_driver_fixes_all_that_follow_it(driver: str) -> None:
 
 def test_a_follower_cannot_be_fixed_alone() -> None:
     robot = coupled_tree(3, {"joint2": ("joint1", 2.0, 0.5), "joint3": ("joint2", 1.0, 0.0)})
-    with pytest.raises(px.PhalanxError, match='joint "joint3" follows "joint1" and cannot be fixed alone; fix its driver'):
+    with pytest.raises(
+        px.PhalanxError, match='joint "joint3" follows "joint1" and cannot be fixed alone; fix its driver'
+    ):
         robot.fix({"joint3": 0.0})
     independent = px.load(robot.description, mimic="independent")
     assert independent.fix({"joint1": 0.0}).nv == independent.nv - 1
@@ -138,7 +147,10 @@ def test_coupled_robots_pickle_and_save(tmp_path: Path) -> None:
             'the mimic joints "joint1", "joint3", "joint2" follow each other in a circle; '
             'expected one of them to move by itself. Remove one <mimic>, or load with mimic="independent".',
         ),
-        ({"joint2": ("jont1", 1.0, 0.0)}, 'joint "joint2" mimics "jont1", which is unknown; did you mean "joint1"?'),
+        (
+            {"joint2": ("jont1", 1.0, 0.0)},
+            'joint "joint2" mimics "jont1", which is unknown; did you mean "joint1"?',
+        ),
         ({"joint2": ("joint1", np.nan, 0.0)}, 'joint "joint2" has mimic = nan; expected finite numbers.'),
     ],
 )
@@ -158,7 +170,9 @@ def test_joints_of_several_coordinates_neither_drive_nor_follow(kind: str) -> No
     described = px.tree(2, 0.0, seed=0, joints=(kind,)).description
     first, second = described.joints
     joints = (first, replace(second, mimic=Mimic("joint1")))
-    with pytest.raises(px.PhalanxError, match=rf'"joint2" mimics "joint1"; both need one coordinate \({kind} has'):
+    with pytest.raises(
+        px.PhalanxError, match=rf'"joint2" mimics "joint1"; both need one coordinate \({kind} has'
+    ):
         px.load(replace(described, joints=joints))
 
 
@@ -166,7 +180,9 @@ def test_a_fixed_driver_is_refused() -> None:
     described = px.chain(3).description
     first, second, third = described.joints
     joints = (replace(first, type="fixed"), replace(second, mimic=Mimic("joint1")), third)
-    with pytest.raises(px.PhalanxError, match='"joint2" mimics "joint1", which is fixed. Fix the follower too'):
+    with pytest.raises(
+        px.PhalanxError, match='"joint2" mimics "joint1", which is fixed. Fix the follower too'
+    ):
         px.load(replace(described, joints=joints))
 
 

@@ -12,15 +12,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reference.sampling import agree, conditioning
 
 import phalanx as px
 from phalanx import convert
+from reference.sampling import agree, conditioning
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
 
 # Hands without mass or inertia: nothing resists these joints and those further out.
-SINGULAR = {"romeo": ["LHand", "LFinger12", "LFinger13"], "romeo_laas_small": ["l_gripper_joint", "r_gripper_joint"]}
+SINGULAR = {
+    "romeo": ["LHand", "LFinger12", "LFinger13"],
+    "romeo_laas_small": ["l_gripper_joint", "r_gripper_joint"],
+}
 # The head is a point mass on three neck joints that nearly meet in one point. Where they line up,
 # the mass matrix with its diagonal scaled to one has a condition number of 1e5 to 1e7, and already
 # the last bits of the joints' poses (Pinocchio's come through quaternions) move the accelerations
@@ -84,10 +87,14 @@ def test_dynamics_agree_with_pinocchio(file: Path, floating: bool) -> None:
     B = convert.pinocchio_basis(robot, model, q)
     agree(robot.mass_matrix(q), np.swapaxes(B, -1, -2) @ M @ B, 1e-10)
     if file.stem in SINGULAR:
-        with pytest.raises(px.PhalanxError, match=f'nothing with inertia resists joints "{SINGULAR[file.stem][0]}"'):
+        with pytest.raises(
+            px.PhalanxError, match=f'nothing with inertia resists joints "{SINGULAR[file.stem][0]}"'
+        ):
             robot.forward_dynamics(q, qd, qdd)
         return
-    force = np.abs(tau).max(-1, keepdims=True, initial=0.0) * np.random.default_rng(8).standard_normal(tau.shape)
+    force = np.abs(tau).max(-1, keepdims=True, initial=0.0) * np.random.default_rng(8).standard_normal(
+        tau.shape
+    )
     ours = convert.tau_from_pinocchio(robot, model, q, force)
     wanted = np.array([pin.aba(model, data, *state).copy() for state in zip(pq, pv, force, strict=True)])
     for algorithm in ("aba", "jsiia"):

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reference.sampling import MOVING_TYPES
 
 import phalanx as px
 from phalanx.description import Pose
+from reference.sampling import MOVING_TYPES
 
 
 def hand() -> px.RobotBuilder:
@@ -53,7 +53,12 @@ def test_a_floating_base_is_the_first_link_but_no_named_joint() -> None:
     assert (robot.nq, robot.nv, robot.n_links) == (11, 10, 4)
     assert robot == hand().build().with_floating_base()
     assert robot.with_floating_base() == robot
-    assert robot.q_slices == {"": slice(0, 7), "wrist": slice(7, 9), "right_joint": slice(9, 10), "left_joint": slice(10, 11)}
+    assert robot.q_slices == {
+        "": slice(0, 7),
+        "wrist": slice(7, 9),
+        "right_joint": slice(9, 10),
+        "left_joint": slice(10, 11),
+    }
     assert robot.v_slices[""] == slice(0, 6)
 
 
@@ -97,7 +102,9 @@ def test_random_states_lie_within_the_limits() -> None:
         kind = dict(zip(robot.joint_names, robot.joint_types, strict=True))[name]
         if kind in ("spherical", "floating"):
             plain[part.stop - 4 : part.stop] = False
-            np.testing.assert_allclose(np.linalg.norm(q[:, part.stop - 4 : part.stop], axis=-1), 1.0, rtol=1e-14)
+            np.testing.assert_allclose(
+                np.linalg.norm(q[:, part.stop - 4 : part.stop], axis=-1), 1.0, rtol=1e-14
+            )
     lower = np.where(np.isfinite(limits.lower), limits.lower, -np.pi)
     upper = np.where(np.isfinite(limits.upper), limits.upper, np.pi)
     assert ((q >= lower) & (q <= upper))[:, plain].all()
@@ -116,7 +123,9 @@ def test_a_limit_on_one_side_leaves_a_window_on_the_other() -> None:
     assert (q[:, 3] <= 1.0).all()
 
 
-@pytest.mark.parametrize(("batch", "shape"), [((), ()), (3, (3,)), ((2, 3), (2, 3)), ([0], (0,)), (np.int64(2), (2,))])
+@pytest.mark.parametrize(
+    ("batch", "shape"), [((), ()), (3, (3,)), ((2, 3), (2, 3)), ([0], (0,)), (np.int64(2), (2,))]
+)
 def test_random_states_have_the_batch_that_is_asked_for(batch: Any, shape: tuple[int, ...]) -> None:
     q, qd, qdd = px.chain(3).random_state(batch)
     assert q.shape == qd.shape == qdd.shape == (*shape, 3)
@@ -200,7 +209,10 @@ def test_a_quaternion_of_zeros_becomes_nan_without_noise() -> None:
         (lambda r: r.integrate(np.zeros(3), np.zeros(4)), r"dq has shape \(4,\), expected \(…, 3\).*nv = 3"),
         (lambda r: r.difference(np.zeros(3), "abc"), "q1 has dtype <U3, expected real numbers"),
         (lambda r: r.normalize([1j, 0, 0]), "q has dtype complex128, expected real numbers"),
-        (lambda r: r.integrate(np.zeros((2, 3)), np.zeros((4, 3))), r"integrate: .*broadcast: q \(2,\), dq \(4,\)"),
+        (
+            lambda r: r.integrate(np.zeros((2, 3)), np.zeros((4, 3))),
+            r"integrate: .*broadcast: q \(2,\), dq \(4,\)",
+        ),
         (lambda r: r.difference(np.zeros((2, 3)), np.zeros((4, 3))), r"difference: .*q0 \(2,\), q1 \(4,\)"),
     ],
 )
@@ -350,7 +362,9 @@ def test_unphysical_inertias_are_refused_on_request() -> None:
 
 
 def test_an_unphysical_payload_gives_a_warning_of_its_own() -> None:
-    with pytest.warns(px.PhalanxWarning, match='1 link has an inertia that no rigid body has .*"link1_payload"'):
+    with pytest.warns(
+        px.PhalanxWarning, match='1 link has an inertia that no rigid body has .*"link1_payload"'
+    ):
         px.chain(1).with_payload("link1", 1.0, inertia=(1.0, 1.0, 3.0))
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
-from reference.sampling import MOVING_TYPES, agree, seeds, trees
 
 import phalanx as px
+from reference.sampling import MOVING_TYPES, agree, seeds, trees
 
 
 @given(trees(), seeds)
@@ -79,7 +79,9 @@ def test_a_payload_weighs_on_the_robot_as_a_wrench_does(robot: px.Robot, seed: i
 
 
 def test_payloads_may_be_stacked() -> None:
-    robot = px.chain(2).with_payload("link2", 1.0).with_payload("link2", 2.0).with_payload("link2_payload", 3.0)
+    robot = (
+        px.chain(2).with_payload("link2", 1.0).with_payload("link2", 2.0).with_payload("link2_payload", 3.0)
+    )
     assert robot.frame_names[-3:] == ("link2_payload", "link2_payload1", "link2_payload_payload")
     assert robot.total_mass == pytest.approx(px.chain(2).total_mass + 6.0)
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
-from reference.dynamics import ad, adjoint, pose, skew
-from reference.sampling import agree, seeds
 from scipy.spatial.transform import Rotation
 
 from phalanx import spatial
 from phalanx.spatial import Articulated, Inertia, Projector, Transform
+from reference.dynamics import ad, adjoint, pose, skew
+from reference.sampling import agree, seeds
 
 
 def transform(rng: np.random.Generator) -> tuple[Transform, np.ndarray]:

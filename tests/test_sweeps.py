@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference.sampling import agree, seeds
 
 from phalanx import sweeps
 from phalanx.schedule.sequential import Sequential
 from phalanx.spatial import Inertia, Transform
+from reference.sampling import agree, seeds
 
 parents_of_trees = st.integers(1, 9).flatmap(
     lambda n: st.tuples(*(st.integers(-1, i - 1) for i in range(n))).map(lambda p: np.array(p, dtype=np.intp))

@@ -21,6 +21,7 @@ from .structure import require_invertible
 
 _threads: int | None = None
 _DEEP = 14
+_SMALL = 1 << 14  # numbers in the largest input up to which threads cannot pay
 
 
 def set_threads(count: int | None) -> None:
@@ -161,7 +162,7 @@ def _is_shallow(robot: Robot) -> bool:
 
 
 def _backend(name: str, call: Call) -> Backend:
-    if name == "auto":
+    if name in ("auto", "native"):
         name = "native" if _is_native(call) else "numpy"
     return backend(name)
 
@@ -240,11 +241,16 @@ def _checked_out(call: Call, out: Any, shape: tuple[int, ...], dtype: Any) -> np
 _METHOD = """
 def {name}(self, {parameters}, *, out=None, algorithm="auto", backend="auto", threads=None):
     short = self._memo.get({key!r})
-    if short is not None and out is None and algorithm == "auto" and backend == "auto"{absent}:
-        direct, shape = short
-        result = empty(shape)
-        if direct({inputs}, result):
-            return result
+    if short is not None and algorithm == "auto" and backend == "auto"{absent}:
+        direct, shape, built = short
+        if out is None:
+            result = empty(shape)
+            if direct({inputs}, result):
+                return result
+        if threads is None or threads == 1:
+            result = batch(built, ({inputs},), out, threads)
+            if result is not None:
+                return result
     result = evaluate(
         self, {name!r}, ({inputs},), {{{given}}}, frame={frame}, out=out, algorithm=algorithm,
         backend=backend, threads=threads,
@@ -273,11 +279,19 @@ def _method(f: Function) -> Any:
         frame="frame" if f.frame else None,
     )
     scope: dict[str, Any] = {"evaluate": evaluate, "prepare": _prepare_short_way, "empty": np.empty}
+    scope["batch"] = _small_batch
     exec(source, scope)
     method = scope[f.name]
     method.__doc__ = next(iter(ALGORITHMS[f.name].values())).run.__doc__
     method.__qualname__, method.__module__ = f"Robot.{f.name}", __name__
     return method
+
+
+def _small_batch(built: Any, inputs: tuple[Any, ...], out: Any, threads: int | None) -> Any:
+    """The result of a batch too small for threads and without anything to convert, else None."""
+    if threads is None and max((getattr(x, "size", 0) for x in inputs), default=0) > _SMALL:
+        return None
+    return built.batch(inputs, out)
 
 
 def _short_key(function: str) -> str:
@@ -292,7 +306,7 @@ def _prepare_short_way(robot: Robot, function: str) -> None:
         return
     built = robot._memo.get(memo_key(call, (), np.dtype(np.float64)))
     if built is not None and built.direct is not None:
-        robot._memo[_short_key(function)] = (built.direct, call.sizes(f.output))
+        robot._memo[_short_key(function)] = (built.direct, call.sizes(f.output), built)
 
 
 for _f in FUNCTIONS.values():

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import numpy as np
 from hypothesis import given
-from reference import dynamics as textbook
-from reference.sampling import agree, seeds, trees
 
 import phalanx as px
+from reference import dynamics as textbook
+from reference.sampling import agree, seeds, trees
 
 
 @given(trees(), seeds)
@@ -33,7 +33,9 @@ def test_gravity_forces_are_the_slope_of_the_potential(robot: px.Robot, seed: in
     q, _, _ = robot.random_state(rng=seed)
     h = 1e-4
     steps = h * np.eye(robot.nv)
-    rise = robot.potential_energy(robot.integrate(q, steps)) - robot.potential_energy(robot.integrate(q, -steps))
+    rise = robot.potential_energy(robot.integrate(q, steps)) - robot.potential_energy(
+        robot.integrate(q, -steps)
+    )
     size = np.abs(robot.potential_energy(q)) + np.abs(robot.gravity_forces(q)).max()
     np.testing.assert_allclose(rise / (2 * h), robot.gravity_forces(q), rtol=0.0, atol=1e-7 * size)
 

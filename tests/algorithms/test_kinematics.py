@@ -7,10 +7,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
-from reference import dynamics as textbook
-from reference.sampling import agree, seeds, trees
 
 import phalanx as px
+from reference import dynamics as textbook
+from reference.sampling import agree, seeds, trees
 
 
 @given(trees(), seeds)
@@ -64,5 +64,7 @@ def test_a_welded_frame_stands_where_the_file_puts_it() -> None:
 def test_unknown_frames_are_refused_with_the_known_ones(frame: object) -> None:
     robot = px.chain(2)
     for function in (robot.frame_pose, robot.jacobian):
-        with pytest.raises(px.PhalanxError, match='robot "chain" has no frame .*frames: "base", "link1", "link2"'):
+        with pytest.raises(
+            px.PhalanxError, match='robot "chain" has no frame .*frames: "base", "link1", "link2"'
+        ):
             function([0.0, 0.0], frame)

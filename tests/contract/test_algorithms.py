@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reference import dynamics as textbook
-from reference.sampling import MOVING_TYPES, agree, conditioning, pairwise
 
 import phalanx as px
 from phalanx.algorithms import ALGORITHMS, FUNCTIONS, Algorithm
 from phalanx.backends.base import _MODULES as BACKENDS
+from reference import dynamics as textbook
+from reference.sampling import MOVING_TYPES, agree, conditioning, pairwise
 
 ENTRIES = [entry for known in ALGORITHMS.values() for entry in known.values()]
 ROBOTS = (*MOVING_TYPES, "mixed", "floating base", "welded")

@@ -72,7 +72,11 @@ def joint_motion(joint: Joint, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarra
             b = np.array(joint.axis2) / np.linalg.norm(joint.axis2)
             first = turn(b, q[1]).T @ a
             S = np.stack([np.r_[first, zero], np.r_[b, zero]], axis=1)
-            return pose(turn(a, q[0]) @ turn(b, q[1]), zero), S, np.r_[-qd[1] * np.cross(b, first) * qd[0], zero]
+            return (
+                pose(turn(a, q[0]) @ turn(b, q[1]), zero),
+                S,
+                np.r_[-qd[1] * np.cross(b, first) * qd[0], zero],
+            )
         case "planar":
             x, y, _ = frame_along(joint.axis).T
             R = turn(a, q[2])

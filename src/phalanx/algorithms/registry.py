@@ -26,6 +26,7 @@ class Function:
     output: tuple[str, ...]
     optional: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     frame: bool = False
+    symbol: str = "result"  # what the literature calls it
 
 
 @dataclass(frozen=True)
@@ -98,13 +99,15 @@ function(
     {"q": "q", "qd": "v", "qdd": "v"},
     "v",
     optional=MappingProxyType({"external": ("l", "6"), "base_velocity": ("6",), "base_acceleration": ("6",)}),
+    symbol="tau",
 )
-function("mass_matrix", {"q": "q"}, "vv")
+function("mass_matrix", {"q": "q"}, "vv", symbol="M")
 function(
     "forward_dynamics",
     {"q": "q", "qd": "v", "tau": "v"},
     "v",
     optional=MappingProxyType({"external": ("l", "6")}),
+    symbol="qdd",
 )
 function("bias_forces", {"q": "q", "qd": "v"}, "v")
 function("gravity_forces", {"q": "q"}, "v")

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -58,7 +59,8 @@ class NumpyBackend(Backend):
 
 def _rows(array: np.ndarray, core: tuple[int, ...], batch: tuple[int, ...], out: np.ndarray) -> np.ndarray:
     """The array with one batch axis, in the output's precision and apart from the output."""
-    rows = np.broadcast_to(array, (*batch, *core)).reshape((-1, *core)).astype(out.dtype, copy=False)
+    wide = np.broadcast_to(array, (*batch, *core))
+    rows = wide.reshape((math.prod(batch), *core)).astype(out.dtype, copy=False)
     return rows.copy() if np.may_share_memory(rows, out) else rows
 
 

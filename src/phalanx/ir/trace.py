@@ -5,16 +5,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..algorithms import Algorithm
+from ..algorithms import FUNCTIONS, Algorithm
 from ..model import Model
 from ..schedule.sequential import Sequential
 from ..sweeps import ordering
+from .quantities import announcing
 from .scalar import Graph, Node, live
 
 
@@ -73,8 +74,9 @@ def trace(
         k: v.map(lambda array, _: array.astype(object)) if hasattr(v, "map") else v for k, v in arguments.items()
     }
     order = BodyByBody(graph, model.parents, model.pattern)
+    text = replace(algorithm, run=announcing(algorithm.run, graph, FUNCTIONS[algorithm.function].symbol))
     with ordering(order):
-        result = algorithm(
+        result = text(
             model.cast(lambda array: array.astype(object)),
             *(symbols[name] for name in inputs),
             **{name: symbols[name] for name in optional},

@@ -7,10 +7,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
-from reference import dynamics as textbook
-from reference.sampling import agree, conditioning, seeds, trees
 
 import phalanx as px
+from reference import dynamics as textbook
+from reference.sampling import agree, conditioning, seeds, trees
 
 
 @given(trees(), seeds)

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import numpy as np
 from hypothesis import given
-from reference.sampling import agree, conditioning, seeds, trees
 
 import phalanx as px
+from reference.sampling import agree, conditioning, seeds, trees
 
 
 @given(trees(), seeds)
@@ -28,6 +28,4 @@ def test_it_solves_the_equations_of_motion(robot: px.Robot, seed: int) -> None:
     q, qd, tau = robot.random_state(rng=seed)
     M = robot.mass_matrix(q)
     wanted = np.linalg.solve(M, tau - robot.bias_forces(q, qd))
-    agree(
-        robot.forward_dynamics(q, qd, tau, algorithm="jsiia"), wanted, 1e-14 * conditioning(M) + 1e-11
-    )
+    agree(robot.forward_dynamics(q, qd, tau, algorithm="jsiia"), wanted, 1e-14 * conditioning(M) + 1e-11)

@@ -56,6 +56,24 @@ class Native:
     def signature(self) -> str:
         return _signature(self.shapes)
 
+    def batch(self, inputs: tuple[Any, ...], out: Any = None) -> Any:
+        """The result for arrays that NumPy can take as they are, or None: then let them be checked.
+
+        The kernel is called first; whatever NumPy complains about, the checks explain better.
+        """
+        for x in inputs if out is None else (*inputs, out):
+            if type(x) is not np.ndarray or x.dtype is not self.dtype:
+                return None
+        if out is not None:
+            # NumPy would repeat results along axes that only `out` has.
+            batch = out.shape[: out.ndim - len(self.shapes[-1])]
+            if not any(batch == x.shape[: x.ndim - 1] for x in inputs):
+                return None
+        try:
+            return self.ufunc(*inputs) if out is None else self.ufunc(*inputs, out=out)
+        except (ValueError, TypeError):
+            return None
+
 
 _building = threading.RLock()
 
@@ -89,19 +107,15 @@ def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Targe
         rolled = roll(call.algorithm, model, inputs, more, output, call.arguments())
         block, declarations, scratch = rolled_block_function(rolled, target, element)
     shapes = [*inputs.values(), *more.values(), output]
-    lanes = target.lanes(dtype.itemsize)
-    return loop.module_text(block, declarations, shapes, element, lanes, target.bits, scratch)
+    return loop.module_text(block, declarations, shapes, element, target, scratch)
 
 
 def predicted_instructions(call: Call) -> int:
-    """A guess, from the shape of the tree alone, of what unrolling would give."""
-    model = call.robot.model
-    depth = model.depth + 1
-    quadratic = call.algorithm.function in ("mass_matrix", "mass_matrix_inverse") or "depth" in call.algorithm.work
-    guess = (250 if call.algorithm.function == "forward_dynamics" else 100) * model.n
-    if quadratic:
-        guess += 20 * int(depth.sum()) + int((depth.astype(float) ** 2).sum())
-    return guess
+    """A guess, from the shape of the tree alone, of what unrolling would give (within a factor of two)."""
+    depth = call.robot.model.depth + 1.0
+    if "depth" in call.algorithm.work:  # entries for pairs of bodies, perhaps their elimination
+        return int(70 * len(depth) + 8 * depth.sum() + 0.5 * (depth**2).sum())
+    return (200 if call.algorithm.function == "forward_dynamics" else 75) * len(depth)
 
 
 def _build(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> Native:

@@ -30,12 +30,12 @@ class Kernel:
     def __init__(self, call: Call, dtype: Any, evaluate: Callable[..., Any]) -> None:
         self._call = call
         self._evaluate = evaluate
-        self._main: Native = native(call, (), dtype)
-        self.ufunc = self._main.ufunc
-        self.dtype = self._main.dtype
-        self._output = self._main.shapes[-1]
+        self._native: Native = native(call, (), dtype)
+        self.ufunc = self._native.ufunc
+        self.dtype = self._native.dtype
+        self._output = self._native.shapes[-1]
         # A scalar result would not be an array.
-        self._direct = self._main.direct if self._main.direct and self._output else _never
+        self._direct = self._native.direct if self._native.direct and self._output else _never
 
     @property
     def robot(self) -> Any:
@@ -55,7 +55,7 @@ class Kernel:
     @property
     def signature(self) -> str:
         """Core sizes as numbers, e.g. "(7),(7),(7)->(7)"."""
-        return self._main.signature
+        return self._native.signature
 
     @property
     def output_sizes(self) -> dict[str, int]:
@@ -65,12 +65,12 @@ class Kernel:
     @property
     def compile_seconds(self) -> float:
         """Time that building took, tracing included; a few milliseconds when it came from the cache."""
-        return self._main.seconds
+        return self._native.seconds
 
     @property
     def cached(self) -> bool:
         """Whether the machine code came from the cache on disk."""
-        return self._main.cached
+        return self._native.cached
 
     def llvm_ir(self) -> str:
         """The LLVM text of the kernel."""
@@ -151,6 +151,10 @@ def __call__(self, {inputs}, out=None, threads=1{optional}):
     if out is None{absent}:
         result = empty(self._output, self.dtype)
         if self._direct({inputs}, result):
+            return result
+    if threads == 1{absent}:
+        result = self._native.batch(({inputs},), out)
+        if result is not None:
             return result
     return self._evaluate(
         self._call, ({inputs},), {{{given}}}, out=out, threads=threads, dtype=self.dtype

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from math import prod
 
 from .entry import entries_text
+from .target import Target
 
 
 def module_text(
@@ -20,8 +21,7 @@ def module_text(
     declarations: set[str],
     shapes: Sequence[tuple[int, ...]],
     element: str,
-    lanes: int,
-    bits: int,
+    target: Target,
     scratch: int = 0,
 ) -> str:
     """The module with the block, the ufunc loop `@loop` and the entries that Python calls.
@@ -30,15 +30,34 @@ def module_text(
     `scratch` bytes gets their address as its last argument, aligned to 64.
     """
     size = 8 if element == "double" else 4
-    text = [block, _turn_large(element), _copy(element), _loop(shapes, size, lanes, scratch)]
+    save, restore, needs = _status(target)
+    text = [block, _turn_large(element), _copy(element)]
+    text += [_loop(shapes, size, target.lanes(size), scratch, save, restore), *needs]
     text += [_single(shapes, scratch), entries_text(shapes), *sorted(declarations)]
     if scratch:
         text += ["declare ptr @malloc(i64)", "declare void @free(ptr)"]
     suffix = "" if element == "double" else "f"
     text += [f"declare {element} @sin{suffix}({element})", f"declare {element} @cos{suffix}({element})"]
-    text.append(f'attributes #0 = {{ nounwind "prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}" }}')
+    width = f'"prefer-vector-width"="{target.bits}" "min-legal-vector-width"="{target.bits}"'
+    text.append(f"attributes #0 = {{ nounwind {width} }}")
     text.append('!0 = !{!"branch_weights", i32 1, i32 1000000}')
     return "\n".join(text)
+
+
+def _status(target: Target) -> tuple[str, str, list[str]]:
+    """Text that saves and restores the floating-point status, and its declarations.
+
+    A NaN in a state belongs to that state; NumPy would warn about the flags it leaves.
+    """
+    if target.triple.startswith(("x86_64", "amd64")):
+        names = ("@llvm.x86.sse.stmxcsr", "@llvm.x86.sse.ldmxcsr")
+        save = f"%status = alloca i32\n  call void {names[0]}(ptr %status)"
+        return save, f"call void {names[1]}(ptr %status)", [f"declare void {n}(ptr)" for n in names]
+    if target.triple.startswith(("aarch64", "arm64")):
+        get, put = "@llvm.aarch64.get.fpsr", "@llvm.aarch64.set.fpsr"
+        needs = [f"declare i64 {get}()", f"declare void {put}(i64)"]
+        return f"%status = call i64 {get}()", f"call void {put}(i64 %status)", needs
+    return "", "", []
 
 
 def _turn_large(element: str) -> str:
@@ -139,7 +158,9 @@ def _three(shape: tuple[int, ...]) -> tuple[int, int, int]:
     return n1, n2, n3
 
 
-def _loop(shapes: Sequence[tuple[int, ...]], size: int, lanes: int, scratch: int) -> str:
+def _loop(
+    shapes: Sequence[tuple[int, ...]], size: int, lanes: int, scratch: int, save: str, restore: str
+) -> str:
     """`loop(args, dimensions, steps, data)`, the inner loop of a generalized ufunc."""
     n = len(shapes)
     lines: list[str] = []
@@ -194,6 +215,7 @@ def _loop(shapes: Sequence[tuple[int, ...]], size: int, lanes: int, scratch: int
 define void @loop(ptr %args, ptr %dims, ptr %steps, ptr %data) #0 {{
 entry:
   {newline.join(buffers)}
+  {save}
   {get}
   %count = load i64, ptr %dims
   {head}
@@ -236,6 +258,7 @@ rest_end:
   br i1 %again, label %rest, label %end
 end:
   {put}
+  {restore}
   ret void
 }}"""
 

@@ -1,0 +1,121 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Rolled programs: an algorithm run once on one body that stands for all, as loops over bodies.
+
+The size of a rolled program does not depend on the number of bodies; their parameters stand
+in a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...algorithms import FUNCTIONS, Algorithm
+from ...model import Model
+from ...sweeps import ordering
+from .body import OWN, BodyModel, body_inputs, body_model, body_wrenches, moving_rest, other_motions
+from .graph import BodyGraph
+from .order import Matrix, Rolled, Solution
+from .plan import Plan, Wanted
+from .program import Factor, InverseOut, Loop, MatrixOut, Once, Pairs, RolledProgram, Solve
+
+__all__ = [
+    "Factor",
+    "InverseOut",
+    "Loop",
+    "MatrixOut",
+    "Once",
+    "Pairs",
+    "RolledProgram",
+    "Solve",
+    "roll",
+]
+
+
+def roll(
+    algorithm: Algorithm,
+    model: Model,
+    inputs: Mapping[str, tuple[int, ...]],
+    optional: Mapping[str, tuple[int, ...]],
+    output: tuple[int, ...],
+    arguments: Mapping[str, Any],
+) -> RolledProgram:
+    """The loops of an algorithm for one robot, its parameters in a table."""
+    graph = BodyGraph(model.n)
+    order = Rolled(graph)
+    body = body_model(graph, model)
+    function = FUNCTIONS[algorithm.function]
+    symbols = body_inputs(body.source, {**inputs, **optional}, {**function.inputs, **function.optional})
+    more: dict[str, Any] = {name: symbols[name] for name in optional}
+    if "external" in more:
+        more["external"] = body_wrenches(body, more["external"])
+    for name, value in arguments.items():
+        more[name] = value.map(lambda array, _: array.astype(object)) if hasattr(value, "map") else value
+    with ordering(order):
+        result = algorithm.run(body, *(symbols[name] for name in inputs), **more)
+    plan = Plan(graph, order)
+    _want_output(plan, body, np.asarray(result, dtype=object), function.output)
+    stages = plan.stages()
+    rest = _rest_stages(plan, body)
+    table = np.stack(graph.columns, axis=1) if graph.columns else np.zeros((model.n, 0))
+    chain = np.array_equal(model.parents, np.arange(-1, model.n - 1))
+    outward = [number for number, out in plan.carried.items() if out]
+    inward = [number for number, out in plan.carried.items() if not out]
+    return RolledProgram(
+        {**inputs, **optional},
+        output,
+        model.n,
+        None if chain else model.parents,
+        table,
+        body.source.maps,
+        rest + stages,
+        len(plan.slots),
+        len(plan.commons),
+        len(plan.angles),
+        {number: place for place, number in enumerate(outward)},
+        {number: place for place, number in enumerate(inward)},
+        bool(rest),
+    )
+
+
+def _want_output(plan: Plan, body: BodyModel, result: np.ndarray, sizes: tuple[str, ...]) -> None:
+    """Want the result of an algorithm, laid out as the sizes of its function say."""
+    values = result.ravel().tolist()
+    if isinstance(values[0], Matrix):
+        return plan.matrix_output(values[0])
+    if isinstance(values[0], Solution):
+        return plan.inverse_output(values[0].factor)
+    for k, value in enumerate(values):
+        if sizes[:1] == ("l",):
+            plan.output(value, ("out", "link out", len(values), k))
+        elif sizes[-1:] == ("v",):
+            plan.output(value, ("out", OWN, 1, k * body.source.model.n))
+        else:
+            plan.common_output(value, k)
+    return None
+
+
+def _rest_stages(plan: Plan, body: BodyModel) -> list[Loop]:
+    """The loops that place bodies whose motion is no helix; they run before all others."""
+    source = body.source
+    groups = other_motions(source.model)
+    if not groups:
+        return []
+    made = []
+    others = np.concatenate([g.bodies for g in groups])
+    source.maps["helices"] = np.setdiff1d(np.arange(source.model.n), others)
+    rest = source.model.rest.map(lambda array, _: source.graph.params(array))
+    still = [*rest.E.ravel().tolist(), *rest.r.ravel().tolist()]
+    for k, (name, values) in enumerate(
+        [("helices", still), *((f"group{k}", moving_rest(source, g)) for k, g in enumerate(groups))]
+    ):
+        if k:
+            source.maps[name] = groups[k - 1].bodies
+        wanted: Wanted = [(x, ("rest", j)) for j, x in enumerate(values)]
+        code, targets = plan.code(wanted, lambda fresh, x: fresh.leaf(*x.args) if x.op == "input" else None)
+        if len(source.maps[name]):
+            made.append(Loop(code, targets, bodies=name))
+    return made
