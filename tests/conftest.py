@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""What all tests share: the slow loops of `reference` by name, short reproducible searches, no compiling unasked."""
+"""Shared by all tests: the loops of `reference` by name, short repeatable searches, no compiling unasked."""
 
 from __future__ import annotations
 

@@ -68,7 +68,10 @@ FAULTS: list[tuple[Any, str]] = [
     (lambda: pair(axis="up"), "joint \"joint\": axis: got 'up', expected three numbers."),
     (lambda: pair(axis=(0, 0, 0)).build(), 'joint "joint" (revolute) has the axis (0, 0, 0)'),
     (lambda: pair(pitch=None), 'joint "joint": pitch: got None, expected a number.'),
-    (lambda: pair(origin=np.eye(3)), 'joint "joint": got shape (3, 3), expected a 4x4 pose or a translation (3,).'),
+    (
+        lambda: pair(origin=np.eye(3)),
+        'joint "joint": got shape (3, 3), expected a 4x4 pose or a translation (3,).',
+    ),
     (lambda: pair(lower="low"), "joint \"joint\": lower is 'low'; expected numbers."),
     (lambda: pair(damping=[1, [2]]), 'joint "joint": damping is [1, [2]]; expected numbers.'),
     (lambda: pair(effort=(1, 2)).build(), 'joint "joint" (revolute) has 2 values of effort; expected 1.'),
@@ -76,13 +79,16 @@ FAULTS: list[tuple[Any, str]] = [
     (lambda: pair(mimic=()), 'joint "joint": mimic is (); expected (joint, multiplier, offset).'),
     (lambda: pair(mimic=3), 'joint "joint": mimic is 3; expected (joint, multiplier, offset).'),
     (lambda: pair(mimic=("joint", "a")), "joint \"joint\": mimic: got 'a', expected a number."),
-    (lambda: px.RobotBuilder().add_link("a", mass="heavy"), "link \"a\": mass: got 'heavy', expected a number."),
+    (
+        lambda: px.RobotBuilder().add_link("a", mass="heavy"),
+        "link \"a\": mass: got 'heavy', expected a number.",
+    ),
     (lambda: px.RobotBuilder().add_link("a", com=3), 'link "a": com: got shape (), expected three numbers.'),
     (lambda: px.RobotBuilder().add_link("a", inertia="i"), "link \"a\": inertia: got 'i', expected numbers."),
     (lambda: px.RobotBuilder().build(), 'robot "robot": the robot has no links; expected at least one.'),
     (lambda: px.RobotBuilder(gravity=(1, 2)).build(), "gravity: got shape (2,), expected three numbers."),
     (lambda: pair().build(mimic="loose"), 'build: mimic=\'loose\'; choices: "coupled", "independent".'),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("make", "message"), FAULTS)

@@ -81,7 +81,7 @@ def test_what_is_no_tree_is_refused(described: Description, message: str) -> Non
 
 
 def test_the_file_stands_before_the_message() -> None:
-    with pytest.raises(px.PhalanxError, match="^arm.urdf: the robot has no links"):
+    with pytest.raises(px.PhalanxError, match=r"^arm\.urdf: the robot has no links"):
         ordered(replace(robot(links=()), source="arm.urdf"))
 
 

@@ -64,7 +64,7 @@ def test_coupled_dynamics_are_the_projection_of_independent_ones(
     agree(coupled.forward_kinematics(q), free.forward_kinematics(full), 1e-12)
     agree(coupled.jacobian(q, "link7"), free.jacobian(full, "link7") @ A, 1e-12)
     agree(coupled.kinetic_energy(q, qd), free.kinetic_energy(full, rate) + 0.05 * (qd**2).sum(-1), 1e-12)
-    agree(coupled.potential_energy(q), free.potential_energy(full), 1e-12)
+    agree(coupled.potential_energy(q), free.potential_energy(full), 1e-12, least=1.0)
     agree(coupled.center_of_mass(q), free.center_of_mass(full), 1e-12)
 
 
@@ -181,7 +181,7 @@ def test_a_fixed_driver_is_refused() -> None:
     first, second, third = described.joints
     joints = (replace(first, type="fixed"), replace(second, mimic=Mimic("joint1")), third)
     with pytest.raises(
-        px.PhalanxError, match='"joint2" mimics "joint1", which is fixed. Fix the follower too'
+        px.PhalanxError, match=r'"joint2" mimics "joint1", which is fixed\. Fix the follower too'
     ):
         px.load(replace(described, joints=joints))
 

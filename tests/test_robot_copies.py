@@ -104,10 +104,16 @@ def test_armature_survives_on_a_floating_base() -> None:
 
 
 FAULTS: list[tuple[Any, str]] = [
-    (lambda r: r.replace(gravity=[1, 2]), r'robot "chain": gravity: got shape \(2,\), expected three numbers'),
+    (
+        lambda r: r.replace(gravity=[1, 2]),
+        r'robot "chain": gravity: got shape \(2,\), expected three numbers',
+    ),
     (lambda r: r.replace(gravity="down"), "gravity: got 'down', expected three numbers"),
     (lambda r: r.replace(gravity=[0, 0, np.nan]), "gravity = nan; expected finite numbers"),
-    (lambda r: r.replace(armature=[1, 2]), r"armature got \[1, 2\]; expected one number or \(3,\), finite, >= 0"),
+    (
+        lambda r: r.replace(armature=[1, 2]),
+        r"armature got \[1, 2\]; expected one number or \(3,\), finite, >= 0",
+    ),
     (lambda r: r.replace(armature=-1), "armature got -1; expected one number"),
     (lambda r: r.replace(armature=np.inf), "armature got inf; expected one number"),
     (lambda r: r.replace(armature="much"), "armature got 'much'; expected one number"),
@@ -115,17 +121,32 @@ FAULTS: list[tuple[Any, str]] = [
     (lambda r: r.fix({1: 0}), 'has no moving joint "1"; joints: "joint1"'),
     (lambda r: r.fix({"": 0}), 'has no moving joint ""'),
     (lambda r: r.fix(["joint1"]), r"fix got list, expected a mapping from joints to coordinates"),
-    (lambda r: r.fix({"joint1": "a"}), r"joint \"joint1\" \(revolute\) got the coordinates 'a'; expected 1 finite number"),
+    (
+        lambda r: r.fix({"joint1": "a"}),
+        r"joint \"joint1\" \(revolute\) got the coordinates 'a'; expected 1 finite number",
+    ),
     (lambda r: r.fix({"joint1": [1, 2]}), r"got the coordinates \[1, 2\]; expected 1 finite number"),
     (lambda r: r.fix({"joint1": np.nan}), "got the coordinates nan; expected 1 finite number"),
     (lambda r: r.with_payload("lnk3", 1), "has no frame 'lnk3'; did you mean \"link3\"?"),
-    (lambda r: r.with_payload("link3", -1), 'link "link3_payload" has the negative mass -1 kg; expected >= 0'),
-    (lambda r: r.with_payload("link3", "heavy"), "payload on \"link3\": mass: got 'heavy', expected a number"),
+    (
+        lambda r: r.with_payload("link3", -1),
+        'link "link3_payload" has the negative mass -1 kg; expected >= 0',
+    ),
+    (
+        lambda r: r.with_payload("link3", "heavy"),
+        "payload on \"link3\": mass: got 'heavy', expected a number",
+    ),
     (lambda r: r.with_payload("link3", np.nan), 'link "link3_payload" has mass = nan; expected finite'),
     (lambda r: r.with_payload("link3", 1, com=[1, 2]), r"com: got shape \(2,\), expected three numbers"),
-    (lambda r: r.with_payload("link3", 1, inertia=[1, 2]), r"got shape \(2,\), expected \(3, 3\), \(6,\) or \(3,\)"),
-    (lambda r: r.with_payload("link3", 1, inertia=np.arange(9).reshape(3, 3)), "matrix that is not symmetric"),
-]  # fmt: skip
+    (
+        lambda r: r.with_payload("link3", 1, inertia=[1, 2]),
+        r"got shape \(2,\), expected \(3, 3\), \(6,\) or \(3,\)",
+    ),
+    (
+        lambda r: r.with_payload("link3", 1, inertia=np.arange(9).reshape(3, 3)),
+        "matrix that is not symmetric",
+    ),
+]
 
 
 @pytest.mark.parametrize(("change", "message"), FAULTS)

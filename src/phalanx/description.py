@@ -201,9 +201,7 @@ def check_numbers(description: Description) -> None:
                 f'{where}: joint "{joint.name}" ({joint.type}) has the axis (0, 0, 0); '
                 "expected a direction. Give it a non-zero axis or make the joint fixed."
             )
-        if kind.axes == 2 and math.hypot(*np.cross(*axes)) < 1e-9 * math.hypot(*axes[0]) * math.hypot(
-            *axes[1]
-        ):
+        if kind.axes == 2 and _parallel(*axes):
             raise PhalanxError(
                 f'{where}: joint "{joint.name}" ({joint.type}) has parallel axes; expected two directions.'
             )
@@ -226,7 +224,8 @@ def check_numbers(description: Description) -> None:
                 )
         if any(a < 0 for a in joint.armature):
             raise PhalanxError(
-                f'{where}: joint "{joint.name}" has the negative armature {min(joint.armature):g}; expected >= 0.'
+                f'{where}: joint "{joint.name}" has the negative armature {min(joint.armature):g}; '
+                "expected >= 0."
             )
 
 
@@ -245,6 +244,10 @@ def unphysical(description: Description) -> list[tuple[str, str, float]]:
         elif c - a - b > 1e-6 * s:
             found.append((link.name, "triangle inequality exceeded by", float(c - a - b)))
     return found
+
+
+def _parallel(a: Triple, b: Triple) -> bool:
+    return math.hypot(*np.cross(a, b)) < 1e-9 * math.hypot(*a) * math.hypot(*b)
 
 
 def _refuse_duplicates(where: str, what: str, names: Sequence[str]) -> None:
@@ -346,13 +349,7 @@ def is_coupled(mimic: Any, where: str) -> bool:
 def weld(description: Description, values: Mapping[str, Pose]) -> Description:
     """Return the description with each named joint fixed at the given pose of its motion."""
     joints = tuple(
-        replace(
-            j,
-            type="fixed",
-            origin=j.origin @ values[j.name],
-            mimic=None,
-            **dict.fromkeys(("lower", "upper", "velocity", "effort", "damping", "friction", "armature"), ()),
-        )
+        Joint(j.name, "fixed", j.parent, j.child, j.origin @ values[j.name], j.after)
         if j.name in values
         else j
         for j in description.joints

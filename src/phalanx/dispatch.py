@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .algorithms import ALGORITHMS, FUNCTIONS, Algorithm, Function, find, functions_algorithms
-from .backends.base import Backend, Call, backend, memo_key
+from .backends.base import Backend, Call, backend, empty_aligned, memo_key
 from .errors import PhalanxError, listing, nearest
 from .robot import Robot, real_array
 from .structure import require_invertible
@@ -78,7 +78,7 @@ def compute(
     dtype = dtype or (np.float32 if all(a.dtype == np.float32 for a in arrays) else np.float64)
     batch = _batch(call, arrays, labels, sizes)
     shape = (*batch, *call.sizes(f.output))
-    result = np.empty(shape, dtype) if out is None else _checked_out(call, out, shape, dtype)
+    result = empty_aligned(shape, dtype) if out is None else _checked_out(call, out, shape, dtype)
     count = _thread_count(threads)
     if result.size:
         k = len(inputs)
@@ -289,7 +289,7 @@ def _method(f: Function) -> Any:
 
 def _small_batch(built: Any, inputs: tuple[Any, ...], out: Any, threads: int | None) -> Any:
     """The result of a batch too small for threads and without anything to convert, else None."""
-    if threads is None and max((getattr(x, "size", 0) for x in inputs), default=0) > _SMALL:
+    if threads is None and any(type(x) is np.ndarray and x.size > _SMALL for x in inputs):
         return None
     return built.batch(inputs, out)
 

@@ -22,6 +22,7 @@ from .io.urdf import read_urdf
 from .io.xml import root_tag
 from .robot import Robot
 
+
 def load(
     source: Any,
     *,
@@ -83,12 +84,18 @@ def _describe(source: Any, strict: bool) -> Description:
         return _parse(source, "<text>", None, strict)
     if hasattr(source, "read"):
         label = str(getattr(source, "name", "<file object>"))
-        return _parse(source.read(), label, None, strict)
+        try:
+            content = source.read()
+        except (OSError, ValueError) as error:
+            raise PhalanxError(f"{label}: cannot read the file object: {error}.") from None
+        return _parse(content, label, None, strict)
     if not isinstance(source, (str, os.PathLike)):
         raise PhalanxError(
             f"load: got {type(source).__name__}, expected a path, a file object, a text or a built-in name."
         )
     path = Path(source)
+    if "\0" in str(path):
+        raise PhalanxError(f"load: cannot read {str(path)!r}: the name holds a null character.")
     try:
         if isinstance(source, str) and not path.exists() and path.name == source and not path.suffix:
             return catalogue.builtin(source)

@@ -128,12 +128,14 @@ class Robot:
     @property
     def gravity(self) -> np.ndarray:
         """Acceleration of free fall (3,) in the base frame of the file."""
-        return self.model.gravity
+        gravity: np.ndarray = self.model.gravity
+        return gravity
 
     @property
     def armature(self) -> np.ndarray:
         """Rotor inertia seen by each degree of freedom (nv,); part of the mass matrix."""
-        return self.model.armature
+        armature: np.ndarray = self.model.armature
+        return armature
 
     @cached_property
     def limits(self) -> Limits:
@@ -234,7 +236,9 @@ class Robot:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if "model" in self.__dict__:
-            raise AttributeError(f'robot "{self.name}" is immutable; use robot.replace(…) for a changed copy.')
+            raise AttributeError(
+                f'robot "{self.name}" is immutable; use robot.replace(…) for a changed copy.'
+            )
         super().__setattr__(name, value)
 
     def __delattr__(self, name: str) -> None:
@@ -379,13 +383,13 @@ class Robot:
 
     def normalize(self, q: Any) -> np.ndarray:
         """Coordinates with every quaternion at unit length."""
-        q = np.array(self._coordinates(q, "q"))
+        result: np.ndarray = np.array(self._coordinates(q, "q"))
         for part, m in self._own_joints():
             if m.kind.quaternion is not None:
-                turn = q[..., part][..., m.kind.quaternion]
+                turn = result[..., part][..., m.kind.quaternion]
                 with np.errstate(invalid="ignore"):  # a quaternion of zeros becomes NaN
                     turn /= np.linalg.norm(turn, axis=-1, keepdims=True)
-        return q
+        return result
 
     # ------------------------------------------------------------------------- inside
 
@@ -423,8 +427,8 @@ class Robot:
                 f'robot "{self.name}": joint "{m.joint.name}" ({m.kind.name}) got the coordinates {value!r}; '
                 f"expected {m.kind.nq} finite number{'s' if m.kind.nq > 1 else ''}."
             )
-        T = pose_of(m.steps, q)
-        return Pose.of(T[:3, :3], T[:3, 3])
+        moved = pose_of(m.steps, q)
+        return Pose.of(moved[:3, :3], moved[:3, 3])
 
     def _checked_armature(self, armature: Any) -> np.ndarray:
         try:
@@ -433,7 +437,8 @@ class Robot:
             values = np.array([np.nan])
         if not np.isfinite(values).all() or (values < 0).any():
             raise PhalanxError(
-                f'robot "{self.name}": armature got {armature!r}; expected one number or ({self.nv},), finite, >= 0.'
+                f'robot "{self.name}": armature got {armature!r}; '
+                f"expected one number or ({self.nv},), finite, >= 0."
             )
         return values
 
@@ -521,7 +526,8 @@ def _checked(robot: Robot, value: Any, label: str, size: int, symbol: str) -> np
     array = real_array(value, label, robot)
     if array.ndim == 0 or array.shape[-1] != size:
         raise PhalanxError(
-            f'{label} has shape {array.shape}, expected (…, {size}) for robot "{robot.name}" ({symbol} = {size}).'
+            f"{label} has shape {array.shape}, expected (…, {size}) "
+            f'for robot "{robot.name}" ({symbol} = {size}).'
         )
     return array
 
@@ -597,8 +603,9 @@ def _drivers(robot: Robot) -> dict[str, Mimic]:
             multiplier *= mimic.multiplier
             if mimic.joint in seen:
                 raise PhalanxError(
-                    f"{robot.description.where}: the mimic joints {listing(seen)} follow each other in a circle; "
-                    'expected one of them to move by itself. Remove one <mimic>, or load with mimic="independent".'
+                    f"{robot.description.where}: the mimic joints {listing(seen)} follow each other in a "
+                    "circle; expected one of them to move by itself. Remove one <mimic>, or load with "
+                    'mimic="independent".'
                 )
             seen.append(mimic.joint)
         if here is not m:
@@ -660,11 +667,11 @@ def _model(robot: Robot) -> Model:
             body += 1
         links[k] = body - 1
         link_frame[k] = before @ m.joint.after.matrix
-    X = _transform(rest)
+    at_rest = _transform(rest)
     offset = np.zeros(n)
     for turning in (Turn, Screw):
         for i in groups.get(turning, ([], []))[0]:
-            X.E[i], offset[i] = split_turn(X.E[i])
+            at_rest.E[i], offset[i] = split_turn(at_rest.E[i])
     return Model(
         n=n,
         nq=robot._sizes[0],
@@ -678,7 +685,7 @@ def _model(robot: Robot) -> Model:
             )
             for motion, (b, q) in groups.items()
         ),
-        rest=X,
+        rest=at_rest,
         offset=offset,
         pitch=pitch,
         axis=axis,
@@ -693,11 +700,11 @@ def _model(robot: Robot) -> Model:
 
 
 def _transform(poses: np.ndarray) -> Transform:
-    E = np.swapaxes(poses[:, :3, :3], 1, 2).copy()
-    E[np.abs(E) < 1e-15] = 0.0
-    near = np.abs(np.abs(E) - 1.0) < 1e-15
-    E[near] = np.sign(E[near])
-    return Transform(E, poses[:, :3, 3].copy())
+    turns = np.swapaxes(poses[:, :3, :3], 1, 2).copy()
+    turns[np.abs(turns) < 1e-15] = 0.0
+    near = np.abs(np.abs(turns) - 1.0) < 1e-15
+    turns[near] = np.sign(turns[near])
+    return Transform(turns, poses[:, :3, 3].copy())
 
 
 def _inertias(robot: Robot, n: int, links: np.ndarray, link_frame: np.ndarray) -> Inertia:
@@ -708,13 +715,13 @@ def _inertias(robot: Robot, n: int, links: np.ndarray, link_frame: np.ndarray) -
     if carried:
         where = np.array([frame.link for _, frame in carried])
         poses = np.array([(*f.pose.rotation, *f.pose.translation) for _, f in carried])
-        T = link_frame[where]
-        R = T[:, :3, :3] @ poses[:, :9].reshape(-1, 3, 3)
-        t = np.einsum("kij,kj->ki", T[:, :3, :3], poses[:, 9:]) + T[:, :3, 3]
+        carrier = link_frame[where]
+        turn = carrier[:, :3, :3] @ poses[:, :9].reshape(-1, 3, 3)
+        place = np.einsum("kij,kj->ki", carrier[:, :3, :3], poses[:, 9:]) + carrier[:, :3, 3]
         mass = np.array([link.mass for link, _ in carried])
-        com = np.einsum("kij,kj->ki", R, np.array([link.com for link, _ in carried])) + t
+        com = np.einsum("kij,kj->ki", turn, np.array([link.com for link, _ in carried])) + place
         packed = np.array([link.inertia for link, _ in carried])
-        own = R @ packed[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3) @ np.swapaxes(R, 1, 2)
+        own = turn @ packed[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3) @ np.swapaxes(turn, 1, 2)
         square = (
             np.einsum("ki,ki->k", com, com)[:, None, None] * np.eye(3) - com[:, :, None] * com[:, None, :]
         )
@@ -738,16 +745,16 @@ def _armature(robot: Robot) -> np.ndarray:
 def _coupling(robot: Robot, n: int, coordinates: int) -> Coupling | None:
     if not robot._drivers:
         return None
-    Q, offset = np.zeros((coordinates, robot._sizes[0])), np.zeros(coordinates)
-    A = np.zeros((n, robot._sizes[1]))
+    q_map, offset = np.zeros((coordinates, robot._sizes[0])), np.zeros(coordinates)
+    v_map = np.zeros((n, robot._sizes[1]))
     body = coordinate = 0
     for m in robot._moving:
         q, v = robot._q_of[m.joint.name], robot._v_of[m.joint.name]
         ratio = 1.0
         if mimic := robot._drivers.get(m.joint.name):
             ratio, offset[coordinate] = mimic.multiplier, mimic.offset
-        Q[coordinate : coordinate + m.kind.nq, q] = ratio * np.eye(m.kind.nq)
-        A[body : body + m.kind.nv, v] = ratio * np.eye(m.kind.nv)
+        q_map[coordinate : coordinate + m.kind.nq, q] = ratio * np.eye(m.kind.nq)
+        v_map[body : body + m.kind.nv, v] = ratio * np.eye(m.kind.nv)
         coordinate += m.kind.nq
         body += m.kind.nv
-    return Coupling(Q, offset, A)
+    return Coupling(q_map, offset, v_map)

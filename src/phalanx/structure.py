@@ -21,9 +21,9 @@ def require_invertible(robot: Robot) -> None:
     loose = robot.memo("loose joints", lambda: _loose_joints(robot))
     if loose:
         raise PhalanxError(
-            f'robot "{robot.name}": the mass matrix is singular in every configuration, because nothing with '
-            f"inertia resists joint{'s' if len(loose) > 1 else ''} {listing(loose)}. Give the links they carry "
-            "a mass and an inertia, set robot.replace(armature=…), or fix them with robot.fix(…)."
+            f'robot "{robot.name}": the mass matrix is singular in every configuration, because nothing '
+            f"with inertia resists joint{'s' if len(loose) > 1 else ''} {listing(loose)}. Give the links "
+            "they carry a mass and an inertia, set robot.replace(armature=…), or fix them with robot.fix(…)."
         )
 
 
@@ -34,8 +34,7 @@ def _loose_joints(robot: Robot) -> list[str]:
     if robot.nv <= _FULL_CHECK:
         loose = _vanishing_pivots(robot)
     else:
-        G = model.inertia
-        weight = G.m + np.abs(G.moment).max(axis=-1)
+        weight = model.inertia.m + np.abs(model.inertia.moment).max(axis=-1)
         for i in range(model.n - 1, -1, -1):
             if (p := model.parents[i]) >= 0:
                 weight[p] += weight[i]
@@ -51,12 +50,13 @@ def _vanishing_pivots(robot: Robot) -> np.ndarray:
     q, _, _ = robot.random_state(3, rng=0)
     loose = np.zeros(robot.nv, dtype=bool)
     with ordering(Sequential(model.parents, model.pattern)), np.errstate(all="ignore"):
-        M = np.broadcast_to(crba(model, q), (len(q), robot.nv, robot.nv))
-        size = np.abs(np.diagonal(M, axis1=-2, axis2=-1))
+        masses = np.broadcast_to(crba(model, q), (len(q), robot.nv, robot.nv))
+        size = np.abs(np.diagonal(masses, axis1=-2, axis2=-1))
         while True:
             # A zero pivot spoils those after it: joints found so far are held by an inertia of one.
-            D = 1.0 / np.diagonal(eliminate(M + np.diag(loose.astype(float))), axis1=-2, axis2=-1)
-            found = (np.abs(D) <= _TOLERANCE * size).all(axis=0) & ~loose
+            factor = eliminate(masses + np.diag(loose.astype(float)))
+            pivots = 1.0 / np.diagonal(factor, axis1=-2, axis2=-1)
+            found = (np.abs(pivots) <= _TOLERANCE * size).all(axis=0) & ~loose
             if not found.any():
                 return loose
             loose |= found

@@ -65,6 +65,6 @@ def test_unknown_frames_are_refused_with_the_known_ones(frame: object) -> None:
     robot = px.chain(2)
     for function in (robot.frame_pose, robot.jacobian):
         with pytest.raises(
-            px.PhalanxError, match='robot "chain" has no frame .*frames: "base", "link1", "link2"'
+            px.PhalanxError, match=r'robot "chain" has no frame .*frames: "base", "link1", "link2"'
         ):
             function([0.0, 0.0], frame)

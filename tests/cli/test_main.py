@@ -53,7 +53,7 @@ def test_an_unknown_command_is_one_line_with_the_choices(capsys: pytest.CaptureF
     assert "info" in line
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c != "cache"])
 def test_an_unknown_robot_is_one_line(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     line = failure([command, "no_such_robot"], capsys)
     assert line.startswith(f"phalanx {command}: ")

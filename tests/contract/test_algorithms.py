@@ -32,7 +32,9 @@ def robot_of(kind: str, topology: str, joints: str) -> px.Robot:
         "floating base": ("revolute", "planar"),
         "welded": ("fixed", "revolute", "fixed", "universal"),
     }.get(kind, (kind,))
-    robot = px.tree(6, branching, seed=5, joints=types if joints == "all" else (joints,))
+    robot = px.tree(
+        9 if kind == "mixed" else 4, branching, seed=5, joints=types if joints == "all" else (joints,)
+    )
     if kind == "floating base" and joints == "all":
         robot = robot.with_floating_base()
     # Rotors keep float32 within reach of the mass matrix's condition.
@@ -93,9 +95,9 @@ def test_every_algorithm_gives_what_the_textbook_loops_give(
             *arguments, **frame, **more, algorithm=entry.name, backend=backend
         )
         assert result.dtype == dtype
-        agree(
-            result, expected(robot, entry, inputs, more), np.finfo(dtype).eps * (500.0 + 20.0 * float(growth))
-        )
+        tolerance = np.finfo(dtype).eps * (500.0 + 20.0 * float(growth))
+        # Sums over links may cancel: bodies of about 1 kg and 1 m set the scale.
+        agree(result, expected(robot, entry, inputs, more), tolerance, least=1.0)
         if not function.optional:
             break
 

@@ -35,11 +35,11 @@ def trees(draw: Any, largest: int = 8, types: Sequence[str] = ALL_TYPES) -> px.R
 seeds = st.integers(0, 2**32 - 1)
 
 
-def agree(actual: Any, expected: Any, tolerance: float = 1e-11) -> None:
-    """Raise unless the arrays agree relative to the largest expected entry."""
+def agree(actual: Any, expected: Any, tolerance: float = 1e-11, *, least: float = 0.0) -> None:
+    """Raise unless the arrays agree relative to the largest expected entry, or to `least`."""
     actual, expected = np.asarray(actual), np.asarray(expected)
     assert actual.shape == expected.shape, f"shape {actual.shape}, expected {expected.shape}"
-    scale = np.abs(expected).max(initial=0.0) or 1.0
+    scale = np.abs(expected).max(initial=least) or 1.0
     np.testing.assert_allclose(actual, expected, rtol=0.0, atol=tolerance * scale)
 
 

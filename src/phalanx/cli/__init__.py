@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from typing import Any, NoReturn, TextIO
 
 from ..errors import PhalanxError
-from . import demo, info
+from . import cache, demo, info
 from .report import one_line
 
 __all__ = ["main"]
 
-COMMANDS = (demo, info)
+COMMANDS = (cache, demo, info)
 
 
 class _Parser(argparse.ArgumentParser):

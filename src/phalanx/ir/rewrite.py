@@ -34,7 +34,7 @@ class Code:
 
 def instructions(program: Program, *, fused: bool = True) -> Code:
     """The instructions of a program; with `fused`, products that only feed sums join them."""
-    nodes = program.nodes
+    nodes = in_depth_first_order(program)
     choice = _fusions(nodes, program.results) if fused else {}
     swallowed = {product.number for product in choice.values()}
     place: dict[int, int] = {}
@@ -59,6 +59,35 @@ def instructions(program: Program, *, fused: bool = True) -> Code:
         place[node.number] = len(code)
         code.append(made)
     return Code(code, [operand(x) for x in program.results])
+
+
+def in_depth_first_order(program: Program) -> list[Node]:
+    """The live nodes so that each comes right before its first use, as deep operands first.
+
+    The equations run quantity by quantity over all bodies; registers want body by body.
+    """
+    done: set[int] = set()
+    order: list[Node] = []
+    for root in program.results:
+        if type(root) is not Node or root.number in done:
+            continue
+        stack: list[tuple[Node, int]] = [(root, 0)]
+        while stack:
+            node, k = stack.pop()
+            if node.number in done:
+                continue
+            args = node.args
+            while k < len(args):
+                a = args[k]
+                k += 1
+                if type(a) is Node and a.number not in done:
+                    stack.append((node, k))
+                    stack.append((a, 0))
+                    break
+            else:
+                done.add(node.number)
+                order.append(node)
+    return order
 
 
 def _fusions(nodes: list[Node], results: list[Any]) -> dict[int, Node]:

@@ -186,7 +186,7 @@ class Sequential(Order):
         return result
 
 
-def _take(field: Any, bodies: Bodies) -> Any:
+def _take(field: Any, bodies: Bodies | slice) -> Any:
     if isinstance(field, Field):
         return field[bodies]
     return field[..., bodies, :]

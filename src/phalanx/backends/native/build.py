@@ -10,6 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache as once
 from math import prod
 from typing import Any
 
@@ -19,7 +20,7 @@ from ...errors import PhalanxWarning
 from ...ir.rewrite import instructions
 # ROLL
 from ...ir.trace import trace
-from ..base import Call, memo_key
+from ..base import Call, empty_aligned, memo_key
 from . import cache, compile, emit, entry, gufunc, loop
 # ROLLE
 from .target import Target, host
@@ -69,6 +70,8 @@ class Native:
             batch = out.shape[: out.ndim - len(self.shapes[-1])]
             if not any(batch == x.shape[: x.ndim - 1] for x in inputs):
                 return None
+        elif len(self.shapes[-1]) > 1 and inputs[0].ndim == 2:
+            out = empty_aligned((len(inputs[0]), *self.shapes[-1]), self.dtype)
         try:
             return self.ufunc(*inputs) if out is None else self.ufunc(*inputs, out=out)
         except (ValueError, TypeError):
@@ -156,17 +159,20 @@ def _ufunc(name: str, shapes: tuple[tuple[int, ...], ...], dtype: np.dtype, load
     try:
         made, needs = gufunc.make_gufunc(name, "", _signature(shapes), len(shapes), [(dtype, loaded.loop)])
     except (RuntimeError, ImportError, AttributeError):
-        warnings.warn(
-            f"NumPy {np.__version__} keeps its ufuncs differently; kernels run through a slower path.",
-            PhalanxWarning,
-            stacklevel=6,
-        )
+        _warn_of_slow_path()
         return gufunc.SlowUfunc(name, shapes, dtype, loaded)
     try:
         made.needs = (loaded, needs)
     except AttributeError:
         _alive.append((made, loaded, needs))
     return made
+
+
+@once
+def _warn_of_slow_path() -> None:
+    """Say so once in a process."""
+    text = f"NumPy {np.__version__} keeps its ufuncs differently; kernels run through a slower path."
+    warnings.warn(text, PhalanxWarning, stacklevel=7)
 
 
 def _shapes(call: Call, optional: tuple[str, ...]) -> tuple[dict[str, Any], dict[str, Any], tuple[int, ...]]:

@@ -10,6 +10,7 @@ processes may share the folder.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import os
 import sys
@@ -17,9 +18,15 @@ import tempfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...errors import PhalanxError
 
 _MAGIC = b"phalanx kernel 1\n"
 _SUFFIX = ".kernel"
+_NEW = ".new"
 _LIMIT = 512 * 2**20
 
 
@@ -27,6 +34,13 @@ def folder() -> Path:
     """`PHALANX_CACHE_DIR`, else the user's cache folder."""
     if given := os.environ.get("PHALANX_CACHE_DIR"):
         return Path(given)
+    try:
+        return _user_folder()
+    except RuntimeError:  # nobody's home, as in some containers; entries of others are never read
+        return Path(tempfile.gettempdir()) / "phalanx"
+
+
+def _user_folder() -> Path:
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "phalanx"
     if sys.platform == "win32":
@@ -38,9 +52,20 @@ def key_of(*parts: object) -> str:
     """A key of everything given and of the package's own sources."""
     sha = hashlib.sha256(_sources().encode())
     for part in parts:
-        text = repr(part).encode()
+        text = repr(_exact(part)).encode()
         sha.update(len(text).to_bytes(8, "little") + text)
     return sha.hexdigest()
+
+
+def _exact(part: Any) -> Any:
+    """The same with bytes in place of arrays, which print only some of their digits."""
+    if isinstance(part, np.ndarray):
+        return part.dtype.str, part.shape, part.tobytes()
+    if dataclasses.is_dataclass(part):
+        return type(part).__name__, [_exact(getattr(part, f.name)) for f in dataclasses.fields(part)]
+    if isinstance(part, dict):
+        return [(key, _exact(value)) for key, value in part.items()]
+    return [_exact(x) for x in part] if isinstance(part, tuple | list) else part
 
 
 @cache
@@ -64,7 +89,11 @@ def read(key: str) -> bytes | None:
     except OSError:
         return None
     head = len(_MAGIC) + 64 + 32
-    if len(data) <= head or not data.startswith(_MAGIC) or data[len(_MAGIC) : len(_MAGIC) + 64] != key.encode():
+    if (
+        len(data) <= head
+        or not data.startswith(_MAGIC)
+        or data[len(_MAGIC) : len(_MAGIC) + 64] != key.encode()
+    ):
         return None
     code = data[head:]
     if hashlib.sha256(code).digest() != data[len(_MAGIC) + 64 : head]:
@@ -79,7 +108,7 @@ def write(key: str, code: bytes) -> None:
     path = _path(key)
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new")
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=_NEW)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(_MAGIC + key.encode() + hashlib.sha256(code).digest() + code)
@@ -105,6 +134,9 @@ def clear() -> tuple[int, int]:
         with contextlib.suppress(OSError):
             path.unlink()
             count, size = count + 1, size + facts.st_size
+    for left in folder().glob(f"*/{_NEW}*"):  # by a process that died while writing
+        with contextlib.suppress(OSError):
+            left.unlink()
     return count, size
 
 
@@ -112,19 +144,20 @@ def _path(key: str) -> Path:
     return folder() / key[:2] / (key + _SUFFIX)
 
 
-def _limit() -> int:
-    try:
-        return int(os.environ.get("PHALANX_CACHE_BYTES", _LIMIT))
-    except ValueError:
-        return _LIMIT
+def limit() -> int:
+    """`PHALANX_CACHE_BYTES`, else half a gibibyte."""
+    given = os.environ.get("PHALANX_CACHE_BYTES", str(_LIMIT))
+    if not given.isdecimal():
+        raise PhalanxError(f"PHALANX_CACHE_BYTES={given!r}, expected a whole number of bytes.")
+    return int(given)
 
 
 def _shrink() -> None:
     """Remove the least recently used entries while the folder is above its limit."""
     found = sorted(entries(), key=lambda e: e[1].st_mtime)
-    total = sum(facts.st_size for _, facts in found)
+    total, allowed = sum(facts.st_size for _, facts in found), limit()
     for path, facts in found:
-        if total <= _limit():
+        if total <= allowed:
             break
         with contextlib.suppress(OSError):
             path.unlink()

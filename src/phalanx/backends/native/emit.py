@@ -86,56 +86,89 @@ class Writer:
     def load_rows(self, base: str, stride: str, length: int) -> list[str]:
         """The columns of a block of rows: `length` vectors, one lane per row."""
         columns: list[str] = []
-        for start in range(0, length, self.lanes):
-            width = min(self.lanes, length - start)
-            rows = []
-            for r in range(self.lanes):
-                row = self._row(base, stride, r, start)
-                rows.append(self._load(row, width))
-            columns += self._transposed(rows)[:width]
+        for start, valid, width in self._chunks(length):
+            # Vector j holds the pieces of rows j, j + width, … side by side.
+            vectors = []
+            for j in range(width):
+                rows = range(j, self.lanes, width)
+                vectors.append(self._joined([self._load(self._row(base, stride, r, start), valid, width) for r in rows]))
+            columns += self._transposed(vectors, width)[:valid]
         return columns
 
     def store_rows(self, base: str, stride: str, columns: list[str]) -> None:
         """Store vectors as the columns of a block of rows."""
-        for start in range(0, len(columns), self.lanes):
-            part = columns[start : start + self.lanes]
-            width = len(part)
-            rows = self._transposed(part + ["poison"] * (self.lanes - width))
-            for r, value in enumerate(rows):
-                self._store(value, self._row(base, stride, r, start), width)
+        for start, valid, width in self._chunks(len(columns)):
+            part = columns[start : start + valid]
+            for j, vector in enumerate(self._transposed(part + ["poison"] * (width - valid), width)):
+                for k, r in enumerate(range(j, self.lanes, width)):
+                    self._store(self._piece(vector, k, width), self._row(base, stride, r, start), valid, width)
+
+    def _chunks(self, length: int) -> list[tuple[int, int, int]]:
+        """(first column, number of columns, power of two that holds them) of each piece of a row."""
+        chunks = []
+        for start in range(0, length, self.lanes):
+            valid = min(self.lanes, length - start)
+            chunks.append((start, valid, 1 << (valid - 1).bit_length()))
+        return chunks
 
     def _row(self, base: str, stride: str, r: int, start: int) -> str:
         offset = self.put(f"mul i64 {stride}, {r}") if r else "0"
         row = self.put(f"getelementptr i8, ptr {base}, i64 {offset}") if r else base
         return self.put(f"getelementptr {self.element}, ptr {row}, i64 {start}") if start else row
 
-    def _mask(self, width: int) -> str:
-        return "<" + ", ".join(f"i1 {int(k < width)}" for k in range(self.lanes)) + ">"
+    def _narrow(self, width: int) -> str:
+        return f"<{width} x {self.element}>"
 
-    def _load(self, place: str, width: int) -> str:
+    def _mask(self, valid: int, width: int) -> str:
+        return f"<{width} x i1> <" + ", ".join(f"i1 {int(k < valid)}" for k in range(width)) + ">"
+
+    def _load(self, place: str, valid: int, width: int) -> str:
+        v = self._narrow(width)
+        if valid == width:
+            return self.put(f"load {v}, ptr {place}, align {self.size}")
+        name = f"@llvm.masked.load.v{width}f{8 * self.size}.p0"
+        self.used.add(f"declare {v} {name}(ptr, i32, <{width} x i1>, {v})")
+        mask = self._mask(valid, width)
+        return self.put(f"call {v} {name}(ptr {place}, i32 {self.size}, {mask}, {v} zeroinitializer)")
+
+    def _store(self, value: str, place: str, valid: int, width: int) -> None:
+        v = self._narrow(width)
+        if valid == width:
+            return self.do(f"store {v} {value}, ptr {place}, align {self.size}")
+        name = f"@llvm.masked.store.v{width}f{8 * self.size}.p0"
+        self.used.add(f"declare void {name}({v}, ptr, i32, <{width} x i1>)")
+        mask = self._mask(valid, width)
+        return self.do(f"call void {name}({v} {value}, ptr {place}, i32 {self.size}, {mask})")
+
+    def _joined(self, pieces: list[str]) -> str:
+        """Narrow vectors side by side in one register."""
+        width = self.lanes // len(pieces)
+        while len(pieces) > 1:
+            v = self._narrow(width)
+            mask = ", ".join(f"i32 {k}" for k in range(2 * width))
+            pieces = [
+                self.put(f"shufflevector {v} {a}, {v} {b}, <{2 * width} x i32> <{mask}>")
+                for a, b in zip(pieces[::2], pieces[1::2], strict=True)
+            ]
+            width *= 2
+        return pieces[0]
+
+    def _piece(self, vector: str, k: int, width: int) -> str:
+        """The k-th narrow vector of a register."""
         if width == self.lanes:
-            return self.put(f"load {self.vector}, ptr {place}, align {self.size}")
-        v, name = self.vector, f"@llvm.masked.load.v{self.lanes}f{8 * self.size}.p0"
-        self.used.add(f"declare {v} {name}(ptr, i32, <{self.lanes} x i1>, {v})")
-        mask = self._mask(width)
-        return self.put(
-            f"call {v} {name}(ptr {place}, i32 {self.size}, <{self.lanes} x i1> {mask}, {v} zeroinitializer)"
-        )
+            return vector
+        mask = ", ".join(f"i32 {k * width + j}" for j in range(width))
+        return self.put(f"shufflevector {self.vector} {vector}, {self.vector} poison, <{width} x i32> <{mask}>")
 
-    def _store(self, value: str, place: str, width: int) -> None:
-        if width == self.lanes:
-            return self.do(f"store {self.vector} {value}, ptr {place}, align {self.size}")
-        v, name = self.vector, f"@llvm.masked.store.v{self.lanes}f{8 * self.size}.p0"
-        self.used.add(f"declare void {name}({v}, ptr, i32, <{self.lanes} x i1>)")
-        mask = self._mask(width)
-        return self.do(f"call void {name}({v} {value}, ptr {place}, i32 {self.size}, <{self.lanes} x i1> {mask})")
+    def _transposed(self, rows: list[str], width: int) -> list[str]:
+        """Rows as columns within each group of `width` lanes.
 
-    def _transposed(self, rows: list[str]) -> list[str]:
-        """Rows as columns: each step exchanges one bit of row and column number."""
+        Each step exchanges one bit of row and column number.
+        """
         rows = list(rows)
         d = 1
-        while d < self.lanes:
-            for r in range(self.lanes):
+        while d < width:
+            for r in range(width):
                 if r & d:
                     continue
                 a, b = rows[r], rows[r | d]
@@ -202,13 +235,13 @@ def block_function(code: Code, inputs: Mapping[str, int], target: Target, elemen
     angles = _angles(code)
     early = _needed_for(code, angles)
     for number in early:
-        values[number] = _instruction(w, code, number, values, columns, {})
+        values[number] = instruction(w, code, number, values, columns, {})
     turned = _turn_all(w, [values[a] for a in angles])
     trig = dict(zip(angles, turned, strict=True))
     done = set(early)
     for number in range(len(code.instructions)):
         if number not in done:
-            values[number] = _instruction(w, code, number, values, columns, trig)
+            values[number] = instruction(w, code, number, values, columns, trig)
     outputs = [w.operand(values[x] if isinstance(x, int) else x) for x in code.results]
     last = len(inputs)
     w.store_rows(f"%p{last}", f"%s{last}", outputs)
@@ -238,7 +271,7 @@ def _needed_for(code: Code, wanted: list[int]) -> list[int]:
     return sorted(seen)
 
 
-def _instruction(
+def instruction(
     w: Writer,
     code: Code,
     number: int,

@@ -13,6 +13,7 @@ from __future__ import annotations
 import ctypes
 import sys
 import sysconfig
+import weakref
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -180,7 +181,9 @@ def bound_function(address: int, name: str, arrays: Sequence[np.ndarray], cores:
     dims = np.array([count], dtype=np.int64)
     steps = np.array([*outer, *inner], dtype=np.int64)
     words = [id(None), 0, _increment(), args.ctypes.data, dims.ctypes.data, steps.ctypes.data]
-    return _builtin(address, name, _METH_NOARGS, words, (arrays, args, dims, steps, keep))
+    # NumPy moves the memory of an array, even where asked not to check, only if none refers weakly to it.
+    fixed = [weakref.ref(a) for a in arrays]
+    return _builtin(address, name, _METH_NOARGS, words, (arrays, fixed, args, dims, steps, keep))
 
 
 def _outer_stride(array: np.ndarray, core: int, batch: tuple[int, ...]) -> int:

@@ -111,5 +111,7 @@ class SlowUfunc:
         result = rows[-1].reshape(*batch, *core)
         if out is None:
             return result[()]
+        if out.shape != result.shape:
+            raise ValueError(f"{self.__name__}: out has shape {out.shape}, expected {result.shape}")
         out[...] = result
         return out

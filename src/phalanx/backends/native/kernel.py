@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...algorithms import FUNCTIONS
-from ...errors import PhalanxError
+from ...errors import PhalanxError, nearest
 from ..base import Call
 from . import compile, entry
 from .build import Native, module, native
@@ -59,8 +59,8 @@ class Kernel:
 
     @property
     def output_sizes(self) -> dict[str, int]:
-        """Sizes of the output's axes by name, for `dask.array.apply_gufunc`."""
-        return {f"d{k}": n for k, n in enumerate(self._output)}
+        """Sizes of the output's axes by their names in `signature`, for `dask.array.apply_gufunc`."""
+        return {str(n): n for n in self._output}
 
     @property
     def compile_seconds(self) -> float:
@@ -86,13 +86,21 @@ class Kernel:
         For control loops: fill the inputs in place, call, read `out` in place.
         """
         given = {k: v for k, v in optional.items() if v is not None}
+        known = self._call.function.optional
+        if unknown := set(given) - set(known):
+            raise PhalanxError(
+                f"bind: unknown input {min(unknown)!r};{nearest(min(unknown), known, what='optional inputs')}"
+            )
         kernel = native(self._call, tuple(given), self.dtype)
         arrays = [*inputs, *(given[name] for name in kernel.optional), out]
         self._check_bound(kernel, arrays)
         cores = [len(s) for s in kernel.shapes]
         if not entry.usable():
-            ufunc = kernel.ufunc
-            return lambda: ufunc(*arrays[:-1], out=arrays[-1])
+
+            def through_ufunc() -> None:
+                kernel.ufunc(*arrays[:-1], out=arrays[-1])
+
+            return through_ufunc
         try:
             step: Callable[[], None] = entry.bound_function(
                 kernel.loaded.bound, self.function, arrays, cores, kernel

@@ -5,10 +5,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
 import llvmlite.binding as llvm
+
+from ...errors import PhalanxError, listing
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,11 @@ _LEVELS = {
     "avx512": ("skylake-avx512", "", 512, True),
 }
 
+# What LLVM may use for the processors above, beyond plain x86-64.
+_AVX2 = ("avx2", "fma", "bmi", "bmi2", "f16c", "lzcnt", "movbe")
+_AVX512 = tuple(f"avx512{part}" for part in ("f", "bw", "cd", "dq", "vl"))
+_NEEDS = {"avx2": _AVX2, "avx512": (*_AVX2, *_AVX512)}
+
 
 @cache
 def host() -> Target:
@@ -47,11 +55,9 @@ def host() -> Target:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     triple = llvm.get_process_triple()
-    level = os.environ.get("PHALANX_CPU", "")
-    if level in _LEVELS and triple.startswith(("x86_64", "amd64")):
-        cpu, features, bits, fma = _LEVELS[level]
-        return Target(triple, cpu, features, bits, fma)
     found = llvm.get_host_cpu_features()
+    if level := os.environ.get("PHALANX_CPU", ""):
+        return _lowered(level, triple, found)
     bits, fma = 128, triple.startswith(("aarch64", "arm64"))
     if found.get("fma"):
         fma = True
@@ -60,6 +66,20 @@ def host() -> Target:
     if found.get("avx512f") and found.get("avx512dq") and found.get("avx512vl"):
         bits = 512
     return Target(triple, llvm.get_host_cpu_name(), found.flatten(), bits, fma)
+
+
+def _lowered(level: str, triple: str, found: Mapping[str, bool]) -> Target:
+    """The level of that name, unless this machine could not run its code."""
+    able = ["sse2"] if triple.startswith(("x86_64", "amd64")) else []
+    for name, needs in _NEEDS.items():
+        if able and all(found.get(n) for n in needs):
+            able.append(name)
+    if level not in able:
+        raise PhalanxError(
+            f"PHALANX_CPU={level!r}; this machine ({triple}) offers {listing(able) or 'no levels'}."
+        )
+    cpu, features, bits, fma = _LEVELS[level]
+    return Target(triple, cpu, features, bits, fma)
 
 
 def aarch64() -> Target:

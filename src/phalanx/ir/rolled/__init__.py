@@ -23,6 +23,7 @@ from .plan import Plan, Wanted
 from .program import Factor, InverseOut, Loop, MatrixOut, Once, Pairs, RolledProgram, Solve
 
 __all__ = [
+    "OWN",
     "Factor",
     "InverseOut",
     "Loop",
@@ -60,7 +61,8 @@ def roll(
     _want_output(plan, body, np.asarray(result, dtype=object), function.output)
     stages = plan.stages()
     rest = _rest_stages(plan, body)
-    table = np.stack(graph.columns, axis=1) if graph.columns else np.zeros((model.n, 0))
+    columns = _columns(rest + stages)
+    table = np.stack([graph.columns[k] for k in columns], axis=1) if columns else np.zeros((model.n, 0))
     chain = np.array_equal(model.parents, np.arange(-1, model.n - 1))
     outward = [number for number, out in plan.carried.items() if out]
     inward = [number for number, out in plan.carried.items() if not out]
@@ -70,6 +72,7 @@ def roll(
         model.n,
         None if chain else model.parents,
         table,
+        columns,
         body.source.maps,
         rest + stages,
         len(plan.slots),
@@ -81,13 +84,28 @@ def roll(
     )
 
 
+def _columns(stages: list[Any]) -> dict[int, int]:
+    """The columns of parameters that some stage reads, with their places in the table."""
+    codes = [
+        s.code if hasattr(s, "code") else s.pairs.code
+        for s in stages
+        if hasattr(s, "code") or hasattr(s, "pairs")
+    ]
+    found: dict[int, int] = {}
+    for code in codes:
+        for i in code.instructions:
+            if i.op == "input" and i.args[0] == "param":
+                found.setdefault(i.args[1], len(found))
+    return found
+
+
 def _want_output(plan: Plan, body: BodyModel, result: np.ndarray, sizes: tuple[str, ...]) -> None:
     """Want the result of an algorithm, laid out as the sizes of its function say."""
     values = result.ravel().tolist()
     if isinstance(values[0], Matrix):
         return plan.matrix_output(values[0])
     if isinstance(values[0], Solution):
-        return plan.inverse_output(values[0].factor)
+        return plan.inverse_output(values[0].matrix)
     for k, value in enumerate(values):
         if sizes[:1] == ("l",):
             plan.output(value, ("out", "link out", len(values), k))

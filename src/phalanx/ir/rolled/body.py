@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ...joints import Helix
 from ...model import Group, Model
 from ...spatial import Array, Transform, dot
 from ..scalar import Node
-from .graph import BodyGraph
+from .graph import LOCAL, BodyGraph
 
 REST = "rest"  # the pseudo input that holds the transforms of bodies whose motion is no helix
 OWN = "own"  # the map from a body to itself
@@ -42,7 +43,9 @@ class Source:
         if type(x) is Node and x.args[0] == "state" and x.args[2] == OWN:
             return self.state(x.args[1], map, *x.args[3:])
         if type(x) is Node:
-            raise PhalanxError("rolled code: the rates of joints with several axes must be inputs; use the NumPy backend.")
+            raise PhalanxError(
+                "rolled code: the rates of joints with several axes must be inputs; use the NumPy backend."
+            )
         return x
 
 
@@ -170,23 +173,21 @@ def body_inputs(
 ) -> dict[str, np.ndarray]:
     """The inputs as one body sees them: coordinates, rates, wrenches on its link, or the whole of others."""
     made = {}
-    for name, sizes in symbols.items():
-        if name not in shapes:
-            continue
-        if sizes[0] == "q":
-            values, shape = [source.state(name, "q", 1, 0)], (1,)
-        elif sizes[0] == "v":
-            values, shape = [source.state(name, OWN, 1, 0)], (1,)
-        elif sizes[0] == "l":
-            width = int(np.prod(shapes[name][1:]))
-            values, shape = [source.state(name, "link", width, k) for k in range(width)], (1, *shapes[name][1:])
+    for name in shapes:
+        size, inner = symbols[name][0], shapes[name][1:]
+        width = prod(inner)
+        if size == "q":
+            values = [source.state(name, "q", 1, 0)]
+        elif size == "v":
+            values = [source.state(name, OWN, 1, 0)]
+        elif size == "l":
+            values = [source.state(name, "link", width, k) for k in range(width)]
         else:
-            size = int(np.prod(shapes[name]))
-            values = [source.graph.placed("global", name, k, phase=-1, common=True) for k in range(size)]
-            shape = shapes[name]
+            inner, width = shapes[name], prod(shapes[name])
+            values = [source.graph.placed("global", name, k, phase=LOCAL, common=True) for k in range(width)]
         flat = np.empty(len(values), dtype=object)
         flat[:] = values
-        made[name] = flat.reshape(shape)
+        made[name] = flat.reshape((1, *inner) if size in ("q", "v", "l") else inner)
     return made
 
 
@@ -209,5 +210,3 @@ def moving_rest(source: Source, group: Group) -> Any:
     rest = model.rest.map(lambda array, _: source.graph.params(array))
     X = group.motion.transform(q, rest, source.graph.params(model.offset), source.graph.params(model.pitch))
     return [*X.E.ravel().tolist(), *X.r.ravel().tolist()]
-
-

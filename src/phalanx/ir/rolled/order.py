@@ -43,24 +43,23 @@ class Walk:
 
 @dataclass(frozen=True)
 class Matrix:
-    """A symmetric matrix over bodies, and what is added on its diagonal; or its factor."""
+    """A symmetric matrix over bodies, and what is added on its diagonal."""
 
     walk: Walk
     diagonal: Any = 0.0
-    factored: bool = False
 
     def __add__(self, other: Any) -> Matrix:
         # A value per body stands for the diagonal matrix of all of them.
-        return Matrix(self.walk, self.diagonal + other, self.factored)
+        return Matrix(self.walk, self.diagonal + other)
 
     __radd__ = __add__
 
 
 @dataclass(frozen=True)
 class Solution:
-    """The inverse of a factored matrix, row by row."""
+    """The inverse of a matrix, row by row."""
 
-    factor: Matrix
+    matrix: Matrix
 
 
 @dataclass
@@ -165,8 +164,7 @@ class Rolled(Order):
         return self.graph.leaf("there", x.number)
 
     def eliminate(self, M: Array) -> Array:
-        matrix: Matrix = M.ravel()[0]
-        return _box(Matrix(matrix.walk, matrix.diagonal, factored=True), M.shape)
+        return M  # what is solved with is factored where it is kept
 
     def substitute(self, factor: Array, b: Array) -> Array:
         matrix: Matrix = factor.ravel()[0]

@@ -31,6 +31,7 @@ class Plan:
         self.graph = graph
         self.order = order
         self.slots: dict[int, int] = {}
+        self.saved: dict[int, int] = {}  # slot to the first loop that fills it
         self.commons: dict[Any, int] = {}
         self.angles: dict[int, int] = {}
         self.in_loop: dict[int, Wanted] = defaultdict(list)
@@ -51,14 +52,15 @@ class Plan:
 
     def slot(self, x: Node, before: int) -> int:
         """The slot that keeps a value per body for what runs before the loop of a later phase."""
-        if x.number not in self.slots:
-            self.slots[x.number] = len(self.slots)
-            if x.op is INPUT and x.args[0] == "solution":
-                return self.slots[x.number]
-            phase = self.graph.phase(x)
-            phase = before - 1 if phase == LOCAL else phase
-            self.in_loop[phase].append((x, ("save", self.slots[x.number])))
-        return self.slots[x.number]
+        slot = self.slots.setdefault(x.number, len(self.slots))
+        if x.op is INPUT and x.args[0] == "solution":
+            return slot
+        phase = self.graph.phase(x)
+        phase = before - 1 if phase == LOCAL else phase
+        if self.saved.get(slot, phase + 1) > phase:
+            self.saved[slot] = phase
+            self.in_loop[phase].append((x, ("save", slot)))
+        return slot
 
     def common(self, x: Node) -> int:
         """The number of a value per state."""
@@ -78,7 +80,9 @@ class Plan:
     def angle(self, x: Node) -> int:
         """The number of an angle whose sine and cosine are taken before all loops."""
         if self.graph.phase(x) != LOCAL:
-            raise PhalanxError("rolled code: the angle of a joint depends on other bodies; use the NumPy backend.")
+            raise PhalanxError(
+                "rolled code: the angle of a joint depends on other bodies; use the NumPy backend."
+            )
         if x.number not in self.angles:
             self.angles[x.number] = len(self.angles)
             self.angle_nodes.append(x)
@@ -185,9 +189,9 @@ class Plan:
         """Want a matrix in the output."""
         self.matrices[matrix.walk.phase].append(MatrixOut(self.pairs(matrix)))
 
-    def inverse_output(self, factor: Matrix) -> None:
-        """Want the inverse of a factored matrix in the output."""
-        self.matrices[factor.walk.phase] += [Factor(self.pairs(factor)), InverseOut()]
+    def inverse_output(self, matrix: Matrix) -> None:
+        """Want the inverse of a matrix in the output."""
+        self.matrices[matrix.walk.phase] += [Factor(self.pairs(matrix)), InverseOut()]
 
     def _solves(self, phase: int, made: list[Any]) -> None:
         """The solutions that are ready in a phase."""

@@ -86,6 +86,7 @@ class RolledProgram:
     n: int
     parents: np.ndarray | None  # None: a chain
     table: np.ndarray  # (n, columns)
+    columns: Mapping[int, int]  # number of a parameter to its column in the table
     maps: Mapping[str, np.ndarray]
     stages: list[Any]
     slots: int

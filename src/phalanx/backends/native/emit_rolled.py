@@ -1,0 +1,244 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""From a rolled program to LLVM: loops over bodies, one state per lane.
+
+Rows of inputs are first transposed into scratch memory, one vector per coordinate, and the
+output back at the end, so that all indexing in between is by body. All values of a body lie
+side by side. A chain carries its recursions in registers; a tree reads the slot of the parent
+and adds into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...ir.rolled import Factor, InverseOut, Loop, MatrixOut, Once, RolledProgram, Solve
+from .emit_loops import Counter, LoopWriter, body_leaf, run
+from .emit_matrix import factor_text, inverse_text, matrix_text, solve_text
+from .target import Target
+from .trig import LARGEST
+
+
+def rolled_block_function(program: RolledProgram, target: Target, element: str) -> tuple[str, set[str], int]:
+    """LLVM text of `block(in0, stride0, …, out, stride, scratch)`, its declarations and bytes of scratch.
+
+    The scratch memory must be aligned to 64 bytes.
+    """
+    size = 8 if element == "double" else 4
+    w = LoopWriter(element, target.lanes(size), target.fma, program)
+    _lay_out(w)
+    for k, (name, shape) in enumerate(program.inputs.items()):
+        _stage_input(w, name, k, prod(shape))
+    for stage in program.stages:
+        _STAGES[type(stage)](w, stage)
+    if "out" in w.regions:
+        _stage_output(w, prod(program.output))
+    last = len(program.inputs)
+    parameters = ", ".join(f"ptr noalias %p{k}, i64 %s{k}" for k in range(last + 1))
+    body = "\n  ".join(w.lines)
+    head = f"define internal void @block({parameters}, ptr noalias %scratch) noinline #0 {{\nentry:\n  "
+    return "\n".join([*w.tables, f"{head}{body}\n  ret void\n}}\n"]), w.used, w.scratch
+
+
+def _lay_out(w: LoopWriter) -> None:
+    """Places in scratch for everything but matrices."""
+    p = w.program
+    for name, shape in p.inputs.items():
+        w.region(name, prod(shape))
+    matrix = any(isinstance(s, MatrixOut | InverseOut) for s in p.stages)
+    if not matrix:
+        # Bodies without a link write past the end.
+        w.region("out", prod(p.output) + 16)
+    w.region("slots", p.n * p.slots)
+    w.region("commons", p.commons)
+    w.region("angles", 3 * p.n * p.angles)
+    if p.rest:
+        w.region("rest", 12 * p.n)
+    if p.parents is not None:
+        w.region("carried", (p.n + 1) * len(p.carries))
+        w.region("arrived", (p.n + 1) * len(p.arrivals))
+    if p.table.size:
+        w.table("@table", p.table.astype(np.float64 if w.element == "double" else np.float32))
+
+
+# ------------------------------------------------------------------- rows in, rows out
+
+
+def _stage_input(w: LoopWriter, name: str, number: int, size: int) -> None:
+    """Transpose the rows of an input into its region."""
+    whole = size // w.lanes
+
+    def block(first: str, width: int) -> None:
+        base = w.put(f"getelementptr {w.element}, ptr %p{number}, i64 {first}")
+        for k, value in enumerate(w.load_rows(base, f"%s{number}", width)):
+            w.save(value, w.at(name, first, k))
+
+    if whole:
+        loop = w.open(whole)
+        block(w.put(f"mul i64 {loop.index}, {w.lanes}"), w.lanes)
+        w.close(loop)
+    if size % w.lanes:
+        block(str(whole * w.lanes), size % w.lanes)
+
+
+def _stage_output(w: LoopWriter, size: int) -> None:
+    """Transpose the output region into rows."""
+    number, whole = len(w.program.inputs), size // w.lanes
+
+    def block(first: str, width: int) -> None:
+        base = w.put(f"getelementptr {w.element}, ptr %p{number}, i64 {first}")
+        w.store_rows(base, f"%s{number}", [w.fetch(w.at("out", first, k)) for k in range(width)])
+
+    if whole:
+        loop = w.open(whole)
+        block(w.put(f"mul i64 {loop.index}, {w.lanes}"), w.lanes)
+        w.close(loop)
+    if size % w.lanes:
+        block(str(whole * w.lanes), size % w.lanes)
+
+
+# ------------------------------------------------------------------- values per state
+
+
+def _once(w: LoopWriter, once: Once) -> None:
+    """Values per state, between loops."""
+
+    def leaf(what: tuple[Any, ...]) -> str:
+        kind, *more = what
+        if kind == "global":
+            return w.fetch(w.at(more[0], "0", more[1]))
+        if kind == "at":
+            return w.fetch(w.at("slots", "0", more[1] * w.program.slots + more[0]))
+        return w.fetch(w.at("commons", "0", more[0]))
+
+    for value, (kind, place) in zip(run(w, once.code, leaf), once.targets, strict=True):
+        w.save(value, w.at("commons" if kind == "common" else "out", "0", place))
+
+
+# ------------------------------------------------------------------- loops over bodies
+
+
+def _loop(w: LoopWriter, loop: Loop) -> None:
+    """One pass over the bodies."""
+    chain = w.program.parents is None
+    if loop.bodies is not None:
+        counter = w.open(len(w.program.maps[loop.bodies]))
+        body = w.mapped(loop.bodies, counter.index)
+    else:
+        if not chain:
+            _open_tree(w, loop)
+        roots = {k: w.root(r) for k, r in (loop.roots or {}).items()} if chain else {}
+        counter = w.open(w.program.n, down=not loop.outward)
+        body = counter.index
+    carried: dict[int, str] = {}
+    sums: dict[int, str] = {}
+    for kind, number, *_ in loop.targets:
+        if kind == "carry" and chain:
+            carried[number] = w.phi(counter, roots[number])
+        elif kind == "total":
+            sums[number] = w.phi(counter, w.operand(0.0))
+    _body(w, loop, counter, body, carried, sums)
+    w.close(counter)
+    for number, name in sums.items():
+        w.save(counter.fed[name], w.at("commons", "0", number))
+
+
+def _open_tree(w: LoopWriter, loop: Loop) -> None:
+    """Give the world's slot its values, and start all sums at zero."""
+    numbers = [t[1] for t in loop.targets if t[0] == "carry"]
+    if loop.outward:
+        for number in numbers:
+            w.save(w.root((loop.roots or {})[number]), w.at("carried", "0", w.program.carries[number]))
+    elif numbers:
+        w.clear("arrived", (w.program.n + 1) * len(w.program.arrivals))
+
+
+def _body(
+    w: LoopWriter, loop: Loop, counter: Counter, body: str, carried: dict[int, str], sums: dict[int, str]
+) -> None:
+    """The instructions for one body and what becomes of their results."""
+    p = w.program
+    plain = body_leaf(w, body)
+
+    def leaf(what: tuple[Any, ...]) -> str | float:
+        if what[0] != "carry":
+            return plain(what)
+        number = what[1]
+        if number in carried:
+            return carried[number]
+        if number in p.carries:
+            row = w.scaled(w.slot_of_parent(body), len(p.carries))
+            return w.fetch(w.at("carried", row, p.carries[number]))
+        row = w.scaled(w.put(f"add i64 {body}, 1"), len(p.arrivals))
+        return w.fetch(w.at("arrived", row, p.arrivals[number]))
+
+    results = run(w, loop.code, leaf)
+    angles = [x for x, t in zip(results, loop.targets, strict=True) if t[0] == "angle"]
+    if angles:
+        _turn(w, body, angles)
+    for value, (kind, *more) in zip(results, loop.targets, strict=True):
+        if kind == "carry":
+            _pass_on(w, counter, body, more[0], value, carried)
+        elif kind == "total":
+            name = sums[more[0]]
+            counter.fed[name] = w.binary("fadd", name, value)
+        elif kind == "save":
+            w.save(value, w.at("slots", w.scaled(body, p.slots), more[0]))
+        elif kind == "rest":
+            w.save(value, w.at("rest", w.scaled(body, 12), more[0]))
+        elif kind == "out":
+            map, width, offset = more
+            w.save(value, w.at("out", w.scaled(w.mapped(map, body), width), offset))
+
+
+def _pass_on(
+    w: LoopWriter, counter: Counter, body: str, number: int, value: str | float, carried: dict[int, str]
+) -> None:
+    """Hand a carried value to the children, or add it to what the parent gets."""
+    p = w.program
+    if number in carried:
+        counter.fed[carried[number]] = w.operand(value)
+    elif number in p.carries:
+        row = w.scaled(w.put(f"add i64 {body}, 1"), len(p.carries))
+        w.save(value, w.at("carried", row, p.carries[number]))
+    else:
+        row = w.scaled(w.slot_of_parent(body), len(p.arrivals))
+        place = w.at("arrived", row, p.arrivals[number])
+        w.save(w.binary("fadd", w.fetch(place), value), place)
+
+
+def _turn(w: LoopWriter, body: str, angles: list[str | float]) -> None:
+    """Sine and cosine of a body's angles into scratch; the C library steps in for large ones."""
+    v, row = w.vector, w.scaled(body, 3 * w.program.angles)
+    for k, angle in enumerate(angles):
+        x = w.operand(angle)
+        if not x.startswith("%"):
+            x = w.put(f"fadd {v} {x}, zeroinitializer")
+        sine, cosine = w.sincos(x)
+        w.save(sine, w.at("angles", row, 3 * k + 1))
+        w.save(cosine, w.at("angles", row, 3 * k + 2))
+        beyond = w.put(f"fcmp ogt {v} {w.intrinsic('fabs', x)}, {w.constant(LARGEST)}")
+        bits = w.put(f"bitcast <{w.lanes} x i1> {beyond} to i{w.lanes}")
+        rare = w.put(f"icmp ne i{w.lanes} {bits}, 0")
+        slow, fast = w.new_label("slow"), w.new_label("fast")
+        w.do(f"br i1 {rare}, label %{slow}, label %{fast}, !prof !0")
+        w.label(slow)
+        place = w.at("angles", row, 3 * k)
+        w.save(x, place)
+        w.do(f"call void @turn_large(ptr {place}, i64 {w.lanes})")
+        w.do(f"br label %{fast}")
+        w.label(fast)
+
+
+_STAGES: dict[type, Callable[..., None]] = {
+    Loop: _loop,
+    Once: _once,
+    MatrixOut: matrix_text,
+    Factor: factor_text,
+    Solve: solve_text,
+    InverseOut: inverse_text,
+}

@@ -1,0 +1,140 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Traced programs: which quantity and link each scalar belongs to, and that tracing is repeatable."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+import phalanx as px
+from phalanx.algorithms import ALGORITHMS, FUNCTIONS
+from phalanx.dispatch import resolve
+from phalanx.ir import quantities
+from phalanx.ir.scalar import Graph, Node
+from phalanx.ir.trace import Program, trace
+from reference.kernels import frame_of, robot
+
+
+def traced(
+    r: px.Robot, function: str, algorithm: str = "auto", optional: tuple[str, ...] = ()
+) -> Program:
+    call = resolve(r, function, algorithm, **frame_of(function, r))
+    f = call.function
+    sizes: list[Mapping[str, Any]] = [
+        {k: call.sizes(s) for k, s in f.inputs.items()},
+        {k: call.sizes(f.optional[k]) for k in optional},
+    ]
+    return trace(call.algorithm, r.model, *sizes, call.sizes(f.output), call.arguments())
+
+
+EVERY = [(f, a) for f in FUNCTIONS for a in ALGORITHMS[f]]
+each = pytest.mark.parametrize(("function", "algorithm"), EVERY, ids=[f"{f}-{a}" for f, a in EVERY])
+
+
+def computed(program: Program) -> list[Node]:
+    return [n for n in program.nodes if n.op != "input"]
+
+
+def assigned_names(run: Any) -> set[str]:
+    """The first name on the left of every assignment in the text of an algorithm."""
+    tree = ast.parse(inspect.getsource(run))
+    lefts = [node.targets[0] for node in ast.walk(tree) if isinstance(node, ast.Assign)]
+    return {next(n.id for n in ast.walk(left) if isinstance(n, ast.Name)) for left in lefts}
+
+
+def test_quantities_of_the_arm_are_the_names_in_the_text() -> None:
+    program = traced(robot("panda"), "inverse_dynamics", "cartesian_tensor")
+    # The arm has no prismatic joint (`along`, `vJ` vanish) and its base does not move (`w0`); `VJ`
+    # and `R` take what is there already.
+    assert {n.quantity for n in computed(program)} == {"X", "w", "wd", "K", "a", "F", "tau"}
+    assert {n.quantity for n in computed(program)} - {"tau"} <= assigned_names(
+        ALGORITHMS["inverse_dynamics"]["cartesian_tensor"].run
+    )
+
+
+@each
+def test_every_computed_scalar_has_a_quantity_and_a_link_of_the_robot(function: str, algorithm: str) -> None:
+    r = robot("mixed")
+    program = traced(r, function, algorithm)
+    for node in computed(program):
+        assert node.quantity, node
+        assert 0 <= node.link < r.model.n, node
+
+
+def test_a_link_of_the_arm_has_work_of_its_own() -> None:
+    r = robot("panda")
+    program = traced(r, "inverse_dynamics")
+    assert {n.link for n in computed(program)} == set(range(r.n_links))
+    sines = [n for n in program.nodes if n.op in ("sin", "cos")]
+    assert sorted(n.link for n in sines) == sorted([*range(1, 7), *range(1, 7)])
+    assert all(n.link == n.args[0].args[1] for n in sines if n.args[0].op == "input")
+
+
+def test_what_another_file_computes_keeps_its_own_names() -> None:
+    program = traced(robot("panda"), "inverse_dynamics", "cartesian_tensor", ("base_velocity",))
+    found = {n.quantity for n in computed(program)}
+    assert found & {"a0", "base_motion"}
+    assert "tau" in found
+
+
+def test_the_result_is_called_what_the_literature_calls_it() -> None:
+    for function, name in (("inverse_dynamics", "tau"), ("mass_matrix", "M"), ("forward_dynamics", "qdd")):
+        program = traced(robot("mixed"), function)
+        last = [n for n in program.results if type(n) is Node]
+        assert name in {n.quantity for n in last}, function
+
+
+def test_a_function_without_source_is_one_quantity() -> None:
+    graph = Graph()
+    graph.quantity = "before"
+    scope: dict[str, Any] = {}
+    exec("def double(x):\n    y = x + x\n    return y * x\n", scope)
+    result = quantities.announcing(scope["double"], graph, "twice")(graph.input("q", 0))
+    assert (result.quantity, result.args[0].quantity) == ("before", "twice")
+    assert {n.quantity for n in graph.nodes if n.op == "add"} == {"twice"}
+    assert graph.quantity == "before"
+
+
+def told(program: Program) -> list[Any]:
+    place = {n.number: k for k, n in enumerate(program.nodes)}
+    rows = [
+        (n.op, tuple(place[a.number] if type(a) is Node else a for a in n.args), n.link, n.quantity)
+        for n in program.nodes
+    ]
+    return [*rows, [place[x.number] if type(x) is Node else x for x in program.results]]
+
+
+@each
+def test_tracing_twice_gives_the_same_program(function: str, algorithm: str) -> None:
+    r = robot("mixed")
+    assert told(traced(r, function, algorithm)) == told(traced(r, function, algorithm))
+
+
+@each
+def test_results_are_nodes_or_floats(function: str, algorithm: str) -> None:
+    program = traced(robot("floating"), function, algorithm)
+    assert len(program.results) == int(np.prod(program.output))
+    assert {type(x) for x in program.results} <= {Node, float}
+    constants = [a for n in computed(program) for a in n.args if type(a) is not Node]
+    assert {type(a) for a in constants} <= {float}
+
+
+def test_parameters_are_folded_and_unused_inputs_are_dead() -> None:
+    r = robot("panda")
+    weightless = traced(r.replace(gravity=(0.0, 0.0, 0.0)), "gravity_forces")
+    assert weightless.nodes == []
+    assert set(weightless.results) == {0.0}
+    first = {n.args for n in traced(r, "mass_matrix").nodes if n.op == "input"}
+    assert first == {("q", k) for k in range(1, 7)}  # the first angle turns the whole arm
+
+
+def test_the_inputs_of_a_program_keep_their_shapes() -> None:
+    program = traced(robot("panda"), "inverse_dynamics", optional=("external",))
+    assert dict(program.inputs) == {"q": (7,), "qd": (7,), "qdd": (7,), "external": (7, 6)}
+    assert program.output == (7,)
