@@ -232,7 +232,7 @@ _ANGULAR_Z = (0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 _LINEAR_Z = (0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 
 
-def frame_along(axis: Sequence[float]) -> np.ndarray:
+def frame_along(axis: Sequence[float] | np.ndarray) -> np.ndarray:
     """A rotation whose third column is the direction `axis`; sparse where the axis is."""
     z = np.asarray(axis, dtype=float)
     z = z / np.linalg.norm(z)

@@ -44,7 +44,7 @@ def load(
         described = replace(described, floating_base=True)
     if not coupled:
         described = replace(described, coupled=False)
-    return Robot(described, strict=strict)
+    return Robot(described, strict=strict, warn=not _is_builtin(source))
 
 
 def robots() -> list[str]:
@@ -97,8 +97,8 @@ def _describe(source: Any, strict: bool) -> Description:
     if "\0" in str(path):
         raise PhalanxError(f"load: cannot read {str(path)!r}: the name holds a null character.")
     try:
-        if isinstance(source, str) and not path.exists() and path.name == source and not path.suffix:
-            return catalogue.builtin(source)
+        if _is_builtin(source):
+            return catalogue.builtin(str(source))
         content = path.read_bytes()
     except OSError as error:
         reason = "no such file" if isinstance(error, FileNotFoundError) else str(error.strerror or error)
@@ -107,6 +107,16 @@ def _describe(source: Any, strict: bool) -> Description:
             f"({', '.join(robots())})."
         ) from None
     return _parse(content, str(path), path, strict)
+
+
+def _is_builtin(source: Any) -> bool:
+    """Whether a source is a bare name that no file has.
+
+    The files of the built-in robots tell which of their published inertias are unphysical, so
+    nobody is warned of them.
+    """
+    path = Path(source) if isinstance(source, str) and "\0" not in source and not _is_text(source) else None
+    return path is not None and path.name == source and not path.suffix and not path.exists()
 
 
 def _is_text(source: str) -> bool:

@@ -67,11 +67,30 @@ class Robot:
     Safe to share between threads; pickles and copies by its description.
     """
 
-    def __init__(self, description: Description, *, strict: bool = False) -> None:
+    # Attached by `dispatch`, one per registered function; declared here for editors and checkers.
+    inverse_dynamics: Callable[..., Any]
+    forward_dynamics: Callable[..., Any]
+    mass_matrix: Callable[..., Any]
+    mass_matrix_inverse: Callable[..., Any]
+    bias_forces: Callable[..., Any]
+    gravity_forces: Callable[..., Any]
+    forward_kinematics: Callable[..., Any]
+    frame_pose: Callable[..., Any]
+    jacobian: Callable[..., Any]
+    center_of_mass: Callable[..., Any]
+    kinetic_energy: Callable[..., Any]
+    potential_energy: Callable[..., Any]
+    rnea: Callable[..., Any]
+    crba: Callable[..., Any]
+    aba: Callable[..., Any]
+    kernel: Callable[..., Any]
+
+    def __init__(self, description: Description, *, strict: bool = False, warn: bool = True) -> None:
         d.check_numbers(description)
         root, joints = ordered(description)
         self.description = description
-        _judge_inertias(description, strict)
+        if strict or warn:
+            _judge_inertias(description, strict)
         moving, frames = _weld(description, root, joints)
         self._moving = tuple(moving)
         self.frames: Mapping[str, Frame] = MappingProxyType(frames)
@@ -476,10 +495,7 @@ class Robot:
 
 
 def _rebuild(description: Description) -> Robot:
-    # The original has already warned about its inertias.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PhalanxWarning)
-        return Robot(description)
+    return Robot(description, warn=False)  # the original has already warned about its inertias
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -69,7 +69,12 @@ def trace(
 ) -> Program:
     """The program of an algorithm for one robot, its parameters folded in."""
     graph = Graph()
-    symbols = {name: _symbols(graph, name, shape) for name, shape in {**inputs, **optional}.items()}
+    f = FUNCTIONS[algorithm.function]
+    owners = {"q": _bodies_of_coordinates(model), "v": _bodies_of_rates(model), "l": model.links.tolist()}
+    symbols = {
+        name: _symbols(graph, name, shape, owners.get({**f.inputs, **f.optional}[name][0]))
+        for name, shape in {**inputs, **optional}.items()
+    }
     constants = {
         k: v.map(lambda array, _: array.astype(object)) if hasattr(v, "map") else v for k, v in arguments.items()
     }
@@ -86,8 +91,30 @@ def trace(
     return Program({**inputs, **optional}, output, results)
 
 
-def _symbols(graph: Graph, name: str, shape: tuple[int, ...]) -> np.ndarray:
+def _symbols(graph: Graph, name: str, shape: tuple[int, ...], owners: Sequence[int] | None) -> np.ndarray:
+    """The scalars of an input; those along its first axis belong to these bodies."""
     size = int(np.prod(shape))
     flat = np.empty(size, dtype=object)
-    flat[:] = [graph.input(name, k) for k in range(size)]
+    for k in range(size):
+        graph.link = -1 if owners is None else int(owners[k * shape[0] // size])
+        flat[k] = graph.input(name, k)
+    graph.link = -1
     return flat.reshape(shape)
+
+
+def _bodies_of_coordinates(model: Model) -> list[int]:
+    """The body that each coordinate moves; of several mimic joints the first."""
+    count = model.nq if model.coupling is None else len(model.coupling.offset)
+    bodies = np.full(count, -1)
+    for group in model.groups:
+        bodies[group.coordinates] = group.bodies[:, None]
+    if model.coupling is not None:
+        bodies = bodies[np.argmax(model.coupling.Q != 0.0, axis=0)]
+    return [int(b) for b in bodies]
+
+
+def _bodies_of_rates(model: Model) -> list[int]:
+    """The body that each degree of freedom moves; of several mimic joints the first."""
+    if model.coupling is None:
+        return list(range(model.nv))
+    return [int(b) for b in np.argmax(model.coupling.A != 0.0, axis=0)]

@@ -55,11 +55,9 @@ def cartesian_tensor(
 
 def base_motion(model: Model, velocity: Array, acceleration: Array) -> tuple[Array, Array, Array, Tensor | None]:
     """Angular velocity and acceleration, acceleration of the origin less gravity, tensor of the base."""
-    if velocity is None:
-        still = isinstance(acceleration, float)
-        wd0 = None if still else angular(acceleration)
-        a0 = -model.gravity if still else linear(acceleration) - model.gravity
-        return None, wd0, a0, None if still else acceleration_tensor(wd0 * 0.0, wd0)
+    if velocity is None and isinstance(acceleration, float):
+        return None, None, -model.gravity, None
+    velocity = acceleration * 0.0 if velocity is None else velocity
     acceleration = velocity * 0.0 + acceleration
     w0, wd0 = angular(velocity), angular(acceleration)
     a0 = linear(acceleration) + cross(w0, linear(velocity)) - model.gravity

@@ -19,7 +19,8 @@ import numpy as np
 from ...errors import PhalanxWarning
 from ...ir.rewrite import instructions
 # ROLL
-from ...ir.trace import trace
+from ...ir.trace import Program, trace
+from ...model import Model
 from ..base import Call, empty_aligned, memo_key
 from . import cache, compile, emit, entry, gufunc, loop
 # ROLLE
@@ -94,20 +95,32 @@ def native(call: Call, optional: Sequence[str] = (), dtype: Any = np.float64) ->
     return found
 
 
+def traced(call: Call, optional: tuple[str, ...]) -> Program:
+    """The scalar program of a call, as its kernel runs it."""
+    inputs, more, output = _shapes(call, optional)
+    return trace(call.algorithm, _model(call), inputs, more, output, call.arguments())
+
+
+def _model(call: Call) -> Model:
+    """The robot's model; for functions of the dynamics alone with its inertias regrouped."""
+    model = call.robot.model
+    if call.algorithm.function not in _REGROUPED:
+        return model
+    regrouped: Model = call.robot.memo("regrouped", model.regrouped)
+    return regrouped
+
+
 def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Target) -> str:
     """The LLVM text of a call."""
     inputs, more, output = _shapes(call, optional)
-    model = call.robot.model
-    if call.algorithm.function in _REGROUPED:
-        model = call.robot.memo("regrouped", model.regrouped)
     element = _ELEMENTS[dtype]
     scratch = 0
     if predicted_instructions(call) <= _UNROLLED:
-        program = trace(call.algorithm, model, inputs, more, output, call.arguments())
+        program = traced(call, optional)
         sizes = {name: prod(shape) for name, shape in program.inputs.items()}
         block, declarations = emit.block_function(instructions(program), sizes, target, element)
     else:
-        rolled = roll(call.algorithm, model, inputs, more, output, call.arguments())
+        rolled = roll(call.algorithm, _model(call), inputs, more, output, call.arguments())
         block, declarations, scratch = rolled_block_function(rolled, target, element)
     shapes = [*inputs.values(), *more.values(), output]
     return loop.module_text(block, declarations, shapes, element, target, scratch)
@@ -162,7 +175,7 @@ def _ufunc(name: str, shapes: tuple[tuple[int, ...], ...], dtype: np.dtype, load
         _warn_of_slow_path()
         return gufunc.SlowUfunc(name, shapes, dtype, loaded)
     try:
-        made.needs = (loaded, needs)
+        setattr(made, "needs", (loaded, needs))  # noqa: B010
     except AttributeError:
         _alive.append((made, loaded, needs))
     return made

@@ -190,7 +190,7 @@ class Writer:
         """Sine and cosine of a vector of arguments below 1e5."""
         k = CONSTANTS[self.element]
         v, iv = self.vector, f"<{self.lanes} x {k.integer}>"
-        whole = lambda value: f"splat ({k.integer} {value})"  # noqa: E731
+        quarter = f"splat ({k.integer} {k.top - 1})"
         t = self.multiply_add(x, 2.0 / 3.141592653589793, k.magic)
         n = self.binary("fsub", t, k.magic)
         r = x
@@ -211,9 +211,9 @@ class Writer:
             self.put(f"select <{self.lanes} x i1> {odd}, {v} {cosine}, {v} {sine}"),
             self.put(f"select <{self.lanes} x i1> {odd}, {v} {sine}, {v} {cosine}"),
         )
-        top = self.put(f"shl {iv} {q}, {whole(k.top - 1)}")
-        after = self.put(f"add {iv} {q}, {whole(1)}")
-        after = self.put(f"shl {iv} {after}, {whole(k.top - 1)}")
+        top = self.put(f"shl {iv} {q}, {quarter}")
+        after = self.put(f"add {iv} {q}, splat ({k.integer} 1)")
+        after = self.put(f"shl {iv} {after}, {quarter}")
         return self._signed(sine, top), self._signed(cosine, after)
 
     def _signed(self, x: str, bits: str) -> str:

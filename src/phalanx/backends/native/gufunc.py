@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,7 @@ _DOUBLE, _FLOAT = 12, 11
 
 @cache
 def _constructor() -> Any:
-    from numpy._core import _multiarray_umath
-
-    capsule = _multiarray_umath._UFUNC_API
+    capsule = import_module("numpy._core._multiarray_umath")._UFUNC_API
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     table = ctypes.cast(pointer(capsule, None), ctypes.POINTER(ctypes.c_void_p))

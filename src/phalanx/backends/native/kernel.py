@@ -5,16 +5,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
 from ...algorithms import FUNCTIONS
+from ...analysis.cost import Cost, cost_of
 from ...errors import PhalanxError, nearest
 from ..base import Call
 from . import compile, entry
-from .build import Native, module, native
+from .build import Native, module, native, traced
 from .target import host
 
 
@@ -71,6 +72,11 @@ class Kernel:
     def cached(self) -> bool:
         """Whether the machine code came from the cache on disk."""
         return self._native.cached
+
+    @cached_property
+    def cost(self) -> Cost:
+        """Operations of the program that the kernel runs, per state."""
+        return cost_of(traced(self._call, ()))
 
     def llvm_ir(self) -> str:
         """The LLVM text of the kernel."""
