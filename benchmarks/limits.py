@@ -35,7 +35,9 @@ def fma_peak(element: str = "double", chains: int = 16, rounds: int = 200_000) -
     steps = "\n  ".join(
         f"%y{k} = call {v} @llvm.fma.{kind}({v} %x{k}, {v} %a, {v} %a)" for k in range(chains)
     )
-    total = [f"%t0 = fadd {v} %y0, %y1"] + [f"%t{k} = fadd {v} %t{k - 1}, %y{k + 1}" for k in range(1, chains - 1)]
+    total = [f"%t0 = fadd {v} %y0, %y1"] + [
+        f"%t{k} = fadd {v} %t{k - 1}, %y{k + 1}" for k in range(1, chains - 1)
+    ]
     newline = "\n  "
     text = f"""
 target triple = "{target.triple}"
@@ -71,11 +73,17 @@ end:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--robots", nargs="*", default=["ur5", "panda", "talos", "anymal"], choices=list(ROBOTS))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--robots", nargs="*", default=["ur5", "panda", "talos", "anymal"], choices=list(ROBOTS)
+    )
     options = parser.parse_args()
     peak = fma_peak()
-    print(f"{'robot':19} {'function':17} {'ops':>6} {'instr':>6} {'moves':>6} {'ns':>7} {'Gop/s':>6} {'peak':>6} part")
+    print(
+        f"{'robot':19} {'function':17} {'ops':>6} {'instr':>6} {'moves':>6} {'ns':>7} {'Gop/s':>6} {'peak':>6} part"
+    )
     for name in options.robots:
         pair = ROBOTS[name]()
         states = pair.states(1024)[0]
@@ -94,7 +102,9 @@ def main() -> None:
             # A sine and cosine together are 24 operations of our own polynomials and reduction.
             operations = kernel.cost.total + 12 * kernel.cost.trigonometric
             block = re.search(r"\nblock:(.*?)Lfunc_end", kernel.assembly(), re.S)
-            lines = [x.split()[0] for x in (block.group(1) if block else "").splitlines() if x.startswith("\tv")]
+            lines = [
+                x.split()[0] for x in (block.group(1) if block else "").splitlines() if x.startswith("\tv")
+            ]
             moves = sum(x.startswith("vmov") for x in lines)
             rate = operations / seconds
             print(

@@ -51,7 +51,7 @@ class Pair:
             robot = px.load(path, floating_base=floating, mimic="independent")
         if lock:
             model = pin.buildReducedModel(model, [model.getJointId(j) for j in lock], pin.neutral(model))
-            robot = robot.fix({j: 0.0 for j in lock})
+            robot = robot.fix(dict.fromkeys(lock, 0.0))
         self.robot, self.model = robot, model
 
     def states(self, batch: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
@@ -81,7 +81,9 @@ def pinocchio_chain(robot: px.Robot) -> Any:
         link = links[joint.child]
         xx, xy, xz, yy, yz, zz = link.inertia
         inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        model.appendBodyToJoint(above, pin.Inertia(link.mass, np.array(link.com), inertia), pin.SE3.Identity())
+        model.appendBodyToJoint(
+            above, pin.Inertia(link.mass, np.array(link.com), inertia), pin.SE3.Identity()
+        )
     return model
 
 
@@ -127,7 +129,9 @@ def pinocchio_jobs(pair: Pair, batch: int, threads: int) -> dict[str, Callable[[
     }
 
 
-def phalanx_jobs(pair: Pair, batch: int, threads: int, dtype: str = "float64") -> dict[str, Callable[[], Any]]:
+def phalanx_jobs(
+    pair: Pair, batch: int, threads: int, dtype: str = "float64"
+) -> dict[str, Callable[[], Any]]:
     states = [x.astype(dtype) for x in pair.states(batch)[0]]
     jobs = {}
     for name in FUNCTIONS:
@@ -281,7 +285,9 @@ def latency(name: str) -> dict[str, dict[str, float]]:
 
 
 def table(results: list[dict[str, Any]]) -> str:
-    lines = [f"{'robot':19} {'function':17} {'thr':>3} {'phalanx':>9} {'pinocchio':>10} {'ratio':>6} {'f32 gain':>8}  others"]
+    lines = [
+        f"{'robot':19} {'function':17} {'thr':>3} {'phalanx':>9} {'pinocchio':>10} {'ratio':>6} {'f32 gain':>8}  others"
+    ]
     for r in results:
         for f, ns in r["ns"].items():
             others = ", ".join(f"{k} {v:.0f}" for k, v in ns.items() if k in ("mujoco", "casadi"))
@@ -315,12 +321,16 @@ def plot(results: list[dict[str, Any]], path: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--robots", nargs="*", default=list(ROBOTS), choices=list(ROBOTS))
     parser.add_argument("--batch", type=int, default=1024)
     parser.add_argument("--threads", type=int, nargs="*", default=[1])
     parser.add_argument("--seconds", type=float, default=2.0, help="per robot and function")
-    parser.add_argument("--casadi", action="store_true", help="compile CasADi's C too (half a minute a robot)")
+    parser.add_argument(
+        "--casadi", action="store_true", help="compile CasADi's C too (half a minute a robot)"
+    )
     parser.add_argument("--json")
     parser.add_argument("--plot")
     options = parser.parse_args()
@@ -337,9 +347,16 @@ def main() -> None:
             told = ", ".join(f"{k} {v:.2f} us ({v / best['pinocchio']:.2f})" for k, v in best.items())
             print(f"one state, {name}, {f}: {told}")
     facts = {"date": date.today().isoformat(), "machine": platform.processor() or platform.machine()}
-    facts |= {"cpu": cpu_name(), "numpy": np.__version__, "pinocchio": pin.__version__, "phalanx": px.__version__}
+    facts |= {
+        "cpu": cpu_name(),
+        "numpy": np.__version__,
+        "pinocchio": pin.__version__,
+        "phalanx": px.__version__,
+    }
     if options.json:
-        Path(options.json).write_text(json.dumps({**facts, "batch": results, "one_state_us": single}, indent=1))
+        Path(options.json).write_text(
+            json.dumps({**facts, "batch": results, "one_state_us": single}, indent=1)
+        )
     if options.plot:
         plot(results, options.plot)
 

@@ -21,9 +21,10 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
+from .assembly import BASE
 from .errors import PhalanxError, listing
 from .joints import transpose_quaternion
-from .robot import BASE, Robot
+from .robot import Robot
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -74,7 +74,9 @@ def compute(
         raise PhalanxError(f"{f.name}: got {len(inputs)} inputs, expected {', '.join(f.inputs)}.")
     labels = [*f.inputs, *given]
     sizes = [call.sizes({**f.inputs, **f.optional}[label]) for label in labels]
-    arrays = [_checked(call, x, n, s) for x, n, s in zip((*inputs, *given.values()), labels, sizes, strict=True)]
+    arrays = [
+        _checked(call, x, n, s) for x, n, s in zip((*inputs, *given.values()), labels, sizes, strict=True)
+    ]
     dtype = dtype or (np.float32 if all(a.dtype == np.float32 for a in arrays) else np.float64)
     batch = _batch(call, arrays, labels, sizes)
     shape = (*batch, *call.sizes(f.output))
@@ -112,14 +114,15 @@ def resolve(robot: Robot, function: str, algorithm: Any = "auto", frame: str | N
     if robot.is_coupled and not chosen.coupled:
         others = [a.name for a in ALGORITHMS[function].values() if a.coupled]
         raise PhalanxError(
-            f'{function}: algorithm "{chosen.name}" does not cover robot "{robot.name}" with its mimic joints; '
-            f'use {listing(others)}, or load the robot with mimic="independent".'
+            f'{function}: algorithm "{chosen.name}" does not cover robot "{robot.name}" '
+            f'with its mimic joints; use {listing(others)}, or load the robot with mimic="independent".'
         )
     for key, value in options.items():
         if key not in chosen.options or value not in chosen.options[key]:
             allowed = {k: list(v) for k, v in chosen.options.items()}
             raise PhalanxError(
-                f'{function}: algorithm "{chosen.name}" has no option {key}={value!r}; options: {allowed or "none"}.'
+                f'{function}: algorithm "{chosen.name}" has no option {key}={value!r}; '
+                f"options: {allowed or 'none'}."
             )
     if FUNCTIONS[function].frame:
         robot.frame(frame)

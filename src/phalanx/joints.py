@@ -33,6 +33,7 @@ class Motion(ABC):
     """How the frame of one body moves in the frame it has at rest."""
 
     nq: ClassVar[int]
+    turns: ClassVar[bool] = False  # whether its coordinate is an angle about z
     keeps_axis: ClassVar[bool] = False  # whether the points of the z axis stay where they are
     rates: ClassVar[tuple[float, float] | None] = None  # turn about z and slide along z per unit of q
 
@@ -63,6 +64,7 @@ class Turn(Motion):
     """Rotation about z."""
 
     nq = 1
+    turns = True
     keeps_axis = True
     rates = (1.0, 0.0)
 
@@ -88,6 +90,7 @@ class Screw(Motion):
     """Rotation about z with a translation of `pitch` metres per radian along it."""
 
     nq = 1
+    turns = True
     rates = (1.0, 0.0)
 
     @classmethod
@@ -183,7 +186,7 @@ def cos(x: Array) -> Array:
 
 
 def _elementwise(name: str, x: Array) -> Array:
-    if getattr(x, "dtype", None) != object:
+    if x.dtype.kind != "O":
         return getattr(namespace(x), name)(x)
     # Object arrays hold traced scalars beside plain floats, which lack the method.
     known = getattr(math, name)
@@ -399,6 +402,9 @@ _TYPES: dict[str, type[JointType]] = {
     t.name: t
     for t in (Fixed, Revolute, Continuous, Prismatic, Helical, Universal, Planar, Spherical, Floating)
 }
+
+
+WELD, FREE = Fixed.name, Floating.name  # what a payload hangs on, what a floating base stands on
 
 
 def joint_types() -> list[str]:

@@ -16,7 +16,18 @@ from typing import Any
 import numpy as np
 
 from .joints import Motion
-from .spatial import Array, Inertia, Transform, dot, matvec, moments_of_inertia, namespace, second_moments, transpose, unpack
+from .spatial import (
+    Array,
+    Inertia,
+    Transform,
+    dot,
+    matvec,
+    moments_of_inertia,
+    namespace,
+    second_moments,
+    transpose,
+    unpack,
+)
 
 
 @dataclass(frozen=True)
@@ -103,6 +114,20 @@ class Model:
                 J[p] += mass * np.outer(r, r) + line + line.T + second * np.outer(z, z)
         packed = J[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
         return replace(self, inertia=Inertia(m, h, moments_of_inertia(packed)))
+
+    def indices(self) -> list[np.ndarray]:
+        """All arrays of whole numbers."""
+        groups = (a for g in self.groups for a in (g.bodies, g.coordinates))
+        return [self.parents, self.carrier, self.links, *groups]
+
+    def constants(self) -> list[np.ndarray]:
+        """All arrays of real numbers."""
+        G, X, Y = self.inertia, self.rest, self.link_frame
+        arrays = [X.E, X.r, self.offset, self.pitch, self.axis, G.m, G.h, G.moment]
+        arrays += [self.armature, self.gravity, Y.E, Y.r]
+        if self.coupling is not None:
+            arrays += [self.coupling.Q, self.coupling.offset, self.coupling.A]
+        return arrays
 
     @cached_property
     def pattern(self) -> np.ndarray:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import operator
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,15 +20,12 @@ from typing import Any
 import numpy as np
 
 from . import description as d
-from .description import Description, Joint, Mimic, Pose, ordered
-from .errors import PhalanxError, PhalanxWarning, listing, nearest
+from .assembly import BASE, Frame, Moving, assemble, judge_inertias
+from .description import Description, Joint, Mimic, Pose
+from .errors import PhalanxError, nearest
 from .io.dh import description_from_dh
 from .io.saved import write_description
-from .joints import JointType, Motion, Screw, Step, Turn, joint_type, pose_of, split_turn
-from .model import Coupling, Group, Model
-from .spatial import Inertia, Transform
-
-BASE = ""  # the name of the joint that a floating base stands on
+from .joints import WELD, pose_of
 
 
 @dataclass(frozen=True)
@@ -40,25 +36,6 @@ class Limits:
     upper: np.ndarray
     velocity: np.ndarray
     effort: np.ndarray
-
-
-@dataclass(frozen=True)
-class Frame:
-    """A link of the file: the moving link that carries it (-1 = world) and its pose there."""
-
-    link: int
-    pose: Pose
-
-
-@dataclass(frozen=True)
-class _Moving:
-    """A moving joint ready for use: its description, type, bodies and place among the links."""
-
-    joint: Joint
-    kind: type[JointType]
-    steps: list[Step]
-    parent: int
-    origin: Pose  # joint frame in the parent link's frame (world's for -1)
 
 
 class Robot:
@@ -86,18 +63,11 @@ class Robot:
     kernel: Callable[..., Any]
 
     def __init__(self, description: Description, *, strict: bool = False, warn: bool = True) -> None:
-        d.check_numbers(description)
-        root, joints = ordered(description)
         self.description = description
-        if strict or warn:
-            _judge_inertias(description, strict)
-        moving, frames = _weld(description, root, joints)
-        self._moving = tuple(moving)
-        self.frames: Mapping[str, Frame] = MappingProxyType(frames)
-        self._number_coordinates()
+        self._assembly = assemble(description, strict=strict, warn=warn)
         self._memo: dict[Any, Any] = {}
-        self.model = _model(self)
-        for array in (*self._indices(), *self._constants()):
+        self.model = self._assembly.model
+        for array in (*self.model.indices(), *self.model.constants()):
             array.setflags(write=False)
 
     # ------------------------------------------------------------------------ facts
@@ -107,17 +77,22 @@ class Robot:
     @cached_property
     def joint_names(self) -> tuple[str, ...]:
         """The moving joints, parents first; mimic joints that follow their driver are among them."""
-        return tuple(m.joint.name for m in self._moving if m.joint.name != BASE)
+        return tuple(m.joint.name for m in self._assembly.moving if m.joint.name != BASE)
 
     @cached_property
     def joint_types(self) -> tuple[str, ...]:
         """Type name of each joint in `joint_names`."""
-        return tuple(m.joint.type for m in self._moving if m.joint.name != BASE)
+        return tuple(m.joint.type for m in self._assembly.moving if m.joint.name != BASE)
 
     @cached_property
     def link_names(self) -> tuple[str, ...]:
         """The link that each moving joint carries; first the base if it floats."""
-        return tuple(m.joint.child for m in self._moving)
+        return tuple(m.joint.child for m in self._assembly.moving)
+
+    @cached_property
+    def frames(self) -> Mapping[str, Frame]:
+        """Every link of the file by name, with the moving link that carries it."""
+        return MappingProxyType(self._assembly.frames)
 
     @cached_property
     def frame_names(self) -> tuple[str, ...]:
@@ -127,7 +102,7 @@ class Robot:
     @cached_property
     def parents(self) -> np.ndarray:
         """Parent link of each link, -1 = world."""
-        return _frozen(np.array([m.parent for m in self._moving], dtype=np.intp))
+        return _frozen(np.array([m.parent for m in self._assembly.moving], dtype=np.intp))
 
     @property
     def nq(self) -> int:
@@ -142,7 +117,7 @@ class Robot:
     @property
     def n_links(self) -> int:
         """Number of moving links."""
-        return len(self._moving)
+        return len(self._assembly.moving)
 
     @property
     def gravity(self) -> np.ndarray:
@@ -195,7 +170,7 @@ class Robot:
     @cached_property
     def mimics(self) -> Mapping[str, Mimic]:
         """The joint that each coupled mimic joint follows in the end, with multiplier and offset."""
-        return MappingProxyType(self._drivers)
+        return MappingProxyType(self._assembly.drivers)
 
     @cached_property
     def depth(self) -> int:
@@ -208,19 +183,19 @@ class Robot:
     @cached_property
     def q_slices(self) -> Mapping[str, slice]:
         """Where each joint's coordinates stand in q; the floating base under the empty name."""
-        return MappingProxyType(dict(self._q_of))
+        return MappingProxyType(self._assembly.q_of)
 
     @cached_property
     def v_slices(self) -> Mapping[str, slice]:
         """Where each joint's rates stand in qd; the floating base under the empty name."""
-        return MappingProxyType(dict(self._v_of))
+        return MappingProxyType(self._assembly.v_of)
 
     @cached_property
     def digest(self) -> str:
         """A fingerprint of everything that the equations see."""
         m = self.model
         sha = hashlib.sha256(f"{m.n} {m.nq} {m.nv} {[g.motion.__name__ for g in m.groups]}".encode())
-        for array in (*self._indices(), *self._constants()):
+        for array in (*m.indices(), *m.constants()):
             sha.update(np.ascontiguousarray(array).tobytes())
         return sha.hexdigest()
 
@@ -292,13 +267,15 @@ class Robot:
         if armature is not None:
             values = self._checked_armature(armature)
             joints = tuple(
-                replace(j, armature=tuple(values[self._v_of[j.name]].tolist()))
-                if j.name in self._v_of and not self._follows(j)
+                replace(j, armature=tuple(values[self._assembly.v_of[j.name]].tolist()))
+                if j.name in self._assembly.v_of and j.name not in self._assembly.drivers
                 else replace(j, armature=())
                 for j in new.joints
             )
             new = replace(
-                new, joints=joints, base_armature=tuple(values[self._v_of.get(BASE, slice(0, 0))].tolist())
+                new,
+                joints=joints,
+                base_armature=tuple(values[self._assembly.v_of.get(BASE, slice(0, 0))].tolist()),
             )
         return _rebuild(new)
 
@@ -310,7 +287,7 @@ class Robot:
                 'coordinates such as {"joint": 0.0}.'
             )
         poses: dict[str, Pose] = {}
-        by_name = {m.joint.name: m for m in self._moving}
+        by_name = {m.joint.name: m for m in self._assembly.moving}
         for name, value in joints.items():
             if name not in by_name or name == BASE:
                 raise PhalanxError(
@@ -318,13 +295,13 @@ class Robot:
                     f"{nearest(name, self.joint_names, what='joints')}"
                 )
             m = by_name[name]
-            if name in self._drivers:
+            if name in self._assembly.drivers:
                 raise PhalanxError(
-                    f'robot "{self.name}": joint "{name}" follows "{self._drivers[name].joint}" '
+                    f'robot "{self.name}": joint "{name}" follows "{self._assembly.drivers[name].joint}" '
                     'and cannot be fixed alone; fix its driver, or load with mimic="independent".'
                 )
             poses[name] = self._joint_pose(m, value)
-        for name, mimic in self._drivers.items():  # followers stop with their driver
+        for name, mimic in self._assembly.drivers.items():  # followers stop with their driver
             if mimic.joint in joints:
                 driven = mimic.multiplier * np.asarray(joints[mimic.joint], dtype=float) + mimic.offset
                 poses[name] = self._joint_pose(by_name[name], driven)
@@ -348,10 +325,10 @@ class Robot:
             d.triple(com, f"{where}: com"),
             d.packed_inertia(inertia, name),
         )
-        joint = Joint(f"{name}_joint", "fixed", link, name)
+        joint = Joint(f"{name}_joint", WELD, link, name)
         new = self.description
         loaded = _rebuild(replace(new, links=(*new.links, body), joints=(*new.joints, joint)))
-        _judge_inertias(replace(new, links=(body,)), strict=False)  # `_rebuild` is silent
+        judge_inertias(replace(new, links=(body,)), strict=False)  # `_rebuild` is silent
         return loaded
 
     # ------------------------------------------------------------------- configurations
@@ -412,31 +389,14 @@ class Robot:
 
     # ------------------------------------------------------------------------- inside
 
-    def _own_joints(self) -> list[tuple[slice, _Moving]]:
+    def _own_joints(self) -> list[tuple[slice, Moving]]:
         """Joints with coordinates of their own, with their place in q."""
-        return [(self._q_of[m.joint.name], m) for m in self._moving if not self._follows(m.joint)]
+        return [(self._assembly.q_of[m.joint.name], m) for m in self._assembly.own]
 
     def _v_own(self) -> list[slice]:
-        return [self._v_of[m.joint.name] for m in self._moving if not self._follows(m.joint)]
+        return [self._assembly.v_of[m.joint.name] for m in self._assembly.own]
 
-    def _follows(self, joint: Joint) -> bool:
-        return joint.mimic is not None and self.description.coupled and joint.type != "fixed"
-
-    def _number_coordinates(self) -> None:
-        nq = nv = 0
-        self._q_of: dict[str, slice] = {}
-        self._v_of: dict[str, slice] = {}
-        for m in self._moving:
-            if not self._follows(m.joint):
-                self._q_of[m.joint.name] = slice(nq, nq := nq + m.kind.nq)
-                self._v_of[m.joint.name] = slice(nv, nv := nv + m.kind.nv)
-        self._drivers = _drivers(self)
-        for name, mimic in self._drivers.items():
-            self._q_of[name] = self._q_of[mimic.joint]
-            self._v_of[name] = self._v_of[mimic.joint]
-        self._sizes = (nq, nv)
-
-    def _joint_pose(self, m: _Moving, value: Any) -> Pose:
+    def _joint_pose(self, m: Moving, value: Any) -> Pose:
         try:
             q = np.atleast_1d(np.asarray(value, dtype=float))
         except (TypeError, ValueError):
@@ -480,18 +440,6 @@ class Robot:
             if given := getattr(m.joint, attribute):
                 values[part] = given
         return _frozen(values)
-
-    def _indices(self) -> list[np.ndarray]:
-        m = self.model
-        return [m.parents, m.carrier, m.links, *(a for g in m.groups for a in (g.bodies, g.coordinates))]
-
-    def _constants(self) -> list[np.ndarray]:
-        m = self.model
-        arrays = [m.rest.E, m.rest.r, m.offset, m.pitch, m.axis, m.inertia.m, m.inertia.h, m.inertia.moment]
-        arrays += [m.armature, m.gravity, m.link_frame.E, m.link_frame.r]
-        if m.coupling is not None:
-            arrays += [m.coupling.Q, m.coupling.offset, m.coupling.A]
-        return arrays
 
 
 def _rebuild(description: Description) -> Robot:
@@ -565,212 +513,3 @@ def real_array(value: Any, label: str, robot: Robot) -> np.ndarray:
             "convert it with np.asarray(x, dtype=float)."
         )
     return array.astype(np.float64)
-
-
-def _judge_inertias(description: Description, strict: bool) -> None:
-    found = d.unphysical(description)
-    if not found:
-        return
-    rows = "; ".join(f'"{link}": {what} {amount:.3g} kg m2' for link, what, amount in found[:10])
-    more = f"; and {len(found) - 10} more" if len(found) > 10 else ""
-    links = "1 link has an inertia" if len(found) == 1 else f"{len(found)} links have inertias"
-    text = f"{description.where}: {links} that no rigid body has ({rows}{more})."
-    if strict:
-        raise PhalanxError(f"{text} Correct them, or load with strict=False.")
-    warnings.warn(
-        f"{text} The numbers are used as they are; load with strict=True to refuse them.",
-        PhalanxWarning,
-        stacklevel=4,
-    )
-
-
-def _weld(description: Description, root: str, joints: list[Joint]) -> tuple[list[_Moving], dict[str, Frame]]:
-    """Moving joints with their parents among the moving links, and every link as a frame."""
-    moving: list[_Moving] = []
-    frames = {root: Frame(-1, d.IDENTITY)}
-    if description.floating_base:
-        base = Joint(BASE, "floating", "", root, armature=description.base_armature)
-        joints = [base, *joints]
-        frames[""] = frames.pop(root)
-    for joint in joints:
-        kind = joint_type(joint.type, where=description.where, joint=joint.name)
-        parent = frames[joint.parent]
-        origin = joint.origin if parent.pose is d.IDENTITY else parent.pose @ joint.origin
-        if kind.nv == 0:
-            frames[joint.child] = Frame(parent.link, origin @ joint.after)
-            continue
-        frames[joint.child] = Frame(len(moving), d.IDENTITY)
-        steps = kind.steps(joint.axis, joint.axis2, joint.pitch)
-        moving.append(_Moving(joint, kind, steps, parent.link, origin))
-    frames.pop("", None)
-    return moving, {link.name: frames[link.name] for link in description.links}
-
-
-def _drivers(robot: Robot) -> dict[str, Mimic]:
-    """For each mimic joint the joint it follows in the end, with multiplier and offset of the whole way."""
-    by_name = {m.joint.name: m for m in robot._moving}
-    result: dict[str, Mimic] = {}
-    for m in robot._moving:
-        multiplier, offset, seen, here = 1.0, 0.0, [m.joint.name], m
-        while here.joint.mimic and robot._follows(here.joint):
-            mimic = here.joint.mimic
-            here = _driver(robot, here, by_name.get(mimic.joint))
-            offset += multiplier * mimic.offset
-            multiplier *= mimic.multiplier
-            if mimic.joint in seen:
-                raise PhalanxError(
-                    f"{robot.description.where}: the mimic joints {listing(seen)} follow each other in a "
-                    "circle; expected one of them to move by itself. Remove one <mimic>, or load with "
-                    'mimic="independent".'
-                )
-            seen.append(mimic.joint)
-        if here is not m:
-            result[m.joint.name] = Mimic(here.joint.name, multiplier, offset)
-    return result
-
-
-def _driver(robot: Robot, m: _Moving, found: _Moving | None) -> _Moving:
-    """The joint that a mimic joint names, or an error."""
-    assert m.joint.mimic is not None
-    where, name, driver = robot.description.where, m.joint.name, m.joint.mimic.joint
-    if found is None:
-        fixed = any(j.name == driver for j in robot.description.joints)
-        raise PhalanxError(
-            f'{where}: joint "{name}" mimics "{driver}", which is '
-            + (
-                "fixed. Fix the follower too."
-                if fixed
-                else f"unknown;{nearest(driver, robot.joint_names, what='joints')}"
-            )
-        )
-    if found.kind.nq != 1 or m.kind.nq != 1:
-        raise PhalanxError(
-            f'{where}: joint "{name}" mimics "{driver}"; both need one coordinate '
-            f"({m.kind.name} has {m.kind.nq}, {found.kind.name} {found.kind.nq})."
-        )
-    return found
-
-
-# ------------------------------------------------------------------------ bodies of a robot
-
-
-def _model(robot: Robot) -> Model:
-    """The bodies of a robot, in body frames."""
-    n = sum(len(m.steps) for m in robot._moving)
-    parents = np.empty(n, dtype=np.intp)
-    carrier = np.empty(n, dtype=np.intp)
-    rest = np.tile(np.eye(4), (n, 1, 1))
-    pitch, axis = np.zeros(n), np.zeros((n, 6))
-    links = np.empty(len(robot._moving), dtype=np.intp)
-    link_frame = np.tile(np.eye(4), (len(robot._moving), 1, 1))  # pose in the last body's frame
-    groups: dict[type[Motion], tuple[list[int], list[range]]] = {}
-    body = coordinate = 0
-    for k, m in enumerate(robot._moving):
-        above = int(links[m.parent]) if m.parent >= 0 else -1
-        before = (link_frame[m.parent] if m.parent >= 0 else np.eye(4)) @ m.origin.matrix
-        for step in m.steps:
-            parents[body] = above
-            carrier[body] = body + step.carrier
-            rest[body] = before
-            rest[body, :3, :3] = before[:3, :3] @ step.frame
-            pitch[body], axis[body] = step.pitch, step.axis
-            bodies, coordinates = groups.setdefault(step.motion, ([], []))
-            bodies.append(body)
-            coordinates.append(range(coordinate, coordinate := coordinate + step.motion.nq))
-            # The next step stands where this one does, turned back to the joint's axes.
-            above, before = body, np.eye(4)
-            before[:3, :3] = step.frame.T
-            body += 1
-        links[k] = body - 1
-        link_frame[k] = before @ m.joint.after.matrix
-    at_rest = _transform(rest)
-    offset = np.zeros(n)
-    for turning in (Turn, Screw):
-        for i in groups.get(turning, ([], []))[0]:
-            at_rest.E[i], offset[i] = split_turn(at_rest.E[i])
-    return Model(
-        n=n,
-        nq=robot._sizes[0],
-        nv=robot._sizes[1],
-        parents=parents,
-        groups=tuple(
-            Group(
-                motion,
-                np.array(b, dtype=np.intp),
-                np.array([list(c) for c in q], dtype=np.intp).reshape(len(b), motion.nq),
-            )
-            for motion, (b, q) in groups.items()
-        ),
-        rest=at_rest,
-        offset=offset,
-        pitch=pitch,
-        axis=axis,
-        carrier=carrier,
-        inertia=_inertias(robot, n, links, link_frame),
-        armature=_armature(robot),
-        gravity=np.array(robot.description.gravity),
-        links=links,
-        link_frame=_transform(link_frame),
-        coupling=_coupling(robot, n, coordinate),
-    )
-
-
-def _transform(poses: np.ndarray) -> Transform:
-    turns = np.swapaxes(poses[:, :3, :3], 1, 2).copy()
-    turns[np.abs(turns) < 1e-15] = 0.0
-    near = np.abs(np.abs(turns) - 1.0) < 1e-15
-    turns[near] = np.sign(turns[near])
-    return Transform(turns, poses[:, :3, 3].copy())
-
-
-def _inertias(robot: Robot, n: int, links: np.ndarray, link_frame: np.ndarray) -> Inertia:
-    """Inertias about the body frames' origins, welded links added to their carriers."""
-    m, h, moment = np.zeros(n), np.zeros((n, 3)), np.zeros((n, 3, 3))
-    carried = [(link, robot.frames[link.name]) for link in robot.description.links]
-    carried = [(link, frame) for link, frame in carried if frame.link >= 0]
-    if carried:
-        where = np.array([frame.link for _, frame in carried])
-        poses = np.array([(*f.pose.rotation, *f.pose.translation) for _, f in carried])
-        carrier = link_frame[where]
-        turn = carrier[:, :3, :3] @ poses[:, :9].reshape(-1, 3, 3)
-        place = np.einsum("kij,kj->ki", carrier[:, :3, :3], poses[:, 9:]) + carrier[:, :3, 3]
-        mass = np.array([link.mass for link, _ in carried])
-        com = np.einsum("kij,kj->ki", turn, np.array([link.com for link, _ in carried])) + place
-        packed = np.array([link.inertia for link, _ in carried])
-        own = turn @ packed[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3) @ np.swapaxes(turn, 1, 2)
-        square = (
-            np.einsum("ki,ki->k", com, com)[:, None, None] * np.eye(3) - com[:, :, None] * com[:, None, :]
-        )
-        body = links[where]
-        np.add.at(m, body, mass)
-        np.add.at(h, body, mass[:, None] * com)
-        np.add.at(moment, body, own + mass[:, None, None] * square)
-    return Inertia(m, h, moment[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]])
-
-
-def _armature(robot: Robot) -> np.ndarray:
-    armature = np.zeros(robot._sizes[1])
-    for m in robot._moving:
-        if m.joint.armature:
-            mimic = robot._drivers.get(m.joint.name)
-            ratio = mimic.multiplier if mimic else 1.0
-            armature[robot._v_of[m.joint.name]] += ratio**2 * np.array(m.joint.armature)
-    return armature
-
-
-def _coupling(robot: Robot, n: int, coordinates: int) -> Coupling | None:
-    if not robot._drivers:
-        return None
-    q_map, offset = np.zeros((coordinates, robot._sizes[0])), np.zeros(coordinates)
-    v_map = np.zeros((n, robot._sizes[1]))
-    body = coordinate = 0
-    for m in robot._moving:
-        q, v = robot._q_of[m.joint.name], robot._v_of[m.joint.name]
-        ratio = 1.0
-        if mimic := robot._drivers.get(m.joint.name):
-            ratio, offset[coordinate] = mimic.multiplier, mimic.offset
-        q_map[coordinate : coordinate + m.kind.nq, q] = ratio * np.eye(m.kind.nq)
-        v_map[body : body + m.kind.nv, v] = ratio * np.eye(m.kind.nv)
-        coordinate += m.kind.nq
-        body += m.kind.nv
-    return Coupling(q_map, offset, v_map)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""The five walks over a tree of bodies; the order in which they run comes from the caller.
+"""The walks over a tree of bodies; the order in which they run comes from the caller.
 
 An algorithm calls these functions and nothing else loops over bodies. `ordering(...)` sets
 the order (one of `schedule/`) for the algorithm that runs inside it.
@@ -35,7 +35,16 @@ class Order(ABC):
     ) -> Array: ...
 
     @abstractmethod
+    def scan(self, join: Callable[[Any, Any], Any], elements: Any, root: Any, reverse: bool) -> Any: ...
+
+    @abstractmethod
+    def paths(self, X: Any) -> Any: ...
+
+    @abstractmethod
     def parent(self, x: Array, root: Any) -> Array: ...
+
+    @abstractmethod
+    def children(self, x: Array) -> Array: ...
 
     @abstractmethod
     def pick(self, x: Any, body: int) -> Any: ...
@@ -95,9 +104,32 @@ def pairs(
     return _order.get().pairs(start, carry, emit, along)
 
 
+def scan(join: Callable[[Any, Any], Any], elements: Any, *, root: Any = None, reverse: bool = False) -> Any:
+    """For each body of a chain, its element joined with those of all bodies before it (`reverse`: after it).
+
+    `join(left, right)` is associative and joins neighbouring runs of bodies, many pairs at once;
+    `root` is one more element before the first body (`reverse`: after the last).
+    """
+    return _order.get().scan(join, elements, root, reverse)
+
+
+def paths(X: Any) -> Any:
+    """The operator L whose blocks X_i_j lead to each body i from itself and from every ancestor j.
+
+    `L @ c` is what `propagate(X, c)` gives and `L.T @ c` what `accumulate(X, c)` gives, both by
+    pointer jumping: as many steps as the logarithm of the depth.
+    """
+    return _order.get().paths(X)
+
+
 def parent(x: Array, *, root: Any = None) -> Array:
     """The value of x at each body's parent; `root` at the world."""
     return _order.get().parent(x, root)
+
+
+def children(x: Array) -> Array:
+    """The sum of x over each body's children; zero at the tips."""
+    return _order.get().children(x)
 
 
 def pick(x: Any, body: int) -> Any:

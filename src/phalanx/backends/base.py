@@ -44,13 +44,13 @@ class Call:
         more: dict[str, Any] = dict(self.options)
         if self.frame is not None:
             frame = self.robot.frame(self.frame)
-            R = np.reshape(frame.pose.rotation, (3, 3))
-            X: Transform = Transform(R.T.copy(), np.array(frame.pose.translation))
+            turn = np.reshape(frame.pose.rotation, (3, 3)).T.copy()
+            place: Transform = Transform(turn, np.array(frame.pose.translation))
             body = -1
             if frame.link >= 0:
-                X = X @ self.robot.model.link_frame[frame.link]
+                place = place @ self.robot.model.link_frame[frame.link]
                 body = int(self.robot.model.links[frame.link])
-            more |= {"body": body, "X_f_b": X}
+            more |= {"body": body, "X_f_b": place}
         return more
 
 

@@ -8,7 +8,8 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
-from ..robot import BASE, Robot
+from ..assembly import BASE
+from ..robot import Robot
 from .arguments import add_command, add_robot, load_robot
 from .drawing import draw_tree
 from .report import emit, emit_json, number, table, terminal_width

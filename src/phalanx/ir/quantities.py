@@ -30,7 +30,11 @@ def announcing(function: Callable[..., Any], graph: Graph, result: str) -> Calla
     scope = dict(inspect.unwrap(function).__globals__)
     scope[_NOTE] = lambda name: setattr(graph, "quantity", name or result)
     for name, value in list(scope.items()):
-        if isinstance(value, FunctionType) and value.__module__.startswith(_PACKAGE) and value is not function:
+        if (
+            isinstance(value, FunctionType)
+            and value.__module__.startswith(_PACKAGE)
+            and value is not function
+        ):
             scope[name] = _Lazily(value, graph, name)
     exec(code, scope)
     return _scoped(scope[function.__name__], graph, result)

@@ -125,8 +125,6 @@ def _fusions(nodes: list[Node], results: list[Any]) -> dict[int, Node]:
                 changed = True
                 node = next(n for n in users[product.number] if n.number == number)
                 other = [a for a in node.args if type(a) is Node and a is not product and a.number in able]
-                if other and all(
-                    u is node or wish.get(u.number) is other[0] for u in users[other[0].number]
-                ):
+                if other and all(u is node or wish.get(u.number) is other[0] for u in users[other[0].number]):
                     wish[number] = other[0]
     return wish

@@ -76,7 +76,8 @@ def trace(
         for name, shape in {**inputs, **optional}.items()
     }
     constants = {
-        k: v.map(lambda array, _: array.astype(object)) if hasattr(v, "map") else v for k, v in arguments.items()
+        k: v.map(lambda array, _: array.astype(object)) if hasattr(v, "map") else v
+        for k, v in arguments.items()
     }
     order = BodyByBody(graph, model.parents, model.pattern)
     text = replace(algorithm, run=announcing(algorithm.run, graph, FUNCTIONS[algorithm.function].symbol))

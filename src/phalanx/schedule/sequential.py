@@ -10,19 +10,24 @@ from typing import Any
 
 import numpy as np
 
-from ..spatial import Array, Field, at
-from ..sweeps import Order, bodies_of
-
-Bodies = np.ndarray
+from ..errors import PhalanxError
+from ..spatial import Array, Field
+from ..sweeps import Order
+from .hops import Hop, Paths, hops_of
+from .joining import Joining, Level, joining_of, levels
+from .slots import Bodies, Slots, lift, take, zeros
 
 
 class Sequential(Order):
     """The order of the textbooks: from the root outward or from the tips inward."""
 
-    def __init__(self, parents: np.ndarray, pattern: np.ndarray | None = None) -> None:
+    def __init__(
+        self, parents: np.ndarray, pattern: np.ndarray | None = None, *, joining: str | Joining = "tree"
+    ) -> None:
         self.parents = parents
         self.n = len(parents)
         self.pattern = parents if pattern is None else pattern
+        self.joining = joining_of(joining)
 
     @cached_property
     def outward(self) -> list[Bodies]:
@@ -53,6 +58,30 @@ class Sequential(Order):
             levels.append([np.array(part[::-1], dtype=np.intp) for part in parts])
         return levels
 
+    @cached_property
+    def chain_joins(self) -> dict[tuple[bool, bool], list[Level]]:
+        """The levels of a scan, outward and inward (reverse), without and with an element at the end.
+
+        The slot of that element is the last one, which is also the one before the first.
+        """
+        return {
+            (rooted, reverse): [
+                level - (rooted and not reverse)
+                for level in levels(self.n + rooted, self.joining, reverse=reverse)
+            ]
+            for rooted in (False, True)
+            for reverse in (False, True)
+        }
+
+    @cached_property
+    def hops(self) -> list[Hop]:
+        """Who has a first, second, fourth, eighth … ancestor, and which body it is."""
+        return hops_of(self.parents)
+
+    def abreast(self, bodies: np.ndarray) -> list[np.ndarray]:
+        """The rows of an array, one for each body that is computed, in the groups that go side by side."""
+        return [bodies]
+
     def visit(self, bodies: Bodies) -> None:
         """Called before the bodies of a level are computed."""
 
@@ -63,25 +92,25 @@ class Sequential(Order):
 
     def propagate(self, X: Any, c: Any, root: Any, through: Any, plus: Any) -> Any:
         if not self.n:
-            return _take(_lift(root), slice(0)) if c is None else c
-        values = _Slots(self.n, root)
+            return take(lift(root), slice(0)) if c is None else c
+        values = Slots(self.n, root)
         for bodies in self.outward:
             self.visit(bodies)
             if root is None and bodies is self.outward[0]:
-                x = _take(c, bodies)
+                x = take(c, bodies)
             else:
                 x = X[bodies] @ values.get(self.parents[bodies])
-                x = x if c is None else x + _take(c, bodies)
+                x = x if c is None else x + take(c, bodies)
             if through is not None:
                 x = through[bodies] @ x
             if plus is not None:
-                x = x + _take(plus, bodies)
+                x = x + take(plus, bodies)
             values.set(bodies, x)
         self.leave()
         return values.all()
 
     def accumulate(self, X: Any, c: Any) -> Any:
-        values = _Slots(self.n, None, start=c)
+        values = Slots(self.n, None, start=c)
         for level in self.inward:
             for bodies in level:
                 self.visit(bodies)
@@ -90,15 +119,15 @@ class Sequential(Order):
         return values.all()
 
     def fold(self, step: Callable[..., Any], state: tuple[Any, ...], local: tuple[Any, ...]) -> Any:
-        values = [_Slots(self.n, None, start=s) for s in state]
-        kept: list[_Slots] = []
+        values = [Slots(self.n, None, start=s) for s in state]
+        kept: list[Slots] = []
         for level in self.inward:
             for bodies in level:
                 self.visit(bodies)
-                up, keep = step(tuple(v.get(bodies) for v in values), *(_take(f, bodies) for f in local))
+                up, keep = step(tuple(v.get(bodies) for v in values), *(take(f, bodies) for f in local))
                 for v, x in zip(values, up, strict=True):
                     v.add(self.parents[bodies], x)
-                kept = kept or [_Slots(self.n, None) for _ in keep]
+                kept = kept or [Slots(self.n, None) for _ in keep]
                 for slots, k in zip(kept, keep, strict=True):
                     slots.set(bodies, k)
         self.leave()
@@ -109,18 +138,18 @@ class Sequential(Order):
     ) -> Array:
         matrix: Any = None
         for rows in self.rows:
-            here, x = rows, _take(start, rows)
+            here, x = rows, take(start, rows)
             while len(rows):
                 self.visit(here)
-                entry = emit(x, *(_take(f, here) for f in along))
+                entry = emit(x, *(take(f, here) for f in along))
                 if matrix is None:
-                    matrix = _zeros(entry, (*entry.shape[:-1], self.n, self.n))
+                    matrix = zeros(entry, (*entry.shape[:-1], self.n, self.n))
                 matrix[..., rows, here] = entry
                 matrix[..., here, rows] = entry
                 inside = self.parents[here] >= 0
                 rows, here, x = rows[inside], here[inside], x[..., inside, :]
                 if len(rows):
-                    x = carry(x, *(_take(f, here) for f in along))
+                    x = carry(x, *(take(f, here) for f in along))
                     here = self.parents[here]
         self.leave()
         return matrix
@@ -130,9 +159,33 @@ class Sequential(Order):
         """The bodies whose walks along their ancestors go side by side."""
         return [np.arange(self.n)]
 
+    def scan(self, join: Callable[[Any, Any], Any], elements: Any, root: Any, reverse: bool) -> Any:
+        if not np.array_equal(self.parents, np.arange(-1, self.n - 1)):
+            raise PhalanxError("scan: joins the runs of an unbranched chain; a tree has paths (sweep `paths`).")
+        values = Slots(self.n, root, start=elements)
+        for level in self.chain_joins[root is not None, reverse]:
+            made = []
+            for left, right, target in (part.T for part in self.abreast(level)):
+                self.visit(target)
+                made.append((target, join(values.get(left), values.get(right))))
+            for target, x in made:
+                values.set(target, x)
+        self.leave()
+        return values.all()
+
+    def paths(self, X: Any) -> Paths:
+        return Paths(self, X)
+
     def parent(self, x: Array, root: Any) -> Array:
-        values = _Slots(self.n, root, start=x)
+        values = Slots(self.n, root, start=x)
         return values.get(self.parents)
+
+    def children(self, x: Array) -> Array:
+        values = Slots(self.n, None, start=x * 0.0)
+        for level in self.inward:
+            for bodies in level:
+                values.add(self.parents[bodies], take(x, bodies))
+        return values.all()
 
     def pick(self, x: Any, body: int) -> Any:
         return x[body] if isinstance(x, Field) else x[..., body, :]
@@ -184,104 +237,3 @@ class Sequential(Order):
         for p in self.pattern.tolist():
             result.append(np.empty(0, np.intp) if p < 0 else np.concatenate([[p], result[p]]).astype(np.intp))
         return result
-
-
-def _take(field: Any, bodies: Bodies | slice) -> Any:
-    if isinstance(field, Field):
-        return field[bodies]
-    return field[..., bodies, :]
-
-
-def _zeros(like: Array, shape: tuple[int, ...]) -> Array:
-    if like.dtype != object:
-        return np.zeros(shape, dtype=like.dtype)
-    zeros = np.empty(shape, dtype=object)
-    zeros.fill(0.0)
-    return zeros
-
-
-class _Slots:
-    """A field under construction, with one more slot for the world (index -1)."""
-
-    def __init__(self, n: int, root: Any, *, start: Any = None) -> None:
-        self.n = n
-        self.root = root
-        self.kind: Any = None
-        self.arrays: list[Array] | None = None
-        self.ranks: list[int] = []
-        if start is not None:
-            self._open(start, start=True)
-
-    def _open(self, example: Any, *, start: bool = False) -> None:
-        self.kind = type(example) if isinstance(example, Field) else None
-        pieces = list(bodies_of(example))
-        self.ranks = [rank for _, rank in pieces]
-        self.arrays = []
-        for array, rank in pieces:
-            batch = array.shape[: array.ndim - rank - 1]
-            fresh = _zeros(array, (*batch, self.n + 1, *array.shape[array.ndim - rank :]))
-            if start:
-                at_all = (..., slice(0, self.n), *(slice(None),) * rank)
-                fresh[at_all] = array
-            self.arrays.append(fresh)
-        if self.root is not None:
-            self._store(np.array([self.n]), _lift(self.root))
-
-    def _wrap(self, arrays: list[Array]) -> Any:
-        return arrays[0] if self.kind is None else self.kind(*arrays)
-
-    def get(self, bodies: Bodies) -> Any:
-        if self.arrays is None:
-            # Nothing stored yet: only the world has a value.
-            root = _lift(self.root)
-            return root[np.zeros(len(bodies), dtype=np.intp)] if isinstance(root, Field) else root
-        return self._wrap([at(a, bodies, r) for a, r in zip(self.arrays, self.ranks, strict=True)])
-
-    def set(self, bodies: Bodies, value: Any) -> None:
-        if self.arrays is None:
-            self._open(value)
-        self._store(bodies, value)
-
-    def _store(self, bodies: Bodies, value: Any) -> None:
-        assert self.arrays is not None
-        for k, (new, rank) in enumerate(bodies_of(value)):
-            self._widen(k, new, rank)
-            self.arrays[k][(..., bodies, *(slice(None),) * rank)] = new
-
-    def add(self, bodies: Bodies, value: Any) -> None:
-        """Add to distinct bodies; what reaches the world is dropped."""
-        assert self.arrays is not None
-        inside = bodies >= 0
-        if not inside.any():
-            return
-        bodies = bodies[inside]
-        for k, (new, rank) in enumerate(bodies_of(value)):
-            self._widen(k, new, rank)
-            if len(bodies) < len(inside):
-                new = at(new, inside, rank)
-            index = (..., bodies, *(slice(None),) * rank)
-            self.arrays[k][index] = self.arrays[k][index] + new
-
-    def _widen(self, k: int, new: Array, rank: int) -> None:
-        """Give constants a batch when a batched value meets them."""
-        assert self.arrays is not None
-        own = self.arrays[k]
-        batch = new.shape[: new.ndim - rank - 1]
-        have = own.shape[: own.ndim - rank - 1]
-        if batch == have:
-            return
-        wide = np.broadcast_shapes(batch, have)
-        if wide != have:
-            self.arrays[k] = np.broadcast_to(own, (*wide, *own.shape[own.ndim - rank - 1 :])).copy()
-
-    def all(self) -> Any:
-        assert self.arrays is not None
-        bodies = slice(0, self.n)
-        return self._wrap([at(a, bodies, r) for a, r in zip(self.arrays, self.ranks, strict=True)])
-
-
-def _lift(root: Any) -> Any:
-    """The root's value with a body axis of length one."""
-    if isinstance(root, Field):
-        return root.map(lambda array, rank: array[(..., None, *(slice(None),) * rank)])
-    return root[..., None, :]

@@ -53,7 +53,9 @@ def cartesian_tensor(
     return S.T @ F + model.armature * qdd
 
 
-def base_motion(model: Model, velocity: Array, acceleration: Array) -> tuple[Array, Array, Array, Tensor | None]:
+def base_motion(
+    model: Model, velocity: Array, acceleration: Array
+) -> tuple[Array, Array, Array, Tensor | None]:
     """Angular velocity and acceleration, acceleration of the origin less gravity, tensor of the base."""
     if velocity is None and isinstance(acceleration, float):
         return None, None, -model.gravity, None

@@ -18,11 +18,13 @@ import numpy as np
 
 from ...errors import PhalanxWarning
 from ...ir.rewrite import instructions
+
 # ROLL
 from ...ir.trace import Program, trace
 from ...model import Model
 from ..base import Call, empty_aligned, memo_key
 from . import cache, compile, emit, entry, gufunc, loop
+
 # ROLLE
 from .target import Target, host
 

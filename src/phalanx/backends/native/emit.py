@@ -73,7 +73,9 @@ class Writer:
         name = f"@llvm.fma.{kind}"
         v = self.vector
         self.used.add(f"declare {v} {name}({v}, {v}, {v})")
-        return self.put(f"call {v} {name}({v} {self.operand(a)}, {v} {self.operand(b)}, {v} {self.operand(c)})")
+        return self.put(
+            f"call {v} {name}({v} {self.operand(a)}, {v} {self.operand(b)}, {v} {self.operand(c)})"
+        )
 
     def intrinsic(self, name: str, *args: str) -> str:
         v = self.vector
@@ -91,7 +93,9 @@ class Writer:
             vectors = []
             for j in range(width):
                 rows = range(j, self.lanes, width)
-                vectors.append(self._joined([self._load(self._row(base, stride, r, start), valid, width) for r in rows]))
+                vectors.append(
+                    self._joined([self._load(self._row(base, stride, r, start), valid, width) for r in rows])
+                )
             columns += self._transposed(vectors, width)[:valid]
         return columns
 
@@ -101,7 +105,9 @@ class Writer:
             part = columns[start : start + valid]
             for j, vector in enumerate(self._transposed(part + ["poison"] * (width - valid), width)):
                 for k, r in enumerate(range(j, self.lanes, width)):
-                    self._store(self._piece(vector, k, width), self._row(base, stride, r, start), valid, width)
+                    self._store(
+                        self._piece(vector, k, width), self._row(base, stride, r, start), valid, width
+                    )
 
     def _chunks(self, length: int) -> list[tuple[int, int, int]]:
         """(first column, number of columns, power of two that holds them) of each piece of a row."""
@@ -158,7 +164,9 @@ class Writer:
         if width == self.lanes:
             return vector
         mask = ", ".join(f"i32 {k * width + j}" for j in range(width))
-        return self.put(f"shufflevector {self.vector} {vector}, {self.vector} poison, <{width} x i32> <{mask}>")
+        return self.put(
+            f"shufflevector {self.vector} {vector}, {self.vector} poison, <{width} x i32> <{mask}>"
+        )
 
     def _transposed(self, rows: list[str], width: int) -> list[str]:
         """Rows as columns within each group of `width` lanes.
@@ -226,7 +234,9 @@ class Writer:
         return self.put(f"bitcast {iv} {flipped} to {v}")
 
 
-def block_function(code: Code, inputs: Mapping[str, int], target: Target, element: str) -> tuple[str, set[str]]:
+def block_function(
+    code: Code, inputs: Mapping[str, int], target: Target, element: str
+) -> tuple[str, set[str]]:
     """LLVM text of `block(in0, stride0, …, out, stride)` for as many rows as there are lanes."""
     size = 8 if element == "double" else 4
     w = Writer(element, target.lanes(size), target.fma)

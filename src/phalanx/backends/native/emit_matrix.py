@@ -76,19 +76,22 @@ def _add_diagonal(w: LoopWriter, pairs: Pairs, body: str, place: str) -> None:
 # ------------------------------------------------------------------- a matrix in the output
 
 
+_STRIP = 4  # registers in a strip of the mirror image: narrow strips touch too many lines of cache
+
+
 def matrix_text(w: LoopWriter, stage: MatrixOut) -> None:
-    """Write the matrix as many rows at a time as there are lanes, with their mirror images.
+    """Write the matrix some rows at a time, with their mirror images.
 
     Only those rows are kept, so that scratch memory grows with the bodies, not their square.
     """
-    n, lanes = w.program.n, w.lanes
-    w.region("rows", lanes * n)
-    if n // lanes:
-        loop = w.open(n // lanes)
-        _group(w, stage.pairs, w.scaled(loop.index, lanes), lanes)
+    n, many = w.program.n, _STRIP * w.lanes
+    w.region("rows", min(many, n) * n)
+    if n // many:
+        loop = w.open(n // many)
+        _group(w, stage.pairs, w.scaled(loop.index, many), many)
         w.close(loop)
-    if n % lanes:
-        _group(w, stage.pairs, str(n - n % lanes), n % lanes)
+    if n % many:
+        _group(w, stage.pairs, str(n - n % many), n % many)
 
 
 def _group(w: LoopWriter, pairs: Pairs, first: str, width: int) -> None:
@@ -123,10 +126,11 @@ def _group(w: LoopWriter, pairs: Pairs, first: str, width: int) -> None:
     w.do(f"br i1 {some}, label %{upper}, label %{done}")
     w.label(upper)
     loop = w.open(first)
-    columns = [w.fetch(w.at("rows", loop.index, k * n)) for k in range(width)]
+    columns = [w.at("rows", loop.index, k * n) for k in range(width)]
     position = w.plus(w.scaled(loop.index, n), first)
-    base = w.put(f"getelementptr {w.element}, ptr %p{number}, i64 {position}")
-    w.store_rows(base, f"%s{number}", columns)
+    for start in range(0, width, w.lanes):
+        base = w.put(f"getelementptr {w.element}, ptr %p{number}, i64 {w.plus(position, start)}")
+        w.store_rows(base, f"%s{number}", [w.fetch(c) for c in columns[start : start + w.lanes]])
     w.close(loop)
     w.do(f"br label %{done}")
     w.label(done)
@@ -250,7 +254,9 @@ def _forward(w: LoopWriter, width: int) -> None:
     body = loop.index
     row = _row(w, body)
     diagonal = w.fetch(w.at("matrix", w.plus(row, _depth_of(w, body)), 0))
-    own = [w.binary("fmul", diagonal, w.fetch(w.at("solution", w.scaled(body, width), k))) for k in range(width)]
+    own = [
+        w.binary("fmul", diagonal, w.fetch(w.at("solution", w.scaled(body, width), k))) for k in range(width)
+    ]
 
     def visit(counter: Counter, there: str) -> None:
         # The walk begins at the body itself, whose place still holds what must not be taken off.

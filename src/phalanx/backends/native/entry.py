@@ -16,6 +16,7 @@ import sysconfig
 import weakref
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -87,7 +88,12 @@ def _direct(shapes: Sequence[tuple[int, ...]]) -> str:
             ]
             fits = f"%g{k}_{axis}"
         following = f"a{k + 1}" if k < n - 1 else "run"
-        lines += [f"a{k}:", f"%i{k} = getelementptr ptr, ptr %args, i64 {k}", f"%o{k} = load ptr, ptr %i{k}", *test]
+        lines += [
+            f"a{k}:",
+            f"%i{k} = getelementptr ptr, ptr %args, i64 {k}",
+            f"%o{k} = load ptr, ptr %i{k}",
+            *test,
+        ]
         lines.append(f"br i1 {fits}, label %{following}, label %no")
     lines.append("run:")
     for k in range(n):
@@ -171,7 +177,9 @@ def direct_function(address: int, name: str, dtype: np.dtype, keep: Any) -> Call
     return _builtin(address, name, _METH_FASTCALL, words, keep)
 
 
-def bound_function(address: int, name: str, arrays: Sequence[np.ndarray], cores: Sequence[int], keep: Any) -> Any:
+def bound_function(
+    address: int, name: str, arrays: Sequence[np.ndarray], cores: Sequence[int], keep: Any
+) -> Any:
     """The built-in function `step()` that runs the loop on these arrays (output last)."""
     batch = np.broadcast_shapes(*(a.shape[: a.ndim - c] for a, c in zip(arrays, cores, strict=True)))
     count = int(np.prod(batch))
@@ -193,7 +201,7 @@ def _outer_stride(array: np.ndarray, core: int, batch: tuple[int, ...]) -> int:
         return 0
     flat = np.broadcast_to(array, (*batch, *array.shape[axes:]))
     strides = [(n, s) for n, s in zip(flat.shape[: len(batch)], flat.strides, strict=False) if n > 1]
-    for (_, outer), (n, s) in zip(strides, strides[1:], strict=False):
+    for (_, outer), (n, s) in pairwise(strides):
         if outer != n * s:
             raise ValueError("the batch axes do not lie in one row")
     return strides[-1][1] if strides else 0

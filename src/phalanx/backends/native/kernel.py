@@ -125,12 +125,16 @@ class Kernel:
                 kind = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
                 raise PhalanxError(f"{where} is {kind}, expected an array of {self.dtype}.")
             if array.ndim < len(shape) or array.shape[array.ndim - len(shape) :] != shape:
-                raise PhalanxError(f"{where} has shape {array.shape}, expected (…, {', '.join(map(str, shape))}).")
+                raise PhalanxError(
+                    f"{where} has shape {array.shape}, expected (…, {', '.join(map(str, shape))})."
+                )
             if not array.flags.aligned or not (array.flags.writeable or name != "out"):
                 raise PhalanxError(f"{where} is read-only or not aligned; pass an ordinary array.")
         batch = self._batch(arrays, kernel)
         if arrays[-1].shape != (*batch, *kernel.shapes[-1]):
-            raise PhalanxError(f"bind: out has shape {arrays[-1].shape}, expected {(*batch, *kernel.shapes[-1])}.")
+            raise PhalanxError(
+                f"bind: out has shape {arrays[-1].shape}, expected {(*batch, *kernel.shapes[-1])}."
+            )
         if any(np.may_share_memory(a, arrays[-1]) for a in arrays[:-1]):
             raise PhalanxError("bind: out shares memory with an input; pass an array of its own.")
 
@@ -143,7 +147,8 @@ class Kernel:
             raise PhalanxError(f"bind: the batch shapes {shapes} do not broadcast.") from None
 
     def __repr__(self) -> str:
-        return f'<Kernel {self.function} of "{self.robot.name}" by {self.algorithm}, {self.dtype}: {self.signature}>'
+        what = f'{self.function} of "{self.robot.name}" by {self.algorithm}'
+        return f"<Kernel {what}, {self.dtype}: {self.signature}>"
 
     def __reduce__(self) -> Any:
         call = self._call

@@ -197,16 +197,22 @@ def _loop(
         if k < n - 1:
             gather.append(f"%go{k} = mul i64 %i2, %o{k}")
             gather.append(f"{at} = getelementptr i8, ptr %b{k}, i64 %go{k}")
-            gather.append(f"call void @copy(ptr %buf{k}, {own}, ptr {at}, {user}, i64 {lanes}, i64 %take, {counts})")
+            gather.append(
+                f"call void @copy(ptr %buf{k}, {own}, ptr {at}, {user}, i64 {lanes}, i64 %take, {counts})"
+            )
         else:
             scatter.append(f"%go{k} = mul i64 %i2, %o{k}")
             scatter.append(f"{at} = getelementptr i8, ptr %b{k}, i64 %go{k}")
-            scatter.append(f"call void @copy(ptr {at}, {user}, ptr %buf{k}, {own}, i64 %take, i64 %take, {counts})")
+            scatter.append(
+                f"call void @copy(ptr {at}, {user}, ptr %buf{k}, {own}, i64 %take, i64 %take, {counts})"
+            )
     get, give, put = _scratch(scratch)
     in_place = ", ".join(f"ptr %w{k}, i64 %o{k}" for k in range(n)) + give
     alone = ", ".join(f"ptr %x{k}, i64 0" for k in range(n)) + give
     buffered = ", ".join(f"ptr %buf{k}, i64 {size * prod(s)}" for k, s in enumerate(shapes)) + give
-    moves = "\n  ".join(f"%m{k} = mul i64 %i, %o{k}\n  %w{k} = getelementptr i8, ptr %b{k}, i64 %m{k}" for k in range(n))
+    moves = "\n  ".join(
+        f"%m{k} = mul i64 %i, %o{k}\n  %w{k} = getelementptr i8, ptr %b{k}, i64 %m{k}" for k in range(n)
+    )
     moves1 = "\n  ".join(
         f"%n{k} = mul i64 %i2, %o{k}\n  %x{k} = getelementptr i8, ptr %b{k}, i64 %n{k}" for k in range(n)
     )

@@ -8,6 +8,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,7 @@ def run(
         part = (slice(None),) * axis + (slice(start, stop),)
         ufunc(*(a[part] for a in whole), out=out[part])
 
-    spans = list(zip(edges, edges[1:], strict=False))
+    spans = list(pairwise(edges))
     rest = [_pool(pieces - 1).submit(piece, *span) for span in spans[1:]]
     piece(*spans[0])
     for future in rest:
