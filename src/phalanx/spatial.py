@@ -286,8 +286,10 @@ class Tensor(Field):
     matrix: Array
     ranks: ClassVar[tuple[int, ...]] = (2,)
 
-    def __matmul__(self, x: Array) -> Array:
-        return matvec(self.matrix, x)
+    def __matmul__(self, other: Any) -> Any:
+        if isinstance(other, Tensor):
+            return Tensor(self.matrix @ other.matrix)
+        return matvec(self.matrix, other)
 
     @property
     def T(self) -> Tensor:
@@ -296,6 +298,10 @@ class Tensor(Field):
 
 class Identity:
     """The operator that changes nothing, on every body."""
+
+    @property
+    def T(self) -> Identity:
+        return self
 
     def __getitem__(self, bodies: Any) -> Identity:
         return self

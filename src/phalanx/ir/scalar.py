@@ -198,3 +198,32 @@ def live(outputs: Iterable[Any]) -> list[Node]:
             wanted.add(node.number)
             stack.extend(a for a in node.args if type(a) is Node)
     return [graph.nodes[k] for k in sorted(wanted)] if graph else []
+
+
+class GeneralGraph(Graph):
+    """A program as a person would carry it out by the letter: nothing folded, nothing shared."""
+
+    def add(self, a: Any, b: Any) -> Any:
+        return self._plain(ADD, a, b)
+
+    def sub(self, a: Any, b: Any) -> Any:
+        return self._plain(SUB, a, b)
+
+    def mul(self, a: Any, b: Any) -> Any:
+        return self._plain(MUL, a, b)
+
+    def div(self, a: Any, b: Any) -> Any:
+        return self._plain(DIV, a, b)
+
+    def neg(self, a: Any) -> Any:
+        return self._plain(NEG, a)
+
+    def sin(self, a: Node) -> Any:
+        return self._plain(SIN, a)
+
+    def cos(self, a: Node) -> Any:
+        return self._plain(COS, a)
+
+    def _plain(self, op: str, *args: Any) -> Node:
+        args = tuple(a.item() if type(a) is np.ndarray else a for a in args)
+        return self._make(op, args, (op, len(self.nodes)))

@@ -14,9 +14,10 @@ import numpy as np
 from ..algorithms import FUNCTIONS, Algorithm
 from ..model import Model
 from ..schedule.sequential import Sequential
+from ..spatial import Inertia
 from ..sweeps import ordering
 from .quantities import announcing
-from .scalar import Graph, Node, live
+from .scalar import GeneralGraph, Graph, Node, live
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,9 @@ class BodyByBody(Sequential):
     def rows(self) -> list[np.ndarray]:
         return [np.array([i]) for i in range(self.n)]
 
+    def abreast(self, bodies: np.ndarray) -> list[np.ndarray]:
+        return [bodies[i : i + 1] for i in range(len(bodies))]
+
     def visit(self, bodies: np.ndarray) -> None:
         self.graph.link = int(bodies[0])
 
@@ -66,9 +70,15 @@ def trace(
     optional: Mapping[str, tuple[int, ...]],
     output: tuple[int, ...],
     arguments: Mapping[str, Any],
+    customise: str = "full",
 ) -> Program:
-    """The program of an algorithm for one robot, its parameters folded in."""
-    graph = Graph()
+    """The program of an algorithm for one robot.
+
+    `customise` tells what the robot contributes: "full" its numbers, "semi" only which of them are
+    zero by structure (joint axes, products of inertia of symmetric links), "none" nothing: every
+    parameter is a symbol, nothing is folded or shared.
+    """
+    graph = GeneralGraph() if customise == "none" else Graph()
     f = FUNCTIONS[algorithm.function]
     owners = {"q": _bodies_of_coordinates(model), "v": _bodies_of_rates(model), "l": model.links.tolist()}
     symbols = {
@@ -83,13 +93,39 @@ def trace(
     text = replace(algorithm, run=announcing(algorithm.run, graph, FUNCTIONS[algorithm.function].symbol))
     with ordering(order):
         result = text(
-            model.cast(lambda array: array.astype(object)),
+            parameters(graph, model, customise),
             *(symbols[name] for name in inputs),
             **{name: symbols[name] for name in optional},
             **constants,
         )
     results = np.broadcast_to(np.asarray(result, dtype=object), output).ravel().tolist()
     return Program({**inputs, **optional}, output, results)
+
+
+def parameters(graph: Graph, model: Model, customise: str) -> Model:
+    """The model as the equations shall see it: numbers, or symbols in their place."""
+    if customise == "full":
+        return model.cast(lambda array: array.astype(object))
+    count = iter(range(1 << 62))
+
+    def symbol(array: np.ndarray) -> np.ndarray:
+        flat = np.empty(array.size, dtype=object)
+        flat[:] = [graph.leaf("parameter", next(count)) for _ in range(array.size)]
+        return flat.reshape(array.shape)
+
+    general = model.cast(symbol)
+    if customise == "none":
+        return general
+    return replace(general, axis=model.axis.astype(object), inertia=_structured(model, general))
+
+
+def _structured(model: Model, general: Model) -> Inertia:
+    """Symbolic inertias whose products are zero if they are so on every link."""
+    moment = general.inertia.moment
+    if not model.inertia.moment[:, [1, 2, 4]].any():
+        moment = moment.copy()
+        moment[:, [1, 2, 4]] = 0.0
+    return replace(general.inertia, moment=moment)
 
 
 def _symbols(graph: Graph, name: str, shape: tuple[int, ...], owners: Sequence[int] | None) -> np.ndarray:

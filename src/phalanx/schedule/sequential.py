@@ -182,9 +182,8 @@ class Sequential(Order):
 
     def children(self, x: Array) -> Array:
         values = Slots(self.n, None, start=x * 0.0)
-        for level in self.inward:
-            for bodies in level:
-                values.add(self.parents[bodies], take(x, bodies))
+        bodies = np.flatnonzero(self.parents >= 0)
+        values.scatter(self.parents[bodies], take(x, bodies))
         return values.all()
 
     def pick(self, x: Any, body: int) -> Any:

@@ -90,6 +90,16 @@ class Slots:
             index = (..., bodies, *(slice(None),) * rank)
             self.arrays[k][index] = self.arrays[k][index] + new
 
+    def scatter(self, bodies: Bodies, value: Any) -> None:
+        """Add to bodies of which several may be the same; they are served in turn."""
+        if len(np.unique(bodies)) == len(bodies):
+            self.add(bodies, value)
+            return
+        assert self.arrays is not None
+        for k, (new, rank) in enumerate(bodies_of(value)):
+            self._widen(k, new, rank)
+            np.add.at(self.arrays[k], (..., bodies, *(slice(None),) * rank), new)
+
     def _widen(self, k: int, new: Array, rank: int) -> None:
         """Give constants a batch when a batched value meets them."""
         assert self.arrays is not None

@@ -22,8 +22,9 @@ LEVELS = ("host", *_LEVELS)
 
 def level(name: str) -> Target:
     """The host or a lower level of it."""
+    here = host()  # makes LLVM ready
     if name == "host":
-        return host()
+        return here
     triple = compile.llvm.get_process_triple()
     if not triple.startswith(("x86_64", "amd64")):
         pytest.skip(f"{name} is a level of x86-64, this is {triple}")

@@ -5,3 +5,4 @@
 from . import bias as bias
 from . import cartesian_tensor as cartesian_tensor
 from . import newton_euler as newton_euler
+from . import scan as scan

@@ -201,9 +201,7 @@ class Writer:
         quarter = f"splat ({k.integer} {k.top - 1})"
         t = self.multiply_add(x, 2.0 / 3.141592653589793, k.magic)
         n = self.binary("fsub", t, k.magic)
-        r = x
-        for part in k.parts if self.fma else k.split:
-            r = self.multiply_add(n, -part, r)
+        r = self._reduced(x, n)
         r2 = self.binary("fmul", r, r)
         s, c = self.operand(k.sine[-1]), self.operand(k.cosine[-1])
         for a in reversed(k.sine[:-1]):
@@ -223,6 +221,23 @@ class Writer:
         after = self.put(f"add {iv} {q}, splat ({k.integer} 1)")
         after = self.put(f"shl {iv} {after}, {quarter}")
         return self._signed(sine, top), self._signed(cosine, after)
+
+    def _reduced(self, x: str, n: str) -> str:
+        """x less n quarter turns."""
+        k = CONSTANTS[self.element]
+        if self.fma:
+            for part in k.parts:
+                x = self.multiply_add(n, -part, x)
+            return x
+        # Products are exact, differences not always: what they lose is gathered and added last.
+        lost: str | float = 0.0
+        for part in k.split:
+            product = self.binary("fmul", n, part)
+            rest = self.binary("fsub", x, product)
+            error = self.binary("fsub", self.binary("fsub", x, rest), product)
+            lost = self.binary("fadd", lost, error)
+            x = rest
+        return self.binary("fadd", x, lost)
 
     def _signed(self, x: str, bits: str) -> str:
         """x with its sign flipped where the top bit of `bits` is set."""

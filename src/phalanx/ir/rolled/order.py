@@ -17,6 +17,12 @@ from ..scalar import Node
 from .graph import LOCAL, BodyGraph
 
 
+_UNROLLED_ONLY = (
+    "rolled code: joins runs of bodies, which a loop over bodies cannot; use the NumPy backend, "
+    'or algorithm "auto".'
+)
+
+
 @dataclass
 class Carry:
     """A scalar that goes from parent to child (outward), or as a sum from children to parent."""
@@ -111,6 +117,18 @@ class Rolled(Order):
             carry.source = value
             made.append(self._leaf(carry))
         return _rebuilt(x, made)
+
+    def children(self, x: Array) -> Array:
+        phase = self._opened(x, outward=False)
+        arrived, leaves = self._carried(x, phase, None)
+        self._close(leaves, x)
+        return arrived
+
+    def scan(self, join: Callable[[Any, Any], Any], elements: Any, root: Any, reverse: bool) -> Any:
+        raise PhalanxError(_UNROLLED_ONLY)
+
+    def paths(self, X: Any) -> Any:
+        raise PhalanxError(_UNROLLED_ONLY)
 
     # ------------------------------------------------------------------ one value of all bodies
 
