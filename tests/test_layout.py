@@ -31,6 +31,7 @@ LAYERS = (
     "robots",
     "loading",
     "sweeps",
+    "triangle",
     "algorithms",
     "schedule",
     "structure",

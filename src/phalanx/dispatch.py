@@ -13,9 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from .algorithms import ALGORITHMS, FUNCTIONS, Algorithm, Function, find, functions_algorithms
+from .algorithms import (
+    ALGORITHMS,
+    FUNCTIONS,
+    Algorithm,
+    Function,
+    find,
+    functions_algorithms,
+    require_covered,
+)
 from .backends.base import Backend, Call, backend, empty_aligned, memo_key
-from .errors import PhalanxError, listing, nearest
+from .errors import PhalanxError, nearest
 from .robot import Robot, real_array
 from .structure import require_invertible
 
@@ -111,12 +119,7 @@ def resolve(robot: Robot, function: str, algorithm: Any = "auto", frame: str | N
     """The call that serves a function of a robot, or an error that names one that does."""
     algorithm, options = _with_options(function, algorithm)
     chosen = choose(robot, function) if algorithm == "auto" else find(function, algorithm)
-    if robot.is_coupled and not chosen.coupled:
-        others = [a.name for a in ALGORITHMS[function].values() if a.coupled]
-        raise PhalanxError(
-            f'{function}: algorithm "{chosen.name}" does not cover robot "{robot.name}" '
-            f'with its mimic joints; use {listing(others)}, or load the robot with mimic="independent".'
-        )
+    require_covered(robot, chosen)
     for key, value in options.items():
         if key not in chosen.options or value not in chosen.options[key]:
             allowed = {k: list(v) for k, v in chosen.options.items()}

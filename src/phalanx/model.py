@@ -9,12 +9,14 @@ arbitrary axis as cheap as one about z, and lets a long chain run through one lo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from .dh import DHChain, chain_of
 from .joints import Motion
 from .spatial import (
     Array,
@@ -68,10 +70,12 @@ class Model:
     links: np.ndarray  # (n_links,) last body of each link
     link_frame: Transform  # X from each link's last body to the link's frame in the file
     coupling: Coupling | None = None
+    # The chain in DH frames of the model that this one was made from.
+    dh_of: Callable[[], DHChain] | None = field(default=None, repr=False)
 
     def cast(self, convert: Any) -> Model:
         """The same model with `convert(array)` applied to every array of real numbers."""
-        field = lambda array, _: convert(array)  # noqa: E731
+        each = lambda array, _: convert(array)  # noqa: E731
         coupling = self.coupling and replace(
             self.coupling,
             Q=convert(self.coupling.Q),
@@ -80,15 +84,16 @@ class Model:
         )
         return replace(
             self,
-            rest=self.rest.map(field),
+            rest=self.rest.map(each),
             offset=convert(self.offset),
             pitch=convert(self.pitch),
             axis=convert(self.axis),
-            inertia=self.inertia.map(field),
+            inertia=self.inertia.map(each),
             armature=convert(self.armature),
             gravity=convert(self.gravity),
-            link_frame=self.link_frame.map(field),
+            link_frame=self.link_frame.map(each),
             coupling=coupling,
+            dh_of=lambda: self.dh.cast(convert),
         )
 
     def regrouped(self) -> Model:
@@ -113,7 +118,13 @@ class Model:
                 h[p] += mass * r + first * z
                 J[p] += mass * np.outer(r, r) + line + line.T + second * np.outer(z, z)
         packed = J[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
-        return replace(self, inertia=Inertia(m, h, moments_of_inertia(packed)))
+        # A mass centre is not to be had from these: DH frames keep the robot's own inertias.
+        return replace(self, inertia=Inertia(m, h, moments_of_inertia(packed)), dh_of=lambda: self.dh)
+
+    @cached_property
+    def dh(self) -> DHChain:
+        """The bodies of a serial chain in Denavit-Hartenberg frames."""
+        return chain_of(self) if self.dh_of is None else self.dh_of()
 
     def indices(self) -> list[np.ndarray]:
         """All arrays of whole numbers."""

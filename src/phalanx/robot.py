@@ -22,8 +22,10 @@ import numpy as np
 from . import description as d
 from .assembly import BASE, Frame, Moving, assemble, judge_inertias
 from .description import Description, Joint, Mimic, Pose
+from .dh import require_chain
 from .errors import PhalanxError, nearest
 from .io.dh import description_from_dh
+from .io.dh_table import DHTable, table_of
 from .io.saved import write_description
 from .joints import WELD, pose_of
 
@@ -244,6 +246,12 @@ class Robot:
     def from_dh(cls, rows: Sequence[Mapping[str, Any]], convention: str = "standard", **more: Any) -> Robot:
         """The robot of a Denavit-Hartenberg table; rows and keywords as in a DH file."""
         return cls(description_from_dh(rows, convention=convention, **more))
+
+    def to_dh(self) -> DHTable:
+        """The Denavit-Hartenberg table (standard) of a serial chain, with base and tool frames."""
+        joints = [m.joint for m in self._assembly.moving]
+        require_chain(self.model, self.name, [joint.name for joint in joints])
+        return table_of(self.model.dh, self.description, joints)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the robot to a file that `px.load` reads back exactly."""

@@ -79,6 +79,17 @@ def _symmetric_product(A: Array, B: Array) -> Array:
     return product[..., 0, :] + product[..., 1, :] + product[..., 2, :]
 
 
+def rotated(U: Array, packed: Array) -> Array:
+    """The packed U A U^T of a packed symmetric matrix A."""
+    Ut = transpose(U)
+    return _symmetric_product(Ut, unpack(packed) @ Ut)
+
+
+def parallel_axis(d: Array) -> Array:
+    """The packed (d . d) 1 - d d^T: moments of inertia of a unit mass at d, about the origin."""
+    return _complement(_symmetric_outer(d, d), dot(d, d))
+
+
 def _symmetric_outer(a: Array, b: Array) -> Array:
     """The packed a b^T of parallel vectors a and b."""
     return a[..., _ROW] * b[..., _COLUMN]

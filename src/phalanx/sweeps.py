@@ -9,7 +9,7 @@ the order (one of `schedule/`) for the algorithm that runs inside it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -41,10 +41,15 @@ class Order(ABC):
     def paths(self, X: Any) -> Any: ...
 
     @abstractmethod
+    def relay(
+        self, levels: Any, state: tuple[Any, ...], join: Callable[..., Any], along: Any, links: Any
+    ) -> list[tuple[Any, ...]]: ...
+
+    @abstractmethod
     def parent(self, x: Array, root: Any) -> Array: ...
 
     @abstractmethod
-    def children(self, x: Array) -> Array: ...
+    def children(self, x: Any, tip: Any) -> Any: ...
 
     @abstractmethod
     def pick(self, x: Any, body: int) -> Any: ...
@@ -122,14 +127,31 @@ def paths(X: Any) -> Any:
     return _order.get().paths(X)
 
 
+def relay(
+    levels: Sequence[Sequence[tuple[int, int]]],
+    state: tuple[Any, ...],
+    join: Callable[..., tuple[Any, ...]],
+    *,
+    along: Callable[[int, Any], tuple[Any, ...]] | None = None,
+    links: Any = None,
+) -> list[tuple[Any, ...]]:
+    """The state before the first level and after each one, as the papers' own levels prescribe.
+
+    A level is a list of (target, source); the places of a state are links, or pairs of them.
+    `join(state at the targets, state at the sources, *along(level, targets))` is the new state at
+    the targets; all of a level read before any writes. `links[place]` is the link of a place.
+    """
+    return _order.get().relay(levels, state, join, along, links)
+
+
 def parent(x: Array, *, root: Any = None) -> Array:
     """The value of x at each body's parent; `root` at the world."""
     return _order.get().parent(x, root)
 
 
-def children(x: Array) -> Array:
-    """The sum of x over each body's children; zero at the tips."""
-    return _order.get().children(x)
+def children(x: Any, *, tip: Any = None) -> Any:
+    """The sum of x over each body's children; `tip` (default zero) where there are none."""
+    return _order.get().children(x, tip)
 
 
 def pick(x: Any, body: int) -> Any:

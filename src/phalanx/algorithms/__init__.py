@@ -3,7 +3,16 @@
 """One file per published algorithm, equations only; importing a file registers it."""
 
 from . import energy, forward, inertia, inverse, kinematics
-from .registry import ALGORITHMS, FUNCTIONS, Algorithm, Function, algorithms, find, functions_algorithms
+from .registry import (
+    ALGORITHMS,
+    FUNCTIONS,
+    Algorithm,
+    Function,
+    algorithms,
+    find,
+    functions_algorithms,
+    require_covered,
+)
 
 __all__ = [
     "ALGORITHMS",
@@ -18,4 +27,5 @@ __all__ = [
     "inertia",
     "inverse",
     "kinematics",
+    "require_covered",
 ]

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from ..errors import PhalanxError, nearest
+from ..dh import link_wrenches_dh, refusal
+from ..errors import PhalanxError, listing, nearest
 from ..model import Model, link_wrenches
+from ..robot import Robot
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,11 @@ class Function:
 
 @dataclass(frozen=True)
 class Algorithm:
-    """A published way to compute a function, and which robots it covers."""
+    """A published way to compute a function, and which robots it covers.
+
+    `frames` tells whose frames its equations are written in: those of the bodies, or the
+    Denavit-Hartenberg frames `model.dh`, whose inertias are the links' own about their mass centres.
+    """
 
     name: str
     function: str
@@ -40,6 +46,7 @@ class Algorithm:
     topology: str = "tree"
     joints: str = "all"
     coupled: bool = False
+    frames: str = "bodies"  # or "dh"
     work: str = "O(n)"
     span: str = "O(depth)"
     options: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
@@ -47,8 +54,23 @@ class Algorithm:
     def __call__(self, model: Model, *inputs: Any, external: Any = None, **more: Any) -> Any:
         """The result of the equations for inputs as users give them (wrenches in link frames)."""
         if external is not None:
-            more["external"] = link_wrenches(model, external)
+            in_dh = self.frames == "dh"
+            more["external"] = (
+                link_wrenches_dh(model.dh, external) if in_dh else link_wrenches(model, external)
+            )
         return self.run(model, *inputs, **more)
+
+    def refusal(self, robot: Robot) -> str:
+        """Why the algorithm does not cover a robot, empty if it does."""
+        if robot.is_coupled and not self.coupled:
+            return "its mimic joints follow other joints"
+        if self.topology != "chain":
+            return ""
+        joints = tuple(robot.v_slices)
+        reason = refusal(robot.model, joints)
+        if not reason and self.joints == "turning" and not robot.model.dh.turns.all():
+            reason = f'joint "{joints[robot.model.dh.turns.tolist().index(False)]}" does not turn'
+        return reason
 
 
 FUNCTIONS: dict[str, Function] = {}
@@ -80,6 +102,18 @@ def find(function: str, name: str) -> Algorithm:
             f"{function}: unknown algorithm {name!r};{nearest(name, known, what='algorithms')}"
         )
     return known[name]
+
+
+def require_covered(robot: Robot, chosen: Algorithm) -> None:
+    """Raise if an algorithm does not cover a robot, naming the reason and those that do."""
+    if not (reason := chosen.refusal(robot)):
+        return
+    others = [a.name for a in ALGORITHMS[chosen.function].values() if not a.refusal(robot)]
+    remedy = ', or load the robot with mimic="independent"' if robot.is_coupled else ""
+    raise PhalanxError(
+        f'{chosen.function}: algorithm "{chosen.name}" does not cover robot "{robot.name}": {reason}; '
+        f"use {listing(others)}{remedy}."
+    )
 
 
 def functions_algorithms(function: str) -> dict[str, Algorithm]:

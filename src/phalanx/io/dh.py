@@ -18,7 +18,7 @@ A table, as TOML or JSON gives it (lengths in m, angles in rad, masses in kg, SI
     alpha = 0
     d = 0
     theta = 0                      # an offset where the joint turns, as d is where it slides
-    type = "revolute"              # or "prismatic"
+    type = "revolute"              # or "prismatic", or "fixed": a row without a joint
     name = "joint1"                # of the joint; `link` names the link
     mass = 2
     com = [-0.2, 0, 0]             # in the link's own DH frame
@@ -130,7 +130,7 @@ def _link(row: Fields, number: int) -> Link:
 
 
 def _joint(row: Fields, number: int, parent: str, child: str, standard: bool, degrees: bool) -> Joint:
-    kind = row.choice("type", ("revolute", "prismatic"), "revolute")
+    kind = row.choice("type", ("revolute", "prismatic", "fixed"), "revolute")
     unit = math.radians(1.0) if degrees else 1.0
     a, d = row.number("a", 0.0), row.number("d", 0.0)
     alpha, theta = (_angle(row.number(key, 0.0), degrees) for key in ("alpha", "theta"))

@@ -15,7 +15,7 @@ from ..spatial import Array, Field
 from ..sweeps import Order
 from .hops import Hop, Paths, hops_of
 from .joining import Joining, Level, joining_of, levels
-from .slots import Bodies, Slots, lift, take, zeros
+from .slots import Bodies, Slots, lift, places, take, zeros
 
 
 class Sequential(Order):
@@ -176,14 +176,39 @@ class Sequential(Order):
     def paths(self, X: Any) -> Paths:
         return Paths(self, X)
 
+    def relay(
+        self, levels: Any, state: tuple[Any, ...], join: Callable[..., Any], along: Any, links: Any
+    ) -> list[tuple[Any, ...]]:
+        history = [state]
+        count = places(state[0])
+        link = np.arange(count) if links is None else np.asarray(links)
+        for number, level in enumerate(levels):
+            values = [Slots(count, None, start=x) for x in state]
+            for to, source in (part.T for part in self.abreast(np.array(level, np.intp).reshape(-1, 2))):
+                self.visit(link[to])
+                mine, theirs = (tuple(take(x, at) for x in state) for at in (to, source))
+                made = join(mine, theirs, *(along(number, to) if along else ()))
+                for slots, x in zip(values, made, strict=True):
+                    slots.set(to, x)
+            state = tuple(slots.all() for slots in values)
+            history.append(state)
+        self.leave()
+        return history
+
     def parent(self, x: Array, root: Any) -> Array:
         values = Slots(self.n, root, start=x)
         return values.get(self.parents)
 
-    def children(self, x: Array) -> Array:
-        values = Slots(self.n, None, start=x * 0.0)
+    def children(self, x: Any, tip: Any) -> Any:
+        nothing = x.map(lambda a, _: zeros(a, a.shape)) if isinstance(x, Field) else zeros(x, x.shape)
+        values = Slots(self.n, None, start=nothing)
         bodies = np.flatnonzero(self.parents >= 0)
-        values.scatter(self.parents[bodies], take(x, bodies))
+        _, first = np.unique(self.parents[bodies], return_index=True)
+        values.set(self.parents[bodies[first]], take(x, bodies[first]))
+        others = np.delete(bodies, first)
+        values.scatter(self.parents[others], take(x, others))
+        if tip is not None:
+            values.set(np.setdiff1d(np.arange(self.n), self.parents), lift(tip))
         return values.all()
 
     def pick(self, x: Any, body: int) -> Any:

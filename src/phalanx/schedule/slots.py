@@ -20,6 +20,12 @@ def take(field: Any, bodies: Bodies | slice) -> Any:
     return field[..., bodies, :]
 
 
+def places(field: Any) -> int:
+    """How many bodies, or other places, a field has values for."""
+    array, rank = next(bodies_of(field))
+    return int(array.shape[array.ndim - rank - 1])
+
+
 def zeros(like: Array, shape: tuple[int, ...]) -> Array:
     if like.dtype != object:
         return np.zeros(shape, dtype=like.dtype)

@@ -19,13 +19,13 @@ import numpy as np
 from ...errors import PhalanxWarning
 from ...ir.rewrite import instructions
 
-# ROLL
+from ...ir.rolled import roll
 from ...ir.trace import Program, trace
 from ...model import Model
 from ..base import Call, empty_aligned, memo_key
 from . import cache, compile, emit, entry, gufunc, loop
 
-# ROLLE
+from .emit_rolled import rolled_block_function
 from .target import Target, host
 
 # Instructions up to which code is unrolled: about a second and a half of compiling.
@@ -104,9 +104,13 @@ def traced(call: Call, optional: tuple[str, ...]) -> Program:
 
 
 def _model(call: Call) -> Model:
-    """The robot's model; for functions of the dynamics alone with its inertias regrouped."""
+    """The robot's model; for functions of the dynamics alone with its inertias regrouped.
+
+    Mass centres, as in DH frames, are not to be had from regrouped inertias. Along a thousand links
+    regrouping hands masses down the whole chain, which costs a digit and more; loops gain little.
+    """
     model = call.robot.model
-    if call.algorithm.function not in _REGROUPED:
+    if call.algorithm.function not in _REGROUPED or call.algorithm.frames == "dh" or not _unrolls(call):
         return model
     regrouped: Model = call.robot.memo("regrouped", model.regrouped)
     return regrouped
@@ -117,7 +121,7 @@ def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Targe
     inputs, more, output = _shapes(call, optional)
     element = _ELEMENTS[dtype]
     scratch = 0
-    if predicted_instructions(call) <= _UNROLLED:
+    if _unrolls(call):
         program = traced(call, optional)
         sizes = {name: prod(shape) for name, shape in program.inputs.items()}
         block, declarations = emit.block_function(instructions(program), sizes, target, element)
@@ -126,6 +130,10 @@ def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Targe
         block, declarations, scratch = rolled_block_function(rolled, target, element)
     shapes = [*inputs.values(), *more.values(), output]
     return loop.module_text(block, declarations, shapes, element, target, scratch)
+
+
+def _unrolls(call: Call) -> bool:
+    return predicted_instructions(call) <= _UNROLLED
 
 
 def predicted_instructions(call: Call) -> int:

@@ -146,7 +146,7 @@ def _path(key: str) -> Path:
 
 def limit() -> int:
     """`PHALANX_CACHE_BYTES`, else half a gibibyte."""
-    given = os.environ.get("PHALANX_CACHE_BYTES", str(_LIMIT))
+    given = os.environ.get("PHALANX_CACHE_BYTES") or str(_LIMIT)
     if not given.isdecimal():
         raise PhalanxError(f"PHALANX_CACHE_BYTES={given!r}, expected a whole number of bytes.")
     return int(given)

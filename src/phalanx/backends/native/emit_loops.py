@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...ir.rewrite import Code
-from ...ir.rolled import OWN, RolledProgram
+from ...ir.rolled import CHOOSE, OWN, RolledProgram
 from .emit import Writer, instruction
 
 _HEX = np.array([f"\\{k:02X}" for k in range(256)], dtype="S3")
@@ -92,6 +92,12 @@ class LoopWriter(Writer):
 
     def plus(self, index: str, more: str | int) -> str:
         return self.put(f"add i64 {index}, {more}")
+
+    def choose(self, mask: str, a: str, b: str) -> str:
+        """a in the lanes where the mask is not zero, else b."""
+        v = self.vector
+        where = self.put(f"fcmp une {v} {mask}, zeroinitializer")
+        return self.put(f"select <{self.lanes} x i1> {where}, {v} {a}, {v} {b}")
 
     # ------------------------------------------------------------- tables
 
@@ -221,7 +227,9 @@ def run(w: LoopWriter, code: Code, leaf: Callable[[tuple[Any, ...]], str | float
         return found
 
     for number, made in enumerate(code.instructions):
-        if made.op != "input":
+        if made.op == CHOOSE:
+            values[number] = w.choose(*(w.operand(value(a)) for a in made.args))
+        elif made.op != "input":
             for a in made.args:
                 value(a)
             values[number] = instruction(w, code, number, values, {}, {})

@@ -107,7 +107,7 @@ class SlowUfunc:
             inner = [s for a in rows for s in a.strides[1:]]
             steps = np.array([*(a.strides[0] for a in rows), *inner], dtype=np.int64)
             self._loop(args.ctypes.data, dims.ctypes.data, steps.ctypes.data, None)
-        result = rows[-1].reshape(*batch, *core)
+        result = rows[-1].reshape((*batch, *core))
         if out is None:
             return result[()]
         if out.shape != result.shape:

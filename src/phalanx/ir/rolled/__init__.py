@@ -14,15 +14,17 @@ from typing import Any
 import numpy as np
 
 from ...algorithms import FUNCTIONS, Algorithm
+from ...errors import PhalanxError
 from ...model import Model
 from ...sweeps import ordering
 from .body import OWN, BodyModel, body_inputs, body_model, body_wrenches, moving_rest, other_motions
-from .graph import BodyGraph
+from .graph import CHOOSE, BodyGraph
 from .order import Matrix, Rolled, Solution
 from .plan import Plan, Wanted
 from .program import Factor, InverseOut, Loop, MatrixOut, Once, Pairs, RolledProgram, Solve
 
 __all__ = [
+    "CHOOSE",
     "OWN",
     "Factor",
     "InverseOut",
@@ -45,8 +47,14 @@ def roll(
     arguments: Mapping[str, Any],
 ) -> RolledProgram:
     """The loops of an algorithm for one robot, its parameters in a table."""
+    if algorithm.frames != "bodies":
+        raise PhalanxError(
+            f'{algorithm.function}: algorithm "{algorithm.name}" is written in other frames than those of the '
+            "bodies, which a loop over bodies does not know; use the NumPy backend, or another algorithm."
+        )
     graph = BodyGraph(model.n)
-    order = Rolled(graph)
+    chain = np.array_equal(model.parents, np.arange(-1, model.n - 1))
+    order = Rolled(graph, chain)
     body = body_model(graph, model)
     function = FUNCTIONS[algorithm.function]
     symbols = body_inputs(body.source, {**inputs, **optional}, {**function.inputs, **function.optional})
@@ -63,7 +71,6 @@ def roll(
     rest = _rest_stages(plan, body)
     columns = _columns(rest + stages)
     table = np.stack([graph.columns[k] for k in columns], axis=1) if columns else np.zeros((model.n, 0))
-    chain = np.array_equal(model.parents, np.arange(-1, model.n - 1))
     outward = [number for number, out in plan.carried.items() if out]
     inward = [number for number, out in plan.carried.items() if not out]
     return RolledProgram(

@@ -17,6 +17,7 @@ from ..ops import ADD, COS, DIV, INPUT, MUL, NEG, SIN, SUB
 from ..scalar import Graph, Node
 
 LOCAL = -1
+CHOOSE = "choose"  # the second operand where the first is not zero, else the third
 
 _FOLDED: dict[str, Any] = {
     ADD: np.add,
@@ -25,10 +26,22 @@ _FOLDED: dict[str, Any] = {
     DIV: np.divide,
     SIN: np.sin,
     COS: np.cos,
+    CHOOSE: lambda mask, a, b: np.where(mask != 0.0, a, b),
 }
 
 
-class BodyGraph(Graph):
+class LoopGraph(Graph):
+    """A graph that can choose between two values by a parameter."""
+
+    def choose(self, mask: Any, a: Any, b: Any) -> Any:
+        """a where the mask is not zero, else b."""
+        if type(mask) is not Node:
+            return a if mask else b
+        known = [x.number if type(x) is Node else ("constant", float(x)) for x in (a, b)]
+        return a if known[0] == known[1] else self._make(CHOOSE, (mask, a, b), (CHOOSE, mask.number, *known))
+
+
+class BodyGraph(LoopGraph):
     """A graph whose parameters are columns over all bodies; what depends on them alone is one, too."""
 
     def __init__(self, n: int) -> None:
@@ -93,7 +106,7 @@ class BodyGraph(Graph):
         return node
 
 
-def copied(graph: Graph, node: Node, args: list[Any]) -> Any:
+def copied(graph: LoopGraph, node: Node, args: list[Any]) -> Any:
     """The operation of a node on operands of another graph."""
     if node.op is ADD:
         return args[0] + args[1]
@@ -103,5 +116,7 @@ def copied(graph: Graph, node: Node, args: list[Any]) -> Any:
         return args[0] * args[1]
     if node.op is DIV:
         return args[0] / args[1]
+    if node.op is CHOOSE:
+        return graph.choose(*args)
     assert node.op is NEG, node
     return graph.neg(args[0])

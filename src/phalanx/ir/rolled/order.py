@@ -17,12 +17,6 @@ from ..scalar import Node
 from .graph import LOCAL, BodyGraph
 
 
-_UNROLLED_ONLY = (
-    "rolled code: joins runs of bodies, which a loop over bodies cannot; use the NumPy backend, "
-    'or algorithm "auto".'
-)
-
-
 @dataclass
 class Carry:
     """A scalar that goes from parent to child (outward), or as a sum from children to parent."""
@@ -68,11 +62,28 @@ class Solution:
     matrix: Matrix
 
 
+class Paths:
+    """The operator from each body's ancestors: a loop has no better way than one body after another."""
+
+    def __init__(self, order: Rolled, X: Any, *, back: bool = False) -> None:
+        self.order, self.X, self.back = order, X, back
+
+    def __matmul__(self, c: Any) -> Any:
+        if self.back:
+            return self.order.accumulate(self.X, c)
+        return self.order.propagate(self.X, c, None, None, None)
+
+    @property
+    def T(self) -> Paths:
+        return Paths(self.order, self.X, back=not self.back)
+
+
 @dataclass
 class Rolled(Order):
     """Records the sweeps of an algorithm that runs on one body."""
 
     graph: BodyGraph
+    chain: bool = True
     carries: list[Carry] = field(default_factory=list)
     totals: list[Any] = field(default_factory=list)
     picks: list[tuple[Any, int]] = field(default_factory=list)
@@ -118,17 +129,40 @@ class Rolled(Order):
             made.append(self._leaf(carry))
         return _rebuilt(x, made)
 
-    def children(self, x: Array) -> Array:
+    def children(self, x: Any, tip: Any) -> Any:
         phase = self._opened(x, outward=False)
-        arrived, leaves = self._carried(x, phase, None)
+        arrived, leaves = self._carried(x, phase, None if tip is None else _lift(tip))
         self._close(leaves, x)
         return arrived
 
     def scan(self, join: Callable[[Any, Any], Any], elements: Any, root: Any, reverse: bool) -> Any:
-        raise PhalanxError(_UNROLLED_ONLY)
+        if not self.chain:
+            raise PhalanxError(
+                "scan: joins the runs of an unbranched chain; a tree has paths (sweep `paths`)."
+            )
+        phase = self._opened(elements, root, outward=not reverse)
+        start = None if root is None else _lift(root)
+        known, leaves = self._carried(elements if start is None else start, phase, start)
+        x = join(elements, known) if reverse else join(known, elements)
+        if root is None:
+            end = self.graph.param(
+                (np.arange(self.graph.n) == (self.graph.n - 1 if reverse else 0)).astype(float)
+            )
+            both = zip(_scalars(elements), _scalars(x), strict=True)
+            x = _rebuilt(x, [self.graph.choose(end, alone, joined) for alone, joined in both])
+        self._close(leaves, x)
+        return x
 
-    def paths(self, X: Any) -> Any:
-        raise PhalanxError(_UNROLLED_ONLY)
+    def paths(self, X: Any) -> Paths:
+        return Paths(self, X)
+
+    def relay(
+        self, levels: Any, state: tuple[Any, ...], join: Callable[..., Any], along: Any, links: Any
+    ) -> list[tuple[Any, ...]]:
+        raise PhalanxError(
+            "relay: its levels name single links, which a loop over links cannot serve; use the NumPy "
+            'backend, or algorithm "auto".'
+        )
 
     # ------------------------------------------------------------------ one value of all bodies
 

@@ -17,7 +17,7 @@ from ..ops import COS, INPUT, NEG, SIN
 from ..rewrite import Code, instructions
 from ..scalar import Graph, Node
 from ..trace import Program
-from .graph import LOCAL, BodyGraph, copied
+from .graph import LOCAL, BodyGraph, LoopGraph, copied
 from .order import Matrix, Rolled, Walk
 from .program import Factor, InverseOut, Loop, MatrixOut, Once, Pairs, Solve
 
@@ -159,7 +159,7 @@ class Plan:
 
     def code(self, wanted: Wanted, leaf: Callable[[Graph, Node], Any]) -> tuple[Code, list[tuple[Any, ...]]]:
         """The instructions for what is wanted, and where each result goes."""
-        fresh = Graph()
+        fresh = LoopGraph()
         taken: dict[int, Any] = {}
         needed: dict[int, Node] = {}
         done = 0

@@ -1,0 +1,54 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""What the mass-matrix papers share: a chain seen from one frame, and the two kinds of joints."""
+
+from ...dh import DHChain, offsets, rotations
+from ...spatial import Array, Tensor, dot, namespace, parallel_axis
+from ...sweeps import relay
+from ...triangle import Triangle, along_chain
+
+
+def base_frame(chain: DHChain, q: Array) -> tuple[Array, Array, Array, Array]:
+    """(R, Z, P, S) in O_0: rotations from the links, joint axes, O_i to O_{i+1}, O_i to mass centre i."""
+    A, p = rotations(chain, q), offsets(chain, q)
+    R = relay(along_chain(chain.n), (Tensor(A),), lambda own, before: (before[0] @ own[0],))[-1][0]
+    first = namespace(A).broadcast_to(z0(A), (*p.shape[:-2], 1, 3))
+    Z = namespace(A).concatenate([first, R.matrix[..., :-1, :, 2]], axis=-2)
+    P = R @ p
+    S = R @ (p + chain.s)
+    return R.matrix, Z, P, S
+
+
+def arms(pair: Triangle, P: Array) -> Array:
+    """P_{j,i} from O_i to O_j at each pair (row j, column i): P_{j,i} = P_{j-1,i} + P_{j,j-1}."""
+    start = namespace(P).zeros_like(pair.of_rows(P))
+    step = lambda own, last, P: (last[0] + P,)  # noqa: E731
+    return relay(pair.outward(), (start,), step, along=pair.along(P, before=1), links=pair.row)[-1][0]
+
+
+def moments(chain: DHChain, q: Array) -> tuple[Array, Array]:
+    """(h, k): first and packed second moment of each link about O_i, in its own frame O_{i+1}."""
+    S = offsets(chain, q) + chain.s
+    m = chain.m[:, None]
+    return m * S, chain.J + m * parallel_axis(S)
+
+
+def z0(like: Array) -> Array:
+    """(0, 0, 1) as numbers of the same kind."""
+    return namespace(like).asarray([0.0, 0.0, 1.0], dtype=like.dtype)
+
+
+def by_joint(turns: Array, turning: Array, sliding: Array) -> Array:
+    """Vectors (…, n, k): `turning` where the joint turns, `sliding` where it slides."""
+    return namespace(turns).where(turns[..., None], turning, sliding)
+
+
+def project(turns: Array, z: Array, n: Array, f: Array) -> Array:
+    """z . n where the joint turns, z . f where it slides."""
+    return dot(z, by_joint(turns, n, f))
+
+
+def with_diagonal(M: Array, values: Array) -> Array:
+    """The matrix with these values on its diagonal instead of its own."""
+    xp = namespace(M)
+    return xp.where(xp.eye(M.shape[-1], dtype=bool), values[..., None], M)

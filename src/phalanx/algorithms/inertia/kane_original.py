@@ -1,0 +1,49 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""The mass matrix from Kane's equations as they stand."""
+
+from typing import Any
+
+from ...model import Model, diagonal
+from ...spatial import Array, cross, inner, matvec, namespace, rotated, unpack
+from ...sweeps import relay
+from ...triangle import at_places, triangle
+from ..registry import algorithm
+from .frames import arms, base_frame, by_joint
+
+
+@algorithm(
+    "mass_matrix",
+    source="Fijany, Serial and Parallel Computation of Kane's Equations for Multibody Dynamics: OKE, O(n^3)",
+    topology="chain",
+    joints="turning, sliding",
+    work="O(n^3)",
+    span="O(n)",
+)
+def kane_original(model: Model, q: Array) -> Array:
+    """The mass matrix `M` (…, nv, nv) of a chain, by sums over links for each pair of joints.
+
+    Source: Fijany, "Serial and Parallel Computation of Kane's Equations for Multibody Dynamics", OKE:
+    a_ij = sum over k >= j of V*_k(i) . m_k V*_k(j) + w_k(i) . I_k w_k(j), in the base frame.
+    Cost:   work O(n^3), span O(n).
+    """
+    chain, pair = model.dh, triangle(model.dh.n)
+    R, Z, P, S = base_frame(chain, q)
+    m, I = chain.m[:, None], rotated(R, chain.J)
+    Pstar = arms(pair, P) + pair.of_rows(S)  # P_{k*,i} at the pair (k, i)
+
+    def partial(j: Any, k: int) -> tuple[Array, Array]:
+        """Partial velocities w_k(j) and V*_k(j) of joints j at link k."""
+        z, arm = at_places(Z, j), at_places(Pstar, pair.place[j, k])
+        return by_joint(chain.turns[j], z, 0.0), by_joint(chain.turns[j], cross(z, arm), z)
+
+    def add(a: Any, _: Any, wi: Array, Vi: Array, wj: Array, Vj: Array, m: Array, I: Array) -> Any:
+        return (a[0] + inner(Vi, m * Vj) + inner(wi, matvec(unpack(I), wj)),)
+
+    def along(k: int, to: Any) -> Any:
+        return (*partial(pair.column[to], k), *partial(pair.row[to], k), m[k], I[..., [k], :])
+
+    levels = [[(a, a) for a in range(len(pair.row)) if pair.row[a] <= k] for k in range(chain.n)]
+    zero = namespace(m).zeros_like(pair.of_rows(m))
+    a = relay(levels, (zero,), add, along=along, links=pair.row)[-1][0]
+    return pair.matrix(a[..., 0]) + diagonal(chain.armature)

@@ -1,0 +1,145 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""A chain in Denavit-Hartenberg frames as a table that people read and `Robot.from_dh` takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..description import Description, Joint
+from ..dh import DHChain
+from ..spatial import Transform
+from .fields import rotation_x, rotation_z
+
+_LIMITS = ("lower", "upper", "velocity", "effort", "damping", "friction", "armature")
+_RESERVED = ("base", "tool")  # links that a table has by itself
+
+
+@dataclass(frozen=True, eq=False)
+class DHTable:
+    """A Denavit-Hartenberg table (standard): `Robot.from_dh(t.rows, base=t.base, tool=t.tool, …)`.
+
+    Lengths in m, angles in rad. Two nearly parallel axes take two rows, the second one fixed:
+    a parallel axis first, then its tilt. One row would have to reach out to where they meet.
+    """
+
+    name: str
+    rows: list[dict[str, Any]]  # with the keys of a DH file's rows
+    base: np.ndarray  # (4, 4) pose of frame 0 in the base frame of the robot's file
+    tool: np.ndarray  # (4, 4) pose of the last link's frame in the file, in the last DH frame
+    gravity: tuple[float, float, float]  # in the base frame of the file
+
+    @property
+    def a(self) -> np.ndarray:
+        """Lengths (rows,) of the common normals."""
+        return self._column("a")
+
+    @property
+    def alpha(self) -> np.ndarray:
+        """Twists (rows,) from axis to axis."""
+        return self._column("alpha")
+
+    @property
+    def d(self) -> np.ndarray:
+        """Offsets (rows,) along the axes, where a joint slides at q = 0."""
+        return self._column("d")
+
+    @property
+    def theta(self) -> np.ndarray:
+        """Angles (rows,) about the axes, where a joint turns at q = 0."""
+        return self._column("theta")
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """"revolute", "prismatic" or "fixed" for each row."""
+        return tuple(row["type"] for row in self.rows)
+
+    def _column(self, key: str) -> np.ndarray:
+        return np.array([row[key] for row in self.rows])
+
+    def __str__(self) -> str:
+        lines = [f'Denavit-Hartenberg table (standard) of "{_short(self.name, 24)}": m, degrees, kg']
+        lines.append(f"{'':3} {'joint':<16} {'theta':>13} {'d':>13} {'a':>10} {'alpha':>10} {'mass':>8}")
+        moving = 0
+        for row in self.rows:
+            moving += row["type"] != "fixed"
+            q = f"q{moving}"
+            theta = _with(q if row["type"] == "revolute" else "", math.degrees(row["theta"]))
+            d = _with(q if row["type"] == "prismatic" else "", row["d"])
+            number = "" if row["type"] == "fixed" else str(moving)
+            alpha, mass = math.degrees(row["alpha"]), row.get("mass", 0.0)
+            lines.append(
+                f"{number:>3} {_short(row['name'], 16):<16} {theta:>13} {d:>13} {row['a']:>10.6g} "
+                f"{alpha:>10.6g} {mass:>8.4g}"
+            )
+        for label, matrix in (("base", self.base), ("tool", self.tool)):
+            if not np.array_equal(matrix, np.eye(4)):
+                xyz, rpy = matrix[:3, 3], np.degrees(_roll_pitch_yaw(matrix[:3, :3]))
+                lines.append(f"{label}: xyz {_numbers(xyz)}, rpy {_numbers(rpy)}")
+        return "\n".join(lines)
+
+
+def table_of(chain: DHChain, description: Description, joints: Sequence[Joint]) -> DHTable:
+    """The table of a chain whose joints are those of the description that move."""
+    rows: list[dict[str, Any]] = []
+    for i, joint in enumerate(joints):
+        row: dict[str, Any] = {key: float(getattr(chain, key)[i]) for key in ("a", "alpha", "d", "theta")}
+        row["type"] = "revolute" if chain.turns[i] else "prismatic"
+        row["name"], row["link"] = _free(joint.name, "_joint"), _free(joint.child, "_link")
+        row |= {"mass": float(chain.m[i]), "com": chain.s[i].tolist(), "inertia": chain.J[i].tolist()}
+        row |= {key: float(getattr(joint, key)[0]) for key in _LIMITS if getattr(joint, key)}
+        rows += [row] if chain.w[i] == 0.0 else _parted(row, float(chain.w[i]))
+    return DHTable(description.name, rows, _pose(chain.base), _pose(chain.tool), description.gravity)
+
+
+def _parted(row: dict[str, Any], w: float) -> list[dict[str, Any]]:
+    """Two rows for Tx(a) Ty(w) Rx(alpha): to a parallel axis, then its tilt."""
+    angle = math.atan2(w, row["a"])
+    tilt = {"a": 0.0, "alpha": row["alpha"], "d": 0.0, "theta": -angle, "type": "fixed"}
+    tilt |= {key: f"{row[key]}_tilt" for key in ("name", "link")}
+    turn = rotation_z(-angle) @ rotation_x(row["alpha"])
+    xx, xy, xz, yy, yz, zz = row["inertia"]
+    inertia = turn @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ turn.T
+    offset = {"a": math.hypot(row["a"], w), "alpha": 0.0, "theta": row["theta"] + angle}
+    body = {"com": (turn @ row["com"]).tolist(), "inertia": inertia[np.triu_indices(3)].tolist()}
+    return [{**row, **offset, **body}, tilt]
+
+
+def _pose(X: Transform) -> np.ndarray:  # noqa: N803
+    """The 4x4 pose of the frame that X leads to."""
+    pose = np.eye(4)
+    pose[:3, :3], pose[:3, 3] = X.E.T, X.r
+    return pose
+
+
+def _free(name: str, ending: str) -> str:
+    return name + ending if name in _RESERVED else name
+
+
+def _short(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _with(variable: str, constant: float) -> str:
+    """The sum of a variable and a constant, without a zero that adds nothing."""
+    if not variable:
+        return f"{constant:.6g}"
+    return variable if constant == 0.0 else f"{variable} {'-' if constant < 0 else '+'} {abs(constant):.6g}"
+
+
+def _numbers(values: np.ndarray) -> str:
+    return "(" + ", ".join(f"{value:.5g}" for value in values + 0.0) + ")"
+
+
+def _roll_pitch_yaw(turn: np.ndarray) -> np.ndarray:
+    """Angles about fixed x, y, z; the roll is zero where only its sum with the yaw is defined."""
+    flat = math.hypot(turn[0, 0], turn[1, 0])
+    pitch = math.atan2(-turn[2, 0], flat)
+    if flat < 1e-12:
+        return np.array([0.0, pitch, math.atan2(-turn[0, 1], turn[1, 1])])
+    return np.array([math.atan2(turn[2, 1], turn[2, 2]), pitch, math.atan2(turn[1, 0], turn[0, 0])])

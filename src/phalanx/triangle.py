@@ -1,0 +1,95 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Pairs of links of a chain as one axis: the lower triangle of a matrix, column by column.
+
+Element (row, column), row >= column, is what a unit motion of joint `column` does to link `row`.
+Walks within the columns are levels of (target, source), as `sweeps.relay` takes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .spatial import Array, Field
+
+Level = list[tuple[int, int]]
+
+
+class Triangle:
+    """The n (n + 1) / 2 pairs of a chain of n links."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        pairs = [(row, column) for column in range(n) for row in range(column, n)]
+        self.row, self.column = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+        lower = np.zeros((n, n), dtype=np.intp)
+        lower[self.row, self.column] = np.arange(len(pairs))
+        self.place = np.maximum(lower, lower.T)  # of the pair (row, column), in either order
+
+    def of_rows(self, x: Any) -> Any:
+        """Values per link at the row of each pair."""
+        return at_places(x, self.row)
+
+    def of_columns(self, x: Any) -> Any:
+        """Values per joint at the column of each pair."""
+        return at_places(x, self.column)
+
+    def matrix(self, values: Array) -> Array:
+        """The symmetric matrix (…, n, n) of values (…, pairs)."""
+        return values[..., self.place]
+
+    def outward(self, strides: list[int] | None = None) -> list[Level]:
+        """Each row from the one before it; with strides, all rows from those so far before them."""
+        if strides is None:
+            return [self._level([row], 1) for row in range(1, self.n)]
+        return [self._level(range(self.n), stride) for stride in strides]
+
+    def inward(self, strides: list[int] | None = None) -> list[Level]:
+        """Each row from the one after it; with strides, all rows from those so far after them."""
+        if strides is None:
+            return [self._level([row], -1) for row in range(self.n - 2, -1, -1)]
+        return [self._level(range(self.n), -stride) for stride in strides]
+
+    def along(self, x: Any, *, before: int = 0) -> Callable[[int, Any], tuple[Any]]:
+        """What a relay over pairs also needs: values per link at the targets' rows, or rows `before` them."""
+        return lambda _, targets: (at_places(x, self.row[targets] - before),)
+
+    def _level(self, rows: Any, stride: int) -> Level:
+        """Rows with those `stride` before them, in all columns that have both."""
+        return [
+            (int(self.place[row, column]), int(self.place[row - stride, column]))
+            for row in rows
+            if row - stride < self.n
+            for column in range(row + 1)
+            if row - stride >= column
+        ]
+
+
+@cache
+def triangle(n: int) -> Triangle:
+    """The pairs of a chain of n links."""
+    return Triangle(n)
+
+
+def strides(count: int) -> list[int]:
+    """1, 2, 4, … below `count`: after these steps each of `count` places has met all others on one side."""
+    return [1 << k for k in range((count - 1).bit_length())]
+
+
+def along_chain(count: int) -> list[Level]:
+    """Each of `count` places from the one before it."""
+    return [[(i, i - 1)] for i in range(1, count)]
+
+
+def back_along_chain(count: int) -> list[Level]:
+    """Each of `count` places from the one after it."""
+    return [[(i, i + 1)] for i in range(count - 2, -1, -1)]
+
+
+def at_places(x: Any, places: Any) -> Any:
+    """The values of a field at some places."""
+    return x[places] if isinstance(x, Field) else x[..., places, :]

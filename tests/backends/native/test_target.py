@@ -1,0 +1,167 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Code for other machines: lower levels of this one agree, ARM is produced, the text is stable."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import phalanx as px
+from phalanx.algorithms import FUNCTIONS
+from phalanx.backends.native import build, compile
+from phalanx.backends.native.target import Target, aarch64, host
+from phalanx.dispatch import resolve
+from reference.kernels import arguments, frame_of, in_fresh_interpreter, kernel, robot
+from reference.sampling import agree
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+
+LEVEL = """
+import json
+import numpy as np
+from phalanx.backends.native.target import host
+from reference.kernels import arguments, kernel, robot
+results = {}
+for name in ("panda", "floating"):
+    for function in ("inverse_dynamics", "forward_dynamics", "mass_matrix"):
+        for dtype in ("float64", "float32"):
+            k = kernel(name, function, dtype)
+            state = arguments(robot(name), function, 21, dtype)
+            alone = np.array([k(*(a[i].copy() for a in state)) for i in range(21)])
+            assert np.array_equal(k(*state), alone)
+            assert np.array_equal(k(*(np.asfortranarray(a) for a in state)), alone)
+            results[f"{name} {function} {dtype}"] = alone.tolist()
+print(json.dumps([host().bits, host().fma, results]))
+"""
+
+
+@pytest.mark.parametrize(("level", "bits", "fma"), [("sse2", 128, False), ("avx2", 256, True)])
+def test_results_of_lower_levels_agree_with_the_hosts(level: str, bits: int, fma: bool) -> None:
+    if not host().triple.startswith(("x86_64", "amd64")):
+        pytest.skip(f"{level} is a level of x86-64, this is {host().triple}")
+    if host().bits < bits:
+        pytest.skip(f"this machine has no {level}")
+    found_bits, found_fma, results = json.loads(in_fresh_interpreter(LEVEL, PHALANX_CPU=level))
+    assert (found_bits, found_fma) == (bits, fma)
+    for label, values in results.items():
+        name, function, dtype = label.split()
+        wanted = kernel(name, function, dtype)(*arguments(robot(name), function, 21, dtype))
+        tolerance = 1e-13 if dtype == "float64" else 3e-5
+        agree(np.array(values), wanted, tolerance * (10.0 if function == "forward_dynamics" else 1.0))
+        if fma and host().fma:  # the same roundings in the same order
+            np.testing.assert_array_equal(np.array(values, dtype), wanted)
+
+
+@pytest.mark.parametrize("level", ["sse3", "AVX2", "native", "avx1024"])
+def test_an_unknown_level_is_refused(level: str) -> None:
+    source = """
+import phalanx as px
+try:
+    px.load("two_link").kernel("mass_matrix")
+except px.PhalanxError as error:
+    print(error)
+"""
+    text = in_fresh_interpreter(source, PHALANX_CPU=level)
+    assert text.startswith(f"PHALANX_CPU={level!r}; this machine (")
+    assert "offers" in text
+
+
+def test_a_level_above_the_machine_is_refused() -> None:
+    from phalanx.backends.native import target
+
+    with pytest.raises(px.PhalanxError, match=r"PHALANX_CPU='avx512'; this machine \(.*\) offers \"sse2\"\."):
+        target._lowered("avx512", "x86_64-unknown-linux-gnu", {"avx2": False})
+    with pytest.raises(px.PhalanxError, match="offers no levels"):
+        target._lowered("avx2", "arm64-apple-darwin", {})
+
+
+def machine_of(code: bytes) -> int:
+    """The machine number in the head of an ELF file."""
+    assert code[:4] == b"\x7fELF"
+    return int(struct.unpack_from("<H", code, 18)[0])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_object_code_for_arm_is_produced(function: str, dtype: str) -> None:
+    r = robot("panda")
+    call = resolve(r, function, **frame_of(function, r))
+    text = build.module(call, (), np.dtype(dtype), aarch64())
+    assert machine_of(compile.object_code(text, aarch64())) == 183
+
+
+def test_arm_code_uses_multiply_adds_on_vectors() -> None:
+    text = build.module(resolve(robot("panda"), "inverse_dynamics"), (), np.dtype("float64"), aarch64())
+    assembly = compile.assembly(text, aarch64())
+    assert assembly.count("fmla") > 100
+    assert "v0.2d" in assembly
+
+
+@pytest.mark.parametrize("bits", [128, 256, 512])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_every_width_compiles_for_every_function(bits: int, dtype: str) -> None:
+    cpu = {128: "x86-64", 256: "haswell", 512: "skylake-avx512"}[bits]
+    target = Target("x86_64-unknown-linux-gnu", cpu, "", bits, bits > 128)
+    compile.llvm.initialize_all_targets()
+    compile.llvm.initialize_all_asmprinters()
+    r = robot("two_link")
+    for function in FUNCTIONS:
+        call = resolve(r, function, **frame_of(function, r))
+        text = build.module(call, (), np.dtype(dtype), target)
+        assert f"<{target.lanes(np.dtype(dtype).itemsize)} x " in text
+        assert machine_of(compile.object_code(text, target)) == 62
+
+
+def test_no_fast_math_flag_is_ever_written() -> None:
+    flags = {"fast", "reassoc", "contract", "nnan", "ninf", "nsz", "arcp", "afn"}
+    for name in ("panda", "mixed"):
+        text = kernel(name, "forward_dynamics").llvm_ir()
+        operations = [line.split() for line in text.splitlines() if " = f" in line or "call" in line]
+        assert not any(flags & set(words) for words in operations)
+        assert "fmuladd" not in text  # which may or may not round twice
+
+
+def block_of(text: str) -> str:
+    """The block function of a module."""
+    start = text.index("define internal void @block")
+    return text[start : text.index("\n}\n", start) + 3]
+
+
+@pytest.mark.parametrize("function", ["inverse_dynamics", "mass_matrix"])
+def test_the_text_of_a_block_is_the_golden_one(function: str) -> None:
+    """Set PHALANX_UPDATE_GOLDEN=1 to accept a change."""
+    target = Target("x86_64-unknown-linux-gnu", "haswell", "", 256, True)
+    text = block_of(build.module(resolve(px.load("two_link"), function), (), np.dtype("float64"), target))
+    file = GOLDEN / f"two_link_{function}.ll"
+    if os.environ.get("PHALANX_UPDATE_GOLDEN"):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text)
+    assert text == file.read_text()
+
+
+def test_the_text_of_a_module_is_the_same_every_time() -> None:
+    def text(r: Any) -> str:
+        return build.module(resolve(r, "forward_dynamics"), (), np.dtype("float64"), host())
+
+    made = text(px.load("panda"))
+    assert made == text(px.load("panda"))
+    source = """
+import hashlib
+import numpy as np
+import phalanx as px
+from phalanx.backends.native import build
+from phalanx.backends.native.target import host
+from phalanx.dispatch import resolve
+call = resolve(px.load("panda"), "forward_dynamics")
+print(hashlib.sha256(build.module(call, (), np.dtype("float64"), host()).encode()).hexdigest())
+"""
+    import hashlib
+
+    assert in_fresh_interpreter(source, PYTHONHASHSEED="5") == hashlib.sha256(made.encode()).hexdigest()
