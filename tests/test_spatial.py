@@ -133,3 +133,16 @@ def test_the_module_of_an_array_is_found_and_its_absence_told() -> None:
     assert spatial.namespace(1.0, np.zeros(1)) is np
     with pytest.raises(TypeError, match="no array among the operands"):
         spatial.namespace(1.0, "x")
+
+
+@given(seeds)
+def test_rotated_turns_packed_matrices(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    U, A = Rotation.from_quat(rng.standard_normal(4)).as_matrix(), rng.standard_normal((3, 3))
+    agree(spatial.rotated(U, pack(A + A.T)), pack(U @ (A + A.T) @ U.T), 1e-13)
+
+
+@given(seeds)
+def test_parallel_axis_is_the_inertia_of_a_unit_mass(seed: int) -> None:
+    d = np.random.default_rng(seed).standard_normal(3)
+    agree(spatial.parallel_axis(d), pack(-skew(d) @ skew(d)), 1e-14)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from phalanx import sweeps
 from phalanx.schedule.sequential import Sequential
-from phalanx.spatial import Inertia, Transform
+from phalanx.spatial import Inertia, Tensor, Transform
 from reference.sampling import agree, seeds
 
 parents_of_trees = st.integers(1, 9).flatmap(
@@ -107,6 +107,40 @@ def test_parent_looks_one_body_up(parents: np.ndarray, seed: int) -> None:
         above = sweeps.parent(x, root=root)
     for i, p in enumerate(parents):
         np.testing.assert_array_equal(above[:, i], np.broadcast_to(root, (2, 6)) if p < 0 else x[:, p])
+
+
+def test_relay_reads_a_whole_level_before_it_writes_and_keeps_every_state() -> None:
+    x, weight = np.array([[1.0], [2.0], [4.0]]), np.array([[10.0], [100.0], [1000.0]])
+    levels = [[(0, 1), (1, 2)], [], [(2, 0)]]
+    with sweeps.ordering(Sequential(np.arange(-1, 2))):
+        history = sweeps.relay(
+            levels,
+            (x, -x),
+            lambda mine, theirs, w: (mine[0] + w * theirs[0], theirs[1]),
+            along=lambda level, targets: (weight[targets] + level,),
+        )
+    assert [[y.ravel().tolist() for y in state] for state in history] == [
+        [[1.0, 2.0, 4.0], [-1.0, -2.0, -4.0]],
+        [[21.0, 402.0, 4.0], [-2.0, -4.0, -4.0]],
+        [[21.0, 402.0, 4.0], [-2.0, -4.0, -4.0]],
+        [[21.0, 402.0, 21046.0], [-2.0, -4.0, -2.0]],
+    ]
+    assert x.ravel().tolist() == [1.0, 2.0, 4.0], "what comes in is left alone"
+
+
+def test_relay_gives_constants_a_batch_and_takes_operators() -> None:
+    turn = Tensor(np.array([[[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]] * 4))
+    c, batch = np.ones((4, 1)), np.arange(6.0).reshape(2, 3)
+    with sweeps.ordering(Sequential(np.arange(-1, 3))):
+        R = sweeps.relay([[(i, i - 1)] for i in (1, 2, 3)], (turn,), lambda own, last: (last[0] @ own[0],))[
+            -1
+        ][0]
+        y = sweeps.relay(
+            [[(1, 0)]], (c,), lambda own, last, w: (own[0] + w,), along=lambda *_: (batch[..., None, None],)
+        )[-1][0]
+    agree(R.matrix[3], np.eye(3), 1e-15)
+    assert y.shape == (2, 3, 4, 1)
+    agree(y[..., 1, 0], batch + 1.0, 1e-15)
 
 
 @given(parents_of_trees, seeds)

@@ -4,6 +4,7 @@
 
 from . import convert
 from .algorithms import algorithms
+from .analysis.accuracy import accuracy
 from .builder import RobotBuilder
 from .dispatch import set_threads
 from .errors import PhalanxError, PhalanxWarning
@@ -17,6 +18,7 @@ __all__ = [
     "PhalanxWarning",
     "Robot",
     "RobotBuilder",
+    "accuracy",
     "algorithms",
     "chain",
     "coil",

@@ -29,6 +29,8 @@ from .structure import require_invertible
 
 _threads: int | None = None
 _DEEP = 14
+_PREFERRED = ("native", "numpy")  # backends in the order in which "auto" asks them
+_MOST_AXES = 32  # that NumPy broadcasts
 _SMALL = 1 << 14  # numbers in the largest input up to which threads cannot pay
 
 
@@ -168,8 +170,10 @@ def _is_shallow(robot: Robot) -> bool:
 
 
 def _backend(name: str, call: Call) -> Backend:
-    if name in ("auto", "native"):
-        name = "native" if _is_native(call) else "numpy"
+    if name in ("auto", "native") and not _is_native(call):
+        name = "numpy"
+    if name == "auto":
+        return next(found for found in map(backend, _PREFERRED) if found.serves(call))
     return backend(name)
 
 
@@ -180,7 +184,7 @@ def _is_native(call: Call) -> bool:
 
 
 def _thread_count(threads: int | None) -> int:
-    return _positive(threads, "threads") or _threads or 1
+    return _positive(threads, "threads") or available_threads()
 
 
 def _positive(count: int | None, where: str) -> int | None:
@@ -218,6 +222,11 @@ def _batch(
     call: Call, arrays: list[np.ndarray], labels: list[str], sizes: list[tuple[int, ...]]
 ) -> tuple[int, ...]:
     batches = [a.shape[: a.ndim - len(s)] for a, s in zip(arrays, sizes, strict=True)]
+    for label, axes in zip(labels, map(len, batches), strict=True):
+        if axes > _MOST_AXES:
+            raise PhalanxError(
+                f"{call.function.name}: {label} has {axes} batch axes, expected at most {_MOST_AXES}."
+            )
     try:
         return np.broadcast_shapes(*batches)
     except ValueError:

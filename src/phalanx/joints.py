@@ -188,12 +188,19 @@ def cos(x: Array) -> Array:
 def _elementwise(name: str, x: Array) -> Array:
     if x.dtype.kind != "O":
         return getattr(namespace(x), name)(x)
-    # Object arrays hold traced scalars beside plain floats, which lack the method.
-    known = getattr(math, name)
-    flat = [known(v) if isinstance(v, float) else getattr(v, name)() for v in x.ravel()]
+    flat = [_scalar(name, v) for v in x.ravel()]
     result = np.empty(len(flat), dtype=object)
     result[:] = flat
     return result.reshape(x.shape)
+
+
+def _scalar(name: str, v: Any) -> Any:
+    """The function of a plain float, a traced scalar or a number of arbitrary precision (mpmath)."""
+    if isinstance(v, float):
+        return getattr(math, name)(v)
+    if hasattr(v, name):
+        return getattr(v, name)()
+    return getattr(v.context, name)(v)
 
 
 def transpose_quaternion(q: Array) -> Array:

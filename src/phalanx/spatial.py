@@ -287,6 +287,27 @@ class Articulated(Field):
         )
 
 
+def beside(field: Any) -> Any:
+    """The field with a new axis before that of the bodies, for several problems on the same bodies."""
+    return field.map(lambda array, rank: array[(..., None, slice(None)) + (slice(None),) * rank])
+
+
+def dense(operator: Transform | Inertia | Articulated) -> Array:
+    """The operator as matrices (…, n, 6, 6), for equations that multiply operators of different kinds."""
+    if isinstance(operator, Transform):
+        E = operator.E
+        corner = -cross(E, operator.r[..., None, :])
+        return _blocks(E, E * 0.0, corner, E)
+    G = operator.articulated() if isinstance(operator, Inertia) else operator
+    return _blocks(unpack(G.moment), G.H, transpose(G.H), unpack(G.M))
+
+
+def _blocks(a: Array, b: Array, c: Array, d: Array) -> Array:
+    """[[a, b], [c, d]]."""
+    xp = namespace(a, b, c, d)
+    return xp.concatenate([xp.concatenate([a, b], axis=-1), xp.concatenate([c, d], axis=-1)], axis=-2)
+
+
 # --------------------------------------------------------------- second-order tensors
 
 

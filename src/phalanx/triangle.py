@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .spatial import Array, Field
+from .spatial import Array, Field, namespace
 
 Level = list[tuple[int, int]]
 
@@ -41,6 +41,12 @@ class Triangle:
     def matrix(self, values: Array) -> Array:
         """The symmetric matrix (…, n, n) of values (…, pairs)."""
         return values[..., self.place]
+
+    def neighbour(self, stride: int) -> np.ndarray:
+        """The pair `stride` rows after each pair in its column, -1 where there is none."""
+        row = self.row + stride
+        inside = (row < self.n) & (row >= self.column)
+        return np.where(inside, self.place[np.where(inside, row, self.column), self.column], -1)
 
     def outward(self, strides: list[int] | None = None) -> list[Level]:
         """Each row from the one before it; with strides, all rows from those so far before them."""
@@ -93,3 +99,18 @@ def back_along_chain(count: int) -> list[Level]:
 def at_places(x: Any, places: Any) -> Any:
     """The values of a field at some places."""
     return x[places] if isinstance(x, Field) else x[..., places, :]
+
+
+def shifted(x: Any, sources: np.ndarray, *, end: Any = None) -> Any:
+    """The value that each place reads from its source; where that is -1, `end`, or zero vectors."""
+    if isinstance(x, Field):
+        return x.zip(end, lambda a, b, rank: _read(a, sources, b, rank))
+    return _read(x, sources, namespace(x).zeros_like(x[..., 0, :]), 1)
+
+
+def _read(array: Array, sources: np.ndarray, end: Array, rank: int) -> Array:
+    axis = array.ndim - rank - 1
+    xp = namespace(array)
+    last = xp.broadcast_to(end, array.shape[:axis] + array.shape[axis + 1 :])
+    whole = xp.concatenate([array, xp.expand_dims(last, axis)], axis=axis)
+    return whole[(..., sources, *(slice(None),) * rank)]

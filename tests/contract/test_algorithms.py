@@ -19,6 +19,7 @@ from reference.sampling import MOVING_TYPES, agree, conditioning, pairwise
 
 ENTRIES = [entry for known in ALGORITHMS.values() for entry in known.values()]
 ROBOTS = (*MOVING_TYPES, "mixed", "floating base", "welded")
+COVERED = {"turning": ("revolute",), "turning, sliding": ("revolute", "prismatic")}  # else all of them
 BATCHES = ((), (3,), (2, 1, 2), (0,))
 ROWS = pairwise(ENTRIES, ROBOTS, BACKENDS, BATCHES, ("float64", "float32"))
 
@@ -32,9 +33,7 @@ def robot_of(kind: str, topology: str, joints: str) -> px.Robot:
         "floating base": ("revolute", "planar"),
         "welded": ("fixed", "revolute", "fixed", "universal"),
     }.get(kind, (kind,))
-    robot = px.tree(
-        9 if kind == "mixed" else 4, branching, seed=5, joints=types if joints == "all" else (joints,)
-    )
+    robot = px.tree(9 if kind == "mixed" else 4, branching, seed=5, joints=COVERED.get(joints, types))
     if kind == "floating base" and joints == "all":
         robot = robot.with_floating_base()
     # Rotors keep float32 within reach of the mass matrix's condition.

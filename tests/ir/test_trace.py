@@ -5,20 +5,21 @@
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.algorithms import ALGORITHMS, FUNCTIONS
+from phalanx.algorithms import FUNCTIONS
 from phalanx.dispatch import resolve
 from phalanx.ir import quantities
 from phalanx.ir.scalar import Graph, Node
 from phalanx.ir.trace import Program, trace
-from reference.kernels import frame_of, robot
+from reference.kernels import covered, frame_of, robot
 
 
 def traced(
@@ -33,20 +34,25 @@ def traced(
     return trace(call.algorithm, r.model, *sizes, call.sizes(f.output), call.arguments())
 
 
-EVERY = [(f, a) for f in FUNCTIONS for a in ALGORITHMS[f]]
-each = pytest.mark.parametrize(("function", "algorithm"), EVERY, ids=[f"{f}-{a}" for f, a in EVERY])
+EVERY = covered("mixed", "panda")
+each = pytest.mark.parametrize(("name", "function", "algorithm"), EVERY, ids=["-".join(c) for c in EVERY])
 
 
 def computed(program: Program) -> list[Node]:
     return [n for n in program.nodes if n.op != "input"]
 
 
-def assigned_names(run: Any) -> set[str]:
-    """The first name on the left of every assignment in a text, and the functions inside it."""
-    nodes = list(ast.walk(ast.parse(inspect.getsource(run))))
-    lefts = [node.targets[0] for node in nodes if isinstance(node, ast.Assign)]
-    names = {next(n.id for n in ast.walk(left) if isinstance(n, ast.Name)) for left in lefts}
-    return names | {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+@cache
+def names_in_the_texts() -> set[str]:
+    """The first name on the left of every assignment in the texts of algorithms, and their functions."""
+    names = {f.symbol for f in FUNCTIONS.values()}
+    for file in (Path(px.__file__).parent / "algorithms").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Assign):
+                names |= {next(n.id for n in ast.walk(t) if isinstance(n, ast.Name)) for t in node.targets}
+            elif isinstance(node, ast.FunctionDef):
+                names.add(node.name)
+    return names
 
 
 def test_quantities_of_the_arm_are_the_names_in_the_text() -> None:
@@ -57,18 +63,14 @@ def test_quantities_of_the_arm_are_the_names_in_the_text() -> None:
 
 
 @each
-def test_quantities_are_names_in_the_texts_of_algorithms(function: str, algorithm: str) -> None:
-    entry = ALGORITHMS[function][algorithm]
-    known = assigned_names(entry.run) | {FUNCTIONS[function].symbol}
-    for name, value in entry.run.__globals__.items():
-        if inspect.isfunction(value) and value.__module__.startswith("phalanx.algorithms"):
-            known |= assigned_names(value) | {name}
-    assert {n.quantity for n in computed(traced(robot("mixed"), function, algorithm))} <= known
+def test_quantities_are_names_in_the_texts_of_algorithms(name: str, function: str, algorithm: str) -> None:
+    program = traced(robot(name), function, algorithm)
+    assert {n.quantity for n in computed(program)} <= names_in_the_texts()
 
 
 @each
-def test_every_computed_scalar_has_a_quantity_and_a_link_of_the_robot(function: str, algorithm: str) -> None:
-    r = robot("mixed")
+def test_every_computed_scalar_has_a_quantity_and_a_link_of_the_robot(name: str, function: str, algorithm: str) -> None:
+    r = robot(name)
     program = traced(r, function, algorithm)
     for node in computed(program):
         assert node.quantity, node
@@ -120,14 +122,14 @@ def told(program: Program) -> list[Any]:
 
 
 @each
-def test_tracing_twice_gives_the_same_program(function: str, algorithm: str) -> None:
-    r = robot("mixed")
+def test_tracing_twice_gives_the_same_program(name: str, function: str, algorithm: str) -> None:
+    r = robot(name)
     assert told(traced(r, function, algorithm)) == told(traced(r, function, algorithm))
 
 
 @each
-def test_results_are_nodes_or_floats(function: str, algorithm: str) -> None:
-    program = traced(robot("floating"), function, algorithm)
+def test_results_are_nodes_or_floats(name: str, function: str, algorithm: str) -> None:
+    program = traced(robot(name), function, algorithm)
     assert len(program.results) == int(np.prod(program.output))
     assert {type(x) for x in program.results} <= {Node, float}
     constants = [a for n in computed(program) for a in n.args if type(a) is not Node]

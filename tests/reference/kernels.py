@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import phalanx as px
-from phalanx.algorithms import FUNCTIONS
+from phalanx.algorithms import ALGORITHMS, FUNCTIONS
 
 from .sampling import MOVING_TYPES
 
@@ -32,6 +32,17 @@ def robot(name: str) -> px.Robot:
 
 
 ROBOTS = ("ur5", "panda", "mixed", "floating")
+
+
+def covered(*names: str) -> list[tuple[str, str, str]]:
+    """Robot, function and algorithm wherever the algorithm covers the robot."""
+    return [
+        (name, function, entry.name)
+        for name in names
+        for function, known in ALGORITHMS.items()
+        for entry in known.values()
+        if not entry.refusal(robot(name))
+    ]
 
 
 def frame_of(function: str, r: px.Robot) -> dict[str, str]:
@@ -69,12 +80,13 @@ def same_bits(actual: Any, expected: Any) -> None:
 
 def in_fresh_interpreter(code: str, **environment: str) -> str:
     """What `code` prints in a Python of its own, where the folder `tests` can be imported from."""
+    path = os.pathsep.join([str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
         timeout=300,
-        env={**os.environ, "PYTHONPATH": str(TESTS), **environment},
+        env={**os.environ, "PYTHONPATH": path, **environment},
     )
     assert done.returncode == 0, f"status {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout.strip()

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..dh import link_wrenches_dh, refusal
 from ..errors import PhalanxError, listing, nearest
+from ..links import singular_link
 from ..model import Model, link_wrenches
 from ..robot import Robot
 
@@ -37,6 +38,8 @@ class Algorithm:
 
     `frames` tells whose frames its equations are written in: those of the bodies, or the
     Denavit-Hartenberg frames `model.dh`, whose inertias are the links' own about their mass centres.
+    `bodies` tells what it asks of inertias: "any" will do that gives the same motion, or those of the
+    "rigid" links themselves, or these must be "definite", since it inverts them.
     """
 
     name: str
@@ -47,6 +50,7 @@ class Algorithm:
     joints: str = "all"
     coupled: bool = False
     frames: str = "bodies"  # or "dh"
+    bodies: str = "any"  # or "rigid", "definite"
     work: str = "O(n)"
     span: str = "O(depth)"
     options: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
@@ -61,16 +65,26 @@ class Algorithm:
         return self.run(model, *inputs, **more)
 
     def refusal(self, robot: Robot) -> str:
-        """Why the algorithm does not cover a robot, empty if it does."""
+        """Why the algorithm does not cover a robot, as the end of a sentence; empty if it does."""
         if robot.is_coupled and not self.coupled:
-            return "its mimic joints follow other joints"
+            return " with its mimic joints"
         if self.topology != "chain":
             return ""
+        if self.frames == "bodies":
+            return self._refusal_of_bodies(robot)
         joints = tuple(robot.v_slices)
         reason = refusal(robot.model, joints)
         if not reason and self.joints == "turning" and not robot.model.dh.turns.all():
             reason = f'joint "{joints[robot.model.dh.turns.tolist().index(False)]}" does not turn'
-        return reason
+        return reason and f": {reason}"
+
+    def _refusal_of_bodies(self, robot: Robot) -> str:
+        if not robot.is_serial:
+            return ": it branches"
+        singular = robot.memo("singular link", lambda: singular_link(robot.model))
+        if self.bodies != "definite" or singular < 0:
+            return ""
+        return f': the inertia of link "{robot.link_names[singular]}" has no inverse'
 
 
 FUNCTIONS: dict[str, Function] = {}
@@ -111,7 +125,7 @@ def require_covered(robot: Robot, chosen: Algorithm) -> None:
     others = [a.name for a in ALGORITHMS[chosen.function].values() if not a.refusal(robot)]
     remedy = ', or load the robot with mimic="independent"' if robot.is_coupled else ""
     raise PhalanxError(
-        f'{chosen.function}: algorithm "{chosen.name}" does not cover robot "{robot.name}": {reason}; '
+        f'{chosen.function}: algorithm "{chosen.name}" does not cover robot "{robot.name}"{reason}; '
         f"use {listing(others)}{remedy}."
     )
 

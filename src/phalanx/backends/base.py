@@ -84,6 +84,10 @@ class Backend(ABC):
 
     name: ClassVar[str]
 
+    def serves(self, call: Call) -> bool:
+        """Whether "auto" may choose this backend for a call."""
+        return True
+
     @abstractmethod
     def run(
         self,

@@ -246,9 +246,7 @@ def _assembled(
 ) -> DHChain:
     """The chain of rows (a, d, w, sines and cosines of theta and alpha) and of frames in the bodies."""
     a, d, w, st, ct, sa, ca = rows.T
-    origin, x = first
-    start = _transform([_Frame(x, _Z, origin)], size)[0] @ model.rest[0]
-    base = _cleaned(start, size)
+    base = _cleaned(_transform([_Frame(first[1], _Z, first[0])], size)[0] @ model.rest[0], size)
     to_frames = _transform(frames, size)
     back = Transform(np.swapaxes(to_frames.E, 1, 2), -np.einsum("kij,kj->ki", to_frames.E, to_frames.r))
     links = _cleaned(model.link_frame @ back, size)
@@ -286,12 +284,12 @@ def _transform(frames: list[_Frame], size: float) -> Transform:
 def _cleaned(X: Transform, size: float) -> Transform:
     """X without what rounding leaves behind."""
     E = np.where(np.abs(X.E) <= _ZERO, 0.0, X.E)
-    E = np.where(np.abs(np.abs(E) - 1.0) <= _ZERO, np.sign(E), E)
+    E = np.where(np.count_nonzero(E, axis=-1, keepdims=True) == 1, np.sign(E), E)
     return Transform(E, np.where(np.abs(X.r) <= _ZERO * size, 0.0, X.r))
 
 
 def _about_centres(G: Inertia, X: Transform, size: float) -> tuple[np.ndarray, np.ndarray]:
-    """Mass centres and packed inertias about them, in the frames that X leads to; X.E, X.r per body."""
+    """Mass centres and packed inertias about them, in the frames that X leads to."""
     mass = G.m[:, None]
     centre = G.h / np.where(mass > 0.0, mass, 1.0)
     square = (centre**2).sum(axis=1)[:, None, None] * np.eye(3) - centre[:, :, None] * centre[:, None, :]

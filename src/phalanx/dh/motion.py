@@ -20,6 +20,13 @@ def either(chain: DHChain, turning: Array, sliding: Array) -> Array:
     return turning if chain.turns.all() else namespace(turning).where(chain.turns[:, None], turning, sliding)
 
 
+def apart(chain: DHChain, external: Array) -> tuple[Array, Array]:
+    """The wrenches (…, n, 6) on all links but the last, and the one (…, 6) on the last."""
+    last = chain.n - 1
+    inner = (np.arange(chain.n) < last)[:, None]
+    return namespace(external).where(inner, external, 0.0), external[..., last, :]
+
+
 def base_motion(chain: DHChain, velocity: Array, acceleration: Array) -> tuple[Array, Array, Array]:
     """Angular velocity and acceleration (None: zero) and acceleration less gravity of O_0, in O_0.
 

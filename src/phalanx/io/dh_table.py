@@ -56,27 +56,23 @@ class DHTable:
 
     @property
     def types(self) -> tuple[str, ...]:
-        """"revolute", "prismatic" or "fixed" for each row."""
+        """The type of each row: "revolute", "prismatic" or "fixed"."""
         return tuple(row["type"] for row in self.rows)
 
     def _column(self, key: str) -> np.ndarray:
         return np.array([row[key] for row in self.rows])
 
     def __str__(self) -> str:
-        lines = [f'Denavit-Hartenberg table (standard) of "{_short(self.name, 24)}": m, degrees, kg']
-        lines.append(f"{'':3} {'joint':<16} {'theta':>13} {'d':>13} {'a':>10} {'alpha':>10} {'mass':>8}")
+        lines = [f'Denavit-Hartenberg table (standard) of "{_short(self.name, 20)}": m, degrees, kg']
+        lines.append(_line("", "joint", "theta", "d", "a", "alpha", "mass"))
         moving = 0
         for row in self.rows:
             moving += row["type"] != "fixed"
-            q = f"q{moving}"
-            theta = _with(q if row["type"] == "revolute" else "", math.degrees(row["theta"]))
-            d = _with(q if row["type"] == "prismatic" else "", row["d"])
             number = "" if row["type"] == "fixed" else str(moving)
-            alpha, mass = math.degrees(row["alpha"]), row.get("mass", 0.0)
-            lines.append(
-                f"{number:>3} {_short(row['name'], 16):<16} {theta:>13} {d:>13} {row['a']:>10.6g} "
-                f"{alpha:>10.6g} {mass:>8.4g}"
-            )
+            theta = _sum(f"q{moving}" if row["type"] == "revolute" else "", math.degrees(row["theta"]))
+            d = _sum(f"q{moving}" if row["type"] == "prismatic" else "", row["d"])
+            plain = (_text(x, 10) for x in (row["a"], math.degrees(row["alpha"]), row.get("mass", 0.0)))
+            lines.append(_line(number, _short(row["name"], 14), theta, d, *plain))
         for label, matrix in (("base", self.base), ("tool", self.tool)):
             if not np.array_equal(matrix, np.eye(4)):
                 xyz, rpy = matrix[:3, 3], np.degrees(_roll_pitch_yaw(matrix[:3, :3]))
@@ -125,11 +121,22 @@ def _short(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def _with(variable: str, constant: float) -> str:
-    """The sum of a variable and a constant, without a zero that adds nothing."""
+def _line(number: str, joint: str, theta: str, d: str, a: str, alpha: str, mass: str) -> str:
+    return f"{number:>3} {joint:<14} {theta:>13} {d:>13} {a:>10} {alpha:>10} {mass:>10}"
+
+
+def _text(value: float, width: int) -> str:
+    """The number with as many digits as fit, six at most."""
+    texts = (f"{value + 0.0:.{digits}g}" for digits in (6, 5, 4, 3, 2))
+    return next((text for text in texts if len(text) <= width), f"{value:.1g}")
+
+
+def _sum(variable: str, constant: float) -> str:
+    """A variable plus a constant; one of them alone if the other is missing or zero."""
     if not variable:
-        return f"{constant:.6g}"
-    return variable if constant == 0.0 else f"{variable} {'-' if constant < 0 else '+'} {abs(constant):.6g}"
+        return _text(constant, 13)
+    sign = "-" if constant < 0.0 else "+"
+    return f"{variable} {sign} {_text(abs(constant), 10 - len(variable))}" if constant else variable
 
 
 def _numbers(values: np.ndarray) -> str:

@@ -68,6 +68,6 @@ def _refuse(sweep: str, why: str) -> NoReturn:
     others = {f: [a.name for a in known.values() if "log" in a.span] for f, known in ALGORITHMS.items()}
     told = "; ".join(f"{f}: {listing(names)}" for f, names in others.items() if names)
     raise PhalanxError(
-        f'{sweep}: no order of logarithmic depth, since {why}; use an algorithm that has one ({told}) '
+        f"{sweep}: no order of logarithmic depth, since {why}; use an algorithm that has one ({told}) "
         "or the sequential order."
     )

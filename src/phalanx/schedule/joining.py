@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -57,7 +58,9 @@ def segments(count: int, pieces: int = 8) -> Iterator[Level]:
         yield _absorb(right - 1, right)
     for left, right in pairwise(last.tolist()):
         yield _absorb([left], [right])
-    rest = [(a - 1, i) for a, b in zip(first[1:].tolist(), last[1:].tolist(), strict=True) for i in range(a, b)]
+    rest = [
+        (a - 1, i) for a, b in zip(first[1:].tolist(), last[1:].tolist(), strict=True) for i in range(a, b)
+    ]
     if rest:
         yield _absorb(*zip(*rest, strict=True))
 
@@ -81,7 +84,9 @@ def levels(count: int, joining: str | Joining = "tree", *, reverse: bool = False
     return [count - 1 - level[:, [1, 0, 2]] for level in made] if reverse else made
 
 
-def runs(count: int, joining: str | Joining = "tree", *, reverse: bool = False) -> list[list[tuple[int, int]]]:
+def runs(
+    count: int, joining: str | Joining = "tree", *, reverse: bool = False
+) -> list[list[tuple[int, int]]]:
     """The run (first, last) that every join of every level makes, as the papers' figures label them."""
     held = [(i, i) for i in range(count)]
     result = []
@@ -93,6 +98,7 @@ def runs(count: int, joining: str | Joining = "tree", *, reverse: bool = False) 
     return result
 
 
-def _absorb(left: object, right: object) -> Level:
+def _absorb(left: Any, right: Any) -> Level:
     """The level in which elements absorb runs to their left."""
-    return np.stack([left, right, right], axis=1).astype(np.intp)  # type: ignore[call-overload,no-any-return]
+    level: np.ndarray = np.stack([left, right, right], axis=1).astype(np.intp)
+    return level

@@ -161,7 +161,9 @@ class Sequential(Order):
 
     def scan(self, join: Callable[[Any, Any], Any], elements: Any, root: Any, reverse: bool) -> Any:
         if not np.array_equal(self.parents, np.arange(-1, self.n - 1)):
-            raise PhalanxError("scan: joins the runs of an unbranched chain; a tree has paths (sweep `paths`).")
+            raise PhalanxError(
+                "scan: joins the runs of an unbranched chain; a tree has paths (sweep `paths`)."
+            )
         values = Slots(self.n, root, start=elements)
         for level in self.chain_joins[root is not None, reverse]:
             made = []

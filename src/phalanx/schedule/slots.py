@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..spatial import Array, Field, at
+from ..spatial import Array, Field, at, namespace
 from ..sweeps import bodies_of
 
 Bodies = np.ndarray
@@ -28,7 +28,7 @@ def places(field: Any) -> int:
 
 def zeros(like: Array, shape: tuple[int, ...]) -> Array:
     if like.dtype != object:
-        return np.zeros(shape, dtype=like.dtype)
+        return namespace(like).zeros(shape, dtype=like.dtype)
     zeros = np.empty(shape, dtype=object)
     zeros.fill(0.0)
     return zeros
@@ -104,7 +104,8 @@ class Slots:
         assert self.arrays is not None
         for k, (new, rank) in enumerate(bodies_of(value)):
             self._widen(k, new, rank)
-            np.add.at(self.arrays[k], (..., bodies, *(slice(None),) * rank), new)
+            index: Any = (..., bodies, *(slice(None),) * rank)
+            np.add.at(self.arrays[k], index, new)
 
     def _widen(self, k: int, new: Array, rank: int) -> None:
         """Give constants a batch when a batched value meets them."""

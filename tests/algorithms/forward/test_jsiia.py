@@ -5,9 +5,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 
 import phalanx as px
+from phalanx.algorithms.forward.jsiia import columns
+from phalanx.schedule.sequential import Sequential
+from phalanx.sweeps import ordering
+from reference.chains import KINDS, agrees_with_pinocchio
 from reference.sampling import agree, conditioning, seeds, trees
 
 
@@ -29,3 +34,27 @@ def test_it_solves_the_equations_of_motion(robot: px.Robot, seed: int) -> None:
     M = robot.mass_matrix(q)
     wanted = np.linalg.solve(M, tau - robot.bias_forces(q, qd))
     agree(robot.forward_dynamics(q, qd, tau, algorithm="jsiia"), wanted, 1e-14 * conditioning(M) + 1e-11)
+
+
+@given(trees(), seeds)
+def test_columns_of_inverse_dynamics_make_the_mass_matrix(robot: px.Robot, seed: int) -> None:
+    q, _, _ = robot.random_state((2,), rng=seed)
+    with ordering(Sequential(robot.model.parents)):
+        agree(columns(robot.model, q), robot.mass_matrix(q), 1e-12)
+
+
+@given(trees(), seeds)
+def test_both_ways_to_the_mass_matrix_agree(robot: px.Robot, seed: int) -> None:
+    q, qd, tau = robot.random_state((2,), rng=seed)
+    agree(
+        robot.forward_dynamics(q, qd, tau, algorithm=("jsiia", {"inertia": "columns"})),
+        robot.forward_dynamics(q, qd, tau, algorithm=("jsiia", {"inertia": "composite"})),
+        1e-14 * conditioning(robot.mass_matrix(q)) + 1e-11,
+    )
+
+
+@pytest.mark.parametrize("inertia", ["composite", "columns"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_agrees_with_pinocchio(inertia: str, kind: str) -> None:
+    for n in (1, 2, 7, 32, 100):
+        agrees_with_pinocchio(("jsiia", {"inertia": inertia}), kind, n)

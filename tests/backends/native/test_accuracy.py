@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from phalanx.algorithms import ALGORITHMS, FUNCTIONS
-from reference.kernels import ROBOTS, arguments, frame_of, kernel, reference, robot, same_bits
+from phalanx.algorithms import FUNCTIONS
+from reference.kernels import ROBOTS, arguments, covered, frame_of, kernel, reference, robot, same_bits
 from reference.sampling import agree, conditioning, pairwise
 
-EVERY = [(f, a) for f in FUNCTIONS for a in ALGORITHMS[f]]
+EVERY = covered(*ROBOTS)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
-@pytest.mark.parametrize(("function", "algorithm"), EVERY, ids=[f"{f}-{a}" for f, a in EVERY])
+@pytest.mark.parametrize(("name", "function", "algorithm"), EVERY, ids=["-".join(c) for c in EVERY])
 def test_results_agree_with_the_reference_to_thirteen_digits(
     name: str, function: str, algorithm: str
 ) -> None:

@@ -114,10 +114,13 @@ def test_every_function_agrees_with_the_reference(which: str, function: str, alg
 def test_algorithms_for_chains_agree_or_name_who_serves_them(function: str, algorithm: str) -> None:
     robot = px.chain(9)
     inputs = states(robot, function, 11)
+    rolled, refusal = None, ""
     try:
         rolled = program(robot, function, algorithm)
     except px.PhalanxError as error:
-        assert "NumPy backend" in str(error)
+        refusal = str(error)
+    if rolled is None:
+        assert "NumPy backend" in refusal
         return
     agree(
         kernel(rolled)(*inputs),

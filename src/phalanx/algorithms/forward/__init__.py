@@ -3,4 +3,7 @@
 """Forward dynamics: joint accelerations from joint forces."""
 
 from . import aba as aba
+from . import abia as abia
+from . import cfa as cfa
+from . import dca as dca
 from . import jsiia as jsiia

@@ -3,3 +3,14 @@
 """The joint-space mass matrix and its inverse."""
 
 from . import crba as crba
+
+# The first algorithm to be registered is the default.
+# isort: split
+from . import composite_original as composite_original
+from . import composite_variant as composite_variant
+from . import kane_original as kane_original
+from . import kane_variant as kane_variant
+from . import newton_euler_original as newton_euler_original
+from . import newton_euler_variant as newton_euler_variant
+from . import processor_array as processor_array
+from . import recursive_doubling as recursive_doubling

@@ -2,33 +2,33 @@
 # SPDX-License-Identifier: MIT
 """The mass matrix by composite rigid bodies and their first and second moments."""
 
-from typing import Any
-
-from ...dh import proximal_inertias, proximal_offsets, proximal_rotations
+from ...dh import proximal_offsets, proximal_rotations
+from ...dh.motion import first_axis
 from ...model import Model, diagonal
 from ...spatial import (
     Array,
     Inertia,
     Tensor,
     Transform,
+    angular,
     cross,
     join,
-    matvec,
+    linear,
     namespace,
-    parallel_axis,
     transpose,
 )
 from ...sweeps import accumulate, pairs, parent, relay
 from ...triangle import along_chain
 from ..registry import algorithm
-from .frames import by_joint, project, with_diagonal, z0
+from .frames import by_joint, identity, project, proximal_moments, with_diagonal
 
 
 @algorithm(
     "mass_matrix",
-    source="Fijany, Serial and Parallel Computation of Kane's Equations for Multibody Dynamics: VCR-B, O(n^2)",
+    source="Fijany, Serial and Parallel Computation of Kane's Equations: VCR-B, O(n^2)",
     topology="chain",
     joints="turning, sliding",
+    frames="dh",
     work="O(n^2)",
     span="O(n)",
 )
@@ -41,29 +41,29 @@ def composite_variant(model: Model, q: Array) -> Array:
     """
     chain, turns = model.dh, model.dh.turns
     U, P = proximal_rotations(chain, q), proximal_offsets(chain, q)
-    m, (s, J) = chain.m, proximal_inertias(chain)
-    h, k = m[:, None] * s, J + m[:, None] * parallel_axis(s)
+    h, k = proximal_moments(chain)
     # Step 1, i = n .. 1: M = m + M', H = h + H' + M' P, K = k + K' - M' P^ P^ - P^ H'^ - H'^ P^.
-    Gc = accumulate(Transform(transpose(U), P), Inertia(m, h, k))
+    Gc = accumulate(Transform(transpose(U), P), Inertia(chain.m, h, k))
     M, H, K = Gc.m[..., None], Gc.h, Gc.moment
     # In these frames Z(i) = (0, 0, 1), so Z x H, K Z and a_ii cost nothing.
     x, y, o = H[..., 0], H[..., 1], H[..., 2] * 0.0
     ZxH = namespace(H).stack([-y, x, o], axis=-1)
-    f = by_joint(turns, ZxH, M * z0(M))
+    f = by_joint(turns, ZxH, M * first_axis(chain))
     n = by_joint(turns, K[..., [2, 4, 5]], -ZxH)
     a_ii = namespace(K).where(turns, K[..., 5], M[..., 0])
 
     # Step 2, j = i-1 .. 1, in the base frame.
     R = relay(along_chain(chain.n), (Tensor(U),), lambda own, before: (before[0] @ own[0],))[-1][0]
     Z = R.matrix[..., :, 2]
-    P = R @ matvec(transpose(U), P)
+    P = parent(R, root=Tensor(identity(U))) @ P
 
-    def carry(x: Array, Z: Array, P: Array, _: Any) -> Array:
-        n, f = x[..., :3], x[..., 3:]
-        return join(n + cross(P, f), f)
+    def carry(x: Array, Z: Array, P: Array, _: Array) -> Array:
+        n, f = angular(x), linear(x)
+        n = n + cross(P, f)
+        return join(n, f)
 
     def emit(x: Array, Z: Array, P: Array, turns: Array) -> Array:
-        return project(turns[..., 0], Z, x[..., :3], x[..., 3:])
+        return project(turns[..., 0], Z, angular(x), linear(x))
 
     A = pairs(join(R @ n, R @ f), carry=carry, emit=emit, along=(Z, P, turns[:, None]))
     return with_diagonal(A, a_ii) + diagonal(chain.armature)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """What the mass-matrix papers share: a chain seen from one frame, and the two kinds of joints."""
 
-from ...dh import DHChain, offsets, rotations
+from ...dh import DHChain, offsets, proximal_inertias, rotations
+from ...dh.motion import first_axis
 from ...spatial import Array, Tensor, dot, namespace, parallel_axis
 from ...sweeps import relay
 from ...triangle import Triangle, along_chain
@@ -12,7 +13,7 @@ def base_frame(chain: DHChain, q: Array) -> tuple[Array, Array, Array, Array]:
     """(R, Z, P, S) in O_0: rotations from the links, joint axes, O_i to O_{i+1}, O_i to mass centre i."""
     A, p = rotations(chain, q), offsets(chain, q)
     R = relay(along_chain(chain.n), (Tensor(A),), lambda own, before: (before[0] @ own[0],))[-1][0]
-    first = namespace(A).broadcast_to(z0(A), (*p.shape[:-2], 1, 3))
+    first = namespace(A).broadcast_to(first_axis(chain), (*p.shape[:-2], 1, 3))
     Z = namespace(A).concatenate([first, R.matrix[..., :-1, :, 2]], axis=-2)
     P = R @ p
     S = R @ (p + chain.s)
@@ -33,9 +34,16 @@ def moments(chain: DHChain, q: Array) -> tuple[Array, Array]:
     return m * S, chain.J + m * parallel_axis(S)
 
 
-def z0(like: Array) -> Array:
-    """(0, 0, 1) as numbers of the same kind."""
-    return namespace(like).asarray([0.0, 0.0, 1.0], dtype=like.dtype)
+def proximal_moments(chain: DHChain) -> tuple[Array, Array]:
+    """(h, k): first and packed second moment of each link about O_i, in the link's frame on its own axis."""
+    s, J = proximal_inertias(chain)
+    m = chain.m[:, None]
+    return m * s, J + m * parallel_axis(s)
+
+
+def identity(like: Array) -> Array:
+    """The 3x3 unit matrix as numbers of the same kind."""
+    return namespace(like).asarray([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], dtype=like.dtype)
 
 
 def by_joint(turns: Array, turning: Array, sliding: Array) -> Array:

@@ -14,9 +14,10 @@ from .frames import arms, base_frame, by_joint
 
 @algorithm(
     "mass_matrix",
-    source="Fijany, Serial and Parallel Computation of Kane's Equations for Multibody Dynamics: OKE, O(n^3)",
+    source="Fijany, Serial and Parallel Computation of Kane's Equations: OKE, O(n^3)",
     topology="chain",
     joints="turning, sliding",
+    frames="dh",
     work="O(n^3)",
     span="O(n)",
 )
@@ -29,7 +30,8 @@ def kane_original(model: Model, q: Array) -> Array:
     """
     chain, pair = model.dh, triangle(model.dh.n)
     R, Z, P, S = base_frame(chain, q)
-    m, I = chain.m[:, None], rotated(R, chain.J)
+    J = rotated(R, chain.J)
+    m = chain.m[:, None]
     Pstar = arms(pair, P) + pair.of_rows(S)  # P_{k*,i} at the pair (k, i)
 
     def partial(j: Any, k: int) -> tuple[Array, Array]:
@@ -37,11 +39,12 @@ def kane_original(model: Model, q: Array) -> Array:
         z, arm = at_places(Z, j), at_places(Pstar, pair.place[j, k])
         return by_joint(chain.turns[j], z, 0.0), by_joint(chain.turns[j], cross(z, arm), z)
 
-    def add(a: Any, _: Any, wi: Array, Vi: Array, wj: Array, Vj: Array, m: Array, I: Array) -> Any:
-        return (a[0] + inner(Vi, m * Vj) + inner(wi, matvec(unpack(I), wj)),)
+    def add(a: Any, _: Any, wi: Array, Vi: Array, wj: Array, Vj: Array, m: Array, J: Array) -> Any:
+        a_ij = a[0] + inner(Vi, m * Vj) + inner(wi, matvec(unpack(J), wj))
+        return (a_ij,)
 
     def along(k: int, to: Any) -> Any:
-        return (*partial(pair.column[to], k), *partial(pair.row[to], k), m[k], I[..., [k], :])
+        return (*partial(pair.column[to], k), *partial(pair.row[to], k), m[k], J[..., [k], :])
 
     levels = [[(a, a) for a in range(len(pair.row)) if pair.row[a] <= k] for k in range(chain.n)]
     zero = namespace(m).zeros_like(pair.of_rows(m))

@@ -14,9 +14,10 @@ from .frames import arms, base_frame, by_joint, project
 
 @algorithm(
     "mass_matrix",
-    source="Fijany, Serial and Parallel Computation of Kane's Equations for Multibody Dynamics: VKE, O(n^2)",
+    source="Fijany, Serial and Parallel Computation of Kane's Equations: VKE, O(n^2)",
     topology="chain",
     joints="turning, sliding",
+    frames="dh",
     work="O(n^2)",
     span="O(n)",
 )
@@ -31,8 +32,9 @@ def kane_variant(model: Model, q: Array) -> Array:
     """
     chain, pair = model.dh, triangle(model.dh.n)
     R, Z, P, S = base_frame(chain, q)
-    Zi, Sj, turns = pair.of_columns(Z), pair.of_rows(S), chain.turns[pair.column]
-    mj, Ij = pair.of_rows(chain.m[:, None]), unpack(pair.of_rows(rotated(R, chain.J)))
+    J = rotated(R, chain.J)
+    Zi, turns = pair.of_columns(Z), chain.turns[pair.column]
+    Sj, mj, Ij = pair.of_rows(S), pair.of_rows(chain.m[:, None]), unpack(pair.of_rows(J))
 
     Pstar = arms(pair, P) + Sj
     N = by_joint(turns, matvec(Ij, Zi), 0.0)
@@ -40,9 +42,11 @@ def kane_variant(model: Model, q: Array) -> Array:
 
     def inward(own: Any, next: Any, P: Array) -> Any:  # j = n .. i
         (F, N), (f, n) = own, next
-        return F + f, N + n + cross(P, f)
+        n = N + n + cross(P, f)
+        f = F + f
+        return f, n
 
-    wrench = (F, N + cross(Sj, F))
-    f, n = relay(pair.inward(), wrench, inward, along=pair.along(P), links=pair.row)[-1]
+    N = N + cross(Sj, F)
+    f, n = relay(pair.inward(), (F, N), inward, along=pair.along(P), links=pair.row)[-1]
     a = project(chain.turns[pair.row], pair.of_rows(Z), n, f)
     return pair.matrix(a) + diagonal(chain.armature)

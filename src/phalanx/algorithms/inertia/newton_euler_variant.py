@@ -14,9 +14,10 @@ from .frames import base_frame, by_joint, moments, project
 
 @algorithm(
     "mass_matrix",
-    source="Fijany, Serial and Parallel Computation of Kane's Equations for Multibody Dynamics: VN-EB, O(n^2)",
+    source="Fijany, Serial and Parallel Computation of Kane's Equations: VN-EB, O(n^2)",
     topology="chain",
     joints="turning, sliding",
+    frames="dh",
     work="O(n^2)",
     span="O(n)",
 )
@@ -32,7 +33,9 @@ def newton_euler_variant(model: Model, q: Array) -> Array:
     chain, pair = model.dh, triangle(model.dh.n)
     R, Z, P, _ = base_frame(chain, q)
     h, k = moments(chain, q)
-    hi, ki = pair.of_rows(matvec(R, h)), unpack(pair.of_rows(rotated(R, k)))
+    h = matvec(R, h)
+    k = rotated(R, k)
+    hi, ki = pair.of_rows(h), unpack(pair.of_rows(k))
     mi, turns = pair.of_rows(chain.m[:, None]), chain.turns[pair.column]
     wd = by_joint(turns, pair.of_columns(Z), 0.0)  # angular acceleration of all links i >= j
 
@@ -40,7 +43,8 @@ def newton_euler_variant(model: Model, q: Array) -> Array:
 
     def outward(_: Any, last: Any, P: Array) -> Any:  # i = j .. n
         V, wd = last
-        return V + cross(wd, P), wd
+        V = V + cross(wd, P)
+        return V, wd
 
     V, wd = relay(pair.outward(), (V, wd), outward, along=pair.along(P, before=1), links=pair.row)[-1]
     F = mi * V + cross(wd, hi)
@@ -48,7 +52,9 @@ def newton_euler_variant(model: Model, q: Array) -> Array:
 
     def inward(own: Any, next: Any, P: Array) -> Any:  # i = n .. j
         (F, N), (Fn, Nn) = own, next
-        return F + Fn, N + Nn + cross(P, Fn)
+        F = F + Fn
+        N = N + Nn + cross(P, Fn)
+        return F, N
 
     F, N = relay(pair.inward(), (F, N), inward, along=pair.along(P), links=pair.row)[-1]
     a = project(chain.turns[pair.row], pair.of_rows(Z), N, F)

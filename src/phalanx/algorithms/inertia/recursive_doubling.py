@@ -5,13 +5,15 @@
 from functools import cache
 from typing import Any, NamedTuple
 
+from ...dh import proximal_offsets, proximal_rotations
+from ...dh.motion import first_axis
 from ...model import Model, diagonal
-from ...spatial import Array, cross
+from ...spatial import Array, Tensor, angular, cross, linear
 from ...sweeps import relay
 from ...triangle import Level, at_places, triangle
 from ..registry import algorithm
-from .composite_original import bodies, joined, links_to_next, unit_wrenches
-from .frames import project, z0
+from .composite_original import bodies, joined, unit_wrenches
+from .frames import project
 
 
 @algorithm(
@@ -19,53 +21,64 @@ from .frames import project, z0
     source="Parallel Algorithms for Computation of the Manipulator Inertia Matrix, Table 2",
     topology="chain",
     joints="turning, sliding",
+    frames="dh",
     work="O(n^2)",
     span="O(log n)",
 )
 def recursive_doubling(model: Model, q: Array) -> Array:
     """The mass matrix `M` (…, nv, nv) of a chain; frame i lies on the axis of joint i, z along it.
 
-    Set u of level l joins links i+1 .. j and j+1 .. k; its computation v starts at link s = i+v.
-    What Stage B moves to link s, it moves by the transforms that Stage A had before that level.
+    Set u of level l joins links i+1 .. j with links j+1 .. k; its computation v starts at link s = i+v.
+    (M, c, E)(s,k) is the rigid body of links s .. k; U(s,k+1), P(s,k+1) lead from frame k+1 to frame s.
 
     Source: "Parallel Algorithms for Computation of the Manipulator Inertia Matrix", Table 2, with
-    the moment of Stage B about O_s in frame s; transforms to a frame N+1 are left out.
+    the moment of Stage B formed in frame s; transforms from a frame N+1 are left out.
     Cost:   work O(n^2), span O(log n): ceil(log2 n) levels in each stage.
     """
     chain, pair = model.dh, triangle(model.dh.n)
     stage_a, stage_b = stage_a_levels(chain.n), stage_b_levels(chain.n)
 
-    # Stage A: U(s,k+1) = U(s,j+1) U(j+1,k+1), P(s,k+1) = P(s,j+1) + U(s,j+1) P(j+1,k+1).
+    # Level 0: U(i,i+1) and P(i,i+1); the variable of joint 1 never enters.
+    U, P = proximal_rotations(chain, q)[..., 1:, :, :], proximal_offsets(chain, q)[..., 1:, :]
+
+    # Stage A, transforms: U(s,k+1) and P(s,k+1) of every level are kept for the next one and for Stage B.
     def compose(first: Any, second: Any) -> Any:
         (U, P), (Un, Pn) = first, second
-        return U @ Un, P + U @ Pn
+        P = P + U @ Pn
+        U = U @ Un
+        return U, P
 
-    inside = [[(c.s - 1, c.j) for c in level if c.k < chain.n] for level in stage_a]
-    UP = relay(inside, links_to_next(model, q), compose)
-    runs = [[(c.s - 1, c.j) for c in level] for level in stage_a]
-    along = lambda l, s: (at_places(UP[l][0], s), at_places(UP[l][1], s))  # noqa: E731
-    M, c, E = relay(runs, bodies(model), joined, along=along)[-1]
+    within = [[c for c in level if c.k < chain.n] for level in stage_a]
+    levels = relay(runs(within), (Tensor(U), P), compose)
 
-    # Diagonal: f(i,i) and n(i,i), where column i of Stage B begins.
+    def transforms(level: int, s: Any) -> tuple[Tensor, Array]:
+        """U(s,j+1) and P(s,j+1), finished one level before."""
+        U, P = levels[level]
+        return at_places(U, s), at_places(P, s)
+
+    # Stage A, bodies: M(s,k), c(s,k) and E(s,k).
+    M, c, E = relay(runs(stage_a), bodies(model), joined, along=transforms)[-1]
+    # Diagonal: f(i,i) and n(i,i), from which column i starts.
     wrench = pair.of_rows(unit_wrenches(model, M, c, E))
 
-    # Stage B: the wrench of column x goes from link j+1 to links s.
-    def move(_: Any, x: Any, U: Any, P: Array) -> Any:
-        n, f = x
+    # Stage B: column x goes from link j+1 to link s.
+    def move(_: Any, column: Any, U: Tensor, P: Array) -> Any:
+        f, n = column
         f = U @ f
-        return U @ n + cross(P, f), f
+        n = U @ n + cross(P, f)
+        return f, n
 
-    columns = [[(int(pair.place[c.s - 1, c.x - 1]), int(pair.place[c.j, c.x - 1])) for c in l] for l in stage_b]
-    at_s = lambda l, to: along(l, pair.column[to])  # noqa: E731
-    n, f = relay(columns, (wrench[..., :3], wrench[..., 3:]), move, along=at_s, links=pair.column)[-1]
-    H = project(chain.turns[pair.column], z0(n), n, f)
+    row = pair.column  # the pairs (x, s) with s <= x stand in the lower triangle
+    at = lambda level, places: transforms(level, row[places])  # noqa: E731
+    f, n = relay(moves(stage_b), (linear(wrench), angular(wrench)), move, along=at, links=row)[-1]
+    H = project(chain.turns[row], first_axis(chain), n, f)
     return pair.matrix(H) + diagonal(chain.armature)
 
 
 class Computation(NamedTuple):
     """Computation v of set u: links i+1 .. j meet links j+1 .. k, from link s = i+v; links count from 1.
 
-    In Stage B, x is the column whose wrench goes from link j+1 to link s; in Stage A it is 0.
+    In Stage B, x is the column that goes from link j+1 to link s; in Stage A it is 0.
     """
 
     u: int
@@ -83,28 +96,42 @@ class Computation(NamedTuple):
 
 @cache
 def stage_a_levels(n: int) -> list[list[Computation]]:
-    """The computations of each level of Stage A; k is clipped to n, sets without second half are left out."""
+    """The computations of each level of Stage A; k is at most n, a set without a second half has none."""
     return [
         [
-            Computation(u, v, w * (u - 1), w * (u - 1) + w // 2, min(w * u, n))
-            for u in range(1, (n - 1) // w + 2)
-            if w * (u - 1) + w // 2 + 1 <= n
+            Computation(u, v, i, i + w // 2, min(i + w, n))
+            for u, i in enumerate(range(0, n - w // 2, w), start=1)
             for v in range(1, w // 2 + 1)
         ]
-        for w in (2 << level for level in range((n - 1).bit_length()))
+        for w in _widths(n)
     ]
 
 
 @cache
 def stage_b_levels(n: int) -> list[list[Computation]]:
-    """The computations of each level of Stage B, all columns at once: x lies in the second half of its set."""
+    """The computations of each level of Stage B, all columns at once; x is in the second half of its set."""
     return [
         [
-            Computation(u, v, w * (u - 1), w * (u - 1) + w // 2, w * u, x)
-            for x in range(1, n + 1)
-            for u in [(x - 1) // w + 1]
-            if x > w * (u - 1) + w // 2
+            Computation(u, v, i, i + w // 2, i + w, x)
+            for u, i in enumerate(range(0, n - w // 2, w), start=1)
+            for x in range(i + w // 2 + 1, min(i + w, n) + 1)
             for v in range(1, w // 2 + 1)
         ]
-        for w in (2 << level for level in range((n - 1).bit_length()))
+        for w in _widths(n)
     ]
+
+
+def _widths(n: int) -> list[int]:
+    """Links per set on each level: 2, 4, 8, … until one set holds all."""
+    return [2 << level for level in range((n - 1).bit_length())]
+
+
+def runs(levels: list[list[Computation]]) -> list[Level]:
+    """Where computations write and read among links, from 0: link s takes in the run that starts at j+1."""
+    return [[(c.s - 1, c.j) for c in level] for level in levels]
+
+
+def moves(levels: list[list[Computation]]) -> list[Level]:
+    """Where computations of Stage B write and read among pairs: (s, x) from (j+1, x)."""
+    place = triangle(max((c.x for level in levels for c in level), default=1)).place
+    return [[(int(place[c.s - 1, c.x - 1]), int(place[c.j, c.x - 1])) for c in level] for level in levels]

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...dh import axes, offsets, rotations
-from ...dh.motion import base_motion, either
+from ...dh.motion import apart, base_motion, either
 from ...model import Model, identity_transform
 from ...spatial import Array, Field, Tensor, angular, cross, dot, linear, matvec, transpose, unpack
-from ...sweeps import children, pick, scan
+from ...sweeps import children, scan
 from ..registry import algorithm
 
 
@@ -119,9 +119,8 @@ def lathrop(
     V = children(Tensor(A), tip=Tensor(one)).matrix
     f, n, tip = F, cross(p + r, F) + N, None
     if external is not None:
-        on_tip = -pick(external, chain.n - 1)
-        tip = Force(one, zero, linear(on_tip), angular(on_tip))
-        inner = external * [[i < chain.n - 1] for i in range(chain.n)]
+        inner, last = apart(chain, external)
+        tip = Force(one, zero, -linear(last), -angular(last))
         f, n = f - linear(inner), n - angular(inner) - cross(p, linear(inner))
     Y = scan(join_forces, Force(V, matvec(transpose(V), p), f, n), root=tip, reverse=True)
     return dot(Az, either(chain, Y.n, Y.f)) + chain.armature * qdd

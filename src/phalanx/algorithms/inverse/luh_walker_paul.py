@@ -43,7 +43,7 @@ def luh_walker_paul(
         n_i   = A_{i+1} n_{i+1} + N_i + s_i x F_i + p_i x A_{i+1} f_{i+1}
         tau_i = A_i' z . n_i if i turns, A_i' z . f_i if it slides
 
-    `external` (…, n, 6) acts on the links, about O_i in O_i: less of it is handed on.
+    `external` (…, n, 6) acts on the links, about O_i in O_i; that of the last link is -f_{n+1}, -n_{n+1}.
 
     Source: Lathrop, "Parallelism in manipulator dynamics", 1985, Table 2.
     Cost:   work O(n), span O(n).

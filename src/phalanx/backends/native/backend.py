@@ -10,13 +10,16 @@ import numpy as np
 
 from ..base import Backend, Call
 from . import threads as pool
-from .build import native
+from .build import native, serves
 
 
 class NativeBackend(Backend):
     """One compiled kernel per robot, function, algorithm and precision."""
 
     name = "native"
+
+    def serves(self, call: Call) -> bool:
+        return serves(call)
 
     def run(
         self,

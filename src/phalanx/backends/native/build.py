@@ -28,8 +28,8 @@ from . import cache, compile, emit, entry, gufunc, loop
 from .emit_rolled import rolled_block_function
 from .target import Target, host
 
-# Instructions up to which code is unrolled: about a second and a half of compiling.
-_UNROLLED = 12_000
+# Instructions up to which code is unrolled: about a second of compiling.
+_UNROLLED = 8_000
 # Functions of the dynamics alone, to which regrouped inertias make no difference.
 _REGROUPED = {
     "inverse_dynamics",
@@ -106,11 +106,13 @@ def traced(call: Call, optional: tuple[str, ...]) -> Program:
 def _model(call: Call) -> Model:
     """The robot's model; for functions of the dynamics alone with its inertias regrouped.
 
-    Mass centres, as in DH frames, are not to be had from regrouped inertias. Along a thousand links
+    Neither mass centres, as in DH frames, nor inverses are to be had from regrouped inertias. Along a thousand links
     regrouping hands masses down the whole chain, which costs a digit and more; loops gain little.
     """
     model = call.robot.model
-    if call.algorithm.function not in _REGROUPED or call.algorithm.frames == "dh" or not _unrolls(call):
+    a = call.algorithm
+    as_given = a.frames == "dh" or a.bodies != "any"
+    if a.function not in _REGROUPED or as_given or not _unrolls(call):
         return model
     regrouped: Model = call.robot.memo("regrouped", model.regrouped)
     return regrouped
@@ -132,6 +134,15 @@ def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Targe
     return loop.module_text(block, declarations, shapes, element, target, scratch)
 
 
+def serves(call: Call) -> bool:
+    """Whether a call can be compiled in reasonable time: unrolled, or as loops over bodies.
+
+    Loops exist for equations in body frames that visit bodies through sweeps.
+    """
+    a = call.algorithm
+    return _unrolls(call) or (a.frames == "bodies" and a.topology == "tree" and not call.robot.is_coupled)
+
+
 def _unrolls(call: Call) -> bool:
     return predicted_instructions(call) <= _UNROLLED
 
@@ -139,9 +150,16 @@ def _unrolls(call: Call) -> bool:
 def predicted_instructions(call: Call) -> int:
     """A guess, from the shape of the tree alone, of what unrolling would give (within a factor of two)."""
     depth = call.robot.model.depth + 1.0
-    if "depth" in call.algorithm.work:  # entries for pairs of bodies, perhaps their elimination
-        return int(70 * len(depth) + 8 * depth.sum() + 0.5 * (depth**2).sum())
-    return (200 if call.algorithm.function == "forward_dynamics" else 75) * len(depth)
+    n, work = len(depth), call.algorithm.work
+    if "depth" in work:  # entries for pairs of bodies, perhaps their elimination
+        return int(70 * n + 8 * depth.sum() + 0.5 * (depth**2).sum())
+    if "n^3" in work:
+        return 8 * n**3
+    if "n^2" in work:
+        return 30 * n**2
+    each = 200 if call.algorithm.function == "forward_dynamics" else 75
+    # With a logarithm: a join for every body whenever the depth doubles.
+    return each * n * (int(depth.max(initial=1)).bit_length() if "log" in work else 1)
 
 
 def _build(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> Native:

@@ -15,6 +15,9 @@ from math import prod
 from .entry import entries_text
 from .target import Target
 
+# Bytes of buffers that a call may put on the stack of whatever thread it runs in.
+_STACK = 1 << 15
+
 
 def module_text(
     block: str,
@@ -33,9 +36,9 @@ def module_text(
     save, restore, needs = _status(target)
     text = [block, _turn_large(element), _copy(element)]
     text += [_loop(shapes, size, target.lanes(size), scratch, save, restore), *needs]
-    text += [_single(shapes, scratch), entries_text(shapes), *sorted(declarations)]
-    if scratch:
-        text += ["declare ptr @malloc(i64)", "declare void @free(ptr)"]
+    text += [_single(shapes, scratch, size), entries_text(shapes), *sorted(declarations)]
+    text += ["declare ptr @malloc(i64)", "declare void @free(ptr)"]
+    text.append(f"@nothing = internal constant {element} 0x7FF8000000000000")
     suffix = "" if element == "double" else "f"
     text += [f"declare {element} @sin{suffix}({element})", f"declare {element} @cos{suffix}({element})"]
     width = f'"prefer-vector-width"="{target.bits}" "min-legal-vector-width"="{target.bits}"'
@@ -185,11 +188,12 @@ def _loop(
             place += 1
     head = "\n  ".join(lines)
     strides = [["0"] * (3 - len(s)) + [f"%c{k}_{a}" for a in range(len(s))] for k, s in enumerate(shapes)]
-    buffers, gather, scatter = [], [], []
+    rows: list[int] = []
+    gather, scatter = [], []
     for k, shape in enumerate(shapes):
         n1, n2, n3 = _three(shape)
         row = size * prod(shape)
-        buffers.append(f"%buf{k} = alloca [{max(row, 1) * lanes} x i8], align 64")
+        rows.append(-(-row * lanes // 64) * 64)
         own = f"i64 {row}, i64 {size * n2 * n3}, i64 {size * n3}, i64 {size}"
         user = f"i64 %o{k}, " + ", ".join(f"i64 {s}" for s in strides[k])
         counts = f"i64 {n1}, i64 {n2}, i64 {n3}"
@@ -206,7 +210,17 @@ def _loop(
             scatter.append(
                 f"call void @copy(ptr {at}, {user}, ptr %buf{k}, {own}, i64 %take, i64 %take, {counts})"
             )
-    get, give, put = _scratch(scratch)
+    on_stack = sum(rows) <= _STACK
+    get, give, put = _scratch(
+        scratch, 0 if on_stack else sum(rows), _starved(shapes, size, "%count", "%o", "%c", "%b")
+    )
+    buffers = [
+        f"%buf{k} = alloca [{r} x i8], align 64"
+        if on_stack
+        else f"%buf{k} = getelementptr i8, ptr %scratch, i64 {scratch + sum(rows[:k])}"
+        for k, r in enumerate(rows)
+    ]
+    give = give if scratch else ""
     in_place = ", ".join(f"ptr %w{k}, i64 %o{k}" for k in range(n)) + give
     alone = ", ".join(f"ptr %x{k}, i64 0" for k in range(n)) + give
     buffered = ", ".join(f"ptr %buf{k}, i64 {size * prod(s)}" for k, s in enumerate(shapes)) + give
@@ -220,25 +234,27 @@ def _loop(
     return f"""
 define void @loop(ptr %args, ptr %dims, ptr %steps, ptr %data) #0 {{
 entry:
-  {newline.join(buffers)}
   {save}
-  {get}
   %count = load i64, ptr %dims
   {head}
+  {get}
+  br label %begin
+begin:
+  {newline.join(buffers)}
   %full = sdiv i64 %count, {lanes}
   %whole = mul i64 %full, {lanes}
   %some = icmp sgt i64 %whole, 0
   %straight = and i1 {contiguous}, %some
   br i1 %straight, label %blocks, label %rest0
 blocks:
-  %i = phi i64 [ 0, %entry ], [ %i1, %blocks ]
+  %i = phi i64 [ 0, %begin ], [ %i1, %blocks ]
   {moves}
   call void @block({in_place})
   %i1 = add i64 %i, {lanes}
   %more = icmp slt i64 %i1, %whole
   br i1 %more, label %blocks, label %rest0
 rest0:
-  %start = phi i64 [ 0, %entry ], [ %whole, %blocks ]
+  %start = phi i64 [ 0, %begin ], [ %whole, %blocks ]
   %any = icmp slt i64 %start, %count
   br i1 %any, label %rest, label %end
 rest:
@@ -269,11 +285,20 @@ end:
 }}"""
 
 
-def _scratch(size: int) -> tuple[str, str, str]:
-    """Text that gets memory, hands it to a block and gives it back."""
-    if not size:
+def _scratch(size: int, more: int, starved: str) -> tuple[str, str, str]:
+    """Text that gets memory for a block and for buffers, hands it to a block and gives it back.
+
+    Where there is none to be had, `starved` runs instead.
+    """
+    if not size + more:
         return "", "", ""
-    get = f"""%memory = call ptr @malloc(i64 {size + 64})
+    get = f"""%memory = call ptr @malloc(i64 {size + more + 64})
+  %empty = icmp eq ptr %memory, null
+  br i1 %empty, label %starved, label %fed
+starved:
+  {starved}
+  ret void
+fed:
   %address = ptrtoint ptr %memory to i64
   %above = add i64 %address, 63
   %aligned = and i64 %above, -64
@@ -281,10 +306,26 @@ def _scratch(size: int) -> tuple[str, str, str]:
     return get, ", ptr %scratch", "call void @free(ptr %memory)"
 
 
-def _single(shapes: Sequence[tuple[int, ...]], scratch: int) -> str:
+def _starved(
+    shapes: Sequence[tuple[int, ...]], size: int, count: str, outer: str, inner: str, base: str
+) -> str:
+    """Text that fills the output with NaN."""
+    k, shape = len(shapes) - 1, shapes[-1]
+    n1, n2, n3 = _three(shape)
+    if inner:
+        strides = ["0"] * (3 - len(shape)) + [f"{inner}{k}_{a}" for a in range(len(shape))]
+        first = f"{outer}{k}"
+    else:
+        strides, first = [str(size * n2 * n3), str(size * n3), str(size)], "0"
+    to = f"ptr {base}{k}, i64 {first}, " + ", ".join(f"i64 {s}" for s in strides)
+    sizes = f"i64 {count}, i64 1, i64 {n1}, i64 {n2}, i64 {n3}"
+    return f"call void @copy({to}, ptr @nothing, i64 0, i64 0, i64 0, i64 0, {sizes})"
+
+
+def _single(shapes: Sequence[tuple[int, ...]], scratch: int, size: int) -> str:
     """`single(in0, …, out)`: one state in arrays that lie as the block wants them."""
     n = len(shapes)
     parameters = ", ".join(f"ptr %p{k}" for k in range(n))
-    get, give, put = _scratch(scratch)
+    get, give, put = _scratch(scratch, 0, _starved(shapes, size, "1", "", "", "%p"))
     call = ", ".join(f"ptr %p{k}, i64 0" for k in range(n)) + give
     return f"define void @single({parameters}) #0 {{\n  {get}\n  call void @block({call})\n  {put}\n  ret void\n}}"

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from ...algorithms import FUNCTIONS, Algorithm
-from ...errors import PhalanxError
 from ...model import Model
 from ...sweeps import ordering
 from .body import OWN, BodyModel, body_inputs, body_model, body_wrenches, moving_rest, other_motions
@@ -47,11 +46,6 @@ def roll(
     arguments: Mapping[str, Any],
 ) -> RolledProgram:
     """The loops of an algorithm for one robot, its parameters in a table."""
-    if algorithm.frames != "bodies":
-        raise PhalanxError(
-            f'{algorithm.function}: algorithm "{algorithm.name}" is written in other frames than those of the '
-            "bodies, which a loop over bodies does not know; use the NumPy backend, or another algorithm."
-        )
     graph = BodyGraph(model.n)
     chain = np.array_equal(model.parents, np.arange(-1, model.n - 1))
     order = Rolled(graph, chain)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -164,7 +164,15 @@ def body_model(graph: BodyGraph, model: Model) -> BodyModel:
         gravity=model.gravity.astype(object),
         links=np.zeros(1, dtype=np.intp),
         link_frame=frames.map(lambda array, _: graph.params(array)),
+        dh_of=_refuse_dh,
         source=source,
+    )
+
+
+def _refuse_dh() -> NoReturn:
+    raise PhalanxError(
+        "rolled code: a loop over bodies knows no Denavit-Hartenberg frames; use the NumPy backend, "
+        "or an algorithm in the frames of the bodies."
     )
 
 

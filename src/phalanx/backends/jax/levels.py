@@ -1,0 +1,237 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""The sequential order for JAX: one level of the tree after another in a loop of XLA's own.
+
+Every level is filled up to the width of the widest one by computing some of its bodies twice, so
+that one loop body serves all levels and compiling takes as long for a thousand links as for ten.
+The bodies of a level have their parents on the level before, which is all that a loop carries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ...schedule.sequential import Sequential
+from ...schedule.slots import lift
+from ...spatial import Array
+from . import dense
+from .arrays import JaxArray, array, product, unwrap
+from .pytrees import each, merge
+
+UNROLLED = 16  # levels up to which the loop is written out
+
+
+class LevelTable:
+    """The bodies of each level as rectangular tables; whoever fills a gap repeats the level's last body."""
+
+    def __init__(self, parents: np.ndarray, levels: list[np.ndarray]) -> None:
+        self.n, self.depth = len(parents), len(levels)
+        self.width = max(len(level) for level in levels)
+        slot = np.empty(self.n, np.intp)  # place of each body in its level
+        self.level_of = np.empty(self.n, np.intp)
+        for k, level in enumerate(levels):
+            slot[level], self.level_of[level] = np.arange(len(level)), k
+        rows = [np.append(level, np.repeat(level[-1:], self.width - len(level))) for level in levels]
+        self.bodies = np.array(rows)
+        self.parent = np.where(parents[self.bodies] < 0, 0, slot[parents[self.bodies]])
+        self.where = self.level_of * self.width + slot
+        self.children = self._children(parents, slot)
+        self.ancestor, self.above = self._ancestors(parents, slot)
+
+    def _children(self, parents: np.ndarray, slot: np.ndarray) -> np.ndarray:
+        """Places (depth, width, most children) on the next level; `width` where there is no child."""
+        own: list[list[int]] = [[] for _ in range(self.n)]
+        for i, p in enumerate(parents.tolist()):
+            if p >= 0:
+                own[p].append(int(slot[i]))
+        most = max([1, *map(len, own)])
+        table = np.array([c + [self.width] * (most - len(c)) for c in own])
+        return table[self.bodies]
+
+    def _ancestors(self, parents: np.ndarray, slot: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Place of each body's ancestor on each level (depth, n), and which body is above which (n, n)."""
+        place = np.zeros((self.depth, self.n), np.intp)
+        above = np.zeros((self.n, self.n), bool)
+        for i, p in enumerate(parents.tolist()):
+            if p >= 0:
+                place[:, i], above[i] = place[:, p], above[p]
+            place[self.level_of[i], i], above[i, i] = slot[i], True
+        return place, above
+
+
+class Levels(Sequential):
+    """From the root outward or from the tips inward, by `lax.scan`."""
+
+    @cached_property
+    def table(self) -> LevelTable:
+        return LevelTable(self.parents, self.outward)
+
+    # ------------------------------------------------------------------ the sweeps
+
+    def propagate(self, X: Any, c: Any, root: Any, through: Any, plus: Any) -> Any:
+        if not self.n:
+            return super().propagate(X, c, root, through, plus)
+        table = self.table
+
+        def visit(x: Any, at: Any) -> Any:
+            X, c, through, plus = at
+            x = c if x is None else X @ x if c is None else X @ x + c
+            x = x if through is None else through @ x
+            return x if plus is None else x + plus
+
+        fields = self._split((X, c, through, plus))
+        first = visit(None if root is None else each(lift(_arrays(root)), self._widened), _at(fields, 0))
+
+        def step(x: Any, at: Any) -> Any:
+            x = visit(self._picked(x, at[1]), at[0])
+            return x, x
+
+        later = _from(fields, 1), jnp.asarray(table.parent[1:])
+        return self._joined(first, _loop(step, first, later), at_front=True)
+
+    def accumulate(self, X: Any, c: Any) -> Any:
+        if not self.n:
+            return c
+        return self.fold(lambda y, X: ((X.T @ y[0],), y), (c,), (X,))[0]
+
+    def fold(self, step: Callable[..., Any], state: tuple[Any, ...], local: tuple[Any, ...]) -> Any:
+        if not self.n:
+            return super().fold(step, state, local)
+        state, local = self._split(state), self._split(local)
+        last = self.table.depth - 1
+        up, kept = step(_at(state, last), *_at(local, last))
+
+        def inward(up: Any, at: Any) -> Any:
+            state, local, children = at
+            total = tuple(own + self._gathered(u, children) for own, u in zip(state, up, strict=True))
+            return step(total, *local)
+
+        levels = _until(state, last), _until(local, last), jnp.asarray(self.table.children[:last])
+        return self._joined(kept, _loop(inward, up, levels, reverse=True), at_front=False)
+
+    def pairs(
+        self, start: Array, carry: Callable[..., Array], emit: Callable[..., Array], along: tuple[Any, ...]
+    ) -> Array:
+        table = self.table
+        start = array(start)
+        nothing = JaxArray(jnp.zeros_like(start.value))
+
+        def step(x: Any, at: Any) -> Any:
+            along, place, new = at
+            x = JaxArray(jnp.where(new[:, None], start.value, x.value))
+            local = self._picked(along, place)
+            return carry(x, *local), emit(x, *local)
+
+        starts = jnp.asarray(table.level_of == np.arange(table.depth)[:, None])
+        levels = self._split(along), jnp.asarray(table.ancestor), starts
+        return self.symmetric(_loop(step, nothing, levels, reverse=True))
+
+    def symmetric(self, entries: JaxArray) -> JaxArray:
+        """The matrix (…, n, n) of entries (depth, …, n) between each body and its ancestor on each level."""
+        table = self.table
+        rows = JaxArray(jnp.moveaxis(entries.value, 0, -1))[..., table.level_of].value
+        below = table.above.T & ~np.eye(self.n, dtype=bool)
+        return JaxArray(jnp.where(table.above, rows, 0) + jnp.where(below, rows.swapaxes(-1, -2), 0))
+
+    def total(self, values: Array) -> Array:
+        return values.sum(axis=-1)
+
+    def eliminate(self, M: Array) -> Array:
+        return JaxArray(dense.factor(unwrap(M)))
+
+    def substitute(self, factor: Array, b: Array) -> Array:
+        return JaxArray(dense.solve(unwrap(factor), unwrap(array(b))))
+
+    # ------------------------------------------------------------------ bodies and levels
+
+    def _split(self, fields: Any) -> Any:
+        """Fields with the levels on a first axis of their own."""
+        table = self.table
+
+        def split(x: Array, rank: int) -> JaxArray:
+            x = array(x)
+            axis = x.ndim - rank - 1
+            rows = x[(..., table.bodies.ravel(), *(slice(None),) * rank)].value
+            shape = (*rows.shape[:axis], *table.bodies.shape, *rows.shape[axis + 1 :])
+            return JaxArray(jnp.moveaxis(rows.reshape(shape), axis, 0))
+
+        return each(fields, split)
+
+    def _joined(self, edge: Any, others: Any, *, at_front: bool) -> Any:
+        """Fields over bodies from the values on the first (or last) level and on all others."""
+        table = self.table
+
+        def join(one: Array, many: Array, rank: int) -> JaxArray:
+            one, many = one.value[None], many.value
+            one = jnp.broadcast_to(one, (1, *many.shape[1:])) if len(many) else one
+            levels = jnp.concatenate([one, many] if at_front else [many, one]) if len(many) else one
+            axis = levels.ndim - rank - 2
+            levels = jnp.moveaxis(levels, 0, axis)
+            flat = levels.reshape((*levels.shape[:axis], -1, *levels.shape[axis + 2 :]))
+            return JaxArray(flat)[(..., table.where, *(slice(None),) * rank)]
+
+        return merge(edge, others, join)
+
+    def _picked(self, fields: Any, place: Any) -> Any:
+        """The values at places of a level that are known only inside the loop."""
+        if self.table.width == 1:
+            return fields  # one body fits all by broadcasting
+        return each(fields, lambda x, rank: _at_places(x, place, rank))
+
+    def _widened(self, x: Array, rank: int) -> JaxArray:
+        """One value (…, 1, …) for every body of a level."""
+        axis = x.ndim - rank - 1
+        return JaxArray(jnp.repeat(x.value, self.table.width, axis=axis))
+
+    def _gathered(self, up: Any, children: Any) -> Any:
+        """What the children on the level below add up to."""
+        if self.table.width == 1:
+            return up
+
+        def gather(x: Array, rank: int) -> JaxArray:
+            axis = x.ndim - rank - 1
+            widths = [(0, int(k == axis)) for k in range(x.ndim)]
+            taken = _at_places(JaxArray(jnp.pad(x.value, widths)), children, rank)
+            return taken.sum(axis=axis + 1)
+
+        return each(up, gather)
+
+
+def _at_places(x: JaxArray, place: Any, rank: int) -> JaxArray:
+    key = (..., place, *(slice(None),) * rank)
+    return JaxArray(x.value.at[key].get(mode="promise_in_bounds"))
+
+
+def _arrays(field: Any) -> Any:
+    return each(field, lambda x, _: array(x))
+
+
+def _at(fields: Any, level: int) -> Any:
+    return jax.tree_util.tree_map(lambda x: x[level], fields)
+
+
+def _from(fields: Any, level: int) -> Any:
+    return jax.tree_util.tree_map(lambda x: x[level:], fields)
+
+
+def _until(fields: Any, level: int) -> Any:
+    return jax.tree_util.tree_map(lambda x: x[:level], fields)
+
+
+def _loop(step: Callable[..., Any], start: Any, levels: Any, *, reverse: bool = False) -> Any:
+    """What `step` leaves at each level; the start is given the shape that it has ever after."""
+    length = len(jax.tree_util.tree_leaves(levels)[-1])
+    if not length:
+        return jax.tree_util.tree_map(
+            lambda x: jnp.zeros((0, *x.shape), x.dtype), jax.eval_shape(lambda: start)
+        )
+    shapes = jax.eval_shape(lambda x, at: step(x, at)[0], start, _at(levels, 0))
+    start = jax.tree_util.tree_map(lambda x, s: jnp.broadcast_to(x, s.shape).astype(s.dtype), start, shapes)
+    unroll = length if length < UNROLLED else 1
+    return jax.lax.scan(step, start, levels, reverse=reverse, unroll=unroll)[1]

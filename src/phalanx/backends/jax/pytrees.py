@@ -1,0 +1,55 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Fields and models as pytrees: what JAX may trace, batch and differentiate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+import jax
+
+from ...spatial import Array, Field, Identity
+
+_known: set[type] = set()
+
+
+def register(kind: type) -> None:
+    """Make a class of fields known to JAX, once."""
+    if kind not in _known:
+        _known.add(kind)
+        names = [f.name for f in fields(kind)]
+        jax.tree_util.register_pytree_node(
+            kind,
+            lambda x: (tuple(getattr(x, name) for name in names), None),
+            lambda _, children: kind(*children),
+        )
+
+
+def register_all(kind: type = Field) -> None:
+    """Make every class of fields that exists by now known to JAX."""
+    for child in kind.__subclasses__():
+        register(child)
+        register_all(child)
+
+
+jax.tree_util.register_pytree_node(Identity, lambda x: ((), None), lambda *_: Identity())
+
+
+def each(field: Any, change: Callable[[Array, int], Array]) -> Any:
+    """`change(array, component axes)` applied to every array of a field, tuple of fields, or nothing."""
+    if isinstance(field, Field):
+        return field.map(change)
+    if isinstance(field, tuple):
+        return tuple(each(f, change) for f in field)
+    return field if field is None or isinstance(field, Identity) else change(field, 1)
+
+
+def merge(a: Any, b: Any, join: Callable[[Array, Array, int], Array]) -> Any:
+    """`join(mine, theirs, component axes)` applied to all arrays of two fields of the same kind."""
+    if isinstance(a, Field):
+        return a.zip(b, join)
+    if isinstance(a, tuple):
+        return tuple(merge(x, y, join) for x, y in zip(a, b, strict=True))
+    return join(a, b, 1)

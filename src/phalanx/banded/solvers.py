@@ -1,0 +1,115 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Symmetric positive definite block-tridiagonal systems, by three orders of elimination.
+
+All take the diagonal blocks D (…, n, k, k), the blocks U (…, n-1, k, k) right of them, of which
+the transposed stand below, and right-hand sides R (…, n, k), and return the solution (…, n, k).
+All Schur complements of such a matrix are positive definite: no pivot has to be searched for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..spatial import Array, namespace, transpose
+from .rows import together, woven
+from .symmetric import factor, solve
+
+Solver = Callable[[Array, Array, Array], Array]
+
+
+def serial(D: Array, U: Array, R: Array) -> Array:
+    """The solution, by elimination from the last row to the first.
+
+    For constraint forces this is the articulated-body recursion in inverse form.
+
+    Cost:   work O(n), span O(n).
+    """
+    n, xp = R.shape[-2], namespace(D, R)
+    D_i, R_i, kept = D[..., n - 1, :, :], R[..., n - 1, :, None], []
+    for i in range(n - 2, -1, -1):
+        U_i, rows = U[..., i, :, :], factor(D_i)
+        Y1, Y2 = solve(rows, transpose(U_i)), solve(rows, R_i)
+        kept.append((Y1, Y2))
+        D_i, R_i = D[..., i, :, :] - U_i @ Y1, R[..., i, :, None] - U_i @ Y2
+    x = [solve(factor(D_i), R_i)]
+    for Y1, Y2 in reversed(kept):
+        x.append(Y2 - Y1 @ x[-1])
+    return xp.stack([x_i[..., 0] for x_i in x], axis=-2)
+
+
+def odd_even(D: Array, U: Array, R: Array) -> Array:
+    """The solution, by eliminating in every row its neighbours 1, 2, 4, … rows away.
+
+    Source: Yang, Wu, Pan 2017, section IV (odd-even elimination), with indices and races repaired.
+    Every row ends as the Schur complement of all others, reached by cancellation from both sides:
+    it loses digits that `cyclic_reduction` keeps.
+
+    Cost:   work O(n log n), span O(log n).
+    """
+    n, R, h = R.shape[-2], R[..., None], 1
+    while h < n:
+        rows = factor(D)
+        later, earlier = _part(rows, slice(h, n)), _part(rows, slice(0, n - h))
+        E = transpose(solve(later, transpose(U)))  # of rows i = 0 … n-h-1
+        K = transpose(solve(earlier, U))  # of rows i = h … n-1
+        D = D - _below(E @ transpose(U), h) - _above(K @ U, h)
+        R = R - _below(E @ R[..., h:, :, :], h) - _above(K @ R[..., : n - h, :, :], h)
+        U = -E[..., : max(n - 2 * h, 0), :, :] @ U[..., h:, :, :]
+        h *= 2
+    return solve(factor(D), R)[..., 0]
+
+
+def cyclic_reduction(D: Array, U: Array, R: Array) -> Array:
+    """The solution, by eliminating every second row, then every second row of the rest, and so on.
+
+    Source: Buneman's and Hockney's block cyclic reduction; one step joins neighbouring links as
+    Featherstone's divide-and-conquer algorithm (1999) does.
+
+    Cost:   work O(n), span O(log n).
+    """
+    n = R.shape[-2]
+    if n == 1:
+        return solve(factor(D), R[..., None])[..., 0]
+    before, after = U[..., 0::2, :, :], U[..., 1::2, :, :]  # an eliminated row's couplings to both sides
+    inner = after.shape[-3]  # eliminated rows that have a row after them
+    rows = factor(D[..., 1::2, :, :])
+    Y1, Y3 = solve(rows, transpose(before)), solve(rows, R[..., 1::2, :, None])
+    Y2 = solve(_part(rows, slice(0, inner)), after)
+    kept = (n + 1) // 2
+    down = kept - before.shape[-3]
+    D_even = D[..., 0::2, :, :] - _below(before @ Y1, down) - _above(transpose(after) @ Y2, 1)
+    R_even = R[..., 0::2, :, None] - _below(before @ Y3, down)
+    R_even = R_even - _above(transpose(after) @ Y3[..., :inner, :, :], 1)
+    U_even = -before[..., :inner, :, :] @ Y2
+    x_even = cyclic_reduction(D_even, U_even, R_even[..., 0])[..., None]
+    x_odd = Y3 - Y1 @ x_even[..., : Y1.shape[-3], :, :]
+    x_odd = x_odd - _below(Y2 @ x_even[..., 1 : inner + 1, :, :], x_odd.shape[-3] - inner)
+    return woven(x_even[..., 0], x_odd[..., 0])
+
+
+SOLVERS: dict[str, Solver] = {"cyclic_reduction": cyclic_reduction, "odd_even": odd_even, "serial": serial}
+
+
+def _part(rows: list[tuple[Array, Array]], which: slice) -> list[tuple[Array, Array]]:
+    """The factors of some block rows."""
+    return [(scaled[..., which, :, :], pivot[..., which, :, :]) for scaled, pivot in rows]
+
+
+def _below(blocks: Array, count: int) -> Array:
+    """Blocks with `count` zero blocks after them."""
+    return _padded(blocks, count, last=True)
+
+
+def _above(blocks: Array, count: int) -> Array:
+    """Blocks with `count` zero blocks before them."""
+    return _padded(blocks, count, last=False)
+
+
+def _padded(blocks: Array, count: int, *, last: bool) -> Array:
+    if not count:
+        return blocks
+    zeros = np.zeros((count, *blocks.shape[-2:])).astype(blocks.dtype)
+    return together(blocks, zeros, 2) if last else together(zeros, blocks, 2)
