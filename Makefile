@@ -11,7 +11,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 .PHONY: help demo test check format clean
 
 help:
-	@echo "make demo    install into $(VENV) and compute torques of a PUMA 560"
+	@echo "make demo    install into $(VENV) and compute torques of a PUMA 560, compare algorithms"
 	@echo "make test    install everything into $(VENV), check the code, run the tests"
 	@echo "make check   formatting, lint and types only"
 	@echo "make format  rewrite the sources in the project's format"
@@ -19,6 +19,8 @@ help:
 
 demo: $(VENV)/installed
 	$(BIN)/phalanx demo
+	@echo
+	$(BIN)/phalanx compare puma560
 
 test: check
 	$(BIN)/python -m pytest

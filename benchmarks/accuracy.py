@@ -79,7 +79,9 @@ def measure(n: int, seeds: int) -> dict[str, dict[str, float]]:
 
 def main() -> None:
     """Print a table for each number of links."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--links", type=int, nargs="+", default=[10, 100, 1000])
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--json", type=Path)

@@ -41,6 +41,7 @@ LAYERS = (
     "analysis",
     "backends",
     "dispatch",
+    "comparison",
     "cli",
     "studio",
     "__init__",

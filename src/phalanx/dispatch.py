@@ -22,7 +22,16 @@ from .algorithms import (
     functions_algorithms,
     require_covered,
 )
-from .backends.base import Backend, Call, backend, empty_aligned, memo_key
+from .backends.base import (
+    Backend,
+    Call,
+    backend,
+    common_batch,
+    empty_aligned,
+    memo_key,
+    module_of,
+    require_shape,
+)
 from .errors import PhalanxError, nearest
 from .robot import Robot, real_array
 from .structure import require_invertible
@@ -30,7 +39,6 @@ from .structure import require_invertible
 _threads: int | None = None
 _DEEP = 14
 _PREFERRED = ("native", "numpy")  # backends in the order in which "auto" asks them
-_MOST_AXES = 32  # that NumPy broadcasts
 _SMALL = 1 << 14  # numbers in the largest input up to which threads cannot pay
 
 
@@ -88,7 +96,8 @@ def compute(
         _checked(call, x, n, s) for x, n, s in zip((*inputs, *given.values()), labels, sizes, strict=True)
     ]
     dtype = dtype or (np.float32 if all(a.dtype == np.float32 for a in arrays) else np.float64)
-    batch = _batch(call, arrays, labels, sizes)
+    rows = zip(labels, arrays, sizes, strict=True)
+    batch = common_batch(call, {label: a.shape[: a.ndim - len(size)] for label, a, size in rows})
     shape = (*batch, *call.sizes(f.output))
     result = empty_aligned(shape, dtype) if out is None else _checked_out(call, out, shape, dtype)
     count = _thread_count(threads)
@@ -197,43 +206,8 @@ def _positive(count: int | None, where: str) -> int | None:
 
 def _checked(call: Call, value: Any, label: str, size: tuple[int, ...]) -> np.ndarray:
     array = real_array(value, f"{call.function.name}: {label}", call.robot)
-    k = len(size)
-    if array.ndim < k or array.shape[array.ndim - k :] != size:
-        wanted = ", ".join(["…", *map(str, size)])
-        raise PhalanxError(
-            f"{call.function.name}: {label} has shape {array.shape}, expected ({wanted}) "
-            f'for robot "{call.robot.name}" ({_explain(call, label)}).'
-        )
+    require_shape(call, array.shape, label, size)
     return array
-
-
-def _explain(call: Call, label: str) -> str:
-    f = call.function
-    symbols = {**f.inputs, **f.optional}[label]
-    names = {
-        "q": f"nq = {call.robot.nq}",
-        "v": f"nv = {call.robot.nv}",
-        "l": f"n_links = {call.robot.n_links}",
-    }
-    return ", ".join(names.get(s, f"{s} components") for s in symbols)
-
-
-def _batch(
-    call: Call, arrays: list[np.ndarray], labels: list[str], sizes: list[tuple[int, ...]]
-) -> tuple[int, ...]:
-    batches = [a.shape[: a.ndim - len(s)] for a, s in zip(arrays, sizes, strict=True)]
-    for label, axes in zip(labels, map(len, batches), strict=True):
-        if axes > _MOST_AXES:
-            raise PhalanxError(
-                f"{call.function.name}: {label} has {axes} batch axes, expected at most {_MOST_AXES}."
-            )
-    try:
-        return np.broadcast_shapes(*batches)
-    except ValueError:
-        told = ", ".join(f"{n} {b}" for n, b in zip(labels, batches, strict=True))
-        raise PhalanxError(
-            f'{call.function.name}: the batch shapes for robot "{call.robot.name}" do not broadcast: {told}.'
-        ) from None
 
 
 def _checked_out(call: Call, out: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
@@ -324,8 +298,14 @@ def _prepare_short_way(robot: Robot, function: str) -> None:
         robot._memo[_short_key(function)] = (built.direct, call.sizes(f.output), built)
 
 
+def _on_jax(robot: Robot) -> Any:
+    """Pure functions of JAX arrays, safe under `jit`, `vmap`, `grad` and `jvp`."""
+    return robot.memo("jax", lambda: module_of("jax", "jax.functions").JaxFunctions(robot, resolve))
+
+
 for _f in FUNCTIONS.values():
     setattr(Robot, _f.name, _method(_f))
 for _alias, _name in (("rnea", "inverse_dynamics"), ("crba", "mass_matrix"), ("aba", "forward_dynamics")):
     setattr(Robot, _alias, getattr(Robot, _name))
 Robot.kernel = kernel
+Robot.jax = property(_on_jax)  # type: ignore[assignment]

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""The links of a chain, each with the bodies of its joint taken together.
+"""The links of a robot, each with the bodies of its joint taken together.
 
 Equations that invert the inertia of a link cannot see the massless bodies inside a joint; here a
 joint has all its d degrees of freedom at once. Its wrenches split into W (6 x (6 - d)), which do no
@@ -15,6 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
+from .banded.limbs import Limbs
 from .banded.rows import after, before
 from .banded.symmetric import inverse
 from .errors import PhalanxError
@@ -27,7 +28,7 @@ _SINGULAR = 1e-13
 
 @dataclass(frozen=True, eq=False)
 class Links:
-    """m links of a chain: transforms, joints and inverse inertias, as arrays over links.
+    """m links: transforms, joints and inverse inertias, as arrays over links.
 
     Forces of a joint are T tau + W y. Where a rotor of inertia A sits on the joint, its acceleration z
     is an unknown beside the constraint forces: W has the further column -T A and `unused` the entry A,
@@ -35,13 +36,24 @@ class Links:
     """
 
     model: Model
-    X: Array  # (…, m, 6, 6) from the link before
+    X: Array  # (…, m, 6, 6) from the link that carries each
     W: Array  # (…, m, 6, w)
     T: Array  # (…, m, 6, d)
-    Gi: Array  # (m, 6, 6) inverse inertias
+    G: Array  # (m, 6, 6) inertias
+    Gi: Array  # (m, 6, 6) their inverses
     unused: Array  # (m, w)
     tails: tuple[Transform, ...]  # from the bodies 1, 2, … before each link's last one
     shape: _Shape
+
+    @property
+    def count(self) -> int:
+        return len(self.shape.last)
+
+    @cached_property
+    def limbs(self) -> Limbs:
+        """Which link hangs on which."""
+        carrier = self.model.parents[self.shape.last - self.shape.size + 1]
+        return Limbs(np.where(carrier < 0, -1, np.searchsorted(self.shape.last, carrier)))
 
     def along(self, c: Array) -> Array:
         """What accelerations (…, n, 6) added at the bodies of each joint add to its link."""
@@ -101,19 +113,19 @@ class _Shape:
 
 
 def links_of(model: Model, X: Transform) -> Links:
-    """The links of a chain of bodies with transforms X from their parents."""
+    """The links of a model whose bodies have the transforms X from their parents."""
     shape = _Shape(model)
     tails = _tails(model, shape, X)
     seats = None if shape.slots == 1 else _pick(model, X, np.where(shape.has(1), shape.last, model.n))
     W, T, unused = _bases(model, shape)
     if seats is not None:
         W, T = _from_seats(seats, W), _from_seats(seats, T)
-    Gi = inverse(dense(model.inertia[shape.last]))
-    return Links(model, dense(tails[-1]), W, T, Gi, unused, tails[:-1], shape)
+    G = dense(model.inertia[shape.last])
+    return Links(model, dense(tails[-1]), W, T, G, inverse(G), unused, tails[:-1], shape)
 
 
 def _tails(model: Model, shape: _Shape, X: Transform) -> tuple[Transform, ...]:
-    """Transforms from the body 1, 2, … before each link's last one, at last from the link before."""
+    """Transforms from the body 1, 2, … before each link's last one, at last from the link that carries it."""
     tails = [X[shape.last] if shape.slots > 1 else X]
     for k in range(1, shape.slots):
         before = _pick(model, X, np.where(shape.has(k), shape.last - k, model.n))

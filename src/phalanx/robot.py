@@ -63,6 +63,7 @@ class Robot:
     crba: Callable[..., Any]
     aba: Callable[..., Any]
     kernel: Callable[..., Any]
+    jax: Any
 
     def __init__(self, description: Description, *, strict: bool = False, warn: bool = True) -> None:
         self.description = description

@@ -13,13 +13,14 @@ import pytest
 
 import phalanx as px
 from phalanx.algorithms import ALGORITHMS, FUNCTIONS, Algorithm
-from phalanx.backends.base import _MODULES as BACKENDS
+from phalanx.backends.base import installed
 from reference import dynamics as textbook
 from reference.sampling import MOVING_TYPES, agree, conditioning, pairwise
 
 ENTRIES = [entry for known in ALGORITHMS.values() for entry in known.values()]
 ROBOTS = (*MOVING_TYPES, "mixed", "floating base", "welded")
 COVERED = {"turning": ("revolute",), "turning, sliding": ("revolute", "prismatic")}  # else all of them
+BACKENDS = tuple(installed())
 BATCHES = ((), (3,), (2, 1, 2), (0,))
 ROWS = pairwise(ENTRIES, ROBOTS, BACKENDS, BATCHES, ("float64", "float32"))
 

@@ -11,7 +11,7 @@ import pytest
 
 import phalanx as px
 from phalanx.algorithms import FUNCTIONS
-from phalanx.backends.base import _MODULES
+from phalanx.backends.base import installed
 from reference.sampling import MOVING_TYPES, agree
 
 ROBOT = px.tree(6, 0.5, seed=2, joints=("revolute", "spherical", "prismatic")).replace(armature=0.3)
@@ -20,7 +20,7 @@ GAP.add_link("base", mass=1.0)
 GAP.add_link("top", mass=1.0)
 GAP.add_joint("weld", "fixed", "base", "top", origin=(0.0, 0.0, 2.0))
 
-BACKENDS = (*_MODULES, "auto")
+BACKENDS = (*installed(), "auto")
 each = pytest.mark.parametrize(
     ("function", "backend"), [(f, b) for f in FUNCTIONS for b in BACKENDS], ids=lambda x: x
 )

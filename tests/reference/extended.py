@@ -33,7 +33,9 @@ def crossing(V: Any) -> Any:
     return blocks(w, mp.zeros(3), v, w)
 
 
-def accelerations(robot: px.Robot, q: np.ndarray, qd: np.ndarray, tau: np.ndarray, digits: int = 50) -> list[Any]:
+def accelerations(
+    robot: px.Robot, q: np.ndarray, qd: np.ndarray, tau: np.ndarray, digits: int = 50
+) -> list[Any]:
     """Accelerations (n,) of a chain of revolute joints."""
     with mp.workdps(digits):
         model = robot.model

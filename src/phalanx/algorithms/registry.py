@@ -68,8 +68,6 @@ class Algorithm:
         """Why the algorithm does not cover a robot, as the end of a sentence; empty if it does."""
         if robot.is_coupled and not self.coupled:
             return " with its mimic joints"
-        if self.topology != "chain":
-            return ""
         if self.frames == "bodies":
             return self._refusal_of_bodies(robot)
         joints = tuple(robot.v_slices)
@@ -79,12 +77,12 @@ class Algorithm:
         return reason and f": {reason}"
 
     def _refusal_of_bodies(self, robot: Robot) -> str:
-        if not robot.is_serial:
+        if self.topology == "chain" and not robot.is_serial:
             return ": it branches"
-        singular = robot.memo("singular link", lambda: singular_link(robot.model))
-        if self.bodies != "definite" or singular < 0:
+        if self.bodies != "definite":
             return ""
-        return f': the inertia of link "{robot.link_names[singular]}" has no inverse'
+        singular = robot.memo("singular link", lambda: singular_link(robot.model))
+        return "" if singular < 0 else f': the inertia of link "{robot.link_names[singular]}" has no inverse'
 
 
 FUNCTIONS: dict[str, Function] = {}

@@ -41,7 +41,7 @@ class Accuracy:
         return max(0.0, math.log10(max(self.error, least) / max(self.reference_error, least)))
 
     def __str__(self) -> str:
-        name = self.algorithm if isinstance(self.algorithm, str) else f"{self.algorithm[0]} {self.algorithm[1]}"
+        name = self.algorithm if isinstance(self.algorithm, str) else " ".join(map(str, self.algorithm))
         return (
             f'{self.function} of "{self.robot}" by {name} in {self.dtype}: error {self.error:.1e}, '
             f"{self.digits_lost:.1f} digits lost against {self.reference} ({self.reference_error:.1e})"

@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from importlib.util import find_spec
 from math import prod
 from typing import Any, ClassVar
 
@@ -18,7 +19,9 @@ from ..errors import PhalanxError, nearest
 from ..robot import Robot
 from ..spatial import Transform
 
-_MODULES = {"native": "native.backend", "numpy": "numpy"}
+_MODULES = {"native": "native.backend", "numpy": "numpy", "jax": "jax.backend"}
+_EXTRAS = {"jax": "jax"}  # what pip installs beyond Phalanx for a backend
+_MOST_AXES = 32  # that NumPy broadcasts
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,43 @@ def memo_key(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> tuple[An
     return ("compiled", a.function, a.name, call.options, call.frame, optional, dtype.str)
 
 
+def require_shape(call: Call, shape: tuple[int, ...], label: str, size: tuple[int, ...]) -> None:
+    """Raise unless the shape of an input ends in its size."""
+    if len(shape) < len(size) or shape[len(shape) - len(size) :] != size:
+        wanted = ", ".join(["…", *map(str, size)])
+        raise PhalanxError(
+            f"{call.function.name}: {label} has shape {shape}, expected ({wanted}) "
+            f'for robot "{call.robot.name}" ({_explain(call, label)}).'
+        )
+
+
+def _explain(call: Call, label: str) -> str:
+    f = call.function
+    symbols = {**f.inputs, **f.optional}[label]
+    names = {
+        "q": f"nq = {call.robot.nq}",
+        "v": f"nv = {call.robot.nv}",
+        "l": f"n_links = {call.robot.n_links}",
+    }
+    return ", ".join(names.get(s, f"{s} components") for s in symbols)
+
+
+def common_batch(call: Call, batches: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """The batch shape to which those of all inputs broadcast."""
+    for label, axes in batches.items():
+        if len(axes) > _MOST_AXES:
+            raise PhalanxError(
+                f"{call.function.name}: {label} has {len(axes)} batch axes, expected at most {_MOST_AXES}."
+            )
+    try:
+        return np.broadcast_shapes(*batches.values())
+    except ValueError:
+        told = ", ".join(f"{n} {b}" for n, b in batches.items())
+        raise PhalanxError(
+            f'{call.function.name}: the batch shapes for robot "{call.robot.name}" do not broadcast: {told}.'
+        ) from None
+
+
 class Backend(ABC):
     """Runs a call on arrays that have been checked."""
 
@@ -87,6 +127,14 @@ class Backend(ABC):
     def serves(self, call: Call) -> bool:
         """Whether "auto" may choose this backend for a call."""
         return True
+
+    def cost(self, call: Call) -> Any:
+        """Operations of one state where the backend has a program to count, else None."""
+        return None
+
+    def job(self, call: Call, inputs: tuple[np.ndarray, ...], out: np.ndarray) -> Callable[[], Any]:
+        """A function that fills `out` from plain arrays again and again, for timing."""
+        return lambda: self.run(call, list(inputs), {}, out, 1)
 
     @abstractmethod
     def run(
@@ -104,6 +152,23 @@ def backend(name: str) -> Backend:
     """The backend of that name, imported now."""
     if not isinstance(name, str) or name not in _MODULES:
         raise PhalanxError(f"unknown backend {name!r};{nearest(name, ['auto', *_MODULES], what='backends')}")
-    module = import_module(f".{_MODULES[name]}", __package__)
-    found: Backend = module.BACKEND
+    found: Backend = module_of(name, _MODULES[name]).BACKEND
     return found
+
+
+def module_of(name: str, path: str) -> Any:
+    """A module of a backend, imported now, or an error saying what to install."""
+    try:
+        return import_module(f".{path}", __package__)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.split(".")[0] != _EXTRAS.get(name):
+            raise
+        raise PhalanxError(
+            f'the backend "{name}" needs the package "{error.name}", which is not installed; '
+            f"pip install 'phalanx[{_EXTRAS[name]}]'."
+        ) from None
+
+
+def installed() -> list[str]:
+    """Names of the backends whose packages are there."""
+    return [name for name in _MODULES if name not in _EXTRAS or find_spec(_EXTRAS[name]) is not None]

@@ -16,13 +16,13 @@ from ..spatial import Array, namespace
 
 def before(x: Array, rank: int = 1, *, first: Array = None, step: int = 1) -> Array:
     """The value `step` rows before each one; `first`, or zero, where there is none."""
-    head = _zeros(x, rank, min(step, x.shape[-1 - rank]))
+    head = zeros(x, rank, min(step, x.shape[-1 - rank]))
     return together(head if first is None else head + first, _rows(x, rank, slice(0, -step)), rank)
 
 
 def after(x: Array, rank: int = 1, *, step: int = 1) -> Array:
     """The value `step` rows after each one, zero where there is none."""
-    return together(_rows(x, rank, slice(step, None)), _zeros(x, rank, min(step, x.shape[-1 - rank])), rank)
+    return together(_rows(x, rank, slice(step, None)), zeros(x, rank, min(step, x.shape[-1 - rank])), rank)
 
 
 def together(a: Any, b: Any, rank: int = 1) -> Any:
@@ -48,7 +48,7 @@ def _rows(x: Array, rank: int, which: Any) -> Array:
     return x[(..., which, *(slice(None),) * rank)]
 
 
-def _zeros(x: Array, rank: int, count: int) -> Array:
-    # Not 0 * x: a value that is not finite stays where it is.
-    zeros = np.zeros((count, *x.shape[x.ndim - rank :])).astype(x.dtype)
-    return namespace(x).broadcast_to(zeros, (*x.shape[: x.ndim - rank - 1], *zeros.shape))
+def zeros(x: Array, rank: int, count: int) -> Array:
+    """`count` rows of zeros for the rows of x; not 0 * x, since what is not finite stays where it is."""
+    none = np.zeros((count, *x.shape[x.ndim - rank :])).astype(x.dtype)
+    return namespace(x).broadcast_to(none, (*x.shape[: x.ndim - rank - 1], *none.shape))

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from typing import Any, NoReturn, TextIO
 
 from ..errors import PhalanxError
-from . import cache, demo, info
+from . import cache, compare, demo, info
 from .report import one_line
 
 __all__ = ["main"]
 
-COMMANDS = (cache, demo, info)
+COMMANDS = (info, compare, demo, cache)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -71,4 +71,6 @@ def test_trees_are_refused_with_the_algorithms_that_cover_them() -> None:
     with pytest.raises(px.PhalanxError) as caught:
         robot.forward_dynamics(*robot.random_state(), algorithm="abia")
     message = str(caught.value)
-    assert message.startswith('forward_dynamics: algorithm "abia" does not cover robot "tree": it branches; use "aba"')
+    assert message.startswith(
+        'forward_dynamics: algorithm "abia" does not cover robot "tree": it branches; use "aba"'
+    )

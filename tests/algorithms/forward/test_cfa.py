@@ -81,7 +81,13 @@ def axes_at_link(X: Any, axis: np.ndarray, last: int, d: int) -> np.ndarray:
 
 @pytest.mark.parametrize("n", [10, 100])
 def test_local_bias_keeps_the_digits_of_the_digest(n: int) -> None:
-    bounds = {"random": 1e-12, "light tail": 1e-11, "heavy tip": 3e-12, "mass ratio": 5e-8, "light links": 1e-3}
+    bounds = {
+        "random": 1e-12,
+        "light tail": 1e-11,
+        "heavy tip": 3e-12,
+        "mass ratio": 5e-8,
+        "light links": 1e-3,
+    }
     for case, bound in bounds.items():
         assert error("cfa", case, n) < bound, case
 

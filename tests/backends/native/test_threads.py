@@ -126,12 +126,19 @@ def test_every_state_is_computed_once(threads: int) -> None:
 
 FORK = """
 import os
+import time
 import numpy as np
 import phalanx as px
+from phalanx.backends.native import threads
 from reference.kernels import arguments
 r = px.load("ur5")
 state = arguments(r, "forward_dynamics", 9000)
 wanted = r.forward_dynamics(*state, threads=4)
+pools = [threads._pool(size) for size in (1, 2, 3)]
+for pool, size in zip(pools, (1, 2, 3)):  # every thread of the parent exists and waits
+    for nap in [pool.submit(time.sleep, 0.1) for _ in range(size)]:
+        nap.result()
+time.sleep(0.1)
 child = os.fork()
 if child == 0:
     good = np.array_equal(r.forward_dynamics(*state, threads=4), wanted)
@@ -145,7 +152,7 @@ print(os.waitstatus_to_exitcode(status))
 
 
 def test_a_forked_child_computes_with_threads() -> None:
-    assert in_fresh_interpreter("import signal; signal.alarm(60)\n" + FORK) == "0"
+    assert in_fresh_interpreter("import signal; signal.alarm(30)\n" + FORK) == "0"
 
 
 def test_many_python_threads_may_share_a_fresh_robot() -> None:

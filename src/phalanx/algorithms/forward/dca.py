@@ -1,12 +1,13 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Forward dynamics of a chain by divide and conquer."""
+"""Forward dynamics by divide and conquer."""
 
-from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
+from ...banded.limbs import Collected
 from ...banded.rows import after, together, woven
-from ...banded.symmetric import congruent, factor, mirrored, solve
+from ...banded.symmetric import congruent, factor, inverse, mirrored, solve
 from ...model import Model, diagonal
 from ...spatial import Array, Field, matvec, transpose
 from ..registry import algorithm
@@ -43,49 +44,89 @@ class Joint(NamedTuple):
     Y2: Array
 
 
+class Limb(NamedTuple):
+    """Links in a row and how they were assembled; y = y_0 + Y a across the joint on which they hang."""
+
+    at: Any
+    links: Assembly
+    levels: list[tuple[Assembly, Joint]]
+    y0: Array
+    Y: Array
+    P: Array
+    r: Array
+
+
 @algorithm(
     "forward_dynamics",
-    source="Featherstone 1999, A Divide-and-Conquer Articulated-Body Algorithm, Part 1",
-    topology="chain",
+    source="Featherstone 1999, A Divide-and-Conquer Articulated-Body Algorithm, Parts 1 and 2",
     bodies="definite",
     work="O(n log n)",
-    span="O(log n)",
+    span="O(log^2 n)",
 )
 def dca(model: Model, q: Array, qd: Array, tau: Array, *, external: Array = 0.0) -> Array:
-    """Joint accelerations `qdd` (…, nv) of a chain under the joint forces `tau` at state (q, qd).
+    """Joint accelerations `qdd` (…, nv) under the joint forces `tau` at state (q, qd).
 
     `external` (…, n, 6) [N m, N] acts on the bodies, in body coordinates.
 
-    Neighbouring links are joined to assemblies, these to larger ones, until one is left; then the
+    Neighbouring links of a limb are joined to assemblies, these to larger ones, until one is left,
+    which adds an articulated inertia P and a bias r to the link on which the limb hangs. Outward, the
     wrench across the joint inside each assembly follows from those on its handles.
 
     Source: Featherstone, "A Divide-and-Conquer Articulated-Body Algorithm for Parallel O(log(n))
-    Calculation of Rigid-Body Dynamics. Part 1", Int. J. Robotics Research 18(9), 1999, pp. 867-875.
-    Cost:   work O(n log n) for velocities, O(n) for the rest; span O(log n).
+    Calculation of Rigid-Body Dynamics", Int. J. Robotics Research 18(9), 1999, pp. 867-892; trees as
+    limbs on limbs are the library's.
+    Cost:   work O(n log n) for velocities, O(n) for the rest; span O(log n) on a chain, O(log^2 n) on
+            a tree, one rank of limbs after another.
     """
     links, b, c, Vd0 = chain(model, q, qd, external)
-    X, W, Gi, F = links.X, links.W, links.Gi, links.driven(tau)
-    free = -matvec(Gi, b)
-    parts = Assembly(Gi, Gi, Gi, free, free, X, W, F, c, links.unused)
-    # The world: no wrench moves it.
-    base = parts[:1].map(lambda array, _: array * 0.0)
-    base = replace(base, b2=base.b2 + Vd0)
-    y = unknowns(together(base, parts))[..., 1:, :]
-    return links.accelerations(rho(links, F + matvec(W, y), b, c, Vd0), y)
+    limbs, drive, done = links.limbs, links.driven(tau), []
+    G, p = links.G, b  # with what hangs on each link
+    for rank in limbs.ranks:
+        for at in rank:
+            Gi = inverse(G[..., at, :, :])
+            free = -matvec(Gi, p[..., at, :])
+            joints = (links.X[..., at, :, :], links.W[..., at, :, :], drive[..., at, :], c[..., at, :])
+            done.append(assembled(at, Assembly(Gi, Gi, Gi, free, free, *joints, links.unused[..., at, :])))
+        for limb in done[-len(rank) :]:
+            G = G + limbs.hung(limb.P, limb.at[:, 0], 2)
+            p = p + limbs.hung(limb.r, limb.at[:, 0])
+
+    Vd, y = Collected(links.count, Vd0), Collected(links.count)
+    for limb in reversed(done):
+        y_limb = taken_apart(limb, Vd.at(limbs.parents[limb.at[:, 0]]))
+        F = limb.links.drive + matvec(limb.links.W, y_limb)
+        passed_on = after(matvec(transpose(limb.links.X), F))
+        Vd.add(limb.at, matvec(limb.links.L11, F - passed_on) + limb.links.b1)
+        y.add(limb.at, y_limb)
+    return links.accelerations(rho(links, drive + matvec(links.W, y.all()), b, c, Vd0), y.all())
 
 
-def unknowns(parts: Assembly) -> Array:
-    """y (…, m, w) of the joint before each part; before the first one there is none."""
-    count = parts.b1.shape[-2]
-    if count == 1:
-        return parts.unused * 0.0
-    even, odd = parts[::2], parts[1::2]
-    half = count // 2
-    whole, joint = joined(even[:half], odd)
-    y = unknowns(whole if count % 2 == 0 else together(whole, even[half:]))
-    F = even.drive + matvec(even.W, y)
-    f1, f2 = F[..., :half, :], after(matvec(transpose(even.X), F))[..., :half, :]
-    return woven(y, joint.y0 + matvec(joint.Y1, f1) + matvec(joint.Y2, f2))
+def assembled(at: Any, links: Assembly) -> Limb:
+    """The limb of these links, joined by pairs, pairs of pairs and so on."""
+    parts, levels = links, []
+    while (count := parts.c.shape[-2]) > 1:
+        even, odd = parts[::2], parts[1::2]
+        whole, joint = joined(even[: count // 2], odd)
+        levels.append((even, joint))
+        parts = whole if count % 2 == 0 else together(whole, even[count // 2 :])
+    whole = parts[0]
+    X, W, Wt = whole.X, whole.W, transpose(whole.W)
+    rows = factor(mirrored(Wt @ whole.L11 @ W) + diagonal(whole.unused))
+    y0 = -solve(rows, Wt @ (matvec(whole.L11, whole.drive) + whole.b1 - whole.c)[..., None])[..., 0]
+    Y = solve(rows, Wt @ X)
+    Xt = transpose(X)
+    return Limb(at, links, levels, y0, Y, mirrored(Xt @ W @ Y), matvec(Xt, whole.drive + matvec(W, y0)))
+
+
+def taken_apart(limb: Limb, a: Array) -> Array:
+    """y (…, m, w) of the joint before each link, if the limb hangs on a link with acceleration a."""
+    y = (limb.y0 + matvec(limb.Y, a))[..., None, :]
+    for even, joint in reversed(limb.levels):
+        half = joint.y0.shape[-2]
+        F = even.drive + matvec(even.W, y)
+        f1, f2 = F[..., :half, :], after(matvec(transpose(even.X), F))[..., :half, :]
+        y = woven(y, joint.y0 + matvec(joint.Y1, f1) + matvec(joint.Y2, f2))
+    return y
 
 
 def joined(A: Assembly, B: Assembly) -> tuple[Assembly, Joint]:

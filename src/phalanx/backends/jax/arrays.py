@@ -196,9 +196,11 @@ def _index(x: Any, key: tuple[Any, ...]) -> Any:
 
 
 def _runs(index: np.ndarray) -> list[tuple[int, int]]:
-    """The pieces [start, stop) of consecutive numbers in an index."""
+    """The pieces [start, stop) of consecutive numbers in an index; none if they are too many."""
     edges = np.flatnonzero(np.diff(index) != 1) + 1
-    return [(int(p[0]), int(p[-1]) + 1) for p in np.split(index, edges)] if len(index) else []
+    if not len(index) or len(edges) >= _RUNS:
+        return []
+    return [(int(p[0]), int(p[-1]) + 1) for p in np.split(index, edges)]
 
 
 def _take(x: Any, index: np.ndarray, axis: int) -> Any:
@@ -209,11 +211,11 @@ def _take(x: Any, index: np.ndarray, axis: int) -> Any:
     runs = _runs(flat)
     if runs == [(0, size)]:
         taken = x
-    elif 0 < len(runs) <= _RUNS:
+    elif runs:
         pieces = [jax.lax.slice_in_dim(x, a, b, axis=axis) for a, b in runs]
         taken = pieces[0] if len(pieces) == 1 else jnp.concatenate(pieces, axis=axis)
     else:
-        taken = x.at[(*before, flat)].get(mode="promise_in_bounds", unique_indices=len(np.unique(flat)) == len(flat))
+        taken = x.at[(*before, flat)].get(mode="promise_in_bounds")
     return taken.reshape((*x.shape[:axis], *index.shape, *x.shape[axis + 1 :])) if index.ndim != 1 else taken
 
 

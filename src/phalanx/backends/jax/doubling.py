@@ -5,17 +5,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from ...errors import PhalanxError
-from ...schedule.slots import lift
-from ...spatial import Array, Field, Identity, Tensor, Transform
-from .arrays import JaxArray, array
-from .levels import Levels
-from .pytrees import each
+from ...schedule.slots import lift, take
+from ...spatial import Array, Identity, Tensor
+from .arrays import JaxArray, array, unwrap
+from .levels import Levels, arrays
 
 
 class NotDoubled(PhalanxError):
@@ -28,45 +29,74 @@ class Doubling(Levels):
     def propagate(self, X: Any, c: Any, root: Any, through: Any, plus: Any) -> Any:
         if not self.n:
             return super().propagate(X, c, root, through, plus)
-        A, b = _arrays(_composed(through, X)), c
+        A, b = self._composed(arrays(through), arrays(X), c if plus is None else plus), arrays(c)
         if through is not None and b is not None:
             b = through @ b
         b = plus if b is None else b if plus is None else b + plus
         if b is None:
-            return self.paths(A).whole() @ lift(_arrays(root))
+            return self.paths(A).whole() @ lift(arrays(root))
         if root is not None:
             b = b + self._from_world(A, root)
-        return self.paths(A) @ _arrays(b)
+        return self.paths(A) @ arrays(b)
+
+    def accumulate(self, X: Any, c: Any) -> Any:
+        return self.paths(arrays(X)).T @ arrays(c) if self.n else c
+
+    def fold(self, step: Callable[..., Any], state: tuple[Any, ...], local: tuple[Any, ...]) -> Any:
+        raise NotDoubled("a recursion that is not affine has no logarithmic depth.")
+
+    def pairs(
+        self, start: Array, carry: Callable[..., Array], emit: Callable[..., Array], along: tuple[Any, ...]
+    ) -> Array:
+        along = tuple(arrays(f) for f in along)
+        size = start.shape[-1]
+        # What a walk becomes after 1, 2, 4, … steps, as matrices that need no name for their kind.
+        power = Tensor(matrices(lambda x: carry(x, *along), self.n, size, array(start)))
+        x = array(start)[..., :, None, :]
+        for hop in self.hops:
+            reached = x.shape[-2]
+            ahead = power[self._walked[:, :reached]] @ x
+            x = JaxArray(jnp.concatenate([x.value, ahead.value], axis=-2))[..., : len(self.outward), :]
+            far = np.arange(self.n)
+            far[hop.bodies] = hop.ancestors  # whoever has none goes on with values that nobody reads
+            power = power[far] @ power
+        entries = emit(x, *(take(f, self._walked) for f in along)).value
+        back = self.table.level_of[:, None] - self.table.level_of[None, :]
+        rows = jnp.take_along_axis(entries, jnp.asarray(np.maximum(back, 0)), axis=-1)
+        return self.mirrored(rows)
+
+    @cached_property
+    def _walked(self) -> np.ndarray:
+        """The body (n, depth) that each body's walk to the root has reached after each step."""
+        columns = [np.arange(self.n)]
+        for _ in range(len(self.outward) - 1):
+            columns.append(np.maximum(self.parents[columns[-1]], 0))
+        return np.stack(columns, axis=-1)
+
+    def _composed(self, outer: Any, inner: Any, like: Any) -> Any:
+        """The operator that applies `inner`, then `outer`."""
+        if outer is None:
+            return inner
+        if isinstance(inner, Identity):
+            return outer
+        like = array(like)
+        return Tensor(matrices(lambda x: outer @ (inner @ x), self.n, like.shape[-1], like))
 
     def _from_world(self, A: Any, root: Any) -> JaxArray:
         """What the bodies next to the world get from it, zero on all others."""
         near = np.flatnonzero(self.parents < 0)
-        value = A[near] @ lift(_arrays(root))
+        value = A[near] @ lift(arrays(root))
         place = np.full(self.n, len(near))
         place[near] = np.arange(len(near))
         widths = [(0, 0)] * (value.ndim - 2) + [(0, 1), (0, 0)]
         return JaxArray(jnp.pad(value.value, widths))[..., place, :]
 
-    def accumulate(self, X: Any, c: Any) -> Any:
-        return self.paths(_arrays(X)).T @ _arrays(c) if self.n else c
 
-    def fold(self, step: Callable[..., Any], state: tuple[Any, ...], local: tuple[Any, ...]) -> Any:
-        raise NotDoubled("fold")
+def matrices(apply: Callable[..., Array], count: int, size: int, like: JaxArray) -> JaxArray:
+    """The matrices (…, count, rows, size) of a linear map on vectors (…, count, size)."""
 
-    def pairs(
-        self, start: Array, carry: Callable[..., Array], emit: Callable[..., Array], along: tuple[Any, ...]
-    ) -> Array:
-        return super().pairs(start, carry, emit, along)
+    def column(unit: Any) -> Any:
+        return unwrap(apply(JaxArray(jnp.broadcast_to(unit, (count, size)))))
 
-
-def _arrays(field: Any) -> Any:
-    return each(field, lambda x, _: array(x))
-
-
-def _composed(outer: Any, inner: Any) -> Any:
-    """The operator that applies `inner`, then `outer`."""
-    if outer is None:
-        return inner
-    if isinstance(inner, Identity):
-        return outer
-    raise NotDoubled("propagate")
+    columns = jax.vmap(column)(jnp.eye(size, dtype=like.dtype))
+    return JaxArray(jnp.moveaxis(columns, 0, -1))

@@ -6,22 +6,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cached_property, partial
+from inspect import Parameter, Signature
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ...algorithms import ALGORITHMS, FUNCTIONS
+from ...algorithms import ALGORITHMS, FUNCTIONS, Algorithm, Function
 from ...errors import PhalanxError, listing, nearest
-from ...model import Model
 from ...robot import Robot
 from ...sweeps import ordering
-from ..base import Call
+from ..base import Call, common_batch, require_shape
 from .arrays import JaxArray, array, unwrap
-from .doubling import Doubling
+from .doubling import Doubling, NotDoubled
 from .levels import Levels
+from .parameters import check_parameters, parameters_of, traced_model, with_parameters
 from .pytrees import each, register_all
 
 ORDERS: dict[str, type[Levels]] = {"sequential": Levels, "doubling": Doubling}
@@ -30,74 +31,215 @@ Resolve = Callable[..., Call]
 
 
 class JaxFunctions:
-    """Pure functions of one robot, safe under `jit`, `vmap`, `grad` and `jvp`; any batch shape."""
+    """Pure functions of one robot, safe under `jit`, `vmap`, `grad` and `jvp`; any batch shape.
+
+    Float32 and float64 in, the same out; float64 needs `jax.config.update("jax_enable_x64", True)`.
+    Keywords: `algorithm` as elsewhere, `schedule` "sequential" or "doubling" (logarithmic depth),
+    `parameters` (from `parameters()`) in place of the robot's own.
+    """
+
+    # Attached below, one per registered function; declared here for editors and checkers.
+    inverse_dynamics: Callable[..., Any]
+    forward_dynamics: Callable[..., Any]
+    mass_matrix: Callable[..., Any]
+    mass_matrix_inverse: Callable[..., Any]
+    bias_forces: Callable[..., Any]
+    gravity_forces: Callable[..., Any]
+    forward_kinematics: Callable[..., Any]
+    frame_pose: Callable[..., Any]
+    jacobian: Callable[..., Any]
+    center_of_mass: Callable[..., Any]
+    kinetic_energy: Callable[..., Any]
+    potential_energy: Callable[..., Any]
 
     def __init__(self, robot: Robot, resolve: Resolve) -> None:
         self.robot = robot
         self._resolve = resolve
         self._compiled: dict[Any, Any] = {}
 
-    def _evaluate(
+    def __repr__(self) -> str:
+        return f"<functions of {self.robot!r} on JAX>"
+
+    def parameters(self) -> dict[str, Any]:
+        """The robot's mass, first_moment, inertia (about the links' origins), armature and gravity."""
+        return {name: jnp.asarray(value) for name, value in self._constants.items()}
+
+    @cached_property
+    def _constants(self) -> dict[str, np.ndarray]:
+        return parameters_of(self.robot)
+
+    def evaluate(
         self,
         function: str,
-        inputs: tuple[Any, ...],
-        optional: Mapping[str, Any],
+        inputs: Mapping[str, Any],
         *,
         frame: str | None = None,
         algorithm: Any = "auto",
         schedule: str = "sequential",
         parameters: Mapping[str, Any] | None = None,
     ) -> Any:
+        """The function of the robot for a batch of inputs by name."""
+        if schedule not in ORDERS:
+            raise PhalanxError(f"{function}: unknown schedule {schedule!r};{nearest(schedule, ORDERS)}")
+        if schedule == "doubling" and algorithm == "auto":
+            algorithm = fastest_in_depth(self.robot, function)
         call = self._resolve(self.robot, function, algorithm, frame)
-        f = FUNCTIONS[function]
-        given = {k: v for k, v in optional.items() if v is not None}
-        arrays, dtype = _checked(call, dict(zip(f.inputs, inputs, strict=True)) | given)
-        run = self._compiled_for(call, schedule, dtype)
-        return run(arrays)
+        arrays, dtype = checked_inputs(call, inputs)
+        if parameters is not None:
+            parameters = check_parameters(self.robot, parameters, function)
+            _require_bodies(call)
+        try:
+            return self._compiled_for(call, schedule, dtype)(arrays, parameters)
+        except NotDoubled:
+            raise PhalanxError(self._not_doubled(call, arrays, dtype)) from None
 
     def _compiled_for(self, call: Call, schedule: str, dtype: Any) -> Any:
-        key = (call.algorithm.function, call.algorithm.name, call.options, call.frame, schedule, np.dtype(dtype).str)
+        a = call.algorithm
+        key = (a.function, a.name, call.options, call.frame, schedule, dtype)
         if key not in self._compiled:
-            self._compiled[key] = jax.jit(partial(_run, call, ORDERS[schedule], dtype))
+            self._compiled[key] = jax.jit(partial(run, call, ORDERS[schedule], dtype, self._constants))
         return self._compiled[key]
 
+    def _not_doubled(self, call: Call, arrays: dict[str, Any], dtype: Any) -> str:
+        function, able = call.algorithm.function, []
+        for other in ALGORITHMS[function].values():
+            if not other.refusal(self.robot):
+                probe = Call(self.robot, other, call.frame)
+                try:
+                    jax.eval_shape(partial(run, probe, Doubling, dtype, self._constants), arrays, None)
+                except Exception:  # whatever stops a text, it is no help here
+                    continue
+                able.append(other.name)
+        return (
+            f'{function}: algorithm "{call.algorithm.name}" has no logarithmic depth, which '
+            f'schedule="doubling" asks for; those that have for robot "{self.robot.name}": {listing(able)}.'
+        )
 
-def _run(call: Call, order: type[Levels], dtype: Any, arrays: dict[str, Any]) -> Any:
+
+def fastest_in_depth(robot: Robot, function: str) -> str:
+    """The algorithm that "auto" stands for under the doubling schedule."""
+    if function != "forward_dynamics":
+        return "auto"
+    known = ALGORITHMS[function]
+    return next(name for name in ("abia", "jsiia") if name in known and not known[name].refusal(robot))
+
+
+def run(
+    call: Call,
+    order: type[Levels],
+    dtype: Any,
+    constants: Mapping[str, Any],
+    arrays: dict[str, Any],
+    parameters: Mapping[str, Any] | None,
+) -> Any:
+    """The result of a call on arrays of JAX, to be traced."""
     register_all()
     f = call.function
-    model = call.robot.model.cast(lambda a: array(a, dtype))
+    model = traced_model(call.robot.model, dtype)
+    if parameters is not None:
+        model = with_parameters(model, parameters, constants)
     arguments = call.arguments()
     if "X_f_b" in arguments:
         arguments["X_f_b"] = each(arguments["X_f_b"], lambda a, _: array(a, dtype))
-    symbols = {**f.inputs, **f.optional}
-    cores = {k: len(symbols[k]) for k in arrays}
-    batch = jnp.broadcast_shapes(*(a.shape[: a.ndim - cores[k]] for k, a in arrays.items()))
+    cores = {name: len({**f.inputs, **f.optional}[name]) for name in arrays}
     walk = order(model.parents, model.pattern)
 
     def one(arrays: dict[str, Any]) -> Any:
-        wrapped = {k: JaxArray(a) for k, a in arrays.items()}
-        inputs = [wrapped.pop(k) for k in f.inputs]
+        wrapped = {name: JaxArray(a) for name, a in arrays.items()}
+        inputs = [wrapped.pop(name) for name in f.inputs]
         with ordering(walk):
-            return unwrap(call.algorithm(model, *inputs, **wrapped, **arguments))
+            return unwrap(array(call.algorithm(model, *inputs, **wrapped, **arguments), dtype))
 
-    return over_batch(one, arrays, cores, batch)
+    return over_batch(one, arrays, cores, call.sizes(f.output), dtype)
 
 
-def over_batch(one: Any, arrays: dict[str, Any], cores: dict[str, int], batch: tuple[int, ...]) -> Any:
+def over_batch(
+    one: Callable[..., Any], arrays: dict[str, Any], cores: dict[str, int], size: tuple[int, ...], dtype: Any
+) -> Any:
     """`one` for every state of a batch; arrays without a batch are shared by all states."""
+    batches = {name: a.shape[: a.ndim - cores[name]] for name, a in arrays.items()}
+    batch = jnp.broadcast_shapes(*batches.values())
+    if 0 in (*batch, *size):
+        return jnp.zeros((*batch, *size), dtype)
     if not batch:
-        return one(arrays)
-    axes = {k: 0 if a.ndim > cores[k] else None for k, a in arrays.items()}
-    flat = {
-        k: a if axes[k] is None else jnp.broadcast_to(a, (*batch, *a.shape[a.ndim - cores[k] :])).reshape(
-            (math.prod(batch), *a.shape[a.ndim - cores[k] :]))
-        for k, a in arrays.items()
-    }
+        return jnp.broadcast_to(one(arrays), size)
+    flat = {}
+    for name, a in arrays.items():
+        core = a.shape[len(batches[name]) :]
+        wide = jnp.broadcast_to(a, (*batch, *core)) if batches[name] else a
+        flat[name] = wide.reshape((math.prod(batch), *core)) if batches[name] else a
+    axes = {name: 0 if own else None for name, own in batches.items()}
     result = jax.vmap(one, in_axes=(axes,))(flat)
-    return result.reshape((*batch, *result.shape[1:]))
+    return jnp.broadcast_to(result, (math.prod(batch), *size)).reshape((*batch, *size))
 
 
-def _checked(call: Call, given: dict[str, Any]) -> tuple[dict[str, Any], Any]:
-    arrays = {k: jnp.asarray(v) for k, v in given.items()}
-    dtype = jnp.result_type(*arrays.values())
-    return {k: a.astype(dtype) for k, a in arrays.items()}, dtype
+def checked_inputs(call: Call, inputs: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
+    """Inputs as JAX arrays of one precision, and that precision; or an error naming the wrong one."""
+    f = call.function
+    symbols = {**f.inputs, **f.optional}
+    sizes = {name: call.sizes(symbols[name]) for name in inputs}
+    arrays = {name: _real(value, f"{f.name}: {name}") for name, value in inputs.items()}
+    for name, a in arrays.items():
+        require_shape(call, a.shape, name, sizes[name])
+    common_batch(call, {name: a.shape[: a.ndim - len(sizes[name])] for name, a in arrays.items()})
+    narrow = all(a.dtype == jnp.float32 for a in arrays.values())
+    dtype = np.dtype(np.float32) if narrow else jnp.zeros(0).dtype
+    return {name: a.astype(dtype) for name, a in arrays.items()}, dtype
+
+
+def _real(value: Any, where: str) -> Any:
+    wide = getattr(value, "dtype", None) == np.float64 and not isinstance(value, jax.Array)
+    if wide and jnp.zeros(0).dtype != np.float64:
+        raise PhalanxError(
+            f"{where} has dtype float64, but JAX works in float32 now. Begin the program with "
+            'jax.config.update("jax_enable_x64", True), or pass float32.'
+        )
+    try:
+        a = jnp.asarray(value)
+    except (TypeError, ValueError):
+        a = None
+    if a is None or not (jnp.issubdtype(a.dtype, jnp.floating) or jnp.issubdtype(a.dtype, jnp.integer)):
+        got = type(value).__name__ if a is None else f"dtype {a.dtype}"
+        raise PhalanxError(f"{where} has {got}, expected an array of real numbers.")
+    return a
+
+
+def _require_bodies(call: Call) -> None:
+    a = call.algorithm
+    if a.frames != "bodies":
+        others = [o.name for o in ALGORITHMS[a.function].values() if o.frames == "bodies"]
+        raise PhalanxError(
+            f'{a.function}: algorithm "{a.name}" works in Denavit-Hartenberg frames, which are made once for '
+            f"a robot and know no other parameters; use {listing(others)}."
+        )
+
+
+def _method(f: Function) -> Callable[..., Any]:
+    """The method of `JaxFunctions` for a registered function."""
+    both, keyword = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
+    options = {"algorithm": "auto", "schedule": "sequential", "parameters": None}
+    signature = Signature(
+        [
+            Parameter("self", both),
+            *(Parameter(name, both) for name in (*f.inputs, *(("frame",) if f.frame else ()))),
+            *(Parameter(name, both, default=None) for name in f.optional),
+            *(Parameter(name, keyword, default=value) for name, value in options.items()),
+        ]
+    )
+
+    def method(*args: Any, **kwargs: Any) -> Any:
+        given = signature.bind(*args, **kwargs).arguments
+        functions = given.pop("self")
+        inputs = {name: given.pop(name) for name in f.inputs}
+        extra = {name: given.pop(name, None) for name in f.optional}
+        inputs |= {name: value for name, value in extra.items() if value is not None}
+        return functions.evaluate(f.name, inputs, **given)
+
+    first: Algorithm = next(iter(ALGORITHMS[f.name].values()))
+    method.__name__, method.__qualname__, method.__doc__ = f.name, f"JaxFunctions.{f.name}", first.run.__doc__
+    method.__signature__ = signature  # type: ignore[attr-defined]
+    return method
+
+
+for _f in FUNCTIONS.values():
+    setattr(JaxFunctions, _f.name, _method(_f))

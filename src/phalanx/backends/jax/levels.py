@@ -21,10 +21,13 @@ from ...schedule.sequential import Sequential
 from ...schedule.slots import lift
 from ...spatial import Array
 from . import dense
-from .arrays import JaxArray, array, product, unwrap
+from .arrays import JaxArray, array, unwrap
 from .pytrees import each, merge
 
-UNROLLED = 16  # levels up to which the loop is written out
+# Levels up to which a loop is written out. On a CPU a loop compiles faster and runs as fast
+# (docs/jax.md); on others each turn of a loop costs a launch.
+UNROLLED = {"cpu": 2}
+UNROLLED_ELSEWHERE = 16
 
 
 class LevelTable:
@@ -86,7 +89,7 @@ class Levels(Sequential):
             return x if plus is None else x + plus
 
         fields = self._split((X, c, through, plus))
-        first = visit(None if root is None else each(lift(_arrays(root)), self._widened), _at(fields, 0))
+        first = visit(None if root is None else each(lift(arrays(root)), self._widened), _at(fields, 0))
 
         def step(x: Any, at: Any) -> Any:
             x = visit(self._picked(x, at[1]), at[0])
@@ -134,10 +137,13 @@ class Levels(Sequential):
 
     def symmetric(self, entries: JaxArray) -> JaxArray:
         """The matrix (…, n, n) of entries (depth, …, n) between each body and its ancestor on each level."""
-        table = self.table
-        rows = JaxArray(jnp.moveaxis(entries.value, 0, -1))[..., table.level_of].value
-        below = table.above.T & ~np.eye(self.n, dtype=bool)
-        return JaxArray(jnp.where(table.above, rows, 0) + jnp.where(below, rows.swapaxes(-1, -2), 0))
+        return self.mirrored(JaxArray(jnp.moveaxis(entries.value, 0, -1))[..., self.table.level_of].value)
+
+    def mirrored(self, rows: Any) -> JaxArray:
+        """The symmetric matrix (…, n, n) of which rows hold the entries of a body and its ancestors."""
+        above = self.table.above
+        below = above.T & ~np.eye(self.n, dtype=bool)
+        return JaxArray(jnp.where(above, rows, 0) + jnp.where(below, rows.swapaxes(-1, -2), 0))
 
     def total(self, values: Array) -> Array:
         return values.sum(axis=-1)
@@ -208,7 +214,8 @@ def _at_places(x: JaxArray, place: Any, rank: int) -> JaxArray:
     return JaxArray(x.value.at[key].get(mode="promise_in_bounds"))
 
 
-def _arrays(field: Any) -> Any:
+def arrays(field: Any) -> Any:
+    """A field of arrays for the equations."""
     return each(field, lambda x, _: array(x))
 
 
@@ -233,5 +240,6 @@ def _loop(step: Callable[..., Any], start: Any, levels: Any, *, reverse: bool = 
         )
     shapes = jax.eval_shape(lambda x, at: step(x, at)[0], start, _at(levels, 0))
     start = jax.tree_util.tree_map(lambda x, s: jnp.broadcast_to(x, s.shape).astype(s.dtype), start, shapes)
-    unroll = length if length < UNROLLED else 1
+    short = length < UNROLLED.get(jax.default_backend(), UNROLLED_ELSEWHERE)
+    unroll = length if short else 1
     return jax.lax.scan(step, start, levels, reverse=reverse, unroll=unroll)[1]

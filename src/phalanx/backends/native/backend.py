@@ -4,13 +4,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
+from ...analysis.cost import cost_of
 from ..base import Backend, Call
 from . import threads as pool
-from .build import native, serves
+from .build import native, serves, traced, unrolls
 
 
 class NativeBackend(Backend):
@@ -20,6 +22,16 @@ class NativeBackend(Backend):
 
     def serves(self, call: Call) -> bool:
         return serves(call)
+
+    def cost(self, call: Call) -> Any:
+        return cost_of(traced(call, ())) if unrolls(call) else None
+
+    def job(self, call: Call, inputs: tuple[np.ndarray, ...], out: np.ndarray) -> Callable[[], Any]:
+        built = native(call, (), out.dtype)
+        direct = built.direct
+        if direct is not None and direct(*inputs, out):
+            return lambda: direct(*inputs, out)
+        return lambda: built.ufunc(*inputs, out=out)
 
     def run(
         self,

@@ -16,15 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import PhalanxWarning
+from ...errors import PhalanxError, PhalanxWarning
 from ...ir.rewrite import instructions
-
 from ...ir.rolled import roll
 from ...ir.trace import Program, trace
 from ...model import Model
 from ..base import Call, empty_aligned, memo_key
 from . import cache, compile, emit, entry, gufunc, loop
-
 from .emit_rolled import rolled_block_function
 from .target import Target, host
 
@@ -106,13 +104,14 @@ def traced(call: Call, optional: tuple[str, ...]) -> Program:
 def _model(call: Call) -> Model:
     """The robot's model; for functions of the dynamics alone with its inertias regrouped.
 
-    Neither mass centres, as in DH frames, nor inverses are to be had from regrouped inertias. Along a thousand links
-    regrouping hands masses down the whole chain, which costs a digit and more; loops gain little.
+    Neither mass centres, as in DH frames, nor inverses are to be had from regrouped inertias. Along a
+    thousand links regrouping hands masses down the whole chain, which costs a digit and more; loops
+    gain little.
     """
     model = call.robot.model
     a = call.algorithm
     as_given = a.frames == "dh" or a.bodies != "any"
-    if a.function not in _REGROUPED or as_given or not _unrolls(call):
+    if a.function not in _REGROUPED or as_given or not unrolls(call):
         return model
     regrouped: Model = call.robot.memo("regrouped", model.regrouped)
     return regrouped
@@ -123,7 +122,8 @@ def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Targe
     inputs, more, output = _shapes(call, optional)
     element = _ELEMENTS[dtype]
     scratch = 0
-    if _unrolls(call):
+    if unrolls(call) or not _rolls(call):
+        _require_short(call)
         program = traced(call, optional)
         sizes = {name: prod(shape) for name, shape in program.inputs.items()}
         block, declarations = emit.block_function(instructions(program), sizes, target, element)
@@ -135,20 +135,33 @@ def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Targe
 
 
 def serves(call: Call) -> bool:
-    """Whether a call can be compiled in reasonable time: unrolled, or as loops over bodies.
+    """Whether a call can be compiled in reasonable time: unrolled, or as loops over bodies."""
+    return unrolls(call) or _rolls(call)
 
-    Loops exist for equations in body frames that visit bodies through sweeps.
-    """
+
+def _rolls(call: Call) -> bool:
+    """Whether there are loops for a call: equations in body frames that visit bodies through sweeps only."""
     a = call.algorithm
-    return _unrolls(call) or (a.frames == "bodies" and a.topology == "tree" and not call.robot.is_coupled)
+    return a.frames == "bodies" and a.topology == "tree" and a.bodies == "any" and not call.robot.is_coupled
 
 
-def _unrolls(call: Call) -> bool:
+def _require_short(call: Call) -> None:
+    """Raise if unrolling, the only way, would compile for minutes."""
+    if predicted_instructions(call) > 8 * _UNROLLED:
+        raise PhalanxError(
+            f'{call.function.name}: the code of algorithm "{call.algorithm.name}" for robot '
+            f'"{call.robot.name}" ({call.robot.model.n} bodies) is too long to compile; '
+            'use backend="numpy" or "jax".'
+        )
+
+
+def unrolls(call: Call) -> bool:
+    """Whether a call becomes straight-line code."""
     return predicted_instructions(call) <= _UNROLLED
 
 
 def predicted_instructions(call: Call) -> int:
-    """A guess, from the shape of the tree alone, of what unrolling would give (within a factor of two)."""
+    """A guess, from the robot's shape alone, of what unrolling would give (within a factor of two)."""
     depth = call.robot.model.depth + 1.0
     n, work = len(depth), call.algorithm.work
     if "depth" in work:  # entries for pairs of bodies, perhaps their elimination
@@ -157,7 +170,9 @@ def predicted_instructions(call: Call) -> int:
         return 8 * n**3
     if "n^2" in work:
         return 30 * n**2
-    each = 200 if call.algorithm.function == "forward_dynamics" else 75
+    # Axes at right angles leave three entries of a rotation, general ones all nine.
+    dense = max(1.0, np.count_nonzero(call.robot.model.rest.E) / (4.5 * n))
+    each = int(dense * (200 if call.algorithm.function == "forward_dynamics" else 75))
     # With a logarithm: a join for every body whenever the depth doubles.
     return each * n * (int(depth.max(initial=1)).bit_length() if "log" in work else 1)
 

@@ -1,0 +1,61 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""The JAX backend under the common contract: NumPy arrays in and out, computed by XLA."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..base import Backend, Call, memo_key
+from .functions import run
+from .levels import Levels
+
+_LEAST = 8  # states to which small batches are filled up: each length would be compiled anew
+
+
+class JaxBackend(Backend):
+    """One compiled function per robot, function, algorithm, precision and power of two of the batch."""
+
+    name = "jax"
+
+    def run(
+        self,
+        call: Call,
+        inputs: list[np.ndarray],
+        optional: Mapping[str, np.ndarray],
+        out: np.ndarray,
+        threads: int,
+    ) -> None:
+        f = call.function
+        core = call.sizes(f.output)
+        batch = out.shape[: out.ndim - len(core)]
+        count = math.prod(batch)
+        arrays = dict(zip(f.inputs, inputs, strict=True)) | dict(optional)
+        symbols = {**f.inputs, **f.optional}
+        rows = {
+            name: _rows(a, call.sizes(symbols[name]), batch, count, out.dtype) for name, a in arrays.items()
+        }
+        key = ("jax", *memo_key(call, tuple(optional), out.dtype))
+        # The precision is that of the arrays, whatever JAX is set to outside.
+        with jax.enable_x64(True):
+            compiled = call.robot.memo(key, lambda: jax.jit(partial(run, call, Levels, out.dtype, {})))
+            result: Any = np.asarray(compiled(rows, None))
+        out[...] = result[:count].reshape(out.shape)
+
+
+def _rows(
+    a: np.ndarray, core: tuple[int, ...], batch: tuple[int, ...], count: int, dtype: np.dtype
+) -> np.ndarray:
+    """The array with one batch axis, the last state repeated up to a power of two."""
+    rows = np.broadcast_to(a, (*batch, *core)).reshape((count, *core)).astype(dtype, copy=False)
+    filled = max(_LEAST, 1 << (count - 1).bit_length())
+    return np.concatenate([rows, np.broadcast_to(rows[-1:], (filled - count, *core))])
+
+
+BACKEND = JaxBackend()

@@ -1,0 +1,112 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""A tree of links as limbs: chains that hang on chains, in as few ranks as possible."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..spatial import Array
+from .rows import after, before, together, zeros
+
+
+@dataclass(frozen=True, eq=False)
+class Limbs:
+    """Limbs by rank, those on which nothing hangs first, and those of one length side by side.
+
+    The next link of a limb is the one that carries most links, so that a tree of n links has at most
+    log2(n) + 1 ranks.
+    """
+
+    parents: np.ndarray  # (n,), -1 = world, parents first
+
+    @cached_property
+    def ranks(self) -> list[list[np.ndarray]]:
+        """For each rank, for each length, the links (limbs, length) from base to tip."""
+        n, parents = len(self.parents), self.parents.tolist()
+        weight, heir = [1] * n, [-1] * n
+        for i in range(n - 1, -1, -1):
+            if (p := parents[i]) >= 0:
+                weight[p] += weight[i]
+                if heir[p] < 0 or weight[i] >= weight[heir[p]]:
+                    heir[p] = i
+        rank, found = [0] * n, {}
+        for i in range(n - 1, -1, -1):  # links outside first, so that ranks are known
+            if heir[i] >= 0:
+                rank[i] = max(rank[i], rank[heir[i]])
+            if (p := parents[i]) < 0 or heir[p] != i:
+                limb = [i]
+                while heir[limb[-1]] >= 0:
+                    limb.append(heir[limb[-1]])
+                found.setdefault((rank[i], len(limb)), []).append(limb)
+                if p >= 0:
+                    rank[p] = max(rank[p], rank[i] + 1)
+        levels = sorted({r for r, _ in found})
+        return [[np.array(found[key][::-1]) for key in sorted(found) if key[0] == r] for r in levels]
+
+    @property
+    def is_chain(self) -> bool:
+        """Whether each link hangs on the one before."""
+        return bool(np.array_equal(self.parents, np.arange(-1, len(self.parents) - 1)))
+
+    def parent(self, x: Array, *, first: Array) -> Array:
+        """The value (…, n, k) at the link that carries each one; `first` at the world."""
+        if self.is_chain:
+            return before(x, first=first)
+        return together(x, zeros(x, 1, 1) + first)[..., self.parents, :]
+
+    def children(self, x: Array, rank: int = 1) -> Array:
+        """The sum of x over the links that hang on each link."""
+        if self.is_chain:
+            return after(x, rank)
+        return self.hung(x, np.arange(len(self.parents)), rank)
+
+    def hung(self, x: Array, links: np.ndarray, rank: int = 1) -> Array:
+        """The sum over some links, whose values x are, onto the links that carry them (…, n, …)."""
+        padded = together(x, zeros(x, rank, 1), rank)
+        total = None
+        for places in self._rounds(links):
+            part = padded[(..., places, *(slice(None),) * rank)]
+            total = part if total is None else total + part
+        return total
+
+    def _rounds(self, links: np.ndarray) -> list[np.ndarray]:
+        """For each link, which of `links` to add to it first, second, …; their number where none is left."""
+        rounds = [np.full(len(self.parents), len(links))]
+        seen: dict[int, int] = {}
+        for k, p in enumerate(self.parents[links].tolist()):
+            if p < 0:
+                continue
+            turn = seen[p] = seen.get(p, -1) + 1
+            if turn == len(rounds):
+                rounds.append(np.full(len(self.parents), len(links)))
+            rounds[turn][p] = k
+        return rounds
+
+
+class Collected:
+    """Values of n links that become known limb by limb; the world, link -1, may have one from the start."""
+
+    def __init__(self, n: int, world: Array = None) -> None:
+        self.n = n
+        self.place = np.zeros(n + 1, dtype=np.intp)
+        self.values: Any = None if world is None else world[..., None, :]
+
+    def add(self, links: np.ndarray, values: Array) -> None:
+        """Keep the values (…, limbs, length, k) of links (limbs, length)."""
+        flat = values.reshape((*values.shape[:-3], links.size, values.shape[-1]))
+        count = 0 if self.values is None else self.values.shape[-2]
+        self.place[links.ravel()] = count + np.arange(links.size)
+        self.values = flat if self.values is None else together(self.values, flat)
+
+    def at(self, links: np.ndarray) -> Array:
+        """The values of some links."""
+        return self.values[..., self.place[links], :]
+
+    def all(self) -> Array:
+        """The values of all links but the world."""
+        return self.at(np.arange(self.n))
