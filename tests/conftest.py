@@ -22,6 +22,10 @@ sys.path.insert(0, str(HERE))
 # The tests must not run code that an older version has compiled; workers inherit the folder.
 if "PYTEST_XDIST_WORKER" not in os.environ:
     os.environ["PHALANX_CACHE_DIR"] = tempfile.mkdtemp(prefix="phalanx-tests-")
+    # Most of JAX's time goes into compiling: fast rather than good code, and once for all workers.
+    os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", os.path.join(os.environ["PHALANX_CACHE_DIR"], "jax"))
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
 settings.register_profile(
     "phalanx",

@@ -196,9 +196,7 @@ def traced(call: Call) -> Program:
     f = call.function
     inputs = {name: call.sizes(s) for name, s in f.inputs.items()}
     optional = {name: call.sizes(s) for name, s in f.optional.items()}
-    return trace(
-        call.algorithm, call.robot.model, inputs, optional, call.sizes(f.output), call.arguments()
-    )
+    return trace(call.algorithm, call.robot.model, inputs, optional, call.sizes(f.output), call.arguments())
 
 
 EVERY = covered("panda", "mixed")
@@ -224,7 +222,5 @@ def test_every_algorithm_traced_gives_what_the_equations_give(
 
 def test_most_products_of_an_arm_join_sums() -> None:
     made = traced(resolve(robot("panda"), "inverse_dynamics"))
-    plain, fused = (
-        Counter(i.op for i in instructions(made, fused=f).instructions) for f in (False, True)
-    )
+    plain, fused = (Counter(i.op for i in instructions(made, fused=f).instructions) for f in (False, True))
     assert fused["mul"] < 0.5 * plain["mul"]

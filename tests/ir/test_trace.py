@@ -22,9 +22,7 @@ from phalanx.ir.trace import Program, trace
 from reference.kernels import covered, frame_of, robot
 
 
-def traced(
-    r: px.Robot, function: str, algorithm: str = "auto", optional: tuple[str, ...] = ()
-) -> Program:
+def traced(r: px.Robot, function: str, algorithm: str = "auto", optional: tuple[str, ...] = ()) -> Program:
     call = resolve(r, function, algorithm, **frame_of(function, r))
     f = call.function
     sizes: list[Mapping[str, Any]] = [
@@ -69,7 +67,9 @@ def test_quantities_are_names_in_the_texts_of_algorithms(name: str, function: st
 
 
 @each
-def test_every_computed_scalar_has_a_quantity_and_a_link_of_the_robot(name: str, function: str, algorithm: str) -> None:
+def test_every_computed_scalar_has_a_quantity_and_a_link_of_the_robot(
+    name: str, function: str, algorithm: str
+) -> None:
     r = robot(name)
     program = traced(r, function, algorithm)
     for node in computed(program):

@@ -34,7 +34,7 @@ class Limbs:
                 weight[p] += weight[i]
                 if heir[p] < 0 or weight[i] >= weight[heir[p]]:
                     heir[p] = i
-        rank, found = [0] * n, {}
+        rank, found = [0] * n, dict[tuple[int, int], list[list[int]]]()
         for i in range(n - 1, -1, -1):  # links outside first, so that ranks are known
             if heir[i] >= 0:
                 rank[i] = max(rank[i], rank[heir[i]])

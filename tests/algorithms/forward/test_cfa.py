@@ -34,8 +34,10 @@ each_option = pytest.mark.parametrize("algorithm", OPTIONS, ids=["-".join(o.valu
 @each_option
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_agrees_with_pinocchio(algorithm: Any, kind: str) -> None:
+    # As published it loses more digits than it may where slides make a chain long.
+    published = algorithm[1] == {"solver": "odd_even", "bias": "global"}
     for n in SIZES:
-        agrees_with_pinocchio(algorithm, kind, n)
+        agrees_with_pinocchio(algorithm, kind, n, 1e-6 if published else 1e-9)
 
 
 @each_option
@@ -104,6 +106,14 @@ def test_odd_even_elimination_and_global_bias_cost_digits() -> None:
     assert error(published, "light links", 100) > 1e3 * error(local, "light links", 100)
 
 
+def test_refinement_gives_the_lost_digits_back() -> None:
+    plain, refined = (("cfa", {"solver": "odd_even", "refine": r}) for r in (0, 1))
+    assert error(refined, "random", 100) < 0.1 * error(plain, "random", 100)
+    assert error(refined, "mass ratio", 100) < 1e-3 * error(plain, "mass ratio", 100)
+    robot = chains_of_all_types()[-2]
+    agrees_with_articulated_bodies(refined, robot, 4, scale=1e3)
+
+
 def test_a_link_without_an_inverse_inertia_is_named() -> None:
     builder = px.RobotBuilder("arm")
     builder.add_link("base")
@@ -128,4 +138,4 @@ def test_unknown_solvers_are_answered_with_the_known_ones() -> None:
 
 def test_defaults_come_first() -> None:
     options = find("forward_dynamics", "cfa").options
-    assert [values[0] for values in options.values()] == ["cyclic_reduction", "local"]
+    assert [values[0] for values in options.values()] == ["cyclic_reduction", "local", 0]

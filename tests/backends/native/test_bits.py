@@ -14,7 +14,14 @@ from phalanx.algorithms import FUNCTIONS
 from reference.kernels import ROBOTS, arguments, frame_of, kernel, robot, same_bits
 from reference.sampling import pairwise
 
-NAMES = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "forward_kinematics", "kinetic_energy", "jacobian")
+NAMES = (
+    "inverse_dynamics",
+    "forward_dynamics",
+    "mass_matrix",
+    "forward_kinematics",
+    "kinetic_energy",
+    "jacobian",
+)
 CASES = pairwise(ROBOTS, NAMES, ("float64", "float32"))
 each = pytest.mark.parametrize(("name", "function", "dtype"), CASES, ids=["-".join(c) for c in CASES])
 COUNT = 40
@@ -157,7 +164,9 @@ def test_threads_make_no_difference(name: str, function: str, dtype: str) -> Non
     big = [a[pick] for a in inputs]
     for threads in (1, 2, 3, 4, None):
         same_bits(k(*big, threads=threads), wanted[pick])
-    same_bits(k(*(a.reshape(17, 500, -1) for a in big), threads=4).reshape(-1, *wanted.shape[1:]), wanted[pick])
+    same_bits(
+        k(*(a.reshape(17, 500, -1) for a in big), threads=4).reshape(-1, *wanted.shape[1:]), wanted[pick]
+    )
 
 
 @pytest.mark.parametrize("name", ROBOTS)

@@ -328,7 +328,9 @@ def test_keys_are_the_same_in_another_process() -> None:
 
 def test_processes_may_build_the_same_kernel_at_once(folder: Path) -> None:
     running = [
-        subprocess.Popen([sys.executable, "-c", SOURCE], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [sys.executable, "-c", SOURCE], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         for _ in range(3)
     ]
     answers = [p.communicate(timeout=120) for p in running]

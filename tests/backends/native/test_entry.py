@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""The short ways around the ufunc: they refuse what they cannot take, leak nothing and keep what they need."""
+"""The short ways around the ufunc: they refuse what they cannot take, leak nothing, keep what they need."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from reference.kernels import arguments, robot, same_bits
 from reference.kernels import kernel as kernel_of
 from reference.sampling import agree
 
-pytestmark = pytest.mark.skipif(not entry.usable(), reason="this Python or NumPy lays out objects differently")
+pytestmark = pytest.mark.skipif(
+    not entry.usable(), reason="this Python or NumPy lays out objects differently"
+)
 
 
 class Sub(np.ndarray):

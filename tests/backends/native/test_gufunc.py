@@ -84,7 +84,7 @@ def test_bad_arguments_meet_the_same_errors(slow: Any) -> None:
     with pytest.raises(px.PhalanxError, match="out has shape"):
         slow(q, qd, qdd, out=np.zeros((2, 4, 6)))
     for bad in ((q, qd), (q[:, :5], qd, qdd), (q[:3], qd, qdd)):
-        with pytest.raises(ValueError, match="."):
+        with pytest.raises(ValueError, match=r"shape|argument"):
             slow.ufunc(*bad)
     with pytest.raises(ValueError, match=r"out has shape \(2, 4, 6\), expected \(4, 6\)"):
         slow.ufunc(q, qd, qdd, out=np.zeros((2, 4, 6)))

@@ -65,7 +65,7 @@ def test_its_text_and_assembly_can_be_read() -> None:
 
 @pytest.mark.parametrize("dtype", ["int64", "float16", complex, "text", object, ">f8"])
 def test_other_dtypes_are_refused(dtype: Any) -> None:
-    with pytest.raises(px.PhalanxError, match="kernel: dtype .*, expected float64 or float32"):
+    with pytest.raises(px.PhalanxError, match=r"kernel: dtype .*, expected float64 or float32"):
         robot("ur5").kernel("mass_matrix", dtype=dtype)
 
 
@@ -96,7 +96,7 @@ def test_a_kernel_computes_in_its_own_precision() -> None:
     assert wide(q.astype(np.float32)).dtype == np.float64
     same_bits(wide(q.astype(np.float32)), wide(q.astype(np.float32).astype(float)))
     assert narrow(q[0].tolist()).dtype == np.float32
-    with pytest.raises(px.PhalanxError, match="out has .* dtype float64, expected .* float32"):
+    with pytest.raises(px.PhalanxError, match=r"out has .* dtype float64, expected .* float32"):
         narrow(q, out=np.zeros((4, 6, 6)))
 
 
@@ -158,11 +158,13 @@ def test_dask_applies_a_kernel_to_chunks() -> None:
     r = robot("panda")
     state = arguments(r, "inverse_dynamics", 30)
     chunks = [array.from_array(a, chunks=(8, 7)) for a in state]
-    for function, inputs in (("inverse_dynamics", chunks), ("jacobian", chunks[:1]), ("kinetic_energy", chunks[:2])):
+    for function, inputs in (
+        ("inverse_dynamics", chunks),
+        ("jacobian", chunks[:1]),
+        ("kinetic_energy", chunks[:2]),
+    ):
         k = kernel("panda", function)
-        lazy = array.apply_gufunc(
-            k, k.signature, *inputs, output_dtypes=float, output_sizes=k.output_sizes
-        )
+        lazy = array.apply_gufunc(k, k.signature, *inputs, output_dtypes=float, output_sizes=k.output_sizes)
         wanted = k(*state[: len(inputs)])
         assert lazy.shape == wanted.shape
         same_bits(lazy.compute(), wanted)

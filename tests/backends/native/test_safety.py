@@ -17,11 +17,58 @@ import phalanx as px
 from reference.kernels import arguments, in_fresh_interpreter, kernel, reference, robot, same_bits
 from reference.sampling import agree
 
-DTYPES = ("float64", "float64", "float64", "float32", ">f8", ">f4", "int64", "int8", "uint32", "bool", "float16")
+DTYPES = (
+    "float64",
+    "float64",
+    "float64",
+    "float32",
+    ">f8",
+    ">f4",
+    "int64",
+    "int8",
+    "uint32",
+    "bool",
+    "float16",
+)
 DTYPES += ("longdouble", "complex128", "object", "U3", "S2", "datetime64[s]", "V8")
-SHAPES: tuple[tuple[int, ...], ...] = ((), (1,), (2,), (3,), (9,), (17,), (0,), (3, 1), (1, 3), (2, 3), (2, 0), (1, 1, 3))
-LAYOUTS = ("c", "c", "f", "negative", "inside out", "strided", "unaligned", "read-only", "broadcast", "turned")
-KINDS = ("array",) * 12 + ("list", "subclass", "masked", "matrix", "scalar", "none", "text", "ragged", "set", "type")
+SHAPES: tuple[tuple[int, ...], ...] = (
+    (),
+    (1,),
+    (2,),
+    (3,),
+    (9,),
+    (17,),
+    (0,),
+    (3, 1),
+    (1, 3),
+    (2, 3),
+    (2, 0),
+    (1, 1, 3),
+)
+LAYOUTS = (
+    "c",
+    "c",
+    "f",
+    "negative",
+    "inside out",
+    "strided",
+    "unaligned",
+    "read-only",
+    "broadcast",
+    "turned",
+)
+KINDS = ("array",) * 12 + (
+    "list",
+    "subclass",
+    "masked",
+    "matrix",
+    "scalar",
+    "none",
+    "text",
+    "ragged",
+    "set",
+    "type",
+)
 
 
 class Sub(np.ndarray):
@@ -351,7 +398,11 @@ def test_batches_too_large_together_are_refused() -> None:
     r = robot("ur5")
     tall = np.broadcast_to(np.zeros(6), (2**40, 1, 6))
     wide = np.broadcast_to(np.zeros(6), (1, 2**40, 6))
-    for way in (r.inverse_dynamics, kernel("ur5", "inverse_dynamics"), kernel("ur5", "inverse_dynamics").ufunc):
+    for way in (
+        r.inverse_dynamics,
+        kernel("ur5", "inverse_dynamics"),
+        kernel("ur5", "inverse_dynamics").ufunc,
+    ):
         with pytest.raises((px.PhalanxError, MemoryError, ValueError)):
             way(tall, wide, tall)
 

@@ -19,10 +19,11 @@ from ...errors import PhalanxError, listing, nearest
 from ...robot import Robot
 from ...sweeps import ordering
 from ..base import Call, common_batch, require_shape
+from ..numpy import model_in
 from .arrays import JaxArray, array, unwrap
 from .doubling import Doubling, NotDoubled
 from .levels import Levels
-from .parameters import check_parameters, parameters_of, traced_model, with_parameters
+from .parameters import check_parameters, parameters_of, with_parameters
 from .pytrees import each, register_all
 
 ORDERS: dict[str, type[Levels]] = {"sequential": Levels, "doubling": Doubling}
@@ -135,7 +136,7 @@ def run(
     """The result of a call on arrays of JAX, to be traced."""
     register_all()
     f = call.function
-    model = traced_model(call.robot.model, dtype)
+    model = model_in(call.robot, dtype)
     if parameters is not None:
         model = with_parameters(model, parameters, constants)
     arguments = call.arguments()
@@ -147,7 +148,7 @@ def run(
     def one(arrays: dict[str, Any]) -> Any:
         wrapped = {name: JaxArray(a) for name, a in arrays.items()}
         inputs = [wrapped.pop(name) for name in f.inputs]
-        with ordering(walk):
+        with ordering(walk), np.errstate(all="ignore"):  # constants meet each other in NumPy
             return unwrap(array(call.algorithm(model, *inputs, **wrapped, **arguments), dtype))
 
     return over_batch(one, arrays, cores, call.sizes(f.output), dtype)

@@ -20,7 +20,6 @@ import numpy as np
 from ...schedule.sequential import Sequential
 from ...schedule.slots import lift
 from ...spatial import Array
-from . import dense
 from .arrays import JaxArray, array, unwrap
 from .pytrees import each, merge
 
@@ -145,14 +144,31 @@ class Levels(Sequential):
         below = above.T & ~np.eye(self.n, dtype=bool)
         return JaxArray(jnp.where(above, rows, 0) + jnp.where(below, rows.swapaxes(-1, -2), 0))
 
+    def scan(self, join: Callable[[Any, Any], Any], elements: Any, root: Any, reverse: bool) -> Any:
+        return super().scan(join, arrays(elements), arrays(root), reverse)
+
+    def relay(
+        self, levels: Any, state: tuple[Any, ...], join: Callable[..., Any], along: Any, links: Any
+    ) -> list[tuple[Any, ...]]:
+        return super().relay(levels, arrays(state), join, along, links)
+
+    def paths(self, X: Any) -> Any:
+        return super().paths(arrays(X))
+
+    def parent(self, x: Array, root: Any) -> Array:
+        return super().parent(arrays(x), arrays(root))
+
+    def children(self, x: Any, tip: Any) -> Any:
+        return super().children(arrays(x), arrays(tip))
+
     def total(self, values: Array) -> Array:
         return values.sum(axis=-1)
 
     def eliminate(self, M: Array) -> Array:
-        return JaxArray(dense.factor(unwrap(M)))
+        return JaxArray(jax.lax.linalg.cholesky(unwrap(array(M)), symmetrize_input=False))
 
     def substitute(self, factor: Array, b: Array) -> Array:
-        return JaxArray(dense.solve(unwrap(factor), unwrap(array(b))))
+        return JaxArray(solve(unwrap(factor), unwrap(array(b))))
 
     # ------------------------------------------------------------------ bodies and levels
 
@@ -243,3 +259,16 @@ def _loop(step: Callable[..., Any], start: Any, levels: Any, *, reverse: bool = 
     short = length < UNROLLED.get(jax.default_backend(), UNROLLED_ELSEWHERE)
     unroll = length if short else 1
     return jax.lax.scan(step, start, levels, reverse=reverse, unroll=unroll)[1]
+
+
+def solve(factor: Any, b: Any) -> Any:
+    """x (…, k) with L L^T x = b, of which a factor (…, 1, k, k) serves many b (…, m, k)."""
+    many = factor.ndim > 2 and factor.shape[-3] == 1 and b.ndim > 1
+    factor = factor[..., 0, :, :] if many else factor
+    columns = b.swapaxes(-1, -2) if many else b[..., None]
+    batch = jnp.broadcast_shapes(factor.shape[:-2], columns.shape[:-2])
+    factor = jnp.broadcast_to(factor, (*batch, *factor.shape[-2:]))
+    x = jnp.broadcast_to(columns, (*batch, *columns.shape[-2:]))
+    for transposed in (False, True):
+        x = jax.lax.linalg.triangular_solve(factor, x, left_side=True, lower=True, transpose_a=transposed)
+    return x.swapaxes(-1, -2) if many else x[..., 0]

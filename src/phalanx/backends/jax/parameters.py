@@ -39,13 +39,6 @@ def parameters_of(robot: Robot) -> dict[str, np.ndarray]:
     }
 
 
-def traced_model(model: Model, dtype: Any) -> Model:
-    """The model with arrays of JAX; what tells the joints apart stays constant."""
-    traced = model.cast(lambda a: array(a, dtype))
-    axis, offset, pitch = (np.asarray(a, dtype) for a in (model.axis, model.offset, model.pitch))
-    return replace(traced, axis=axis, offset=offset, pitch=pitch)
-
-
 def with_parameters(model: Model, given: Mapping[str, Any], constants: Mapping[str, Any]) -> Model:
     """The model with other parameters; those that are not given are the robot's own."""
     known = {name: array(value, model.axis.dtype) for name, value in {**constants, **given}.items()}
