@@ -6,6 +6,7 @@ from . import convert
 from .algorithms import algorithms
 from .analysis.accuracy import accuracy
 from .builder import RobotBuilder
+from .comparison import compare
 from .dispatch import set_threads
 from .errors import PhalanxError, PhalanxWarning
 from .loading import chain, coil, dill, load, robots, snake, tree
@@ -22,6 +23,7 @@ __all__ = [
     "algorithms",
     "chain",
     "coil",
+    "compare",
     "convert",
     "dill",
     "load",

@@ -53,12 +53,16 @@ def compare(
     for algorithm in algorithms(function):
         if progress is not None:
             progress(algorithm.name)
-        facts: dict[str, Any] = {"algorithm": algorithm.name, "source": algorithm.source, "span": algorithm.span}
+        facts: dict[str, Any] = {"source": algorithm.source, "span": algorithm.span}
         try:
             call = resolve(robot, function, algorithm.name)
-            rows.append(Comparison(**facts, **_measured(call, inputs, reference), chosen=algorithm is chosen))
+            rows.append(
+                Comparison(
+                    algorithm.name, **facts, **_measured(call, inputs, reference), chosen=algorithm is chosen
+                )
+            )
         except PhalanxError as error:
-            rows.append(Comparison(**facts, refused=str(error)))
+            rows.append(Comparison(algorithm.name, **facts, refused=str(error)))
     return sorted(rows, key=lambda r: (bool(r.refused), r.per_state))
 
 

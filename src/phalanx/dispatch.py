@@ -232,11 +232,11 @@ def {name}(self, {parameters}, *, out=None, algorithm="auto", backend="auto", th
     short = self._memo.get({key!r})
     if short is not None and algorithm == "auto" and backend == "auto"{absent}:
         direct, shape, built = short
-        if out is None:
+        if out is None and threads is None:
             result = empty(shape)
             if direct({inputs}, result):
                 return result
-        if threads is None or threads == 1:
+        if threads is None or threads is one:
             result = batch(built, ({inputs},), out, threads)
             if result is not None:
                 return result
@@ -268,7 +268,7 @@ def _method(f: Function) -> Any:
         frame="frame" if f.frame else None,
     )
     scope: dict[str, Any] = {"evaluate": evaluate, "prepare": _prepare_short_way, "empty": np.empty}
-    scope["batch"] = _small_batch
+    scope |= {"batch": _small_batch, "one": 1}
     exec(source, scope)
     method = scope[f.name]
     method.__doc__ = next(iter(ALGORITHMS[f.name].values())).run.__doc__

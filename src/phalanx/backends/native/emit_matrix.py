@@ -128,9 +128,9 @@ def _group(w: LoopWriter, pairs: Pairs, first: str, width: int) -> None:
     loop = w.open(first)
     columns = [w.at("rows", loop.index, k * n) for k in range(width)]
     position = w.plus(w.scaled(loop.index, n), first)
-    for start in range(0, width, w.lanes):
-        base = w.put(f"getelementptr {w.element}, ptr %p{number}, i64 {w.plus(position, start)}")
-        w.store_rows(base, f"%s{number}", [w.fetch(c) for c in columns[start : start + w.lanes]])
+    for k in range(0, width, w.lanes):
+        base = w.put(f"getelementptr {w.element}, ptr %p{number}, i64 {w.plus(position, k)}")
+        w.store_rows(base, f"%s{number}", [w.fetch(c) for c in columns[k : k + w.lanes]])
     w.close(loop)
     w.do(f"br label %{done}")
     w.label(done)

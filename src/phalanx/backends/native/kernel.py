@@ -167,11 +167,11 @@ def _never(*arrays: Any) -> bool:
 
 _CALL = """
 def __call__(self, {inputs}, out=None, threads=1{optional}):
-    if out is None{absent}:
+    if out is None and threads is one{absent}:
         result = empty(self._output, self.dtype)
         if self._direct({inputs}, result):
             return result
-    if threads == 1{absent}:
+    if threads is one{absent}:
         result = self._native.batch(({inputs},), out)
         if result is not None:
             return result
@@ -195,7 +195,7 @@ def kernel_class(function: str) -> type[Kernel]:
         absent="".join(f" and {name} is None" for name in f.optional),
         given=", ".join(f"{name!r}: {name}" for name in f.optional),
     )
-    scope: dict[str, Any] = {"empty": np.empty}
+    scope: dict[str, Any] = {"empty": np.empty, "one": 1}
     exec(source, scope)
     call = scope["__call__"]
     call.__doc__ = "The function for any batch of inputs; one state in plain arrays takes the shortest way."
