@@ -9,6 +9,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -19,11 +20,22 @@ from phalanx import dispatch
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
+
+def _xla_flags() -> str:
+    """Flags for quick compiling; XLA ends the process at a flag that its version does not know."""
+    flags = "--xla_backend_optimization_level=0"
+    try:
+        known = metadata.version("jaxlib").startswith("0.10.")
+    except metadata.PackageNotFoundError:
+        return flags
+    return flags + " --xla_cpu_use_fusion_emitters=false" * known
+
+
 # The tests must not run code that an older version has compiled; workers inherit the folder.
 if "PYTEST_XDIST_WORKER" not in os.environ:
     os.environ["PHALANX_CACHE_DIR"] = tempfile.mkdtemp(prefix="phalanx-tests-")
     # Most of JAX's time goes into compiling: fast rather than good code, and once for all workers.
-    os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+    os.environ.setdefault("XLA_FLAGS", _xla_flags())
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", os.path.join(os.environ["PHALANX_CACHE_DIR"], "jax"))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 

@@ -308,4 +308,4 @@ for _f in FUNCTIONS.values():
 for _alias, _name in (("rnea", "inverse_dynamics"), ("crba", "mass_matrix"), ("aba", "forward_dynamics")):
     setattr(Robot, _alias, getattr(Robot, _name))
 Robot.kernel = kernel
-Robot.jax = property(_on_jax)  # type: ignore[assignment]
+Robot.jax = property(_on_jax)

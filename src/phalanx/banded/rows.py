@@ -36,6 +36,11 @@ def together(a: Any, b: Any, rank: int = 1) -> Any:
     return xp.concatenate([a, b], axis=-1 - rank)
 
 
+def beside(a: Array, b: Array) -> Array:
+    """The columns of a, then those of b, in the batch of both."""
+    return together(a.swapaxes(-1, -2), b.swapaxes(-1, -2)).swapaxes(-1, -2)
+
+
 def woven(even: Array, odd: Array, rank: int = 1) -> Array:
     """The rows of both by turns, beginning with `even`."""
     count = even.shape[-1 - rank] + odd.shape[-1 - rank]

@@ -14,8 +14,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ..spatial import Array, namespace, transpose
-from .rows import together, woven
-from .symmetric import factor, solve
+from .rows import beside, together, woven
+from .symmetric import Factor, factor, solve
 
 Solver = Callable[[Array, Array, Array], Array]
 
@@ -73,29 +73,37 @@ def cyclic_reduction(D: Array, U: Array, R: Array) -> Array:
     n = R.shape[-2]
     if n == 1:
         return solve(factor(D), R[..., None])[..., 0]
+    kept, gone = (n + 1) // 2, n // 2
     before, after = U[..., 0::2, :, :], U[..., 1::2, :, :]  # an eliminated row's couplings to both sides
-    inner = after.shape[-3]  # eliminated rows that have a row after them
-    rows = factor(D[..., 1::2, :, :])
-    Y1, Y3 = solve(rows, transpose(before)), solve(rows, R[..., 1::2, :, None])
-    Y2 = solve(_part(rows, slice(0, inner)), after)
-    kept = (n + 1) // 2
-    down = kept - before.shape[-3]
-    D_even = D[..., 0::2, :, :] - _below(before @ Y1, down) - _above(transpose(after) @ Y2, 1)
-    R_even = R[..., 0::2, :, None] - _below(before @ Y3, down)
-    R_even = R_even - _above(transpose(after) @ Y3[..., :inner, :, :], 1)
-    U_even = -before[..., :inner, :, :] @ Y2
+    after = _below(after, gone - after.shape[-3])
+    R = R[..., None]
+    Y1, Y2, Y3 = _solved(D[..., 1::2, :, :], transpose(before), after, R[..., 1::2, :, :])
+    at = transpose(after)[..., : kept - 1, :, :]  # what eliminated rows do to the row after them
+    D_even = D[..., 0::2, :, :] - _below(before @ Y1, kept - gone) - _above(at @ Y2[..., : kept - 1, :, :], 1)
+    R_even = R[..., 0::2, :, :] - _below(before @ Y3, kept - gone) - _above(at @ Y3[..., : kept - 1, :, :], 1)
+    U_even = (-before @ Y2)[..., : kept - 1, :, :]
     x_even = cyclic_reduction(D_even, U_even, R_even[..., 0])[..., None]
-    x_odd = Y3 - Y1 @ x_even[..., : Y1.shape[-3], :, :]
-    x_odd = x_odd - _below(Y2 @ x_even[..., 1 : inner + 1, :, :], x_odd.shape[-3] - inner)
+    x_odd = Y3 - Y1 @ x_even[..., :gone, :, :] - Y2 @ _below(x_even[..., 1:, :, :], gone - kept + 1)
     return woven(x_even[..., 0], x_odd[..., 0])
 
 
 SOLVERS: dict[str, Solver] = {"cyclic_reduction": cyclic_reduction, "odd_even": odd_even, "serial": serial}
 
 
-def _part(rows: list[tuple[Array, Array]], which: slice) -> list[tuple[Array, Array]]:
+def _solved(D: Array, *parts: Array) -> list[Array]:
+    """D^-1 times each of the parts (…, n, k, m)."""
+    columns = parts[0]
+    for part in parts[1:]:
+        columns = beside(columns, part)
+    solution, ends = solve(factor(D), columns), np.cumsum([part.shape[-1] for part in parts])
+    return [solution[..., end - part.shape[-1] : end] for part, end in zip(parts, ends.tolist(), strict=True)]
+
+
+def _part(rows: Factor, which: slice) -> Factor:
     """The factors of some block rows."""
-    return [(scaled[..., which, :, :], pivot[..., which, :, :]) for scaled, pivot in rows]
+    return [
+        ([scaled[..., which, :, :] for scaled in right], pivot[..., which, :, :]) for right, pivot in rows
+    ]
 
 
 def _below(blocks: Array, count: int) -> Array:

@@ -15,33 +15,39 @@ import numpy as np
 
 from ..spatial import Array, namespace, transpose
 
-Factor = list[tuple[Array, Array]]  # for each row: what lies right of its diagonal over the pivot, 1 / pivot
+Factor = list[tuple[list[Array], Array]]  # for each row: its entries right of the pivot over it, 1 / pivot
 
 
 def factor(A: Array) -> Factor:
-    """The unit upper triangular L^T and D^-1 of positive definite A = L D L^T (…, k, k), row by row."""
-    rows: Factor = []
-    for _ in range(A.shape[-1]):
-        pivot = 1.0 / A[..., :1, :1]
-        right = A[..., :1, 1:]
-        scaled = right * pivot
-        rows.append((scaled, pivot))
-        A = A[..., 1:, 1:] - transpose(scaled) * right
+    """The unit upper triangular L^T and D^-1 of positive definite A = L D L^T (…, k, k), row by row.
+
+    Entries are arrays of their own (…, 1, 1): slices of slices would make XLA compute them again and
+    again, and cost NumPy no less.
+    """
+    size, rows = A.shape[-1], []
+    a = {(i, j): A[..., i : i + 1, j : j + 1] for i in range(size) for j in range(i, size)}
+    for i in range(size):
+        pivot = 1.0 / a[i, i]
+        right = [a[i, j] * pivot for j in range(i + 1, size)]
+        for j, scaled in enumerate(right, i + 1):
+            for m in range(j, size):
+                a[j, m] = a[j, m] - scaled * a[i, m]
+        rows.append((right, pivot))
     return rows
 
 
 def solve(rows: Factor, B: Array) -> Array:
     """X (…, k, m) with A X = B, from the factor of A."""
-    xp = namespace(B)
-    above = []
-    for scaled, _ in rows:
-        first = B[..., :1, :]
-        B = B[..., 1:, :] - transpose(scaled) * first
-        above.append(first)
-    X = above[-1] * rows[-1][1]
-    for (scaled, pivot), first in zip(rows[-2::-1], above[-2::-1], strict=True):
-        X = xp.concatenate([first * pivot - scaled @ X, X], axis=-2)
-    return X
+    x = [B[..., i : i + 1, :] for i in range(len(rows))]
+    for i, (right, _) in enumerate(rows):
+        for j, scaled in enumerate(right, i + 1):
+            x[j] = x[j] - scaled * x[i]
+    for i in range(len(rows) - 1, -1, -1):
+        right, pivot = rows[i]
+        x[i] = x[i] * pivot
+        for j, scaled in enumerate(right, i + 1):
+            x[i] = x[i] - scaled * x[j]
+    return namespace(B).concatenate(x, axis=-2)
 
 
 def inverse(A: Array) -> Array:

@@ -97,7 +97,11 @@ def tolerance(robot: px.Robot, function: str, q: np.ndarray) -> float:
 
 
 PAIRS = [(function, name) for function in FUNCTIONS for name in ALGORITHMS[function]]
-EVERY = [(function, name) for function, name in PAIRS if ALGORITHMS[function][name].topology == "tree"]
+EVERY = [
+    (function, name)
+    for function, name in PAIRS
+    if ALGORITHMS[function][name].topology == "tree" and ALGORITHMS[function][name].bodies == "any"
+]
 CHAINS = [pair for pair in PAIRS if pair not in EVERY]
 
 

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 _RUNS = 12  # pieces up to which slices take the place of a gather
-_SMALL = 6  # inner size up to which a product is written out
+_SMALL = 3  # inner size up to which a product is written out; larger ones only compile longer
 _EXACT = jax.lax.Precision.HIGHEST
 
 

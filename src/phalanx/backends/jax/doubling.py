@@ -19,7 +19,7 @@ from .arrays import JaxArray, array, unwrap
 from .levels import Levels, arrays
 
 
-class NotDoubled(PhalanxError):
+class NotDoubledError(PhalanxError):
     """A walk that pointer jumping cannot shorten."""
 
 
@@ -43,7 +43,7 @@ class Doubling(Levels):
         return self.paths(arrays(X)).T @ arrays(c) if self.n else c
 
     def fold(self, step: Callable[..., Any], state: tuple[Any, ...], local: tuple[Any, ...]) -> Any:
-        raise NotDoubled("a recursion that is not affine has no logarithmic depth.")
+        raise NotDoubledError("a recursion that is not affine has no logarithmic depth.")
 
     def pairs(
         self, start: Array, carry: Callable[..., Array], emit: Callable[..., Array], along: tuple[Any, ...]

@@ -21,8 +21,9 @@ from ...sweeps import ordering
 from ..base import Call, common_batch, require_shape
 from ..numpy import model_in
 from .arrays import JaxArray, array, unwrap
-from .doubling import Doubling, NotDoubled
+from .doubling import Doubling, NotDoubledError
 from .levels import Levels
+from .native import NativeFunctions
 from .parameters import check_parameters, parameters_of, with_parameters
 from .pytrees import each, register_all
 
@@ -66,6 +67,20 @@ class JaxFunctions:
         return {name: jnp.asarray(value) for name, value in self._constants.items()}
 
     @cached_property
+    def native(self) -> NativeFunctions:
+        """The functions by native kernels on the host, with derivatives by the equations on JAX."""
+        return NativeFunctions(self.robot, self)
+
+    def checked(self, function: str, inputs: tuple[Any, ...]) -> tuple[Call, list[Any], Any]:
+        """The call by the algorithm "auto" with its inputs as arrays of one precision."""
+        call = self._resolve(self.robot, function)
+        names = FUNCTIONS[function].inputs
+        if len(inputs) != len(names):
+            raise PhalanxError(f"{function}: got {len(inputs)} inputs, expected {', '.join(names)}.")
+        arrays, dtype = checked_inputs(call, dict(zip(names, inputs, strict=True)))
+        return call, list(arrays.values()), dtype
+
+    @cached_property
     def _constants(self) -> dict[str, np.ndarray]:
         return parameters_of(self.robot)
 
@@ -91,7 +106,7 @@ class JaxFunctions:
             _require_bodies(call)
         try:
             return self._compiled_for(call, schedule, dtype)(arrays, parameters)
-        except NotDoubled:
+        except NotDoubledError:
             raise PhalanxError(self._not_doubled(call, arrays, dtype)) from None
 
     def _compiled_for(self, call: Call, schedule: str, dtype: Any) -> Any:

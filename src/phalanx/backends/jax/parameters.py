@@ -62,7 +62,8 @@ def check_parameters(robot: Robot, given: Any, where: str) -> dict[str, Any]:
     """The parameters as JAX arrays, or an error naming the wrong one."""
     if not isinstance(given, Mapping):
         raise PhalanxError(
-            f"{where}: parameters is {type(given).__name__}, expected a mapping such as robot.jax.parameters()."
+            f"{where}: parameters is {type(given).__name__}, expected a mapping "
+            "such as robot.jax.parameters()."
         )
     sizes = {"l": robot.n_links, "v": robot.nv, "3": 3}
     arrays = {}

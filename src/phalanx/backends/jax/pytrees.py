@@ -12,10 +12,10 @@ import jax
 
 from ...spatial import Array, Field, Identity
 
-_known: set[type] = set()
+_known: set[type[Field]] = set()
 
 
-def register(kind: type) -> None:
+def register(kind: type[Field]) -> None:
     """Make a class of fields known to JAX, once."""
     if kind not in _known:
         _known.add(kind)
@@ -27,7 +27,7 @@ def register(kind: type) -> None:
         )
 
 
-def register_all(kind: type = Field) -> None:
+def register_all(kind: type[Field] = Field) -> None:
     """Make every class of fields that exists by now known to JAX."""
     for child in kind.__subclasses__():
         register(child)

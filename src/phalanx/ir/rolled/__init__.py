@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...algorithms import FUNCTIONS, Algorithm
+from ...errors import PhalanxError
 from ...model import Model
 from ...sweeps import ordering
 from .body import OWN, BodyModel, body_inputs, body_model, body_wrenches, moving_rest, other_motions
@@ -46,6 +47,11 @@ def roll(
     arguments: Mapping[str, Any],
 ) -> RolledProgram:
     """The loops of an algorithm for one robot, its parameters in a table."""
+    if algorithm.bodies != "any":
+        raise PhalanxError(
+            f'{algorithm.function}: algorithm "{algorithm.name}" takes the bodies of a joint together and '
+            'has no loops over single bodies; the NumPy backend serves it: backend="numpy".'
+        )
     graph = BodyGraph(model.n)
     chain = np.array_equal(model.parents, np.arange(-1, model.n - 1))
     order = Rolled(graph, chain)

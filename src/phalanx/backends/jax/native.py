@@ -1,0 +1,81 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""`robot.jax.native`: compiled kernels called back from programs of JAX on the host.
+
+The value comes from the native kernel, derivatives from the equations on JAX.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ...algorithms import FUNCTIONS, Function
+from ...robot import Robot
+from ..base import Call
+
+
+class NativeFunctions:
+    """Functions of one robot by native kernels, under `jit`, `vmap`, `grad` and `jvp`; CPU only."""
+
+    inverse_dynamics: Callable[..., Any]
+    forward_dynamics: Callable[..., Any]
+    mass_matrix: Callable[..., Any]
+    mass_matrix_inverse: Callable[..., Any]
+    bias_forces: Callable[..., Any]
+    gravity_forces: Callable[..., Any]
+    forward_kinematics: Callable[..., Any]
+    center_of_mass: Callable[..., Any]
+    kinetic_energy: Callable[..., Any]
+    potential_energy: Callable[..., Any]
+
+    def __init__(self, robot: Robot, functions: Any) -> None:
+        self.robot = robot
+        self._functions = functions
+        self._made: dict[str, Any] = {}
+
+    def evaluate(self, function: str, inputs: tuple[Any, ...]) -> Any:
+        """The function of the robot for arrays in the order of its inputs."""
+        call, arrays, dtype = self._functions.checked(function, inputs)
+        key = f"{function} {dtype}"
+        if key not in self._made:
+            self._made[key] = self._make(call, dtype)
+        return self._made[key](*arrays)
+
+    def _make(self, call: Call, dtype: Any) -> Any:
+        name, robot = call.function.name, self.robot
+        size = call.sizes(call.function.output)
+
+        def host(*arrays: Any) -> np.ndarray:
+            return np.asarray(getattr(robot, name)(*map(np.asarray, arrays)), dtype)
+
+        def kernel(*arrays: Any) -> Any:
+            batch = jnp.broadcast_shapes(*(a.shape[:-1] for a in arrays))
+            shape = jax.ShapeDtypeStruct((*batch, *size), dtype)
+            return jax.pure_callback(host, shape, *arrays, vmap_method="expand_dims")
+
+        def derivative(primals: Any, tangents: Any) -> Any:
+            _, change = jax.jvp(getattr(self._functions, name), primals, tangents)
+            return value(*primals), change
+
+        value = jax.custom_jvp(kernel)
+        value.defjvp(derivative)
+        return value
+
+
+def _method(f: Function) -> Callable[..., Any]:
+    def method(self: NativeFunctions, *inputs: Any) -> Any:
+        return self.evaluate(f.name, inputs)
+
+    method.__name__, method.__qualname__ = f.name, f"NativeFunctions.{f.name}"
+    method.__doc__ = f"`{f.name}({', '.join(f.inputs)})` by the native kernel."
+    return method
+
+
+for _f in FUNCTIONS.values():
+    if not _f.frame:
+        setattr(NativeFunctions, _f.name, _method(_f))

@@ -1,0 +1,130 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""What XLA makes of the equations: size, depth, devices; and native kernels called back."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import phalanx as px
+from reference.sampling import agree
+
+jax = pytest.importorskip("jax", reason="JAX is not installed")
+jnp = jax.numpy
+jax.config.update("jax_enable_x64", True)
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def hlo() -> Any:
+    """The benchmark that reads compiled programs."""
+    spec = importlib.util.spec_from_file_location("jax_hlo", ROOT / "benchmarks" / "jax_hlo.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["jax_hlo"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def lines_of(function: str, n: int, schedule: str) -> int:
+    """Lines of the program before XLA compiles it."""
+    robot = px.chain(n)
+    state = robot.random_state((), rng=0)
+    inputs = state[:1] if function == "mass_matrix" else state
+    f = jax.jit(lambda *x: getattr(robot.jax, function)(*x, schedule=schedule))
+    return len(f.lower(*inputs).as_text().splitlines())
+
+
+@pytest.mark.parametrize("function", ["inverse_dynamics", "mass_matrix", "forward_dynamics"])
+def test_sequential_programs_are_as_long_for_any_chain(function: str) -> None:
+    assert lines_of(function, 300, "sequential") <= 1.1 * lines_of(function, 30, "sequential")
+
+
+@pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics"])
+def test_doubled_programs_grow_with_the_logarithm(function: str) -> None:
+    short, middle, long = (lines_of(function, n, "doubling") for n in (16, 64, 256))
+    assert long - middle <= 1.3 * (middle - short)
+
+
+def test_the_depth_of_doubled_kernels_grows_with_the_logarithm(hlo: Any) -> None:
+    depths = []
+    for n in (16, 64, 256):
+        program, _ = hlo.compiled(px.chain(n), "inverse_dynamics", "doubling")
+        kernels, depth = hlo.parse(program.as_text()).measure()
+        assert depth <= kernels
+        depths.append(depth)
+    assert depths[0] < depths[2] < depths[0] * 3
+    assert depths[2] - depths[1] <= 2 * (depths[1] - depths[0])
+
+
+def test_the_depth_of_sequential_kernels_is_counted_through_loops(hlo: Any) -> None:
+    program, _ = hlo.compiled(px.chain(50), "inverse_dynamics", "sequential")
+    _, depth = hlo.parse(program.as_text()).measure()
+    assert depth > 3 * 49
+
+
+SHARDED = """
+import jax, numpy as np, phalanx as px
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+jax.config.update("jax_enable_x64", True)
+assert len(jax.devices()) == 4
+robot = px.chain(5)
+place = NamedSharding(Mesh(np.array(jax.devices()), ("states",)), PartitionSpec("states"))
+state = [jax.device_put(x, place) for x in robot.random_state(8, rng=0)]
+result = jax.jit(robot.jax.inverse_dynamics)(*state)
+assert result.sharding.is_equivalent_to(place, result.ndim), result.sharding
+assert {s.data.shape for s in result.addressable_shards} == {(2, 5)}
+text = jax.jit(robot.jax.inverse_dynamics).lower(*state).compile().as_text()
+assert not any(word in text for word in ("all-gather", "all-reduce", "all-to-all")), "devices talk"
+wanted = robot.inverse_dynamics(*map(np.asarray, state), backend="numpy")
+np.testing.assert_allclose(np.asarray(result), wanted, rtol=1e-12, atol=1e-12)
+print("sharded")
+"""
+
+
+def test_a_batch_is_spread_over_devices_without_a_word_between_them() -> None:
+    flags = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=4"
+    done = subprocess.run(
+        [sys.executable, "-c", SHARDED],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"},
+    )
+    assert done.stdout.strip() == "sharded", done.stderr
+
+
+def test_native_kernels_serve_jit_vmap_and_gradients() -> None:
+    robot = px.chain(3)
+    q, qd, tau = map(jnp.asarray, robot.random_state(4, rng=2))
+    native = robot.jax.native
+    wanted = robot.forward_dynamics(*map(np.asarray, (q, qd, tau)))
+    np.testing.assert_array_equal(jax.jit(native.forward_dynamics)(q, qd, tau), wanted)
+    mapped = jax.vmap(native.forward_dynamics, in_axes=(0, None, 0))(q, qd[0], tau)
+    agree(np.asarray(mapped), robot.forward_dynamics(*map(np.asarray, (q, qd[0], tau))), 1e-12)
+
+    def total(owner: Any, q: Any) -> Any:
+        return owner.forward_dynamics(q, qd[0], tau[0]).sum()
+
+    gradients = [
+        jax.jit(jax.grad(lambda q, owner=owner: total(owner, q)))(q[0]) for owner in (native, robot.jax)
+    ]
+    agree(np.asarray(gradients[0]), np.asarray(gradients[1]), 1e-12)
+
+
+def test_native_kernels_name_wrong_inputs() -> None:
+    with pytest.raises(px.PhalanxError, match="inverse_dynamics: got 1 inputs, expected q, qd, qdd"):
+        px.chain(3).jax.native.inverse_dynamics(np.zeros(3))
+    with pytest.raises(px.PhalanxError, match=r"q has shape \(2,\), expected \(…, 3\)"):
+        px.chain(3).jax.native.gravity_forces(np.zeros(2))
