@@ -2,15 +2,20 @@
 # SPDX-License-Identifier: MIT
 """Phalanx: rigid-body dynamics for many links and many robots."""
 
-from . import convert
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from .algorithms import algorithms
-from .analysis.accuracy import accuracy
 from .builder import RobotBuilder
-from .comparison import compare
 from .dispatch import set_threads
 from .errors import PhalanxError, PhalanxWarning
 from .loading import chain, coil, dill, load, robots, snake, tree
 from .robot import Robot
+
+if TYPE_CHECKING:
+    from . import convert
+    from .analysis.accuracy import accuracy
+    from .comparison import compare
 
 __version__ = "0.1.0"
 
@@ -32,3 +37,13 @@ __all__ = [
     "snake",
     "tree",
 ]
+
+# Imported when first asked for: few programs need them.
+_LATER = {"accuracy": ".analysis.accuracy", "compare": ".comparison", "convert": ".convert"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(_LATER[name], __name__)
+    return module if name == "convert" else getattr(module, name)
