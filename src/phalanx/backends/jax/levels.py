@@ -35,7 +35,8 @@ class LevelTable:
     def __init__(self, parents: np.ndarray, levels: list[np.ndarray]) -> None:
         self.n, self.depth = len(parents), len(levels)
         self.width = max(len(level) for level in levels)
-        slot = np.empty(self.n, np.intp)  # place of each body in its level
+        self.slot = slot = np.empty(self.n, np.intp)  # place of each body in its level
+        self.parents = parents
         self.level_of = np.empty(self.n, np.intp)
         for k, level in enumerate(levels):
             slot[level], self.level_of[level] = np.arange(len(level)), k
@@ -43,28 +44,36 @@ class LevelTable:
         self.bodies = np.array(rows)
         self.parent = np.where(parents[self.bodies] < 0, 0, slot[parents[self.bodies]])
         self.where = self.level_of * self.width + slot
-        self.children = self._children(parents, slot)
-        self.ancestor, self.above = self._ancestors(parents, slot)
 
-    def _children(self, parents: np.ndarray, slot: np.ndarray) -> np.ndarray:
+    @cached_property
+    def children(self) -> np.ndarray:
         """Places (depth, width, most children) on the next level; `width` where there is no child."""
         own: list[list[int]] = [[] for _ in range(self.n)]
-        for i, p in enumerate(parents.tolist()):
+        for i, p in enumerate(self.parents.tolist()):
             if p >= 0:
-                own[p].append(int(slot[i]))
+                own[p].append(int(self.slot[i]))
         most = max([1, *map(len, own)])
         table = np.array([c + [self.width] * (most - len(c)) for c in own])
         return table[self.bodies]
 
-    def _ancestors(self, parents: np.ndarray, slot: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Place of each body's ancestor on each level (depth, n), and which body is above which (n, n)."""
+    @cached_property
+    def ancestor(self) -> np.ndarray:
+        """Place of each body's ancestor on each level (depth, n)."""
         place = np.zeros((self.depth, self.n), np.intp)
-        above = np.zeros((self.n, self.n), bool)
-        for i, p in enumerate(parents.tolist()):
+        for i, p in enumerate(self.parents.tolist()):
             if p >= 0:
-                place[:, i], above[i] = place[:, p], above[p]
-            place[self.level_of[i], i], above[i, i] = slot[i], True
-        return place, above
+                place[:, i] = place[:, p]
+            place[self.level_of[i], i] = self.slot[i]
+        return place
+
+    @cached_property
+    def above(self) -> np.ndarray:
+        """Which body is, or is above, which (n, n)."""
+        above = np.eye(self.n, dtype=bool)
+        for i, p in enumerate(self.parents.tolist()):
+            if p >= 0:
+                above[i] |= above[p]
+        return above
 
 
 class Levels(Sequential):
