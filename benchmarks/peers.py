@@ -181,8 +181,11 @@ def bare_mjcf(robot: px.Robot) -> str:
 
 def casadi_jobs(pair: Pair, folder: str) -> dict[str, Callable[[], Any]]:
     """CasADi-generated C of Pinocchio's algorithms, compiled by the system's compiler."""
-    import casadi
-    import pinocchio.casadi as cpin
+    try:
+        import casadi
+        import pinocchio.casadi as cpin
+    except ImportError as error:
+        raise SystemExit(f"--casadi needs casadi and a Pinocchio built with it: {error}") from None
 
     model = cpin.Model(pair.model)
     data = model.createData()
