@@ -16,7 +16,7 @@ import pytest
 import phalanx as px
 from phalanx import convert
 from phalanx.algorithms import find
-from phalanx.schedule.sequential import Sequential
+from phalanx.orders.sequential import Sequential
 from phalanx.sweeps import ordering
 from reference.sampling import agree, conditioning
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phalanx import sweeps
-from phalanx.schedule.sequential import Sequential
+from phalanx.orders.sequential import Sequential
 from phalanx.spatial import Inertia, Tensor, Transform
 from reference.sampling import agree, seeds
 

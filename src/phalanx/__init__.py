@@ -15,7 +15,7 @@ from .robot import Robot
 if TYPE_CHECKING:
     from . import convert
     from .analysis.accuracy import accuracy
-    from .comparison import compare
+    from .explain.compare import compare
 
 __version__ = "0.1.0"
 
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 # Imported when first asked for: few programs need them.
-_LATER = {"accuracy": ".analysis.accuracy", "compare": ".comparison", "convert": ".convert"}
+_LATER = {"accuracy": ".analysis.accuracy", "compare": ".explain.compare", "convert": ".convert"}
 
 
 def __getattr__(name: str) -> Any:

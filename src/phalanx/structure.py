@@ -8,8 +8,8 @@ import numpy as np
 
 from .algorithms.inertia.crba import crba
 from .errors import PhalanxError, listing
+from .orders.sequential import Sequential
 from .robot import Robot
-from .schedule.sequential import Sequential
 from .sweeps import eliminate, ordering
 
 _FULL_CHECK = 64  # degrees of freedom up to which the factor itself is looked at

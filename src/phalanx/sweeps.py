@@ -3,7 +3,7 @@
 """The walks over a tree of bodies; the order in which they run comes from the caller.
 
 An algorithm calls these functions and nothing else loops over bodies. `ordering(...)` sets
-the order (one of `schedule/`) for the algorithm that runs inside it.
+the order (one of `orders/`) for the algorithm that runs inside it.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from phalanx.algorithms.inertia import (
 from phalanx.algorithms.inverse import luh_walker_paul
 from phalanx.ir.scalar import Graph, Node, live
 from phalanx.model import Model
-from phalanx.schedule.sequential import Sequential
+from phalanx.orders.sequential import Sequential
 from phalanx.sweeps import ordering
 
 Leaves = Callable[[tuple[int, ...]], np.ndarray]

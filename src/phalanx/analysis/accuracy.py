@@ -12,8 +12,8 @@ import numpy as np
 
 from ..algorithms import FUNCTIONS, find, functions_algorithms
 from ..errors import PhalanxError
+from ..orders.sequential import Sequential
 from ..robot import Robot
-from ..schedule.sequential import Sequential
 from ..sweeps import ordering
 
 

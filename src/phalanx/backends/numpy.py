@@ -10,8 +10,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..model import Model
+from ..orders.sequential import Sequential
 from ..robot import Robot
-from ..schedule.sequential import Sequential
 from ..sweeps import ordering
 from .base import Backend, Call
 

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ..algorithms import FUNCTIONS
-from ..comparison import Comparison, compare
+from ..explain.compare import Comparison, compare
 from .arguments import add_command, add_robot, load_robot, positive_integer
 from .report import emit, emit_json, table, terminal_width
 

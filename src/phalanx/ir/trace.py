@@ -13,7 +13,7 @@ import numpy as np
 
 from ..algorithms import FUNCTIONS, Algorithm
 from ..model import Model
-from ..schedule.sequential import Sequential
+from ..orders.sequential import Sequential
 from ..spatial import Inertia
 from ..sweeps import ordering
 from .quantities import announcing

@@ -16,9 +16,9 @@ from phalanx.algorithms import find
 from phalanx.algorithms.inverse.lathrop import Force, Motion, join_forces, join_motions
 from phalanx.ir.ops import ADD, MUL, SUB
 from phalanx.ir.scalar import Graph, Node, live
-from phalanx.schedule.doubling import Doubling
-from phalanx.schedule.joining import JOININGS, segments
-from phalanx.schedule.sequential import Sequential
+from phalanx.orders.doubling import Doubling
+from phalanx.orders.joining import JOININGS, segments
+from phalanx.orders.sequential import Sequential
 from phalanx.spatial import Field
 from phalanx.sweeps import ordering
 from reference.sampling import agree

@@ -11,7 +11,7 @@ import pytest
 
 import phalanx as px
 from phalanx.dh import offsets, rotations
-from phalanx.schedule.sequential import Sequential
+from phalanx.orders.sequential import Sequential
 from phalanx.spatial import Tensor
 from phalanx.sweeps import ordering
 from reference import dynamics as textbook

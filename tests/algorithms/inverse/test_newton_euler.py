@@ -10,7 +10,7 @@ from hypothesis import given
 
 import phalanx as px
 from phalanx.model import gravity_twist, joint_kinematics
-from phalanx.schedule.sequential import Sequential
+from phalanx.orders.sequential import Sequential
 from phalanx.spatial import motion_cross
 from phalanx.sweeps import ordering, propagate
 from reference import dynamics as textbook

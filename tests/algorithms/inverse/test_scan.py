@@ -12,8 +12,8 @@ from hypothesis import given
 
 import phalanx as px
 from phalanx.algorithms import find
-from phalanx.schedule.hops import Paths
-from phalanx.schedule.sequential import Sequential
+from phalanx.orders.hops import Paths
+from phalanx.orders.sequential import Sequential
 from phalanx.sweeps import ordering
 from reference import dynamics as textbook
 from reference.sampling import agree, seeds, trees

@@ -16,7 +16,7 @@ from phalanx.algorithms import ALGORITHMS, FUNCTIONS, Algorithm
 from phalanx.dispatch import resolve
 from phalanx.ir.rolled import RolledProgram, roll
 from phalanx.model import Model, joint_kinematics
-from phalanx.schedule.sequential import Sequential
+from phalanx.orders.sequential import Sequential
 from phalanx.spatial import Tensor, dot
 from phalanx.sweeps import children, ordering, parent, paths, scan
 from reference.sampling import MOVING_TYPES, agree, conditioning

@@ -19,40 +19,41 @@ COUNT = 9_000
 
 
 @pytest.fixture
-def pieces(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many threads were asked for besides this one, once for each piece that they got."""
+def helpers(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many threads were asked for besides this one, once for each call; all work is worth it."""
     asked: list[int] = []
-    real = pool._pool
-    monkeypatch.setattr(pool, "_pool", lambda size: (asked.append(size), real(size))[1])
+    real = pool._ask
+    monkeypatch.setattr(pool, "_ask", lambda count, task: (asked.append(count), real(count, task))[1])
+    monkeypatch.setattr(pool.run, "__defaults__", (0.0,))
     return asked
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("batch", [(COUNT,), (3, COUNT // 3), (COUNT // 5, 5), (2, 2, COUNT // 4)])
 def test_results_are_the_same_for_any_number_of_threads(
-    batch: tuple[int, ...], dtype: str, pieces: list[int]
+    batch: tuple[int, ...], dtype: str, helpers: list[int]
 ) -> None:
     r = robot("ur5")
     state = arguments(r, "inverse_dynamics", batch, dtype)
     wanted = r.inverse_dynamics(*state, threads=1)
-    assert pieces == []
+    assert helpers == []
     for threads in (2, 4):
         same_bits(r.inverse_dynamics(*state, threads=threads), wanted)
-        assert pieces, "no thread was used"
+        assert helpers, "no thread was used"
         out = np.zeros_like(wanted)
         r.inverse_dynamics(*state, threads=threads, out=out)
         same_bits(out, wanted)
 
 
-def test_broadcast_inputs_are_cut_as_well(pieces: list[int]) -> None:
+def test_broadcast_inputs_are_cut_as_well(helpers: list[int]) -> None:
     r = robot("ur5")
     q, qd, qdd = arguments(r, "inverse_dynamics", COUNT)
     for state in ((q, qd[0], qdd[:1]), (q[:, None], qd[:3], qdd[0])):
         same_bits(r.inverse_dynamics(*state, threads=3), r.inverse_dynamics(*state, threads=1))
-    assert set(pieces) == {2}
+    assert set(helpers) == {2}
 
 
-def test_outputs_that_overlap_inputs_are_right_with_threads(pieces: list[int]) -> None:
+def test_outputs_that_overlap_inputs_are_right_with_threads(helpers: list[int]) -> None:
     r = robot("ur5")
     q, qd, qdd = arguments(r, "inverse_dynamics", COUNT)
     wanted = r.inverse_dynamics(q, qd, qdd)
@@ -62,29 +63,41 @@ def test_outputs_that_overlap_inputs_are_right_with_threads(pieces: list[int]) -
         shared[...] = qd
         out = memory[shift:].reshape(COUNT, 6)
         same_bits(r.inverse_dynamics(q, shared, qdd, threads=4, out=out), wanted)
-    assert pieces
+    assert helpers
 
 
-def test_small_batches_never_use_threads(pieces: list[int]) -> None:
-    r = robot("ur5")
-    for count in (1, 100, 2000):
-        r.inverse_dynamics(*arguments(r, "inverse_dynamics", count), threads=8)
-    assert pieces == []
+@pytest.mark.parametrize(("microseconds", "used"), [(0.1, False), (10.0, True)])
+def test_threads_are_used_where_the_work_is_worth_it(
+    microseconds: float, used: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    asked: list[int] = []
+
+    def state_by_state(a: np.ndarray, out: np.ndarray) -> None:
+        clock[0] += 1e-6 * microseconds * len(out)
+        out[...] = a + 1.0
+
+    monkeypatch.setattr(pool.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(pool, "_ask", lambda count, task: (asked.append(count), task())[1])
+    a = np.zeros((4000, 7))
+    pool.run(state_by_state, [a], [1], out := np.zeros_like(a), 1, 2)
+    assert asked == ([1] if used else [])
+    assert (out == 1.0).all()
 
 
-def test_the_global_setting_is_used_by_methods(pieces: list[int]) -> None:
+def test_the_global_setting_is_used_by_methods(helpers: list[int]) -> None:
     r = robot("ur5")
     state = arguments(r, "inverse_dynamics", COUNT)
     wanted = r.inverse_dynamics(*state, threads=1)
     try:
         px.set_threads(2)
         same_bits(r.inverse_dynamics(*state), wanted)
-        assert pieces == [1]
+        assert helpers == [1]
         same_bits(r.inverse_dynamics(*state, threads=1), wanted)
-        assert pieces == [1]
+        assert helpers == [1]
         px.set_threads(np.int64(4))
         same_bits(r.inverse_dynamics(*state), wanted)
-        assert set(pieces) == {1, 3}
+        assert set(helpers) == {1, 3}
     finally:
         px.set_threads(None)
 
@@ -109,7 +122,7 @@ def test_an_error_in_a_thread_reaches_the_caller() -> None:
     out = np.zeros((100, 2))
     out[50:] = 1.0
     with pytest.raises(ValueError, match="second half"):
-        pool.run(broken, [np.zeros((100, 2))], [1], out, 1, threads=2, least=10)
+        pool.run(broken, [np.zeros((100, 2))], [1], out, 1, threads=2, worth=0.0)
 
 
 @pytest.mark.parametrize("threads", [2, 3, 7])
@@ -122,7 +135,7 @@ def test_every_state_is_computed_once(threads: int) -> None:
             out[...] += 1
         assert a.shape[:-1] == out.shape[:-1]
 
-    pool.run(note, [np.zeros((101, 3))], [1], seen[..., None], 1, threads, least=5)
+    pool.run(note, [np.zeros((101, 3))], [1], seen[..., None], 1, threads, worth=0.0)
     assert (seen == 1).all()
 
 
@@ -137,10 +150,7 @@ from reference.kernels import arguments
 r = px.load("ur5")
 state = arguments(r, "forward_dynamics", 9000)
 wanted = r.forward_dynamics(*state, threads=4)
-pools = [threads._pool(size) for size in (1, 2, 3)]
-for pool, size in zip(pools, (1, 2, 3)):  # every thread of the parent exists and waits
-    for nap in [pool.submit(time.sleep, 0.1) for _ in range(size)]:
-        nap.result()
+threads._together(lambda: time.sleep(0.1), 4)  # every thread of the parent exists and waits
 time.sleep(0.1)
 child = os.fork()
 if child == 0:

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ...errors import PhalanxError
-from ...schedule.slots import lift, take
+from ...orders.slots import lift, take
 from ...spatial import Array, Identity, Tensor
 from .arrays import JaxArray, array, unwrap
 from .levels import Levels, arrays

@@ -17,8 +17,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ...schedule.sequential import Sequential
-from ...schedule.slots import lift
+from ...orders.sequential import Sequential
+from ...orders.slots import lift
 from ...spatial import Array
 from .arrays import JaxArray, array, unwrap
 from .pytrees import each, merge

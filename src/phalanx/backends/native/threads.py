@@ -6,36 +6,51 @@ from __future__ import annotations
 
 import os
 import threading
+import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
 
-# States per thread below which handing over costs more than it gains, for a small arm.
-_LEAST = 2048
+# Seconds of work below which waking another thread costs more than it gains.
+_WORTH = 6e-4
+# Seconds after which the pace is known: calls and sleeping vector units spoil shorter ones.
+_SETTLED = 3e-5
+# Numbers in a result below which nobody asks.
+_SMALL = 1 << 12
 
-_pools: dict[int, ThreadPoolExecutor] = {}
+_tasks: SimpleQueue[Callable[[], None]] = SimpleQueue()
+_helpers = 0
 _lock = threading.Lock()
 
 
 def _forget() -> None:
-    """In a forked child no thread of the parent's pools is left."""
-    global _lock
-    _lock = threading.Lock()
-    _pools.clear()
+    """In a forked child none of the parent's threads is left."""
+    global _tasks, _helpers, _lock
+    _tasks, _helpers, _lock = SimpleQueue(), 0, threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)
 
 
-def _pool(size: int) -> ThreadPoolExecutor:
+def _serve(tasks: SimpleQueue[Callable[[], None]]) -> None:
+    while True:
+        tasks.get()()
+
+
+def _ask(count: int, task: Callable[[], None]) -> None:
+    """Let `count` waiting threads run `task`; a queue wakes them in half the time of an executor."""
+    global _helpers
     with _lock:
-        if size not in _pools:
-            _pools[size] = ThreadPoolExecutor(size, thread_name_prefix="phalanx")
-        return _pools[size]
+        while _helpers < count:
+            threading.Thread(target=_serve, args=(_tasks,), name=f"phalanx-{_helpers}", daemon=True).start()
+            _helpers += 1
+    for _ in range(count):
+        _tasks.put(task)
 
 
 def run(
@@ -45,25 +60,80 @@ def run(
     out: np.ndarray,
     core: int,
     threads: int,
-    least: int = _LEAST,
+    worth: float = _WORTH,
 ) -> None:
-    """Fill `out` with ufunc(*inputs), its longest batch axis cut into one piece per thread."""
+    """Fill `out` with ufunc(*inputs), its longest batch axis cut into runs that threads share.
+
+    The first runs tell how long the others will take: a batch that is done before another thread
+    would be awake stays on this one, whatever the robot.
+    """
     batch = out.shape[: out.ndim - core]
-    count = int(np.prod(batch))
-    pieces = min(threads, count // least)
-    if pieces < 2:
+    axis = int(np.argmax(batch)) if batch else 0
+    if threads < 2 or not batch or batch[axis] < 2 or (worth and out.size < _SMALL):
         ufunc(*inputs, out=out)
         return
-    axis = int(np.argmax(batch))
-    edges = [batch[axis] * k // pieces for k in range(pieces + 1)]
-    whole = [np.broadcast_to(a, (*batch, *a.shape[a.ndim - c :])) for a, c in zip(inputs, cores, strict=True)]
+    whole = [_stretched(a, batch, a.ndim - c) for a, c in zip(inputs, cores, strict=True)]
+    spans = _spans(batch[axis], threads)
 
-    def piece(start: int, stop: int) -> None:
+    def compute(start: int, stop: int) -> None:
         part = (slice(None),) * axis + (slice(start, stop),)
         ufunc(*(a[part] for a in whole), out=out[part])
 
-    spans = list(pairwise(edges))
-    rest = [_pool(pieces - 1).submit(piece, *span) for span in spans[1:]]
-    piece(*spans[0])
-    for future in rest:
-        future.result()
+    def work() -> None:
+        while spans:
+            try:
+                compute(*spans.popleft())
+            except IndexError:  # another thread was faster
+                return
+
+    begun = time.perf_counter()
+    while spans:
+        done = spans[0][1]
+        compute(*spans.popleft())
+        elapsed = time.perf_counter() - begun
+        if elapsed * (batch[axis] - done) < worth * done:
+            compute(done, batch[axis])
+            return
+        if elapsed >= _SETTLED or not worth:
+            _together(work, min(threads, len(spans) + 1))
+            return
+
+
+def _together(work: Callable[[], None], threads: int) -> None:
+    """Run `work` on this thread and on `threads` - 1 others; the first error is raised here."""
+    errors: SimpleQueue[BaseException | None] = SimpleQueue()
+
+    def help_out() -> None:
+        try:
+            work()
+        except BaseException as error:
+            errors.put(error)
+        else:
+            errors.put(None)
+
+    _ask(threads - 1, help_out)
+    try:
+        work()
+    finally:
+        ended = [errors.get() for _ in range(threads - 1)]
+    for error in ended:
+        if error is not None:
+            raise error
+
+
+def _stretched(a: np.ndarray, batch: tuple[int, ...], axes: int) -> np.ndarray:
+    """`a` over the whole batch; `broadcast_to` is slow enough to be spared where it has nothing to do."""
+    return a if a.shape[:axes] == batch else np.broadcast_to(a, (*batch, *a.shape[axes:]))
+
+
+def _spans(length: int, threads: int) -> deque[tuple[int, int]]:
+    """Runs of states, two short ones first, then from long to short.
+
+    Whoever is free takes the next one, so that all end together; a thread that wakes up late (tens of
+    microseconds on a virtual machine) takes fewer.
+    """
+    first = -(-length // (32 * threads))
+    edges = [0, first, 2 * first]
+    while length - edges[-1] > 4 * first:
+        edges.append(edges[-1] + max((length - edges[-1]) // (2 * threads), 2 * first))
+    return deque((a, min(b, length)) for a, b in pairwise([*edges, length]) if a < length)

@@ -12,8 +12,8 @@ import pytest
 
 import phalanx as px
 from phalanx import sweeps
-from phalanx.schedule.joining import JOININGS, levels, runs, segments
-from phalanx.schedule.sequential import Sequential
+from phalanx.orders.joining import JOININGS, levels, runs, segments
+from phalanx.orders.sequential import Sequential
 from phalanx.spatial import Tensor
 from reference.sampling import agree
 

@@ -14,8 +14,8 @@ from phalanx.algorithms.inverse import zomaya_morris_parallel as program
 from phalanx.algorithms.inverse.zomaya_morris_parallel import Message, Send
 from phalanx.ir.ops import ADD, MUL, SUB
 from phalanx.ir.scalar import Graph
-from phalanx.schedule import messages
-from phalanx.schedule.messages import Channel, run_on_threads
+from phalanx.orders import messages
+from phalanx.orders.messages import Channel, run_on_threads
 from reference.sampling import agree
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.comparison import compare
 from phalanx.dispatch import choose
+from phalanx.explain.compare import compare
 
 
 def test_every_algorithm_is_measured_or_refused_with_a_reason() -> None:

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from .algorithms import FUNCTIONS, algorithms
-from .analysis.cost import Cost
-from .backends.base import Call, backend
-from .dispatch import choose, compute, resolve
-from .errors import PhalanxError
-from .robot import Robot
+from ..algorithms import FUNCTIONS, algorithms
+from ..analysis.cost import Cost
+from ..backends.base import Call, backend
+from ..dispatch import choose, compute, resolve
+from ..errors import PhalanxError
+from ..robot import Robot
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from hypothesis import given
 import phalanx as px
 from phalanx import sweeps
 from phalanx.algorithms import ALGORITHMS, FUNCTIONS
-from phalanx.schedule.doubling import Doubling
-from phalanx.schedule.hops import hops_of
-from phalanx.schedule.sequential import Sequential
+from phalanx.orders.doubling import Doubling
+from phalanx.orders.hops import hops_of
+from phalanx.orders.sequential import Sequential
 from phalanx.spatial import Identity, Inertia, Tensor, Transform
 from reference.sampling import agree, seeds, trees
 
