@@ -33,6 +33,9 @@ import numpy as np
 import pinocchio as pin
 
 import phalanx as px
+from phalanx.dispatch import resolve
+from phalanx.orders.sequential import Sequential
+from phalanx.sweeps import ordering
 
 SHARE = Path(pin.__file__).parents[4] / "share" / "example-robot-data" / "robots"
 FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
@@ -179,39 +182,57 @@ def bare_mjcf(robot: px.Robot) -> str:
     return f"<mujoco><worldbody>{text}</worldbody></mujoco>"
 
 
-def casadi_jobs(pair: Pair, folder: str) -> dict[str, Callable[[], Any]]:
-    """CasADi-generated C of Pinocchio's algorithms, compiled by the system's compiler."""
-    try:
-        import casadi
-        import pinocchio.casadi as cpin
-    except ImportError as error:
-        raise SystemExit(f"--casadi needs casadi and a Pinocchio built with it: {error}") from None
+CASADI_STATES = 256
+CASADI_ALGORITHMS = {"inverse_dynamics": "newton_euler", "forward_dynamics": "aba"}
 
-    model = cpin.Model(pair.model)
-    data = model.createData()
-    q, v, a = (casadi.SX.sym(n, s) for n, s in (("q", model.nq), ("v", model.nv), ("a", model.nv)))
+
+def casadi_function(robot: px.Robot, function: str, folder: str) -> Any:
+    """The textbook's equations on CasADi's symbols, as C code compiled by the system's compiler."""
+    import casadi
+
+    call = resolve(robot, function, CASADI_ALGORITHMS[function])
+    symbols = [
+        casadi.SX.sym(name, size) for name, size in zip("abc", (robot.nq, robot.nv, robot.nv), strict=True)
+    ]
+    inputs = [np.array([x[k] for k in range(x.shape[0])], dtype=object) for x in symbols]
+    model = robot.model.cast(lambda array: array.astype(object))
+    with ordering(Sequential(model.parents, model.pattern)):
+        result = call.algorithm(model, *inputs)
+    name = f"f{robot.nv}_{function}"
+    expression = casadi.Function(name, symbols, [casadi.vertcat(*np.asarray(result).ravel().tolist())])
+    generator = casadi.CodeGenerator(f"{name}.c")
+    generator.add(expression)
+    generator.generate(folder + os.sep)
+    source = Path(folder) / f"{name}.c"
+    library = source.with_suffix(".so")
+    subprocess.run(["cc", "-O3", "-march=native", "-shared", "-fPIC", "-o", library, source], check=True)
+    return casadi.external(name, str(library))
+
+
+def casadi_functions(name: str, folder: str) -> dict[str, Any]:
+    """By function; none for robots whose C code takes minutes to compile."""
+    robot = ROBOTS[name]().robot
+    return {f: casadi_function(robot, f, folder) for f in CASADI_ALGORITHMS} if robot.nv < 10 else {}
+
+
+def casadi_job(function: Any, inputs: list[np.ndarray], out: np.ndarray) -> Callable[[], Any]:
+    """A call with bound buffers: CasADi's fastest way in."""
+    buffer, run = function.buffer()
+    for k, x in enumerate(inputs):
+        buffer.set_arg(k, memoryview(x))
+    buffer.set_res(0, memoryview(out))
+    run()
+    return lambda keep=(buffer, inputs, out, function): run()
+
+
+def casadi_jobs(functions: dict[str, Any], pair: Pair) -> dict[str, Callable[[], Any]]:
+    """Mapped over a batch; results are checked against ours before anything is timed."""
+    states, _ = pair.states(CASADI_STATES)
     jobs = {}
-    for name, expression in (
-        ("inverse_dynamics", cpin.rnea(model, data, q, v, a)),
-        ("forward_dynamics", cpin.aba(model, data, q, v, a)),
-    ):
-        function = casadi.Function("f", [q, v, a], [expression])
-        source = Path(folder) / f"{pair.label}_{name}.c"
-        generator = casadi.CodeGenerator(source.name)
-        generator.add(function)
-        generator.generate(folder + os.sep)
-        library = source.with_suffix(".so")
-        subprocess.run(["cc", "-O3", "-march=native", "-shared", "-fPIC", "-o", library, source], check=True)
-        compiled = casadi.external("f", str(library))
-        mapped = compiled.map(256, "serial")
-        inputs = [np.random.default_rng(0).standard_normal((s.shape[0], 256)) for s in (q, v, a)]
-        buffer, run = mapped.buffer()
-        out = np.zeros((model.nv, 256), order="F")
-        inputs = [np.asfortranarray(x) for x in inputs]
-        for k, x in enumerate(inputs):
-            buffer.set_arg(k, memoryview(x.T))
-        buffer.set_res(0, memoryview(out.T))
-        jobs[name] = lambda run=run, keep=(buffer, inputs, out, mapped): run()
+    for name, function in functions.items():
+        out = np.zeros((CASADI_STATES, pair.robot.nv))
+        jobs[name] = casadi_job(function.map(CASADI_STATES, "serial"), states, out)
+        np.testing.assert_allclose(out, getattr(pair.robot, name)(*states), rtol=1e-6, atol=1e-6)
     return jobs
 
 
@@ -237,14 +258,14 @@ def interleaved(jobs: dict[str, tuple[Callable[[], Any], int]], seconds: float =
     return {label: statistics.median(values) for label, values in times.items()}
 
 
-def measure(name: str, batch: int, threads: int, seconds: float, casadi_folder: str | None) -> dict[str, Any]:
+def measure(name: str, batch: int, threads: int, seconds: float, generated: dict[str, Any]) -> dict[str, Any]:
     pair = ROBOTS[name]()
     batch = 256 if pair.robot.nv > 100 else batch
     ours = phalanx_jobs(pair, batch, threads)
     ours32 = phalanx_jobs(pair, batch, threads, "float32")
     pinocchio = pinocchio_jobs(pair, batch, threads)
     mujoco = mujoco_jobs(pair, batch) if threads == 1 else {}
-    casadi = casadi_jobs(pair, casadi_folder) if casadi_folder and pair.robot.nv < 20 and threads == 1 else {}
+    casadi = casadi_jobs(generated, pair) if threads == 1 else {}
     rows = {}
     for f in FUNCTIONS:
         jobs = {"phalanx": (ours[f], batch), "phalanx float32": (ours32[f], batch)}
@@ -252,12 +273,12 @@ def measure(name: str, batch: int, threads: int, seconds: float, casadi_folder: 
         if f in mujoco:
             jobs["mujoco"] = (mujoco[f], 32)
         if f in casadi:
-            jobs["casadi"] = (casadi[f], 256)
+            jobs["casadi"] = (casadi[f], CASADI_STATES)
         rows[f] = interleaved(jobs, seconds)
     return {"robot": pair.label, "nv": pair.robot.nv, "batch": batch, "threads": threads, "ns": rows}
 
 
-def latency(name: str) -> dict[str, dict[str, float]]:
+def latency(name: str, generated: dict[str, Any]) -> dict[str, dict[str, float]]:
     """Microseconds of one state from Python."""
     pair = ROBOTS[name]()
     (q, qd, x), _ = pair.states(1)
@@ -276,6 +297,8 @@ def latency(name: str) -> dict[str, dict[str, float]]:
             "method": lambda m=method: m(q, qd, x),
             "bound": step,
         }
+        if f in generated:
+            jobs["casadi bound"] = casadi_job(generated[f], [q, qd, x], np.zeros(pair.robot.nv))
         best = dict.fromkeys(jobs, float("inf"))
         for _ in range(15):
             for label, job in jobs.items():
@@ -338,13 +361,16 @@ def main() -> None:
     parser.add_argument("--plot")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
+        generated = {
+            name: casadi_functions(name, folder) if options.casadi else {} for name in options.robots
+        }
         results = [
-            measure(name, options.batch, threads, options.seconds, folder if options.casadi else None)
+            measure(name, options.batch, threads, options.seconds, generated[name])
             for threads in options.threads
             for name in options.robots
         ]
-    print(table(results))
-    single = {name: latency(name) for name in options.robots if name in ("ur5", "panda")}
+        print(table(results))
+        single = {name: latency(name, generated[name]) for name in options.robots if name in ("ur5", "panda")}
     for name, rows in single.items():
         for f, best in rows.items():
             told = ", ".join(f"{k} {v:.2f} us ({v / best['pinocchio']:.2f})" for k, v in best.items())

@@ -72,7 +72,7 @@ def empty_aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         return np.empty(shape, dtype)
     spare = _LINE // dtype.itemsize
     raw = np.empty(size + spare, dtype)
-    start = -raw.ctypes.data % _LINE // dtype.itemsize
+    start = -raw.__array_interface__["data"][0] % _LINE // dtype.itemsize
     return raw[start : start + size].reshape(shape)
 
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import gc
 import sys
+import threading
+import time
 import weakref
 from typing import Any
 
@@ -122,6 +124,104 @@ def test_matrix_outputs_are_checked_along_both_axes() -> None:
     for shape in ((7,), (49,), (7, 6), (6, 7), (1, 7, 7), (7, 7, 1)):
         assert short(q, np.zeros(shape)) is False
     assert short(q, np.asfortranarray(np.zeros((7, 7)))) is False
+
+
+@pytest.mark.parametrize("position", range(4))
+@pytest.mark.parametrize("bad", [b for b in BAD if b not in ("a batch of one", "a matrix", "empty")])
+def test_the_direct_entry_refuses_bad_rows_as_well(bad: str, position: int) -> None:
+    arrays: list[Any] = [*(np.tile(a, (5, 1)) for a in state()), np.full((5, 7), 5.0)]
+    arrays[position] = (
+        BAD[bad](arrays[position].ravel()) if bad == "unaligned" else BAD[bad](arrays[position][0])
+    )
+    assert direct()(*arrays) is False
+    if position < 3:
+        assert (arrays[3] == 5.0).all()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("function", ["inverse_dynamics", "mass_matrix", "forward_kinematics"])
+def test_the_direct_entry_computes_rows_of_states(function: str, dtype: str) -> None:
+    k = kernel_of("panda", function, dtype)
+    for count in (1, 2, 7, 16, 33):
+        rows = arguments(robot("panda"), function, count, dtype)
+        wanted = k.ufunc(*rows)
+        out = np.zeros_like(wanted)
+        assert k._native.direct(*rows, out) is True
+        same_bits(out, wanted)
+        same_bits(k(*rows), wanted)
+        assert k(*rows, out=out) is out
+
+
+def test_the_direct_entry_refuses_rows_that_do_not_match() -> None:
+    q, qd, qdd = (np.tile(a, (6, 1)) for a in state())
+    out = np.full((6, 7), 5.0)
+    deep = np.zeros((2, 3, 7))
+    for arrays in (
+        (q[:5], qd, qdd, out),
+        (q, qd[0], qdd, out),
+        (q, qd, qdd[:0], out),
+        (q, qd, qdd, out[:5]),
+        (q[:0], qd[:0], qdd[:0], out[:0]),
+        (deep, deep, deep, np.full((2, 3, 7), 5.0)),
+        (q, qd, qdd, out[0]),
+        (q[0], qd[0], qdd[0], out),
+        (q[:, :6].copy(), qd, qdd, out),
+        (q[::2], qd[:3], qdd[:3], out[:3]),
+    ):
+        assert direct()(*arrays) is False
+    assert (out == 5.0).all()
+
+
+@pytest.mark.parametrize("shift", [0, 1, 7, 40, 41])
+def test_rows_whose_output_overlaps_an_input_are_left_to_numpy(shift: int) -> None:
+    rows = arguments(robot("panda"), "inverse_dynamics", 6)
+    wanted = kernel_of("panda", "inverse_dynamics")(*rows)
+    for position in range(3):
+        memory = np.zeros(42 + shift)
+        shared = memory[:42].reshape(6, 7)
+        shared[...] = rows[position]
+        arrays = [shared if k == position else a for k, a in enumerate(rows)]
+        out = memory[shift:].reshape(6, 7)
+        assert direct()(*arrays, out) is False
+        same_bits(kernel_of("panda", "inverse_dynamics")(*arrays, out=out), wanted)
+
+
+def test_neighbouring_memory_is_no_overlap() -> None:
+    rows = arguments(robot("panda"), "inverse_dynamics", 6)
+    memory = np.zeros(126)
+    before, after = memory[:42].reshape(6, 7), memory[84:].reshape(6, 7)
+    before[...], after[...] = rows[0], rows[1]
+    out = memory[42:84].reshape(6, 7)
+    assert direct()(before, after, rows[2], out) is True
+    same_bits(out, kernel_of("panda", "inverse_dynamics")(*rows))
+
+
+def test_other_threads_run_while_rows_are_computed() -> None:
+    """The lock is given up: a thread counts on while a long batch runs in compiled code."""
+    short = kernel_of("panda", "forward_dynamics")._native.direct
+    rows = arguments(robot("panda"), "forward_dynamics", 200_000)
+    out = np.zeros_like(rows[2])
+    ticks: list[float] = []
+    stop = threading.Event()
+
+    def tick() -> None:
+        while not stop.is_set():
+            ticks.append(time.perf_counter())
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    spans = []
+    try:
+        for _ in range(20):
+            start = time.perf_counter()
+            assert short(*rows, out)
+            spans.append((start, time.perf_counter()))
+    finally:
+        stop.set()
+        thread.join()
+    # With the lock held there would be no tick between the start and the end of a call but its last moment.
+    middles = [(a + 0.1 * (b - a), b - 0.1 * (b - a)) for a, b in spans]
+    assert max(sum(a < t < b for t in ticks) for a, b in middles) > 10
 
 
 def test_calls_leak_no_references() -> None:

@@ -360,6 +360,9 @@ for n in (1, 2, 3, 5, 6, 7, 8, 9, 15, 17):
                     k(*inputs, out=out)
                     assert np.array_equal(out, wanted)
                     out[...] = 0
+                    k.ufunc(*inputs, out=out)
+                    assert np.array_equal(out, wanted)
+                    out[...] = 0
                     k.bind(*inputs, out=out)()
                     assert np.array_equal(out, wanted)
                     if count == 1:

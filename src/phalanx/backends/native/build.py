@@ -71,8 +71,12 @@ class Native:
             batch = out.shape[: out.ndim - len(self.shapes[-1])]
             if not any(batch == x.shape[: x.ndim - 1] for x in inputs):
                 return None
-        elif len(self.shapes[-1]) > 1 and inputs[0].ndim == 2:
-            out = empty_aligned((len(inputs[0]), *self.shapes[-1]), self.dtype)
+        elif inputs[0].ndim == 2:
+            large = len(self.shapes[-1]) > 1
+            result = (empty_aligned if large else np.empty)((len(inputs[0]), *self.shapes[-1]), self.dtype)
+            if self.direct is not None and self.direct(*inputs, result):
+                return result
+            out = result if large else None
         try:
             return self.ufunc(*inputs) if out is None else self.ufunc(*inputs, out=out)
         except (ValueError, TypeError):

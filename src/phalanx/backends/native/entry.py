@@ -1,9 +1,10 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Entries that Python calls without going through a ufunc: one state at little cost.
+"""Entries that Python calls without going through a ufunc: a state or a batch at little cost.
 
-`direct(q, …, out)` checks that every argument is an array exactly as the block wants it and
-answers True, or touches nothing and answers False. `bound()` runs the loop on arrays fixed
+`direct(q, …, out)` checks that every argument is an array exactly as the block wants it, for one
+state or one row of states, and answers True, or touches nothing and answers False. A batch runs
+without the interpreter's lock. `bound()` runs the loop on arrays fixed
 beforehand. Both are ordinary built-in functions made from compiled code; what they need to
 know stands in a bytes object that Python hands them as `self`.
 """
@@ -17,6 +18,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -43,63 +45,31 @@ class _MethodDef(ctypes.Structure):
     )
 
 
-def entries_text(shapes: Sequence[tuple[int, ...]]) -> str:
+def entries_text(shapes: Sequence[tuple[int, ...]], size: int) -> str:
     """LLVM text of `direct` and `bound`; the last shape is the output's."""
-    return _direct(shapes) + _bound()
+    return _direct(shapes, size) + _bound()
 
 
-def _direct(shapes: Sequence[tuple[int, ...]]) -> str:
+def _direct(shapes: Sequence[tuple[int, ...]], size: int) -> str:
     n = len(shapes)
-    lines = [f"%enough = icmp eq i64 %count, {n}", "br i1 %enough, label %a0, label %no"]
-    for k, shape in enumerate(shapes):
-        flags = _CONTIGUOUS | _ALIGNED | (_WRITEABLE if k == n - 1 else 0)
-        test: list[str] = []
-        for what, kind, place, want in (
-            ("t", "ptr", 8, "%array"),
-            ("d", "ptr", _DTYPE, "%dtype"),
-            ("n", "i32", _NDIM, str(len(shape))),
-        ):
-            test += [
-                f"%{what}p{k} = getelementptr i8, ptr %o{k}, i64 {place}",
-                f"%{what}{k} = load {kind}, ptr %{what}p{k}",
-                f"%{what}q{k} = icmp eq {kind} %{what}{k}, {want}",
-            ]
-        test += [
-            f"%fp{k} = getelementptr i8, ptr %o{k}, i64 {_FLAGS}",
-            f"%f{k} = load i32, ptr %fp{k}",
-            f"%fm{k} = and i32 %f{k}, {flags}",
-            f"%fq{k} = icmp eq i32 %fm{k}, {flags}",
-            f"%u{k} = and i1 %nq{k}, %fq{k}",
-            f"%v{k} = and i1 %dq{k}, %u{k}",
-            f"br i1 %tq{k}, label %b{k}, label %no",
-            f"b{k}:",
-            f"br i1 %v{k}, label %c{k}, label %no",
-            f"c{k}:",
-            f"%sp{k} = getelementptr i8, ptr %o{k}, i64 {_SHAPE}",
-            f"%s{k} = load ptr, ptr %sp{k}",
-        ]
-        fits = "true"
-        for axis, length in enumerate(shape):
-            test += [
-                f"%l{k}_{axis} = getelementptr i64, ptr %s{k}, i64 {axis}",
-                f"%m{k}_{axis} = load i64, ptr %l{k}_{axis}",
-                f"%e{k}_{axis} = icmp eq i64 %m{k}_{axis}, {length}",
-                f"%g{k}_{axis} = and i1 {fits}, %e{k}_{axis}",
-            ]
-            fits = f"%g{k}_{axis}"
-        following = f"a{k + 1}" if k < n - 1 else "run"
+    last = n - 1
+    order = [last, *range(last)]  # the output tells whether there is a batch
+    lines = [f"%enough = icmp eq i64 %count, {n}", f"br i1 %enough, label %a{last}, label %no"]
+    for place, k in enumerate(order):
+        following = f"a{order[place + 1]}" if place < last else "run"
         lines += [
             f"a{k}:",
             f"%i{k} = getelementptr ptr, ptr %args, i64 {k}",
             f"%o{k} = load ptr, ptr %i{k}",
-            *test,
+            *_array_test(k, _WRITEABLE if k == last else 0),
+            *_shape_test(k, shapes[k], last),
+            f"br i1 %fits{k}, label %{following}, label %no",
         ]
-        lines.append(f"br i1 {fits}, label %{following}, label %no")
     lines.append("run:")
     for k in range(n):
         lines += [f"%xp{k} = getelementptr i8, ptr %o{k}, i64 {_POINTER}", f"%x{k} = load ptr, ptr %xp{k}"]
+    body = "\n  ".join([*lines, "br i1 %batched, label %many, label %alone"])
     call = ", ".join(f"ptr %x{k}" for k in range(n))
-    body = "\n  ".join(lines)
     return f"""
 define ptr @direct(ptr %self, ptr %args, i64 %count) #0 {{
   %arrayp = getelementptr i8, ptr %self, i64 {_DATA + 24}
@@ -107,17 +77,120 @@ define ptr @direct(ptr %self, ptr %args, i64 %count) #0 {{
   %dtypep = getelementptr i8, ptr %self, i64 {_DATA + 32}
   %dtype = load ptr, ptr %dtypep
   {body}
+alone:
   call void @single({call})
   br label %answer
+many:
+  {_batch(shapes, size)}
 no:
   br label %answer
 answer:
-  %which = phi i64 [ {_DATA}, %run ], [ {_DATA + 8}, %no ]
+  %which = phi i64 [ {_DATA}, %alone ], [ {_DATA}, %unlocked ], [ {_DATA + 8}, %no ]
   %place = getelementptr i8, ptr %self, i64 %which
   %object = load ptr, ptr %place
   {_new_reference("%object")}
   ret ptr %object
 }}"""
+
+
+def _array_test(k: int, flag: int) -> list[str]:
+    """Is argument k an array (no subclass) of the right dtype, contiguous and aligned?"""
+    flags = _CONTIGUOUS | _ALIGNED | flag
+    return [
+        f"%tp{k} = getelementptr i8, ptr %o{k}, i64 8",
+        f"%t{k} = load ptr, ptr %tp{k}",
+        f"%tq{k} = icmp eq ptr %t{k}, %array",
+        f"br i1 %tq{k}, label %b{k}, label %no",
+        f"b{k}:",
+        f"%dp{k} = getelementptr i8, ptr %o{k}, i64 {_DTYPE}",
+        f"%d{k} = load ptr, ptr %dp{k}",
+        f"%dq{k} = icmp eq ptr %d{k}, %dtype",
+        f"%fp{k} = getelementptr i8, ptr %o{k}, i64 {_FLAGS}",
+        f"%f{k} = load i32, ptr %fp{k}",
+        f"%fm{k} = and i32 %f{k}, {flags}",
+        f"%fq{k} = icmp eq i32 %fm{k}, {flags}",
+        f"%df{k} = and i1 %dq{k}, %fq{k}",
+    ]
+
+
+def _shape_test(k: int, shape: tuple[int, ...], last: int) -> list[str]:
+    """Has argument k the core shape, with at most one axis in front, as long as that of the output?"""
+    lines = [
+        f"%np{k} = getelementptr i8, ptr %o{k}, i64 {_NDIM}",
+        f"%n{k} = load i32, ptr %np{k}",
+        f"%more{k} = sub i32 %n{k}, {len(shape)}",
+    ]
+    if k == last:
+        lines += [
+            f"%nq{k} = icmp ult i32 %more{k}, 2",
+            f"%batched = icmp eq i32 %more{k}, 1",
+            "%skip = select i1 %batched, i64 1, i64 0",
+        ]
+    else:
+        lines.append(f"%nq{k} = icmp eq i32 %more{k}, %more{last}")
+    lines += [
+        f"%all{k} = and i1 %nq{k}, %df{k}",
+        f"br i1 %all{k}, label %c{k}, label %no",
+        f"c{k}:",
+        f"%sp{k} = getelementptr i8, ptr %o{k}, i64 {_SHAPE}",
+        f"%s{k} = load ptr, ptr %sp{k}",
+        # Without a batch any readable word will do: an array without axes has no shape.
+        f"%rp{k} = select i1 %batched, ptr %s{k}, ptr %self",
+        f"%rows{k} = load i64, ptr %rp{k}",
+        f"%fits{k}_0 = icmp eq i64 %rows{k}, %rows{last}",
+    ]
+    for axis, length in enumerate(shape):
+        lines += [
+            f"%z{k}_{axis} = add i64 %skip, {axis}",
+            f"%l{k}_{axis} = getelementptr i64, ptr %s{k}, i64 %z{k}_{axis}",
+            f"%m{k}_{axis} = load i64, ptr %l{k}_{axis}",
+            f"%e{k}_{axis} = icmp eq i64 %m{k}_{axis}, {length}",
+            f"%fits{k}_{axis + 1} = and i1 %fits{k}_{axis}, %e{k}_{axis}",
+        ]
+    return [*lines, f"%fits{k} = and i1 %fits{k}_{len(shape)}, true"]
+
+
+def _batch(shapes: Sequence[tuple[int, ...]], size: int) -> str:
+    """Run the loop over the rows, if there are any and the output overlaps no input."""
+    n = len(shapes)
+    last = n - 1
+    inner = [size * prod(shape[axis + 1 :]) for shape in shapes for axis in range(len(shape))]
+    steps = [size * prod(shape) for shape in shapes] + inner
+    lines = [f"%good0 = icmp sgt i64 %rows{last}, 0"]
+    for k, shape in enumerate(shapes):
+        lines += [
+            f"%bytes{k} = mul i64 %rows{last}, {size * prod(shape)}",
+            f"%end{k} = getelementptr i8, ptr %x{k}, i64 %bytes{k}",
+        ]
+    for k in range(last):
+        lines += [
+            f"%after{k} = icmp uge ptr %x{k}, %end{last}",
+            f"%before{k} = icmp uge ptr %x{last}, %end{k}",
+            f"%apart{k} = or i1 %after{k}, %before{k}",
+            f"%good{k + 1} = and i1 %good{k}, %apart{k}",
+        ]
+    lines += [
+        f"br i1 %good{last}, label %unlocked, label %no",
+        "unlocked:",
+        f"%pointers = alloca [{n} x ptr]",
+    ]
+    lines += [f"%strides = alloca [{len(steps)} x i64]", "%length = alloca i64"]
+    lines.append(f"store i64 %rows{last}, ptr %length")
+    for k in range(n):
+        lines += [f"%w{k} = getelementptr ptr, ptr %pointers, i64 {k}", f"store ptr %x{k}, ptr %w{k}"]
+    for k, step in enumerate(steps):
+        lines += [f"%y{k} = getelementptr i64, ptr %strides, i64 {k}", f"store i64 {step}, ptr %y{k}"]
+    lines += [
+        f"%savep = getelementptr i8, ptr %self, i64 {_DATA + 40}",
+        "%save = load ptr, ptr %savep",
+        f"%restorep = getelementptr i8, ptr %self, i64 {_DATA + 48}",
+        "%restore = load ptr, ptr %restorep",
+        "%thread = call ptr %save()",
+        "call void @loop(ptr %pointers, ptr %length, ptr %strides, ptr null)",
+        "call void %restore(ptr %thread)",
+        "br label %answer",
+    ]
+    return "\n  ".join(lines)
 
 
 def _bound() -> str:
@@ -174,6 +247,8 @@ def _increment() -> int:
 def direct_function(address: int, name: str, dtype: np.dtype, keep: Any) -> Callable[..., bool]:
     """The built-in function `direct(inputs…, out)`."""
     words = [id(True), id(False), _increment(), id(np.ndarray), id(np.dtype(dtype))]
+    lock = (ctypes.pythonapi.PyEval_SaveThread, ctypes.pythonapi.PyEval_RestoreThread)
+    words += [ctypes.cast(function, ctypes.c_void_p).value or 0 for function in lock]
     return _builtin(address, name, _METH_FASTCALL, words, keep)
 
 

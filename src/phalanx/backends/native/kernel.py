@@ -167,11 +167,10 @@ def _never(*arrays: Any) -> bool:
 
 _CALL = """
 def __call__(self, {inputs}, out=None, threads=1{optional}):
-    if out is None and threads is one{absent}:
-        result = empty(self._output, self.dtype)
+    if threads is one{absent}:
+        result = empty(self._output, self.dtype) if out is None else out
         if self._direct({inputs}, result):
             return result
-    if threads is one{absent}:
         result = self._native.batch(({inputs},), out)
         if result is not None:
             return result

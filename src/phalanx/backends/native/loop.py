@@ -36,7 +36,7 @@ def module_text(
     save, restore, needs = _status(target)
     text = [block, _turn_large(element), _copy(element)]
     text += [_loop(shapes, size, target.lanes(size), scratch, save, restore), *needs]
-    text += [_single(shapes, scratch, size), entries_text(shapes), *sorted(declarations)]
+    text += [_single(shapes, scratch, size), entries_text(shapes, size), *sorted(declarations)]
     text += ["declare ptr @malloc(i64)", "declare void @free(ptr)"]
     text.append(f"@nothing = internal constant {element} 0x7FF8000000000000")
     suffix = "" if element == "double" else "f"
