@@ -198,8 +198,9 @@ def test_neighbouring_memory_is_no_overlap() -> None:
 
 def test_other_threads_run_while_rows_are_computed() -> None:
     """The lock is given up: a thread counts on while a long batch runs in compiled code."""
-    short = kernel_of("panda", "forward_dynamics")._native.direct
-    rows = arguments(robot("panda"), "forward_dynamics", 200_000)
+    r = px.chain(20)
+    short = r.kernel("forward_dynamics")._native.direct
+    rows = [np.tile(a, (200, 1)) for a in arguments(r, "forward_dynamics", 1000)]
     out = np.zeros_like(rows[2])
     ticks: list[float] = []
     stop = threading.Event()
@@ -212,16 +213,16 @@ def test_other_threads_run_while_rows_are_computed() -> None:
     thread.start()
     spans = []
     try:
-        for _ in range(20):
+        for _ in range(8):
             start = time.perf_counter()
             assert short(*rows, out)
             spans.append((start, time.perf_counter()))
     finally:
         stop.set()
         thread.join()
-    # With the lock held there would be no tick between the start and the end of a call but its last moment.
-    middles = [(a + 0.1 * (b - a), b - 0.1 * (b - a)) for a, b in spans]
-    assert max(sum(a < t < b for t in ticks) for a, b in middles) > 10
+    # With the lock held, ticks would fall before or after a call, never in the middle of so long a one.
+    assert min(b - a for a, b in spans) > 0.02
+    assert max(sum(2 * a + b < 3 * t < a + 2 * b for t in ticks) for a, b in spans) > 10
 
 
 def test_calls_leak_no_references() -> None:
