@@ -14,7 +14,8 @@ import pytest
 
 from phalanx.description import Description, Joint, Mimic, check_numbers, ordered
 from phalanx.errors import PhalanxError, PhalanxWarning
-from phalanx.io.urdf import TYPES, read_urdf, rotation_rpy
+from phalanx.io.angles import rotation_rpy
+from phalanx.io.urdf import TYPES, read_urdf
 from phalanx.joints import joint_types
 
 LINKS = '<link name="a"/><link name="b"/>'

@@ -39,7 +39,8 @@ from typing import Any
 
 from ..description import Description, Joint, Link, Pose, Triple
 from ..errors import PhalanxError
-from .fields import Fields, rotation_x, rotation_z
+from .angles import rotation_x, rotation_z
+from .fields import Fields
 
 CONVENTIONS = ("standard", "modified")
 _TOP = ("name", "convention", "angles", "gravity", "source", "base", "tool", "row", "rows")

@@ -14,7 +14,7 @@ import numpy as np
 from ..description import Description, Joint
 from ..dh import DHChain
 from ..spatial import Transform
-from .fields import rotation_x, rotation_z
+from .angles import rotation_x, rotation_z
 
 _LIMITS = ("lower", "upper", "velocity", "effort", "damping", "friction", "armature")
 _RESERVED = ("base", "tool")  # links that a table has by itself

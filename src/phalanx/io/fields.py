@@ -12,8 +12,8 @@ import numpy as np
 
 from ..description import Pose, packed_inertia
 from ..errors import PhalanxError, listing, nearest
+from .angles import rotation_rpy
 
-RIGHT_ANGLE_TOLERANCE = 1e-14  # what fifteen printed digits of pi/2 leave over
 _INFINITE = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf}
 
 
@@ -138,7 +138,7 @@ class Fields:
         rpy = self.numbers("rpy", 3, (0.0, 0.0, 0.0))
         if degrees:
             rpy = tuple(math.radians(angle) for angle in rpy)
-        return Pose.of(rotation_rpy(rpy), self.numbers("xyz", 3, (0.0, 0.0, 0.0)))
+        return Pose.of(np.reshape(rotation_rpy(*rpy), (3, 3)), self.numbers("xyz", 3, (0.0, 0.0, 0.0)))
 
 
 def real(value: object, unlimited: bool = False) -> float | None:
@@ -158,34 +158,6 @@ def brief(value: object) -> str:
     """The value as text, shortened."""
     text = f'"{value}"' if isinstance(value, str) else repr(value)
     return text if len(text) <= 60 else text[:57] + "…"
-
-
-def cos_sin(angle: float) -> tuple[float, float]:
-    """Cosine and sine, exact at multiples of a right angle."""
-    quarter = round(angle / (math.pi / 2))
-    if abs(angle - quarter * (math.pi / 2)) <= RIGHT_ANGLE_TOLERANCE:
-        return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[quarter % 4]
-    return math.cos(angle), math.sin(angle)
-
-
-def rotation_x(angle: float) -> np.ndarray:
-    """Rotation about x."""
-    c, s = cos_sin(angle)
-    return np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
-
-
-def rotation_z(angle: float) -> np.ndarray:
-    """Rotation about z."""
-    c, s = cos_sin(angle)
-    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-
-
-def rotation_rpy(rpy: Sequence[float]) -> np.ndarray:
-    """Rz(yaw) Ry(pitch) Rx(roll)."""
-    c, s = cos_sin(rpy[1])
-    pitch = np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
-    turn: np.ndarray = rotation_z(rpy[2]) @ pitch @ rotation_x(rpy[0])
-    return turn
 
 
 def _all_real(value: object) -> bool:

@@ -14,13 +14,13 @@ import numpy as np
 
 from phalanx.description import IDENTITY, Description, Joint, Link, Mimic, Pose, Triple
 from phalanx.errors import PhalanxError, PhalanxWarning, listing, nearest
+from phalanx.io.angles import rotation_rpy
 from phalanx.io.xml import Element, parse
 
 TYPES = ("fixed", "revolute", "continuous", "prismatic", "planar", "floating")
 _HINTS = {"spherical": "three revolute joints in a row", "universal": "two revolute joints in a row"}
 _ZERO: Triple = (0.0, 0.0, 0.0)
 _X: Triple = (1.0, 0.0, 0.0)
-_QUARTERS = ((0.0, 1.0), (1.0, 0.0), (0.0, -1.0), (-1.0, 0.0))  # sine, cosine of 0, 1, 2, 3 right angles
 # These declare something for later use; they add no link or joint by themselves.
 _XACRO_DECLARATIONS = ("xacro:property", "xacro:arg", "xacro:macro")
 
@@ -254,22 +254,3 @@ class _Reader:
     def error(self, element: Element, message: str) -> PhalanxError:
         """An error that names the file and the line."""
         return PhalanxError(f"{self.source}:{element.line}: {message}")
-
-
-def rotation_rpy(roll: float, pitch: float, yaw: float) -> tuple[float, ...]:
-    """The rows of Rz(yaw) Ry(pitch) Rx(roll); right angles give exact zeros and ones."""
-    (sr, cr), (sp, cp), (sy, cy) = _sine_cosine(roll), _sine_cosine(pitch), _sine_cosine(yaw)
-    rows = (
-        cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr,
-        sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr,
-        -sp, cp * sr, cp * cr,
-    )  # fmt: skip
-    return tuple(x + 0.0 for x in rows)  # -0.0 becomes 0.0
-
-
-def _sine_cosine(angle: float) -> tuple[float, float]:
-    """Sine and cosine, exact at right angles written with all their digits."""
-    quarters = round(angle / (math.pi / 2))
-    if abs(angle - quarters * (math.pi / 2)) < 1e-14:
-        return _QUARTERS[quarters % 4]
-    return math.sin(angle), math.cos(angle)

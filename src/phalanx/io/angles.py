@@ -1,0 +1,42 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Rotations as files write them: right angles give exact zeros and ones."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+RIGHT_ANGLE_TOLERANCE = 1e-14  # what fifteen printed digits of pi/2 leave over
+
+
+def cos_sin(angle: float) -> tuple[float, float]:
+    """Cosine and sine, exact at multiples of a right angle."""
+    quarter = round(angle / (math.pi / 2))
+    if abs(angle - quarter * (math.pi / 2)) <= RIGHT_ANGLE_TOLERANCE:
+        return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[quarter % 4]
+    return math.cos(angle), math.sin(angle)
+
+
+def rotation_x(angle: float) -> np.ndarray:
+    """Rotation about x."""
+    c, s = cos_sin(angle)
+    return np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
+
+
+def rotation_z(angle: float) -> np.ndarray:
+    """Rotation about z."""
+    c, s = cos_sin(angle)
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+def rotation_rpy(roll: float, pitch: float, yaw: float) -> tuple[float, ...]:
+    """The rows of Rz(yaw) Ry(pitch) Rx(roll)."""
+    (cr, sr), (cp, sp), (cy, sy) = cos_sin(roll), cos_sin(pitch), cos_sin(yaw)
+    rows = (
+        cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr,
+        sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr,
+        -sp, cp * sr, cp * cr,
+    )  # fmt: skip
+    return tuple(x + 0.0 for x in rows)  # -0.0 becomes 0.0
