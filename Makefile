@@ -8,11 +8,12 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check format clean
+.PHONY: help demo docs test check format clean
 
 help:
-	@echo "make demo    install into $(VENV) and compute torques of a PUMA 560, compare algorithms"
+	@echo "make demo    install into $(VENV) and compute torques of a PUMA 560, compare algorithms, draw them"
 	@echo "make test    install everything into $(VENV), check the code, run the tests"
+	@echo "make docs    build the pages into build/docs/index.html, without network"
 	@echo "make check   formatting, lint and types only"
 	@echo "make format  rewrite the sources in the project's format"
 	@echo "make clean   remove $(VENV) and all caches"
@@ -20,10 +21,15 @@ help:
 demo: $(VENV)/installed
 	$(BIN)/phalanx demo
 	@echo
-	$(BIN)/phalanx compare puma560
+	@mkdir -p build
+	$(BIN)/phalanx compare puma560 --plot build/demo.png
 
 test: check
 	$(BIN)/python -m pytest
+
+docs: $(VENV)/installed-for-docs
+	$(BIN)/sphinx-build -W --keep-going -q docs build/docs
+	@echo "open build/docs/index.html"
 
 check: $(VENV)/installed-for-tests
 	$(BIN)/ruff format --check .
@@ -43,9 +49,13 @@ $(BIN)/python:
 
 # The stamps make a second run skip pip; only a change of the dependencies installs again.
 $(VENV)/installed: pyproject.toml | $(BIN)/python
-	$(PIP) --editable .
+	$(PIP) --editable '.[viz]'
 	@touch $@
 
 $(VENV)/installed-for-tests: pyproject.toml | $(BIN)/python
-	$(PIP) --editable '.[test,dev,mjcf]'
+	$(PIP) --editable '.[test,dev,docs,mjcf]'
+	@touch $(VENV)/installed $(VENV)/installed-for-docs $@
+
+$(VENV)/installed-for-docs: pyproject.toml | $(BIN)/python
+	$(PIP) --editable '.[docs,viz]'
 	@touch $(VENV)/installed $@

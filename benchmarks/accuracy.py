@@ -35,6 +35,8 @@ ALGORITHMS = {
     "CFA, cyclic, local": "cfa",
     "CFA, serial, local": ("cfa", {"solver": "serial"}),
     "DCA": "dca",
+    "contraction": "contraction",
+    "partition, 8 segments": ("partition", {"segments": 8}),
 }
 
 

@@ -7,6 +7,9 @@ number along the longest path is what a single state of a long chain costs there
 from the compiled program without a GPU.
 
     python benchmarks/jax_hlo.py [--sizes 10 100 1000] [--functions inverse_dynamics ...]
+        [--shapes chain tree] [--written-out]
+
+`--written-out` counts the program that devices other than CPUs get: pointer jumping without loops.
 """
 
 from __future__ import annotations
@@ -16,7 +19,9 @@ import re
 import time
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import product
 
+SHAPES = ("chain", "tree")
 # What a device does not launch: renaming, and values that are there from the start.
 FREE = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "iota", "partition-id"}
 
@@ -104,15 +109,22 @@ def main() -> None:
         "--functions", nargs="+", default=["inverse_dynamics", "mass_matrix", "forward_dynamics"]
     )
     parser.add_argument("--schedules", nargs="+", default=["sequential", "doubling"])
+    parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=["chain"])
+    parser.add_argument("--written-out", action="store_true")
     options = parser.parse_args()
-    print(f"jax {jax.__version__}, {jax.default_backend()}, one state of px.chain(n), float64")
-    print(f"{'function':18} {'schedule':11} {'n':>5} {'kernels':>8} {'depth':>6} {'compile':>9}")
-    for function in options.functions:
-        for schedule in options.schedules:
-            for n in options.sizes:
-                program, seconds = compiled(px.chain(n), function, schedule)
-                kernels, depth = parse(program.as_text()).measure()
-                print(f"{function:18} {schedule:11} {n:5} {kernels:8} {depth:6} {seconds:7.1f} s", flush=True)
+    if options.written_out:
+        from phalanx.backends.jax import turns
+
+        turns.UNROLLED["cpu"] = turns.UNROLLED_ELSEWHERE
+    print(f"jax {jax.__version__}, {jax.default_backend()}, one state, float64")
+    print(f"{'function':17} {'schedule':11} {'robot':6} {'n':>5} {'kernels':>8} {'depth':>6} {'compile':>9}")
+    for function, schedule, shape in product(options.functions, options.schedules, options.shapes):
+        for n in options.sizes:
+            robot = px.chain(n) if shape == "chain" else px.tree(n, 0.3, seed=1)
+            program, seconds = compiled(robot, function, schedule)
+            kernels, depth = parse(program.as_text()).measure()
+            told = f"{function:17} {schedule:11} {shape:6} {n:5} {kernels:8} {depth:6} {seconds:7.1f} s"
+            print(told, flush=True)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,8 @@ SOURCE = Path(__file__).parents[1] / "src" / "phalanx"
 # A file imports only from its own line or from lines above.
 LAYERS = (
     "errors",
+    "progress",
+    "plotting",
     "spatial",
     "joints",
     "description",
@@ -43,6 +45,7 @@ LAYERS = (
     "dispatch",
     "machines",
     "explain",
+    "figures",
     "papers",
     "cli",
     "studio",

@@ -34,7 +34,7 @@ from .backends.base import (
 )
 from .errors import PhalanxError, nearest
 from .robot import Robot, real_array
-from .structure import require_invertible
+from .structure import factors_well, require_invertible
 
 _threads: int | None = None
 _DEEP = 14
@@ -165,17 +165,17 @@ def choose(robot: Robot, function: str) -> Algorithm:
     if function == "inverse_dynamics":
         return find(function, "cartesian_tensor")
     if function == "forward_dynamics":
-        return find(function, "jsiia" if robot.is_coupled or _is_shallow(robot) else "aba")
+        return find(function, "jsiia" if robot.is_coupled or _may_factor(robot) else "aba")
     return next(iter(ALGORITHMS[function].values()))
 
 
-def _is_shallow(robot: Robot) -> bool:
-    """Whether factoring the mass matrix takes less work than articulated inertias.
+def _may_factor(robot: Robot) -> bool:
+    """Whether factoring the mass matrix takes less work than articulated inertias and keeps the digits.
 
-    Elimination grows with the square of the depth; the paths agree in work, and lose no digit
-    worth mentioning, up to about a dozen joints in a row.
+    Elimination grows with the square of the depth; the paths agree in work up to about a dozen joints
+    in a row. What badly scaled links do to the factor is looked up once.
     """
-    return int(robot.model.depth.max(initial=0)) < _DEEP
+    return int(robot.model.depth.max(initial=0)) < _DEEP and factors_well(robot)
 
 
 def _backend(name: str, call: Call) -> Backend:

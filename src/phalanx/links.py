@@ -21,6 +21,7 @@ from .banded.symmetric import inverse
 from .errors import PhalanxError
 from .model import Model, identity_transform
 from .spatial import Array, Articulated, Transform, dense, matvec, namespace, transpose
+from .sweeps import current
 
 _NEAR = 0.1  # how fast the size of further links loses influence on what a link is lent
 _SINGULAR = 1e-13
@@ -51,7 +52,11 @@ class Links:
 
     @cached_property
     def limbs(self) -> Limbs:
-        """Which link hangs on which."""
+        """Which link hangs on which, as the order of the sweeps sees it."""
+        own = getattr(current(), "limbs", None)
+        if own is not None:
+            found: Limbs = own()
+            return found
         carrier = self.model.parents[self.shape.last - self.shape.size + 1]
         return Limbs(np.where(carrier < 0, -1, np.searchsorted(self.shape.last, carrier)))
 
@@ -78,7 +83,7 @@ class Links:
         qdd = matvec(transpose(self.T), rho)[..., link, slot]
         if self.W.shape[-1] < 6:
             return qdd
-        rotor = (self.model.armature > 0.0).astype(self.model.axis.dtype)
+        rotor = self.model.derived(_rotors)
         return qdd * (1.0 - rotor) + y[..., link, 6 - self.shape.size[link] + slot] * rotor
 
 
@@ -117,7 +122,7 @@ def links_of(model: Model, X: Transform) -> Links:
     shape = _Shape(model)
     tails = _tails(model, shape, X)
     seats = None if shape.slots == 1 else _pick(model, X, np.where(shape.has(1), shape.last, model.n))
-    W, T, unused = _bases(model, shape)
+    W, T, unused = model.derived(_bases)
     if seats is not None:
         W, T = _from_seats(seats, W), _from_seats(seats, T)
     G = dense(model.inertia[shape.last])
@@ -148,9 +153,15 @@ def _from_seats(seats: Transform, wrenches: Array) -> Array:
     return transpose(columns.T @ transpose(wrenches))
 
 
-def _bases(model: Model, shape: _Shape) -> tuple[Array, Array, Array]:
+def _rotors(model: Model) -> Array:
+    """1 for each degree of freedom (nv,) with a rotor, else 0."""
+    return (model.armature > 0.0).astype(model.axis.dtype)
+
+
+def _bases(model: Model) -> tuple[Array, Array, Array]:
     """(W, T, unused) of all joints, in frames in which their axes do not move."""
-    dtype, m = model.axis.dtype, len(shape.last)
+    shape, dtype = _Shape(model), model.axis.dtype
+    m = len(shape.last)
     rotors = not (isinstance(model.armature, np.ndarray) and not np.any(model.armature > 0.0))
     width = 6 if rotors else max(1, 6 - int(shape.size.min(initial=1)))
     W, T, drives = np.zeros((m, 6, width)), np.zeros((m, 6, shape.slots)), np.zeros((m, width, shape.slots))

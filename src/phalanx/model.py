@@ -185,6 +185,10 @@ class Model:
         """The joint axes as an operator."""
         return Axes(self)
 
+    def derived(self, constants: Callable[[Model], Any]) -> Any:
+        """A field of constants over bodies that follows from the whole model."""
+        return constants(self)
+
     def moves(self, body: int) -> Array:
         """1 for each body (n, 1) whose joint moves `body`, else 0."""
         mask = np.zeros((self.n, 1))

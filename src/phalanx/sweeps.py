@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from .errors import PhalanxError
+from .model import diagonal
 from .spatial import Array, Field
 
 
@@ -40,6 +42,12 @@ class Order(ABC):
     @abstractmethod
     def paths(self, X: Any) -> Any: ...
 
+    def contract(self, join: Callable[..., Any], elements: Any, load: Any, laden: Any) -> Any:
+        raise PhalanxError(
+            "contract: joins runs of single links, which this order cannot serve; use the NumPy backend, or "
+            'algorithm "auto".'
+        )
+
     @abstractmethod
     def relay(
         self, levels: Any, state: tuple[Any, ...], join: Callable[..., Any], along: Any, links: Any
@@ -57,14 +65,61 @@ class Order(ABC):
     @abstractmethod
     def total(self, values: Array) -> Array: ...
 
+    def unit(self, ones: Array) -> Array:
+        return diagonal(ones)
+
     @abstractmethod
     def eliminate(self, M: Array) -> Array: ...
 
     @abstractmethod
     def substitute(self, factor: Array, b: Array) -> Array: ...
 
+    def fold_from(
+        self, tips: Any, step: Callable[..., Any], state: tuple[Any, ...], local: tuple[Any, ...]
+    ) -> Any:
+        raise PhalanxError("fold: only segments are told what arrives at their tips.")
+
+    def segments(self, count: int | None) -> Segments:
+        raise PhalanxError(f"segments: {type(self).__name__} does not cut a chain; use the sequential order.")
+
+
+class Segments(ABC):
+    """A chain cut into segments, whose links are swept side by side and which themselves form a chain.
+
+    `inside()` sweeps the links of every segment, `along()` the segments. Inside, the root is a value for
+    each segment: that of the link before its first one.
+    """
+
+    links: Order
+    chain: Order
+
+    def inside(self) -> AbstractContextManager[None]:
+        """Sweeps over the links of all segments, side by side."""
+        return ordering(self.links)
+
+    def along(self) -> AbstractContextManager[None]:
+        """Sweeps over the segments."""
+        return ordering(self.chain)
+
+    @abstractmethod
+    def first(self, x: Any) -> Any:
+        """A field over segments: x at the first link of each."""
+
+    @abstractmethod
+    def last(self, x: Any) -> Any:
+        """A field over segments: x at the last link of each."""
+
+    @abstractmethod
+    def spread(self, x: Any) -> Any:
+        """A field over links: the value of the segment that each belongs to."""
+
 
 _order: ContextVar[Order] = ContextVar("order")
+
+
+def current() -> Order | None:
+    """The order in which sweeps run now; None outside of `ordering`."""
+    return _order.get(None)
 
 
 @contextmanager
@@ -90,12 +145,16 @@ def accumulate(X: Any, c: Any) -> Any:
     return _order.get().accumulate(X, c)
 
 
-def fold(step: Callable[..., Any], state: tuple[Any, ...], *local: Any) -> tuple[Any, ...]:
+def fold(step: Callable[..., Any], state: tuple[Any, ...], *local: Any, tips: Any = None) -> tuple[Any, ...]:
     """What `step` keeps at each body, from the tips to the root.
 
-    `step(state_i, *local_i)` returns (what body i adds to its parent's state, what it keeps).
+    `step(state_i, *local_i)` returns (what body i adds to its parent's state, what it keeps). Inside
+    segments, `tips` is what adds to the state of each one's last link from beyond.
     """
-    kept: tuple[Any, ...] = _order.get().fold(step, state, local)
+    order = _order.get()
+    kept: tuple[Any, ...] = (
+        order.fold(step, state, local) if tips is None else order.fold_from(tips, step, state, local)
+    )
     return kept
 
 
@@ -116,6 +175,18 @@ def scan(join: Callable[[Any, Any], Any], elements: Any, *, root: Any = None, re
     `root` is one more element before the first body (`reverse`: after the last).
     """
     return _order.get().scan(join, elements, root, reverse)
+
+
+def contract(
+    join: Callable[[Any, Any], Any], elements: Any, *, load: Callable[..., Any], laden: Callable[..., Any]
+) -> Any:
+    """What hangs on each body: the sum of what all its branches hand over to it, by contraction of the tree.
+
+    An element is a map from what hangs on a body to what the body hands over to its parent, the map of
+    zeros hands over nothing. `join(A, B)` applies B first, `laden(B, y)` hands over y besides, and `load(A)`
+    is what an element hands over on which nothing hangs.
+    """
+    return _order.get().contract(join, elements, load, laden)
 
 
 def paths(X: Any) -> Any:
@@ -164,6 +235,11 @@ def total(values: Array) -> Array:
     return _order.get().total(values)
 
 
+def unit(ones: Array) -> Array:
+    """The unit matrix (n, n) from a one for each body: n problems, in each of which one body has a one."""
+    return _order.get().unit(ones)
+
+
 def eliminate(M: Array) -> Array:
     """The factor of M = L^T D L, from the tips to the root along ancestors only.
 
@@ -176,6 +252,14 @@ def eliminate(M: Array) -> Array:
 def substitute(factor: Array, b: Array) -> Array:
     """x (…, nv) with M x = b, from the factor of M."""
     return _order.get().substitute(factor, b)
+
+
+def segments(count: int | None) -> Segments:
+    """The chain cut into `count` segments of nearly equal length (each link its own if there are fewer).
+
+    Without a count it is cut into as many as usually pay.
+    """
+    return _order.get().segments(count)
 
 
 def bodies_of(field: Any) -> Iterator[tuple[Array, int]]:

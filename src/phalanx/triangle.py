@@ -8,15 +8,27 @@ Walks within the columns are levels of (target, source), as `sweeps.relay` takes
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from .spatial import Array, Field, namespace
+from .sweeps import current
 
 Level = list[tuple[int, int]]
+
+
+class Walk(list[Level]):
+    """Levels that, as long as joins are associative, give what one place after another gives.
+
+    `inward` tells from which end; an order that has nothing to gain from levels may go place by place.
+    """
+
+    def __init__(self, levels: Iterable[Level], *, inward: bool) -> None:
+        super().__init__(levels)
+        self.inward = inward
 
 
 class Triangle:
@@ -48,17 +60,34 @@ class Triangle:
         inside = (row < self.n) & (row >= self.column)
         return np.where(inside, self.place[np.where(inside, row, self.column), self.column], -1)
 
-    def outward(self, strides: list[int] | None = None) -> list[Level]:
+    def outward(self, strides: list[int] | None = None) -> Walk:
         """Each row from the one before it; with strides, all rows from those so far before them."""
         if strides is None:
-            return [self._level([row], 1) for row in range(1, self.n)]
-        return [self._level(range(self.n), stride) for stride in strides]
+            return Walk((self._level([row], 1) for row in range(1, self.n)), inward=False)
+        return Walk((self._level(range(self.n), stride) for stride in strides), inward=False)
 
-    def inward(self, strides: list[int] | None = None) -> list[Level]:
+    def inward(self, strides: list[int] | None = None) -> Walk:
         """Each row from the one after it; with strides, all rows from those so far after them."""
         if strides is None:
-            return [self._level([row], -1) for row in range(self.n - 2, -1, -1)]
-        return [self._level(range(self.n), -stride) for stride in strides]
+            return Walk((self._level([row], -1) for row in range(self.n - 2, -1, -1)), inward=True)
+        return Walk((self._level(range(self.n), -stride) for stride in strides), inward=True)
+
+    def across(self, levels: Callable[[], list[Level]]) -> Walk:
+        """Levels of a paper's own in which each column comes from a later one of the same row."""
+        return Walk(levels(), inward=True)
+
+    def beyond(self) -> list[Level]:
+        """For each link, all pairs of links up to it, themselves."""
+        return [[(a, a) for a in range(len(self.row)) if self.row[a] <= k] for k in range(self.n)]
+
+    def link(self, k: Any) -> Any:
+        """The place of a link among links."""
+        return [k]
+
+    @property
+    def later(self) -> Any:
+        """All links but the first."""
+        return np.arange(1, self.n)
 
     def along(self, x: Any, *, before: int = 0) -> Callable[[int, Any], tuple[Any]]:
         """What a relay over pairs also needs: values per link at the targets' rows, or rows `before` them."""
@@ -75,10 +104,13 @@ class Triangle:
         ]
 
 
-@cache
 def triangle(n: int) -> Triangle:
-    """The pairs of a chain of n links."""
-    return Triangle(n)
+    """The pairs of a chain of n links, as the order of the sweeps sees them."""
+    own = getattr(current(), "triangle", None)
+    return _triangle(n) if own is None else own()
+
+
+_triangle = cache(Triangle)
 
 
 def strides(count: int) -> list[int]:
@@ -86,23 +118,29 @@ def strides(count: int) -> list[int]:
     return [1 << k for k in range((count - 1).bit_length())]
 
 
-def along_chain(count: int) -> list[Level]:
+def along_chain(count: int) -> Walk:
     """Each of `count` places from the one before it."""
-    return [[(i, i - 1)] for i in range(1, count)]
+    return Walk(([(i, i - 1)] for i in range(1, count)), inward=False)
 
 
-def back_along_chain(count: int) -> list[Level]:
-    """Each of `count` places from the one after it."""
-    return [[(i, i + 1)] for i in range(count - 2, -1, -1)]
+def back_along_chain(count: int, strides: list[int] | None = None) -> Walk:
+    """Each of `count` places from the one after it; with strides, all from those so far after them."""
+    if strides is None:
+        return Walk(([(i, i + 1)] for i in range(count - 2, -1, -1)), inward=True)
+    return Walk(([(i, i + h) for i in range(count - h)] for h in strides), inward=True)
 
 
 def at_places(x: Any, places: Any) -> Any:
     """The values of a field at some places."""
+    if hasattr(places, "read"):
+        return places.read(x)
     return x[places] if isinstance(x, Field) else x[..., places, :]
 
 
 def shifted(x: Any, sources: np.ndarray, *, end: Any = None) -> Any:
     """The value that each place reads from its source; where that is -1, `end`, or zero vectors."""
+    if hasattr(sources, "read"):
+        return sources.read(x, end)
     if isinstance(x, Field):
         return x.zip(end, lambda a, b, rank: _read(a, sources, b, rank))
     return _read(x, sources, namespace(x).zeros_like(x[..., 0, :]), 1)

@@ -5,9 +5,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
+from phalanx import progress
+from phalanx.cli import compare as command
 from phalanx.cli import main
 
 
@@ -28,6 +31,52 @@ def test_json_holds_every_algorithm_with_its_cost(capsys: pytest.CaptureFixture[
     crba = next(row for row in rows if row["algorithm"] == "crba")
     assert crba["chosen"] is True
     assert crba["cost"]["multiplications"] > 0
+
+
+def test_the_reason_and_the_gain_of_processors_are_told(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["compare", "ur5", "--function", "mass_matrix", "--batch", "64", "--processors", "3"]) == 0
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= 80
+    assert '> crba is what "auto" takes' in text
+    assert "on 3" in text
+    assert "gain of 3 processors" in " ".join(text.split())
+    marked = [line for line in text.splitlines() if line.startswith("> crba ")]
+    assert "x " in marked[0]
+
+
+def test_json_names_the_recommended_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "two_link", "--batch", "4", "--json"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    (row,) = [row for row in json.loads(captured.out) if row["recommended"]]
+    assert row["reason"]
+    assert row["speedup"] > 0
+    assert row["predicted"] > 0
+
+
+def test_a_plot_is_saved_and_said_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    place = tmp_path / "bars.png"
+    assert main(["compare", "two_link", "--batch", "4", "--plot", str(place)]) == 0
+    assert place.read_bytes().startswith(b"\x89PNG")
+    assert f"Saved {place}." in capsys.readouterr().out
+
+
+def test_a_plot_that_cannot_be_made_is_one_line_before_any_work(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "compare", lambda *_, **__: pytest.fail("compared first"))
+    assert main(["compare", "two_link", "--plot", str(tmp_path / "bars.docx")]) == 2
+    assert "expected one of .png" in capsys.readouterr().err
+
+
+def test_no_bar_reaches_a_pipe(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    assert main(["compare", "two_link", "--batch", "4"]) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_an_unknown_robot_is_one_clear_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,12 +4,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import phalanx as px
+from phalanx.analysis.accuracy import exact_result
+from phalanx.backends.base import Call
 from phalanx.dispatch import choose
+from phalanx.explain import compare as module
 from phalanx.explain.compare import compare
+from phalanx.explain.prediction.checking import exact, is_extended, relative_error
+from phalanx.explain.prediction.timing import timed
 
 
 def test_every_algorithm_is_measured_or_refused_with_a_reason() -> None:
@@ -47,8 +54,70 @@ def test_a_function_of_one_frame_has_nothing_to_compare() -> None:
         compare(px.load("panda"), "jacobian")
 
 
-def test_what_does_not_compile_in_time_is_measured_on_the_reference() -> None:
-    rows = {r.algorithm: r for r in compare(px.chain(40), "mass_matrix", batch=2)}
-    assert rows["kane_original"].backend == "numpy"
-    assert rows["kane_original"].cost is None
-    assert np.isfinite(rows["kane_original"].per_state)
+def test_one_row_is_recommended_with_its_reason() -> None:
+    rows = compare(px.load("ur5"), "forward_dynamics", batch=64)
+    (row,) = [r for r in rows if r.recommended]
+    assert row.algorithm in row.reason
+    assert all(not r.reason for r in rows if r is not row)
+    assert all(r.predicted > 0 for r in rows if r.backend == "native")
+
+
+def test_processors_gain_no_more_than_their_number_and_the_longest_path_allow() -> None:
+    robot = px.load("ur5")
+    gains = {
+        p: {r.algorithm: r for r in compare(robot, "inverse_dynamics", batch=1, processors=p) if r.cost}
+        for p in (1, 4, 1000)
+    }
+    assert max(r.speedup for r in gains[1].values()) == 1.0
+    for name, one in gains[1].items():
+        assert one.cost is not None
+        assert gains[4][name].processors == 4
+        assert one.speedup < gains[4][name].speedup <= 4 * one.speedup
+        parallelism = one.cost.total / one.cost.span.total
+        assert gains[4][name].speedup >= one.speedup / (1 / 4 + 1 / parallelism)  # Brent
+        assert gains[1000][name].speedup == pytest.approx(one.speedup * parallelism, rel=0.1)
+
+
+def test_a_recommended_option_has_its_own_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    advice = px.recommend(px.load("ur5"), "forward_dynamics", batch=8)
+    wanted = replace(advice, algorithm="abia", options={"form": "hybrid"}, reason="abia for a change")
+    monkeypatch.setattr(module, "recommend", lambda *_: wanted)
+    rows = compare(px.load("ur5"), "forward_dynamics", batch=8)
+    assert [(r.algorithm, r.options) for r in rows if r.recommended] == [("abia", {"form": "hybrid"})]
+    assert [r.options for r in rows if r.algorithm == "abia"].count({}) == 1
+
+
+def test_errors_are_those_against_longer_floats() -> None:
+    robot = px.load("panda")
+    inputs = robot.random_state(4, rng=0)
+    right = exact(robot, "forward_dynamics", inputs)
+    mpmath = pytest.importorskip("mpmath")
+    assert mpmath
+    digits = exact_result(robot, "forward_dynamics", list(inputs))
+    bound = 1e-17 if is_extended() else 1e-13
+    assert (
+        max(float(np.abs(a - b).max() / np.abs(b).max()) for a, b in zip(right, digits, strict=True)) < bound
+    )
+    found = robot.forward_dynamics(*inputs)
+    assert 0 < relative_error(found, right) < 1e-13
+    found[2, 3] = np.nan
+    assert relative_error(found, right) == np.inf
+
+
+def test_jobs_take_turns_and_all_of_them_are_timed() -> None:
+    order: list[str] = []
+    times = timed({"a": lambda: order.append("a"), "b": lambda: order.append("b")}, rounds=3, burst=0.0)
+    assert [len(t) for t in times.values()] == [3, 3]
+    assert "".join(order).endswith("ababab")
+
+
+def test_what_does_not_compile_in_time_is_measured_on_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    def served(call: Call) -> str:
+        return "numpy" if call.algorithm.name == "scan" else "native"
+
+    monkeypatch.setattr(module, "served", served)
+    rows = {r.algorithm: r for r in compare(px.load("ur5"), "inverse_dynamics", batch=2)}
+    assert rows["scan"].backend == "numpy"
+    assert rows["scan"].cost is None
+    assert np.isnan(rows["scan"].speedup)
+    assert rows["scan"].per_state > 20 * rows["newton_euler"].per_state

@@ -42,12 +42,12 @@ def computed(program: Program) -> list[Node]:
 
 @cache
 def names_in_the_texts() -> set[str]:
-    """The first name on the left of every assignment in the texts of algorithms, and their functions."""
+    """The names on the left of every assignment in the texts of algorithms, and their functions."""
     names = {f.symbol for f in FUNCTIONS.values()}
     for file in (Path(px.__file__).parent / "algorithms").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Assign):
-                names |= {next(n.id for n in ast.walk(t) if isinstance(n, ast.Name)) for t in node.targets}
+                names |= {n.id for t in node.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
             elif isinstance(node, ast.FunctionDef):
                 names.add(node.name)
     return names

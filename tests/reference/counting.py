@@ -1,13 +1,16 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Operations of the mass-matrix algorithms on a general chain, counted as the digests of the papers count.
+"""Operations of algorithms, counted on scalars that remember: nothing of the library's own counting is used.
 
-Every constant of the chain is a symbol, joints turn, what does not depend on q is formed off line
-(but composite masses are not), sines and cosines are given.
+`operations` and `depth` count the mass-matrix algorithms on a general chain as the digests of the
+papers do: every constant of the chain is a symbol, joints turn, what does not depend on q is formed
+off line (but composite masses are not), sines and cosines are given. `general_count` counts any
+algorithm on any robot with all its constants as symbols and nothing off line.
 """
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -18,7 +21,7 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.algorithms import ALGORITHMS
+from phalanx.algorithms import ALGORITHMS, FUNCTIONS
 from phalanx.algorithms.inertia import (
     composite_original,
     composite_variant,
@@ -28,7 +31,6 @@ from phalanx.algorithms.inertia import (
     recursive_doubling,
 )
 from phalanx.algorithms.inverse import luh_walker_paul
-from phalanx.ir.scalar import Graph, Node, live
 from phalanx.model import Model
 from phalanx.orders.sequential import Sequential
 from phalanx.sweeps import ordering
@@ -88,19 +90,131 @@ def operations(name: str, n: int, **options: Any) -> tuple[int, int, int]:
     return count["mul"], count["add"], count["div"]
 
 
+class Pruned(Counted):
+    """A scalar without the operations that a 0 or a 1 makes superfluous."""
+
+    def __add__(self, other: Any) -> Any:
+        return self if _is_number(other, 0.0) else Pruned("add", self, other)
+
+    __radd__ = __add__
+    __sub__ = __add__
+
+    def __rsub__(self, other: Any) -> Any:
+        return Pruned("neg", self) if _is_number(other, 0.0) else Pruned("add", self, other)
+
+    def __mul__(self, other: Any) -> Any:
+        if _is_number(other, 0.0):
+            return 0.0
+        if _is_number(other, 1.0):
+            return self
+        return Pruned("neg", self) if _is_number(other, -1.0) else Pruned("mul", self, other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        return self if _is_number(other, 1.0) else Pruned("div", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return 0.0 if _is_number(other, 0.0) else Pruned("div", other, self)
+
+    def __neg__(self) -> Any:
+        return Pruned("neg", self)
+
+    def sin(self) -> Any:
+        return Pruned("sin", self)
+
+    def cos(self) -> Any:
+        return Pruned("cos", self)
+
+
+def _is_number(x: Any, value: float) -> bool:
+    return not isinstance(x, Counted) and bool(x == value)
+
+
 def depth(name: str, n: int, **options: Any) -> int:
     """Operations on the longest path, those with 0 and 1 left out."""
-    graph = Graph()
-
-    def leaf() -> Any:
-        return graph.leaf("constant", len(graph.nodes))
-
-    results = _mass_matrix(name, n, lambda shape: _filled(shape, leaf), options).ravel().tolist()
+    results = _mass_matrix(name, n, lambda shape: _filled(shape, Pruned), options).ravel().tolist()
     depths: dict[int, int] = {}
-    for x in live(results):
-        before = max((depths[a.number] for a in x.args if isinstance(a, Node)), default=0)
-        depths[x.number] = before + (x.op not in ("input", "neg", "sin", "cos"))
-    return max(depths[x.number] for x in results if isinstance(x, Node))
+    for x in _operands_first(results):
+        before = max((depths[id(a)] for a in x.args if isinstance(a, Counted)), default=0)
+        depths[id(x)] = before + (x.op in ("add", "mul", "div"))
+    return max(depths[id(x)] for x in results if isinstance(x, Counted))
+
+
+def general_count(robot: px.Robot, function: str, name: str, **options: Any) -> Counter[str]:
+    """How often each operation occurs in the general equations of an algorithm, by "mul", "add", "div", …
+
+    Parameters, inputs, base motion and the wrenches on the tips are symbols, so are z0, the zero of A and
+    the bases of wrenches at joints. A literal 0 or 1 in a text makes no operation.
+    """
+    f, model = FUNCTIONS[function], robot.model
+    sizes = {"q": robot.nq, "v": robot.nv, "l": robot.n_links}
+    inputs = {
+        k: symbols(tuple(sizes.get(s) or int(s) for s in shape))
+        for k, shape in {**f.inputs, **f.optional}.items()
+    }
+    if "external" in inputs:
+        carries = {robot.parents[k] for k in range(robot.n_links)}
+        inputs["external"][sorted(carries - {-1})] = 0.0
+    required = [inputs.pop(k) for k in f.inputs]
+    with ordering(Sequential(model.parents, model.pattern)), _general_texts(model):
+        result = ALGORITHMS[function][name](
+            model.cast(lambda a: symbols(a.shape)), *required, **inputs, **options
+        )
+    return Counter(x.op for x in _operands_first(np.ravel(result).tolist()) if x.op)
+
+
+def symbols(shape: tuple[int, ...]) -> np.ndarray:
+    """An array of scalars of which nothing is known."""
+    return _filled(shape, Pruned)
+
+
+@contextmanager
+def _general_texts(model: Model) -> Iterator[None]:
+    """Algorithm texts that get symbols where the library hands them zeros and ones of its own."""
+
+    def general(function: Any) -> Any:
+        def run(*args: Any) -> np.ndarray:
+            return _without_numbers(function(*args))
+
+        return run
+
+    def chosen(links_of: Any) -> Any:
+        def run(symbolic: Model, X: Any) -> Any:
+            known = {k: getattr(model, k).astype(object) for k in ("axis", "armature")}
+            rest = model.rest.map(lambda a, _: a.astype(object))
+            links = links_of(replace(symbolic, rest=rest, **known), X)
+            return replace(links, W=_without_numbers(links.W), T=_without_numbers(links.T))
+
+        return run
+
+    made = dict.fromkeys(("rotations", "proximal_rotations", "axes", "first_axis"), general)
+    with pytest.MonkeyPatch.context() as patch:
+        for module in [m for name, m in sys.modules.items() if name.startswith("phalanx.algorithms.")]:
+            for name, change in {**made, "links_of": chosen}.items():
+                if hasattr(module, name):
+                    patch.setattr(module, name, change(getattr(module, name)))
+        yield
+
+
+def _without_numbers(array: np.ndarray) -> np.ndarray:
+    flat = np.empty(array.size, dtype=object)
+    flat[:] = [x if isinstance(x, Counted) else Pruned() for x in array.ravel().tolist()]
+    return flat.reshape(array.shape)
+
+
+def _operands_first(results: list[Any]) -> list[Counted]:
+    """All scalars that results need, each after its operands."""
+    done: dict[int, Counted] = {}
+    stack = [(x, False) for x in results if isinstance(x, Counted)]
+    while stack:
+        x, ready = stack.pop()
+        if ready:
+            done[id(x)] = x
+        elif id(x) not in done:
+            stack.append((x, True))
+            stack.extend((a, False) for a in x.args if isinstance(a, Counted) and id(a) not in done)
+    return list(done.values())
 
 
 def _mass_matrix(name: str, n: int, leaves: Leaves, options: Any) -> np.ndarray:

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from numbers import Integral
 from types import MappingProxyType
 from typing import Any
 
@@ -14,6 +15,19 @@ from ..errors import PhalanxError, listing, nearest
 from ..links import singular_link
 from ..model import Model, link_wrenches
 from ..robot import Robot
+
+
+class _WholeNumbers:
+    """Values of an option: any whole number from one on."""
+
+    def __contains__(self, value: object) -> bool:
+        return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
+
+    def __iter__(self) -> Iterator[str]:
+        yield "a whole number from 1 on"
+
+
+WHOLE_NUMBERS = _WholeNumbers()
 
 
 @dataclass(frozen=True)
@@ -53,7 +67,8 @@ class Algorithm:
     bodies: str = "any"  # or "rigid", "definite"
     work: str = "O(n)"
     span: str = "O(depth)"
-    options: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    loops: str = "tree"  # where it runs as loops over bodies: on a "tree", on a "chain", or nowhere ("")
+    options: Mapping[str, tuple[Any, ...] | _WholeNumbers] = field(default_factory=dict)
 
     def __call__(self, model: Model, *inputs: Any, external: Any = None, **more: Any) -> Any:
         """The result of the equations for inputs as users give them (wrenches in link frames)."""
@@ -70,6 +85,10 @@ class Algorithm:
             return " with its mimic joints"
         if self.frames == "bodies":
             return self._refusal_of_bodies(robot)
+        told: str = robot.memo(("refusal in DH frames", self.joints), lambda: self._refusal_of_frames(robot))
+        return told
+
+    def _refusal_of_frames(self, robot: Robot) -> str:
         joints = tuple(robot.v_slices)
         reason = refusal(robot.model, joints)
         if not reason and self.joints == "turning" and not robot.model.dh.turns.all():

@@ -1,15 +1,22 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Operations of a scalar program, and the longest path through it."""
+"""Operations of a scalar program, the longest path through it, and how many can go at once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import Any
 
-from ..ir.ops import OPS
+from ..ir.ops import INPUT, NEG, OPS
+from ..ir.rewrite import fusions
 from ..ir.scalar import Node
 from ..ir.trace import Program
+
+_REAL = 8  # bytes of a number
+_FLOW = "_flow"
+_UNIT = (1.0, 1.0, 1.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -34,43 +41,196 @@ class Count:
 
 
 @dataclass(frozen=True)
+class Bytes:
+    """What one state moves, in bytes of float64.
+
+    `inputs` and `outputs` as the caller passes them, `parameters` the different constants of the
+    robot that the program reads; `intermediate`: every partial result written once and read wherever
+    it is used, which registers and caches save in part.
+    """
+
+    inputs: int = 0
+    outputs: int = 0
+    parameters: int = 0
+    intermediate: int = 0
+
+    @property
+    def total(self) -> int:
+        """Inputs, outputs and parameters: what has to move at least."""
+        return self.inputs + self.outputs + self.parameters
+
+
+@dataclass(frozen=True)
 class Cost(Count):
-    """Operations of a program, by quantity and by body, and along its longest path."""
+    """Operations of a program, by quantity and by link, along its longest path and over time."""
 
     span: Count = field(default_factory=Count)
     by_quantity: Mapping[str, Count] = field(default_factory=dict)
-    by_link: Mapping[int, Count] = field(default_factory=dict)
+    by_link: Mapping[Any, Count] = field(default_factory=dict)
+    width: tuple[int, ...] = ()  # operations that start at each step, as early as they can
+    bytes: Bytes = field(default_factory=Bytes)
+    customise: str = "full"
+    convention: str = "program"
+
+    @property
+    def max_width(self) -> int:
+        """The most operations that start at one step."""
+        return max(self.width, default=0)
+
+    def span_with(
+        self,
+        *,
+        multiplication: float = 1.0,
+        addition: float = 1.0,
+        division: float = 1.0,
+        trigonometric: float = 0.0,
+    ) -> Count:
+        """Operations along the path that takes longest if they take these times each."""
+        flow: Flow = getattr(self, _FLOW)
+        return flow.longest((multiplication, addition, division, trigonometric))
+
+    def named(self, link: Callable[[int], str]) -> Cost:
+        """The same cost with links by their names; those of one name are added up."""
+        names: dict[str, Count] = {}
+        for body, count in self.by_link.items():
+            names[link(body)] = names.get(link(body), Count()) + count
+        return replace(self, by_link=names)._with(getattr(self, _FLOW))
+
+    def _with(self, flow: Flow) -> Cost:
+        # No field, so that it is neither told nor compared; and it must not keep the program alive.
+        object.__setattr__(self, _FLOW, replace(flow, nodes=[]))
+        return self
 
 
-def cost_of(program: Program) -> Cost:
-    """The cost of a program: every live node once."""
-    total = Count()
-    quantities: dict[str, Count] = {}
-    links: dict[int, Count] = {}
-    for node in program.nodes:
-        one = _count(node)
-        total += one
-        if one.total or one.trigonometric:
-            quantities[node.quantity] = quantities.get(node.quantity, Count()) + one
-            links[node.link] = links.get(node.link, Count()) + one
-    return Cost(*total._all(), span(program.nodes), quantities, dict(sorted(links.items())))
+@dataclass(frozen=True)
+class Flow:
+    """Who needs whose result: the operations of a program and their operands, by place."""
+
+    nodes: list[Node]
+    counts: list[tuple[int, int, int, int]]
+    operands: list[tuple[int, ...]]
+
+    def longest(self, weights: tuple[float, ...]) -> Count:
+        """The counts along the longest path; of equally long ones that with most multiplications."""
+        length: list[float] = []
+        products: list[int] = []
+        before: list[int] = []
+        for count, operands in zip(self.counts, self.operands, strict=True):
+            last = max(operands, key=lambda k: (length[k], products[k]), default=-1)
+            weight = sum(w * c for w, c in zip(weights, count, strict=True))
+            length.append(weight + (length[last] if last >= 0 else 0.0))
+            products.append(count[0] + (products[last] if last >= 0 else 0))
+            before.append(last)
+        at = max(range(len(length)), key=lambda k: (length[k], products[k]), default=-1)
+        path = Count()
+        while at >= 0:
+            path += Count(*self.counts[at])
+            at = before[at]
+        return path
+
+    def width(self) -> tuple[int, ...]:
+        """How many operations start at each step if each starts as early as it can and takes one step."""
+        finish: list[int] = []
+        started: list[int] = []
+        for count, operands in zip(self.counts, self.operands, strict=True):
+            start = max((finish[k] for k in operands), default=0)
+            works = sum(count[:3])
+            if works:
+                started += [0] * (start + 1 - len(started))
+                started[start] += works
+            finish.append(start + bool(works))
+        return tuple(started)
 
 
-def span(nodes: Iterable[Node]) -> Count:
-    """Operations along the path with the most of them, each weighing one; operands first in `nodes`."""
-    best: dict[int, Count] = {}
-    longest = Count()
+def cost_of(
+    program: Program,
+    *,
+    free: Collection[str] = (),
+    fused: bool = False,
+    customise: str = "full",
+    convention: str = "program",
+) -> Cost:
+    """The cost of a program: every live node once, but no `free` quantity.
+
+    With `fused` it is that of the kernel's instructions: a product that several sums swallow is
+    multiplied in each of them.
+    """
+    flow = flow_of(program.nodes, free, fusions(program) if fused else {})
+    total = [0, 0, 0, 0]
+    quantities: dict[str, list[int]] = {}
+    links: dict[int, list[int]] = {}
+    for node, count in zip(flow.nodes, flow.counts, strict=True):
+        if any(count):
+            own = quantities.setdefault(node.quantity, [0, 0, 0, 0])
+            of_link = links.setdefault(node.link, [0, 0, 0, 0])
+            for k, c in enumerate(count):
+                total[k] += c
+                own[k] += c
+                of_link[k] += c
+    multiplications, additions, divisions, trigonometric = total
+    cost = Cost(
+        multiplications,
+        additions,
+        divisions,
+        trigonometric,
+        span=flow.longest(_UNIT),
+        by_quantity={name: Count(*sums) for name, sums in quantities.items()},
+        by_link={link: Count(*links[link]) for link in sorted(links)},
+        width=flow.width(),
+        bytes=_bytes(program),
+        customise=customise,
+        convention=convention,
+    )
+    return cost._with(flow)
+
+
+def flow_of(nodes: Iterable[Node], free: Collection[str] = (), fused: Mapping[int, Node] = {}) -> Flow:
+    """The operations of nodes, operands first; a `free` quantity takes neither work nor time.
+
+    `fused` holds the products that sums swallow: each sum then has one of its own.
+    """
+    place: dict[int, int] = {}
+    flow = Flow([], [], [])
+    swallowed = {product.number for product in fused.values()}
+
+    def put(node: Node) -> int:
+        """The place of a new operation."""
+        flow.nodes.append(node)
+        flow.counts.append((0, 0, 0, 0) if node.quantity in free else _COUNTS[node.op])
+        flow.operands.append(tuple(place[a.number] for a in node.args if type(a) is Node))
+        return len(flow.nodes) - 1
+
     for node in nodes:
-        before = max((best[a.number] for a in node.args if type(a) is Node), key=_length, default=Count())
-        best[node.number] = here = before + _count(node)
-        longest = max(longest, here, key=_length)
-    return longest
+        if node.number in swallowed:
+            continue
+        if node.number in fused:
+            product = fused[node.number]
+            place[product.number] = put(product)
+        place[node.number] = put(node)
+    return flow
 
 
-def _length(count: Count) -> int:
-    return count.total + count.trigonometric
+_COUNTS = {
+    name: (op.multiplications, op.additions, op.divisions, op.trigonometric) for name, op in OPS.items()
+}
 
 
-def _count(node: Node) -> Count:
-    op = OPS[node.op]
-    return Count(op.multiplications, op.additions, op.divisions, op.trigonometric)
+def _bytes(program: Program) -> Bytes:
+    """What a program moves: parameters are its symbols that are no inputs, and its different constants."""
+    symbols, constants, uses, made = 0, set(), 0, 0
+    for node in program.nodes:
+        if node.op == INPUT:
+            symbols += node.args[0] not in program.inputs
+            continue
+        made += node.op != NEG
+        for a in node.args:
+            if type(a) is not Node:
+                constants.add(a)
+            elif a.op not in (INPUT, NEG):
+                uses += 1
+    return Bytes(
+        inputs=_REAL * sum(prod(shape) for shape in program.inputs.values()),
+        outputs=_REAL * len(program.results),
+        parameters=_REAL * (symbols + len(constants)),
+        intermediate=_REAL * (made + uses),
+    )

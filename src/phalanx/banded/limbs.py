@@ -53,11 +53,12 @@ class Limbs:
         """Whether each link hangs on the one before."""
         return bool(np.array_equal(self.parents, np.arange(-1, len(self.parents) - 1)))
 
-    def parent(self, x: Array, *, first: Array) -> Array:
-        """The value (…, n, k) at the link that carries each one; `first` at the world."""
+    def parent(self, x: Array, rank: int = 1, *, first: Array = 0.0) -> Array:
+        """The value at the link that carries each one; `first` at the world."""
         if self.is_chain:
-            return before(x, first=first)
-        return together(x, zeros(x, 1, 1) + first)[..., self.parents, :]
+            return before(x, rank, first=first)
+        at = (..., self.parents, *(slice(None),) * rank)
+        return together(x, zeros(x, rank, 1) + first, rank)[at]
 
     def children(self, x: Array, rank: int = 1) -> Array:
         """The sum of x over the links that hang on each link."""

@@ -13,12 +13,13 @@ from collections.abc import Sequence
 from typing import Any, NoReturn, TextIO
 
 from ..errors import PhalanxError
-from . import cache, compare, demo, info
+from ..progress import bars
+from . import cache, compare, cost, demo, info, papers, schedule
 from .report import one_line
 
 __all__ = ["main"]
 
-COMMANDS = (info, compare, demo, cache)
+COMMANDS = (info, compare, cost, schedule, papers, demo, cache)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -52,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Exit status: 0 done, 2 bad input, 130 interrupted, 141 reader of the output gone."""
     args = build_parser().parse_args(argv)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), bars(not args.json):
             warnings.showwarning = _show_warning
             status: int = args.run(args)
         sys.stdout.flush()

@@ -10,6 +10,8 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
+from ..algorithms import FUNCTIONS
+from ..errors import PhalanxError
 from ..loading import load
 from ..robot import Robot
 
@@ -49,6 +51,42 @@ def add_robot(parser: argparse.ArgumentParser, *, default: str | None = None) ->
         default="coupled",
         help="whether a mimic joint follows its driver (default) or moves by itself",
     )
+
+
+def add_function(parser: argparse.ArgumentParser, default: str = "inverse_dynamics", more: str = "") -> None:
+    """Add the function; `more` says where another one is the default, which then comes as None."""
+    choices = [f.name for f in FUNCTIONS.values() if not f.frame]
+    parser.add_argument(
+        "--function",
+        choices=choices,
+        default=None if more else default,
+        metavar="F",
+        help=f"one of {', '.join(choices)} (default: {default}{more})",
+    )
+
+
+def add_algorithm(parser: argparse.ArgumentParser) -> None:
+    """Add the algorithm, read by `algorithm_of`."""
+    parser.add_argument(
+        "--algorithm",
+        default="auto",
+        metavar="A",
+        help="a name, with options as in cfa:solver=serial,bias=local (default: auto)",
+    )
+
+
+def algorithm_of(args: argparse.Namespace) -> Any:
+    """A name, or a name with its options, from `name:key=value,key=value`."""
+    name, _, rest = args.algorithm.partition(":")
+    if not rest:
+        return name
+    options: dict[str, Any] = {}
+    for part in rest.split(","):
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise PhalanxError(f"--algorithm: got {part!r} in {args.algorithm!r}, expected option=value.")
+        options[key] = int(value) if value.isdigit() else value
+    return name, options
 
 
 def load_robot(args: argparse.Namespace) -> Robot:

@@ -1,18 +1,19 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""`phalanx compare`: the algorithms of a function on one robot."""
+"""`phalanx compare`: the algorithms of a function on one robot, and which one to take."""
 
 from __future__ import annotations
 
 import argparse
 import math
-import sys
+import textwrap
 from dataclasses import asdict
 from typing import Any
 
-from ..algorithms import FUNCTIONS
 from ..explain.compare import Comparison, compare
-from .arguments import add_command, add_robot, load_robot, positive_integer
+from ..explain.recommend import duration
+from ..plotting import require_drawable
+from .arguments import add_command, add_function, add_robot, load_robot, positive_integer
 from .report import emit, emit_json, table, terminal_width
 
 
@@ -25,75 +26,81 @@ def add(commands: Any) -> None:
         summary="count, time and check all algorithms of a function on a robot",
         examples="""
             phalanx compare panda
-            phalanx compare arm.urdf --function forward_dynamics --batch 4096
-            phalanx compare puma560 --function mass_matrix --json
+            phalanx compare arm.urdf --function forward_dynamics --batch 64
+            phalanx compare puma560 --function mass_matrix --plot puma560.png
+            phalanx compare ur5 --processors 4 --json
         """,
     )
     add_robot(parser)
-    choices = [f.name for f in FUNCTIONS.values() if not f.frame]
+    add_function(parser)
+    parser.add_argument("--batch", type=positive_integer, default=4096, help="states (default: 4096)")
     parser.add_argument(
-        "--function",
-        choices=choices,
-        default="inverse_dynamics",
-        metavar="F",
-        help="one of " + ", ".join(choices) + " (default: inverse_dynamics)",
+        "--processors", type=positive_integer, default=8, metavar="P", help="to predict for (default: 8)"
     )
-    parser.add_argument("--batch", type=positive_integer, default=1024, help="states (default: 1024)")
+    parser.add_argument("--plot", metavar="FILE", help="save a picture too (.png, .pdf or .svg)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the table; exit status 0."""
     robot = load_robot(args)
-    rows = compare(
-        robot, args.function, batch=args.batch, progress=_progress if sys.stderr.isatty() else None
-    )
-    if sys.stderr.isatty():
-        print("\r" + " " * 40 + "\r", end="", file=sys.stderr)
+    if args.plot:
+        require_drawable(args.plot)
+    rows = compare(robot, args.function, batch=args.batch, processors=args.processors)
+    title = f"{args.function} of {robot.name} ({robot.nv} degrees of freedom), one thread"
+    if args.plot:
+        from ..figures import comparison
+
+        comparison(rows, args.plot, title=f"{args.function} of {robot.name}", batch=args.batch)
     if args.json:
         emit_json([asdict(row) for row in rows])
         return 0
-    title = f"{args.function} of {robot.name} ({robot.nv} degrees of freedom), one thread"
-    emit("\n".join([title, "", *_table(rows, args.batch), "", *_notes(rows)]))
+    lines = [title, "", *_table(rows, args.batch), "", *_notes(rows)]
+    emit("\n".join(lines + ([f"Saved {args.plot}."] if args.plot else [])))
     return 0
 
 
-def _progress(name: str) -> None:
-    print(f"\r{name:40}", end="", file=sys.stderr, flush=True)
-
-
 def _table(rows: list[Comparison], batch: int) -> list[str]:
-    head = ["algorithm", "*", "+", "path", "build", "1 state", f"{batch}", "error"]
+    shown = [r for r in rows if not r.refused]
+    processors = shown[0].processors if shown else 1
+    head = ["algorithm", "ops", "path", f"on {processors}", "build", "1 state", f"of {batch:,}", "error"]
     cells = [
         [
-            ("> " if r.chosen else "  ") + r.algorithm + ("" if r.backend == "native" else " (numpy)"),
-            str(r.cost.multiplications) if r.cost else "–",
-            str(r.cost.additions) if r.cost else "–",
+            ("> " if r.recommended else "  ") + _name(r) + ("" if r.backend == "native" else " (numpy)"),
+            str(r.cost.total) if r.cost else "–",
             str(r.cost.span.total) if r.cost else "–",
+            "–" if math.isnan(r.speedup) else f"{r.speedup:.1f}x",
             _time(r.prepare),
             _time(r.one_state),
             _time(r.per_state),
             f"{r.error:.0e}",
         ]
-        for r in rows
-        if not r.refused
+        for r in shown
     ]
     return table(head, cells, align="<>>>>>>>", width=terminal_width())
 
 
+def _name(row: Comparison) -> str:
+    options = " ".join(f"{k}={v}" for k, v in row.options.items())
+    return row.algorithm + (f" {options}" if options else "")
+
+
 def _notes(rows: list[Comparison]) -> list[str]:
-    """What the columns mean, and who is missing."""
-    notes = [
-        '> is what algorithm="auto" takes. * and +: operations of the kernel; path: those',
-        "along its longest path; the last times are per state, alone and in the batch.",
-    ]
+    """The recommendation with its reason, what the columns mean, and who is missing."""
+    reason = next(r.reason for r in rows if r.recommended)
+    processors = next(r.processors for r in rows if not r.refused)
+    columns = (
+        "ops: operations of the kernel; path: those along its longest path; "
+        f"on {processors}: predicted gain of {processors} processors over one with the fewest operations. "
+        "Times per state: alone, in the batch."
+    )
+    notes = [_paragraph("> " + reason), "", _paragraph(columns)]
     refused = [r.algorithm for r in rows if r.refused]
-    return notes + ([f"Not for this robot: {', '.join(refused)}."] if refused else [])
+    return notes + ([_paragraph(f"Not for this robot: {', '.join(refused)}.")] if refused else [])
+
+
+def _paragraph(text: str) -> str:
+    return textwrap.fill(text, terminal_width())
 
 
 def _time(seconds: float) -> str:
-    if math.isnan(seconds):
-        return "–"
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds * 1e9:.3g} ns"
+    return "–" if math.isnan(seconds) else duration(seconds)

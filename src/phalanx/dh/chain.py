@@ -63,6 +63,17 @@ class DHChain:
                 changed[f.name] = convert(value)
         return replace(self, **changed)
 
+    def before(self, name: str, first: float) -> Array:
+        """The constant of that name of the joint before each joint; `first` before the first one."""
+        values = getattr(self, name)
+        head = np.array([first]).astype(values.dtype)
+        return namespace(values).concatenate([head, values[:-1]])
+
+    @property
+    def is_last(self) -> Array:
+        """(n,) bool: True at the last link."""
+        return np.arange(self.n) == self.n - 1
+
 
 # ------------------------------------------------------------------- for the equations
 
@@ -95,17 +106,17 @@ def proximal_rotations(chain: DHChain, q: Array) -> Array:
     O_{i+1} moved back by Tx(a) Ty(w) Rx(alpha).
     """
     ct, st = _turn(chain, q)
-    sa, ca = _before(chain.sa, 0.0), _before(chain.ca, 1.0)
+    sa, ca = chain.before("sa", 0.0), chain.before("ca", 1.0)
     return _matrix(ct, -st, _zero(ca), st * ca, ct * ca, -sa, st * sa, ct * sa, ca)
 
 
 def proximal_offsets(chain: DHChain, q: Array) -> Array:
     """p (…, n, 3): from the origin of proximal frame i-1 to that of frame i, in frame i-1 (O_0 for i = 0)."""
     d = _distance(chain, q)
-    y, z = -(d * _before(chain.sa, 0.0)), d * _before(chain.ca, 1.0)
+    y, z = -(d * chain.before("sa", 0.0)), d * chain.before("ca", 1.0)
     if chain.slipped.any():
-        y = y + _before(chain.w, 0.0)
-    return _vector(_before(chain.a, 0.0), y, z)
+        y = y + chain.before("w", 0.0)
+    return _vector(chain.before("a", 0.0), y, z)
 
 
 def proximal_inertias(chain: DHChain) -> tuple[Array, Array]:
@@ -150,12 +161,6 @@ def _distance(chain: DHChain, q: Array) -> Array:
 
 def _zero(like: Array) -> Array:
     return np.zeros(like.shape).astype(like.dtype)
-
-
-def _before(values: Array, first: float) -> Array:
-    """The value of the joint before each joint."""
-    head = np.array([first]).astype(values.dtype)
-    return namespace(values).concatenate([head, values[:-1]])
 
 
 def _vector(*entries: Array) -> Array:

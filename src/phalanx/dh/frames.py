@@ -145,10 +145,10 @@ def _parallel(link: _Link) -> _Frame:
 
 def _skew(link: _Link) -> _Frame:
     """O_{i+1} where the next axis has another direction: at the common normal, unless that is far away."""
-    x = _flat(np.cross(_Z, link.axis))
+    x = _flat(_cross(_Z, link.axis))
     if link.turns:
         x = -x if _points_back(link, x, float((link.place - link.origin) @ x)) else x
-        y = np.cross(_Z, x)
+        y = _cross(_Z, x)
         t = (link.place - link.origin) @ y / -(link.axis @ y)
         if abs(t) > _FAR * link.size:
             # Level with O_i, as if the axes were parallel.
@@ -158,7 +158,7 @@ def _skew(link: _Link) -> _Frame:
     # A slide has no place of its own: its axis meets the one before.
     origin = link.file.origin if _is_dh(link) else _near(link)
     x = -x if _points_back(link, x, float((origin - link.origin) @ x)) else x
-    y = np.cross(_Z, x)
+    y = _cross(_Z, x)
     return _Frame(x, link.axis, origin - (origin - link.origin) @ y * y)
 
 
@@ -189,7 +189,7 @@ def _is_dh(link: _Link) -> bool:
     """Whether the link's frame in the file is a DH frame for the next joint; then it is kept."""
     x, z, origin = link.file
     off = (origin - link.place) if link.turns else np.zeros(3)
-    beside = [*np.cross(off, link.axis), (origin - link.origin) @ np.cross(_Z, x)]
+    beside = [*_cross(off, link.axis), (origin - link.origin) @ _cross(_Z, x)]
     turned = [x[2], *(z - link.axis)]
     return max(map(abs, turned)) <= _ZERO and max(map(abs, beside)) <= _ZERO * link.size
 
@@ -200,11 +200,11 @@ def _row(before: np.ndarray, x: np.ndarray, frame: _Frame, size: float) -> tuple
     `before` and `x` are the origin and the x axis of the frame before, at q = 0.
     """
     ex = _flat(frame.x)
-    ey = np.cross(_Z, ex)
+    ey = _cross(_Z, ex)
     p = frame.origin - before
     a, w, d = (0.0 if abs(v) <= _ZERO * size else float(v) for v in (p @ ex, p @ ey, p[2]))
     sa, ca = _exact(float(-(frame.z @ ey)), float(frame.z[2]))
-    st, ct = _exact(float(np.cross(x, ex)[2]), float(x @ ex))
+    st, ct = _exact(float(_cross(x, ex)[2]), float(x @ ex))
     return (a, d, w, st, ct, sa, ca), _Frame(ex, ca * _Z - sa * ey, before + a * ex + w * ey + d * _Z)
 
 
@@ -219,6 +219,12 @@ def _turned(x: np.ndarray, angle: float) -> np.ndarray:
         return x
     c, s = np.cos(angle), np.sin(angle)
     return np.array([c * x[0] - s * x[1], c * x[1] + s * x[0], 0.0])
+
+
+def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The vector product, without the preparations for many of them that NumPy's own makes."""
+    (x, y, z), (u, v, w) = a.tolist(), b.tolist()
+    return np.array([y * w - z * v, z * u - x * w, x * v - y * u])
 
 
 def _flat(x: np.ndarray) -> np.ndarray:
@@ -277,7 +283,7 @@ def _assembled(
 
 def _transform(frames: list[_Frame], size: float) -> Transform:
     """X to the frames from those they are given in."""
-    E = np.array([[f.x, np.cross(f.z, f.x), f.z] for f in frames])
+    E = np.array([[f.x, _cross(f.z, f.x), f.z] for f in frames])
     return _cleaned(Transform(E, np.array([f.origin for f in frames])), size)
 
 

@@ -20,11 +20,9 @@ def either(chain: DHChain, turning: Array, sliding: Array) -> Array:
     return turning if chain.turns.all() else namespace(turning).where(chain.turns[:, None], turning, sliding)
 
 
-def apart(chain: DHChain, external: Array) -> tuple[Array, Array]:
-    """The wrenches (…, n, 6) on all links but the last, and the one (…, 6) on the last."""
-    last = chain.n - 1
-    inner = (np.arange(chain.n) < last)[:, None]
-    return namespace(external).where(inner, external, 0.0), external[..., last, :]
+def but_last(chain: DHChain, external: Array) -> Array:
+    """The wrenches (…, n, 6) on all links but the last, and zero there."""
+    return namespace(external).where(chain.is_last[:, None], 0.0, external)
 
 
 def base_motion(chain: DHChain, velocity: Array, acceleration: Array) -> tuple[Array, Array, Array]:

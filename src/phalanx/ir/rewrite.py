@@ -61,6 +61,11 @@ def instructions(program: Program, *, fused: bool = True) -> Code:
     return Code(code, [operand(x) for x in program.results])
 
 
+def fusions(program: Program) -> dict[int, Node]:
+    """By the number of each sum that becomes a multiply-add, the product it swallows."""
+    return _fusions(in_depth_first_order(program), program.results)
+
+
 def in_depth_first_order(program: Program) -> list[Node]:
     """The live nodes so that each comes right before its first use, as deep operands first.
 

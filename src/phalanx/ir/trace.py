@@ -12,12 +12,17 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import FUNCTIONS, Algorithm
+from ..dh import DHChain
+from ..errors import PhalanxError
 from ..model import Model
 from ..orders.sequential import Sequential
 from ..spatial import Inertia
 from ..sweeps import ordering
+from .bookkeeping import Bookkeeping, wrappers
 from .quantities import announcing
 from .scalar import GeneralGraph, Graph, Node, live
+
+_BOOK = Bookkeeping()
 
 
 @dataclass(frozen=True)
@@ -37,9 +42,15 @@ class Program:
 class BodyByBody(Sequential):
     """One body after another, each noted in the graph."""
 
-    def __init__(self, graph: Graph, parents: np.ndarray, pattern: np.ndarray) -> None:
+    def __init__(
+        self, graph: Graph, parents: np.ndarray, pattern: np.ndarray, bodies: np.ndarray | None = None
+    ) -> None:
         super().__init__(parents, pattern)
         self.graph = graph
+        self.bodies = np.arange(self.n) if bodies is None else bodies  # that the places stand for
+
+    def among(self, parents: np.ndarray, bodies: np.ndarray) -> BodyByBody:
+        return BodyByBody(self.graph, parents, parents, self.bodies[bodies])
 
     @cached_property
     def outward(self) -> list[np.ndarray]:
@@ -57,7 +68,7 @@ class BodyByBody(Sequential):
         return [bodies[i : i + 1] for i in range(len(bodies))]
 
     def visit(self, bodies: np.ndarray) -> None:
-        self.graph.link = int(bodies[0])
+        self.graph.link = int(self.bodies[bodies[0]])
 
     def leave(self) -> None:
         self.graph.link = -1
@@ -71,38 +82,53 @@ def trace(
     output: tuple[int, ...],
     arguments: Mapping[str, Any],
     customise: str = "full",
+    book: Bookkeeping = _BOOK,
 ) -> Program:
     """The program of an algorithm for one robot.
 
     `customise` tells what the robot contributes: "full" its numbers, "semi" only which of them are
     zero by structure (joint axes, products of inertia of symmetric links), "none" nothing: every
-    parameter is a symbol, nothing is folded or shared.
+    parameter is a symbol, nothing is folded or shared. `book` tells what a count takes for given.
     """
-    graph = GeneralGraph() if customise == "none" else Graph()
+    graph = GeneralGraph(shared=book.shared) if customise == "none" else Graph()
     f = FUNCTIONS[algorithm.function]
     owners = {"q": _bodies_of_coordinates(model), "v": _bodies_of_rates(model), "l": model.links.tolist()}
     symbols = {
         name: _symbols(graph, name, shape, owners.get({**f.inputs, **f.optional}[name][0]))
         for name, shape in {**inputs, **optional}.items()
     }
+    if customise != "full" and "external" in symbols:
+        symbols["external"][~_tips(model)] = 0.0
     constants = {
         k: v.map(lambda array, _: array.astype(object)) if hasattr(v, "map") else v
         for k, v in arguments.items()
     }
     order = BodyByBody(graph, model.parents, model.pattern)
-    text = replace(algorithm, run=announcing(algorithm.run, graph, FUNCTIONS[algorithm.function].symbol))
+    around = wrappers(graph, book, customise, model)
+    text = replace(algorithm, run=announcing(algorithm.run, graph, f.symbol, around))
+    graph.wanted = book.results
+    graph.quantity = "external"  # of what happens before the text begins
     with ordering(order):
         result = text(
-            parameters(graph, model, customise),
+            parameters(graph, model, customise, book),
             *(symbols[name] for name in inputs),
             **{name: symbols[name] for name in optional},
             **constants,
         )
+    if book.results:
+        graph.kept[f.symbol] = np.asarray(result, dtype=object)
+        if missing := sorted(book.results - set(graph.kept)):
+            raise PhalanxError(
+                f"cost: this convention ends a count with {', '.join(missing)}, which algorithm "
+                f'"{algorithm.name}" does not compute; use convention="program".'
+            )
+        result = np.concatenate([np.ravel(graph.kept[name]) for name in sorted(book.results)])
+        output = result.shape
     results = np.broadcast_to(np.asarray(result, dtype=object), output).ravel().tolist()
     return Program({**inputs, **optional}, output, results)
 
 
-def parameters(graph: Graph, model: Model, customise: str) -> Model:
+def parameters(graph: Graph, model: Model, customise: str, book: Bookkeeping = _BOOK) -> Model:
     """The model as the equations shall see it: numbers, or symbols in their place."""
     if customise == "full":
         return model.cast(lambda array: array.astype(object))
@@ -114,18 +140,51 @@ def parameters(graph: Graph, model: Model, customise: str) -> Model:
         return flat.reshape(array.shape)
 
     general = model.cast(symbol)
+    without_rotors = "armature" in book.absent or (customise == "semi" and not model.armature.any())
+    armature = _nothing(general.armature) if without_rotors else general.armature
+
+    def chain() -> DHChain:
+        return replace(_chain(model.dh, model.dh.cast(symbol), customise, book), armature=armature)
+
+    general = replace(general, armature=armature, dh_of=chain)
     if customise == "none":
         return general
-    return replace(general, axis=model.axis.astype(object), inertia=_structured(model, general))
+    moment = _structured(model.inertia.moment, general.inertia.moment)
+    inertia: Inertia = replace(general.inertia, moment=moment)
+    return replace(general, axis=model.axis.astype(object), inertia=inertia)
 
 
-def _structured(model: Model, general: Model) -> Inertia:
-    """Symbolic inertias whose products are zero if they are so on every link."""
-    moment = general.inertia.moment
-    if not model.inertia.moment[:, [1, 2, 4]].any():
-        moment = moment.copy()
-        moment[:, [1, 2, 4]] = 0.0
-    return replace(general.inertia, moment=moment)
+def _chain(numbers: DHChain, general: DHChain, customise: str, book: Bookkeeping) -> DHChain:
+    """A symbolic chain without what is absent, and with the zeros that customisation may use."""
+    zero: dict[str, Any] = {
+        name: _nothing(getattr(general, name)) for name in book.absent & {"theta", "w", "s"}
+    }
+    links = general.links
+    if book.turned_tool:
+        turn = links.E.copy()
+        if customise == "semi":
+            turn[..., 0, 2] = 0.0  # as in every rotation between DH frames
+        links = replace(links, E=turn, r=_nothing(links.r))
+    inertias = _structured(numbers.J, general.J) if customise == "semi" else general.J
+    return replace(general, J=inertias, links=links, **zero)
+
+
+def _structured(numbers: np.ndarray, symbols: np.ndarray) -> np.ndarray:
+    """Packed symbolic inertias whose products are zero if they are so on every link."""
+    if numbers[:, [1, 2, 4]].any():
+        return symbols
+    diagonal = symbols.copy()
+    diagonal[:, [1, 2, 4]] = 0.0
+    return diagonal
+
+
+def _nothing(like: np.ndarray) -> np.ndarray:
+    return np.zeros(like.shape).astype(object)
+
+
+def _tips(model: Model) -> np.ndarray:
+    """Whether each link is one that carries no other."""
+    return ~np.isin(model.links, model.parents)
 
 
 def _symbols(graph: Graph, name: str, shape: tuple[int, ...], owners: Sequence[int] | None) -> np.ndarray:

@@ -12,7 +12,8 @@ import numpy as np
 
 from ..errors import PhalanxError
 from ..spatial import Array, Field
-from ..sweeps import Order
+from ..sweeps import Order, Segments
+from .contraction import Round, rounds_of
 from .hops import Hop, Paths, hops_of
 from .joining import Joining, Level, joining_of, levels
 from .slots import Bodies, Slots, lift, places, take, zeros
@@ -77,6 +78,11 @@ class Sequential(Order):
     def hops(self) -> list[Hop]:
         """Who has a first, second, fourth, eighth … ancestor, and which body it is."""
         return hops_of(self.parents)
+
+    @cached_property
+    def rounds(self) -> list[Round]:
+        """The rounds that contract the tree."""
+        return rounds_of(self.parents)
 
     def abreast(self, bodies: np.ndarray) -> list[np.ndarray]:
         """The rows of an array, one for each body that is computed, in the groups that go side by side."""
@@ -175,6 +181,28 @@ class Sequential(Order):
         self.leave()
         return values.all()
 
+    def contract(self, join: Callable[..., Any], elements: Any, load: Any, laden: Any) -> Any:
+        runs = Slots(self.n, None, start=elements)
+        nothing = load(elements).map(lambda a, _: zeros(a, a.shape))
+        loads = Slots(self.n, None, start=nothing)
+
+        def joined(top: Bodies, bottom: Bodies, other: Bodies) -> Any:
+            self.visit(bottom)
+            return join(runs.get(top), laden(runs.get(other), loads.get(bottom)))
+
+        for r in self.rounds:
+            for part in self.abreast(r.joins):
+                runs.set(part[:, 0], joined(*part[:, :3].T))
+            for part in self.abreast(r.folds):
+                closed = np.full(len(part), -1)  # the map of zeros stands in the slot of the world
+                loads.scatter(part[:, 2], load(joined(part[:, 0], part[:, 1], closed)))
+        for r in reversed(self.rounds):
+            for part in self.abreast(r.joins):
+                _, bottom, other, end = part.T
+                loads.add(bottom, load(joined(other, end, np.full(len(part), -1))))
+        self.leave()
+        return loads.all()
+
     def paths(self, X: Any) -> Paths:
         return Paths(self, X)
 
@@ -196,6 +224,15 @@ class Sequential(Order):
             history.append(state)
         self.leave()
         return history
+
+    def segments(self, count: int | None) -> Segments:
+        from .segments import cut
+
+        return cut(self, count)
+
+    def among(self, parents: np.ndarray, bodies: Bodies) -> Sequential:
+        """The same order on other parents, of which number k stands for a body."""
+        return type(self)(parents, joining=self.joining)
 
     def parent(self, x: Array, root: Any) -> Array:
         values = Slots(self.n, root, start=x)

@@ -173,6 +173,50 @@ def test_doubling_refuses_recursions_and_names_those_that_can() -> None:
         call(robot.jax, "forward_dynamics", values, robot, algorithm="aba", schedule="doubling")
 
 
+def test_doubling_says_why_an_algorithm_of_logarithmic_depth_does_not_help() -> None:
+    builder, last = px.RobotBuilder("points"), "base"
+    builder.add_link("base")
+    for i, kind in enumerate(("spherical", "universal", "spherical")):
+        solid = {"inertia": (0.1, 0.1, 0.2)} if i != 1 else {}
+        builder.add_link(f"link{i}", mass=1.0, com=(0.1, 0.2, 0.3), **solid)
+        builder.add_joint(f"joint{i}", kind, last, f"link{i}")
+        last = f"link{i}"
+    robot = builder.build()
+    with pytest.raises(px.PhalanxError) as caught:
+        call(robot.jax, "forward_dynamics", state(robot), robot, algorithm="aba", schedule="doubling")
+    able, why = str(caught.value).split("; not ", 1)
+    assert able.endswith('those that have for robot "points": "abia", "contraction", "jsiia"')
+    assert why.startswith('"cfa": the inertia of link "link1" has no inverse; not "dca": the inertia of')
+    tree = px.tree(5, 1.0, seed=1)
+    with pytest.raises(px.PhalanxError, match='not "abia": it branches'):
+        call(tree.jax, "forward_dynamics", state(tree), tree, algorithm="aba", schedule="doubling")
+
+
+@pytest.mark.parametrize("shape", ["star", "binary", "caterpillar", "limbs"])
+def test_trees_of_every_shape_have_forward_dynamics_in_logarithmic_depth(shape: str) -> None:
+    index = np.arange(24)
+    parents = {
+        "star": np.minimum(index - 1, 0),
+        "binary": (index - 1) // 2,
+        "caterpillar": np.where(index % 2 == 1, index - 1, index - 2).clip(-1),
+        "limbs": np.where(index % 8 == 0, -1, index - 1),
+    }[shape]
+    builder, rng = px.RobotBuilder(shape), np.random.default_rng(3)
+    builder.add_link("base")
+    for i, p in enumerate(parents.tolist()):
+        builder.add_link(f"link{i}", mass=1.0 + rng.random(), com=rng.random(3), inertia=(0.1, 0.12, 0.15))
+        kind = ("revolute", "spherical", "prismatic", "universal", "helical")[i % 5]
+        more = {} if kind in ("spherical", "universal") else {"axis": rng.standard_normal(3)}
+        more |= {"pitch": 0.1} if kind == "helical" else {}
+        carrier = f"link{p}" if p >= 0 else "base"
+        builder.add_joint(f"joint{i}", kind, carrier, f"link{i}", origin=rng.random(3), **more)
+    robot = builder.build()
+    values = state(robot, 2)
+    wanted = call(robot, "forward_dynamics", values, robot, algorithm="aba", backend="numpy")
+    found = call(robot.jax, "forward_dynamics", values, robot, schedule="doubling")
+    agree(np.asarray(found), wanted, 1e-11)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -5,5 +5,7 @@
 from . import aba as aba
 from . import abia as abia
 from . import cfa as cfa
+from . import contraction as contraction
 from . import dca as dca
 from . import jsiia as jsiia
+from . import partition as partition

@@ -105,7 +105,9 @@ def abia(
     b = force_cross(V, G @ V) - external
     S = S.axis
 
-    run = scan(joined, _links(G.articulated(), lent_inertia(model), X, S, c, b, tau, armature), reverse=True)
+    run = scan(
+        joined, links(G.articulated(), model.derived(lent_inertia), X, S, c, b, tau, armature), reverse=True
+    )
     beyond = children(Tensor(run.P)).matrix
     Ga, pa = dense(G) + beyond, b + children(run.r)
     U = matvec(Ga, S)
@@ -114,7 +116,7 @@ def abia(
     return _outward(X, S, psi, u, c, -gravity_twist(model))
 
 
-def _links(
+def links(
     G: Articulated, Sigma: Articulated, X: Any, S: Array, c: Array, b: Array, tau: Array, armature: Array
 ) -> Run:
     """The runs of one link each, with what each link has been lent."""

@@ -5,8 +5,9 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+from ...banded.halving import halved, unfolded
 from ...banded.limbs import Collected
-from ...banded.rows import after, together, woven
+from ...banded.rows import after
 from ...banded.symmetric import congruent, factor, inverse, mirrored, solve
 from ...model import Model, diagonal
 from ...spatial import Array, Field, matvec, transpose
@@ -49,7 +50,7 @@ class Limb(NamedTuple):
 
     at: Any
     links: Assembly
-    levels: list[tuple[Assembly, Joint]]
+    levels: Any
     y0: Array
     Y: Array
     P: Array
@@ -62,6 +63,7 @@ class Limb(NamedTuple):
     bodies="definite",
     work="O(n log n)",
     span="O(log^2 n)",
+    loops="chain",
 )
 def dca(model: Model, q: Array, qd: Array, tau: Array, *, external: Array = 0.0) -> Array:
     """Joint accelerations `qdd` (…, nv) under the joint forces `tau` at state (q, qd).
@@ -103,13 +105,7 @@ def dca(model: Model, q: Array, qd: Array, tau: Array, *, external: Array = 0.0)
 
 def assembled(at: Any, links: Assembly) -> Limb:
     """The limb of these links, joined by pairs, pairs of pairs and so on."""
-    parts, levels = links, []
-    while (count := parts.c.shape[-2]) > 1:
-        even, odd = parts[::2], parts[1::2]
-        whole, joint = joined(even[: count // 2], odd)
-        levels.append((even, joint))
-        parts = whole if count % 2 == 0 else together(whole, even[count // 2 :])
-    whole = parts[0]
+    whole, levels = halved(joined, links)
     X, W, Wt = whole.X, whole.W, transpose(whole.W)
     rows = factor(mirrored(Wt @ whole.L11 @ W) + diagonal(whole.unused))
     y0 = -solve(rows, Wt @ (matvec(whole.L11, whole.drive) + whole.b1 - whole.c)[..., None])[..., 0]
@@ -120,13 +116,18 @@ def assembled(at: Any, links: Assembly) -> Limb:
 
 def taken_apart(limb: Limb, a: Array) -> Array:
     """y (…, m, w) of the joint before each link, if the limb hangs on a link with acceleration a."""
-    y = (limb.y0 + matvec(limb.Y, a))[..., None, :]
-    for even, joint in reversed(limb.levels):
-        half = joint.y0.shape[-2]
-        F = even.drive + matvec(even.W, y)
-        f1, f2 = F[..., :half, :], after(matvec(transpose(even.X), F))[..., :half, :]
-        y = woven(y, joint.y0 + matvec(joint.Y1, f1) + matvec(joint.Y2, f2))
-    return y
+    return unfolded(limb.levels, limb.y0 + matvec(limb.Y, a), handled, between)
+
+
+def handled(part: Assembly, y: Array) -> tuple[Array, Array]:
+    """The wrench across the joint before an assembly, as this one has it and as the one before."""
+    F = part.drive + matvec(part.W, y)
+    return F, matvec(transpose(part.X), F)
+
+
+def between(joint: Joint, f1: Array, f2: Array) -> Array:
+    """y across the joint between two assemblies, from the wrenches on their handles."""
+    return joint.y0 + matvec(joint.Y1, f1) + matvec(joint.Y2, f2)
 
 
 def joined(A: Assembly, B: Assembly) -> tuple[Assembly, Joint]:

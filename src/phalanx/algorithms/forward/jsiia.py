@@ -5,7 +5,7 @@
 from ...banded.symmetric import mirrored
 from ...model import Model, diagonal, joint_kinematics
 from ...spatial import Array, beside, dot
-from ...sweeps import accumulate, eliminate, propagate, substitute
+from ...sweeps import accumulate, eliminate, propagate, substitute, unit
 from ..inertia.crba import crba
 from ..inverse.cartesian_tensor import cartesian_tensor
 from ..registry import algorithm
@@ -43,8 +43,8 @@ def columns(model: Model, q: Array) -> Array:
     """
     X, S, _ = joint_kinematics(model, q)
     X = beside(X)  # all columns at once
-    unit = diagonal(model.axis[..., 0] * 0.0 + 1.0)
-    Vd = propagate(X, S.axis * unit[..., None])
+    ones = unit(model.axis[..., 0] * 0.0 + 1.0)
+    Vd = propagate(X, S.axis * ones[..., None])
     F = accumulate(X, model.inertia @ Vd)
     tau = dot(S.axis, F)  # (…, column j, joint i)
     return model.joint_matrix(mirrored(tau)) + diagonal(model.armature)

@@ -5,7 +5,7 @@
 from ...dh import DHChain, offsets, proximal_inertias, rotations
 from ...dh.motion import first_axis
 from ...spatial import Array, Tensor, dot, namespace, parallel_axis
-from ...sweeps import relay
+from ...sweeps import parent, relay
 from ...triangle import Triangle, along_chain
 
 
@@ -13,10 +13,10 @@ def base_frame(chain: DHChain, q: Array) -> tuple[Array, Array, Array, Array]:
     """(R, Z, P, S) in O_0: rotations from the links, joint axes, O_i to O_{i+1}, O_i to mass centre i."""
     A, p = rotations(chain, q), offsets(chain, q)
     R = relay(along_chain(chain.n), (Tensor(A),), lambda own, before: (before[0] @ own[0],))[-1][0]
-    first = namespace(A).broadcast_to(first_axis(chain), (*p.shape[:-2], 1, 3))
-    Z = namespace(A).concatenate([first, R.matrix[..., :-1, :, 2]], axis=-2)
+    Z = parent(R.matrix[..., :, 2], root=first_axis(chain))
     P = R @ p
-    S = R @ (p + chain.s)
+    s = p + chain.s
+    S = R @ s
     return R.matrix, Z, P, S
 
 

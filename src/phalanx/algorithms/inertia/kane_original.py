@@ -44,9 +44,14 @@ def kane_original(model: Model, q: Array) -> Array:
         return (a_ij,)
 
     def along(k: int, to: Any) -> Any:
-        return (*partial(pair.column[to], k), *partial(pair.row[to], k), m[k], J[..., [k], :])
+        there = pair.link(k)
+        return (
+            *partial(pair.column[to], k),
+            *partial(pair.row[to], k),
+            at_places(m, there),
+            at_places(J, there),
+        )
 
-    levels = [[(a, a) for a in range(len(pair.row)) if pair.row[a] <= k] for k in range(chain.n)]
     zero = namespace(m).zeros_like(pair.of_rows(m))
-    a = relay(levels, (zero,), add, along=along, links=pair.row)[-1][0]
+    a = relay(pair.beyond(), (zero,), add, along=along, links=pair.row)[-1][0]
     return pair.matrix(a[..., 0]) + diagonal(chain.armature)

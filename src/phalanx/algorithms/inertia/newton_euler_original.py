@@ -4,8 +4,9 @@
 
 from dataclasses import replace
 
-from ...model import Model, diagonal
+from ...model import Model
 from ...spatial import Array
+from ...sweeps import unit
 from ..inverse.luh_walker_paul import luh_walker_paul
 from ..registry import algorithm
 
@@ -31,5 +32,5 @@ def newton_euler_original(model: Model, q: Array) -> Array:
     """
     chain = model.dh
     weightless = replace(model, dh_of=lambda: replace(chain, gravity=chain.gravity * 0.0))
-    unit = diagonal(chain.m * 0.0 + 1.0)
-    return luh_walker_paul(weightless, q[..., None, :], unit * 0.0, unit)
+    columns = unit(chain.m * 0.0 + 1.0)
+    return luh_walker_paul(weightless, q[..., None, :], columns * 0.0, columns)

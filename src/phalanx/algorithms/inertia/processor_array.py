@@ -10,7 +10,7 @@ from ...dh.motion import first_axis
 from ...model import Model, diagonal
 from ...spatial import Array, Tensor, cross, matvec, rotated, transpose, unpack
 from ...sweeps import relay
-from ...triangle import Level, at_places, shifted, strides, triangle
+from ...triangle import Level, Triangle, at_places, back_along_chain, shifted, strides, triangle
 from ..registry import algorithm
 from .frames import by_joint, identity, moments, project
 
@@ -38,7 +38,7 @@ def processor_array(model: Model, q: Array, *, processors: str = "n(n+1)/2") -> 
     A = rotations(chain, q)
     p, h, k = (at_places(x, plan.rows) for x in (offsets(chain, q), *moments(chain, q)))
     # Step 1: R(n+1,j), then R(n+1,j+1) from the next row; Z(j), P(j+1,j) and H(j) in frame n+1.
-    R = Tensor(transpose(A[..., plan.rows, :, :]))
+    R = at_places(Tensor(transpose(A)), plan.rows)
     (R,) = relay(plan.rotations, (R,), lambda own, next: (next[0] @ own[0],), links=plan.rows)[-1]
     Rn = shifted(R, plan.next_holder, end=Tensor(identity(A)))
     Z = R @ first_axis(chain)
@@ -81,17 +81,24 @@ class Steps(NamedTuple):
     first: Any  # the pair on the diagonal of the same column
 
 
-@cache
 def steps(n: int, processors: str = "n(n+1)/2") -> Steps:
     """The steps of n (n + 1) / 2 processors, one for each pair, or of n processors, one for each column.
 
     A column of the array meets rows 1, 2, 4, … away; a single processor takes its column row by row.
     """
-    pair, jumps = triangle(n), strides(n)
+    pair = triangle(n)
+    return _steps(pair, n, processors) if type(pair) is Triangle else _worked_out(pair, n, processors)
+
+
+def _worked_out(pair: Triangle, n: int, processors: str) -> Steps:
+    jumps = strides(n)
     before, after, first = pair.neighbour(-1), pair.neighbour(1), pair.place[pair.column, pair.column]
     if processors == "n":
-        rows, held = pair.row[:n], [[(j, j + h) for j in range(n - h)] for h in jumps]
+        rows, held = pair.row[:n], back_along_chain(n, jumps)
         next_holder = after[:n]  # the first column of the array is the chain itself
         return Steps(rows, held, next_holder, pair.row, pair.outward(), pair.inward(), before, after, first)
     inward, everyone = pair.inward(jumps), pair.place[pair.row, pair.column]
     return Steps(pair.row, inward, after, everyone, pair.outward(jumps), inward, before, after, first)
+
+
+_steps = cache(_worked_out)

@@ -10,7 +10,7 @@ from ...dh.motion import first_axis
 from ...model import Model, diagonal
 from ...spatial import Array, Tensor, angular, cross, linear
 from ...sweeps import relay
-from ...triangle import Level, at_places, triangle
+from ...triangle import Level, Walk, at_places, triangle
 from ..registry import algorithm
 from .composite_original import bodies, joined, unit_wrenches
 from .frames import project
@@ -36,10 +36,12 @@ def recursive_doubling(model: Model, q: Array) -> Array:
     Cost:   work O(n^2), span O(log n): ceil(log2 n) levels in each stage.
     """
     chain, pair = model.dh, triangle(model.dh.n)
-    stage_a, stage_b = stage_a_levels(chain.n), stage_b_levels(chain.n)
+    stage_a = stage_a_levels(chain.n)
 
     # Level 0: U(i,i+1) and P(i,i+1); the variable of joint 1 never enters.
-    U, P = proximal_rotations(chain, q)[..., 1:, :, :], proximal_offsets(chain, q)[..., 1:, :]
+    U, P = (
+        at_places(x, pair.later) for x in (Tensor(proximal_rotations(chain, q)), proximal_offsets(chain, q))
+    )
 
     # Stage A, transforms: U(s,k+1) and P(s,k+1) of every level are kept for the next one and for Stage B.
     def compose(first: Any, second: Any) -> Any:
@@ -49,7 +51,7 @@ def recursive_doubling(model: Model, q: Array) -> Array:
         return U, P
 
     within = [[c for c in level if c.k < chain.n] for level in stage_a]
-    levels = relay(runs(within), (Tensor(U), P), compose)
+    levels = relay(runs(within), (U, P), compose)
 
     def transforms(level: int, s: Any) -> tuple[Tensor, Array]:
         """U(s,j+1) and P(s,j+1), finished one level before."""
@@ -70,7 +72,8 @@ def recursive_doubling(model: Model, q: Array) -> Array:
 
     row = pair.column  # the pairs (x, s) with s <= x stand in the lower triangle
     at = lambda level, places: transforms(level, row[places])  # noqa: E731
-    f, n = relay(moves(stage_b), (linear(wrench), angular(wrench)), move, along=at, links=row)[-1]
+    stage_b = pair.across(lambda: moves(stage_b_levels(chain.n)))
+    f, n = relay(stage_b, (linear(wrench), angular(wrench)), move, along=at, links=row)[-1]
     H = project(chain.turns[row], first_axis(chain), n, f)
     return pair.matrix(H) + diagonal(chain.armature)
 
@@ -126,9 +129,9 @@ def _widths(n: int) -> list[int]:
     return [2 << level for level in range((n - 1).bit_length())]
 
 
-def runs(levels: list[list[Computation]]) -> list[Level]:
+def runs(levels: list[list[Computation]]) -> Walk:
     """Where computations write and read among links, from 0: link s takes in the run that starts at j+1."""
-    return [[(c.s - 1, c.j) for c in level] for level in levels]
+    return Walk(([(c.s - 1, c.j) for c in level] for level in levels), inward=True)
 
 
 def moves(levels: list[list[Computation]]) -> list[Level]:

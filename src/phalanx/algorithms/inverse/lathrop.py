@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...dh import axes, offsets, rotations
-from ...dh.motion import apart, base_motion, either
+from ...dh.motion import base_motion, but_last, either
 from ...model import Model, identity_transform
 from ...spatial import Array, Field, Tensor, angular, cross, dot, linear, matvec, transpose, unpack
-from ...sweeps import children, scan
+from ...sweeps import children, pick, scan
 from ..registry import algorithm
 
 
@@ -119,7 +119,7 @@ def lathrop(
     V = children(Tensor(A), tip=Tensor(one)).matrix
     f, n, tip = F, cross(p + r, F) + N, None
     if external is not None:
-        inner, last = apart(chain, external)
+        inner, last = but_last(chain, external), pick(external, chain.n - 1)
         tip = Force(one, zero, -linear(last), -angular(last))
         f, n = f - linear(inner), n - angular(inner) - cross(p, linear(inner))
     Y = scan(join_forces, Force(V, matvec(transpose(V), p), f, n), root=tip, reverse=True)

@@ -52,10 +52,11 @@ def luh_walker_paul(
     A, p, Az, z = Tensor(rotations(chain, q)), offsets(chain, q), axes(chain), first_axis(chain)
     r, m, J = chain.s, chain.m[:, None], Tensor(unpack(chain.J))
     qd_, qdd_ = qd[..., None], qdd[..., None]
+    zqd, zqdd = z * qd_, z * qdd_
     w0, wd0, pdd0 = base_motion(chain, base_velocity, base_acceleration)
 
-    w = propagate(Identity(), either(chain, z * qd_, 0.0), root=w0, through=A.T)
-    wJd = either(chain, z * qdd_ + cross(parent(w, root=w0), z * qd_), 0.0)
+    w = propagate(Identity(), either(chain, zqd, 0.0), root=w0, through=A.T)
+    wJd = either(chain, zqdd + cross(parent(w, root=w0), zqd), 0.0)
     wd = propagate(Identity(), wJd, root=wd0, through=A.T)
     c = cross(wd, p) + cross(w, cross(w, p))
     pdd = propagate(A.T, either(chain, c, c + (Az * qdd_ + 2.0 * cross(w, Az * qd_))), root=pdd0)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Inverse dynamics of a turning chain as Zomaya and Morris spread it over transputers."""
 
-from ...dh import axes, offsets, rotations
+from ...dh import offsets, rotations
 from ...dh.motion import base_motion, first_axis
 from ...model import Model
 from ...spatial import Array, Identity, Tensor, angular, cross, dot, linear, unpack
@@ -40,7 +40,7 @@ def zomaya_morris(
     Cost:   work O(n), span O(n).
     """
     chain = model.dh
-    A, p, Az, z0 = Tensor(rotations(chain, q)), offsets(chain, q), axes(chain), first_axis(chain)
+    A, p, z0 = Tensor(rotations(chain, q)), offsets(chain, q), first_axis(chain)
     s, m, J = chain.s, chain.m[:, None], Tensor(unpack(chain.J))
     zqd, zqdd = z0 * qd[..., None], z0 * qdd[..., None]
     w0, wd0, vd0 = base_motion(chain, base_velocity, base_acceleration)
@@ -54,4 +54,5 @@ def zomaya_morris(
     N = J @ wd + cross(w, J @ w)  # (10)
     f = accumulate(A.T, F - f_)  # (11)
     n = accumulate(A.T, cross(p, f) + N + cross(s, F) - n_)  # (12)
+    Az = A.T @ z0
     return dot(n, Az) + chain.armature * qdd  # (13)

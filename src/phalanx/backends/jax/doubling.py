@@ -16,7 +16,8 @@ from ...errors import PhalanxError
 from ...orders.slots import lift, take
 from ...spatial import Array, Identity, Tensor
 from .arrays import JaxArray, array, unwrap
-from .levels import Levels, arrays
+from .levels import Levels
+from .turns import arrays
 
 
 class NotDoubledError(PhalanxError):

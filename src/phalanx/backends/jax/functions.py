@@ -117,18 +117,24 @@ class JaxFunctions:
         return self._compiled[key]
 
     def _not_doubled(self, call: Call, arrays: dict[str, Any], dtype: Any) -> str:
-        function, able = call.algorithm.function, []
+        function, able, why = call.algorithm.function, list[str](), list[str]()
         for other in ALGORITHMS[function].values():
-            if not other.refusal(self.robot):
-                probe = Call(self.robot, other, call.frame)
-                try:
-                    jax.eval_shape(partial(run, probe, Doubling, dtype, self._constants), arrays, None)
-                except Exception:  # whatever stops a text, it is no help here
-                    continue
+            if reason := other.refusal(self.robot):
+                why += [f'not "{other.name}"{reason}'] if "log" in other.span else []
+                continue
+            probe = Call(self.robot, other, call.frame)
+            try:
+                jax.eval_shape(partial(run, probe, Doubling, dtype, self._constants), arrays, None)
+            except NotDoubledError:
+                continue
+            except PhalanxError as error:
+                why.append(f'not "{other.name}": {str(error).rstrip(".")}')
+            else:
                 able.append(other.name)
         return (
             f'{function}: algorithm "{call.algorithm.name}" has no logarithmic depth, which '
-            f'schedule="doubling" asks for; those that have for robot "{self.robot.name}": {listing(able)}.'
+            f'schedule="doubling" asks for; those that have for robot "{self.robot.name}": '
+            f"{'; '.join([listing(able), *why])}."
         )
 
 
@@ -137,7 +143,8 @@ def fastest_in_depth(robot: Robot, function: str) -> str:
     if function != "forward_dynamics":
         return "auto"
     known = ALGORITHMS[function]
-    return next(name for name in ("abia", "jsiia") if name in known and not known[name].refusal(robot))
+    order = ("abia", "contraction", "jsiia")
+    return next(name for name in order if name in known and not known[name].refusal(robot))
 
 
 def run(

@@ -22,11 +22,17 @@ from ...orders.slots import lift
 from ...spatial import Array
 from .arrays import JaxArray, array, unwrap
 from .pytrees import each, merge
-
-# Levels up to which a loop is written out. On a CPU a loop compiles faster and runs as fast
-# (docs/jax.md); on others each turn of a loop costs a launch.
-UNROLLED = {"cpu": 2}
-UNROLLED_ELSEWHERE = 16
+from .turns import (
+    UNROLLED,
+    UNROLLED_ELSEWHERE,
+    LoopedPaths,
+    appended,
+    arrays,
+    constant,
+    contracted,
+    scanned,
+    without_zeros,
+)
 
 
 class LevelTable:
@@ -124,7 +130,8 @@ class Levels(Sequential):
             return step(total, *local)
 
         levels = _until(state, last), _until(local, last), jnp.asarray(self.table.children[:last])
-        return self._joined(kept, _loop(inward, up, levels, reverse=True), at_front=False)
+        others = _loop(inward, up, levels, reverse=True) if last else _none(kept)
+        return self._joined(kept, others, at_front=False)
 
     def pairs(
         self, start: Array, carry: Callable[..., Array], emit: Callable[..., Array], along: tuple[Any, ...]
@@ -154,7 +161,17 @@ class Levels(Sequential):
         return JaxArray(jnp.where(above, rows, 0) + jnp.where(below, rows.swapaxes(-1, -2), 0))
 
     def scan(self, join: Callable[[Any, Any], Any], elements: Any, root: Any, reverse: bool) -> Any:
-        return super().scan(join, arrays(elements), arrays(root), reverse)
+        if not np.array_equal(self.parents, np.arange(-1, self.n - 1)):
+            return super().scan(join, elements, root, reverse)  # which refuses
+        values = arrays(elements)
+        if root is not None:
+            # The element at the end stands in the last place.
+            values = merge(values, lift(arrays(root)), appended)
+        values = scanned(join, values, self.chain_joins[root is not None, reverse])
+        return values if root is None else without_zeros(values)
+
+    def contract(self, join: Callable[..., Any], elements: Any, load: Any, laden: Any) -> Any:
+        return contracted(join, arrays(elements), load, laden, self.rounds, self.n)
 
     def relay(
         self, levels: Any, state: tuple[Any, ...], join: Callable[..., Any], along: Any, links: Any
@@ -162,13 +179,13 @@ class Levels(Sequential):
         return super().relay(levels, arrays(state), join, along, links)
 
     def paths(self, X: Any) -> Any:
-        return super().paths(arrays(X))
+        return LoopedPaths(super().paths(X), self.n)
 
     def parent(self, x: Array, root: Any) -> Array:
-        return super().parent(arrays(x), arrays(root))
+        return super().parent(*((x, root) if constant(x, root) else (arrays(x), arrays(root))))
 
     def children(self, x: Any, tip: Any) -> Any:
-        return super().children(arrays(x), arrays(tip))
+        return super().children(*((x, tip) if constant(x, tip) else (arrays(x), arrays(tip))))
 
     def total(self, values: Array) -> Array:
         return values.sum(axis=-1)
@@ -239,11 +256,6 @@ def _at_places(x: JaxArray, place: Any, rank: int) -> JaxArray:
     return JaxArray(x.value.at[key].get(mode="promise_in_bounds"))
 
 
-def arrays(field: Any) -> Any:
-    """A field of arrays for the equations."""
-    return each(field, lambda x, _: array(x))
-
-
 def _at(fields: Any, level: int) -> Any:
     return jax.tree_util.tree_map(lambda x: x[level], fields)
 
@@ -256,13 +268,17 @@ def _until(fields: Any, level: int) -> Any:
     return jax.tree_util.tree_map(lambda x: x[:level], fields)
 
 
+def _none(like: Any) -> Any:
+    """No level of values of this kind."""
+    shapes = jax.eval_shape(lambda: like)
+    return jax.tree_util.tree_map(lambda x: jnp.zeros((0, *x.shape), x.dtype), shapes)
+
+
 def _loop(step: Callable[..., Any], start: Any, levels: Any, *, reverse: bool = False) -> Any:
     """What `step` leaves at each level; the start is given the shape that it has ever after."""
     length = len(jax.tree_util.tree_leaves(levels)[-1])
     if not length:
-        return jax.tree_util.tree_map(
-            lambda x: jnp.zeros((0, *x.shape), x.dtype), jax.eval_shape(lambda: start)
-        )
+        return _none(start)
     shapes = jax.eval_shape(lambda x, at: step(x, at)[0], start, _at(levels, 0))
     start = jax.tree_util.tree_map(lambda x, s: jnp.broadcast_to(x, s.shape).astype(s.dtype), start, shapes)
     short = length < UNROLLED.get(jax.default_backend(), UNROLLED_ELSEWHERE)

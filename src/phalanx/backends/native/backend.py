@@ -12,7 +12,7 @@ import numpy as np
 from ...analysis.cost import cost_of
 from ..base import Backend, Call
 from . import threads as pool
-from .build import native, serves, traced, unrolls
+from .build import is_countable, native, serves, traced
 
 
 class NativeBackend(Backend):
@@ -24,7 +24,7 @@ class NativeBackend(Backend):
         return serves(call)
 
     def cost(self, call: Call) -> Any:
-        return cost_of(traced(call, ())) if unrolls(call) else None
+        return cost_of(traced(call, ()), fused=True) if is_countable(call) else None
 
     def job(self, call: Call, inputs: tuple[np.ndarray, ...], out: np.ndarray) -> Callable[[], Any]:
         built = native(call, (), out.dtype)

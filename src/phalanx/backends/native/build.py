@@ -18,12 +18,14 @@ import numpy as np
 
 from ...errors import PhalanxError, PhalanxWarning
 from ...ir.rewrite import instructions
-from ...ir.rolled import roll
+from ...ir.rolled import refusal, roll
+from ...ir.rolled.segments import cuts, roll_segments
 from ...ir.trace import Program, trace
 from ...model import Model
 from ..base import Call, empty_aligned, memo_key
 from . import cache, compile, emit, entry, gufunc, loop
 from .emit_rolled import rolled_block_function
+from .emit_segments import segment_block_function
 from .target import Target, host
 
 # Instructions up to which code is unrolled: about a second of compiling.
@@ -125,8 +127,12 @@ def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Targe
     """The LLVM text of a call."""
     inputs, more, output = _shapes(call, optional)
     element = _ELEMENTS[dtype]
-    scratch = 0
-    if unrolls(call) or not _rolls(call):
+    scratch = rows = 0
+    if _segments(call):
+        cut = roll_segments(call.algorithm, _model(call), inputs, more, output, call.arguments())
+        block, declarations, scratch = segment_block_function(cut, target, element)
+        rows = 1
+    elif unrolls(call) or not _rolls(call):
         _require_short(call)
         program = traced(call, optional)
         sizes = {name: prod(shape) for name, shape in program.inputs.items()}
@@ -135,33 +141,47 @@ def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Targe
         rolled = roll(call.algorithm, _model(call), inputs, more, output, call.arguments())
         block, declarations, scratch = rolled_block_function(rolled, target, element)
     shapes = [*inputs.values(), *more.values(), output]
-    return loop.module_text(block, declarations, shapes, element, target, scratch)
+    return loop.module_text(block, declarations, shapes, element, target, scratch, rows)
 
 
 def serves(call: Call) -> bool:
     """Whether a call can be compiled in reasonable time: unrolled, or as loops over bodies."""
-    return unrolls(call) or _rolls(call)
+    return unrolls(call) or _segments(call) or _rolls(call)
+
+
+def _segments(call: Call) -> bool:
+    """Whether lanes are segments of a chain in one state, not states."""
+    return "segments" in call.algorithm.options and cuts(call.robot.model)
 
 
 def _rolls(call: Call) -> bool:
-    """Whether there are loops for a call: equations in body frames that visit bodies through sweeps only."""
-    a = call.algorithm
-    return a.frames == "bodies" and a.topology == "tree" and a.bodies == "any" and not call.robot.is_coupled
+    """Whether there are loops over bodies for a call."""
+    return not refusal(call.algorithm, call.robot.model)
 
 
 def _require_short(call: Call) -> None:
     """Raise if unrolling, the only way, would compile for minutes."""
-    if predicted_instructions(call) > 8 * _UNROLLED:
+    if predicted_instructions(call) > 16 * _UNROLLED:
         raise PhalanxError(
             f'{call.function.name}: the code of algorithm "{call.algorithm.name}" for robot '
             f'"{call.robot.name}" ({call.robot.model.n} bodies) is too long to compile; '
-            'use backend="numpy" or "jax".'
+            f'use {_instead(call)}backend="numpy" or "jax".'
         )
+
+
+def _instead(call: Call) -> str:
+    """The algorithm that serves joints with several coordinates where segments do not."""
+    return 'algorithm "aba", or ' if "segments" in call.algorithm.options else ""
 
 
 def unrolls(call: Call) -> bool:
     """Whether a call becomes straight-line code."""
-    return predicted_instructions(call) <= _UNROLLED
+    return predicted_instructions(call) <= _UNROLLED and not _segments(call)
+
+
+def is_countable(call: Call) -> bool:
+    """Whether the scalar program of a call is short enough to be traced for its operations."""
+    return predicted_instructions(call) <= 2 * _UNROLLED
 
 
 def predicted_instructions(call: Call) -> int:
@@ -176,9 +196,10 @@ def predicted_instructions(call: Call) -> int:
         return 30 * n**2
     # Axes at right angles leave three entries of a rotation, general ones all nine.
     dense = max(1.0, np.count_nonzero(call.robot.model.rest.E) / (4.5 * n))
-    each = int(dense * (200 if call.algorithm.function == "forward_dynamics" else 75))
+    forward, joined = call.algorithm.function == "forward_dynamics", "log" in work
+    each = int(dense * ((450 if joined else 200) if forward else 75))
     # With a logarithm: a join for every body whenever the depth doubles.
-    return each * n * (int(depth.max(initial=1)).bit_length() if "log" in work else 1)
+    return each * n * (int(depth.max(initial=1)).bit_length() if joined else 1)
 
 
 def _build(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> Native:

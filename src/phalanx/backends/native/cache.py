@@ -120,9 +120,9 @@ def write(key: str, code: bytes) -> None:
 
 
 def entries() -> Iterator[tuple[Path, os.stat_result]]:
-    """The entries of the cache with their sizes and ages."""
+    """The entries of the cache, and what was measured of the machine, with their sizes and ages."""
     with contextlib.suppress(OSError):
-        for path in folder().glob(f"*/*{_SUFFIX}"):
+        for path in (*folder().glob(f"*/*{_SUFFIX}"), *folder().glob("calibration/*.json")):
             with contextlib.suppress(OSError):
                 yield path, path.stat()
 

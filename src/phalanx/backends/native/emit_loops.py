@@ -99,6 +99,39 @@ class LoopWriter(Writer):
         where = self.put(f"fcmp une {v} {mask}, zeroinitializer")
         return self.put(f"select <{self.lanes} x i1> {where}, {v} {a}, {v} {b}")
 
+    def where_equal(self, a: str, b: str) -> str:
+        """One in all lanes if two indices are equal, else zero."""
+        same = self.put(f"icmp eq i64 {a}, {b}")
+        one, v = self.operand(1.0), self.vector
+        return self.put(f"select i1 {same}, {v} {one}, {v} zeroinitializer")
+
+    # ------------------------------------------------------------- rows of the output
+
+    def rows_out(self, row: str, position: str, count: str, tail: int, step: int = 1) -> None:
+        """Write `count` vectors, `step` apart from address `row`, out; `tail` are no whole block."""
+        number, lanes = len(self.program.inputs), self.lanes
+
+        def block(start: str, width: int) -> None:
+            base = self.put(f"getelementptr {self.element}, ptr %p{number}, i64 {self.plus(position, start)}")
+            first = self.put(f"getelementptr {self.vector}, ptr {row}, i64 {self.scaled(start, step)}")
+            places = [
+                self.put(f"getelementptr {self.vector}, ptr {first}, i64 {k * step}") for k in range(width)
+            ]
+            self.store_rows(base, f"%s{number}", [self.fetch(place) for place in places])
+
+        whole = self.put(f"udiv i64 {count}, {lanes}")
+        some = self.put(f"icmp ne i64 {whole}, 0")
+        blocks, rest = self.new_label("blocks"), self.new_label("rest")
+        self.do(f"br i1 {some}, label %{blocks}, label %{rest}")
+        self.label(blocks)
+        loop = self.open(whole)
+        block(self.scaled(loop.index, lanes), lanes)
+        self.close(loop)
+        self.do(f"br label %{rest}")
+        self.label(rest)
+        if tail:
+            block(self.put(f"mul i64 {whole}, {lanes}"), tail)
+
     # ------------------------------------------------------------- tables
 
     def table(self, name: str, array: np.ndarray) -> None:
@@ -114,7 +147,17 @@ class LoopWriter(Writer):
             ("row", index), lambda: self.put(f"getelementptr {self.element}, ptr @table, i64 {index}")
         )
         place = self.put(f"getelementptr {self.element}, ptr {row}, i64 {self.program.columns[column]}")
-        one = self.put(f"load {self.element}, ptr {place}, align {self.size}")
+        return self._in_all_lanes(self.put(f"load {self.element}, ptr {place}, align {self.size}"))
+
+    def number(self, name: str, array: np.ndarray, index: str) -> str:
+        """An entry of a constant array of numbers, in all lanes."""
+        if name not in self._maps:
+            self._maps[name] = name
+            self.table(name, array.astype(np.float64 if self.element == "double" else np.float32))
+        place = self.put(f"getelementptr {self.element}, ptr {name}, i64 {index}")
+        return self._in_all_lanes(self.put(f"load {self.element}, ptr {place}, align {self.size}"))
+
+    def _in_all_lanes(self, one: str) -> str:
         v = self.vector
         wide = self.put(f"insertelement {v} poison, {self.element} {one}, i64 0")
         return self.put(f"shufflevector {v} {wide}, {v} poison, <{self.lanes} x i32> zeroinitializer")
@@ -171,6 +214,14 @@ class LoopWriter(Writer):
             start, end, step = "0", str(count), 1
         counter = self.open_walk(start)
         counter.end, counter.step = end, step
+        return counter
+
+    def open_between(self, first: str, end: str, *, down: bool = False) -> Counter:
+        """Begin a loop over first … end - 1 (at least one round), or back."""
+        start = self.plus(end, -1) if down else first
+        stop = self.plus(first, -1) if down else end
+        counter = self.open_walk(start)
+        counter.end, counter.step = stop, -1 if down else 1
         return counter
 
     def open_walk(self, first: str) -> Counter:

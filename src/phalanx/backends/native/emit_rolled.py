@@ -16,9 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.rolled import Factor, InverseOut, Loop, MatrixOut, Once, RolledProgram, Solve
+from ...ir.rolled import Factor, InverseOut, Levels, Loop, MatrixOut, Once, RolledProgram, Solve
+from .emit_factor import factor_text, inverse_text, solve_text
+from .emit_levels import levels_text
 from .emit_loops import Counter, LoopWriter, body_leaf, run
-from .emit_matrix import factor_text, inverse_text, matrix_text, solve_text
+from .emit_matrix import matrix_text
 from .target import Target
 from .trig import LARGEST
 
@@ -33,6 +35,8 @@ def rolled_block_function(program: RolledProgram, target: Target, element: str) 
     _lay_out(w)
     for k, (name, shape) in enumerate(program.inputs.items()):
         _stage_input(w, name, k, prod(shape))
+    if program.joints is not None:
+        _prepare_sums(w)
     for stage in program.stages:
         _STAGES[type(stage)](w, stage)
     if "out" in w.regions:
@@ -49,7 +53,7 @@ def _lay_out(w: LoopWriter) -> None:
     """Places in scratch for everything but matrices."""
     p = w.program
     for name, shape in p.inputs.items():
-        w.region(name, prod(shape))
+        w.region(name, prod(shape) + (p.joints is not None))
     matrix = any(isinstance(s, MatrixOut | InverseOut) for s in p.stages)
     if not matrix:
         # Bodies without a link write past the end.
@@ -64,6 +68,14 @@ def _lay_out(w: LoopWriter) -> None:
         w.region("arrived", (p.n + 1) * len(p.arrivals))
     if p.table.size:
         w.table("@table", p.table.astype(np.float64 if w.element == "double" else np.float32))
+
+
+def _prepare_sums(w: LoopWriter) -> None:
+    """Zeros where bodies add to what other bodies have, and for those that have nothing of their own."""
+    if "out" in w.regions:
+        w.clear("out", prod(w.program.output))
+    for name, shape in w.program.inputs.items():
+        w.save(0.0, w.at(name, "0", prod(shape)))
 
 
 # ------------------------------------------------------------------- rows in, rows out
@@ -180,7 +192,7 @@ def _body(
     results = run(w, loop.code, leaf)
     angles = [x for x, t in zip(results, loop.targets, strict=True) if t[0] == "angle"]
     if angles:
-        _turn(w, body, angles)
+        turn(w, body, angles)
     for value, (kind, *more) in zip(results, loop.targets, strict=True):
         if kind == "carry":
             _pass_on(w, counter, body, more[0], value, carried)
@@ -191,9 +203,10 @@ def _body(
             w.save(value, w.at("slots", w.scaled(body, p.slots), more[0]))
         elif kind == "rest":
             w.save(value, w.at("rest", w.scaled(body, 12), more[0]))
-        elif kind == "out":
+        elif kind in ("out", "add"):
             map, width, offset = more
-            w.save(value, w.at("out", w.scaled(w.mapped(map, body), width), offset))
+            place = w.at("out", w.scaled(w.mapped(map, body), width), offset)
+            w.save(value if kind == "out" else w.binary("fadd", w.fetch(place), value), place)
 
 
 def _pass_on(
@@ -212,7 +225,7 @@ def _pass_on(
         w.save(w.binary("fadd", w.fetch(place), value), place)
 
 
-def _turn(w: LoopWriter, body: str, angles: list[str | float]) -> None:
+def turn(w: LoopWriter, body: str, angles: list[str | float]) -> None:
     """Sine and cosine of a body's angles into scratch; the C library steps in for large ones."""
     v, row = w.vector, w.scaled(body, 3 * w.program.angles)
     for k, angle in enumerate(angles):
@@ -242,4 +255,5 @@ _STAGES: dict[type, Callable[..., None]] = {
     Factor: factor_text,
     Solve: solve_text,
     InverseOut: inverse_text,
+    Levels: levels_text,
 }

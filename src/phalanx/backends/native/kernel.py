@@ -76,7 +76,7 @@ class Kernel:
     @cached_property
     def cost(self) -> Cost:
         """Operations of the program that the kernel runs, per state."""
-        return cost_of(traced(self._call, ()))
+        return cost_of(traced(self._call, ()), fused=True)
 
     def llvm_ir(self) -> str:
         """The LLVM text of the kernel."""

@@ -26,16 +26,18 @@ def module_text(
     element: str,
     target: Target,
     scratch: int = 0,
+    rows: int = 0,
 ) -> str:
     """The module with the block, the ufunc loop `@loop` and the entries that Python calls.
 
     `shapes` are the core shapes of the inputs and, last, the output. A block that asks for
-    `scratch` bytes gets their address as its last argument, aligned to 64.
+    `scratch` bytes gets their address as its last argument, aligned to 64. It takes as many
+    `rows` as there are lanes, unless told otherwise.
     """
     size = 8 if element == "double" else 4
     save, restore, needs = _status(target)
     text = [block, _turn_large(element), _copy(element)]
-    text += [_loop(shapes, size, target.lanes(size), scratch, save, restore), *needs]
+    text += [_loop(shapes, size, rows or target.lanes(size), scratch, save, restore), *needs]
     text += [_single(shapes, scratch, size), entries_text(shapes, size), *sorted(declarations)]
     text += ["declare ptr @malloc(i64)", "declare void @free(ptr)"]
     text.append(f"@nothing = internal constant {element} 0x7FF8000000000000")

@@ -14,26 +14,59 @@ from typing import Any
 import numpy as np
 
 from ...algorithms import FUNCTIONS, Algorithm
+from ...dh import link_wrenches_dh
 from ...errors import PhalanxError
 from ...model import Model
 from ...sweeps import ordering
-from .body import OWN, BodyModel, body_inputs, body_model, body_wrenches, moving_rest, other_motions
+from .body import (
+    DOF,
+    JOINT,
+    OWN,
+    BodyModel,
+    body_inputs,
+    body_model,
+    body_wrenches,
+    moving_rest,
+    other_motions,
+)
 from .graph import CHOOSE, BodyGraph
-from .order import Matrix, Rolled, Solution
-from .plan import Plan, Wanted
-from .program import Factor, InverseOut, Loop, MatrixOut, Once, Pairs, RolledProgram, Solve
+from .joints import Joints
+from .loop_plan import Wanted
+from .matrices import Matrix, Solution
+from .order import Rolled
+from .plan import Plan
+from .program import (
+    Columns,
+    Factor,
+    InverseOut,
+    Levels,
+    Loop,
+    MatrixOut,
+    Once,
+    Pairs,
+    RolledProgram,
+    Solve,
+    Step,
+)
 
 __all__ = [
     "CHOOSE",
+    "DOF",
+    "JOINT",
     "OWN",
+    "Columns",
     "Factor",
     "InverseOut",
+    "Joints",
+    "Levels",
     "Loop",
     "MatrixOut",
     "Once",
     "Pairs",
     "RolledProgram",
     "Solve",
+    "Step",
+    "refusal",
     "roll",
 ]
 
@@ -47,20 +80,22 @@ def roll(
     arguments: Mapping[str, Any],
 ) -> RolledProgram:
     """The loops of an algorithm for one robot, its parameters in a table."""
-    if algorithm.bodies != "any":
+    if reason := refusal(algorithm, model):
         raise PhalanxError(
-            f'{algorithm.function}: algorithm "{algorithm.name}" takes the bodies of a joint together and '
-            'has no loops over single bodies; the NumPy backend serves it: backend="numpy".'
+            f'{algorithm.function}: algorithm "{algorithm.name}" has no loops over bodies for this robot: '
+            f'{reason}; the NumPy backend serves it: backend="numpy".'
         )
     graph = BodyGraph(model.n)
-    chain = np.array_equal(model.parents, np.arange(-1, model.n - 1))
+    chain = _is_chain(model)
     order = Rolled(graph, chain)
-    body = body_model(graph, model)
+    body = body_model(graph, model, order)
     function = FUNCTIONS[algorithm.function]
     symbols = body_inputs(body.source, {**inputs, **optional}, {**function.inputs, **function.optional})
     more: dict[str, Any] = {name: symbols[name] for name in optional}
     if "external" in more:
-        more["external"] = body_wrenches(body, more["external"])
+        in_dh = algorithm.frames == "dh"
+        given = more["external"]
+        more["external"] = link_wrenches_dh(body.dh, given) if in_dh else body_wrenches(body, given)
     for name, value in arguments.items():
         more[name] = value.map(lambda array, _: array.astype(object)) if hasattr(value, "map") else value
     with ordering(order):
@@ -88,27 +123,48 @@ def roll(
         {number: place for place, number in enumerate(outward)},
         {number: place for place, number in enumerate(inward)},
         bool(rest),
+        body.source.joints,
     )
+
+
+_PARAMETERS = ("param", "param row", "param column", "param third")
+
+
+def refusal(algorithm: Algorithm, model: Model) -> str:
+    """Why an algorithm has no loops over the bodies of a robot, empty if it has."""
+    if model.coupling is not None and algorithm.topology == "chain":
+        return "mimic joints follow other joints"
+    if not algorithm.loops:
+        return "it does not visit one body after another"
+    if algorithm.loops == "chain" and not _is_chain(model):
+        return "it branches"
+    if algorithm.bodies == "definite" and len(model.links) < model.n:
+        return "it takes the bodies of a joint with several axes together"
+    if algorithm.frames == "dh" and not model.inertia.m[-1] > 0.0:
+        return "its last link has no mass, and no mass centre"
+    return ""
+
+
+def _is_chain(model: Model) -> bool:
+    return bool(np.array_equal(model.parents, np.arange(-1, model.n - 1)))
 
 
 def _columns(stages: list[Any]) -> dict[int, int]:
     """The columns of parameters that some stage reads, with their places in the table."""
-    codes = [
-        s.code if hasattr(s, "code") else s.pairs.code
-        for s in stages
-        if hasattr(s, "code") or hasattr(s, "pairs")
-    ]
     found: dict[int, int] = {}
-    for code in codes:
-        for i in code.instructions:
-            if i.op == "input" and i.args[0] == "param":
-                found.setdefault(i.args[1], len(found))
+    for stage in stages:
+        for code in stage.codes():
+            for i in code.instructions:
+                if i.op == "input" and i.args[0] in _PARAMETERS:
+                    found.setdefault(i.args[1], len(found))
     return found
 
 
 def _want_output(plan: Plan, body: BodyModel, result: np.ndarray, sizes: tuple[str, ...]) -> None:
     """Want the result of an algorithm, laid out as the sizes of its function say."""
     values = result.ravel().tolist()
+    if plan.graph.paired(values[0]):
+        values = plan.order.matrix_of(values[0]).ravel().tolist()
     if isinstance(values[0], Matrix):
         return plan.matrix_output(values[0])
     if isinstance(values[0], Solution):
@@ -116,6 +172,8 @@ def _want_output(plan: Plan, body: BodyModel, result: np.ndarray, sizes: tuple[s
     for k, value in enumerate(values):
         if sizes[:1] == ("l",):
             plan.output(value, ("out", "link out", len(values), k))
+        elif sizes[-1:] == ("v",) and body.source.joints is not None:
+            plan.output(value, ("add", DOF, 1, k * body.source.joints.count))
         elif sizes[-1:] == ("v",):
             plan.output(value, ("out", OWN, 1, k * body.source.model.n))
         else:

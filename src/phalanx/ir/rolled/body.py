@@ -4,22 +4,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from ...errors import PhalanxError
 from ...joints import Helix
 from ...model import Group, Model
+from ...orders.sequential import Sequential
 from ...spatial import Array, Transform, dot
+from ...sweeps import ordering
 from ..scalar import Node
+from .chain import body_chain
 from .graph import LOCAL, BodyGraph
+from .joints import Joints, joints_of
 
 REST = "rest"  # the pseudo input that holds the transforms of bodies whose motion is no helix
 OWN = "own"  # the map from a body to itself
+JOINT = "joint"  # from a body to the degree of freedom that it has first; others to one past the last
+DOF = "degree of freedom"  # from a body to the one that moves it
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +35,8 @@ class Source:
     graph: BodyGraph
     model: Model
     maps: dict[str, np.ndarray]
+    order: Any = None
+    joints: Joints | None = None  # of robots with mimic joints
 
     def state(self, name: str, map: str, width: int, offset: int) -> Node:
         """The scalar number map[body] * width + offset of an input."""
@@ -38,9 +46,20 @@ class Source:
         """The name of a map; that of the identity if it is one."""
         return OWN if np.array_equal(self.maps[map], np.arange(self.model.n)) else map
 
+    @property
+    def ratio(self) -> Any:
+        """The rate of a body over that of the joint it follows."""
+        return 1.0 if self.joints is None else self.graph.param(self.joints.ratio)
+
+    def body_rates(self, rate: Array) -> Array:
+        """Rates of joints, which are inputs, as rates of bodies."""
+        if self.joints is None:
+            return rate
+        return np.array([self.moved(x, DOF) * self.ratio for x in rate.ravel().tolist()], dtype=object)
+
     def moved(self, x: Any, map: str) -> Any:
         """x, an input or a number, as another body has it."""
-        if type(x) is Node and x.args[0] == "state" and x.args[2] == OWN:
+        if type(x) is Node and x.args[0] == "state" and x.args[2] in (OWN, JOINT):
             return self.state(x.args[1], map, *x.args[3:])
         if type(x) is Node:
             raise PhalanxError(
@@ -58,6 +77,25 @@ class BodyModel(Model):
     def axes(self) -> BodyAxes:
         return BodyAxes(self.axis, self.source)
 
+    def derived(self, constants: Callable[[Model], Any]) -> Any:
+        model, params = self.source.model, self.source.graph.params
+        with ordering(Sequential(model.parents, model.pattern)):
+            whole = constants(model)
+        if isinstance(whole, tuple):
+            return tuple(params(array) for array in whole)
+        return whole.map(lambda array, _: params(array)) if hasattr(whole, "map") else params(whole)
+
+    def body_rates(self, rate: Array) -> Array:
+        return self.source.body_rates(rate)
+
+    def joint_columns(self, columns: Array) -> Array:
+        return columns * self.source.ratio
+
+    def joint_matrix(self, M: Array) -> Array:
+        entry = M.ravel()[0]
+        made: Array = self.source.order.matrix_of(entry) if self.source.graph.paired(entry) else M
+        return made
+
     def moves(self, body: int) -> Array:
         full = self.source.model.moves(body)
         made: Array = self.source.graph.params(np.asarray(full, dtype=float))
@@ -74,9 +112,12 @@ class BodyAxes:
     def __matmul__(self, rate: Array) -> Array:
         model, graph = self.source.model, self.source.graph
         if np.array_equal(model.carrier, np.arange(model.n)):
-            return self.axis * rate[..., None]
+            return self.axis * self.source.body_rates(rate)[..., None]
         # Of the bodies of one joint at most one moves along each component.
         factor, owner = twist_owners(model)
+        joints = self.source.joints
+        if joints is not None:
+            factor, owner = factor * joints.ratio[owner], joints.dof[owner]
         made = np.empty((1, 6), dtype=object)
         for k in range(6):
             self.source.maps[f"twist{k}"] = owner[:, k]
@@ -91,7 +132,7 @@ class BodyAxes:
 
 class _TransposedBodyAxes(BodyAxes):
     def __matmul__(self, F: Array) -> Array:
-        return dot(self.axis, F)
+        return dot(self.axis, F) * self.source.ratio
 
 
 def twist_owners(model: Model) -> tuple[np.ndarray, np.ndarray]:
@@ -128,18 +169,27 @@ def rates(model: Model) -> tuple[np.ndarray, np.ndarray]:
     return both, other
 
 
-def body_model(graph: BodyGraph, model: Model) -> BodyModel:
-    """The model of one body that stands for all bodies of `model`."""
-    if model.coupling is not None:
-        raise PhalanxError("rolled code: mimic joints are not covered; use the NumPy backend.")
+def body_model(graph: BodyGraph, model: Model, order: Any = None) -> BodyModel:
+    """The model of one body that stands for all bodies of `model`, visited in an order."""
     coordinate = np.zeros(model.n, dtype=np.intp)
     for g in model.groups:
         if g.motion.nq:
             coordinate[g.bodies] = g.coordinates[:, 0]
     where, has_link = link_map(model)
     link = np.where(has_link > 0.0, where, 0)
-    maps = {OWN: np.arange(model.n), "q": coordinate, "link": link, "link out": where}
-    source = Source(graph, model, maps)
+    joints, armature = joints_of(model), model.armature
+    maps = {
+        OWN: np.arange(model.n),
+        "q": coordinate,
+        "link": link,
+        "link out": where,
+        JOINT: np.arange(model.n),
+    }
+    if joints is not None and model.coupling is not None:
+        maps |= {"q": np.argmax(model.coupling.Q[coordinate] != 0.0, axis=1), JOINT: joints.place}
+        maps[DOF] = joints.dof
+        armature = np.where(joints.first, armature[joints.dof], 0.0)
+    source = Source(graph, model, maps, order, joints)
     helix, other = rates(model)
     frames = model.link_frame.map(lambda array, _: array[link])
     rest = model.rest.map(lambda array, _: graph.params(array))
@@ -160,19 +210,12 @@ def body_model(graph: BodyGraph, model: Model) -> BodyModel:
         axis=graph.params(model.axis),
         carrier=np.zeros(1, dtype=np.intp),
         inertia=model.inertia.map(lambda array, _: graph.params(array)),
-        armature=graph.params(model.armature),
+        armature=graph.params(armature),
         gravity=model.gravity.astype(object),
         links=np.zeros(1, dtype=np.intp),
         link_frame=frames.map(lambda array, _: graph.params(array)),
-        dh_of=_refuse_dh,
+        dh_of=lambda: body_chain(graph, model.dh),
         source=source,
-    )
-
-
-def _refuse_dh() -> NoReturn:
-    raise PhalanxError(
-        "rolled code: a loop over bodies knows no Denavit-Hartenberg frames; use the NumPy backend, "
-        "or an algorithm in the frames of the bodies."
     )
 
 
@@ -185,9 +228,9 @@ def body_inputs(
         size, inner = symbols[name][0], shapes[name][1:]
         width = prod(inner)
         if size == "q":
-            values = [source.state(name, "q", 1, 0)]
+            values = [_coordinate(source, name)]
         elif size == "v":
-            values = [source.state(name, OWN, 1, 0)]
+            values = [source.state(name, JOINT, 1, 0)]
         elif size == "l":
             values = [source.state(name, "link", width, k) for k in range(width)]
         else:
@@ -197,6 +240,19 @@ def body_inputs(
         flat[:] = values
         made[name] = flat.reshape((1, *inner) if size in ("q", "v", "l") else inner)
     return made
+
+
+def _coordinate(source: Source, name: str) -> Any:
+    """The first coordinate of a body, from that of the joint which it follows."""
+    model, first = source.model, np.zeros(source.model.n, dtype=np.intp)
+    own = source.state(name, "q", 1, 0)
+    if model.coupling is None:
+        return own
+    for g in model.groups:
+        if g.motion.nq:
+            first[g.bodies] = g.coordinates[:, 0]
+    ratio = model.coupling.Q[first, source.maps["q"]]
+    return own * source.graph.param(ratio) + source.graph.param(model.coupling.offset[first])
 
 
 def body_wrenches(model: BodyModel, wrench: Array) -> Array:

@@ -5,6 +5,10 @@
 A node is *local* (parameters and inputs of the body itself), belongs to a *phase* (a loop
 over all bodies: even ones from the root to the tips, odd ones back), or is *common* (one
 value per state, computed before the loop of its phase).
+
+Besides bodies there are *pairs* of them, rows and columns of a matrix. Loops over pairs stand
+inside a loop over columns (or rows), and have phases of their own. What a pair has from the
+body of its row, or of its column, is a leaf.
 """
 
 from __future__ import annotations
@@ -37,6 +41,7 @@ class LoopGraph(Graph):
         """a where the mask is not zero, else b."""
         if type(mask) is not Node:
             return a if mask else b
+        a, b = (x if type(x) is Node else float(x) for x in (a, b))
         known = [x.number if type(x) is Node else ("constant", float(x)) for x in (a, b)]
         return a if known[0] == known[1] else self._make(CHOOSE, (mask, a, b), (CHOOSE, mask.number, *known))
 
@@ -51,6 +56,8 @@ class BodyGraph(LoopGraph):
         self._column_of: dict[bytes, int] = {}
         self._phase: list[int] = []
         self._common: list[bool] = []
+        self._paired: list[bool] = []
+        self.lent = LOCAL  # the last phase of bodies from which pairs have anything
 
     def param(self, column: np.ndarray) -> Any:
         """The entry of a column (n,) at the current body: a number if all entries are equal."""
@@ -71,12 +78,26 @@ class BodyGraph(LoopGraph):
         made[:] = [self.param(flat[:, k]) for k in range(flat.shape[1])]
         return made.reshape((1, *array.shape[1:]))
 
-    def placed(self, *what: Any, phase: int, common: bool = False) -> Node:
+    def placed(self, *what: Any, phase: int, common: bool = False, paired: bool = False) -> Node:
         """A leaf that is ready in a phase."""
         node = self.leaf(*what)
         self._phase[node.number] = phase
         self._common[node.number] = common
+        self._paired[node.number] = paired
         return node
+
+    def paired(self, x: Any) -> bool:
+        """Whether x belongs to a pair of bodies."""
+        return type(x) is Node and self._paired[x.number]
+
+    def of_pair(self, x: Any, side: str) -> Any:
+        """The value that a pair has from the body of its "row" or "column"."""
+        if self.paired(x) or self.common(x):
+            return x
+        if self.is_param(x):
+            return self.placed(f"param {side}", x.args[1], phase=LOCAL, paired=True)
+        self.lent = max(self.lent, self.phase(x))
+        return self.placed(side, x.number, phase=LOCAL, paired=True)
 
     def phase(self, x: Any) -> int:
         """The first phase in which x is known."""
@@ -98,11 +119,21 @@ class BodyGraph(LoopGraph):
         if op in _FOLDED and all(self.is_param(a) for a in args if type(a) is Node):
             with np.errstate(all="ignore"):
                 return self.param(_FOLDED[op](*(self.column(a) for a in args)))
+        if op is not INPUT and any(self.paired(a) for a in args):
+            # Inside a pair, a body without further ado is that of the row.
+            args = tuple(self.of_pair(a, "row") if type(a) is Node else a for a in args)
+            key = (op, *(a.number if type(a) is Node else ("constant", a) for a in args))
         node = super()._make(op, args, key)
         if node.number == len(self._phase):
             operands = [a for a in args if type(a) is Node]
+            paired = any(self.paired(a) for a in operands)
+            if paired:
+                commons = [self.phase(a) - 1 for a in operands if not self.paired(a)]
+                self.lent = max(self.lent, *commons, LOCAL)
+                operands = [a for a in operands if self.paired(a)]
             self._phase.append(max((self.phase(a) for a in operands), default=LOCAL))
             self._common.append(bool(operands) and all(self.common(a) for a in operands))
+            self._paired.append(paired)
         return node
 
 

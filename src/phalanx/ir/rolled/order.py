@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,9 +12,14 @@ import numpy as np
 
 from ...errors import PhalanxError
 from ...spatial import Array, Field
-from ...sweeps import Order, bodies_of
+from ...sweeps import Order
+from ...triangle import Walk as Levels
 from ..scalar import Node
+from .elimination import Elimination
 from .graph import LOCAL, BodyGraph
+from .matrices import Entries, Matrix, Solution, Walk, box
+from .places import HERE, THIRD, Pairs, PairWalk, Sums, rebuilt, scalars
+from .rows import RowSweeps
 
 
 @dataclass
@@ -25,41 +30,11 @@ class Carry:
     phase: int
     root: Any  # the world's value of an outward one
     source: Any = None
+    paired: bool = False  # whether it goes from pair to pair of a column
 
     @property
     def outward(self) -> bool:
         return self.phase % 2 == 0
-
-
-@dataclass(frozen=True)
-class Walk:
-    """A walk from each body along its ancestors: what is carried, and the entry at each one."""
-
-    phase: int
-    start: list[Any]
-    carried: list[Any]
-    entry: Any
-
-
-@dataclass(frozen=True)
-class Matrix:
-    """A symmetric matrix over bodies, and what is added on its diagonal."""
-
-    walk: Walk
-    diagonal: Any = 0.0
-
-    def __add__(self, other: Any) -> Matrix:
-        # A value per body stands for the diagonal matrix of all of them.
-        return Matrix(self.walk, self.diagonal + other)
-
-    __radd__ = __add__
-
-
-@dataclass(frozen=True)
-class Solution:
-    """The inverse of a matrix, row by row."""
-
-    matrix: Matrix
 
 
 class Paths:
@@ -79,7 +54,7 @@ class Paths:
 
 
 @dataclass
-class Rolled(Order):
+class Rolled(RowSweeps, Order):
     """Records the sweeps of an algorithm that runs on one body."""
 
     graph: BodyGraph
@@ -88,13 +63,19 @@ class Rolled(Order):
     totals: list[Any] = field(default_factory=list)
     picks: list[tuple[Any, int]] = field(default_factory=list)
     solves: list[tuple[Matrix, Any]] = field(default_factory=list)
+    shape: str = "columns"
+    eliminations: list[Elimination] = field(default_factory=list)
+    sums: list[Any] = field(default_factory=list)
 
     # ------------------------------------------------------------------ along the tree
 
     def propagate(self, X: Any, c: Any, root: Any, through: Any, plus: Any) -> Any:
+        if root is None and plus is None and self.shape == "square" and all(x == 0.0 for x in scalars(c)):
+            return c
         phase = self._opened(X, c, root, through, plus, outward=True)
         like = c if root is None else _lift(root)
-        above, leaves = self._carried(like, phase, None if root is None else like)
+        paired = c is not None and self._is_paired(c)
+        above, leaves = self._carried(like, phase, None if root is None else like, paired=paired)
         x = X @ above
         x = x if c is None else x + c
         x = x if through is None else through @ x
@@ -118,16 +99,17 @@ class Rolled(Order):
         return kept
 
     def parent(self, x: Array, root: Any) -> Array:
-        roots = None if root is None else list(_scalars(_lift(root)))
-        phase = self._opened(x, root, outward=True)
+        roots = None if root is None else list(scalars(_lift(root)))
+        phase, paired = self._opened(x, root, outward=True), self._is_paired(x)
         made = []
-        for k, value in enumerate(_scalars(x)):
+        for k, value in enumerate(scalars(x)):
             at_root = 0.0 if roots is None else roots[k]
             known = [c for c in self.carries if c.outward and c.source is value and _same(c.root, at_root)]
-            carry = known[0] if known and type(value) is Node else self._carry(phase, at_root)
+            carry = known[0] if known and type(value) is Node else None
+            carry = carry or self._carry(phase, at_root, paired=paired)
             carry.source = value
             made.append(self._leaf(carry))
-        return _rebuilt(x, made)
+        return rebuilt(x, made)
 
     def children(self, x: Any, tip: Any) -> Any:
         phase = self._opened(x, outward=False)
@@ -148,10 +130,19 @@ class Rolled(Order):
             end = self.graph.param(
                 (np.arange(self.graph.n) == (self.graph.n - 1 if reverse else 0)).astype(float)
             )
-            both = zip(_scalars(elements), _scalars(x), strict=True)
-            x = _rebuilt(x, [self.graph.choose(end, alone, joined) for alone, joined in both])
+            both = zip(scalars(elements), scalars(x), strict=True)
+            x = rebuilt(x, [self.graph.choose(end, alone, joined) for alone, joined in both])
         self._close(leaves, x)
         return x
+
+    def contract(self, join: Callable[..., Any], elements: Any, load: Any, laden: Any) -> Any:
+        # One body after another: what hangs on it, through it, to its parent.
+        like = load(elements)
+        phase = self._opened(elements, outward=False)
+        hung, leaves = self._carried(like, phase, None)
+        nothing = rebuilt(elements, [0.0] * sum(1 for _ in scalars(elements)))
+        self._close(leaves, load(join(elements, laden(nothing, hung))))
+        return hung
 
     def paths(self, X: Any) -> Paths:
         return Paths(self, X)
@@ -159,10 +150,39 @@ class Rolled(Order):
     def relay(
         self, levels: Any, state: tuple[Any, ...], join: Callable[..., Any], along: Any, links: Any
     ) -> list[tuple[Any, ...]]:
-        raise PhalanxError(
-            "relay: its levels name single links, which a loop over links cannot serve; use the NumPy "
-            'backend, or algorithm "auto".'
-        )
+        if isinstance(levels, Sums):
+            return [state, (self._sum(join, along(THIRD, HERE)),)]
+        if not isinstance(levels, Levels):
+            raise PhalanxError(
+                "relay: its levels name single links, which a loop over links cannot serve; use the NumPy "
+                'backend, or algorithm "auto".'
+            )
+        more = along(0, HERE) if along else ()
+        phase = self._opened(*state, *more, outward=not levels.inward)
+        paired = isinstance(levels, PairWalk)
+        known = [self._carried(x, phase, None, paired=paired) for x in state]
+        made = join(state, tuple(x for x, _ in known), *more)
+        first, ends = self._start(levels), []
+        for own, x, (_, leaves) in zip(state, made, known, strict=True):
+            both = zip(scalars(own), scalars(x), strict=True)
+            ends.append(rebuilt(x, [self.graph.choose(first, alone, joined) for alone, joined in both]))
+            self._close(leaves, ends[-1])
+        return [state, tuple(ends)]
+
+    def _sum(self, join: Callable[..., Any], more: tuple[Any, ...]) -> Array:
+        """A sum over the links from the row of a pair on."""
+        so_far = self.graph.placed("so far", phase=LOCAL, paired=True)
+        (x,) = join((box(so_far, (1, 1)),), None, *more)
+        self.sums.append(x.ravel()[0])
+        return box(self.graph.placed("sum", len(self.sums) - 1, phase=LOCAL, paired=True), (1, 1))
+
+    def _start(self, levels: Levels) -> Any:
+        """1 where a walk begins, else 0."""
+        if isinstance(levels, PairWalk) and (levels.across or not levels.inward):
+            return self.graph.placed("delta", phase=LOCAL, paired=True)
+        end = self.graph.n - 1 if levels.inward else 0
+        mask = self.graph.param((np.arange(self.graph.n) == end).astype(float))
+        return self.graph.of_pair(mask, "row") if isinstance(levels, PairWalk) else mask
 
     # ------------------------------------------------------------------ one value of all bodies
 
@@ -189,7 +209,7 @@ class Rolled(Order):
             self.picks.append((value, body))
             return self.graph.placed("pick", len(self.picks) - 1, phase=phase + 1, common=True)
 
-        picked = _rebuilt(x, [one(value) for value in _scalars(x)])
+        picked = rebuilt(x, [one(value) for value in scalars(x)])
         return picked[0] if isinstance(picked, Field) else picked[..., 0, :]
 
     # ------------------------------------------------------------------ pairs of bodies
@@ -198,14 +218,26 @@ class Rolled(Order):
         self, start: Array, carry: Callable[..., Array], emit: Callable[..., Array], along: tuple[Any, ...]
     ) -> Array:
         phase = max(self._latest(start, *along), 0) + 1
-        there = tuple(_rebuilt(f, [self._there(x) for x in _scalars(f)]) for f in along)
-        first = list(_scalars(start))
+        there = tuple(rebuilt(f, [self._there(x) for x in scalars(f)]) for f in along)
+        first = list(scalars(start))
         x = np.empty(len(first), dtype=object)
         x[:] = [self.graph.leaf("walk", k) for k in range(len(first))]
         x = x.reshape(start.shape)
         entry = emit(x, *there).ravel()[0]
-        walk = Walk(phase, first, list(_scalars(carry(x, *there))), entry)
-        return _box(Matrix(walk), (1, 1))
+        walk = Walk(phase, first, list(scalars(carry(x, *there))), entry)
+        return box(Matrix(walk), (1, 1))
+
+    def triangle(self) -> Pairs:
+        """The pairs of a chain, of which one stands for all."""
+        return Pairs(self)
+
+    def unit(self, ones: Array) -> Array:
+        self.shape = "square"
+        return box(self.graph.placed("delta", phase=LOCAL, paired=True), (1, 1))
+
+    def matrix_of(self, entry: Any) -> Array:
+        """The matrix of entries that pairs have computed."""
+        return box(Matrix(Entries(max(self.graph.lent, 0) + 1, entry, self.shape)), (1, 1))
 
     def _there(self, x: Any) -> Any:
         """A value at the ancestor that a walk has reached."""
@@ -224,39 +256,45 @@ class Rolled(Order):
         if b.ndim == factor.ndim - 1 == 2:
             if value != 1.0:
                 raise PhalanxError("substitute: rolled code solves for vectors and for the identity only.")
-            return _box(Solution(matrix), b.shape)
+            return box(Solution(matrix), b.shape)
         phase = max(matrix.walk.phase, self.graph.phase(value) + 1)
         self.solves.append((matrix, value))
-        return _box(self.graph.placed("solution", len(self.solves) - 1, phase=phase), b.shape)
+        return box(self.graph.placed("solution", len(self.solves) - 1, phase=phase), b.shape)
 
     # ------------------------------------------------------------------ carries
 
     def _latest(self, *fields: Any) -> int:
-        values = (x for f in fields if f is not None for x in _scalars(f))
+        values = [x for f in fields if f is not None for x in scalars(f)]
+        if any(self.graph.paired(x) for x in values):
+            values = [x for x in values if self.graph.paired(x)]
         return max((self.graph.phase(x) for x in values), default=LOCAL)
+
+    def _is_paired(self, f: Any) -> bool:
+        return any(self.graph.paired(x) for x in scalars(f))
 
     def _opened(self, *fields: Any, outward: bool) -> int:
         """The first phase of the right direction in which all fields are known."""
         phase = max(self._latest(*fields), 0)
         return phase if (phase % 2 == 0) == outward else phase + 1
 
-    def _carry(self, phase: int, root: Any) -> Carry:
-        carry = Carry(len(self.carries), phase, root)
+    def _carry(self, phase: int, root: Any, *, paired: bool = False) -> Carry:
+        carry = Carry(len(self.carries), phase, root, paired=paired)
         self.carries.append(carry)
         return carry
 
     def _leaf(self, carry: Carry) -> Node:
-        return self.graph.placed("carry", carry.number, phase=carry.phase)
+        return self.graph.placed("carry", carry.number, phase=carry.phase, paired=carry.paired)
 
-    def _carried(self, like: Any, phase: int, roots: Any) -> tuple[Any, list[Carry]]:
+    def _carried(self, like: Any, phase: int, roots: Any, *, paired: bool = False) -> tuple[Any, list[Carry]]:
         """A field of carries shaped as `like`, starting from `roots` (default: zeros)."""
-        count = sum(1 for _ in _scalars(like))
-        start = [0.0] * count if roots is None else list(_scalars(roots))
-        made = [self._carry(phase, root) for root in start]
-        return _rebuilt(like, [self._leaf(c) for c in made]), made
+        count = sum(1 for _ in scalars(like))
+        start = [0.0] * count if roots is None else list(scalars(roots))
+        paired = paired or self._is_paired(like)
+        made = [self._carry(phase, root, paired=paired) for root in start]
+        return rebuilt(like, [self._leaf(c) for c in made]), made
 
     def _close(self, carries: list[Carry], value: Any) -> None:
-        for carry, source in zip(carries, _scalars(value), strict=True):
+        for carry, source in zip(carries, scalars(value), strict=True):
             carry.source = source
 
 
@@ -266,35 +304,6 @@ def _same(a: Any, b: Any) -> bool:
 
 def _even(phase: int) -> int:
     return phase + phase % 2
-
-
-def _box(value: Any, shape: tuple[int, ...]) -> np.ndarray:
-    box = np.empty(shape, dtype=object)
-    box.fill(value)
-    return box
-
-
-def _scalars(f: Any) -> Iterator[Any]:
-    """All scalars of a field, of an operator or of an array."""
-    if isinstance(f, Field):
-        for array, _ in bodies_of(f):
-            yield from np.asarray(array, dtype=object).ravel().tolist()
-    elif isinstance(f, float) or type(f) is Node:
-        yield f
-    elif hasattr(f, "ravel"):
-        yield from np.asarray(f, dtype=object).ravel().tolist()
-
-
-def _rebuilt(like: Any, scalars: list[Any]) -> Any:
-    """A field shaped as `like` of other scalars."""
-    rest = iter(scalars)
-
-    def made(array: Any, _: int = 0) -> np.ndarray:
-        fresh = np.empty(array.size, dtype=object)
-        fresh[:] = [next(rest) for _ in range(array.size)]
-        return fresh.reshape(array.shape)
-
-    return like.map(made) if isinstance(like, Field) else made(np.asarray(like, dtype=object))
 
 
 def _lift(root: Any) -> Any:

@@ -14,31 +14,27 @@ from typing import Any
 
 from ...errors import PhalanxError
 from ..ops import COS, INPUT, NEG, SIN
-from ..rewrite import Code, instructions
 from ..scalar import Graph, Node
-from ..trace import Program
-from .graph import LOCAL, BodyGraph, LoopGraph, copied
-from .order import Matrix, Rolled, Walk
-from .program import Factor, InverseOut, Loop, MatrixOut, Once, Pairs, Solve
+from .column_plan import ColumnPlan
+from .elimination import Change, Elimination
+from .graph import LOCAL, BodyGraph
+from .loop_plan import LoopPlan, Wanted
+from .matrices import Entries, Matrix
+from .order import Rolled
+from .program import Columns, Factor, InverseOut, Levels, Loop, MatrixOut, Once, Pairs, Solve, Step
 
-Wanted = list[tuple[Any, tuple[Any, ...]]]
 
-
-class Plan:
+class Plan(LoopPlan):
     """Stages under construction."""
 
     def __init__(self, graph: BodyGraph, order: Rolled) -> None:
-        self.graph = graph
-        self.order = order
-        self.slots: dict[int, int] = {}
-        self.saved: dict[int, int] = {}  # slot to the first loop that fills it
+        super().__init__(graph, order)
         self.commons: dict[Any, int] = {}
         self.angles: dict[int, int] = {}
-        self.in_loop: dict[int, Wanted] = defaultdict(list)
         self.in_once: dict[int, Wanted] = defaultdict(list)
         self.matrices: dict[int, list[Any]] = defaultdict(list)
         self.angle_nodes: list[Node] = []
-        self.carried: dict[int, bool] = {}  # live carries: whether outward
+        self.eliminations: set[int] = set()  # those that are needed
 
     # ------------------------------------------------------------------ what is wanted
 
@@ -51,16 +47,12 @@ class Plan:
         self.in_once[max(self.graph.phase(value), 0)].append((value, ("out", position)))
 
     def slot(self, x: Node, before: int) -> int:
-        """The slot that keeps a value per body for what runs before the loop of a later phase."""
-        slot = self.slots.setdefault(x.number, len(self.slots))
-        if x.op is INPUT and x.args[0] == "solution":
-            return slot
-        phase = self.graph.phase(x)
-        phase = before - 1 if phase == LOCAL else phase
-        if self.saved.get(slot, phase + 1) > phase:
-            self.saved[slot] = phase
-            self.in_loop[phase].append((x, ("save", slot)))
-        return slot
+        if x.op is INPUT and x.args[0] in ("variable", "result"):
+            self.eliminations.add(x.args[1])
+            x = x if x.args[0] == "variable" else self.graph.nodes[x.args[2]]
+        elif x.op is not INPUT or x.args[0] != "solution":
+            return super().slot(x, before)
+        return self.slots.setdefault(x.number, len(self.slots))
 
     def common(self, x: Node) -> int:
         """The number of a value per state."""
@@ -93,6 +85,7 @@ class Plan:
     def stages(self) -> list[Any]:
         """All stages in the order in which they run."""
         last = max([*self.in_loop, *self.in_once, *self.matrices, 0])
+        last = max([last, *(E.phase for E in self.order.eliminations)])
         last = max([last, *(p + 1 for _, p in self.order.totals)])
         made: list[Any] = []
         for phase in range(last, -1, -1):
@@ -100,6 +93,9 @@ class Plan:
                 made.append(self._loop(phase))
             made += reversed(self.matrices[phase])
             self._solves(phase, made)
+            for E in self.order.eliminations[::-1]:
+                if E.phase == phase and E.number in self.eliminations:
+                    made.append(self._elimination(E))
             if self.in_once[phase]:
                 made.append(self._once(phase))
         if self.angle_nodes:
@@ -107,12 +103,6 @@ class Plan:
             code, targets = self.code(wanted, self._leaf_in_loop(0, wanted, {}))
             made.append(Loop(code, targets))
         return made[::-1]
-
-    def _loop(self, phase: int) -> Loop:
-        wanted = self.in_loop[phase]
-        roots: dict[int, Any] = {}
-        code, targets = self.code(wanted, self._leaf_in_loop(phase, wanted, roots))
-        return Loop(code, targets, phase % 2 == 0, roots)
 
     def _once(self, phase: int) -> Once:
         def leaf(fresh: Graph, x: Node) -> Any:
@@ -148,40 +138,32 @@ class Plan:
 
         return leaf
 
-    def _want_carry(self, number: int, wanted: Wanted, roots: dict[int, Any]) -> None:
-        if number in self.carried:
-            return
-        carry = self.order.carries[number]
-        self.carried[number] = carry.outward
-        wanted.append((carry.source, ("carry", number)))
-        root = carry.root
-        roots[number] = ("common", self.common(root)) if type(root) is Node else root
+    # ------------------------------------------------------------------ rows that go level by level
 
-    def code(self, wanted: Wanted, leaf: Callable[[Graph, Node], Any]) -> tuple[Code, list[tuple[Any, ...]]]:
-        """The instructions for what is wanted, and where each result goes."""
-        fresh = LoopGraph()
-        taken: dict[int, Any] = {}
-        needed: dict[int, Node] = {}
-        done = 0
-        while done < len(wanted):
-            stack = [wanted[done][0]]
-            while stack:
-                x = stack.pop()
-                if type(x) is not Node or x.number in taken or x.number in needed:
-                    continue
-                found = leaf(fresh, x)
-                if found is None:
-                    needed[x.number] = x
-                    stack += x.args
-                else:
-                    taken[x.number] = found
-            done += 1
-        for number in sorted(needed):
-            node = needed[number]
-            args = [taken[a.number] if type(a) is Node else a for a in node.args]
-            taken[number] = copied(fresh, node, args)
-        results = [taken[x.number] if type(x) is Node else float(x) for x, _ in wanted]
-        return instructions(Program({}, (), results)), [target for _, target in wanted]
+    def _elimination(self, E: Elimination) -> Levels:
+        """The loops of an elimination; what it starts from is kept by earlier loops."""
+        steps, last = ([self._step(E, change) for change in changes] for changes in (E.steps, E.last))
+        for variable, value in E.initial:
+            phase = self.graph.phase(value) if not self.graph.common(value) else LOCAL
+            phase = E.phase - 1 if phase == LOCAL else phase
+            self.in_loop[phase].append((value, ("save", self.slot(variable, E.phase))))
+        return Levels(steps, last, E.outward)
+
+    def _step(self, E: Elimination, change: Change) -> Step:
+        def leaf(fresh: Graph, x: Node) -> Any:
+            if self.graph.common(x):
+                return fresh.leaf("common", self.common(x))
+            if x.op is not INPUT:
+                return None
+            if x.args[0] == "operand":
+                return fresh.leaf("load", self.slot(self.graph.nodes[x.args[2]], E.phase), x.args[1])
+            if x.args[0] == "param operand":
+                return fresh.leaf("param", x.args[2], x.args[1])
+            return fresh.leaf(*x.args)
+
+        code, _ = self.code([(value, ()) for value, _, _ in change.values], leaf)
+        targets = [(self.slot(variable, E.phase), operand) for _, variable, operand in change.values]
+        return Step(change.rows, change.offsets, code, targets)
 
     # ------------------------------------------------------------------ matrices
 
@@ -205,8 +187,11 @@ class Plan:
     def _kept(self, value: Any, before: int) -> Any:
         return self.slot(value, before) if type(value) is Node else value
 
-    def pairs(self, matrix: Matrix) -> Pairs:
-        walk: Walk = matrix.walk
+    def pairs(self, matrix: Matrix) -> Pairs | Columns:
+        walk = matrix.walk
+        if isinstance(walk, Entries):
+            inner = ColumnPlan(self, walk.phase)
+            return inner.columns([(walk.entry, ("entry",))], walk.shape, *self._diagonal(matrix))
         start = [self._kept(x, walk.phase) for x in walk.start]
 
         def leaf(fresh: Graph, x: Node) -> Any:
@@ -221,4 +206,10 @@ class Plan:
         wanted: Wanted = [(x, ("walk", k)) for k, x in enumerate(walk.carried)]
         wanted.append((walk.entry, ("entry",)))
         code, _ = self.code(wanted, leaf)
-        return Pairs(start, code, self._kept(matrix.diagonal, walk.phase))
+        return Pairs(start, code, *self._diagonal(matrix))
+
+    def _diagonal(self, matrix: Matrix) -> tuple[Any, Any]:
+        """What is added on the diagonal, and what stands there before."""
+        before = matrix.walk.phase
+        added = self._kept(matrix.diagonal, before)
+        return added, None if matrix.instead is None else self._kept(matrix.instead, before)

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,14 +13,22 @@ import numpy as np
 from ..rewrite import Code
 
 
+class Stage:
+    """A part of a program that runs after the one before it."""
+
+    def codes(self) -> Iterator[Code]:
+        """All instructions of the stage."""
+        yield from ()
+
+
 @dataclass(frozen=True)
-class Loop:
+class Loop(Stage):
     """One pass over the bodies: instructions for one, and where its results go.
 
     Inputs of the code are told by their first argument: "param" (column), "state" (input,
     map, width, offset), "sine" and "cosine" (angle), "load" (slot), "common" (number),
     "carry" (number). Targets: ("carry", number), ("save", slot), ("total", common),
-    ("out", map, width, offset), ("angle", number), ("rest", k).
+    ("out", map, width, offset), ("add", map, width, offset), ("angle", number), ("rest", k).
     """
 
     code: Code
@@ -29,13 +37,19 @@ class Loop:
     roots: Mapping[int, Any] | None = None  # of outward carries: a number or ("common", k)
     bodies: str | None = None  # the map that lists the bodies; all of them if None
 
+    def codes(self) -> Iterator[Code]:
+        yield self.code
+
 
 @dataclass(frozen=True)
-class Once:
+class Once(Stage):
     """Instructions for one value per state. Inputs: "global", "common", "at" (slot, body)."""
 
     code: Code
     targets: list[tuple[Any, ...]]  # ("common", number) or ("out", position)
+
+    def codes(self) -> Iterator[Code]:
+        yield self.code
 
 
 @dataclass(frozen=True)
@@ -48,24 +62,88 @@ class Pairs:
     start: list[int | float]
     code: Code
     diagonal: int | float  # what is added on the diagonal
+    instead: int | float | None = None  # what stands on the diagonal before that is added
+
+    def codes(self) -> Iterator[Code]:
+        yield self.code
 
 
 @dataclass(frozen=True)
-class MatrixOut:
-    """The matrix of a walk, written to the output as it is made."""
+class Columns:
+    """Loops over the pairs of one column after another, or of one row.
 
-    pairs: Pairs
+    Inputs of their codes beside those of `Loop`: "load row", "load column" (slot of the bodies),
+    "param row", "param column" (column of the table), "load" (slot of the pairs), "load diagonal" (the
+    same of the diagonal pair) and "delta", one on the diagonal. One target is ("entry",).
+
+    "sum" (number) is a sum over the bodies from the row on; inputs of its code beside those of the loop are
+    "so far", "load third" and "param third" of such a body, and "kept" (side, number), what the columns of
+    `kept` have saved as ("keep", number) for the pair of that body with the row's or the column's.
+    """
+
+    loops: list[Loop]
+    slots: int  # kept from one loop to the next, for one column at a time
+    shape: str  # "columns": from the diagonal down; "rows": up to the diagonal; "square": all
+    diagonal: int | float = 0.0
+    instead: int | float | None = None
+    sums: tuple[Code, ...] = ()
+    kept: Columns | None = None
+
+    def codes(self) -> Iterator[Code]:
+        yield from self.sums
+        for loop in self.loops:
+            yield loop.code
+        if self.kept is not None:
+            yield from self.kept.codes()
 
 
 @dataclass(frozen=True)
-class Factor:
-    """The packed factor of the matrix of a walk, kept for later."""
+class MatrixOut(Stage):
+    """The matrix of a walk, or of columns, written to the output as it is made."""
 
-    pairs: Pairs
+    pairs: Pairs | Columns
+
+    def codes(self) -> Iterator[Code]:
+        yield from self.pairs.codes()
 
 
 @dataclass(frozen=True)
-class Solve:
+class Factor(Stage):
+    """The packed factor of the matrix of a walk, or of columns, kept for later."""
+
+    pairs: Pairs | Columns
+
+    def codes(self) -> Iterator[Code]:
+        yield from self.pairs.codes()
+
+
+@dataclass(frozen=True)
+class Step:
+    """Instructions for some rows of a level. Inputs: "load" (slot, operand), "param" (column, operand),
+    "inside" (operand): one unless it would lie beyond the ends, where the nearest row is read; "common".
+    """
+
+    rows: str  # "odd" or "even" multiples of h, "all" rows, or the "first" one
+    offsets: tuple[int, ...]  # where the operands stand, in units of h from the row
+    code: Code
+    targets: list[tuple[int, int]]  # slot, operand
+
+
+@dataclass(frozen=True)
+class Levels(Stage):
+    """Steps on the levels h = 1, 2, 4, … below the number of bodies, or back, and steps after the last."""
+
+    steps: list[Step]
+    last: list[Step]
+    down: bool
+
+    def codes(self) -> Iterator[Code]:
+        for step in (*self.steps, *self.last):
+            yield step.code
+
+
+@dataclass(frozen=True)
+class Solve(Stage):
     """The solution for the right-hand side in one slot, stored to another."""
 
     source: int | float
@@ -73,7 +151,7 @@ class Solve:
 
 
 @dataclass(frozen=True)
-class InverseOut:
+class InverseOut(Stage):
     """The inverse of the factored matrix, written to the output."""
 
 
@@ -95,3 +173,4 @@ class RolledProgram:
     carries: Mapping[int, int]  # outward ones: place among the values that a tree keeps
     arrivals: Mapping[int, int]  # inward ones
     rest: bool  # whether some bodies' transforms are computed first
+    joints: Any = None  # the degrees of freedom of a robot with mimic joints

@@ -1,0 +1,134 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Forward dynamics of a chain in segments, each eliminated beside the others."""
+
+from typing import Any
+
+from ...banded.symmetric import congruent, interface, unit
+from ...links import lent_inertia
+from ...model import Model, gravity_twist, identity_transform, joint_kinematics
+from ...spatial import (
+    Array,
+    Articulated,
+    Projector,
+    Tensor,
+    Transform,
+    dense,
+    force_cross,
+    inner,
+    matvec,
+    motion_cross,
+    transpose,
+)
+from ...sweeps import fold, parent, propagate
+from ...sweeps import segments as cut
+from ..registry import WHOLE_NUMBERS, algorithm
+
+
+@algorithm(
+    "forward_dynamics",
+    source="Featherstone 2008, Table 7.1, p. 132, on segments side by side as in Critchley et al. 2009",
+    topology="chain",
+    bodies="rigid",
+    span="O(n / segments + segments)",
+    loops="",
+    options={"segments": WHOLE_NUMBERS},
+)
+def partition(
+    model: Model, q: Array, qd: Array, tau: Array, *, external: Array = 0.0, segments: int | None = None
+) -> Array:
+    """Joint accelerations `qdd` (…, nv) of a chain under the joint forces `tau` at state (q, qd).
+
+    `external` (…, n, 6) [N m, N] acts on the bodies, in body coordinates.
+
+    Every segment is eliminated as if it were alone. What it does at its base follows from the acceleration
+    a before it and the wrench f that its last link passes on; f = P a + Phi f_tip + r and
+    a_tip = Phi^T a + K f_tip + d. The segments are then joined one after another.
+
+    A segment that ends in a light link would divide by nearly nothing. So its tip is lent an inertia
+    Sigma: f_tip stands for f_tip - Sigma a_tip, and whatever lies beyond pays it back. Exact for any Sigma.
+
+    `segments` may be any number; by default as many as usually pay, at most eight.
+
+    Source: the articulated-body algorithm (Featherstone 2008, Table 7.1, p. 132) with the columns of the
+    unknown tip wrench carried along. Large parts of a chain each in turn, one beside the other: Critchley,
+    Anderson, Binani, "An Efficient Multibody Divide and Conquer Algorithm and Implementation", J. Comput.
+    Nonlinear Dynamics 4(2), 2009; the equations here and the lent inertia are the library's.
+    Cost:   work O(n), span O(n / segments + segments).
+    """
+    X, S, cJ = joint_kinematics(model, q)
+    VJ = S @ qd
+    S = S.axis
+    parts = cut(segments)
+    with parts.inside():
+        Y = propagate(X, root=_each(identity_transform(model, X)))
+        V = propagate(X, VJ)  # against the link before the segment
+    with parts.along():
+        before = parent(propagate(parts.last(Y), parts.last(V)))
+    with parts.inside():
+        V = propagate(X, VJ, root=before)
+    c = cJ + motion_cross(V, VJ)
+    b = force_cross(V, model.inertia @ V) - external
+
+    lent, o = model.derived(lent_inertia), S * 0.0
+    Sigma = parts.last(lent)
+    with parts.inside():
+        joints = (X, S, c, model.bodies(tau), model.bodies(model.armature))
+        psi, u, Di, P, r = fold(
+            _alone, (model.inertia.articulated(), b), *joints, tips=(Sigma, o[..., :1, :])
+        )
+        one, nothing = Tensor(unit(6, S)[None]), Tensor(o[..., :, None] * o[..., None, :])
+        s, Phi, d = fold(_pulled, (nothing, o), X, S, c, psi, u, tips=(one, o[..., :1, :]))
+        (K,) = fold(_yielding, (lent.map(lambda a, _: a * 0.0),), s, Di)
+    with parts.along():
+        P, r, Phi, K, d = (parts.first(x) for x in (P, r, Phi, K, d))
+        A, e, Q, w = fold(_joined, (Tensor(dense(Sigma) * -1.0), r * 0.0), P, r, Phi, K, d)
+        root = -gravity_twist(model)
+        a = propagate(A, e, root=root)
+        before = parent(a, root=root)
+    u = u - Di * inner(s, parts.spread(Q @ a + w))
+    with parts.inside():
+        Vd = propagate(X, c, root=before, through=Projector(S, psi), plus=S * u)
+        qdd = u - inner(psi, X @ parent(Vd, root=before) + c)
+    return qdd[..., 0]
+
+
+def _alone(state: Any, X: Transform, S: Array, c: Array, tau: Array, armature: Array) -> Any:
+    """The articulated-body step of one joint, as if the segment were alone."""
+    Ga, pa = state
+    U = Ga @ S
+    Di = 1.0 / (inner(S, U) + armature)
+    u = (tau - inner(S, pa)) * Di
+    psi = U * Di
+    Gp = Ga.minus_outer(psi, U)
+    up = X.T @ Gp, X.T @ (pa + Gp @ c + U * u)
+    return up, (psi, u, Di, *up)
+
+
+def _pulled(state: Any, X: Transform, S: Array, c: Array, psi: Array, u: Array) -> Any:
+    """What the six columns of the tip's wrench do at one joint, and with them the bias: rows of Phi^T, d."""
+    Phi, d = state
+    s = matvec(Phi.matrix, S)
+    rows = Phi.matrix - s[..., :, None] * psi[..., None, :]
+    up = Tensor(_each(X).T @ rows), d + matvec(rows, c) + s * u
+    return up, (s, *up)
+
+
+def _yielding(state: Any, s: Array, Di: Array) -> Any:
+    """How much a joint lets the tip yield to a wrench on it: K = - sum of s s^T / D."""
+    K = state[0].minus_outer(s * Di, s)
+    return (K,), (K,)
+
+
+def _joined(state: Any, P: Articulated, r: Array, Phi: Tensor, K: Articulated, d: Array) -> Any:
+    """What a segment does at its base once what lies beyond it is known, and a_tip = A a + e."""
+    Q, w = state
+    QG, G, GC = interface(Q.matrix, dense(K) * -1.0)
+    rows, columns = Phi.matrix, transpose(Phi.matrix)
+    up = dense(P) + congruent(columns, QG), r + matvec(columns, matvec(transpose(G), w) + matvec(QG, d))
+    return (Tensor(up[0]), up[1]), (Tensor(G @ rows), matvec(G, d) - matvec(GC, w), Q, w)
+
+
+def _each(X: Transform) -> Transform:
+    """The transforms with an axis of length one for all vectors, or all segments, that they serve alike."""
+    return X.map(lambda array, rank: array[(..., None) + (slice(None),) * rank])

@@ -1,0 +1,182 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""`phalanx cost`: how many operations an algorithm takes on a robot, and how many can go at once."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from ..analysis.closed_forms import Formula
+from ..analysis.conventions import CONVENTIONS
+from ..analysis.cost import Cost, Count
+from ..dispatch import resolve
+from ..errors import PhalanxError
+from ..explain.closed_form import ClosedForm, closed_form
+from ..explain.cost import LEVELS, cost
+from .arguments import add_algorithm, add_command, add_function, add_robot, algorithm_of, load_robot
+from .report import emit, emit_json, table, terminal_width
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = add_command(
+        commands,
+        "cost",
+        run,
+        summary="count the operations of an algorithm on a robot",
+        examples="""
+            phalanx cost panda
+            phalanx cost arm.urdf --function forward_dynamics --algorithm aba --by link
+            phalanx cost puma560 --algorithm zomaya_morris --customise semi --formula
+            phalanx cost ur5 --algorithm lathrop --plot lathrop.png --json
+        """,
+    )
+    add_robot(parser)
+    add_function(parser)
+    add_algorithm(parser)
+    parser.add_argument(
+        "--customise",
+        choices=LEVELS,
+        default="full",
+        help="what of the robot is used: nothing, its structure, its numbers (default: full)",
+    )
+    parser.add_argument(
+        "--convention",
+        metavar="C",
+        help=f"whose bookkeeping: {', '.join(CONVENTIONS)} (default: the source's; program for full)",
+    )
+    parser.add_argument("--by", choices=("quantity", "link"), default="quantity", help="(default: quantity)")
+    parser.add_argument("--formula", action="store_true", help="also as formulas in the number n of joints")
+    parser.add_argument("--plot", metavar="FILE", help="save a picture too (.png, .pdf or .svg)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the count; exit status 0."""
+    robot = load_robot(args)
+    algorithm = algorithm_of(args)
+    name = resolve(robot, args.function, algorithm).algorithm.name
+    found = cost(robot, args.function, algorithm, customise=args.customise, convention=args.convention)
+    form = None
+    if args.formula:
+        own = (name, *algorithm[1:]) if isinstance(algorithm, tuple) else name
+        form = closed_form(args.function, own, customise=args.customise, convention=args.convention)
+    title = f"{args.function} of {robot.name} by {name}"
+    if args.plot:
+        from ..figures.cost_profile import cost_profile
+
+        cost_profile(found, args.plot, title=title, by=args.by)
+    if args.json:
+        emit_json(_told(found, args.function, name, form))
+        return 0
+    lines = [title, f"customise {found.customise}, convention {found.convention}", "", *_totals(found), ""]
+    lines += [*_parts(found, args.by), "", *_notes(found)]
+    lines += ["", *_formulas(form)] if form else []
+    emit("\n".join(lines + ([f"Saved {args.plot}."] if args.plot else [])))
+    return 0
+
+
+_HEAD = ["*", "+", "/", "sin, cos", "total"]
+
+
+def _cells(count: Count) -> list[str]:
+    numbers = (count.multiplications, count.additions, count.divisions, count.trigonometric, count.total)
+    return [f"{x:,}" for x in numbers]
+
+
+def _totals(found: Cost) -> list[str]:
+    rows = [["operations", *_cells(found)], ["longest path", *_cells(found.span)]]
+    return table(["", *_HEAD], rows, align="<>>>>>", width=terminal_width())
+
+
+def _parts(found: Cost, by: str) -> list[str]:
+    """Quantities with most operations first, links along the robot."""
+    parts: Mapping[Any, Count] = found.by_quantity if by == "quantity" else found.by_link
+    ranked = list(parts.items())
+    if by == "quantity":
+        ranked.sort(key=lambda item: -item[1].total)
+    rows = [[str(name), *_cells(count)] for name, count in ranked]
+    return table([by, *_HEAD], rows, align="<>>>>>", width=terminal_width())
+
+
+def _notes(found: Cost) -> list[str]:
+    """Width and bytes in words, and what the convention charges."""
+    b, steps = found.bytes, len(found.width)
+    flow = (
+        f"With as many processors as there is work for: {steps:,} steps, at most {found.max_width:,} "
+        f"operations in one, {found.total / max(steps, 1):.1f} on average. "
+        f"A state moves {b.inputs:,} bytes in, {b.outputs:,} out and {b.parameters:,} of parameters, "
+        f"and {b.intermediate:,} if every partial result goes through memory."
+    )
+    charged = f"Charged: {CONVENTIONS[found.convention].charges}"
+    return [line for text in (flow, charged) for line in textwrap.wrap(text, terminal_width())]
+
+
+def _formulas(form: ClosedForm) -> list[str]:
+    """Formulas and the sizes they were verified for, what L is, and where they do not hold."""
+    rows, found = [], []
+    for what, part in (("operations", form), ("longest path", form.span)):
+        for kind in _KINDS:
+            formula = _formula(part, kind)
+            if formula is None:
+                rows.append([what, kind, "no such formula", ""])
+            elif formula.coefficients:
+                rows.append([what, kind, str(formula), _sizes(formula.verified)])
+                found.append(formula)
+    head = ["on a general chain", "", "formula", "verified for n ="]
+    notes = []
+    if any("L" in str(f) for f in found):
+        notes.append(f"L = ceil(log2({found[0].levels}))" if "+" in found[0].levels else "L = ceil(log2 n)")
+    if wrong := sorted({n for f in found for n in f.exceptions}):
+        notes.append(f"not for n = {_sizes(tuple(wrong))}")
+    lines = textwrap.wrap("; ".join(notes) + ".", terminal_width()) if notes else []
+    return [*table(head, rows, align="<<<<", width=terminal_width()), *lines]
+
+
+_KINDS = ("multiplications", "additions", "divisions")
+
+
+def _formula(part: Any, kind: str) -> Formula | None:
+    try:
+        found: Formula = getattr(part, kind)
+    except PhalanxError:
+        return None
+    return found
+
+
+def _sizes(sizes: tuple[int, ...]) -> str:
+    """Whole numbers with runs of neighbours as ranges."""
+    runs: list[list[int]] = []
+    for n in sizes:
+        if runs and n == runs[-1][-1] + 1:
+            runs[-1].append(n)
+        else:
+            runs.append([n])
+    return ", ".join(", ".join(map(str, r)) if len(r) < 3 else f"{r[0]}-{r[-1]}" for r in runs)
+
+
+def _told(found: Cost, function: str, algorithm: str, form: ClosedForm | None) -> dict[str, Any]:
+    told = {"function": function, "algorithm": algorithm, **asdict(found)}
+    told |= {"total": found.total, "max_width": found.max_width}
+    told["span"]["total"] = found.span.total
+    if form is not None:
+        told["formula"] = {
+            where: {kind: _exact(_formula(part, kind)) for kind in _KINDS}
+            for where, part in (("operations", form), ("span", form.span))
+        }
+    return told
+
+
+def _exact(formula: Formula | None) -> dict[str, Any] | None:
+    if formula is None:
+        return None
+    return {
+        "text": str(formula),
+        "coefficients": {term: str(c) for term, c in formula.coefficients.items()},
+        "fitted": formula.fitted,
+        "verified": formula.verified,
+        "exceptions": formula.exceptions,
+    }

@@ -1,0 +1,150 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""`phalanx papers`: every published table, formula and claim next to what this library computes."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from collections import Counter
+from itertools import zip_longest
+from typing import Any
+
+from ..papers import Record, names, paper, reproduce
+from ..papers.records import Claim, shown
+from .arguments import add_command
+from .report import GAP, emit, emit_json, terminal_width
+
+VERDICTS = ("exact", "within", "differs")
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = add_command(
+        commands,
+        "papers",
+        run,
+        summary="recompute the tables, formulas and claims of the papers behind the algorithms",
+        examples="""
+            phalanx papers
+            phalanx papers lathrop
+            phalanx papers kane --only differs
+            phalanx papers zomaya_morris --json
+        """,
+    )
+    parser.add_argument("name", metavar="NAME", nargs="?", help=f"one of {', '.join(names())} (default: all)")
+    parser.add_argument("--only", choices=VERDICTS, help="only rows with this verdict")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print a table for each paper; exit status 0."""
+    chosen = names() if args.name is None else [args.name]
+    found = {name: reproduce(name) for name in chosen}
+    kept = {name: [r for r in rows if kind(r) in (args.only or VERDICTS)] for name, rows in found.items()}
+    if args.json:
+        emit_json([_plain(record) for rows in kept.values() for record in rows])
+        return 0
+    width = terminal_width()
+    emit("\n\n".join("\n".join(_page(name, kept[name], found[name], width)) for name in chosen))
+    return 0
+
+
+def kind(record: Record) -> str:
+    """The verdict without its figure or reason."""
+    return record.verdict.split()[0].rstrip(":")
+
+
+def _plain(record: Record) -> dict[str, Any]:
+    """A record for JSON: numbers stay numbers, formulas and claims become text."""
+    return {**vars(record), "published": _value(record.published), "computed": _value(record.computed)}
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, tuple | list):
+        return [_value(part) for part in value]
+    return value if isinstance(value, int | float | str) else shown(value)
+
+
+def _page(name: str, records: list[Record], everything: list[Record], width: int) -> list[str]:
+    """The table of a paper, its notes, and how many rows have which verdict."""
+    told = paper(name)
+    title = textwrap.wrap(f"{name}: {told.authors}, “{told.title}”, {told.year}", width)
+    lines: list[str] = []
+    notes: dict[str, int] = {"": 0}
+    source, place = "", list(told.sources).index
+    for record in sorted(records, key=lambda r: place(r.source)):
+        if record.source != source:
+            source = record.source
+            lines += ["", *textwrap.wrap(f"{source}: {told.sources[source]}", width)]
+        lines += _row(record, notes.setdefault(_note(record), len(notes)), width)
+    below = [f"({number}) {note}" for note, number in notes.items() if number]
+    below += [text for sign, text in _LEGEND.items() if any(sign in line for line in lines)]
+    wrapped = [line for note in below for line in textwrap.wrap(note, width, subsequent_indent="    ")]
+    counts = Counter(kind(record) for record in everything)
+    total = ", ".join(f"{counts[v]} {word}" for v, word in _SUMMARY.items() if counts[v])
+    head = _cells([["item"], ["published"], ["computed"], ["verdict"]], width)
+    rule = [GAP.join("─" * size for size in _sizes(width))]
+    return [*title, "", *head, *rule, *lines, "", *wrapped, "", f"{len(everything)} rows: {total}."]
+
+
+_SUMMARY = {"exact": "exact", "within": "within some percent", "differs": "differ"}
+_LEGEND = {
+    " / ": "a / b / c: multiplications, additions and divisions where no unit tells otherwise.",
+    "°": "° not printed: counted from the paper's equations by other code than this library.",
+}
+
+
+def _row(record: Record, note: int, width: int) -> list[str]:
+    item, published, computed, verdict = _sizes(width)
+    unit = f" [{record.unit}]" if record.unit and not record.unit.startswith("*") else ""
+    mark = f" ({note})" if note else ""
+    short = "differs" if record.differs else record.verdict
+    return _cells(
+        [
+            textwrap.wrap(record.item + unit + ("" if record.printed else " °"), item),
+            _lines(shown(record.published), published),
+            _lines(_short(record.computed), computed),
+            textwrap.wrap(short + mark, verdict),
+        ],
+        width,
+    )
+
+
+def _lines(text: str, size: int) -> list[str]:
+    """A value in a column; of several parts each has its own lines if they do not fit side by side."""
+    if len(text) <= size:
+        return [text]
+    *parts, last = text.split(" / ")
+    return [line for part in (*(f"{p} /" for p in parts), last) for line in textwrap.wrap(part, size)]
+
+
+def _short(value: Any) -> str:
+    """A computed value; of a claim only whether it holds."""
+    if isinstance(value, Claim):
+        return "holds" if value.holds else "does not hold"
+    text = shown(value)
+    return text if not text.startswith("no formula") else "no formula"
+
+
+def _note(record: Record) -> str:
+    """What stands below the table: figures of a claim, the reason of a difference, remarks."""
+    parts = [record.note]
+    if record.differs:
+        parts.insert(0, f"{record.item}: {record.verdict.removeprefix('differs: ')}.")
+    elif isinstance(record.computed, Claim):
+        parts.insert(0, f"{record.computed.figures}.")
+    return " ".join(part for part in parts if part)
+
+
+def _cells(cells: list[list[str]], width: int) -> list[str]:
+    """One row of the table, as many lines as its highest cell."""
+    return [
+        GAP.join(f"{cell:{size}}" for cell, size in zip(line, _sizes(width), strict=True)).rstrip()
+        for line in zip_longest(*cells, fillvalue="")
+    ]
+
+
+def _sizes(width: int) -> tuple[int, int, int, int]:
+    """Columns of item, published, computed and verdict; the item takes what is left."""
+    value, verdict = 19 + max(width - 80, 0) // 4, 12
+    return width - 2 * value - verdict - 3 * len(GAP), value, value, verdict

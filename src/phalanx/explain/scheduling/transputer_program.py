@@ -1,0 +1,204 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""The program of Zomaya and Morris in time: a master and three workers that wait for messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...algorithms import find, require_covered
+from ...algorithms.inverse.zomaya_morris_parallel import (
+    JOINTS,
+    PROCESSORS,
+    PROGRAMS,
+    Compute,
+    Line,
+    Par,
+    Receive,
+    Send,
+    Value,
+    inputs_of,
+    message,
+)
+from ...analysis.cost import Count, cost_of
+from ...errors import PhalanxError
+from ...ir.scalar import Graph
+from ...ir.trace import Program
+from ...machines import Transputers
+from ...robot import Robot
+from .networks import all_pairs
+from .placement import Hop, PlacedMessage, PlacedTask, Schedule
+from .tasks import Task, TaskGraph
+
+_FREE = ("(13)",)  # the projection on the axis, which the paper does not charge
+
+
+def paper_schedule(robot: Robot, machine: Transputers) -> Schedule:
+    """The paper's own assignment and messages for a robot, its equations semi-customised."""
+    require_covered(robot, find("inverse_dynamics", "zomaya_morris"))
+    graph, number = paper_tasks(robot)
+    run = _Run(graph, number, machine, robot.nv)
+    run.to_the_end()
+    network = all_pairs(PROCESSORS, machine.links, master=0)
+    order = sorted(run.tasks, key=lambda t: (t.start, t.end, t.processor))
+    return Schedule(graph, machine, PROCESSORS, tuple(order), tuple(run.messages), network=network)
+
+
+def paper_tasks(robot: Robot) -> tuple[TaskGraph, dict[Value, int]]:
+    """The computations of all workers as tasks, and the task that makes each value."""
+    n = robot.nv
+    diagonal = not robot.model.dh.J[:, [1, 2, 4]].any()
+    lines = [
+        (i, line)
+        for program in PROGRAMS.values()
+        for _, i, line in program.lines(n)
+        if isinstance(line, Compute)
+    ]
+    lines = _sorted(lines)
+    number: dict[Value, int] = {(line.output, i): k for k, (i, line) in enumerate(lines)}
+    counts = {line: _operations(line, diagonal) for _, line in lines}
+    tasks = tuple(
+        Task(
+            line.output,
+            i - 1,
+            line.equation,
+            counts[line],
+            counts[line],
+            tuple(sorted(number[x] for x in inputs_of(line, i) if x in number)),
+            1 if line.output == "tau" else 3,
+            True,
+            line.output == "tau",
+        )
+        for i, line in lines
+    )
+    title = f"inverse_dynamics of {robot.name} by zomaya_morris"
+    return TaskGraph(tasks, title, "equation", robot.link_names, 3 * n), number
+
+
+def _sorted(lines: list[tuple[int, Compute]]) -> list[tuple[int, Compute]]:
+    """Lines in an order in which each comes after those whose values it reads."""
+    known = {(line.output, i) for i, line in lines}
+    made: set[Value] = set()
+    result: list[tuple[int, Compute]] = []
+    rest = lines
+    while rest:
+        later = []
+        for i, line in rest:
+            if all(x in made or x not in known for x in inputs_of(line, i)):
+                made.add((line.output, i))
+                result.append((i, line))
+            else:
+                later.append((i, line))
+        rest = later
+    return result
+
+
+def _operations(line: Compute, diagonal: bool) -> Count:
+    """What a line takes in the paper's semi-customised form: z0, the zero of A and diagonal inertias used."""
+    if line.equation in _FREE:
+        return Count()
+    graph = Graph()
+
+    def symbols(name: str) -> np.ndarray:
+        kind = name.rstrip("-+")
+        shape = {"A": (3, 3), "J": (3, 3), "m": (1,)}.get(kind, (3,))
+        size = int(np.prod(shape))
+        x = np.array([graph.leaf(name, k) for k in range(size)], dtype=object).reshape(shape)
+        if kind == "A":
+            x[2, 0] = 0.0
+        elif kind == "J" and diagonal:
+            x[~np.eye(3, dtype=bool)] = 0.0
+        elif kind in ("zqd", "zqdd"):
+            x[:2] = 0.0
+        return x
+
+    made = line.run(*(symbols(name) for name in line.inputs))
+    cost = cost_of(Program({}, made.shape, made.ravel().tolist()))
+    return Count(cost.multiplications, cost.additions, cost.divisions, cost.trigonometric)
+
+
+@dataclass
+class _Worker:
+    """A processor on its way through its program."""
+
+    lines: Iterator[tuple[int, int, Line]]
+    now: float = 0.0
+    waits_for: dict[tuple[str, str, str, int], float] | None = None  # exchanges and when it came to them
+    done: bool = False
+
+
+class _Run:
+    """All processors until the last one ends; both sides of a message wait for each other."""
+
+    def __init__(self, graph: TaskGraph, number: dict[Value, int], machine: Transputers, n: int) -> None:
+        self.graph, self.number, self.machine, self.n = graph, number, machine, n
+        self.workers = {name: _Worker(PROGRAMS[name].lines(n)) for name in PROCESSORS}
+        self.tasks: list[PlacedTask] = []
+        self.messages: list[PlacedMessage] = []
+
+    def to_the_end(self) -> None:
+        """Let every processor go on as far as it can until all are done."""
+        while not all(w.done for w in self.workers.values()):
+            moved = [self._go_on(name) for name in PROCESSORS]
+            if not any(moved) and not self._exchange():
+                stuck = [name for name, w in self.workers.items() if not w.done]
+                raise PhalanxError(f"transputers: {', '.join(stuck)} wait for each other's messages.")
+
+    def _go_on(self, name: str) -> bool:
+        worker = self.workers[name]
+        if worker.done or worker.waits_for:
+            return False
+        try:
+            _, i, line = next(worker.lines)
+        except StopIteration:
+            worker.done = True
+            return True
+        if isinstance(line, Compute):
+            self._compute(name, i, line)
+        else:
+            worker.waits_for = {
+                _exchange(name, x, i): worker.now
+                for x in (line.exchanges if isinstance(line, Par) else (line,))
+            }
+        return True
+
+    def _compute(self, name: str, i: int, line: Compute) -> None:
+        worker, task = self.workers[name], self.number[line.output, i]
+        t = self.graph.tasks[task]
+        start, worker.now = worker.now, worker.now + self.machine.times.of(t.work)
+        place = PROCESSORS.index(name)
+        self.tasks.append(PlacedTask(task, place, start, worker.now, t.quantity, t.link, t.name))
+
+    def _exchange(self) -> bool:
+        """Carry out all messages whose two sides have come to them."""
+        any_done = False
+        for sender in PROCESSORS:
+            for key in list(self.workers[sender].waits_for or ()):
+                a, b, content, i = key
+                there = self.workers[b].waits_for
+                if a == sender and there and key in there:
+                    self._carry(a, b, content, i)
+                    any_done = True
+        return any_done
+
+    def _carry(self, a: str, b: str, content: str, i: int) -> None:
+        words = message(a, Send(content, b), self.n).reals
+        key = (a, b, content, i)
+        starts = [self.workers[x].waits_for.pop(key) for x in (a, b)]  # type: ignore[union-attr]
+        start = max(starts)
+        end = start + self.machine.links.of(words)
+        for x in (a, b):
+            self.workers[x].now = max(self.workers[x].now, end)
+        sender, receiver = PROCESSORS.index(a), PROCESSORS.index(b)
+        task = -1 if content == JOINTS else self.number[content, i]
+        name = "inputs" if content == JOINTS else self.graph.tasks[task].name
+        hop = Hop(sender, receiver, start, end)
+        self.messages.append(PlacedMessage(task, sender, receiver, start, end, words, name, (hop,)))
+
+
+def _exchange(name: str, x: Send | Receive, i: int) -> tuple[str, str, str, int]:
+    """Sender, receiver, content and link."""
+    return (name, x.receiver, x.content, i) if isinstance(x, Send) else (x.sender, name, x.content, i)

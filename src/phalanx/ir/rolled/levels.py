@@ -1,0 +1,184 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""The solvers of `banded` and the joins of `banded.halving`, as steps on rows that stand for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ...banded.symmetric import factor, solve
+from ...spatial import Tensor, transpose
+from ..scalar import Node
+from .elimination import ALL, EVEN, FIRST, ODD, Change, Elimination
+from .places import rebuilt, scalars
+
+
+def symmetric(E: Elimination, D: Any) -> Any:
+    """Variables for the upper triangle of symmetric blocks (1, k, k), in both triangles."""
+    k = D.shape[-1]
+    i, j = np.triu_indices(k)
+    packed = E.variables(D[0][i, j], D[0][i, j])
+    full = np.empty((1, k, k), dtype=object)
+    full[0, i, j], full[0, j, i] = packed, packed
+    return full
+
+
+def cyclic_reduction(order: Any, D: Any, U: Any, R: Any) -> Any:
+    """`banded.cyclic_reduction` in place: rows go on their level and come back on it."""
+    E = order.elimination(D, U, R)
+    R = R[..., None]
+    D, U, R = symmetric(E, D), E.variables(U, U), E.variables(R, R)
+    Y1, Y2, Y3 = (E.variables(x) for x in (U, U, R))
+    own, before, after = partial(E.at, 0), partial(E.inside, 1), partial(E.inside, 2)
+    # A row that goes: its couplings to the row before, which it always has, and to the one after.
+    columns = np.concatenate([transpose(E.at(1, U)), own(U), own(R)], axis=-1)
+    solved, k = solve(factor(own(D)), columns), D.shape[-1]
+    parts = [solved[..., :k], solved[..., k : 2 * k], solved[..., 2 * k :]]
+    gone = [x for var, value in zip((Y1, Y2, Y3), parts, strict=True) for x in E.becomes(var, value)]
+    E.steps.append(Change(ODD, (0, -1), gone))
+    # A row that stays, between two that went.
+    left = transpose(before(U))
+    D_new = own(D) - own(U) @ after(Y1) - left @ before(Y2)
+    R_new = own(R) - own(U) @ after(Y3) - left @ before(Y3)
+    U_new = -own(U) @ after(Y2)
+    stays = [*E.becomes(D, D_new), *E.becomes(R, R_new), *E.becomes(U, U_new)]
+    E.steps.append(Change(EVEN, (0, -1, 1), stays))
+    x = E.variables(R)
+    E.last.append(Change(FIRST, (0,), E.becomes(x, solve(factor(own(D)), own(R)))))
+
+    B = order.elimination(x, Y1, Y2, Y3)
+    back = B.at(0, Y3) - B.at(0, Y1) @ B.at(1, x) - B.at(0, Y2) @ B.inside(2, x)
+    B.outward = True
+    B.steps.append(Change(ODD, (0, -1, 1), B.becomes(x, back)))
+    return order.finished(B, x)[..., 0]
+
+
+def odd_even(order: Any, D: Any, U: Any, R: Any) -> Any:
+    """`banded.odd_even`: every row meets those h before and after it, all at once."""
+    E = order.elimination(D, U, R)
+    R = R[..., None]
+    D, U, R = symmetric(E, D), E.variables(U, U), E.variables(R, R)
+    K, L, U2, R2 = (E.variables(x) for x in (U, U, U, R))
+    own, later, earlier = partial(E.at, 0), partial(E.inside, 1), partial(E.inside, 1)
+    # Of each coupling between a row and a later one: how either is eliminated from the other.
+    to_later = transpose(solve(factor(E.at(1, D)), transpose(own(U))))
+    to_own = transpose(solve(factor(own(D)), own(U)))
+    E.steps.append(Change(ALL, (0, 1), [*E.becomes(L, to_later), *E.becomes(K, to_own)]))
+    U_new = -own(L) @ later(U)
+    R_new = own(R) - own(L) @ later(R)
+    D_new = own(D) - own(L) @ transpose(own(U))
+    new = [*E.becomes(U2, U_new), *E.becomes(R2, R_new), *E.becomes(D, D_new)]
+    E.steps.append(Change(ALL, (0, 1), new))
+    D_new = own(D) - earlier(K) @ E.at(1, U)
+    R_new = own(R2) - earlier(K) @ E.at(1, R)
+    E.steps.append(Change(ALL, (0, -1), [*E.becomes(D, D_new), *E.becomes(R2, R_new)]))
+    E.steps.append(Change(ALL, (0,), [*E.becomes(U, own(U2)), *E.becomes(R, own(R2))]))
+    x = E.variables(R)
+    E.last.append(Change(ALL, (0,), E.becomes(x, solve(factor(own(D)), own(R)))))
+    return order.finished(E, x)[..., 0]
+
+
+def serial(order: Any, D: Any, U: Any, R: Any) -> Any:
+    """`banded.serial`: from the last row to the first, and back."""
+    graph, k = order.graph, D.shape[-1]
+    R = R[..., None]
+    one = np.eye(k).astype(object)[None]
+    later, leaves = order.carried(one, D, U, R, outward=False)
+    right, more = order.carried(R * 0.0, D, U, R, outward=False)
+    rows = factor(later)
+    Y1, Y2 = solve(rows, transpose(U)), solve(rows, right)
+    last = graph.param((np.arange(graph.n) == graph.n - 1).astype(float))
+    choose: Callable[..., Any] = lambda a, b: rebuilt(  # noqa: E731
+        a, [graph.choose(last, x, y) for x, y in zip(scalars(a), scalars(b), strict=True)]
+    )
+    D, R = choose(D, D - U @ Y1), choose(R, R - U @ Y2)
+    order.close(leaves, D)
+    order.close(more, R)
+    D_0, R_0 = (order.pick(Tensor(x), 0).matrix[None] for x in (D, R))
+    x, leaves = order.carried(solve(factor(D_0), R_0), Y1, Y2, outward=True)
+    order.close(leaves, Y2 - Y1 @ x)
+    return x[..., 0]
+
+
+SOLVERS = {"cyclic_reduction": cyclic_reduction, "odd_even": odd_even, "serial": serial}
+
+
+# ------------------------------------------------------------------- parts joined by pairs
+
+
+@dataclass(frozen=True)
+class Halves:
+    """What is left of parts that were joined: those values that no join changes, and what lies between."""
+
+    parts: Any
+    between: Any
+
+
+def halved(order: Any, join: Callable[[Any, Any], tuple[Any, Any]], parts: Any) -> tuple[Any, Halves]:
+    """`banded.halving.halved` in place: a run of parts stands in the row of its first one."""
+    own = list(scalars(parts))
+    # What each scalar is kept in: nothing if no join changes it, one variable if several stay equal.
+    keys: list[Any] = _equal_within_arrays(parts)
+    while True:
+        E = order.elimination(parts)
+        held = _held(E, parts, keys)
+        whole, between = join(E.at(1, held), E.at(0, held))
+        before, after = list(scalars(E.at(1, held))), list(scalars(whole))
+        first: dict[Any, int] = {}
+        again: list[Any] = []
+        for k, key in enumerate(keys):
+            same = before[k] is after[k] or (type(own[k]) is not Node and own[k] == after[k])
+            twin = first.setdefault(key, k)
+            again.append(None if same else key if after[twin] is after[k] else k)
+        if again == keys:
+            break
+        order.dropped(E)
+        keys = again
+    kept = type(between)(*(E.variables(x) for x in between))
+    changes = [c for var, x in zip(kept, between, strict=True) for c in E.becomes(var, x)]
+    rows = [(var, x) for var, x, key in zip(scalars(held), after, keys, strict=True) if key is not None]
+    changes += E.becomes(*(np.array(column, dtype=object) for column in zip(*rows, strict=True)), 1)
+    E.steps.append(Change(ODD, (0, -1), changes))
+    fixed = rebuilt(parts, [x if key is None else None for x, key in zip(own, keys, strict=True)])
+    return order.pick(held, 0), Halves(fixed, kept)
+
+
+def unfolded(
+    order: Any, halves: Halves, x: Any, sides: Callable[..., Any], inside: Callable[..., Any]
+) -> Any:
+    """`banded.halving.unfolded`: the value between two parts stands in the row of the second."""
+    known = [value for value in scalars(halves.parts) if value is not None]
+    B = order.elimination(x, np.array(known, dtype=object), *halves.between)
+    B.outward = True
+    y = B.variables(x[..., None, :], x[..., None, :])
+    f, _ = sides(B.at(1, halves.parts), B.at(1, y))
+    _, g = sides(B.at(2, halves.parts), B.inside(2, y))
+    between = type(halves.between)(*(B.at(0, field) for field in halves.between))
+    B.steps.append(Change(ODD, (0, -1, 1), B.becomes(y, inside(between, f, B.where(2, g)))))
+    return order.finished(B, y)
+
+
+def _equal_within_arrays(parts: Any) -> list[Any]:
+    """A key for each scalar: equal for equal scalars of the same array, such as those of a symmetric one."""
+    keys: list[Any] = []
+    for number, (array, _) in enumerate(parts.arrays()):
+        for x in array.ravel().tolist():
+            keys.append((number, x.number) if type(x) is Node else len(keys))
+    return keys
+
+
+def _held(E: Elimination, parts: Any, keys: list[Any]) -> Any:
+    """The parts with variables in place of what changes, one for each key."""
+    made: dict[Any, Any] = {}
+    values = []
+    for x, key in zip(scalars(parts), keys, strict=True):
+        if key is not None and key not in made:
+            one = np.array([x], dtype=object)
+            made[key] = E.variables(one, one)[0]
+        values.append(x if key is None else made[key])
+    return rebuilt(parts, values)

@@ -1,0 +1,95 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""From scalars to loops over bodies, or over pairs of them: what plans of both have in common.
+
+Loops are planned from the last to the first, since each tells what the earlier ones must keep.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+from ..rewrite import Code, instructions
+from ..scalar import Graph, Node
+from ..trace import Program
+from .graph import LOCAL, BodyGraph, LoopGraph, copied
+from .order import Rolled
+from .program import Loop
+
+Wanted = list[tuple[Any, tuple[Any, ...]]]
+
+
+class LoopPlan(ABC):
+    """Loops under construction."""
+
+    def __init__(self, graph: BodyGraph, order: Rolled) -> None:
+        self.graph = graph
+        self.order = order
+        self.slots: dict[int, int] = {}
+        self.saved: dict[int, int] = {}  # slot to the first loop that fills it
+        self.in_loop: dict[int, Wanted] = defaultdict(list)
+        self.carried: dict[int, bool] = {}  # live carries: whether outward
+
+    @abstractmethod
+    def common(self, x: Node) -> int:
+        """The number of a value per state."""
+
+    @abstractmethod
+    def _leaf_in_loop(
+        self, phase: int, wanted: Wanted, roots: dict[int, Any]
+    ) -> Callable[[Graph, Node], Any]:
+        """What the loop of a phase takes from elsewhere; it may want more on the way."""
+
+    def slot(self, x: Node, before: int) -> int:
+        """The slot that keeps a value per body for what runs before the loop of a later phase."""
+        slot = self.slots.setdefault(x.number, len(self.slots))
+        phase = self.graph.phase(x)
+        phase = before - 1 if phase == LOCAL else phase
+        if self.saved.get(slot, phase + 1) > phase:
+            self.saved[slot] = phase
+            self.in_loop[phase].append((x, ("save", slot)))
+        return slot
+
+    def _loop(self, phase: int) -> Loop:
+        wanted = self.in_loop[phase]
+        roots: dict[int, Any] = {}
+        code, targets = self.code(wanted, self._leaf_in_loop(phase, wanted, roots))
+        return Loop(code, targets, phase % 2 == 0, roots)
+
+    def _want_carry(self, number: int, wanted: Wanted, roots: dict[int, Any]) -> None:
+        if number in self.carried:
+            return
+        carry = self.order.carries[number]
+        self.carried[number] = carry.outward
+        wanted.append((carry.source, ("carry", number)))
+        root = carry.root
+        roots[number] = ("common", self.common(root)) if type(root) is Node else root
+
+    def code(self, wanted: Wanted, leaf: Callable[[Graph, Node], Any]) -> tuple[Code, list[tuple[Any, ...]]]:
+        """The instructions for what is wanted, and where each result goes."""
+        fresh = LoopGraph()
+        taken: dict[int, Any] = {}
+        needed: dict[int, Node] = {}
+        done = 0
+        while done < len(wanted):
+            stack = [wanted[done][0]]
+            while stack:
+                x = stack.pop()
+                if type(x) is not Node or x.number in taken or x.number in needed:
+                    continue
+                found = leaf(fresh, x)
+                if found is None:
+                    needed[x.number] = x
+                    stack += x.args
+                else:
+                    taken[x.number] = found
+            done += 1
+        for number in sorted(needed):
+            node = needed[number]
+            args = [taken[a.number] if type(a) is Node else a for a in node.args]
+            taken[number] = copied(fresh, node, args)
+        results = [taken[x.number] if type(x) is Node else float(x) for x, _ in wanted]
+        return instructions(Program({}, (), results)), [target for _, target in wanted]

@@ -1,0 +1,162 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""From the scalars of one link and of one segment to loops over links and loops over segments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..ops import COS, INPUT, SIN
+from ..scalar import Graph, Node
+from .graph import BodyGraph
+from .loop_plan import Wanted
+from .order import Rolled
+from .plan import Plan
+from .program import Loop, Once, Stage
+
+_TOGETHER = 24  # values that go round with one loop: with more, registers are stored and loaded all the time
+
+
+class LinkPlan(Plan):
+    """Loops over links, which ask the segments for what they share."""
+
+    chain: Plan
+
+    def __init__(self, graph: BodyGraph, order: Rolled) -> None:
+        super().__init__(graph, order)
+        self.ends: dict[int, int] = {}
+
+    def end(self, number: int) -> int:
+        """The place of a value at the last link of its loop."""
+        if number not in self.ends:
+            self.ends[number] = len(self.ends)
+            value = self.graph.nodes[number]
+            self.in_loop[max(self.graph.phase(value), 0)].append((value, ("end", self.ends[number])))
+        return self.ends[number]
+
+    def _leaf_in_loop(
+        self, phase: int, wanted: Wanted, roots: dict[int, Any]
+    ) -> Callable[[Graph, Node], Any]:
+        usual = super()._leaf_in_loop(phase, wanted, roots)
+        loops = {carry.phase for carry in self.order.carries}
+        own = (self.graph.leaf("carry", c.number).number for c in self.order.carries if c.phase == phase)
+        start = min(own, default=len(self.graph.nodes))
+
+        def leaf(fresh: Graph, x: Node) -> Any:
+            # What needs a share but no neighbour is not worth a loop of its own, and what the text of a
+            # sweep makes is made in its loop: stores are dearer than most of what they would save.
+            early = self.graph.phase(x) in loops and x.number < start
+            known = early or self.graph.common(x) or x.op in (INPUT, SIN, COS)
+            return usual(fresh, x) if known else None
+
+        return leaf
+
+    def loops(self, phase: int) -> list[Loop]:
+        """The loops of a phase: several where many values go round independently."""
+        made = []
+        for part in self._parts(phase):
+            self.in_loop[phase] = part
+            made.append(self._loop(phase))
+        return made
+
+    def _parts(self, phase: int) -> list[Wanted]:
+        """What is wanted in a phase, in parts that registers can hold."""
+        wanted = self.in_loop[phase]
+        bundles: list[tuple[set[int], Wanted]] = []  # carries, and what is wanted of them
+        for item in wanted:
+            carries, items = self._behind(item[0], phase), [item]
+            for other in [b for b in bundles if b[0] & carries]:
+                bundles.remove(other)
+                carries, items = carries | other[0], other[1] + items
+            bundles.append((carries, items))
+        if sum(len(carries) for carries, _ in bundles) <= _TOGETHER:
+            return [wanted] if wanted else []
+        parts: list[tuple[set[int], Wanted]] = []
+        for carries, items in bundles:
+            if parts and len(parts[-1][0] | carries) <= _TOGETHER:
+                parts[-1] = parts[-1][0] | carries, parts[-1][1] + items
+            else:
+                parts.append((carries, items))
+        return [items for _, items in parts]
+
+    def _behind(self, value: Any, phase: int) -> set[int]:
+        """The carries of a phase on which a value depends, directly or through others."""
+        found: set[int] = set()
+        seen: set[int] = set()
+        stack = [value]
+        while stack:
+            x = stack.pop()
+            if type(x) is not Node or x.number in seen or self.graph.phase(x) != phase:
+                continue
+            seen.add(x.number)
+            if x.op is INPUT and x.args[0] == "carry":
+                found.add(x.args[1])
+                stack.append(self.order.carries[x.args[1]].source)
+            elif x.op is not INPUT:
+                stack += x.args
+        return found
+
+    def _once(self, phase: int) -> Once:
+        def leaf(fresh: Graph, x: Node) -> Any:
+            if x.op is not INPUT:
+                return None
+            if x.args[0] == "share":
+                value = self.chain.graph.nodes[x.args[1]]
+                return fresh.leaf("share", self.chain.slot(value, self.graph.phase(x)))
+            return fresh.leaf(*x.args)
+
+        return Once(*self.code(self.in_once[phase], leaf))
+
+    def angle_loop(self) -> Loop | None:
+        """The loop that comes first and takes the angles of all joints."""
+        wanted: Wanted = [(x, ("angle", k)) for k, x in enumerate(self.angle_nodes)]
+        return Loop(*self.code(wanted, self._leaf_in_loop(0, wanted, {}))) if wanted else None
+
+
+class ChainPlan(Plan):
+    """Loops over segments, which ask their links for what they end with."""
+
+    links: LinkPlan
+
+    def loops(self, phase: int) -> list[Loop]:
+        """The loop of a phase."""
+        return [self._loop(phase)] if self.in_loop[phase] else []
+
+    def _leaf_in_loop(
+        self, phase: int, wanted: Wanted, roots: dict[int, Any]
+    ) -> Callable[[Graph, Node], Any]:
+        usual = super()._leaf_in_loop(phase, wanted, roots)
+
+        def leaf(fresh: Graph, x: Node) -> Any:
+            if x.op is INPUT and x.args[0] == "end":
+                return fresh.leaf("end", self.links.end(x.args[1]))
+            return usual(fresh, x)
+
+        return leaf
+
+
+def staged(links: LinkPlan, chain: ChainPlan) -> list[tuple[bool, Stage]]:
+    """All stages in order, planned from the last to the first."""
+    made: list[tuple[bool, Stage]] = []
+    phase = max([*links.in_loop, 0])
+    while phase >= 0:
+        plans: tuple[tuple[bool, LinkPlan | ChainPlan], ...] = ((True, chain), (False, links))
+        for over, plan in plans:
+            made += [(over, loop) for loop in plan.loops(phase)]
+            if plan.in_once[phase]:
+                made.append((over, plan._once(phase)))
+        phase -= 1
+    if (angles := links.angle_loop()) is not None:
+        made.append((False, angles))
+    return made[::-1]
+
+
+def columns_of(stages: list[Stage]) -> dict[int, int]:
+    """The columns of parameters that some stage reads, with their places in the table."""
+    read = (i for stage in stages for code in stage.codes() for i in code.instructions)
+    found: dict[int, int] = {}
+    for i in read:
+        if i.op == "input" and i.args[0] == "param":
+            found.setdefault(i.args[1], len(found))
+    return found

@@ -1,0 +1,260 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Rolled programs of segments: one link stands for all, one segment for all segments of a chain.
+
+Two levels of loops: over the links of a segment, many segments at once, and over the segments. A phase
+has a loop over links, then one over segments. Segments have one length: shorter ones end in links that
+weigh nothing and whose joints an infinite rotor holds, which changes no bit of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from ...algorithms import FUNCTIONS, Algorithm
+from ...errors import PhalanxError
+from ...model import Group, Model
+from ...orders.segments import starts
+from ...spatial import Array, Field, Inertia, Transform
+from ...sweeps import Order, Segments, ordering
+from ..scalar import Node
+from .body import BodyModel, body_inputs, body_model, body_wrenches
+from .graph import BodyGraph
+from .order import Rolled
+from .places import rebuilt, scalars
+from .program import Stage
+from .segment_plan import ChainPlan, LinkPlan, columns_of, staged
+
+
+@dataclass(frozen=True)
+class SegmentProgram:
+    """What an emitter needs: for links and for segments their tables, and all stages in order.
+
+    A stage over links has the further inputs "share" (number) of a value of its segment, and targets
+    ("end", number) for the value at the link where its loop ends; one over segments has inputs "end" and
+    keeps its shares in slots. Rows of links are those of segment 0, then of segment 1, and so on.
+    """
+
+    inputs: Mapping[str, tuple[int, ...]]
+    output: tuple[int, ...]
+    bodies: np.ndarray  # (segments, longest): the body of each row, -1 for links that fill up
+    maps: Mapping[str, np.ndarray]  # (segments * longest,)
+    tables: tuple[np.ndarray, np.ndarray]  # (rows, columns) of links and of segments
+    columns: tuple[Mapping[int, int], Mapping[int, int]]
+    stages: list[tuple[bool, Stage]]  # whether over segments, and the stage
+    slots: tuple[int, int]
+    commons: tuple[int, int]
+    angles: int
+    ends: int
+
+
+def cuts(model: Model) -> bool:
+    """Whether the bodies of a model all move along their own axes by one coordinate each."""
+    alone = np.array_equal(model.carrier, np.arange(model.n)) and model.coupling is None
+    chain = np.array_equal(model.parents, np.arange(-1, model.n - 1))
+    return chain and alone and all(g.motion.rates is not None for g in model.groups)
+
+
+def roll_segments(
+    algorithm: Algorithm,
+    model: Model,
+    inputs: Mapping[str, tuple[int, ...]],
+    optional: Mapping[str, tuple[int, ...]],
+    output: tuple[int, ...],
+    arguments: Mapping[str, Any],
+) -> SegmentProgram:
+    """The loops of an algorithm that cuts a chain into segments."""
+    function = FUNCTIONS[algorithm.function]
+    order = Whole(model, arguments.get("segments"))
+    link = order.link
+    symbols = body_inputs(link.source, {**inputs, **optional}, {**function.inputs, **function.optional})
+    more = {**{name: symbols[name] for name in optional}, **arguments}
+    if "external" in more:
+        more["external"] = body_wrenches(link, more["external"])
+    with ordering(order):
+        result = algorithm.run(link, *(symbols[name] for name in inputs), **more)
+    return order.planned({**inputs, **optional}, output, result)
+
+
+class Whole(Order):
+    """The order of a chain that is only ever cut; its links and its segments record the sweeps."""
+
+    def __init__(self, model: Model, count: int | None) -> None:
+        self.model = model
+        first = starts(model.n, count)
+        lengths = np.diff(first, append=self.model.n)
+        place = np.arange(lengths.max())
+        inside = place < lengths[:, None]
+        self.bodies = np.where(inside, first[:, None] + place, -1)
+        last = first[:, None] + np.minimum(place, lengths[:, None] - 1)
+        filled = filled_up(model, last.ravel(), ~inside.ravel())
+        self.parts = SymbolicSegments(*self.bodies.shape)
+        base = body_model(self.parts.links.graph, filled, self.parts.links)
+        known = {f.name: getattr(base, f.name) for f in fields(base)}
+        self.link = SegmentLink(**known, original=model, rows=last.ravel())
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        raise PhalanxError("rolled code: an algorithm of segments sweeps inside or along them only.")
+
+    propagate = accumulate = fold = pairs = scan = paths = relay = parent = children = _refuse
+    pick = total = eliminate = substitute = _refuse
+
+    def segments(self, count: int | None) -> Segments:
+        return self.parts
+
+    def planned(
+        self, inputs: Mapping[str, tuple[int, ...]], output: tuple[int, ...], result: Any
+    ) -> SegmentProgram:
+        """The program that computes one scalar per link."""
+        parts = self.parts
+        links, chain = LinkPlan(parts.links.graph, parts.links), ChainPlan(parts.chain.graph, parts.chain)
+        links.chain, chain.links = chain, links
+        (value,) = np.asarray(result, dtype=object).ravel().tolist()
+        links.output(value, ("out",))
+        stages = staged(links, chain)
+        columns = [columns_of([s for over, s in stages if over is which]) for which in (False, True)]
+        tables = [
+            np.stack([g.columns[k] for k in c], axis=1) if c else np.zeros((g.n, 0))
+            for g, c in zip((links.graph, chain.graph), columns, strict=True)
+        ]
+        return SegmentProgram(
+            inputs,
+            output,
+            self.bodies,
+            self.link.source.maps,
+            (tables[0], tables[1]),
+            (columns[0], columns[1]),
+            stages,
+            (len(links.slots), len(chain.slots)),
+            (len(links.commons), len(chain.commons)),
+            len(links.angles),
+            len(links.ends),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class SegmentLink(BodyModel):
+    """The model of one link that stands for those of all segments."""
+
+    original: Any = None
+    rows: Any = None  # the body whose constants each row shares
+
+    def derived(self, constants: Callable[[Model], Any]) -> Any:
+        field = constants(self.original)
+        return field.map(lambda array, _: self.source.graph.params(array[self.rows]))
+
+
+def filled_up(model: Model, rows: np.ndarray, fills: np.ndarray) -> Model:
+    """The model with a body for every row; those that fill up lie where the one before them lies."""
+
+    def masked(array: Array, value: Any) -> Array:
+        array = array[rows].copy()
+        array[fills] = value
+        return array
+
+    n = len(rows)
+    where = [np.flatnonzero(np.isin(rows, g.bodies)) for g in model.groups]
+    groups = tuple(
+        Group(g.motion, at, g.coordinates[np.searchsorted(g.bodies, rows[at])])
+        for g, at in zip(model.groups, where, strict=True)
+        if len(at)
+    )
+    real = np.flatnonzero(~fills)
+    return replace(
+        model,
+        n=n,
+        nv=n,
+        parents=np.arange(-1, n - 1),
+        groups=groups,
+        rest=Transform(masked(model.rest.E, np.eye(3)), masked(model.rest.r, 0.0)),
+        offset=masked(model.offset, 0.0),
+        pitch=model.pitch[rows],
+        axis=model.axis[rows],
+        carrier=np.arange(n),
+        inertia=Inertia(*(masked(array, 0.0) for array, _ in model.inertia.arrays())),
+        armature=masked(model.armature, np.inf),
+        links=real[np.searchsorted(rows[real], model.links)],
+    )
+
+
+class SymbolicSegments(Segments):
+    """One segment that stands for all: values pass between its links and itself as leaves."""
+
+    links: Links
+    chain: Rolled
+
+    def __init__(self, count: int, longest: int) -> None:
+        self.count, self.longest = count, longest
+        self.links = Links(self)
+        self.chain = Rolled(BodyGraph(count))
+
+    def first(self, x: Any) -> Any:
+        return self._at(x, 0)
+
+    def last(self, x: Any) -> Any:
+        return self._at(x, self.longest - 1)
+
+    def _at(self, x: Any, place: int) -> Any:
+        inner, outer = self.links.graph, self.chain.graph
+
+        def one(value: Any) -> Any:
+            if type(value) is not Node:
+                return value
+            if inner.is_param(value):
+                return outer.param(inner.column(value).reshape(self.count, self.longest)[:, place])
+            phase = max(inner.phase(value), 0)
+            if (phase % 2 == 0) != (place > 0) and self.longest > 1:
+                raise PhalanxError("segments: a loop keeps only values at the links where it ends.")
+            return outer.placed("end", value.number, phase=phase)
+
+        return rebuilt(x, [one(value) for value in scalars(x)])
+
+    def spread(self, x: Any) -> Any:
+        inner, outer = self.links.graph, self.chain.graph
+
+        def one(value: Any) -> Any:
+            if type(value) is not Node:
+                return value
+            return inner.placed("share", value.number, phase=max(outer.phase(value), 0) + 1, common=True)
+
+        return rebuilt(x, [one(value) for value in scalars(x)])
+
+
+class Links(Rolled):
+    """The sweeps over the links of a segment, whose root is a value of the segment."""
+
+    def __init__(self, parts: SymbolicSegments) -> None:
+        super().__init__(BodyGraph(parts.count * parts.longest))
+        self.parts = parts
+
+    def propagate(self, X: Any, c: Any, root: Any, through: Any, plus: Any) -> Any:
+        return super().propagate(X, c, self._root(root), through, plus)
+
+    def parent(self, x: Array, root: Any) -> Array:
+        return super().parent(x, self._root(root))
+
+    def fold(self, step: Callable[..., Any], state: tuple[Any, ...], local: tuple[Any, ...]) -> Any:
+        return self.fold_from((None,) * len(state), step, state, local)
+
+    def fold_from(
+        self, tips: Any, step: Callable[..., Any], state: tuple[Any, ...], local: tuple[Any, ...]
+    ) -> Any:
+        phase = self._opened(*state, *local, outward=False)
+        while any(carry.phase == phase for carry in self.carries):
+            phase += 2  # two folds in one loop need more registers than there are
+        starts = [tip if tip is None else self.parts.spread(tip) for tip in tips]
+        arrived = [self._carried(s, phase, start) for s, start in zip(state, starts, strict=True)]
+        up, kept = step(tuple(s + a for s, (a, _) in zip(state, arrived, strict=True)), *local)
+        for (_, leaves), value in zip(arrived, up, strict=True):
+            self._close(leaves, value)
+        return kept
+
+    def _root(self, root: Any) -> Any:
+        if root is None:
+            return None
+        root = self.parts.spread(root)
+        return root[0] if isinstance(root, Field) else root[..., 0, :]

@@ -1,0 +1,59 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""What all machines tell, and the one with a common memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Any
+
+from ..errors import PhalanxError
+from .times import Times
+
+ASSIGNMENTS = ("paper", "list")  # a paper's own, or by our list scheduler
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Processors and what their operations take; times are in `unit`."""
+
+    times: Times = field(default_factory=Times)
+    unit: str = "operations"
+
+
+@dataclass(frozen=True)
+class Pram(Machine):
+    """Processors around one memory: a value is at hand for all as soon as it is computed."""
+
+    count: int = 4
+
+    def __str__(self) -> str:
+        return f"pram({self.count})"
+
+
+def pram(
+    processors: int = 4,
+    *,
+    multiplication: float = 1.0,
+    addition: float = 1.0,
+    division: float = 1.0,
+    trigonometric: float = 0.0,
+) -> Pram:
+    """So many processors with a common memory."""
+    times = Times(multiplication, addition, division, trigonometric)
+    return Pram(times, count=whole(processors, "pram: processors"))
+
+
+def whole(value: Any, where: str, least: int = 1) -> int:
+    """A whole number of at least `least`, or an error."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise PhalanxError(f"{where} is {value!r}, expected a whole number of at least {least}.")
+    return int(value)
+
+
+def one_of(value: Any, choices: tuple[str, ...], where: str) -> str:
+    """One of some words, or an error that lists them."""
+    if value not in choices:
+        raise PhalanxError(f"{where} is {value!r}, expected one of {', '.join(map(repr, choices))}.")
+    return str(value)

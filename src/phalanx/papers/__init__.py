@@ -1,0 +1,9 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""The papers behind the algorithms: what they print next to what this library computes."""
+
+from .catalogue import names, paper
+from .records import Record
+from .reproduction import reproduce
+
+__all__ = ["Record", "names", "paper", "reproduce"]

@@ -1,0 +1,205 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""The mass matrix on arrays of processors: Fijany's programs and composite bodies, placed in time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from ...algorithms.inertia.processor_array import steps
+from ...algorithms.inertia.recursive_doubling import stage_a_levels
+from ...analysis.cost import Count
+from ...explain.schedule import schedule
+from ...explain.scheduling.array_program import ArraySchedule, array_schedule
+from ...machines import pram, processor_array
+from ..formulas import Formula, formula
+from ..quantities import quantity
+from ..records import Claim
+from .forms import fitted
+from .operations import cost_at, general, work
+from .orders import grows_as
+
+_FUNCTION = "mass_matrix"
+_SIZES = {"n(n+1)/2": (4, 8, 16, 6, 12), "n": (4, 5, 6, 7, 8, 9, 12)}
+_TREE_SIZES = (4, 8, 16)
+
+
+@quantity
+def leading_work(function: str, algorithm: str) -> tuple[Any, Any]:
+    """coefficients of n^2 in the operations that phalanx.cost counts, verified on more sizes"""
+    return tuple(_only(part, ("n^2",)) for part in work(function, algorithm))
+
+
+@quantity
+def parallel_cost(processors: str, form: str, n: int | None = None) -> tuple[Any, Any]:
+    """operations of the busiest processor of px.machines.processor_array, or on a critical chain"""
+    if n is not None:
+        one = _busiest(processors, form, n)
+        return one.multiplications, one.additions
+    counts = {size: _busiest(processors, form, size) for size in sorted(_SIZES[processors])}
+    return (
+        fitted({size: c.multiplications for size, c in counts.items()}),
+        fitted({size: c.additions for size, c in counts.items()}),
+    )
+
+
+@quantity
+def parallel_slopes(processors: str, form: str) -> tuple[Any, Any]:
+    """coefficients of n and L in the operations of the busiest processor of px.schedule"""
+    return tuple(_only(part, ("n", "L")) for part in parallel_cost(processors, form))
+
+
+@quantity
+def row_of_a_column(algorithm: str) -> tuple[Any, Any]:
+    """twice the coefficients of n^2 that phalanx.cost finds: what each pair of links takes"""
+    products, sums = leading_work(_FUNCTION, algorithm)
+    return formula({"n": 2 * products["n^2"]}), formula({"n": 2 * sums["n^2"]})
+
+
+@quantity
+def parallel_speedup(processors: str, form: str, n: int) -> float:
+    """operations of composite_variant over those of the busiest processor"""
+    return cost_at(_FUNCTION, "composite_variant", n).total / _busiest(processors, form, n).total
+
+
+@quantity
+def ratio_of_totals(serial: Sequence[int], parallel: Sequence[int]) -> float:
+    """the printed serial operations over the printed parallel ones"""
+    return sum(serial) / sum(parallel)
+
+
+@quantity
+def array_processors(processors: str, n: int | None = None) -> Any:
+    """processors of px.machines.processor_array"""
+    machine = processor_array(processors)
+    if n is not None:
+        return machine.count(n)
+    return fitted({size: machine.count(size) for size in range(1, 9)})
+
+
+@quantity
+def array_levels() -> Any:
+    """levels of R, P, F and N in the library's processor_array, fitted"""
+    found = {}
+    for n in range(1, 34):
+        plan = steps(n)
+        found[n] = {len(plan.rotations), len(plan.outward), len(plan.inward)}
+    if any(len(counts) > 1 for counts in found.values()):
+        return "different for different quantities"
+    return fitted({n: counts.pop() for n, counts in found.items()})
+
+
+@quantity
+def communication(network: str, order: str) -> Claim:
+    """steps in which messages pass in px.schedule on px.machines.processor_array"""
+    counts = {}
+    for n in _TREE_SIZES:
+        placed = _array("n(n+1)/2", n, network)
+        counts[n] = placed.communication_steps
+    told = ", ".join(f"{c} at n = {n}" for n, c in counts.items())
+    return Claim(grows_as(counts, order), told)
+
+
+@quantity
+def transformations(algorithm: str, parts: Sequence[str], order: str) -> Claim:
+    """multiplications of the quantities that turn vectors from frame to frame, by phalanx.cost"""
+    counts = {
+        n: sum(cost_at(_FUNCTION, algorithm, n).by_quantity[part].multiplications for part in parts)
+        for n in range(3, 9)
+    }
+    form = fitted(counts)
+    leading = next((t for t in ("n^2", "n") if isinstance(form, Formula) and form[t]), "1")
+    return Claim(leading == order, f"{form} multiplications")
+
+
+@quantity
+def least_efficient(algorithm: str, others: Sequence[str]) -> Claim:
+    """joints from which on the closed forms of phalanx.cost give it the most operations"""
+    forms = {name: _total_form(name) for name in (algorithm, *others)}
+    most = range(3, 200)
+    first = {
+        other: next(
+            (n for n in most if all(forms[algorithm](k) > forms[other](k) for k in range(n, 200))), None
+        )
+        for other in others
+    }
+    told = ", ".join(f"than {other} from n = {n}" for other, n in first.items())
+    return Claim(None not in first.values(), f"more operations {told}")
+
+
+@quantity
+def least_work(algorithm: str, others: Sequence[str], n: int) -> Claim:
+    """operations that phalanx.cost counts"""
+    counts = {name: cost_at(_FUNCTION, name, n).total for name in (algorithm, *others)}
+    told = ", ".join(f"{name} {count}" for name, count in counts.items())
+    return Claim(counts[algorithm] == min(counts.values()), told)
+
+
+@quantity
+def faster_in_parallel(processors: str, form: str, n: int) -> Claim:
+    """operations in time of both forms on the same number of processors"""
+    times = {name: _busiest(processors, name, n).total for name in ("array", "composite")}
+    told = f"{times['array']} operations for VN-EB, {times['composite']} for VCR-B"
+    return Claim(times[form] == min(times.values()), told)
+
+
+def _busiest(processors: str, form: str, n: int) -> Count:
+    """What one processor does in time: the busiest of the array, or along the chain that takes longest."""
+    if form == "array":
+        return _array(processors, n).busiest
+    return _composite(processors, n)
+
+
+@cache
+def _array(processors: str, n: int, network: str = "shuffle-exchange") -> ArraySchedule:
+    return array_schedule(general(n), processor_array(processors, network=network))
+
+
+@cache
+def _composite(processors: str, n: int) -> Count:
+    """Composite bodies: by doubling, a computation on every level; or one processor a joint."""
+    if processors == "n(n+1)/2":
+        return _levels_of_doubling(n)
+    placed = schedule(
+        general(n), _FUNCTION, "composite_variant", pram(n), granularity="equation", customise="none"
+    )
+    return placed.path
+
+
+def _levels_of_doubling(n: int) -> Count:
+    """What a processor does that takes part on every level of recursive_doubling, by phalanx.cost."""
+    found = cost_at(_FUNCTION, "recursive_doubling", n).by_quantity
+    joins = sum(map(len, stage_a_levels(n)))
+    inside = sum(c.k < n for level in stage_a_levels(n) for c in level)
+    pairs = n * (n - 1) // 2
+    formed = _each(cost_at(_FUNCTION, "composite_original", n).by_quantity, ("U",), n - 1)  # from angles
+    level = _each(found, ("r", "M", "c", "reciprocal", "E"), joins)
+    level += _each(
+        {"U": _less(found["U"], formed.multiplications * (n - 1)), "P": found["P"]}, ("U", "P"), inside
+    )
+    diagonal = _each(found, ("F", "N"), n)
+    column = _each(found, ("f", "n"), pairs)
+    project = _each(found, ("project",), n + pairs)
+    each_level = [level, column, project] * len(stage_a_levels(n))
+    return sum([formed, diagonal, project, *each_level], Count())
+
+
+def _each(found: Mapping[str, Count], names: Sequence[str], times: int) -> Count:
+    """What these quantities take once, if they are formed so many times."""
+    total = sum((found[name] for name in names), Count())
+    return Count(total.multiplications // times, total.additions // times, total.divisions // times)
+
+
+def _less(count: Count, multiplications: int) -> Count:
+    return Count(count.multiplications - multiplications, count.additions)
+
+
+def _total_form(algorithm: str) -> Formula:
+    form = fitted({n: cost_at(_FUNCTION, algorithm, n).total for n in range(3, 10)})
+    return form if isinstance(form, Formula) else formula({})
+
+
+def _only(part: Any, terms: Sequence[str]) -> Any:
+    return formula({term: part[term] for term in terms}) if isinstance(part, Formula) else part

@@ -1,0 +1,164 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Operations and longest paths of the library's algorithms, counted by `phalanx.cost`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ...algorithms import find
+from ...analysis.conventions import CONVENTIONS
+from ...analysis.cost import Cost, Count, cost_of
+from ...explain.cost import cost
+from ...ir.trace import trace
+from ...loading import chain
+from ...robot import Robot
+from ..quantities import quantity
+from .forms import fitted
+
+Pair = tuple[Any, Any]
+
+SIZES = (3, 4, 5, 6, 7, 8)
+
+
+@quantity
+def work(
+    function: str,
+    algorithm: str,
+    customise: str = "none",
+    convention: str | None = None,
+    robot: str = "general",
+    n: int | None = None,
+    sizes: Sequence[int] = SIZES,
+    options: dict[str, Any] | None = None,
+) -> Pair:
+    """multiplications and additions that phalanx.cost counts, at n or as a formula verified on more sizes"""
+
+    def counted(n: int) -> Count:
+        return cost_at(function, _choice(algorithm, options), n, customise, convention, robot)
+
+    return _pair(counted, n, sizes, "n")
+
+
+@quantity
+def work_in_full(function: str, algorithm: str, n: int) -> tuple[int, int, int]:
+    """multiplications, additions and divisions that phalanx.cost counts"""
+    found = cost_at(function, algorithm, n)
+    return found.multiplications, found.additions, found.divisions
+
+
+@quantity
+def total_work(function: str, algorithm: str, n: int, customise: str = "none") -> int:
+    """all operations that phalanx.cost counts"""
+    return cost_at(function, algorithm, n, customise).total
+
+
+@quantity
+def span(
+    function: str,
+    algorithm: str,
+    convention: str | None = None,
+    n: int | None = None,
+    sizes: Sequence[int] = SIZES,
+) -> Pair:
+    """operations on the longest path that phalanx.cost finds, at n or as a formula verified on more sizes"""
+
+    def counted(n: int) -> Count:
+        return cost_at(function, algorithm, n, "none", convention).span
+
+    rules = CONVENTIONS.get(convention or algorithm)
+    return _pair(counted, n, sizes, rules.levels if rules else "n")
+
+
+@quantity
+def work_of(
+    parts: Sequence[str], customise: str = "none", robot: str = "general", tip: bool = False
+) -> tuple[Fraction, Fraction]:
+    """operations of one quantity of zomaya_morris per joint, by phalanx.cost"""
+    found = cost_at("inverse_dynamics", "zomaya_morris", 6, customise, None, robot).by_quantity
+    counts = [found.get(name, Count()) for name in parts]
+    # The wrench at the tip is turned into the last frame: half of that is its force, half its moment.
+    share = [(c, Fraction(1, 6)) for c in counts] + [(found["external"], Fraction(1, 12))] * tip
+    return (
+        _whole(sum((c.multiplications * s for c, s in share), Fraction(0))),
+        _whole(sum((c.additions * s for c, s in share), Fraction(0))),
+    )
+
+
+@quantity
+def luh_walker_paul_operations(n: int | None = None) -> Pair:
+    """operations of luh_walker_paul on a fixed base with a free tip, z q' and projection charged"""
+    book = CONVENTIONS["lathrop_online"].bookkeeping("none")
+
+    def counted(n: int) -> Count:
+        shapes = {"q": (n,), "qd": (n,), "qdd": (n,)}
+        entry = find("inverse_dynamics", "luh_walker_paul")
+        program = trace(entry, general(n).model, shapes, {}, (n,), {}, "none", book)
+        return cost_of(program, free=("s",))
+
+    return _pair(counted, n, SIZES, "n")
+
+
+@cache
+def cost_at(
+    function: str,
+    algorithm: Any,
+    n: int,
+    customise: str = "none",
+    convention: str | None = None,
+    robot: str = "general",
+) -> Cost:
+    """The cost of an algorithm for a chain of n joints; options of the algorithm as a tuple of pairs."""
+    chosen = (algorithm[0], dict(algorithm[1])) if isinstance(algorithm, tuple) else algorithm
+    found = cost(ROBOTS[robot](n), function, chosen, customise=customise, convention=convention)
+    return replace(found, width=())  # a copy without the program, which would fill the memory
+
+
+def general(n: int) -> Robot:
+    """A chain of turning joints in general position with dense inertias."""
+    return chain(n)
+
+
+def diagonal(n: int) -> Robot:
+    """A chain of turning joints whose links have diagonal inertias in their own frames."""
+    rng = np.random.default_rng(n)
+    rows = [
+        {
+            "a": float(rng.uniform(0.1, 0.5)),
+            "alpha": float(rng.uniform(0.2, 1.4)),
+            "d": float(rng.uniform(0.1, 0.5)),
+            "mass": float(rng.uniform(1.0, 5.0)),
+            "com": rng.uniform(-0.2, 0.2, 3).tolist(),
+            "inertia": rng.uniform(0.5, 0.6, 3).tolist(),
+        }
+        for _ in range(n)
+    ]
+    return Robot.from_dh(rows)
+
+
+ROBOTS: dict[str, Callable[[int], Robot]] = {"general": general, "diagonal": diagonal}
+
+
+def _choice(algorithm: str, options: dict[str, Any] | None) -> Any:
+    return (algorithm, tuple(options.items())) if options else algorithm
+
+
+def _pair(counted: Callable[[int], Count], n: int | None, sizes: Sequence[int], levels: str) -> Pair:
+    if n is not None:
+        one = counted(n)
+        return one.multiplications, one.additions
+    counts = {size: counted(size) for size in sizes}
+    return (
+        fitted({size: c.multiplications for size, c in counts.items()}, levels),
+        fitted({size: c.additions for size, c in counts.items()}, levels),
+    )
+
+
+def _whole(value: Fraction) -> Any:
+    return int(value) if value.denominator == 1 else value

@@ -1,0 +1,116 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""How work and time grow with the number of joints, and how algorithms compare."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from ...explain.schedule import schedule
+from ...machines import pram
+from ..formulas import Formula
+from ..quantities import quantity
+from ..records import Claim
+from .forms import fitted
+from .operations import cost_at, general
+
+_FORM_SIZES = (3, 4, 5, 6, 7, 8)
+_POWERS = (2, 4, 8, 16)
+_GROWTH = ("L", "K", "n", "nL", "n^2", "n^3")  # slow to fast
+
+
+@quantity
+def span_total(function: str, algorithm: str, sizes: Sequence[int] = _FORM_SIZES) -> Any:
+    """operations on the longest path that phalanx.cost finds with structure used, fitted"""
+    return fitted({n: cost_at(function, algorithm, n, "semi").span.total for n in sizes})
+
+
+@quantity
+def span_total_at(function: str, algorithm: str, n: int) -> int:
+    """operations on the longest path that phalanx.cost finds with structure used"""
+    return cost_at(function, algorithm, n, "semi").span.total
+
+
+@quantity
+def work_order(
+    function: str,
+    algorithm: str,
+    order: str,
+    options: Mapping[str, Any] | None = None,
+    sizes: Sequence[int] = range(3, 10),
+) -> Claim:
+    """growth of phalanx.cost's operations with the joints"""
+    choice = (algorithm, tuple(options.items())) if options else algorithm
+    values = {n: cost_at(function, choice, n, _level(function)).total for n in sizes}
+    return _order(values, order)
+
+
+@quantity
+def span_order(function: str, algorithm: str, order: str, options: Mapping[str, Any] | None = None) -> Claim:
+    """growth of phalanx.cost's longest path with the joints"""
+    choice = (algorithm, tuple(options.items())) if options else algorithm
+    sizes = _FORM_SIZES if order.startswith("n") else _POWERS
+    values = {n: cost_at(function, choice, n, _level(function)).span.total for n in sizes}
+    return _order(values, order)
+
+
+@quantity
+def span_faster_than_log(function: str, algorithm: str, options: Mapping[str, Any]) -> Claim:
+    """growth of phalanx.cost's longest path with the links: more with every doubling"""
+    choice = algorithm, tuple(options.items())
+    values = {n: cost_at(function, choice, n, _level(function)).span.total for n in _POWERS}
+    told = ", ".join(f"{v} at n = {n}" for n, v in values.items())
+    return Claim(not grows_as(values, "L"), told)
+
+
+@quantity
+def time_on_processors(function: str, algorithm: str, processors: str, order: str) -> Claim:
+    """growth of px.schedule's makespan on pram(n) with the joints"""
+    sizes = (4, 8, 16)
+    times = {n: schedule(general(n), function, algorithm, pram(n), customise="semi").makespan for n in sizes}
+    # Linear growth at most doubles from one size to the next.
+    grows = max(times[b] / times[a] for a, b in pairwise(sizes))
+    told = ", ".join(f"{t:g} at n = {n}" for n, t in times.items())
+    return Claim(grows <= 2.2, f"{told}")
+
+
+@quantity
+def about_as_much_work(function: str, algorithm: str, other_function: str, other: str, n: int) -> Claim:
+    """ratio of the operations that phalanx.cost counts; up to a quarter more or less is about equal"""
+    a, b = cost_at(function, algorithm, n).total, cost_at(other_function, other, n).total
+    return Claim(0.8 <= a / b <= 1.25, f"{a} by {algorithm}, {b} by {other}")
+
+
+@quantity
+def more_work(function: str, algorithm: str, other: str, sizes: Sequence[int] = (4, 6, 8, 13, 16)) -> Claim:
+    """operations that phalanx.cost counts for both algorithms"""
+    ratios = {n: cost_at(function, algorithm, n).total / cost_at(function, other, n).total for n in sizes}
+    told = ", ".join(f"{r:.2f} times at n = {n}" for n, r in ratios.items())
+    return Claim(all(r > 1.0 for r in ratios.values()), told)
+
+
+def _level(function: str) -> str:
+    return "semi" if function == "forward_dynamics" else "none"
+
+
+def _order(values: Mapping[int, int], order: str) -> Claim:
+    """Whether counts grow as claimed: by their closed form, else by what a doubling of n does to them."""
+    form = fitted(values)
+    if isinstance(form, Formula):
+        leading = next((t for t in reversed(_GROWTH) if form[t]), "1")
+        return Claim(leading == order, f"{form}")
+    told = ", ".join(f"{v} at n = {n}" for n, v in values.items())
+    return Claim(grows_as(values, order), told)
+
+
+def grows_as(values: Mapping[int, int], order: str) -> bool:
+    """From one doubling of n to the next: equal steps for a logarithm, twice the steps for a line."""
+    sizes = [n for n in values if 2 * n in values]
+    steps = [values[2 * n] - values[n] for n in sizes]
+    if len(steps) < 2:
+        return False
+    ratios = [b / a for a, b in pairwise(steps)]
+    factor = {"L": 1.0, "n": 2.0, "nL": 2.3, "n^2": 4.0, "n^3": 8.0}[order]
+    return all(abs(r / factor - 1.0) < 0.35 for r in ratios)

@@ -1,0 +1,139 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""A published figure next to the computed one, and what to say about the two."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from .formulas import Formula
+
+EXACT = "exact"
+CLOSE = 0.1  # deviations up to this part are told as a percentage
+
+
+@dataclass(frozen=True)
+class Record:
+    """One figure, formula or claim of a paper; `how` tells where the computed side comes from."""
+
+    paper: str
+    source: str  # table, equation or figure
+    item: str
+    published: Any
+    computed: Any
+    verdict: str  # "exact", "within x %" or "differs: why"
+    note: str
+    unit: str
+    how: str
+    printed: bool = True  # False: not in the paper, but counted independently from its equations
+
+    @property
+    def exact(self) -> bool:
+        """Whether both sides are the same."""
+        return self.verdict == EXACT
+
+    @property
+    def differs(self) -> bool:
+        """Whether the two sides differ by more than a few percent."""
+        return self.verdict.startswith("differs")
+
+    def __str__(self) -> str:
+        return (
+            f"{self.item}: {shown(self.published)} published, {shown(self.computed)} computed, {self.verdict}"
+        )
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Whether a statement holds, and the figures that show it."""
+
+    holds: bool
+    figures: str
+
+    def __str__(self) -> str:
+        return f"{'holds' if self.holds else 'does not hold'}: {self.figures}"
+
+
+def verdict(published: Any, computed: Any, why: str = "") -> str:
+    """What to say about two values: numbers, formulas, words, claims or rows of them.
+
+    `why` explains a difference that is known; what differs is told from the values themselves.
+    """
+    ours, theirs = _parts(computed), _parts(published)
+    if isinstance(computed, Claim):
+        return EXACT if computed.holds else _differs(computed.figures, why)
+    if len(ours) == len(theirs) and all(map(_same, theirs, ours)):
+        return EXACT
+    if (part := _deviation(theirs, ours)) <= CLOSE:
+        return f"within {_percent(part)} %"
+    return _differs(_difference(theirs, ours), why)
+
+
+def shown(value: Any) -> str:
+    """A value in print."""
+    if isinstance(value, tuple | list):
+        return " / ".join(map(shown, value))
+    if isinstance(value, Fraction):
+        return str(value) if value.denominator < 10 else f"{float(value):.4g}"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return str(value)
+
+
+def _parts(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, tuple | list) else (value,)
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether a printed value is the computed one, rounded as it was printed."""
+    if isinstance(a, Decimal) and isinstance(b, int | float | Fraction):
+        return a == Decimal(float(b)).quantize(a)
+    return bool(a == b)
+
+
+def _deviation(published: Sequence[Any], computed: Sequence[Any]) -> float:
+    """The largest relative deviation of numbers; infinite where something else is compared."""
+    if len(published) != len(computed):
+        return math.inf
+    return max(map(_relative, published, computed), default=math.inf)
+
+
+def _relative(a: Any, b: Any) -> float:
+    if not all(isinstance(x, int | float | Fraction | Decimal) for x in (a, b)) or not a:
+        return 0.0 if _same(a, b) else math.inf
+    return abs(float(b) / float(a) - 1.0)
+
+
+def _percent(part: float) -> str:
+    """Rounded up, so that it is a bound; two digits."""
+    percent = 100.0 * part
+    size = 10.0 ** (math.floor(math.log10(percent)) - 1)
+    return f"{math.ceil(percent / size - 1e-9) * size:.2g}"
+
+
+def _differs(what: str, why: str) -> str:
+    return "differs: " + "; ".join(x for x in (what, why) if x)
+
+
+def _difference(published: Sequence[Any], computed: Sequence[Any]) -> str:
+    """Which parts differ, and by how much."""
+    if len(published) != len(computed):
+        return f"{len(computed)} parts instead of {len(published)}"
+    told = [_one_difference(a, b) for a, b in zip(published, computed, strict=True)]
+    return told[0] if len(told) == 1 else " / ".join(text or "equal" for text in told)
+
+
+def _one_difference(a: Any, b: Any) -> str:
+    if _same(a, b):
+        return ""
+    if isinstance(a, Formula) and isinstance(b, Formula):
+        text = str(b - a)
+        return f"{'' if text.startswith('-') else '+'}{text}"
+    if _relative(a, b) <= 0.5:
+        return f"{100.0 * (float(b) / float(a) - 1.0):+.2g} %"
+    return f"{shown(b)} instead of {shown(a)}"

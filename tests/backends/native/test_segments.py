@@ -1,0 +1,174 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Segments in lanes: the same bits at every width, for every state of a batch, however lengths divide."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import phalanx as px
+from phalanx.backends.native import compile, gufunc, loop
+from phalanx.backends.native.emit_segments import segment_block_function
+from phalanx.backends.native.target import Target, aarch64, host
+from phalanx.dispatch import resolve
+from phalanx.ir.rolled.locality import in_local_order
+from phalanx.ir.rolled.segments import SegmentProgram, cuts, roll_segments
+from reference.sampling import agree
+
+ELEMENTS = {np.float64: "double", np.float32: "float"}
+_alive: list[Any] = []
+
+
+@cache
+def robot(n: int) -> px.Robot:
+    made = px.chain(n, seed=n, prismatic=0.3)
+    return made.replace(armature=np.linspace(0.0, 0.1, n))
+
+
+def program(n: int, count: int, optional: tuple[str, ...] = ()) -> SegmentProgram:
+    call = resolve(robot(n), "forward_dynamics", ("partition", {"segments": count}))
+    f = call.function
+    inputs = {name: call.sizes(size) for name, size in f.inputs.items()}
+    more = {name: call.sizes(f.optional[name]) for name in optional}
+    return roll_segments(call.algorithm, robot(n).model, inputs, more, call.sizes(f.output), call.arguments())
+
+
+def text(cut: SegmentProgram, dtype: Any, target: Target) -> str:
+    block, declarations, scratch = segment_block_function(cut, target, ELEMENTS[dtype])
+    shapes = [*cut.inputs.values(), cut.output]
+    return loop.module_text(block, declarations, shapes, ELEMENTS[dtype], target, scratch, 1)
+
+
+def kernel(cut: SegmentProgram, dtype: Any = np.float64, target: Target | None = None) -> Any:
+    """The gufunc of a program of segments."""
+    loaded = compile.load(compile.object_code(text(cut, dtype, target or host()), target or host()))
+    shapes = [*cut.inputs.values(), cut.output]
+    *inputs, output = ("(" + ",".join(map(str, s)) + ")" for s in shapes)
+    signature = ",".join(inputs) + "->" + output
+    made, needs = gufunc.make_gufunc("cut", "", signature, len(shapes), [(np.dtype(dtype), loaded.loop)])
+    _alive.append((loaded, needs))
+    return made
+
+
+@pytest.mark.parametrize(("n", "count"), [(1, 1), (10, 8), (33, 3), (40, 19)])
+def test_narrow_registers_give_the_same_bits(n: int, count: int) -> None:
+    if not host().triple.startswith(("x86_64", "amd64")) or not host().fma:
+        pytest.skip("this machine knows no AVX2")
+    inputs, cut = robot(n).random_state(3, rng=n), program(n, count)
+    narrow = kernel(cut, target=Target(host().triple, "haswell", "", 256, True))(*inputs)
+    np.testing.assert_array_equal(narrow, kernel(cut)(*inputs))
+    plain = kernel(cut, target=Target(host().triple, "x86-64", "", 128, False))(*inputs)
+    agree(plain, narrow, 1e-11)
+
+
+def test_a_state_gives_the_same_bits_wherever_it_stands() -> None:
+    k = robot(50).kernel("forward_dynamics", algorithm=("partition", {"segments": 6}))
+    q, qd, tau = robot(50).random_state(21, rng=0)
+    wanted = np.array([k(*(x[i].copy() for x in (q, qd, tau))) for i in range(21)])
+    np.testing.assert_array_equal(k(q, qd, tau), wanted)
+    np.testing.assert_array_equal(k(q[::-2], qd[::-2], tau[::-2]), wanted[::-2])
+    gaps = [np.repeat(x, 2, axis=-1)[..., ::2] for x in (q, qd, tau)]
+    np.testing.assert_array_equal(k(*gaps), wanted)
+    np.testing.assert_array_equal(k(q, qd, tau, threads=2), wanted)
+    out = np.full((21, 51), 7.0)
+    k(q, qd, tau, out=out[:, :50])
+    np.testing.assert_array_equal(out[:, :50], wanted)
+    assert (out[:, 50] == 7.0).all()
+
+
+def test_what_fills_up_a_segment_never_shows() -> None:
+    # Lengths that leave one, some or no segments short, below and above the width of a register.
+    for n in (10, 41):
+        q, qd, tau = robot(n).random_state(2, rng=n)
+        wanted = robot(n).forward_dynamics(q, qd, tau, algorithm="aba", backend="numpy")
+        for count in (2, 8, 11):
+            memory = np.full((3, n + 2), 7.0)
+            kernel(program(n, count))(q, qd, tau, out=memory[:2, 1 : n + 1])
+            agree(memory[:2, 1 : n + 1], wanted, 1e-10)
+            assert (memory[:2, [0, -1]] == 7.0).all()
+            assert (memory[2] == 7.0).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_external_wrenches_reach_the_links(dtype: Any) -> None:
+    robots = robot(21), px.tree(9, 0.0, seed=2, joints=("planar", "universal", "fixed", "helical"))
+    for made in robots:
+        assert cuts(made.model)
+        q, qd, tau = (x.astype(dtype) for x in made.random_state(2, rng=0))
+        external = np.random.default_rng(1).standard_normal((2, made.n_links, 6)).astype(dtype)
+        found, wanted = (
+            made.forward_dynamics(q, qd, tau, external=external, algorithm=a, backend=b)
+            for a, b in ((("partition", {"segments": 4}), "native"), ("aba", "numpy"))
+        )
+        assert found.dtype == dtype
+        agree(found, wanted, 1e-10 if dtype is np.float64 else 2e-2)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_what_is_no_number_stays_in_its_state(value: float) -> None:
+    q, qd, tau = robot(30).random_state(5, rng=0)
+    run = kernel(program(30, 8))
+    clean = run(q, qd, tau)
+    q[2, 7] = value
+    spoilt = run(q, qd, tau)
+    assert np.isnan(spoilt[2]).any()
+    np.testing.assert_array_equal(np.delete(spoilt, 2, axis=0), np.delete(clean, 2, axis=0))
+
+
+def test_large_angles_are_as_exact_as_small_ones() -> None:
+    q, qd, tau = robot(20).random_state(rng=0)
+    q[[3, 11]] = 123456.789, -7e9
+    wanted = robot(20).forward_dynamics(q, qd, tau, algorithm="aba", backend="numpy")
+    agree(kernel(program(20, 5))(q, qd, tau), wanted, 1e-10)
+
+
+def test_joints_that_no_single_coordinate_moves_are_left_to_straight_code() -> None:
+    short = px.tree(3, 0.0, seed=1, joints=("spherical", "revolute"))
+    assert not cuts(short.model)
+    state = short.random_state(2, rng=0)
+    cut = ("partition", {"segments": 2})
+    found = short.forward_dynamics(*state, algorithm=cut, backend="native")
+    agree(found, short.forward_dynamics(*state, algorithm="aba", backend="numpy"), 1e-11)
+    long = px.chain(500).with_floating_base()
+    with pytest.raises(px.PhalanxError, match=r"too long to compile; use backend="):
+        long.kernel("forward_dynamics", algorithm="partition")
+
+
+def test_the_text_does_not_grow_with_the_chain() -> None:
+    few, many = (text(program(n, 8), np.float64, host()).count("\n") for n in (72, 200))
+    assert abs(many - few) < 0.05 * few
+
+
+def test_scratch_memory_grows_with_the_links_only() -> None:
+    sizes = [segment_block_function(program(n, 8), host(), "double")[2] for n in (64, 128, 192)]
+    assert sizes[2] - sizes[1] == sizes[1] - sizes[0]
+
+
+def test_object_code_for_another_machine_is_produced() -> None:
+    code = compile.object_code(text(program(10, 4), np.float64, aarch64()), aarch64())
+    assert code[:4] == b"\x7fELF"
+
+
+def test_the_local_order_computes_every_operand_first_and_the_same_results() -> None:
+    for _, stage in program(12, 3).stages:
+        for code in stage.codes():
+            made = in_local_order(code)
+            assert len(made.instructions) <= len(code.instructions)
+            for number, i in enumerate(made.instructions):
+                if i.op != "input":
+                    assert all(a < number for a in i.args if isinstance(a, int))
+            assert tree_of(made) == tree_of(code)
+
+
+def tree_of(code: Any) -> list[Any]:
+    """A number for every result that is equal for equal expressions."""
+    known: dict[Any, int] = {}
+    named: list[int] = []
+    for i in code.instructions:
+        args = i.args if i.op == "input" else tuple(named[a] if isinstance(a, int) else a for a in i.args)
+        named.append(known.setdefault((i.op, args), hash((i.op, args))))
+    return [named[x] if isinstance(x, int) else x for x in code.results]

@@ -1,0 +1,52 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""`phalanx papers` in print and as JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from phalanx.cli import main
+
+
+@pytest.mark.parametrize("columns", ["80", "100"])
+def test_the_table_fits_the_terminal(
+    columns: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    assert main(["papers", "zomaya_morris"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert max(map(len, captured.out.splitlines())) <= int(columns)
+    assert "150n / 116n" in captured.out
+    assert "Table 2: operations of the general" in captured.out
+    assert "60 rows: 54 exact, 6 differ." in captured.out
+
+
+def test_only_some_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["papers", "zomaya_morris", "--only", "differs"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "567" in text
+    assert "150n" not in text
+    assert "workers wait for each other's messages" in text
+
+
+def test_json_holds_numbers_and_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["papers", "zomaya_morris", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    general = next(row for row in rows if row["item"] == "general Newton-Euler, n = 6")
+    assert general["published"] == general["computed"] == [900, 696]
+    assert general["verdict"] == "exact"
+    formula = next(row for row in rows if row["item"] == "general Newton-Euler")
+    assert formula["computed"] == ["150n", "116n"]
+    assert {"paper", "source", "item", "published", "computed", "verdict", "note", "how"} <= set(general)
+
+
+def test_an_unknown_name_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["papers", "lathrup"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert "lathrop" in captured.err

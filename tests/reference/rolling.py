@@ -1,0 +1,75 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Rolled programs as gufuncs, and what to compare them with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import phalanx as px
+from phalanx.algorithms import FUNCTIONS
+from phalanx.backends.native import compile, gufunc, loop
+from phalanx.backends.native.emit_rolled import rolled_block_function
+from phalanx.backends.native.target import Target, host
+from phalanx.dispatch import resolve
+from phalanx.ir.rolled import RolledProgram, roll
+from reference.sampling import conditioning
+
+PRECISIONS = {np.float64: "double", np.float32: "float"}
+
+
+def program(robot: px.Robot, function: str, algorithm: Any, optional: tuple[str, ...] = ()) -> RolledProgram:
+    """The rolled program of a function, for the last frame of the robot if it wants one."""
+    call = resolve(robot, function, algorithm, frame_of(robot, function))
+    f = call.function
+    inputs = {name: call.sizes(f.inputs[name]) for name in f.inputs}
+    more = {name: call.sizes(f.optional[name]) for name in optional}
+    return roll(call.algorithm, robot.model, inputs, more, call.sizes(f.output), call.arguments())
+
+
+def frame_of(robot: px.Robot, function: str) -> str | None:
+    return list(robot.frames)[-1] if FUNCTIONS[function].frame else None
+
+
+_alive: list[Any] = []  # machine code and what the gufuncs around it point to
+
+
+def kernel(rolled: RolledProgram, dtype: Any = np.float64, target: Target | None = None) -> Any:
+    """The gufunc of a rolled program."""
+    target = target or host()
+    element, shapes = PRECISIONS[dtype], [*rolled.inputs.values(), rolled.output]
+    block, declarations, scratch = rolled_block_function(rolled, target, element)
+    text = loop.module_text(block, declarations, shapes, element, target, scratch)
+    loaded = compile.load(compile.object_code(text, target))
+    *inputs, output = ("(" + ",".join(map(str, s)) + ")" for s in shapes)
+    signature = ",".join(inputs) + "->" + output
+    made, needs = gufunc.make_gufunc("rolled", "", signature, len(shapes), [(np.dtype(dtype), loaded.loop)])
+    _alive.append((loaded, needs))
+    return made
+
+
+def states(robot: px.Robot, function: str, count: int, seed: int = 0) -> tuple[np.ndarray, ...]:
+    """Random inputs of a function."""
+    return tuple(robot.random_state(count, rng=seed)[: len(FUNCTIONS[function].inputs)])
+
+
+def reference(robot: px.Robot, function: str, algorithm: Any, *inputs: Any, **optional: Any) -> Any:
+    """What the NumPy backend gives."""
+    frame = frame_of(robot, function)
+    named = {} if frame is None else {"frame": frame}
+    method = getattr(robot, function)
+    return method(*inputs, **named, **optional, algorithm=algorithm, backend="numpy")
+
+
+def tolerance(robot: px.Robot, function: str, q: np.ndarray) -> float:
+    if function not in ("forward_dynamics", "mass_matrix_inverse"):
+        return 1e-13
+    return 1e-13 + 1e-14 * conditioning(robot.mass_matrix(q, backend="numpy"))
+
+
+def block_lines(robot: px.Robot, function: str, algorithm: Any) -> tuple[int, int]:
+    """Number of lines of text and bytes of scratch of a rolled program."""
+    text, _, scratch = rolled_block_function(program(robot, function, algorithm), host(), "double")
+    return text.count("\n"), scratch
