@@ -26,6 +26,7 @@ from phalanx.analysis.accuracy import exact_result, relative_error
 FUNCTION = "forward_dynamics"
 ALGORITHMS = {
     "ABA, symmetric": "aba",
+    "partition, 8 segments": ("partition", {"segments": 8}),
     "ABIA, scanned": "abia",
     "ABIA, hybrid": ("abia", {"form": "hybrid"}),
     "JSIIA, composite": "jsiia",

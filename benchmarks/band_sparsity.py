@@ -104,34 +104,34 @@ def traced(sizes: list[int]) -> dict[str, dict[int, tuple[float, float]]]:
     return found
 
 
-def extrapolated(points: dict[int, tuple[float, float]], n: int) -> tuple[float, float]:
-    """(work, span) for n links: traced where it was, else by sums of the terms below that none is negative of."""
+def extrapolated(name: str, points: dict[int, tuple[float, float]], n: int) -> tuple[float, float]:
+    """(work, span) for n links: traced where it was, else by least squares in the terms of the known orders."""
     from scipy.optimize import nnls
 
     if n in points:
         return points[n]
     x = np.array(sorted(points), dtype=float)
     result = []
-    for y, terms in zip(np.array([points[int(k)] for k in x]).T, (WORK, SPAN), strict=True):
+    for y, terms in zip(np.array([points[int(k)] for k in x]).T, orders(name), strict=True):
         columns = np.stack([f(x) for f in terms], axis=1)
         weights, _ = nnls(columns / y[:, None], np.ones(len(x)))
         result.append(float(sum(w * f(float(n)) for w, f in zip(weights, terms, strict=True))))
     return result[0], result[1]
 
 
-WORK: tuple[Callable[..., Any], ...] = (
-    lambda n: n * 0.0 + 1.0,
-    lambda n: n,
-    lambda n: n * np.log2(n),
-    lambda n: n**2,
-    lambda n: n**3,
-)
-SPAN: tuple[Callable[..., Any], ...] = (
-    lambda n: n * 0.0 + 1.0,
-    lambda n: np.log2(n),
-    lambda n: n,
-    lambda n: n**2,
-)
+Terms = tuple[Callable[[Any], Any], ...]
+
+
+def orders(name: str) -> tuple[Terms, Terms]:
+    """The terms of which work and span of an algorithm on a chain are sums."""
+    one, n = (lambda n: n * 0.0 + 1.0), (lambda n: n)
+    log, n_log = (lambda n: np.log2(n)), (lambda n: n * np.log2(n))
+    square, cube = (lambda n: n**2), (lambda n: n**3)
+    if name == "JSIIA":
+        return (n, square, cube), (one, n)
+    if name == "ABA":
+        return (one, n), (one, n)
+    return (one, n, n_log), (one, n) if name == "hybrid ABIA" else (one, log)
 
 
 def predicted(points: dict[str, dict[int, tuple[float, float]]], sizes: list[int]) -> dict[str, Any]:
@@ -139,9 +139,9 @@ def predicted(points: dict[str, dict[int, tuple[float, float]]], sizes: list[int
     result: dict[str, Any] = {}
     for n in sizes:
         rows, first = {}, {}
-        serial = extrapolated(points["ABA"], n)[0]
+        serial = extrapolated("ABA", points["ABA"], n)[0]
         for name in points:
-            work, span = extrapolated(points[name], n)
+            work, span = extrapolated(name, points[name], n)
             steps = [work / p + span if p > 1 else work for p in PROCESSORS]
             rows[name] = steps
             first[name] = next(
@@ -214,7 +214,9 @@ def main() -> None:
     )
     parser.add_argument("--folder", type=Path, default=Path("docs"))
     parser.add_argument("--quick", action="store_true", help="few points, for trying out")
+    parser.add_argument("--predict-only", action="store_true", help="keep the times measured before")
     options = parser.parse_args()
+    file = options.folder / "band_sparsity.json"
     budget = 0.05 if options.quick else 0.4
     plans = {
         "2": [(n, 1, True) for n in ((10, 50) if options.quick else (10, 20, 50, 100, 200, 500, 1000))],
@@ -222,6 +224,8 @@ def main() -> None:
         "3b": [(200, b, False) for b in ((1,) if options.quick else (1, 3, 10, 30, 100))],
     }
     times: dict[str, Any] = {}
+    if options.predict_only:
+        times, plans = json.loads(file.read_text(encoding="utf-8"))["times"], {}
     for figure, points in plans.items():
         for n, batch, on_jax in points:
             row = measured(n, batch, budget, jax=on_jax)
@@ -240,7 +244,6 @@ def main() -> None:
         "unit": "seconds per call, best of several; operations for predictions",
         "processors": PROCESSORS,
     }
-    file = options.folder / "band_sparsity.json"
     rounded = json.loads(json.dumps({**about, "times": times, "predicted": forecast}), parse_float=_short)
     file.write_text(json.dumps(rounded, indent=1) + "\n", encoding="utf-8")
     plot_times(times, options.folder / "band_sparsity_times.png")

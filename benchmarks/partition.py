@@ -97,11 +97,16 @@ def main() -> None:
     times = measured(jobs, options.rounds)
     lengths = {"partition": options.links, "aba": options.links, "Pinocchio aba": _PEER_LINKS}
     print(f"{options.links} links, {options.segments} segments, one state; difference {error:.0e}\n")
-    print(f"{'':16}{'links':>7}{'median us':>12}{'least us':>11}{'ns per link':>14}{'times':>8}")
-    each = {name: statistics.median(t) / lengths[name] for name, t in times.items()}
+    print(
+        f"{'':14}{'links':>6}{'median us':>11}{'per link':>10}{'times':>7}{'least us':>11}{'per link':>10}{'times':>7}"
+    )
     for name, t in times.items():
-        row = f"{name:16}{lengths[name]:7}{statistics.median(t) * 1e6:12.1f}{min(t) * 1e6:11.1f}"
-        print(f"{row}{each[name] * 1e9:14.1f}{each[name] / each['partition']:8.2f}")
+        row = f"{name:14}{lengths[name]:6}"
+        for pick in (statistics.median, min):
+            each = {k: pick(x) / lengths[k] for k, x in times.items()}
+            ratio = each[name] / each["partition"]
+            row += f"{pick(t) * 1e6:11.1f}{each[name] * 1e9:7.0f} ns{ratio:7.2f}"
+        print(row)
     if options.json:
         about = {"machine": platform.machine(), "date": str(datetime.date.today()), "links": options.links}
         about |= {"segments": options.segments, "difference": error, "seconds": times}

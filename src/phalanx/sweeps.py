@@ -210,7 +210,8 @@ def relay(
 
     A level is a list of (target, source); the places of a state are links, or pairs of them.
     `join(state at the targets, state at the sources, *along(level, targets))` is the new state at
-    the targets; all of a level read before any writes. `links[place]` is the link of a place.
+    the targets; all of a level read before any writes. `links[place]` is the link of a place. Levels of
+    type `triangle.Walk` join associatively, so that an order may also go place by place.
     """
     return _order.get().relay(levels, state, join, along, links)
 

@@ -141,7 +141,8 @@ class Graph:
             b, minus = b.args[0], not minus
         if a.number > b.number:
             a, b = b, a
-        product = self._make(MUL, (a, b), (MUL, a.number, b.number))
+        # What was divided by a comes later than a.
+        product = _cancelled(a, b) or self._make(MUL, (a, b), (MUL, a.number, b.number))
         return self.neg(product) if minus else product
 
     def _scaled(self, a: Node, factor: float) -> Any:
@@ -193,6 +194,17 @@ class Graph:
             self.nodes.append(node)
             self._known[key] = node
         return node
+
+
+def _cancelled(a: Node, b: Node) -> Any:
+    """x where b is x / a written in any way, else None: projecting a joint out leaves exact zeros."""
+    if b.op is DIV and b.args[1] is a:
+        return b.args[0]
+    if b.op is MUL:
+        for inverse, x in (b.args, b.args[::-1]):
+            if type(inverse) is Node and inverse.op is DIV and inverse.args == (1.0, a):
+                return x
+    return None
 
 
 def live(outputs: Iterable[Any]) -> list[Node]:

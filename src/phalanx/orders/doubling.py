@@ -57,6 +57,9 @@ class Doubling(Sequential):
     def pairs(self, *_: Any) -> NoReturn:
         _refuse("pairs", "it walks from each body along its ancestors one by one")
 
+    def segments(self, *_: Any) -> NoReturn:
+        _refuse("segments", "inside a segment one link follows another")
+
     def eliminate(self, *_: Any) -> NoReturn:
         _refuse("eliminate", "it removes one degree of freedom after another")
 

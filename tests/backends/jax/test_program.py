@@ -89,8 +89,9 @@ def test_the_depth_of_doubled_kernels_grows_with_the_logarithm(
         kernels, depth = hlo.parse(program.as_text()).measure()
         assert depth <= kernels
         depths.append(depth)
-    assert depths[0] < depths[2] < depths[0] * 3
-    assert depths[2] - depths[1] <= 2 * (depths[1] - depths[0]) + 2
+    assert depths[0] < depths[2] < depths[0] * 3, "sixteen times the links"
+    if shape == "chain":
+        assert depths[2] - depths[1] <= 2 * (depths[1] - depths[0])
 
 
 def test_the_depth_of_sequential_kernels_is_counted_through_loops(hlo: Any) -> None:

@@ -98,6 +98,14 @@ def test_every_algorithm_agrees_with_the_reference(kind: str, function: str, alg
     agree(out, reference(robot, function, algorithm, *inputs), loose(robot, function, algorithm, inputs[0]))
 
 
+@pytest.mark.parametrize("n", [32, 64, 65])
+@pytest.mark.parametrize("name", ["kane_variant", "recursive_doubling", "newton_euler_original"])
+def test_matrices_of_whole_strips_agree_with_the_reference(name: str, n: int) -> None:
+    robot = px.chain(n, prismatic=0.3)
+    (q,) = states(robot, "mass_matrix", 9)
+    agree(kernel(program(robot, "mass_matrix", name))(q), reference(robot, "mass_matrix", name, q), 1e-13)
+
+
 @pytest.mark.parametrize("name", ["lathrop", "luh_walker_paul", "zomaya_morris", "abia", "cfa", "dca"])
 def test_optional_inputs_agree_with_the_reference(name: str) -> None:
     function = "forward_dynamics" if name in ALGORITHMS["forward_dynamics"] else "inverse_dynamics"

@@ -17,7 +17,7 @@ from ...orders.slots import lift, take
 from ...spatial import Array, Identity, Tensor
 from .arrays import JaxArray, array, unwrap
 from .levels import Levels
-from .turns import arrays
+from .places import arrays
 
 
 class NotDoubledError(PhalanxError):

@@ -21,18 +21,9 @@ from ...orders.sequential import Sequential
 from ...orders.slots import lift
 from ...spatial import Array
 from .arrays import JaxArray, array, unwrap
+from .places import appended, arrays, constant, without_zeros
 from .pytrees import each, merge
-from .turns import (
-    UNROLLED,
-    UNROLLED_ELSEWHERE,
-    LoopedPaths,
-    appended,
-    arrays,
-    constant,
-    contracted,
-    scanned,
-    without_zeros,
-)
+from .turns import UNROLLED, UNROLLED_ELSEWHERE, LoopedPaths, contracted, scanned
 
 
 class LevelTable:
