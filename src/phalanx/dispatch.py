@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -271,9 +272,35 @@ def _method(f: Function) -> Any:
     scope |= {"batch": _small_batch, "one": 1}
     exec(source, scope)
     method = scope[f.name]
-    method.__doc__ = next(iter(ALGORITHMS[f.name].values())).run.__doc__
+    method.__doc__ = _explained(f)
     method.__qualname__, method.__module__ = f"Robot.{f.name}", __name__
     return method
+
+
+_OPTIONAL = {
+    "external": "wrenches [N m, N] on the links, each in its own link frame at its origin",
+    "base_velocity": "twist of the base [rad/s, m/s], in its own coordinates",
+    "base_acceleration": "the component-wise derivative of that twist",
+}
+_KEYWORDS = """Any batch shape, by NumPy's rules of broadcasting. `out` takes the result; `backend` is
+    "auto", "native", "numpy" or "jax"; `threads` bounds those that share a large batch."""
+
+
+def _explained(f: Function) -> str:
+    """The docstring of a method: what it computes, from what, and by which algorithms."""
+    choices = ALGORITHMS[f.name].values()
+    lines = [(next(iter(choices)).run.__doc__ or "").split("\n")[0], ""]
+    lines += [f"    `{n}` (…, {_sizes(f.optional[n])}): {_OPTIONAL[n]}." for n in f.optional]
+    lines += [""] if f.optional else []
+    lines.append("    " + _KEYWORDS)
+    if len(choices) > 1:
+        names = ", ".join(a.name for a in choices)
+        lines += ["", *wrap(f"Algorithms: {names}.", 100, initial_indent="    ", subsequent_indent="    ")]
+    return "\n".join(lines) + "\n    "
+
+
+def _sizes(shape: tuple[str, ...]) -> str:
+    return ", ".join({"q": "nq", "v": "nv", "l": "n_links"}.get(s, s) for s in shape)
 
 
 def _small_batch(built: Any, inputs: tuple[Any, ...], out: Any, threads: int | None) -> Any:
