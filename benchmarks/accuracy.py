@@ -37,7 +37,6 @@ ALGORITHMS = {
     "CFA, serial, local": ("cfa", {"solver": "serial"}),
     "DCA": "dca",
     "contraction": "contraction",
-    "partition, 8 segments": ("partition", {"segments": 8}),
 }
 
 
