@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from numbers import Integral
 from types import MappingProxyType
 from typing import Any
+
+import numpy as np
 
 from ..dh import link_wrenches_dh, refusal
 from ..errors import PhalanxError, listing, nearest
@@ -21,7 +22,7 @@ class _WholeNumbers:
     """Values of an option: any whole number from one on."""
 
     def __contains__(self, value: object) -> bool:
-        return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
+        return value is not True and isinstance(value, int | np.integer) and int(value) >= 1
 
     def __iter__(self) -> Iterator[str]:
         yield "a whole number from 1 on"

@@ -18,10 +18,15 @@ from .trace import Program
 
 @dataclass(frozen=True)
 class Instruction:
-    """An operation on earlier instructions (by number) and constants (floats)."""
+    """An operation on earlier instructions (by number) and constants (floats).
+
+    It knows the quantity that it belongs to; a multiply-add has two, of its product and of its sum.
+    """
 
     op: str
     args: tuple[Any, ...]
+    quantity: str = ""
+    of_product: str = ""
 
 
 @dataclass(frozen=True)
@@ -49,13 +54,13 @@ def instructions(program: Program, *, fused: bool = True) -> Code:
         product = choice.get(node.number)
         if product is None:
             args = node.args if node.op == "input" else tuple(operand(a) for a in node.args)
-            made = Instruction(node.op, args)
+            made = Instruction(node.op, args, node.quantity)
         else:
             a, b = (operand(x) for x in product.args)
             first = node.args[0] is product
             other = operand(node.args[1] if first else node.args[0])
             op = FMA if node.op is ADD else FMS if first else FNMA
-            made = Instruction(op, (a, b, other))
+            made = Instruction(op, (a, b, other), node.quantity, product.quantity)
         place[node.number] = len(code)
         code.append(made)
     return Code(code, [operand(x) for x in program.results])

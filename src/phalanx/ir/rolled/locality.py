@@ -26,7 +26,7 @@ def in_local_order(code: Code) -> Code:
         return place[x] if isinstance(x, int) else x
 
     made = [
-        given[k] if given[k].op == "input" else Instruction(given[k].op, tuple(map(moved, given[k].args)))
+        given[k] if given[k].op == "input" else replace(given[k], args=tuple(map(moved, given[k].args)))
         for k in order
     ]
     return Code(made, [moved(x) for x in code.results])

@@ -90,6 +90,7 @@ class LoopPlan(ABC):
         for number in sorted(needed):
             node = needed[number]
             args = [taken[a.number] if type(a) is Node else a for a in node.args]
+            fresh.quantity = node.quantity
             taken[number] = copied(fresh, node, args)
         results = [taken[x.number] if type(x) is Node else float(x) for x, _ in wanted]
         return instructions(Program({}, (), results)), [target for _, target in wanted]

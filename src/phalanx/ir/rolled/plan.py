@@ -34,6 +34,7 @@ class Plan(LoopPlan):
         self.in_once: dict[int, Wanted] = defaultdict(list)
         self.matrices: dict[int, list[Any]] = defaultdict(list)
         self.angle_nodes: list[Node] = []
+        self.angle_quantities: list[str] = []  # what their sines and cosines are taken for
         self.eliminations: set[int] = set()  # those that are needed
 
     # ------------------------------------------------------------------ what is wanted
@@ -69,8 +70,9 @@ class Plan(LoopPlan):
             self.in_loop[phase].append((value, ("total", self.commons["total", number])))
         return self.commons["total", number]
 
-    def angle(self, x: Node) -> int:
+    def angle(self, turn: Node) -> int:
         """The number of an angle whose sine and cosine are taken before all loops."""
+        x = turn.args[0]
         if self.graph.phase(x) != LOCAL:
             raise PhalanxError(
                 "rolled code: the angle of a joint depends on other bodies; use the NumPy backend."
@@ -78,6 +80,7 @@ class Plan(LoopPlan):
         if x.number not in self.angles:
             self.angles[x.number] = len(self.angles)
             self.angle_nodes.append(x)
+            self.angle_quantities.append(turn.quantity)
         return self.angles[x.number]
 
     # ------------------------------------------------------------------ stages
@@ -98,11 +101,15 @@ class Plan(LoopPlan):
                     made.append(self._elimination(E))
             if self.in_once[phase]:
                 made.append(self._once(phase))
-        if self.angle_nodes:
-            wanted: Wanted = [(x, ("angle", k)) for k, x in enumerate(self.angle_nodes)]
-            code, targets = self.code(wanted, self._leaf_in_loop(0, wanted, {}))
-            made.append(Loop(code, targets))
+        if (angles := self.angle_loop()) is not None:
+            made.append(angles)
         return made[::-1]
+
+    def angle_loop(self) -> Loop | None:
+        """The loop that comes first and takes the angles of all joints."""
+        named = zip(self.angle_nodes, self.angle_quantities, strict=True)
+        wanted: Wanted = [(x, ("angle", k, quantity)) for k, (x, quantity) in enumerate(named)]
+        return Loop(*self.code(wanted, self._leaf_in_loop(0, wanted, {}))) if wanted else None
 
     def _once(self, phase: int) -> Once:
         def leaf(fresh: Graph, x: Node) -> Any:
@@ -126,7 +133,7 @@ class Plan(LoopPlan):
             if self.graph.common(x):
                 return fresh.leaf("common", self.common(x))
             if x.op in (SIN, COS):
-                return fresh.leaf("sine" if x.op is SIN else "cosine", self.angle(x.args[0]))
+                return fresh.leaf("sine" if x.op is SIN else "cosine", self.angle(x))
             if x.op is INPUT and x.args[0] in ("param", "state"):
                 return fresh.leaf(*x.args)
             if x.op is INPUT and x.args[0] == "carry" and self.graph.phase(x) == phase:

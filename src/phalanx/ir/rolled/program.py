@@ -28,7 +28,7 @@ class Loop(Stage):
     Inputs of the code are told by their first argument: "param" (column), "state" (input,
     map, width, offset), "sine" and "cosine" (angle), "load" (slot), "common" (number),
     "carry" (number). Targets: ("carry", number), ("save", slot), ("total", common),
-    ("out", map, width, offset), ("add", map, width, offset), ("angle", number), ("rest", k).
+    ("out", map, width, offset), ("add", map, width, offset), ("angle", number, quantity), ("rest", k).
     """
 
     code: Code
@@ -148,6 +148,9 @@ class Solve(Stage):
 
     source: int | float
     slot: int
+
+
+TOGETHER = 4  # right-hand sides that share one pass over the factor when all are unit vectors
 
 
 @dataclass(frozen=True)

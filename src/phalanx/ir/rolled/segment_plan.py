@@ -108,11 +108,6 @@ class LinkPlan(Plan):
 
         return Once(*self.code(self.in_once[phase], leaf))
 
-    def angle_loop(self) -> Loop | None:
-        """The loop that comes first and takes the angles of all joints."""
-        wanted: Wanted = [(x, ("angle", k)) for k, x in enumerate(self.angle_nodes)]
-        return Loop(*self.code(wanted, self._leaf_in_loop(0, wanted, {}))) if wanted else None
-
 
 class ChainPlan(Plan):
     """Loops over segments, which ask their links for what they end with."""
