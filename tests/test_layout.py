@@ -48,7 +48,6 @@ LAYERS = (
     "figures",
     "papers",
     "cli",
-    "studio",
     "__init__",
     "__main__",
 )
@@ -95,6 +94,15 @@ def imported_layers(file: Path) -> Iterator[tuple[int, str]]:
 
 def test_every_module_has_a_layer() -> None:
     assert {layer_of(file) for file in FILES} <= set(LAYERS)
+
+
+def test_the_architecture_page_lists_the_layers_in_their_order() -> None:
+    page = (SOURCE.parents[1] / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    table = page[page.index("## Where things are") : page.index("## Extension points")]
+    rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    told = [name for row in rows for name in re.findall(r"`(\w+)(?:\.py|/)`", row)]
+    present = {layer_of(file) for file in FILES} - {"__main__"}
+    assert told == [layer for layer in LAYERS if layer in present]
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(SOURCE)))

@@ -34,7 +34,7 @@ from .backends.base import (
     require_shape,
 )
 from .errors import PhalanxError, nearest
-from .robot import Robot, real_array
+from .robot import Robot, real_array, require_robot
 from .structure import factors_well, require_invertible
 
 _threads: int | None = None
@@ -129,6 +129,7 @@ def kernel(
 
 def resolve(robot: Robot, function: str, algorithm: Any = "auto", frame: str | None = None) -> Call:
     """The call that serves a function of a robot, or an error that names one that does."""
+    require_robot(robot, function)
     algorithm, options = _with_options(function, algorithm)
     chosen = choose(robot, function) if algorithm == "auto" else find(function, algorithm)
     require_covered(robot, chosen)
@@ -162,6 +163,7 @@ def choose(robot: Robot, function: str) -> Algorithm:
 
     The choice depends on the robot alone, so that one state and a batch agree in bits.
     """
+    require_robot(robot, function)
     functions_algorithms(function)
     if function == "inverse_dynamics":
         return find(function, "cartesian_tensor")

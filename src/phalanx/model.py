@@ -141,6 +141,11 @@ class Model:
         return arrays
 
     @cached_property
+    def is_chain(self) -> bool:
+        """Whether each body hangs on the one before."""
+        return bool(np.array_equal(self.parents, np.arange(-1, self.n - 1)))
+
+    @cached_property
     def pattern(self) -> np.ndarray:
         """Parent of each degree of freedom in the mass matrix: entries off its ancestors are zero.
 

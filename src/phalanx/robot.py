@@ -522,3 +522,9 @@ def real_array(value: Any, label: str, robot: Robot) -> np.ndarray:
             "convert it with np.asarray(x, dtype=float)."
         )
     return array.astype(np.float64)
+
+
+def require_robot(value: Any, where: str) -> None:
+    """Raise unless the value is a robot; names and files are for `px.load`."""
+    if not isinstance(value, Robot):
+        raise PhalanxError(f"{where}: got {value!r:.60}, expected a Robot; px.load reads or finds one.")

@@ -100,7 +100,7 @@ def test_what_is_too_long_to_compile_is_timed_on_the_reference() -> None:
 
 
 def test_code_that_cannot_be_counted_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(call: object) -> Workload:
+    def refuse(call: object, dtype: object) -> Workload:
         raise px.PhalanxError("nobody has counted this")
 
     monkeypatch.setattr(module, "workload", refuse)

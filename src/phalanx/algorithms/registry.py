@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import index
 from types import MappingProxyType
 from typing import Any
-
-import numpy as np
 
 from ..dh import link_wrenches_dh, refusal
 from ..errors import PhalanxError, listing, nearest
@@ -22,7 +21,10 @@ class _WholeNumbers:
     """Values of an option: any whole number from one on."""
 
     def __contains__(self, value: object) -> bool:
-        return value is not True and isinstance(value, int | np.integer) and int(value) >= 1
+        try:
+            return value is not True and index(value) >= 1  # type: ignore[arg-type]
+        except TypeError:
+            return False
 
     def __iter__(self) -> Iterator[str]:
         yield "a whole number from 1 on"

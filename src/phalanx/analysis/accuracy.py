@@ -13,7 +13,7 @@ import numpy as np
 from ..algorithms import FUNCTIONS, find, functions_algorithms
 from ..errors import PhalanxError
 from ..orders.sequential import Sequential
-from ..robot import Robot
+from ..robot import Robot, require_robot
 from ..sweeps import ordering
 
 
@@ -64,6 +64,7 @@ def accuracy(
     The reference is the function's first algorithm that covers the robot (`aba` for forward dynamics),
     run in extended precision for the exact result and in plain arithmetic for comparison.
     """
+    require_robot(robot, "accuracy")
     reference = _reference(robot, function)
     inputs = [x.astype(dtype) for x in _inputs(robot, function, states, rng)]
     exact = exact_result(robot, function, inputs, digits=digits)

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
+from ..errors import PhalanxError
 from ..ir.ops import INPUT, NEG, OPS
 from ..ir.rewrite import fusions
 from ..ir.scalar import Node
 from ..ir.trace import Program
 
-_REAL = 8  # bytes of a number
+REAL = 8  # bytes of a number
 _FLOW = "_flow"
 _UNIT = (1.0, 1.0, 1.0, 0.0)
 
@@ -62,7 +63,11 @@ class Bytes:
 
 @dataclass(frozen=True)
 class Cost(Count):
-    """Operations of a program, by quantity and by link, along its longest path and over time."""
+    """Operations of a program, by quantity and by link, along its longest path and over time.
+
+    If it is `looped`, operations are those that loops over bodies carry out, while `span` and `width` are
+    those of the same equations written out, and empty where these would be too long.
+    """
 
     span: Count = field(default_factory=Count)
     by_quantity: Mapping[str, Count] = field(default_factory=dict)
@@ -71,6 +76,7 @@ class Cost(Count):
     bytes: Bytes = field(default_factory=Bytes)
     customise: str = "full"
     convention: str = "program"
+    looped: bool = False
 
     @property
     def max_width(self) -> int:
@@ -86,7 +92,12 @@ class Cost(Count):
         trigonometric: float = 0.0,
     ) -> Count:
         """Operations along the path that takes longest if they take these times each."""
-        flow: Flow = getattr(self, _FLOW)
+        flow: Flow | None = getattr(self, _FLOW)
+        if flow is None:
+            raise PhalanxError(
+                f"span_with: {self.total:,} operations in loops over bodies, too many to be written out for "
+                "their longest path; count a shorter chain, or ask px.closed_form for a formula in n."
+            )
         return flow.longest((multiplication, addition, division, trigonometric))
 
     def named(self, link: Callable[[int], str]) -> Cost:
@@ -96,9 +107,13 @@ class Cost(Count):
             names[link(body)] = names.get(link(body), Count()) + count
         return replace(self, by_link=names)._with(getattr(self, _FLOW))
 
-    def _with(self, flow: Flow) -> Cost:
+    def with_flow_of(self, other: Cost | None) -> Cost:
+        """This cost with the paths of another, or of none."""
+        return self._with(None if other is None else getattr(other, _FLOW))
+
+    def _with(self, flow: Flow | None) -> Cost:
         # No field, so that it is neither told nor compared; and it must not keep the program alive.
-        object.__setattr__(self, _FLOW, replace(flow, nodes=[]))
+        object.__setattr__(self, _FLOW, flow and replace(flow, nodes=[]))
         return self
 
 
@@ -229,8 +244,8 @@ def _bytes(program: Program) -> Bytes:
             elif a.op not in (INPUT, NEG):
                 uses += 1
     return Bytes(
-        inputs=_REAL * sum(prod(shape) for shape in program.inputs.values()),
-        outputs=_REAL * len(program.results),
-        parameters=_REAL * (symbols + len(constants)),
-        intermediate=_REAL * (made + uses),
+        inputs=REAL * sum(prod(shape) for shape in program.inputs.values()),
+        outputs=REAL * len(program.results),
+        parameters=REAL * (symbols + len(constants)),
+        intermediate=REAL * (made + uses),
     )

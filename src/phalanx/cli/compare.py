@@ -94,8 +94,12 @@ def _notes(rows: list[Comparison]) -> list[str]:
         "Times per state: alone, in the batch."
     )
     notes = [_paragraph("> " + reason), "", _paragraph(columns)]
-    refused = [r.algorithm for r in rows if r.refused]
-    return notes + ([_paragraph(f"Not for this robot: {', '.join(refused)}.")] if refused else [])
+    reasons: dict[str, list[str]] = {}
+    for r in rows:
+        if r.refused:
+            reasons.setdefault(r.reason, []).append(r.algorithm)
+    told = [f"Not for this robot: {', '.join(names)}{why}." for why, names in reasons.items()]
+    return [*notes, "", *map(_paragraph, told)] if told else notes
 
 
 def _paragraph(text: str) -> str:

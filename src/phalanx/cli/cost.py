@@ -88,7 +88,8 @@ def _cells(count: Count) -> list[str]:
 
 
 def _totals(found: Cost) -> list[str]:
-    rows = [["operations", *_cells(found)], ["longest path", *_cells(found.span)]]
+    path = ["–"] * len(_HEAD) if found.looped and not found.width else _cells(found.span)
+    rows = [["operations", *_cells(found)], ["longest path", *path]]
     return table(["", *_HEAD], rows, align="<>>>>>", width=terminal_width())
 
 
@@ -105,9 +106,18 @@ def _parts(found: Cost, by: str) -> list[str]:
 def _notes(found: Cost) -> list[str]:
     """Width and bytes in words, and what the convention charges."""
     b, steps = found.bytes, len(found.width)
-    flow = (
+    loops = "The kernel consists of loops over bodies, counted as often as they turn"
+    written_out = (
+        f"{loops}. Written out, its equations have {sum(found.width):,} operations; the path is theirs. "
+        if steps
+        else f"{loops}; it is too long for a path. "
+    )
+    at_once = (
         f"With as many processors as there is work for: {steps:,} steps, at most {found.max_width:,} "
-        f"operations in one, {found.total / max(steps, 1):.1f} on average. "
+        f"operations in one, {sum(found.width) / max(steps, 1):.1f} on average. "
+    )
+    flow = written_out + at_once * bool(steps) if found.looped else at_once
+    flow += (
         f"A state moves {b.inputs:,} bytes in, {b.outputs:,} out and {b.parameters:,} of parameters, "
         f"and {b.intermediate:,} if every partial result goes through memory."
     )

@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     """Print a table for each paper; exit status 0."""
     chosen = names() if args.name is None else [args.name]
     found = {name: reproduce(name) for name in chosen}
-    kept = {name: [r for r in rows if kind(r) in (args.only or VERDICTS)] for name, rows in found.items()}
+    kept = {name: [r for r in rows if args.only in (None, kind(r))] for name, rows in found.items()}
     if args.json:
         emit_json([_plain(record) for rows in kept.values() for record in rows])
         return 0
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
 
 def kind(record: Record) -> str:
     """The verdict without its figure or reason."""
-    return record.verdict.split()[0].rstrip(":")
+    return record.verdict.partition(" ")[0].rstrip(":")
 
 
 def _plain(record: Record) -> dict[str, Any]:
@@ -87,7 +87,12 @@ def _page(name: str, records: list[Record], everything: list[Record], width: int
     return [*title, "", *head, *rule, *lines, "", *wrapped, "", f"{len(everything)} rows: {total}."]
 
 
-_SUMMARY = {"exact": "exact", "within": "within some percent", "differs": "differ"}
+_SUMMARY = {
+    "exact": "exact",
+    "within": "within some percent",
+    "differs": "differ",
+    "not": "not computed",
+}
 _LEGEND = {
     " / ": "a / b / c: multiplications, additions and divisions where no unit tells otherwise.",
     "°": "° not printed: counted from the paper's equations by other code than this library.",
@@ -98,7 +103,7 @@ def _row(record: Record, note: int, width: int) -> list[str]:
     item, published, computed, verdict = _sizes(width)
     unit = f" [{record.unit}]" if record.unit and not record.unit.startswith("*") else ""
     mark = f" ({note})" if note else ""
-    short = "differs" if record.differs else record.verdict
+    short = record.verdict.partition(":")[0]
     return _cells(
         [
             textwrap.wrap(record.item + unit + ("" if record.printed else " °"), item),
@@ -129,7 +134,7 @@ def _short(value: Any) -> str:
 def _note(record: Record) -> str:
     """What stands below the table: figures of a claim, the reason of a difference, remarks."""
     parts = [record.note]
-    if record.differs:
+    if record.differs or record.computed is None:
         parts.insert(0, f"{record.item}: {record.verdict.removeprefix('differs: ')}.")
     elif isinstance(record.computed, Claim):
         parts.insert(0, f"{record.computed.figures}.")

@@ -77,7 +77,7 @@ def refusal(model: Any, joints: Sequence[str] = ()) -> str:
                     return "its base floats"
                 joint = f'joint "{joints[k]}"' if joints else f"joint {k + 1}"
                 return f"{joint} is neither revolute nor prismatic"
-    return "" if np.array_equal(model.parents, np.arange(-1, model.n - 1)) else "it branches"
+    return "" if model.is_chain else "it branches"
 
 
 def chain_of(model: Any, name: str = "") -> DHChain:

@@ -17,7 +17,7 @@ from ..dispatch import choose, compute, resolve
 from ..errors import PhalanxError
 from ..machines import pram
 from ..progress import steps
-from ..robot import Robot
+from ..robot import Robot, require_robot
 from .prediction.checking import exact, relative_error
 from .prediction.timing import Sample, job, sample, timed
 from .recommend import Recommendation, label, recommend, served
@@ -33,7 +33,8 @@ class Comparison:
 
     `one_state` and `per_state` are measured, alone and in the batch; `predicted` is per state of the
     batch. `speedup` is what `processors` would gain over one that takes the algorithm with the least
-    operations. `chosen` marks the choice of "auto", `recommended` that for this batch, with its reason.
+    operations. `chosen` marks the choice of "auto", `recommended` that for this batch, with its reason;
+    where an algorithm refuses the robot, the reason is the short form of `refused`.
     """
 
     algorithm: str
@@ -63,6 +64,9 @@ def compare(robot: Robot, function: str, *, batch: int = 4096, processors: int =
     """
     if function in FUNCTIONS and FUNCTIONS[function].frame:
         raise PhalanxError(f"compare: {function} has one algorithm; nothing to compare.")
+    require_robot(robot, "compare")
+    if not robot.nv:
+        raise PhalanxError(f'compare: robot "{robot.name}" has no degree of freedom; nothing to compare.')
     advice = recommend(robot, function, batch)
     candidates = algorithms(function)
     rows, calls = [], {}
@@ -70,7 +74,7 @@ def compare(robot: Robot, function: str, *, batch: int = 4096, processors: int =
         try:
             call = resolve(robot, function, algorithm.name)
         except PhalanxError as error:
-            rows.append(Comparison(**_facts(algorithm), refused=str(error)))
+            rows.append(Comparison(**_facts(algorithm), refused=str(error), reason=algorithm.refusal(robot)))
             continue
         calls[label(call)] = call
     if advice.options:

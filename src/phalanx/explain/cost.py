@@ -17,7 +17,6 @@ from ..ir.trace import Program, trace
 from ..robot import Robot
 
 LEVELS = ("none", "semi", "full")
-_LONGEST = 1_000_000  # operations: about a minute of counting
 
 
 def cost(
@@ -33,9 +32,11 @@ def cost(
 
     `customise` tells what of the robot is used. "none": nothing, the general equations with z0, base
     motion and tip wrench symbolic, nothing folded or shared. "semi": structure (z0, the zero of A,
-    inertias without products where the robot has none). "full": the program that the kernel runs,
-    instruction by instruction; where loops over bodies take the place of straight-line code, the
-    same equations written out.
+    inertias without products where the robot has none). "full": every instruction of the kernel, as often
+    as it is carried out for one state. Kernels of long robots are loops over bodies (`looped`): they
+    compute the same for every body, whatever its zeros, and some values twice instead of keeping them.
+    Their `span` and `width` are those of the same equations written out, and empty beyond a million
+    operations.
 
     `convention` names whose bookkeeping decides what is charged: one of
     `phalanx.analysis.conventions.CONVENTIONS`. None is that of the algorithm's source for "none" and
@@ -55,14 +56,18 @@ def cost(
     three), `span` (along the longest path), `span_with(multiplication=…, addition=…)`, `width`,
     `by_quantity`, `by_link`, `bytes`.
     """
-    program, rules = program_of(robot, function, algorithm, customise, convention, frame)
-    found = cost_of(
-        program,
-        free=rules.free_quantities(customise),
-        fused=customise == "full" and rules.name == "program",
-        customise=customise,
-        convention=rules.name,
-    )
+    call, rules = _resolved(robot, function, algorithm, customise, convention, frame)
+    if _is_kernel(call, customise, rules):
+        from ..backends.native.costs import kernel_cost  # llvmlite takes a while to import
+
+        found = kernel_cost(call)
+    else:
+        found = cost_of(
+            _program(call, customise, rules),
+            free=rules.free_quantities(customise),
+            customise=customise,
+            convention=rules.name,
+        )
     return found.named(lambda body: _link_name(robot, body))
 
 
@@ -74,21 +79,37 @@ def program_of(
     convention: str | None = None,
     frame: str | None = None,
 ) -> tuple[Program, Convention]:
-    """The program that a cost is counted on, and the convention that says what is charged."""
+    """The equations of a function, written out, and the convention that says what is charged."""
+    call, rules = _resolved(robot, function, algorithm, customise, convention, frame)
+    return _program(call, customise, rules), rules
+
+
+def _resolved(
+    robot: Robot, function: str, algorithm: Any, customise: str, convention: str | None, frame: str | None
+) -> tuple[Call, Convention]:
     if customise not in LEVELS:
         raise PhalanxError(f"cost: customise={customise!r};{nearest(customise, LEVELS, what='levels')}")
     call = resolve(robot, function, algorithm, frame)
-    rules = convention_of(convention, call.algorithm.name, customise)
-    _require_short(call)
-    f = call.function
-    if customise == "full" and rules.name == "program" and robot.model.n:
-        from ..backends.native.build import traced  # llvmlite takes a while to import
+    return call, convention_of(convention, call.algorithm.name, customise)
 
-        return traced(call, ()), rules
+
+def _is_kernel(call: Call, customise: str, rules: Convention) -> bool:
+    """Whether a count is that of the kernel; robots that cannot move have none."""
+    return customise == "full" and rules.name == "program" and call.robot.model.n > 0
+
+
+def _program(call: Call, customise: str, rules: Convention) -> Program:
+    from ..backends.native.build import traced
+    from ..backends.native.costs import require_short
+
+    require_short(call)
+    if _is_kernel(call, customise, rules):
+        return traced(call, ())
+    f = call.function
     optional = [] if customise == "full" else [name for name in f.optional if name in rules.inputs]
-    program = trace(
+    return trace(
         call.algorithm,
-        robot.model,
+        call.robot.model,
         {name: call.sizes(f.inputs[name]) for name in f.inputs},
         {name: call.sizes(f.optional[name]) for name in optional},
         call.sizes(f.output),
@@ -96,19 +117,6 @@ def program_of(
         customise,
         rules.bookkeeping(customise),
     )
-    return program, rules
-
-
-def _require_short(call: Call) -> None:
-    """Raise if the program would be too long to hold: every operation is an object."""
-    from ..backends.native.build import predicted_instructions
-
-    if call.robot.model.n and (expected := predicted_instructions(call)) > _LONGEST:
-        raise PhalanxError(
-            f'cost: the program of algorithm "{call.algorithm.name}" for robot "{call.robot.name}" '
-            f"({call.robot.model.n} bodies) has about {expected:,} operations, more than {_LONGEST:,}; "
-            "count a shorter chain, or ask px.closed_form for a formula in n."
-        )
 
 
 def _link_name(robot: Robot, body: int) -> str:

@@ -167,7 +167,7 @@ def _predicted(
     found = []
     for call in steps(calls, "predicting", label):
         try:
-            found.append((call, machine.seconds(workload(call), batch, dtype) / batch))
+            found.append((call, machine.seconds(workload(call, dtype), batch, dtype) / batch))
         except PhalanxError:
             if timed and _is_comparable(call):
                 found.append((call, _timed_per_state(call, batch, "native", dtype)))
@@ -243,7 +243,7 @@ def _reason(best: Call, auto: Call, predicted: Mapping[str, float], batch: int, 
         )
     rivals = [(s, k) for k, s in predicted.items() if k.partition("(")[0] != best.algorithm.name]
     if not rivals:
-        return f'{name} is the only algorithm there is for this robot and what "auto" takes: {told}.'
+        return f'{name} is the only choice there is for this robot and what "auto" takes: {told}.'
     if remark:
         return f'{name} is what "auto" takes: {told}.{remark}'
     seconds, second = min(rivals)
@@ -253,7 +253,7 @@ def _reason(best: Call, auto: Call, predicted: Mapping[str, float], batch: int, 
             "the difference is less than predictions can tell."
         )
     return (
-        f'{name} is what "auto" takes and the fastest of {len(predicted)}: {told}, '
+        f'{name} is what "auto" takes and the fastest of {len(predicted)} choices: {told}, '
         f"{_times(seconds / mine)} as fast as {second}."
     )
 

@@ -75,4 +75,4 @@ def _bars(axes: Any, seconds: list[float], predicted: list[float], title: str) -
 def _label(row: Comparison) -> str:
     options = " ".join(f"{k}={v}" for k, v in row.options.items())
     name = row.algorithm + (f" {options}" if options else "")
-    return name + ("" if row.backend == "native" else " (numpy)") + (" ◂" if row.recommended else "")
+    return name + ("" if row.backend == "native" else f" ({row.backend})") + (" ◂" if row.recommended else "")

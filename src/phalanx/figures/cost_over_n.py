@@ -37,7 +37,7 @@ def cost_over_n(
     todo = [(a, n) for a in algorithms(function) for n in lengths if not a.refusal(robots[n])]
     for algorithm, n in steps(todo, "counting", lambda item: f"{item[0].name} at {item[1]} links"):
         found = cost(robots[n], function, algorithm.name, customise=customise, convention="program")
-        total = found.total if quantity == "work" else found.span.total
+        total = found.total if quantity == "work" else found.span_with().total
         lines.setdefault(algorithm.name, []).append((n, total))
     if not lines:
         raise PhalanxError(f"figures.cost_over_n: no algorithm of {function} covers chains.")

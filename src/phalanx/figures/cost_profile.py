@@ -31,17 +31,23 @@ def cost_profile(cost: Cost, path: Any = None, *, title: str = "", by: str = "qu
             figure.suptitle(title, x=0.01, ha="left", fontsize=10)
         steps = len(cost.width)
         over_time.stairs(cost.width, range(steps + 1), fill=True, color=BLUE)
-        mean = cost.total / max(steps, 1)
+        mean = sum(cost.width) / max(steps, 1)
         over_time.axhline(mean, color=GREY, linestyle="--", linewidth=1.0)
         over_time.annotate(f"mean {mean:.1f}", (steps, mean), ha="right", va="bottom", color=GREY, fontsize=8)
-        over_time.set(xlabel="step", ylabel="operations that start", xlim=(0, steps), ylim=(0, None))
-        over_time.set_title(f"{cost.total:,} operations, path of {cost.span.total}")
+        over_time.set(xlabel="step", ylabel="operations that start", xlim=(0, max(steps, 1)), ylim=(0, None))
+        if cost.looped and not steps:
+            over_time.clear()
+            over_time.set_axis_off()
+            over_time.set_title(f"{cost.total:,} operations in loops")
+        else:
+            written_out = " written out" if cost.looped else ""
+            over_time.set_title(f"{sum(cost.width):,} operations{written_out}, path of {cost.span.total}")
         names = [str(name) for name, *_ in bars]
         first = [m for _, m, _ in bars]
         shares.barh(names, first, color=BLUE, label="multiplications")
         shares.barh(names, [a for *_, a in bars], left=first, color=ORANGE, label=sums)
         shares.invert_yaxis()
         shares.grid(False, axis="y")
-        shares.set(xlabel="operations", title=f"by {by}")
+        shares.set(xlabel="operations", title=f"by {by}" + " in loops" * cost.looped)
         figure.legend(loc="outside lower right", ncols=2)
     return saved(figure, path)

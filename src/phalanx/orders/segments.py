@@ -27,7 +27,7 @@ def starts(n: int, count: int | None) -> np.ndarray:
 
 def cut(order: Sequential, count: int | None) -> Segments:
     """The segments of a chain that is swept in an order on arrays."""
-    if not np.array_equal(order.parents, np.arange(-1, order.n - 1)):
+    if not order.is_chain:
         raise PhalanxError("segments: only an unbranched chain is cut into segments; a tree has branches.")
     return ArraySegments(order, starts(order.n, count))
 

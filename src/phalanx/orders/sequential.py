@@ -31,6 +31,11 @@ class Sequential(Order):
         self.joining = joining_of(joining)
 
     @cached_property
+    def is_chain(self) -> bool:
+        """Whether each body hangs on the one before."""
+        return bool(np.array_equal(self.parents, np.arange(-1, self.n - 1)))
+
+    @cached_property
     def outward(self) -> list[Bodies]:
         """The bodies of each level, root first."""
         depth = np.zeros(self.n, dtype=np.intp)
@@ -166,7 +171,7 @@ class Sequential(Order):
         return [np.arange(self.n)]
 
     def scan(self, join: Callable[[Any, Any], Any], elements: Any, root: Any, reverse: bool) -> Any:
-        if not np.array_equal(self.parents, np.arange(-1, self.n - 1)):
+        if not self.is_chain:
             raise PhalanxError(
                 "scan: joins the runs of an unbranched chain; a tree has paths (sweep `paths`)."
             )

@@ -26,7 +26,7 @@ class Record:
     item: str
     published: Any
     computed: Any
-    verdict: str  # "exact", "within x %" or "differs: why"
+    verdict: str  # "exact", "within x %", "differs: why"; "not computed: why" where a package is missing
     note: str
     unit: str
     how: str
@@ -76,6 +76,8 @@ def verdict(published: Any, computed: Any, why: str = "") -> str:
 
 def shown(value: Any) -> str:
     """A value in print."""
+    if value is None:
+        return "–"
     if isinstance(value, tuple | list):
         return " / ".join(map(shown, value))
     if isinstance(value, Fraction):

@@ -10,7 +10,7 @@ from ..errors import PhalanxError
 from ..progress import steps
 from .catalogue import Paper, Row, paper
 from .quantities import find, how
-from .records import Claim, Record, verdict
+from .records import Record, verdict
 
 Progress = Callable[[str, int, int], None]  # item, how many are done, of how many
 
@@ -35,8 +35,9 @@ def _record(chosen: Paper, row: Row) -> Record:
     try:
         value = find(row.quantity)(**row.given)
     except PhalanxError as error:  # a package that is not installed, say: the other rows are still worth it
-        value = Claim(False, f"not computed: {error}")
-    told = verdict(row.published, value, row.why)
+        value, told = None, f"not computed: {error}".rstrip(".")
+    else:
+        told = verdict(row.published, value, row.why)
     # Of a small deviation the verdict gives the size; its cause goes to the notes.
     cause = row.why if told.startswith("within") else ""
     return Record(

@@ -5,10 +5,10 @@
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from ...links import lent_inertia_on_tree
 from ...model import Model, gravity_twist, joint_kinematics
 from ...spatial import (
     Array,
-    Articulated,
     Field,
     Projector,
     Tensor,
@@ -17,14 +17,11 @@ from ...spatial import (
     inner,
     matvec,
     motion_cross,
-    namespace,
     transpose,
 )
-from ...sweeps import children, contract, parent, paths
+from ...sweeps import contract, parent, paths
 from ..registry import algorithm
 from .abia import Run, joined, links
-
-_NEAR = 0.1  # how fast the size of further bodies loses influence on what a body is lent
 
 
 @dataclass(frozen=True)
@@ -53,7 +50,7 @@ def contraction(model: Model, q: Array, qd: Array, tau: Array, *, external: Arra
     inertia of every body follows, and as in `aba` the accelerations.
 
     Source: Miller and Reif, "Parallel tree contraction and its application", FOCS 1985, for the order of
-    joins; the elements are those of the digest of Yang, Wu, Pan 2017 in `abia`. No paper has both.
+    joins; the elements are those of `abia`. No paper has both.
     Cost:   work O(n) for inertias, O(n log n) for velocities and accelerations; span O(log n).
     """
     G, armature, tau = model.inertia, model.bodies(model.armature), model.bodies(tau)
@@ -64,7 +61,7 @@ def contraction(model: Model, q: Array, qd: Array, tau: Array, *, external: Arra
     b = force_cross(V, G @ V) - external
     S = S.axis
 
-    runs = links(G.articulated(), model.derived(lent_inertia), X, S, c, b, tau, armature)
+    runs = links(G.articulated(), model.derived(lent_inertia_on_tree), X, S, c, b, tau, armature)
     hung = contract(joined, runs, load=load, laden=laden)
     U = matvec(dense(G) + hung.P, S)
     Di = 1.0 / (inner(S, U) + armature)
@@ -85,31 +82,3 @@ def load(run: Run) -> Load:
 def laden(run: Run, more: Load) -> Run:
     """The run that hands over something besides."""
     return replace(run, P=run.P + more.P, r=run.r + more.r)
-
-
-def lent_inertia(model: Model) -> Articulated:
-    """A ball for each body but the tips, as large as what hangs on it, or a tenth of that.
-
-    The tenth where what carries the body is much lighter: all of it would drown light links in the middle
-    of a chain; only as much as the lighter side has (`links.lent_inertia`) leaves heavy tips on light
-    branches to divide by nearly nothing, for six digits. Each step away counts a tenth; the base counts
-    as a mean link.
-    """
-    moment = model.inertia.moment
-    far = paths(Tensor(model.rest.E[..., :1, :1] * 0.0 + _NEAR))
-    sizes = []
-    for x in (model.inertia.m, (moment[..., 0] + moment[..., 3] + moment[..., 5]) / 3.0):
-        mean = x.sum(axis=-1, keepdims=True) / model.n
-        x = x[..., None]
-        inner_side = parent(far @ (x + parent(x * 0.0, root=mean * _NEAR)), root=mean) + x
-        outer_side = children(far.T @ x)
-        part = (inner_side + _NEAR * outer_side) / (inner_side + outer_side)
-        sizes.append((part * outer_side)[..., 0])
-    mass, turn = sizes
-    zero = mass * 0.0
-    stack = namespace(zero).stack
-    return Articulated(
-        stack([turn, zero, zero, turn, zero, turn], axis=-1),
-        model.rest.E * 0.0,
-        stack([mass, zero, zero, mass, zero, mass], axis=-1),
-    )

@@ -87,6 +87,7 @@ def steps(n: int, processors: str = "n(n+1)/2") -> Steps:
     A column of the array meets rows 1, 2, 4, … away; a single processor takes its column row by row.
     """
     pair = triangle(n)
+    # Those of arrays are remembered; an order with pairs of its own has nothing to work out.
     return _steps(pair, n, processors) if type(pair) is Triangle else _worked_out(pair, n, processors)
 
 

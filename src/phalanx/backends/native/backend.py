@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ...analysis.cost import cost_of
 from ..base import Backend, Call
 from . import threads as pool
-from .build import is_countable, native, serves, traced
+from .build import is_countable, native, serves
+from .costs import kernel_cost
 
 
 class NativeBackend(Backend):
@@ -24,7 +24,7 @@ class NativeBackend(Backend):
         return serves(call)
 
     def cost(self, call: Call) -> Any:
-        return cost_of(traced(call, ()), fused=True) if is_countable(call) else None
+        return kernel_cost(call) if is_countable(call) else None
 
     def job(self, call: Call, inputs: tuple[np.ndarray, ...], out: np.ndarray) -> Callable[[], Any]:
         built = native(call, (), out.dtype)

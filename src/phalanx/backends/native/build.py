@@ -18,8 +18,8 @@ import numpy as np
 
 from ...errors import PhalanxError, PhalanxWarning
 from ...ir.rewrite import instructions
-from ...ir.rolled import refusal, roll
-from ...ir.rolled.segments import cuts, roll_segments
+from ...ir.rolled import RolledProgram, refusal, roll
+from ...ir.rolled.segments import SegmentProgram, cuts, roll_segments
 from ...ir.trace import Program, trace
 from ...model import Model
 from ..base import Call, empty_aligned, memo_key
@@ -107,6 +107,15 @@ def traced(call: Call, optional: tuple[str, ...]) -> Program:
     return trace(call.algorithm, _model(call), inputs, more, output, call.arguments())
 
 
+def looped(call: Call, optional: tuple[str, ...]) -> RolledProgram | SegmentProgram | None:
+    """The loops that the kernel of a call runs, None if it is straight-line code."""
+    if _segments(call):
+        return roll_segments(call.algorithm, _model(call), *_shapes(call, optional), call.arguments())
+    if unrolls(call) or not _rolls(call):
+        return None
+    return roll(call.algorithm, _model(call), *_shapes(call, optional), call.arguments())
+
+
 def _model(call: Call) -> Model:
     """The robot's model; for functions of the dynamics alone with its inertias regrouped.
 
@@ -128,18 +137,17 @@ def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Targe
     inputs, more, output = _shapes(call, optional)
     element = _ELEMENTS[dtype]
     scratch = rows = 0
-    if _segments(call):
-        cut = roll_segments(call.algorithm, _model(call), inputs, more, output, call.arguments())
-        block, declarations, scratch = segment_block_function(cut, target, element)
+    loops = looped(call, optional)
+    if isinstance(loops, SegmentProgram):
+        block, declarations, scratch = segment_block_function(loops, target, element)
         rows = 1
-    elif unrolls(call) or not _rolls(call):
+    elif loops is None:
         _require_short(call)
         program = traced(call, optional)
         sizes = {name: prod(shape) for name, shape in program.inputs.items()}
         block, declarations = emit.block_function(instructions(program), sizes, target, element)
     else:
-        rolled = roll(call.algorithm, _model(call), inputs, more, output, call.arguments())
-        block, declarations, scratch = rolled_block_function(rolled, target, element)
+        block, declarations, scratch = rolled_block_function(loops, target, element)
     shapes = [*inputs.values(), *more.values(), output]
     return loop.module_text(block, declarations, shapes, element, target, scratch, rows)
 
@@ -195,7 +203,7 @@ def predicted_instructions(call: Call) -> int:
     if "n^2" in work:
         return 30 * n**2
     # Axes at right angles leave three entries of a rotation, general ones all nine.
-    dense = max(1.0, np.count_nonzero(call.robot.model.rest.E) / (4.5 * n))
+    dense = max(1.0, np.count_nonzero(call.robot.model.rest.E) / (4.5 * max(n, 1)))
     forward, joined = call.algorithm.function == "forward_dynamics", "log" in work
     each = int(dense * ((450 if joined else 200) if forward else 75))
     # With a logarithm: a join for every body whenever the depth doubles.

@@ -4,16 +4,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ...ir.rolled import Columns, Loop
-from .emit_loops import Counter, LoopWriter, body_leaf, run
+from .emit_bodies import BodyWriter, body_leaf
+from .emit_loops import Counter, Leaf, run
+from .emit_strips import Store
 
-Store = Callable[[str, str], None]
 
-
-def one_column(w: LoopWriter, columns: Columns, outer: str, store: Store) -> None:
+def one_column(w: BodyWriter, columns: Columns, outer: str, store: Store) -> None:
     """The loops of the column (or row) `outer`; `store(value, body)` gets each of its entries."""
     n = str(w.program.n)
     w.region("column", w.program.n * columns.slots)
@@ -23,7 +22,7 @@ def one_column(w: LoopWriter, columns: Columns, outer: str, store: Store) -> Non
 
 
 def _inner(
-    w: LoopWriter, columns: Columns, loop: Loop, outer: str, reach: tuple[str, str], store: Store
+    w: BodyWriter, columns: Columns, loop: Loop, outer: str, reach: tuple[str, str], store: Store
 ) -> None:
     """One pass over the pairs of a column."""
     roots = {k: w.root(r) for k, r in (loop.roots or {}).items()}
@@ -50,7 +49,7 @@ def _inner(
 class _Carries:
     """What pairs of a tree hand to the pairs of their parent or children, in scratch memory."""
 
-    def __init__(self, w: LoopWriter, loop: Loop, roots: dict[int, str]) -> None:
+    def __init__(self, w: BodyWriter, loop: Loop, roots: dict[int, str]) -> None:
         self.w, self.outward = w, loop.outward
         numbers = [t[1] for t in loop.targets if t[0] == "carry"]
         self.places = {number: k for k, number in enumerate(numbers)}
@@ -77,13 +76,13 @@ class _Carries:
 
 
 def _leaf(
-    w: LoopWriter,
+    w: BodyWriter,
     columns: Columns,
     outer: str,
     counter: Counter,
     carried: dict[int, str],
     carries: _Carries | None,
-) -> Callable[[tuple[Any, ...]], str | float]:
+) -> Leaf:
     """What a pair finds: of its row, of its column, and of its own."""
     inner = counter.index
     row, column = (outer, inner) if columns.shape == "rows" else (inner, outer)
@@ -111,7 +110,7 @@ def _leaf(
 # ------------------------------------------------------------------- sums over further bodies
 
 
-def keep_pairs(w: LoopWriter, columns: Columns) -> None:
+def keep_pairs(w: BodyWriter, columns: Columns) -> None:
     """Save what sums need of other pairs."""
     if columns.kept is None:
         return
@@ -122,7 +121,7 @@ def keep_pairs(w: LoopWriter, columns: Columns) -> None:
     w.close(loop)
 
 
-def _kept(w: LoopWriter, columns: Columns, row: str, column: str, number: int) -> str:
+def _kept(w: BodyWriter, columns: Columns, row: str, column: str, number: int) -> str:
     """The place of a saved value of a pair of a chain."""
     count = sum(t[0] == "keep" for loop in columns.loops for t in loop.targets)
     above = w.put(f"mul i64 {row}, {w.plus(row, 1)}")
@@ -131,11 +130,11 @@ def _kept(w: LoopWriter, columns: Columns, row: str, column: str, number: int) -
 
 
 def _sum(
-    w: LoopWriter,
+    w: BodyWriter,
     columns: Columns,
     number: int,
     pair: tuple[str, str],
-    around: Callable[[tuple[Any, ...]], str | float],
+    around: Leaf,
 ) -> str:
     """A sum over the bodies from the row of a pair on."""
     row, column = pair
@@ -158,82 +157,3 @@ def _sum(
     counter.fed[so_far] = w.operand(run(w, columns.sums[number], leaf)[0])
     w.close(counter)
     return counter.fed[so_far]
-
-
-# ------------------------------------------------------------------- into the output
-
-_STRIP = 4  # registers in a strip of the mirror image
-
-
-def columns_out(w: LoopWriter, columns: Columns, add_diagonal: Callable[[str, str], None]) -> None:
-    """Write the matrix some columns at a time, with their mirror images; scratch grows with the bodies."""
-    n, many = w.program.n, _STRIP * w.lanes
-    keep_pairs(w, columns)
-    w.region("rows", min(many, n) * n)
-    if n // many:
-        loop = w.open(n // many)
-        _strip(w, columns, w.scaled(loop.index, many), many, add_diagonal)
-        w.close(loop)
-    if n % many:
-        _strip(w, columns, str(n - n % many), n % many, add_diagonal)
-
-
-def _strip(
-    w: LoopWriter, columns: Columns, first: str, width: int, add_diagonal: Callable[[str, str], None]
-) -> None:
-    """The columns of `width` bodies from `first` on."""
-    n = w.program.n
-    loop = w.open(width)
-    outer = w.plus(loop.index, first)
-    row = w.scaled(loop.index, n)
-
-    def store(value: str, inner: str) -> None:
-        w.save(value, w.at("rows", w.plus(row, inner), 0))
-        if columns.shape == "square":
-            return
-        # Within the strip the mirror image is part of the rows, too.
-        low, high = (
-            (inner, w.plus(first, width)) if columns.shape == "columns" else (w.plus(first, -1), inner)
-        )
-        inside = w.put(f"icmp slt i64 {low}, {high}")
-        mirror = w.plus(w.scaled(w.put(f"sub i64 {inner}, {first}"), n), outer)
-        place = w.put(f"select i1 {inside}, i64 {mirror}, i64 {w.plus(row, inner)}")
-        w.save(value, w.at("rows", place, 0))
-
-    one_column(w, columns, outer, store)
-    add_diagonal(outer, w.at("rows", w.plus(w.scaled(loop.index, n), outer), 0))
-    w.close(loop)
-    if columns.shape == "columns":
-        begin, end, others = first, str(n), (w.plus(first, width), str(n))
-    else:
-        begin, end, others = "0", str(n) if columns.shape == "square" else w.plus(first, width), ("0", first)
-    loop = w.open(width)
-    start = w.plus(w.scaled(w.plus(loop.index, first), n), begin)
-    source = w.at("rows", w.plus(w.scaled(loop.index, n), begin), 0)
-    w.rows_out(source, start, w.put(f"sub i64 {end}, {begin}"), _tail(columns.shape, n, width, w.lanes))
-    w.close(loop)
-    if columns.shape != "square":
-        _mirrored(w, first, width, others)
-
-
-def _tail(shape: str, n: int, width: int, lanes: int) -> int:
-    """How many entries of a row of a strip are no whole block: strips begin at whole blocks."""
-    return (width if shape == "rows" else n) % lanes
-
-
-def _mirrored(w: LoopWriter, first: str, width: int, others: tuple[str, str]) -> None:
-    """The entries beyond the strip, as columns of other rows."""
-    n, number = w.program.n, len(w.program.inputs)
-    some = w.put(f"icmp slt i64 {others[0]}, {others[1]}")
-    upper, done = w.new_label("upper"), w.new_label("done")
-    w.do(f"br i1 {some}, label %{upper}, label %{done}")
-    w.label(upper)
-    loop = w.open_between(*others)
-    places = [w.at("rows", loop.index, k * n) for k in range(width)]
-    position = w.plus(w.scaled(loop.index, n), first)
-    for k in range(0, width, w.lanes):
-        base = w.put(f"getelementptr {w.element}, ptr %p{number}, i64 {w.plus(position, k)}")
-        w.store_rows(base, f"%s{number}", [w.fetch(c) for c in places[k : k + w.lanes]])
-    w.close(loop)
-    w.do(f"br label %{done}")
-    w.label(done)

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from ...ir.rolled import DOF, JOINT
-from .emit_loops import LoopWriter
+from ...ir.rolled import DOF, JOINT, Joints
+from .emit_bodies import BodyWriter
 
 Add = Callable[[str, str, str], None]
 
 
 @contextmanager
-def over_joints(w: LoopWriter) -> Iterator[None]:
+def over_joints(w: BodyWriter) -> Iterator[None]:
     """Write what follows for a chain of all degrees of freedom, if these are not the bodies."""
     bodies = w.program
     if bodies.joints is not None:
@@ -27,9 +27,9 @@ def over_joints(w: LoopWriter) -> Iterator[None]:
     w.program = bodies
 
 
-def summed_entries(w: LoopWriter, fill: Callable[[Add], None]) -> None:
+def summed_entries(w: BodyWriter, fill: Callable[[Add], None]) -> None:
     """Clear the matrix and let `fill(add)` add entries: `add(value, body, other body)`."""
-    count = w.program.joints.count
+    count = _joints(w).count
     w.region("matrix", count * (count + 1) // 2)
     w.clear("matrix", count * (count + 1) // 2)
 
@@ -46,14 +46,19 @@ def summed_entries(w: LoopWriter, fill: Callable[[Add], None]) -> None:
     fill(add)
 
 
-def add_on_diagonal(w: LoopWriter, body: str, value: str) -> None:
+def add_on_diagonal(w: BodyWriter, body: str, value: str) -> None:
     """Add what the first body of a degree of freedom has for it."""
     k = w.mapped(DOF, body)
     place = w.at("matrix", _place(w, k, k), 0)
     w.save(w.binary("fadd", w.fetch(place), value), place)
 
 
-def _place(w: LoopWriter, k: str, j: str) -> str:
+def _joints(w: BodyWriter) -> Joints:
+    assert w.program.joints is not None
+    return w.program.joints
+
+
+def _place(w: BodyWriter, k: str, j: str) -> str:
     """Where an entry of the lower triangle stands."""
     below = w.put(f"icmp sgt i64 {k}, {j}")
     row, column = (w.put(f"select i1 {below}, i64 {a}, i64 {b}") for a, b in ((k, j), (j, k)))
@@ -61,13 +66,13 @@ def _place(w: LoopWriter, k: str, j: str) -> str:
     return w.plus(w.put(f"lshr i64 {above}, 1"), column)
 
 
-def _ratio(w: LoopWriter, body: str) -> str:
-    return w.number("@ratio", w.program.joints.ratio, body)
+def _ratio(w: BodyWriter, body: str) -> str:
+    return w.number("@ratio", _joints(w).ratio, body)
 
 
-def summed_matrix_out(w: LoopWriter) -> None:
+def summed_matrix_out(w: BodyWriter) -> None:
     """Write the summed matrix row by row."""
-    count = w.program.joints.count
+    count = _joints(w).count
     w.region("rows", count)
     rows = w.open(count)
     entries = w.open(count)
@@ -79,9 +84,9 @@ def summed_matrix_out(w: LoopWriter) -> None:
     w.close(rows)
 
 
-def gather_forces(w: LoopWriter, value: Callable[[str], str]) -> None:
+def gather_forces(w: BodyWriter, value: Callable[[str], str]) -> None:
     """Sum what bodies have for their degrees of freedom into the right-hand side."""
-    count = w.program.joints.count
+    count = _joints(w).count
     w.clear("solution", count + 1)
     loop = w.open(w.program.n)
     place = w.at("solution", w.mapped(DOF, loop.index), 0)
@@ -89,9 +94,9 @@ def gather_forces(w: LoopWriter, value: Callable[[str], str]) -> None:
     w.close(loop)
 
 
-def hand_out(w: LoopWriter, slot: int) -> None:
+def hand_out(w: BodyWriter, slot: int) -> None:
     """Give the solution to the first body of each degree of freedom, and zero to others."""
-    w.save(0.0, w.at("solution", str(w.program.joints.count), 0))
+    w.save(0.0, w.at("solution", str(_joints(w).count), 0))
     loop = w.open(w.program.n)
     value = w.fetch(w.at("solution", w.mapped(JOINT, loop.index), 0))
     w.save(value, w.at("slots", w.scaled(loop.index, w.program.slots), slot))

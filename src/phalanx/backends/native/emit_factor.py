@@ -8,14 +8,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...ir.rolled import Columns, Factor, InverseOut, Pairs, RolledProgram, Solve
+from ...ir.rolled import TOGETHER, Columns, Factor, InverseOut, Pairs, RolledProgram, Solve
+from .emit_bodies import BodyWriter
 from .emit_columns import one_column
 from .emit_coupled import gather_forces, hand_out, over_joints
-from .emit_loops import Counter, LoopWriter
+from .emit_loops import Counter
 from .emit_matrix import add_diagonal, depth_of, depth_of_all, keep_summed, row_of, value_of, walk, walk_up
 
 
-def factor_text(w: LoopWriter, stage: Factor) -> None:
+def factor_text(w: BodyWriter, stage: Factor) -> None:
     """Keep the matrix of a walk and factor it in place: M = L^T D L, with 1/D on the diagonal."""
     if w.program.joints is not None:
         keep_summed(w, stage.pairs)
@@ -31,7 +32,7 @@ def factor_text(w: LoopWriter, stage: Factor) -> None:
     return _factored(w)
 
 
-def _factored(w: LoopWriter) -> None:
+def _factored(w: BodyWriter) -> None:
     """Factor the matrix in place."""
     loop = w.open(w.program.n, down=True)
     body = loop.index
@@ -43,7 +44,7 @@ def _factored(w: LoopWriter) -> None:
     w.close(loop)
 
 
-def _keep_row(w: LoopWriter, pairs: Pairs, body: str) -> None:
+def _keep_row(w: BodyWriter, pairs: Pairs, body: str) -> None:
     """Keep the entries of a body with its ancestors."""
     row = row_of(w, body)
 
@@ -54,7 +55,7 @@ def _keep_row(w: LoopWriter, pairs: Pairs, body: str) -> None:
     add_diagonal(w, pairs, body, w.at("matrix", w.plus(row, depth_of(w, body)), 0))
 
 
-def _keep_column(w: LoopWriter, columns: Columns, body: str) -> None:
+def _keep_column(w: BodyWriter, columns: Columns, body: str) -> None:
     """Keep the entries of a body with all that it carries; others fall into a place of no use."""
     spare = str(int((depth_of_all(w.program) + 1).sum()))
     first, last = (w.integer(name, table, body) for name, table in _families(w.program).items())
@@ -87,7 +88,7 @@ def _families(program: RolledProgram) -> dict[str, np.ndarray]:
     return {"first": first, "last": first + size - 1}
 
 
-def _eliminate(w: LoopWriter, row: str, inverse: str, there: str) -> None:
+def _eliminate(w: BodyWriter, row: str, inverse: str, there: str) -> None:
     """Take a body's row, scaled, off the row of one of its ancestors."""
     own, depth = row_of(w, there), depth_of(w, there)
     place = w.at("matrix", w.plus(row, depth), 0)
@@ -101,24 +102,17 @@ def _eliminate(w: LoopWriter, row: str, inverse: str, there: str) -> None:
     w.save(scaled, place)
 
 
-def _each_ancestor(w: LoopWriter, body: str, visit: Callable[[str], None]) -> None:
+def _each_ancestor(w: BodyWriter, body: str, visit: Callable[[str], None]) -> None:
     """Visit the ancestors of a body, nearest first; there may be none."""
     first = w.parent(body)
-    some = w.put(f"icmp sge i64 {first}, 0")
-    above, done = w.new_label("above"), w.new_label("done")
-    w.do(f"br i1 {some}, label %{above}, label %{done}")
-    w.label(above)
-    walk_up(w, first, lambda _, there: visit(there), [])
-    w.do(f"br label %{done}")
-    w.label(done)
+    with w.only_if(w.put(f"icmp sge i64 {first}, 0")):
+        walk_up(w, first, lambda _, there: visit(there), [])
 
 
 # ------------------------------------------------------------------- solutions
 
-_TOGETHER = 4  # right-hand sides that share one pass over the factor
 
-
-def solve_text(w: LoopWriter, stage: Solve) -> None:
+def solve_text(w: BodyWriter, stage: Solve) -> None:
     """Solve for one right-hand side."""
     if w.program.joints is not None:
         w.region("solution", w.program.joints.count + 1)
@@ -140,7 +134,7 @@ def solve_text(w: LoopWriter, stage: Solve) -> None:
     return None
 
 
-def _backward(w: LoopWriter, count: int | str, width: int) -> None:
+def _backward(w: BodyWriter, count: int | str, width: int) -> None:
     """x_j -= L_kj x_k for the ancestors j of body k, from body `count` - 1 to the root."""
     loop = w.open(count, down=True)
     body = loop.index
@@ -157,7 +151,7 @@ def _backward(w: LoopWriter, count: int | str, width: int) -> None:
     w.close(loop)
 
 
-def _forward(w: LoopWriter, width: int) -> None:
+def _forward(w: BodyWriter, width: int) -> None:
     """x_k = x_k / d_k - sum over ancestors j of L_kj x_j, from the root to the tips."""
     loop = w.open(w.program.n)
     body = loop.index
@@ -182,24 +176,15 @@ def _forward(w: LoopWriter, width: int) -> None:
     w.close(loop)
 
 
-def inverse_text(w: LoopWriter, stage: InverseOut) -> None:
+def inverse_text(w: BodyWriter, stage: InverseOut) -> None:
     """Write the inverse a few rows at a time: the solutions for unit vectors."""
     with over_joints(w):
-        _inverse_out(w)
+        n = w.program.n
+        w.region("solution", n * min(TOGETHER, n))
+        w.in_blocks(n, TOGETHER, lambda first, width: _inverse_rows(w, first, width))
 
 
-def _inverse_out(w: LoopWriter) -> None:
-    n = w.program.n
-    w.region("solution", n * min(_TOGETHER, n))
-    if n // _TOGETHER:
-        loop = w.open(n // _TOGETHER)
-        _inverse_rows(w, w.scaled(loop.index, _TOGETHER), _TOGETHER)
-        w.close(loop)
-    if n % _TOGETHER:
-        _inverse_rows(w, str(n - n % _TOGETHER), n % _TOGETHER)
-
-
-def _inverse_rows(w: LoopWriter, first: str, width: int) -> None:
+def _inverse_rows(w: BodyWriter, first: str, width: int) -> None:
     """Write `width` rows of the inverse from `first` on."""
     n = w.program.n
     w.clear("solution", n * width)

@@ -7,10 +7,11 @@ from __future__ import annotations
 from typing import Any
 
 from ...ir.rolled import Levels, Step
-from .emit_loops import LoopWriter, body_leaf, run
+from .emit_bodies import BodyWriter, body_leaf
+from .emit_loops import run
 
 
-def levels_text(w: LoopWriter, stage: Levels) -> None:
+def levels_text(w: BodyWriter, stage: Levels) -> None:
     """All levels, then the last steps."""
     count = (w.program.n - 1).bit_length()
     if count:
@@ -23,7 +24,7 @@ def levels_text(w: LoopWriter, stage: Levels) -> None:
         _step(w, step, "1")
 
 
-def _step(w: LoopWriter, step: Step, h: str) -> None:
+def _step(w: BodyWriter, step: Step, h: str) -> None:
     """One pass over the rows of a step."""
     n = w.program.n
     if step.rows == "first":
@@ -42,7 +43,7 @@ def _step(w: LoopWriter, step: Step, h: str) -> None:
     return None
 
 
-def _row(w: LoopWriter, step: Step, row: str, h: str) -> None:
+def _row(w: BodyWriter, step: Step, row: str, h: str) -> None:
     """The instructions for one row; operands beyond the ends read the nearest row."""
     n, slots = w.program.n, w.program.slots
     places, inside = [], []

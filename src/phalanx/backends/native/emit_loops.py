@@ -1,18 +1,22 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Text of loops: counters, values carried around, places in scratch and tables."""
+"""Text of loops: counters, values carried around, places in scratch and tables; instructions inside them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ...ir.rewrite import Code
-from ...ir.rolled import CHOOSE, OWN, RolledProgram
+from ...ir.rolled import CHOOSE
 from .emit import Writer, instruction
+from .trig import LARGEST
+
+Leaf = Callable[[tuple[Any, ...]], str | float]  # an input of instructions, as text or as a number
 
 _HEX = np.array([f"\\{k:02X}" for k in range(256)], dtype="S3")
 
@@ -35,24 +39,26 @@ class Counter:
 class LoopWriter(Writer):
     """Text of a function of loops."""
 
-    def __init__(self, element: str, lanes: int, fma: bool, program: RolledProgram) -> None:
+    def __init__(self, element: str, lanes: int, fma: bool) -> None:
         super().__init__(element, lanes, fma)
-        self.program = program
         self.regions: dict[str, int] = {}
+        self._reserved: dict[str, int] = {}
         self.scratch = 0
         self.tables: list[str] = []
         self.block = "entry"
         self._labels = 0
         self._known: dict[tuple[Any, ...], str] = {}
-        self._maps: dict[str, str] = {}
+        self._names: dict[str, str] = {}  # of tables
 
     # ------------------------------------------------------------- places
 
     def region(self, name: str, vectors: int) -> None:
-        """Reserve scratch memory."""
+        """Reserve scratch memory; what is reserved already has to be enough."""
         if vectors and name not in self.regions:
             self.regions[name] = self.scratch
             self.scratch += vectors * self.lanes * self.size
+            self._reserved[name] = vectors
+        assert vectors <= self._reserved.get(name, 0), name
 
     def at(self, region: str, index: str, offset: int) -> str:
         """The address of vector `index + offset` of a region."""
@@ -105,33 +111,6 @@ class LoopWriter(Writer):
         one, v = self.operand(1.0), self.vector
         return self.put(f"select i1 {same}, {v} {one}, {v} zeroinitializer")
 
-    # ------------------------------------------------------------- rows of the output
-
-    def rows_out(self, row: str, position: str, count: str, tail: int, step: int = 1) -> None:
-        """Write `count` vectors, `step` apart from address `row`, out; `tail` are no whole block."""
-        number, lanes = len(self.program.inputs), self.lanes
-
-        def block(start: str, width: int) -> None:
-            base = self.put(f"getelementptr {self.element}, ptr %p{number}, i64 {self.plus(position, start)}")
-            first = self.put(f"getelementptr {self.vector}, ptr {row}, i64 {self.scaled(start, step)}")
-            places = [
-                self.put(f"getelementptr {self.vector}, ptr {first}, i64 {k * step}") for k in range(width)
-            ]
-            self.store_rows(base, f"%s{number}", [self.fetch(place) for place in places])
-
-        whole = self.put(f"udiv i64 {count}, {lanes}")
-        some = self.put(f"icmp ne i64 {whole}, 0")
-        blocks, rest = self.new_label("blocks"), self.new_label("rest")
-        self.do(f"br i1 {some}, label %{blocks}, label %{rest}")
-        self.label(blocks)
-        loop = self.open(whole)
-        block(self.scaled(loop.index, lanes), lanes)
-        self.close(loop)
-        self.do(f"br label %{rest}")
-        self.label(rest)
-        if tail:
-            block(self.put(f"mul i64 {whole}, {lanes}"), tail)
-
     # ------------------------------------------------------------- tables
 
     def table(self, name: str, array: np.ndarray) -> None:
@@ -140,61 +119,36 @@ class LoopWriter(Writer):
         text = _HEX[np.frombuffer(data, dtype=np.uint8)].tobytes().decode("ascii")
         self.tables.append(f'{name} = internal constant [{len(data)} x i8] c"{text}", align 64')
 
-    def parameter(self, body: str, column: int) -> str:
-        """An entry of the table of parameters, in all lanes."""
-        index = self.scaled(body, self.program.table.shape[1])
-        row = self._once(
-            ("row", index), lambda: self.put(f"getelementptr {self.element}, ptr @table, i64 {index}")
-        )
-        place = self.put(f"getelementptr {self.element}, ptr {row}, i64 {self.program.columns[column]}")
-        return self._in_all_lanes(self.put(f"load {self.element}, ptr {place}, align {self.size}"))
+    def numbers(self, name: str, array: np.ndarray) -> None:
+        """Add a constant array of numbers to the module."""
+        self.table(name, array.astype(np.float64 if self.element == "double" else np.float32))
 
     def number(self, name: str, array: np.ndarray, index: str) -> str:
         """An entry of a constant array of numbers, in all lanes."""
-        if name not in self._maps:
-            self._maps[name] = name
-            self.table(name, array.astype(np.float64 if self.element == "double" else np.float32))
+        if name not in self._names:
+            self._names[name] = name
+            self.numbers(name, array)
         place = self.put(f"getelementptr {self.element}, ptr {name}, i64 {index}")
-        return self._in_all_lanes(self.put(f"load {self.element}, ptr {place}, align {self.size}"))
+        return self.in_all_lanes(place)
 
-    def _in_all_lanes(self, one: str) -> str:
+    def in_all_lanes(self, place: str) -> str:
+        """The number at an address, in all lanes."""
+        one = self.put(f"load {self.element}, ptr {place}, align {self.size}")
         v = self.vector
         wide = self.put(f"insertelement {v} poison, {self.element} {one}, i64 0")
         return self.put(f"shufflevector {v} {wide}, {v} poison, <{self.lanes} x i32> zeroinitializer")
 
     def integer(self, name: str, array: np.ndarray, index: str) -> str:
         """An entry of a constant array of integers."""
-        if name not in self._maps:
-            self._maps[name] = f"@map{len(self._maps)}"
-            self.table(self._maps[name], array.astype(np.int64))
+        if name not in self._names:
+            self._names[name] = f"@map{len(self._names)}"
+            self.table(self._names[name], array.astype(np.int64))
 
         def load() -> str:
-            place = self.put(f"getelementptr i64, ptr {self._maps[name]}, i64 {index}")
+            place = self.put(f"getelementptr i64, ptr {self._names[name]}, i64 {index}")
             return self.put(f"load i64, ptr {place}, align 8")
 
         return self._once(("integer", name, index), load)
-
-    def mapped(self, map: str, body: str) -> str:
-        """Where a map of the program sends a body."""
-        return body if map == OWN else self.integer(map, self.program.maps[map], body)
-
-    def slot_of_parent(self, body: str) -> str:
-        """The number of the parent plus one, since the world comes first."""
-        assert self.program.parents is not None
-        return self.integer("parent slot", self.program.parents + 1, body)
-
-    def parent(self, body: str) -> str:
-        if self.program.parents is None:
-            return self.plus(body, -1)
-        return self.integer("parent", self.program.parents, body)
-
-    def root(self, value: Any) -> str:
-        """The value at the world: a constant or a common one."""
-        return (
-            self.fetch(self.at("commons", "0", value[1]))
-            if isinstance(value, tuple)
-            else self.operand(float(value))
-        )
 
     # ------------------------------------------------------------- loops
 
@@ -215,6 +169,25 @@ class LoopWriter(Writer):
         counter = self.open_walk(start)
         counter.end, counter.step = end, step
         return counter
+
+    def in_blocks(self, size: int, width: int, block: Callable[[str, int], None]) -> None:
+        """`block(first, width)` for all whole blocks of some places, in a loop, then for the rest."""
+        if size // width:
+            loop = self.open(size // width)
+            block(self.scaled(loop.index, width), width)
+            self.close(loop)
+        if size % width:
+            block(str(size - size % width), size % width)
+
+    @contextmanager
+    def only_if(self, condition: str) -> Iterator[None]:
+        """Text that runs only if a condition holds."""
+        then, done = self.new_label("then"), self.new_label("done")
+        self.do(f"br i1 {condition}, label %{then}, label %{done}")
+        self.label(then)
+        yield
+        self.do(f"br label %{done}")
+        self.label(done)
 
     def open_between(self, first: str, end: str, *, down: bool = False) -> Counter:
         """Begin a loop over first … end - 1 (at least one round), or back."""
@@ -265,45 +238,59 @@ class LoopWriter(Writer):
 # ------------------------------------------------------------------- instructions
 
 
-def run(w: LoopWriter, code: Code, leaf: Callable[[tuple[Any, ...]], str | float]) -> list[str | float]:
-    """Write instructions; inputs are read where they are first used. Returns the results."""
-    values: list[Any] = [None] * len(code.instructions)
+class Values:
+    """The values of instructions; inputs are read where they are first used."""
 
-    def value(x: Any) -> str | float:
+    def __init__(self, w: LoopWriter, code: Code, leaf: Leaf) -> None:
+        self.w, self.code, self.leaf = w, code, leaf
+        self._known: list[Any] = [None] * len(code.instructions)
+
+    def __call__(self, x: Any) -> str | float:
+        """An operand or result: an instruction by its number, or a constant."""
         if not isinstance(x, int):
             return float(x)
-        if values[x] is None:
-            values[x] = leaf(code.instructions[x].args)
-        found: str | float = values[x]
+        if self._known[x] is None:
+            self._known[x] = self.leaf(self.code.instructions[x].args)
+        found: str | float = self._known[x]
         return found
 
-    for number, made in enumerate(code.instructions):
-        if made.op == CHOOSE:
-            values[number] = w.choose(*(w.operand(value(a)) for a in made.args))
-        elif made.op != "input":
-            for a in made.args:
-                value(a)
-            values[number] = instruction(w, code, number, values, {}, {})
-    return [value(x) for x in code.results]
+    def written(self) -> Iterator[int]:
+        """Write the instructions one after another, and tell the number of each."""
+        for number, made in enumerate(self.code.instructions):
+            if made.op == "input":
+                continue
+            operands = [self(a) for a in made.args]
+            if made.op == CHOOSE:
+                self._known[number] = self.w.choose(*map(self.w.operand, operands))
+            else:
+                self._known[number] = instruction(self.w, self.code, number, self._known, {}, {})
+            yield number
 
 
-def body_leaf(w: LoopWriter, body: str) -> Callable[[tuple[Any, ...]], str | float]:
-    """What a body finds in tables and scratch."""
+def run(w: LoopWriter, code: Code, leaf: Leaf) -> list[str | float]:
+    """Write instructions and return their results."""
+    values = Values(w, code, leaf)
+    for _ in values.written():
+        pass
+    return [values(x) for x in code.results]
 
-    def leaf(what: tuple[Any, ...]) -> str | float:
-        kind, *more = what
-        if kind == "param":
-            return w.parameter(body, more[0])
-        if kind == "state":
-            name, map, width, offset = more
-            return w.fetch(w.at(name, w.scaled(w.mapped(map, body), width), offset))
-        if kind in ("sine", "cosine"):
-            row = w.scaled(body, 3 * w.program.angles)
-            return w.fetch(w.at("angles", row, 3 * more[0] + (1 if kind == "sine" else 2)))
-        if kind == "load":
-            return w.fetch(w.at("slots", w.scaled(body, w.program.slots), more[0]))
-        if kind == "common":
-            return w.fetch(w.at("commons", "0", more[0]))
-        raise KeyError(kind)
 
-    return leaf
+def turn(w: LoopWriter, row: str, number: int, angle: str | float) -> None:
+    """Sine and cosine of an angle into its places in a row; the C library steps in for large ones."""
+    v, x = w.vector, w.operand(angle)
+    if not x.startswith("%"):
+        x = w.put(f"fadd {v} {x}, zeroinitializer")
+    sine, cosine = w.sincos(x)
+    w.save(sine, w.at("angles", row, 3 * number + 1))
+    w.save(cosine, w.at("angles", row, 3 * number + 2))
+    beyond = w.put(f"fcmp ogt {v} {w.intrinsic('fabs', x)}, {w.constant(LARGEST)}")
+    bits = w.put(f"bitcast <{w.lanes} x i1> {beyond} to i{w.lanes}")
+    rare = w.put(f"icmp ne i{w.lanes} {bits}, 0")
+    slow, fast = w.new_label("slow"), w.new_label("fast")
+    w.do(f"br i1 {rare}, label %{slow}, label %{fast}, !prof !0")
+    w.label(slow)
+    place = w.at("angles", row, 3 * number)
+    w.save(x, place)
+    w.do(f"call void @turn_large(ptr {place}, i64 {w.lanes})")
+    w.do(f"br label %{fast}")
+    w.label(fast)

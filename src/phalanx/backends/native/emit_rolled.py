@@ -14,15 +14,13 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from ...ir.rolled import Factor, InverseOut, Levels, Loop, MatrixOut, Once, RolledProgram, Solve
+from .emit_bodies import BodyWriter, body_leaf
 from .emit_factor import factor_text, inverse_text, solve_text
 from .emit_levels import levels_text
-from .emit_loops import Counter, LoopWriter, body_leaf, run
+from .emit_loops import Counter, run, turn
 from .emit_matrix import matrix_text
 from .target import Target
-from .trig import LARGEST
 
 
 def rolled_block_function(program: RolledProgram, target: Target, element: str) -> tuple[str, set[str], int]:
@@ -31,7 +29,7 @@ def rolled_block_function(program: RolledProgram, target: Target, element: str) 
     The scratch memory must be aligned to 64 bytes.
     """
     size = 8 if element == "double" else 4
-    w = LoopWriter(element, target.lanes(size), target.fma, program)
+    w = BodyWriter(element, target.lanes(size), target.fma, program)
     _lay_out(w)
     for k, (name, shape) in enumerate(program.inputs.items()):
         _stage_input(w, name, k, prod(shape))
@@ -49,7 +47,7 @@ def rolled_block_function(program: RolledProgram, target: Target, element: str) 
     return "\n".join([*w.tables, f"{head}\nentry:\n  {body}\n  ret void\n}}\n"]), w.used, w.scratch
 
 
-def _lay_out(w: LoopWriter) -> None:
+def _lay_out(w: BodyWriter) -> None:
     """Places in scratch for everything but matrices."""
     p = w.program
     for name, shape in p.inputs.items():
@@ -67,10 +65,10 @@ def _lay_out(w: LoopWriter) -> None:
         w.region("carried", (p.n + 1) * len(p.carries))
         w.region("arrived", (p.n + 1) * len(p.arrivals))
     if p.table.size:
-        w.table("@table", p.table.astype(np.float64 if w.element == "double" else np.float32))
+        w.numbers("@table", p.table)
 
 
-def _prepare_sums(w: LoopWriter) -> None:
+def _prepare_sums(w: BodyWriter) -> None:
     """Zeros where bodies add to what other bodies have, and for those that have nothing of their own."""
     if "out" in w.regions:
         w.clear("out", prod(w.program.output))
@@ -81,43 +79,32 @@ def _prepare_sums(w: LoopWriter) -> None:
 # ------------------------------------------------------------------- rows in, rows out
 
 
-def _stage_input(w: LoopWriter, name: str, number: int, size: int) -> None:
+def _stage_input(w: BodyWriter, name: str, number: int, size: int) -> None:
     """Transpose the rows of an input into its region."""
-    whole = size // w.lanes
 
     def block(first: str, width: int) -> None:
         base = w.put(f"getelementptr {w.element}, ptr %p{number}, i64 {first}")
         for k, value in enumerate(w.load_rows(base, f"%s{number}", width)):
             w.save(value, w.at(name, first, k))
 
-    if whole:
-        loop = w.open(whole)
-        block(w.put(f"mul i64 {loop.index}, {w.lanes}"), w.lanes)
-        w.close(loop)
-    if size % w.lanes:
-        block(str(whole * w.lanes), size % w.lanes)
+    w.in_blocks(size, w.lanes, block)
 
 
-def _stage_output(w: LoopWriter, size: int) -> None:
+def _stage_output(w: BodyWriter, size: int) -> None:
     """Transpose the output region into rows."""
-    number, whole = len(w.program.inputs), size // w.lanes
+    number = len(w.program.inputs)
 
     def block(first: str, width: int) -> None:
         base = w.put(f"getelementptr {w.element}, ptr %p{number}, i64 {first}")
         w.store_rows(base, f"%s{number}", [w.fetch(w.at("out", first, k)) for k in range(width)])
 
-    if whole:
-        loop = w.open(whole)
-        block(w.put(f"mul i64 {loop.index}, {w.lanes}"), w.lanes)
-        w.close(loop)
-    if size % w.lanes:
-        block(str(whole * w.lanes), size % w.lanes)
+    w.in_blocks(size, w.lanes, block)
 
 
 # ------------------------------------------------------------------- values per state
 
 
-def _once(w: LoopWriter, once: Once) -> None:
+def _once(w: BodyWriter, once: Once) -> None:
     """Values per state, between loops."""
 
     def leaf(what: tuple[Any, ...]) -> str:
@@ -135,7 +122,7 @@ def _once(w: LoopWriter, once: Once) -> None:
 # ------------------------------------------------------------------- loops over bodies
 
 
-def _loop(w: LoopWriter, loop: Loop) -> None:
+def _loop(w: BodyWriter, loop: Loop) -> None:
     """One pass over the bodies."""
     chain = w.program.parents is None
     if loop.bodies is not None:
@@ -160,7 +147,7 @@ def _loop(w: LoopWriter, loop: Loop) -> None:
         w.save(counter.fed[name], w.at("commons", "0", number))
 
 
-def _open_tree(w: LoopWriter, loop: Loop) -> None:
+def _open_tree(w: BodyWriter, loop: Loop) -> None:
     """Give the world's slot its values, and start all sums at zero."""
     numbers = [t[1] for t in loop.targets if t[0] == "carry"]
     if loop.outward:
@@ -171,7 +158,7 @@ def _open_tree(w: LoopWriter, loop: Loop) -> None:
 
 
 def _body(
-    w: LoopWriter, loop: Loop, counter: Counter, body: str, carried: dict[int, str], sums: dict[int, str]
+    w: BodyWriter, loop: Loop, counter: Counter, body: str, carried: dict[int, str], sums: dict[int, str]
 ) -> None:
     """The instructions for one body and what becomes of their results."""
     p = w.program
@@ -189,11 +176,7 @@ def _body(
         row = w.scaled(w.put(f"add i64 {body}, 1"), len(p.arrivals))
         return w.fetch(w.at("arrived", row, p.arrivals[number]))
 
-    results = run(w, loop.code, leaf)
-    angles = [x for x, t in zip(results, loop.targets, strict=True) if t[0] == "angle"]
-    if angles:
-        turn(w, body, angles)
-    for value, (kind, *more) in zip(results, loop.targets, strict=True):
+    for value, (kind, *more) in zip(run(w, loop.code, leaf), loop.targets, strict=True):
         if kind == "carry":
             _pass_on(w, counter, body, more[0], value, carried)
         elif kind == "total":
@@ -201,6 +184,8 @@ def _body(
             counter.fed[name] = w.binary("fadd", name, value)
         elif kind == "save":
             w.save(value, w.at("slots", w.scaled(body, p.slots), more[0]))
+        elif kind == "angle":
+            turn(w, w.scaled(body, 3 * p.angles), more[0], value)
         elif kind == "rest":
             w.save(value, w.at("rest", w.scaled(body, 12), more[0]))
         elif kind in ("out", "add"):
@@ -210,7 +195,7 @@ def _body(
 
 
 def _pass_on(
-    w: LoopWriter, counter: Counter, body: str, number: int, value: str | float, carried: dict[int, str]
+    w: BodyWriter, counter: Counter, body: str, number: int, value: str | float, carried: dict[int, str]
 ) -> None:
     """Hand a carried value to the children, or add it to what the parent gets."""
     p = w.program
@@ -223,29 +208,6 @@ def _pass_on(
         row = w.scaled(w.slot_of_parent(body), len(p.arrivals))
         place = w.at("arrived", row, p.arrivals[number])
         w.save(w.binary("fadd", w.fetch(place), value), place)
-
-
-def turn(w: LoopWriter, body: str, angles: list[str | float]) -> None:
-    """Sine and cosine of a body's angles into scratch; the C library steps in for large ones."""
-    v, row = w.vector, w.scaled(body, 3 * w.program.angles)
-    for k, angle in enumerate(angles):
-        x = w.operand(angle)
-        if not x.startswith("%"):
-            x = w.put(f"fadd {v} {x}, zeroinitializer")
-        sine, cosine = w.sincos(x)
-        w.save(sine, w.at("angles", row, 3 * k + 1))
-        w.save(cosine, w.at("angles", row, 3 * k + 2))
-        beyond = w.put(f"fcmp ogt {v} {w.intrinsic('fabs', x)}, {w.constant(LARGEST)}")
-        bits = w.put(f"bitcast <{w.lanes} x i1> {beyond} to i{w.lanes}")
-        rare = w.put(f"icmp ne i{w.lanes} {bits}, 0")
-        slow, fast = w.new_label("slow"), w.new_label("fast")
-        w.do(f"br i1 {rare}, label %{slow}, label %{fast}, !prof !0")
-        w.label(slow)
-        place = w.at("angles", row, 3 * k)
-        w.save(x, place)
-        w.do(f"call void @turn_large(ptr {place}, i64 {w.lanes})")
-        w.do(f"br label %{fast}")
-        w.label(fast)
 
 
 _STAGES: dict[type, Callable[..., None]] = {

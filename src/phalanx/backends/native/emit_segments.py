@@ -9,16 +9,12 @@ gathered at the end. Each stage is a function of its own. Lanes to spare repeat 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
-import numpy as np
-
-from ...ir.rolled import CHOOSE, Loop, Once
+from ...ir.rolled import Loop, Once
 from ...ir.rolled.locality import in_local_order
 from ...ir.rolled.segments import SegmentProgram
-from .emit import instruction
-from .emit_loops import Counter, LoopWriter, run
-from .emit_rolled import turn
+from .emit_loops import Counter, LoopWriter, Values, run, turn
 from .emit_staging import Layout, Staging
 from .target import Target
 
@@ -49,10 +45,11 @@ def segment_block_function(
 class StageWriter(LoopWriter, ABC):
     """Text of one stage."""
 
-    turns: int
+    wide: ClassVar[bool]  # whether lanes are segments, or there is but one
+    turns: int  # of a loop
 
-    def __init__(self, element: str, fma: bool, layout: Layout, lanes: int = 1) -> None:
-        super().__init__(element, lanes, fma, layout.program)  # type: ignore[arg-type]
+    def __init__(self, element: str, fma: bool, layout: Layout) -> None:
+        super().__init__(element, layout.lanes if self.wide else 1, fma)
         self.layout, self.p = layout, layout.program
         self.regions = layout.regions
 
@@ -77,6 +74,10 @@ class StageWriter(LoopWriter, ABC):
         """Where a value is kept that all turns of a loop have in common."""
 
     @abstractmethod
+    def parameter(self, body: str, column: int) -> str:
+        """An entry of the table of parameters."""
+
+    @abstractmethod
     def constants(self) -> list[str]:
         """The table of parameters."""
 
@@ -99,20 +100,15 @@ class StageWriter(LoopWriter, ABC):
         """One link, or one segment; results leave the registers as soon as they are there."""
         body = self.body(counter.index)
         code = in_local_order(stage.code)
-        values: list[Any] = [None] * len(code.instructions)
         ends: dict[int, str | float] = {}
         sinks: dict[Any, list[tuple[Any, ...]]] = {}
         for x, target in zip(code.results, stage.targets, strict=True):
             sinks.setdefault(x, []).append(target)
 
-        def value(x: Any) -> str | float:
-            if not isinstance(x, int):
-                return float(x)
-            if values[x] is None:
-                what = code.instructions[x].args
-                values[x] = carried[what[1]] if what[0] == "carry" else self.value(what, body)
-            found: str | float = values[x]
-            return found
+        def leaf(what: tuple[Any, ...]) -> str | float:
+            return carried[what[1]] if what[0] == "carry" else self.value(what, body)
+
+        value = Values(self, code, leaf)
 
         def settle(x: Any) -> None:
             for kind, *more in sinks.pop(x, []):
@@ -125,17 +121,10 @@ class StageWriter(LoopWriter, ABC):
                 elif kind == "end":
                     ends[more[0]] = value(x)
                 elif kind == "angle":
-                    turn(self, body, [value(x)])
+                    angle = value(x)
+                    turn(self, self.scaled(body, 3 * self.p.angles), more[0], angle)
 
-        for number, made in enumerate(code.instructions):
-            if made.op == "input":
-                continue
-            for a in made.args:
-                value(a)
-            if made.op == CHOOSE:
-                values[number] = self.choose(*(self.operand(value(a)) for a in made.args))
-            else:
-                values[number] = instruction(self, code, number, values, {}, {})
+        for number in value.written():
             settle(number)
         for x in list(sinks):
             settle(x)
@@ -170,8 +159,10 @@ class StageWriter(LoopWriter, ABC):
 class LinkWriter(StageWriter):
     """A stage over the links of a group of segments."""
 
-    def __init__(self, element: str, fma: bool, layout: Layout, lanes: int = 1) -> None:
-        super().__init__(element, fma, layout, layout.lanes)
+    wide = True
+
+    def __init__(self, element: str, fma: bool, layout: Layout) -> None:
+        super().__init__(element, fma, layout)
         self.turns = layout.longest
 
     def body(self, index: str) -> str:
@@ -200,16 +191,17 @@ class LinkWriter(StageWriter):
 
     def constants(self) -> list[str]:
         if self.p.tables[0].size:
-            data = self.layout.by_lane(self.p.tables[0])
-            self.table("@link_table", data.astype(np.float64 if self.element == "double" else np.float32))
+            self.numbers("@link_table", self.layout.by_lane(self.p.tables[0]))
         return self.tables
 
 
 class ChainWriter(StageWriter):
     """A stage over segments, one after another."""
 
-    def __init__(self, element: str, fma: bool, layout: Layout, lanes: int = 1) -> None:
-        super().__init__(element, fma, layout, 1)
+    wide = False
+
+    def __init__(self, element: str, fma: bool, layout: Layout) -> None:
+        super().__init__(element, fma, layout)
         self.turns = layout.count
         self.all = layout.groups * layout.lanes
 
@@ -245,6 +237,5 @@ class ChainWriter(StageWriter):
 
     def constants(self) -> list[str]:
         if self.p.tables[1].size:
-            data = self.p.tables[1].astype(np.float64 if self.element == "double" else np.float32)
-            self.table("@chain_table", data)
+            self.numbers("@chain_table", self.p.tables[1])
         return self.tables

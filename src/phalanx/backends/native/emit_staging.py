@@ -61,10 +61,9 @@ class Staging(LoopWriter):
     """The block: inputs in, all stages, output out."""
 
     def __init__(self, element: str, fma: bool, layout: Layout) -> None:
-        super().__init__(element, layout.lanes, fma, layout.program)  # type: ignore[arg-type]
+        super().__init__(element, layout.lanes, fma)
         self.layout, self.p = layout, layout.program
         self.regions = layout.regions
-        self.kind = np.float64 if element == "double" else np.float32
         self._first: list[str] = []
 
     def text(self, stages: list[tuple[bool, str]]) -> str:
@@ -101,18 +100,12 @@ class Staging(LoopWriter):
         groups = self.open(self.layout.groups)
         self._first = self._pointers(f"%p{number}", region, first * width, groups.index)
         row = self.scaled(groups.index, size)
-        whole = size // self.lanes
-        if whole:
-            blocks = self.open(whole)
-            self._load_block(region, row, self.scaled(blocks.index, self.lanes), self.lanes)
-            self.close(blocks)
-        if size % self.lanes:
-            self._load_block(region, row, str(whole * self.lanes), size % self.lanes)
+        self.in_blocks(size, self.lanes, lambda column, width: self._load_block(region, row, column, width))
         real = self.p.bodies.ravel() >= 0
         if not real.all():
             # Only last links are there to fill up.
             table = f"@real{number}"
-            self.table(table, self.layout.by_lane(real)[:, -1].astype(self.kind))
+            self.numbers(table, self.layout.by_lane(real)[:, -1])
             mask = self.fetch(self.put(f"getelementptr {self.vector}, ptr {table}, i64 {groups.index}"))
             for k in range(size - width, size):
                 to = self.at(region, row, k)

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from ...algorithms import FUNCTIONS
-from ...analysis.cost import Cost, cost_of
+from ...analysis.cost import Cost
 from ...errors import PhalanxError, nearest
 from ..base import Call
 from . import compile, entry
-from .build import Native, module, native, traced
+from .build import Native, module, native
+from .costs import kernel_cost
 from .target import host
 
 
@@ -75,8 +76,8 @@ class Kernel:
 
     @cached_property
     def cost(self) -> Cost:
-        """Operations of the program that the kernel runs, per state."""
-        return cost_of(traced(self._call, ()), fused=True)
+        """Operations that the kernel carries out for one state."""
+        return kernel_cost(self._call)
 
     def llvm_ir(self) -> str:
         """The LLVM text of the kernel."""

@@ -90,10 +90,10 @@ def _arrows(axes: Any, schedule: Schedule) -> None:
 
 
 def _frame(axes: Any, schedule: Schedule) -> None:
-    rows = len(schedule.processors)
+    rows = max(len(schedule.processors), 1)
     step = -(-rows // _MOST_NAMES)
     axes.set_ylim(rows - 0.5, -0.5)
-    axes.set_yticks(range(0, rows, step), schedule.processors[::step])
+    axes.set_yticks(range(0, len(schedule.processors), step), schedule.processors[::step])
     axes.set_xlim(0.0, schedule.makespan or 1.0)
     axes.set_xlabel(f"time in {schedule.machine.unit}")
     axes.set_ylabel("processor")

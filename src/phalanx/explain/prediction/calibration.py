@@ -31,7 +31,7 @@ from ...robot import Robot
 from .timing import job, sample, timed
 from .workload import Workload, workload
 
-FORMAT = 2
+FORMAT = 3
 _NEAR = 1 << 19  # bytes of results that caches next to a core hold
 _TRUST = 0.05  # weight of a usual price beside a measurement
 
@@ -125,13 +125,13 @@ def _quantities(work: Workload, batch: int, dtype: np.dtype) -> list[float]:
     from ...backends.native.target import host
 
     lanes = host().lanes(dtype.itemsize)
-    blocks = -(-batch // lanes)
+    blocks = batch if work.alone else -(-batch // lanes)
     footprint = max(work.outputs * batch * dtype.itemsize, 1)
     far = max(0.0, 1.0 - _NEAR / footprint)
     straight, looped = (0.0, 1.0) if work.looped else (1.0, 0.0)
     each = [
-        work.inputs + work.outputs,
-        work.outputs * far,
+        (work.inputs + work.outputs) / (lanes if work.alone else 1),
+        work.outputs * far / (lanes if work.alone else 1),
         work.operations * straight,
         work.divisions,
         work.angles,

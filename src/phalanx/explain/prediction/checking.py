@@ -40,6 +40,8 @@ def is_extended() -> bool:
 
 def relative_error(found: np.ndarray, right: np.ndarray) -> float:
     """The largest error of a state over its largest entry; infinite where something is not finite."""
+    if right.size == 0:
+        return 0.0
     count = len(right)
     found, right = np.reshape(found, (count, -1)), np.reshape(right, (count, -1))
     size = np.abs(right).max(axis=1, initial=0.0)

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """What a machine has to do for a call, by kinds that have a price each: counted, never measured.
 
-A kernel computes a block of states, one per lane. Its instructions are known before it is compiled;
-how many values do not fit into the registers follows from their order.
+A kernel computes a block of states, one per lane, or one state whose segments go side by side. Its
+instructions are known before it is compiled; how many values do not fit into the registers follows from
+their order.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from ...backends.base import Call
-from ...errors import PhalanxError
 from ...ir.ops import COS, DIV, INPUT, NEG, SIN
 from ...ir.rewrite import Code, instructions
-from ...ir.rolled import Factor, InverseOut, Loop, MatrixOut, Once, Pairs, RolledProgram, Solve, roll
+from ...ir.rolled.locality import in_local_order
+from ...ir.rolled.runs import runs
+from ...ir.rolled.segments import SegmentProgram
 
 # Registers that code generators keep for themselves.
 _RESERVED = 4
@@ -32,7 +34,7 @@ class Workload:
     `operations` are multiplications, additions and multiply-adds, `angles` sines and cosines of one
     argument, `moves` values written to memory and read back for want of registers. In loops over bodies
     whatever is handed from loop to loop moves as well. `inputs` and `outputs` are numbers that enter and
-    leave with every state.
+    leave with every state. A block holds one state if it is `alone`, else as many as there are lanes.
     """
 
     inputs: int
@@ -42,6 +44,7 @@ class Workload:
     angles: float = 0.0
     moves: float = 0.0
     looped: bool = False
+    alone: bool = False
 
     def plus(
         self, code: Code, times: float, *, moves: float = 0.0, angles: float = 0.0, registers: int
@@ -57,33 +60,36 @@ class Workload:
         )
 
 
-def workload(call: Call) -> Workload:
-    """The work of a kernel, counted before it is compiled; remembered by the robot.
+def workload(call: Call, dtype: Any = np.float64) -> Workload:
+    """The work of a kernel, counted before it is compiled; remembered by the robot."""
+    from ...backends.native.target import host  # loads the compiler
 
-    Raises for the few kinds of code that cannot be counted: lanes that are segments of one chain, and
-    matrices whose columns are loops of their own.
-    """
-    key = ("workload", call.algorithm.function, call.algorithm.name, call.options)
-    found: Workload = call.robot.memo(key, lambda: _workload(call))
+    lanes = host().lanes(np.dtype(dtype).itemsize)
+    key = ("workload", call.algorithm.function, call.algorithm.name, call.options, lanes)
+    found: Workload = call.robot.memo(key, lambda: _workload(call, lanes))
     return found
 
 
-def _workload(call: Call) -> Workload:
-    # Imported late: they load the compiler.
-    from ...backends.native.build import traced, unrolls
+def _workload(call: Call, lanes: int) -> Workload:
+    from ...backends.native.build import looped, traced
     from ...backends.native.target import host
 
-    if "segments" in call.algorithm.options:
-        raise PhalanxError("workload: lanes that are segments of a chain are not counted; time them.")
     f = call.function
     sizes = {name: call.sizes(symbols) for name, symbols in f.inputs.items()}
     output = call.sizes(f.output)
     empty = Workload(sum(map(prod, sizes.values())), prod(output))
     registers = _registers(host())
-    if unrolls(call):
+    program = looped(call, ())
+    if program is None:
         return empty.plus(instructions(traced(call, ())), 1, registers=registers)
-    program = roll(call.algorithm, call.robot.model, sizes, {}, output, call.arguments())
-    return _of_loops(program, call.robot.model.depth + 1.0, replace(empty, looped=True), registers)
+    alone = isinstance(program, SegmentProgram)
+    work = replace(empty, looped=True, alone=alone)
+    for run in runs(program):
+        # Segments go side by side, as many at once as there are lanes.
+        times = int(run.times.sum()) // run.abreast * -(-run.abreast // lanes)
+        code = in_local_order(run.code) if alone else run.code
+        work = work.plus(code, times, moves=run.moves, angles=len(run.angles), registers=registers)
+    return work
 
 
 def _registers(target: Any) -> int:
@@ -147,56 +153,3 @@ def spills(code: Code, registers: int) -> int:
 
 def _operands(i: Any) -> set[int]:
     return set() if i.op is INPUT else {a for a in i.args if isinstance(a, int)}
-
-
-# ------------------------------------------------------------------- loops over bodies
-
-
-def _of_loops(program: RolledProgram, depth: np.ndarray, work: Workload, registers: int) -> Workload:
-    """The work of loops over bodies; `depth` counts the ancestors of each and the body itself."""
-    pairs, triples = float(depth.sum()), float((depth * (depth + 1.0)).sum() / 2.0)
-    chain = program.parents is None
-    for stage in program.stages:
-        if isinstance(stage, Loop | Once):
-            count = _turns(stage, program)
-            moves = _traffic(stage.code, stage.targets, chain)
-            angles = sum(target[0] == "angle" for target in stage.targets)
-            work = work.plus(stage.code, count, moves=moves, angles=angles, registers=registers)
-        elif isinstance(stage, MatrixOut | Factor) and isinstance(stage.pairs, Pairs):
-            code = stage.pairs.code
-            work = work.plus(code, pairs, moves=_traffic(code, [("entry",)], True), registers=registers)
-        elif not isinstance(stage, Solve | InverseOut):
-            raise PhalanxError(f"workload: nobody has counted what {type(stage).__name__} does; time it.")
-        work = _more(work, stage, program.n, pairs, triples)
-    return work
-
-
-def _turns(stage: Loop | Once, program: RolledProgram) -> int:
-    """How many times the instructions of a stage run."""
-    if isinstance(stage, Once):
-        return 1
-    return program.n if stage.bodies is None else len(program.maps[stage.bodies])
-
-
-def _more(work: Workload, stage: Any, n: int, pairs: float, triples: float) -> Workload:
-    """What eliminations and solutions add: a multiply-add with a move or two for every entry they touch."""
-    operations, moves, divisions = 0.0, 0.0, 0
-    if isinstance(stage, Factor):
-        operations, moves, divisions = triples, 2.0 * triples, n
-    elif isinstance(stage, Solve):
-        operations, moves = 2.0 * pairs, 2.0 * pairs
-    elif isinstance(stage, InverseOut):
-        operations, moves = 2.0 * n * pairs, 2.0 * n * pairs
-    return replace(
-        work,
-        operations=work.operations + operations,
-        divisions=work.divisions + divisions,
-        moves=work.moves + moves,
-    )
-
-
-def _traffic(code: Code, targets: list[tuple[Any, ...]], chain: bool) -> int:
-    """Values that a body reads from memory and leaves there; a chain carries its recursions in registers."""
-    kept = ("carry", "total") if chain else ("total",)
-    read = sum(i.op is INPUT and i.args[0] not in ("param", *kept) for i in code.instructions)
-    return read + sum(target[0] not in kept for target in targets)

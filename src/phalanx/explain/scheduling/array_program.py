@@ -107,8 +107,7 @@ def _cosine_and_sine(chain: Any, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 def _rotation(turn: Any) -> Any:
     """R(j+1,j), the transpose of A_j, from cosine and sine of the joint's angle and of its twist."""
     ct, st, ca, sa = turn
-    zero = 0.0 * np.zeros(1)[0]
-    return np.array([[ct, st, zero], [-(st * ca), ct * ca, sa], [st * sa, -(ct * sa), ca]])
+    return np.array([[ct, st, 0.0], [-(st * ca), ct * ca, sa], [st * sa, -(ct * sa), ca]])
 
 
 # ------------------------------------------------------------------- n (n + 1) / 2 processors

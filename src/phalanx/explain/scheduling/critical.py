@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right, insort
 from collections.abc import Iterator, Mapping, Sequence
 
 from .placement import PlacedMessage, PlacedTask, Schedule
@@ -15,7 +16,8 @@ def critical_events(schedule: Schedule) -> tuple[Event, ...]:
     """A chain of tasks and messages from the beginning to the end of a schedule.
 
     A task waited for a result that it needs, else for its processor or for a message there; a message
-    for its content, else for its sender, receiver or link. Of equal reasons the one with the most
+    for its content, else for its sender, receiver or link; both for whoever ended last where all
+    processors move in step. Of equal reasons the one with the most
     multiplications behind it is told.
     """
     multiplications = [t.path.multiplications for t in schedule.graph.tasks]
@@ -48,6 +50,7 @@ class _Book:
         self.made: dict[tuple[int, int], tuple[float, int]] = {}  # task's result at a processor: when, event
         self.shared = schedule.network is None
         self.at: dict[int, dict[float, list[int]]] = {}  # processor: end of events there
+        self.ends: list[tuple[float, int]] = []  # of all events, sorted
 
     def enter(self, number: int, event: Event) -> None:
         """Note an event."""
@@ -55,6 +58,7 @@ class _Book:
         self.made[event.task, -1 if self.shared else where[0]] = _end(event), number
         for p in where:
             self.at.setdefault(p, {}).setdefault(_end(event), []).append(number)
+        insort(self.ends, (_end(event), number))
 
     def reasons(self, event: Event) -> Iterator[Sequence[int]]:
         """Events that ended just when this one started, the best explanations first."""
@@ -71,6 +75,9 @@ class _Book:
                 if when == event.start
             ]
             yield [*self._there(event.sender, event.start), *self._there(event.receiver, event.start)]
+        # In lock-step all wait for the slowest of the step before.
+        place = bisect_right(self.ends, (event.start, len(self.graph.tasks) + len(self.ends)))
+        yield [self.ends[place - 1][1]] if place and event.start > 0.0 else []
 
     def _there(self, processor: int, when: float) -> list[int]:
         return self.at.get(processor, {}).get(when, [])

@@ -19,30 +19,47 @@ def on_shared_memory(graph: TaskGraph, durations: list[float], processors: int) 
 
     Hence the makespan is at most work / p + (1 - 1 / p) span (Graham 1969).
     """
-    urgency = lengths_from(graph, durations)
-    free = at_hand(graph, durations)
-    waiting = [sum(a not in free for a in task.before) for task in graph.tasks]
-    ready = [(-urgency[k], k) for k in range(len(graph)) if not waiting[k] and k not in free]
-    ready.sort()
+    ready = _Ready(graph, durations)
     idle = list(range(processors))
     running: list[tuple[float, int, int]] = []  # end, task, processor
     placed: Placed = []
     now = 0.0
     while ready or running:
         while ready and idle:
-            _, task = heappop(ready)
-            processor = heappop(idle)
+            task, processor = ready.next(), heappop(idle)
             placed.append((task, processor, now))
             heappush(running, (now + durations[task], task, processor))
         now = running[0][0]
         while running and running[0][0] == now:
             _, task, processor = heappop(running)
             heappush(idle, processor)
-            for k in graph.after[task]:
-                waiting[k] -= 1
-                if not waiting[k]:
-                    heappush(ready, (-urgency[k], k))
+            ready.done(task)
     return placed
+
+
+class _Ready:
+    """The tasks that could start: what they need is done, or at hand from the beginning."""
+
+    def __init__(self, graph: TaskGraph, durations: list[float]) -> None:
+        self.graph, self.urgency = graph, lengths_from(graph, durations)
+        free = at_hand(graph, durations)
+        self.waiting = [sum(a not in free for a in task.before) for task in graph.tasks]
+        self.heap = [(-x, k) for k, x in enumerate(self.urgency) if not self.waiting[k] and k not in free]
+        self.heap.sort()
+
+    def __bool__(self) -> bool:
+        return bool(self.heap)
+
+    def next(self) -> int:
+        """The most urgent one, which is taken."""
+        return heappop(self.heap)[1]
+
+    def done(self, task: int) -> None:
+        """Let those go that waited for a task alone."""
+        for k in self.graph.after[task]:
+            self.waiting[k] -= 1
+            if not self.waiting[k]:
+                heappush(self.heap, (-self.urgency[k], k))
 
 
 def on_network(
@@ -83,20 +100,13 @@ class _Networked:
 
     def run(self) -> _Networked:
         """Place all tasks, the most urgent of those that could start first."""
-        tasks = self.graph.tasks
-        urgency = lengths_from(self.graph, self.durations)
-        waiting = [sum(a not in self.free for a in task.before) for task in tasks]
-        ready = [(-urgency[k], k) for k in range(len(tasks)) if not waiting[k] and k not in self.free]
-        ready.sort()
+        ready = _Ready(self.graph, self.durations)
         while ready:
-            _, task = heappop(ready)
+            task = ready.next()
             self._place(task)
-            for k in self.graph.after[task]:
-                waiting[k] -= 1
-                if not waiting[k]:
-                    heappush(ready, (-urgency[k], k))
+            ready.done(task)
         if self.network.master is not None:
-            for k, t in enumerate(tasks):
+            for k, t in enumerate(self.graph.tasks):
                 if t.is_result and k in self.placed:
                     self._at(k, self.network.master, keep=True)
         self.makespan = max(

@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from ...analysis.cost import Count, cost_of
+from ...analysis.cost import Count
 from ...ir.scalar import Graph
-from ...ir.trace import Program
 from ...machines import Links, Times
 from .networks import shuffle
 from .placement import Hop, PlacedMessage, PlacedTask
-from .tasks import Task
+from .tasks import Task, operations_of
 
 Transfer = tuple[int, int, "Value"]  # from a processor, to a processor, what
 
@@ -193,9 +192,7 @@ def operations(run: Callable[..., Any], shapes: tuple[tuple[int, ...], ...]) -> 
         size = int(np.prod(shape))
         return np.array([graph.leaf(k, j) for j in range(size)], dtype=object).reshape(shape)
 
-    made = np.asarray(run(*(symbols(k, shape) for k, shape in enumerate(shapes))), dtype=object)
-    cost = cost_of(Program({}, made.shape, made.ravel().tolist()))
-    return Count(cost.multiplications, cost.additions, cost.divisions, cost.trigonometric)
+    return operations_of(run(*(symbols(k, shape) for k, shape in enumerate(shapes))))
 
 
 def _levels(column: list[int]) -> int:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import heappop, heappush
@@ -80,10 +80,18 @@ def on_dedicated_processors(
     """
     free = at_hand(graph, durations)
     of, names = _per_link(graph, free) if nodes == "per link" else _per_step(graph, free)
+    return tuple(names), on_assigned_processors(graph, durations, of)
+
+
+def on_assigned_processors(graph: TaskGraph, durations: list[float], of: Mapping[int, int]) -> Placed:
+    """Each task on the processor it has been assigned, as soon as possible, the most urgent one first.
+
+    Tasks without a processor are at hand from the beginning.
+    """
     urgency = lengths_from(graph, durations)
-    waiting = [sum(a not in free for a in task.before) for task in graph.tasks]
+    waiting = [sum(a in of for a in task.before) for task in graph.tasks]
     could = [0.0] * len(graph)
-    idle_from = [0.0] * len(names)
+    idle_from = dict.fromkeys(of.values(), 0.0)
     ready = [(0.0, -urgency[k], k) for k in of if not waiting[k]]
     ready.sort()
     placed: Placed = []
@@ -100,7 +108,7 @@ def on_dedicated_processors(
             waiting[k] -= 1
             if not waiting[k]:
                 heappush(ready, (could[k], -urgency[k], k))
-    return tuple(names), placed
+    return placed
 
 
 def _per_link(graph: TaskGraph, free: set[int]) -> tuple[dict[int, int], list[str]]:

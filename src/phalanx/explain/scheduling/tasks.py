@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ...analysis.cost import Count, Flow, flow_of
+import numpy as np
+
+from ...analysis.cost import Count, Flow, cost_of, flow_of
 from ...errors import PhalanxError
 from ...ir.ops import ADD, INPUT, MUL, SUB
 from ...ir.rewrite import fusions
@@ -126,6 +128,13 @@ def task_graph_of(
         tuple(links),
         sum(x.op is INPUT and x.args[0] in program.inputs for x in program.nodes),
     )
+
+
+def operations_of(results: Any) -> Count:
+    """The operations in an array of scalars that were computed from symbols."""
+    made = np.asarray(results, dtype=object)
+    cost = cost_of(Program({}, made.shape, made.ravel().tolist()))
+    return Count(cost.multiplications, cost.additions, cost.divisions, cost.trigonometric)
 
 
 class _Sources(NamedTuple):

@@ -23,15 +23,14 @@ from ...algorithms.inverse.zomaya_morris_parallel import (
     inputs_of,
     message,
 )
-from ...analysis.cost import Count, cost_of
+from ...analysis.cost import Count
 from ...errors import PhalanxError
 from ...ir.scalar import Graph
-from ...ir.trace import Program
 from ...machines import Transputers
 from ...robot import Robot
 from .networks import all_pairs
 from .placement import Hop, PlacedMessage, PlacedTask, Schedule
-from .tasks import Task, TaskGraph
+from .tasks import Task, TaskGraph, operations_of
 
 _FREE = ("(13)",)  # the projection on the axis, which the paper does not charge
 
@@ -115,9 +114,7 @@ def _operations(line: Compute, diagonal: bool) -> Count:
             x[:2] = 0.0
         return x
 
-    made = line.run(*(symbols(name) for name in line.inputs))
-    cost = cost_of(Program({}, made.shape, made.ravel().tolist()))
-    return Count(cost.multiplications, cost.additions, cost.divisions, cost.trigonometric)
+    return operations_of(line.run(*(symbols(name) for name in line.inputs)))
 
 
 @dataclass

@@ -14,18 +14,17 @@ from typing import Any
 import numpy as np
 
 from ...algorithms import FUNCTIONS, Algorithm
-from ...dh import link_wrenches_dh
 from ...errors import PhalanxError
 from ...model import Model
 from ...sweeps import ordering
+from ..quantities import announcing
 from .body import (
     DOF,
     JOINT,
     OWN,
     BodyModel,
-    body_inputs,
+    body_arguments,
     body_model,
-    body_wrenches,
     moving_rest,
     other_motions,
 )
@@ -36,6 +35,7 @@ from .matrices import Matrix, Solution
 from .order import Rolled
 from .plan import Plan
 from .program import (
+    TOGETHER,
     Columns,
     Factor,
     InverseOut,
@@ -47,6 +47,7 @@ from .program import (
     RolledProgram,
     Solve,
     Step,
+    columns_of,
 )
 
 __all__ = [
@@ -54,6 +55,7 @@ __all__ = [
     "DOF",
     "JOINT",
     "OWN",
+    "TOGETHER",
     "Columns",
     "Factor",
     "InverseOut",
@@ -86,26 +88,20 @@ def roll(
             f'{reason}; the NumPy backend serves it: backend="numpy".'
         )
     graph = BodyGraph(model.n)
-    chain = _is_chain(model)
+    chain = model.is_chain
     order = Rolled(graph, chain)
     body = body_model(graph, model, order)
     function = FUNCTIONS[algorithm.function]
-    symbols = body_inputs(body.source, {**inputs, **optional}, {**function.inputs, **function.optional})
-    more: dict[str, Any] = {name: symbols[name] for name in optional}
-    if "external" in more:
-        in_dh = algorithm.frames == "dh"
-        given = more["external"]
-        more["external"] = link_wrenches_dh(body.dh, given) if in_dh else body_wrenches(body, given)
-    for name, value in arguments.items():
-        more[name] = value.map(lambda array, _: array.astype(object)) if hasattr(value, "map") else value
+    given, more = body_arguments(body, algorithm, inputs, optional, arguments)
+    text = announcing(algorithm.run, graph, function.symbol)
     with ordering(order):
-        result = algorithm.run(body, *(symbols[name] for name in inputs), **more)
+        result = text(body, *given, **more)
     plan = Plan(graph, order)
     _want_output(plan, body, np.asarray(result, dtype=object), function.output)
-    stages = plan.stages()
+    planned = plan.stages()
     rest = _rest_stages(plan, body)
-    columns = _columns(rest + stages)
-    table = np.stack([graph.columns[k] for k in columns], axis=1) if columns else np.zeros((model.n, 0))
+    stages = [*rest, *planned]
+    columns = columns_of(stages)
     outward = [number for number, out in plan.carried.items() if out]
     inward = [number for number, out in plan.carried.items() if not out]
     return RolledProgram(
@@ -113,10 +109,10 @@ def roll(
         output,
         model.n,
         None if chain else model.parents,
-        table,
+        graph.table(columns),
         columns,
         body.source.maps,
-        rest + stages,
+        stages,
         len(plan.slots),
         len(plan.commons),
         len(plan.angles),
@@ -127,37 +123,19 @@ def roll(
     )
 
 
-_PARAMETERS = ("param", "param row", "param column", "param third")
-
-
 def refusal(algorithm: Algorithm, model: Model) -> str:
     """Why an algorithm has no loops over the bodies of a robot, empty if it has."""
     if model.coupling is not None and algorithm.topology == "chain":
         return "mimic joints follow other joints"
     if not algorithm.loops:
         return "it does not visit one body after another"
-    if algorithm.loops == "chain" and not _is_chain(model):
+    if algorithm.loops == "chain" and not model.is_chain:
         return "it branches"
     if algorithm.bodies == "definite" and len(model.links) < model.n:
         return "it takes the bodies of a joint with several axes together"
     if algorithm.frames == "dh" and not model.inertia.m[-1] > 0.0:
         return "its last link has no mass, and no mass centre"
     return ""
-
-
-def _is_chain(model: Model) -> bool:
-    return bool(np.array_equal(model.parents, np.arange(-1, model.n - 1)))
-
-
-def _columns(stages: list[Any]) -> dict[int, int]:
-    """The columns of parameters that some stage reads, with their places in the table."""
-    found: dict[int, int] = {}
-    for stage in stages:
-        for code in stage.codes():
-            for i in code.instructions:
-                if i.op == "input" and i.args[0] in _PARAMETERS:
-                    found.setdefault(i.args[1], len(found))
-    return found
 
 
 def _want_output(plan: Plan, body: BodyModel, result: np.ndarray, sizes: tuple[str, ...]) -> None:

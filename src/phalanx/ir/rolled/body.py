@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ...algorithms import FUNCTIONS, Algorithm
+from ...dh import link_wrenches_dh
 from ...errors import PhalanxError
 from ...joints import Helix
 from ...model import Group, Model
@@ -217,6 +219,26 @@ def body_model(graph: BodyGraph, model: Model, order: Any = None) -> BodyModel:
         dh_of=lambda: body_chain(graph, model.dh),
         source=source,
     )
+
+
+def body_arguments(
+    body: BodyModel,
+    algorithm: Algorithm,
+    inputs: Mapping[str, tuple[int, ...]],
+    optional: Mapping[str, tuple[int, ...]],
+    arguments: Mapping[str, Any],
+) -> tuple[list[Array], dict[str, Any]]:
+    """What the text of an algorithm is called with besides the body: inputs in order, others by name."""
+    function = FUNCTIONS[algorithm.function]
+    symbols = body_inputs(body.source, {**inputs, **optional}, {**function.inputs, **function.optional})
+    more: dict[str, Any] = {name: symbols[name] for name in optional}
+    if "external" in more:
+        given = more["external"]
+        in_dh = algorithm.frames == "dh"
+        more["external"] = link_wrenches_dh(body.dh, given) if in_dh else body_wrenches(body, given)
+    for name, value in arguments.items():
+        more[name] = value.map(lambda array, _: array.astype(object)) if hasattr(value, "map") else value
+    return [symbols[name] for name in inputs], more
 
 
 def body_inputs(

@@ -4,14 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from ..ops import INPUT, NEG
+from ..ops import INPUT
 from ..rewrite import Code
 from ..scalar import Graph, Node
-from .graph import LOCAL
-from .loop_plan import LoopPlan, Wanted
+from .loop_plan import Leaf, LoopPlan, Wanted
 from .program import Columns
 
 
@@ -40,30 +38,18 @@ class ColumnPlan(LoopPlan):
     def common(self, x: Node) -> int:
         return self.bodies.common(x)
 
-    def _leaf_in_loop(
-        self, phase: int, wanted: Wanted, roots: dict[int, Any]
-    ) -> Callable[[Graph, Node], Any]:
-        def leaf(fresh: Graph, x: Node) -> Any:
-            if self.graph.common(x):
-                return fresh.leaf("common", self.common(x))
-            kind = x.args[0] if x.op is INPUT else ""
-            if kind in ("row", "column", "third"):
-                return fresh.leaf(f"load {kind}", self.bodies.slot(self.graph.nodes[x.args[1]], self.before))
-            if kind in ("param row", "param column", "param third", "delta", "so far"):
-                return fresh.leaf(*x.args)
-            if kind == "pair third":
-                return fresh.leaf("kept", x.args[1], self.kept.setdefault(x.args[2], len(self.kept)))
-            if kind == "sum":
-                code, _ = self.code([(self.order.sums[x.args[1]], ())], leaf)
-                self.sums.append(code)
-                return fresh.leaf("sum", len(self.sums) - 1)
-            if kind == "diagonal":
-                return fresh.leaf("load diagonal", self.slot(self.graph.nodes[x.args[1]], phase))
-            if kind == "carry" and self.graph.phase(x) == phase:
-                self._want_carry(x.args[1], wanted, roots)
-                return fresh.leaf(*x.args)
-            if x.op is INPUT or (LOCAL < self.graph.phase(x) < phase and x.op is not NEG):
-                return fresh.leaf("load", self.slot(x, phase))
-            return None
-
-        return leaf
+    def _given(self, fresh: Graph, x: Node, phase: int, leaf: Leaf) -> Any:
+        kind = x.args[0] if x.op is INPUT else ""
+        if kind in ("row", "column", "third"):
+            return fresh.leaf(f"load {kind}", self.bodies.slot(self.graph.nodes[x.args[1]], self.before))
+        if kind in ("param row", "param column", "param third", "delta", "so far"):
+            return fresh.leaf(*x.args)
+        if kind == "pair third":
+            return fresh.leaf("kept", x.args[1], self.kept.setdefault(x.args[2], len(self.kept)))
+        if kind == "sum":
+            code, _ = self.code([(self.order.sums[x.args[1]], ())], leaf)
+            self.sums.append(code)
+            return fresh.leaf("sum", len(self.sums) - 1)
+        if kind == "diagonal":
+            return fresh.leaf("load diagonal", self.slot(self.graph.nodes[x.args[1]], phase))
+        return None

@@ -13,6 +13,7 @@ body of its row, or of its column, is a leaf.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,15 @@ class BodyGraph(LoopGraph):
         made = np.empty(flat.shape[1], dtype=object)
         made[:] = [self.param(flat[:, k]) for k in range(flat.shape[1])]
         return made.reshape((1, *array.shape[1:]))
+
+    def at_body(self, body: int) -> Any:
+        """One at a body, zero at all others."""
+        return self.param((np.arange(self.n) == body).astype(float))
+
+    def table(self, columns: Iterable[int]) -> np.ndarray:
+        """Some of the columns side by side (n, …)."""
+        chosen = [self.columns[k] for k in columns]
+        return np.stack(chosen, axis=1) if chosen else np.zeros((self.n, 0))
 
     def placed(self, *what: Any, phase: int, common: bool = False, paired: bool = False) -> Node:
         """A leaf that is ready in a phase."""

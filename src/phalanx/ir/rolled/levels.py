@@ -15,7 +15,7 @@ from ...banded.symmetric import factor, solve
 from ...spatial import Tensor, transpose
 from ..scalar import Node
 from .elimination import ALL, EVEN, FIRST, ODD, Change, Elimination
-from .places import rebuilt, scalars
+from .places import chosen, rebuilt, scalars
 
 
 def symmetric(E: Elimination, D: Any) -> Any:
@@ -92,11 +92,8 @@ def serial(order: Any, D: Any, U: Any, R: Any) -> Any:
     right, more = order.carried(R * 0.0, D, U, R, outward=False)
     rows = factor(later)
     Y1, Y2 = solve(rows, transpose(U)), solve(rows, right)
-    last = graph.param((np.arange(graph.n) == graph.n - 1).astype(float))
-    choose: Callable[..., Any] = lambda a, b: rebuilt(  # noqa: E731
-        a, [graph.choose(last, x, y) for x, y in zip(scalars(a), scalars(b), strict=True)]
-    )
-    D, R = choose(D, D - U @ Y1), choose(R, R - U @ Y2)
+    last = graph.at_body(graph.n - 1)
+    D, R = chosen(graph, last, D, D - U @ Y1), chosen(graph, last, R, R - U @ Y2)
     order.close(leaves, D)
     order.close(more, R)
     D_0, R_0 = (order.pick(Tensor(x), 0).matrix[None] for x in (D, R))

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
+from ..ops import INPUT, NEG
 from ..rewrite import Code, instructions
 from ..scalar import Graph, Node
 from ..trace import Program
@@ -19,7 +20,8 @@ from .graph import LOCAL, BodyGraph, LoopGraph, copied
 from .order import Rolled
 from .program import Loop
 
-Wanted = list[tuple[Any, tuple[Any, ...]]]
+Wanted = list[tuple[Any, tuple[Any, ...]]]  # values, and where each goes
+Leaf = Callable[[Graph, Node], Any]  # a node as a leaf of another graph; None if it is computed there
 
 
 class LoopPlan(ABC):
@@ -38,10 +40,11 @@ class LoopPlan(ABC):
         """The number of a value per state."""
 
     @abstractmethod
-    def _leaf_in_loop(
-        self, phase: int, wanted: Wanted, roots: dict[int, Any]
-    ) -> Callable[[Graph, Node], Any]:
-        """What the loop of a phase takes from elsewhere; it may want more on the way."""
+    def _given(self, fresh: Graph, x: Node, phase: int, leaf: Leaf) -> Any:
+        """A leaf for what a loop finds in tables or kept by others, None for all else.
+
+        `leaf` is that of the whole loop.
+        """
 
     def slot(self, x: Node, before: int) -> int:
         """The slot that keeps a value per body for what runs before the loop of a later phase."""
@@ -59,6 +62,23 @@ class LoopPlan(ABC):
         code, targets = self.code(wanted, self._leaf_in_loop(phase, wanted, roots))
         return Loop(code, targets, phase % 2 == 0, roots)
 
+    def _leaf_in_loop(self, phase: int, wanted: Wanted, roots: dict[int, Any]) -> Leaf:
+        """What the loop of a phase takes from elsewhere; it may want more on the way."""
+
+        def leaf(fresh: Graph, x: Node) -> Any:
+            if self.graph.common(x):
+                return fresh.leaf("common", self.common(x))
+            if (given := self._given(fresh, x, phase, leaf)) is not None:
+                return given
+            if x.op is INPUT and x.args[0] == "carry" and self.graph.phase(x) == phase:
+                self._want_carry(x.args[1], wanted, roots)
+                return fresh.leaf(*x.args)
+            if x.op is INPUT or (LOCAL < self.graph.phase(x) < phase and x.op is not NEG):
+                return fresh.leaf("load", self.slot(x, phase))
+            return None
+
+        return leaf
+
     def _want_carry(self, number: int, wanted: Wanted, roots: dict[int, Any]) -> None:
         if number in self.carried:
             return
@@ -68,7 +88,7 @@ class LoopPlan(ABC):
         root = carry.root
         roots[number] = ("common", self.common(root)) if type(root) is Node else root
 
-    def code(self, wanted: Wanted, leaf: Callable[[Graph, Node], Any]) -> tuple[Code, list[tuple[Any, ...]]]:
+    def code(self, wanted: Wanted, leaf: Leaf) -> tuple[Code, list[tuple[Any, ...]]]:
         """The instructions for what is wanted, and where each result goes."""
         fresh = LoopGraph()
         taken: dict[int, Any] = {}

@@ -18,7 +18,7 @@ from ..scalar import Node
 from .elimination import Elimination
 from .graph import LOCAL, BodyGraph
 from .matrices import Entries, Matrix, Solution, Walk, box
-from .places import HERE, THIRD, Pairs, PairWalk, Sums, rebuilt, scalars
+from .places import HERE, THIRD, Pairs, PairWalk, Sums, chosen, rebuilt, scalars
 from .rows import RowSweeps
 
 
@@ -127,11 +127,8 @@ class Rolled(RowSweeps, Order):
         known, leaves = self._carried(elements if start is None else start, phase, start)
         x = join(elements, known) if reverse else join(known, elements)
         if root is None:
-            end = self.graph.param(
-                (np.arange(self.graph.n) == (self.graph.n - 1 if reverse else 0)).astype(float)
-            )
-            both = zip(scalars(elements), scalars(x), strict=True)
-            x = rebuilt(x, [self.graph.choose(end, alone, joined) for alone, joined in both])
+            end = self.graph.at_body(self.graph.n - 1 if reverse else 0)
+            x = chosen(self.graph, end, elements, x)
         self._close(leaves, x)
         return x
 
@@ -164,8 +161,7 @@ class Rolled(RowSweeps, Order):
         made = join(state, tuple(x for x, _ in known), *more)
         first, ends = self._start(levels), []
         for own, x, (_, leaves) in zip(state, made, known, strict=True):
-            both = zip(scalars(own), scalars(x), strict=True)
-            ends.append(rebuilt(x, [self.graph.choose(first, alone, joined) for alone, joined in both]))
+            ends.append(chosen(self.graph, first, own, x))
             self._close(leaves, ends[-1])
         return [state, tuple(ends)]
 
@@ -180,8 +176,7 @@ class Rolled(RowSweeps, Order):
         """1 where a walk begins, else 0."""
         if isinstance(levels, PairWalk) and (levels.across or not levels.inward):
             return self.graph.placed("delta", phase=LOCAL, paired=True)
-        end = self.graph.n - 1 if levels.inward else 0
-        mask = self.graph.param((np.arange(self.graph.n) == end).astype(float))
+        mask = self.graph.at_body(self.graph.n - 1 if levels.inward else 0)
         return self.graph.of_pair(mask, "row") if isinstance(levels, PairWalk) else mask
 
     # ------------------------------------------------------------------ one value of all bodies

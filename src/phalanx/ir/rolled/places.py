@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...spatial import Array, Field
-from ...sweeps import bodies_of
+from ...sweeps import bodies_of, current
 from ...triangle import Walk
 from ..scalar import Node
 from .graph import LOCAL, BodyGraph
@@ -44,6 +44,12 @@ def rebuilt(like: Any, values: list[Any]) -> Any:
     if isinstance(like, Mask):
         return Mask(like.graph, made(like.values))
     return like.map(made) if isinstance(like, Field) else made(np.asarray(like, dtype=object))
+
+
+def chosen(graph: BodyGraph, mask: Any, a: Any, b: Any) -> Any:
+    """A field with the scalars of a where the mask is not zero, else with those of b."""
+    both = zip(scalars(a), scalars(b), strict=True)
+    return rebuilt(a, [graph.choose(mask, x, y) for x, y in both])
 
 
 class Mask:
@@ -122,19 +128,13 @@ class Here:
         return x
 
     def __add__(self, step: int) -> Any:
-        return Neighbour(_current(), step)
+        return Neighbour(current(), step)
 
     def __sub__(self, step: int) -> Any:
-        return self if step == 0 else Neighbour(_current(), -step)
+        return self if step == 0 else Neighbour(current(), -step)
 
 
 HERE = Here()
-
-
-def _current() -> Any:
-    from ...sweeps import current
-
-    return current()
 
 
 class PairWalk(Walk):

@@ -9,16 +9,15 @@ What depends on a body's parameters and inputs alone is computed again wherever 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
 from typing import Any
 
 from ...errors import PhalanxError
-from ..ops import COS, INPUT, NEG, SIN
+from ..ops import COS, INPUT, SIN
 from ..scalar import Graph, Node
 from .column_plan import ColumnPlan
 from .elimination import Change, Elimination
 from .graph import LOCAL, BodyGraph
-from .loop_plan import LoopPlan, Wanted
+from .loop_plan import Leaf, LoopPlan, Wanted
 from .matrices import Entries, Matrix
 from .order import Rolled
 from .program import Columns, Factor, InverseOut, Levels, Loop, MatrixOut, Once, Pairs, Solve, Step
@@ -124,26 +123,10 @@ class Plan(LoopPlan):
 
         return Once(*self.code(self.in_once[phase], leaf))
 
-    def _leaf_in_loop(
-        self, phase: int, wanted: Wanted, roots: dict[int, Any]
-    ) -> Callable[[Graph, Node], Any]:
-        """What the loop of a phase takes from elsewhere; it may want more on the way."""
-
-        def leaf(fresh: Graph, x: Node) -> Any:
-            if self.graph.common(x):
-                return fresh.leaf("common", self.common(x))
-            if x.op in (SIN, COS):
-                return fresh.leaf("sine" if x.op is SIN else "cosine", self.angle(x))
-            if x.op is INPUT and x.args[0] in ("param", "state"):
-                return fresh.leaf(*x.args)
-            if x.op is INPUT and x.args[0] == "carry" and self.graph.phase(x) == phase:
-                self._want_carry(x.args[1], wanted, roots)
-                return fresh.leaf(*x.args)
-            if x.op is INPUT or (LOCAL < self.graph.phase(x) < phase and x.op is not NEG):
-                return fresh.leaf("load", self.slot(x, phase))
-            return None
-
-        return leaf
+    def _given(self, fresh: Graph, x: Node, phase: int, leaf: Leaf) -> Any:
+        if x.op in (SIN, COS):
+            return fresh.leaf("sine" if x.op is SIN else "cosine", self.angle(x))
+        return fresh.leaf(*x.args) if x.op is INPUT and x.args[0] in ("param", "state") else None
 
     # ------------------------------------------------------------------ rows that go level by level
 

@@ -4,13 +4,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..rewrite import Code
+from .joints import Joints
+
+_PARAMETERS = ("param", "param row", "param column", "param third")
 
 
 class Stage:
@@ -169,11 +172,22 @@ class RolledProgram:
     table: np.ndarray  # (n, columns)
     columns: Mapping[int, int]  # number of a parameter to its column in the table
     maps: Mapping[str, np.ndarray]
-    stages: list[Any]
+    stages: list[Stage]
     slots: int
     commons: int
     angles: int
     carries: Mapping[int, int]  # outward ones: place among the values that a tree keeps
     arrivals: Mapping[int, int]  # inward ones
     rest: bool  # whether some bodies' transforms are computed first
-    joints: Any = None  # the degrees of freedom of a robot with mimic joints
+    joints: Joints | None = None  # the degrees of freedom of a robot with mimic joints
+
+
+def columns_of(stages: Iterable[Stage]) -> dict[int, int]:
+    """The columns of parameters that some stage reads, with their places in the table."""
+    found: dict[int, int] = {}
+    for stage in stages:
+        for code in stage.codes():
+            for i in code.instructions:
+                if i.op == "input" and i.args[0] in _PARAMETERS:
+                    found.setdefault(i.args[1], len(found))
+    return found

@@ -4,13 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ..ops import COS, INPUT, SIN
 from ..scalar import Graph, Node
 from .graph import BodyGraph
-from .loop_plan import Wanted
+from .loop_plan import Leaf, Wanted
 from .order import Rolled
 from .plan import Plan
 from .program import Loop, Once, Stage
@@ -35,9 +34,7 @@ class LinkPlan(Plan):
             self.in_loop[max(self.graph.phase(value), 0)].append((value, ("end", self.ends[number])))
         return self.ends[number]
 
-    def _leaf_in_loop(
-        self, phase: int, wanted: Wanted, roots: dict[int, Any]
-    ) -> Callable[[Graph, Node], Any]:
+    def _leaf_in_loop(self, phase: int, wanted: Wanted, roots: dict[int, Any]) -> Leaf:
         usual = super()._leaf_in_loop(phase, wanted, roots)
         loops = {carry.phase for carry in self.order.carries}
         own = (self.graph.leaf("carry", c.number).number for c in self.order.carries if c.phase == phase)
@@ -118,17 +115,10 @@ class ChainPlan(Plan):
         """The loop of a phase."""
         return [self._loop(phase)] if self.in_loop[phase] else []
 
-    def _leaf_in_loop(
-        self, phase: int, wanted: Wanted, roots: dict[int, Any]
-    ) -> Callable[[Graph, Node], Any]:
-        usual = super()._leaf_in_loop(phase, wanted, roots)
-
-        def leaf(fresh: Graph, x: Node) -> Any:
-            if x.op is INPUT and x.args[0] == "end":
-                return fresh.leaf("end", self.links.end(x.args[1]))
-            return usual(fresh, x)
-
-        return leaf
+    def _given(self, fresh: Graph, x: Node, phase: int, leaf: Leaf) -> Any:
+        if x.op is INPUT and x.args[0] == "end":
+            return fresh.leaf("end", self.links.end(x.args[1]))
+        return super()._given(fresh, x, phase, leaf)
 
 
 def staged(links: LinkPlan, chain: ChainPlan) -> list[tuple[bool, Stage]]:
@@ -145,13 +135,3 @@ def staged(links: LinkPlan, chain: ChainPlan) -> list[tuple[bool, Stage]]:
     if (angles := links.angle_loop()) is not None:
         made.append((False, angles))
     return made[::-1]
-
-
-def columns_of(stages: list[Stage]) -> dict[int, int]:
-    """The columns of parameters that some stage reads, with their places in the table."""
-    read = (i for stage in stages for code in stage.codes() for i in code.instructions)
-    found: dict[int, int] = {}
-    for i in read:
-        if i.op == "input" and i.args[0] == "param":
-            found.setdefault(i.args[1], len(found))
-    return found

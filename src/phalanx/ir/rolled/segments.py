@@ -21,13 +21,14 @@ from ...model import Group, Model
 from ...orders.segments import starts
 from ...spatial import Array, Field, Inertia, Transform
 from ...sweeps import Order, Segments, ordering
+from ..quantities import announcing
 from ..scalar import Node
-from .body import BodyModel, body_inputs, body_model, body_wrenches
+from .body import BodyModel, body_arguments, body_model
 from .graph import BodyGraph
 from .order import Rolled
 from .places import rebuilt, scalars
-from .program import Stage
-from .segment_plan import ChainPlan, LinkPlan, columns_of, staged
+from .program import Stage, columns_of
+from .segment_plan import ChainPlan, LinkPlan, staged
 
 
 @dataclass(frozen=True)
@@ -53,10 +54,9 @@ class SegmentProgram:
 
 
 def cuts(model: Model) -> bool:
-    """Whether the bodies of a model all move along their own axes by one coordinate each."""
+    """Whether a model can be cut: a chain of bodies that move along their own axes by one coordinate each."""
     alone = np.array_equal(model.carrier, np.arange(model.n)) and model.coupling is None
-    chain = np.array_equal(model.parents, np.arange(-1, model.n - 1))
-    return chain and alone and all(g.motion.rates is not None for g in model.groups)
+    return model.is_chain and alone and all(g.motion.rates is not None for g in model.groups)
 
 
 def roll_segments(
@@ -71,12 +71,10 @@ def roll_segments(
     function = FUNCTIONS[algorithm.function]
     order = Whole(model, arguments.get("segments"))
     link = order.link
-    symbols = body_inputs(link.source, {**inputs, **optional}, {**function.inputs, **function.optional})
-    more = {**{name: symbols[name] for name in optional}, **arguments}
-    if "external" in more:
-        more["external"] = body_wrenches(link, more["external"])
+    given, more = body_arguments(link, algorithm, inputs, optional, arguments)
+    text = announcing(algorithm.run, order.parts.links.graph, function.symbol)
     with ordering(order):
-        result = algorithm.run(link, *(symbols[name] for name in inputs), **more)
+        result = text(link, *given, **more)
     return order.planned({**inputs, **optional}, output, result)
 
 
@@ -116,18 +114,16 @@ class Whole(Order):
         (value,) = np.asarray(result, dtype=object).ravel().tolist()
         links.output(value, ("out",))
         stages = staged(links, chain)
-        columns = [columns_of([s for over, s in stages if over is which]) for which in (False, True)]
-        tables = [
-            np.stack([g.columns[k] for k in c], axis=1) if c else np.zeros((g.n, 0))
-            for g, c in zip((links.graph, chain.graph), columns, strict=True)
-        ]
+        of_links, of_segments = (
+            columns_of(stage for over, stage in stages if over is which) for which in (False, True)
+        )
         return SegmentProgram(
             inputs,
             output,
             self.bodies,
             self.link.source.maps,
-            (tables[0], tables[1]),
-            (columns[0], columns[1]),
+            (links.graph.table(of_links), chain.graph.table(of_segments)),
+            (of_links, of_segments),
             stages,
             (len(links.slots), len(chain.slots)),
             (len(links.commons), len(chain.commons)),
@@ -181,6 +177,22 @@ def filled_up(model: Model, rows: np.ndarray, fills: np.ndarray) -> Model:
     )
 
 
+class ChainGraph(BodyGraph):
+    """The graph of segments: the quantity under way is told by that of links."""
+
+    def __init__(self, n: int, links: BodyGraph) -> None:
+        self._links = links
+        super().__init__(n)
+
+    @property
+    def quantity(self) -> str:
+        return self._links.quantity
+
+    @quantity.setter
+    def quantity(self, name: str) -> None:
+        self._links.quantity = name
+
+
 class SymbolicSegments(Segments):
     """One segment that stands for all: values pass between its links and itself as leaves."""
 
@@ -190,7 +202,7 @@ class SymbolicSegments(Segments):
     def __init__(self, count: int, longest: int) -> None:
         self.count, self.longest = count, longest
         self.links = Links(self)
-        self.chain = Rolled(BodyGraph(count))
+        self.chain = Rolled(ChainGraph(count, self.links.graph))
 
     def first(self, x: Any) -> Any:
         return self._at(x, 0)

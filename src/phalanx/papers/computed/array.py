@@ -17,12 +17,12 @@ from ...machines import pram, processor_array
 from ..formulas import Formula, formula
 from ..quantities import quantity
 from ..records import Claim
-from .forms import fitted
-from .operations import cost_at, general, work
+from .forms import at_sizes, fitted
+from .operations import cost_at, general, pair, work
 from .orders import grows_as
 
 _FUNCTION = "mass_matrix"
-_SIZES = {"n(n+1)/2": (4, 8, 16, 6, 12), "n": (4, 5, 6, 7, 8, 9, 12)}
+_SIZES = {"n(n+1)/2": (4, 6, 8, 12, 16), "n": (4, 5, 6, 7, 8, 9, 12)}
 _TREE_SIZES = (4, 8, 16)
 
 
@@ -35,14 +35,7 @@ def leading_work(function: str, algorithm: str) -> tuple[Any, Any]:
 @quantity
 def parallel_cost(processors: str, form: str, n: int | None = None) -> tuple[Any, Any]:
     """operations of the busiest processor of px.machines.processor_array, or on a critical chain"""
-    if n is not None:
-        one = _busiest(processors, form, n)
-        return one.multiplications, one.additions
-    counts = {size: _busiest(processors, form, size) for size in sorted(_SIZES[processors])}
-    return (
-        fitted({size: c.multiplications for size, c in counts.items()}),
-        fitted({size: c.additions for size, c in counts.items()}),
-    )
+    return pair(lambda size: _busiest(processors, form, size), n, _SIZES[processors])
 
 
 @quantity
@@ -94,12 +87,8 @@ def array_levels() -> Any:
 @quantity
 def communication(network: str, order: str) -> Claim:
     """steps in which messages pass in px.schedule on px.machines.processor_array"""
-    counts = {}
-    for n in _TREE_SIZES:
-        placed = _array("n(n+1)/2", n, network)
-        counts[n] = placed.communication_steps
-    told = ", ".join(f"{c} at n = {n}" for n, c in counts.items())
-    return Claim(grows_as(counts, order), told)
+    counts = {n: _array("n(n+1)/2", n, network).communication_steps for n in _TREE_SIZES}
+    return Claim(grows_as(counts, order), at_sizes(counts))
 
 
 @quantity

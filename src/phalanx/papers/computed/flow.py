@@ -20,7 +20,6 @@ from ...ir.scalar import Node
 from ...ir.trace import trace
 from ...loading import chain
 
-KINDS = ("VA", "SV", "VC", "MV")
 RATES = ("zqd", "zqdd", "rate", "rated")  # z q' and z q'': inputs, as the paper takes them
 _BOOK = Bookkeeping(
     given=frozenset({"rotations", "offsets", "axes", "first_axis", "base_motion"}),

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 from ...analysis.closed_forms import fit
 from ..formulas import Formula, formula, parse
@@ -24,7 +25,7 @@ def fitted(values: Mapping[int, int], levels: str = "n") -> Formula | str:
 @quantity
 def formula_at(formulas: Sequence[str], n: int) -> tuple[int | Fraction, ...]:
     """the printed formula evaluated"""
-    return tuple(_whole(parse(text)(n)) for text in formulas)
+    return tuple(whole(parse(text)(n)) for text in formulas)
 
 
 @quantity
@@ -40,5 +41,11 @@ def _rounded(part: Formula) -> Formula:
     return formula({term: round(c) for term, c in part.coefficients.items()})
 
 
-def _whole(value: Fraction) -> int | Fraction:
+def whole(value: Fraction) -> int | Fraction:
+    """The value as a whole number if it is one."""
     return int(value) if value.denominator == 1 else value
+
+
+def at_sizes(values: Mapping[int, Any], shown: str = "{}") -> str:
+    """Values over the number of joints in words."""
+    return ", ".join(f"{shown.format(value)} at n = {n}" for n, value in values.items())

@@ -25,7 +25,7 @@ from ...robot import Robot
 from ..formulas import Formula
 from ..quantities import quantity
 from ..records import Claim
-from .forms import fitted
+from .forms import at_sizes, fitted
 from .operations import cost_at
 
 _FUNCTION = "forward_dynamics"
@@ -70,7 +70,7 @@ def constant_gain(links: Sequence[int]) -> Claim:
         return Claim(True, f"paths {one_by_one} and {paths}")
     slope, level = one_by_one["n"], steps[0]
     gains = {n: float(slope * n) / (level * (n - 1).bit_length()) for n in links}
-    told = ", ".join(f"{gain:.3g} times at n = {n}" for n, gain in gains.items())
+    told = at_sizes(gains, "{:.3g} times")
     return Claim(False, f"{slope} operations a link or {level} a level: {told}")
 
 

@@ -4,22 +4,20 @@
 
 from __future__ import annotations
 
-import heapq
 import time
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 from ...explain.schedule import schedule, task_graph
-from ...explain.scheduling.placement import lengths_from
-from ...explain.scheduling.reservation import SystolicSchedule
-from ...explain.scheduling.tasks import TaskGraph
+from ...explain.scheduling.reservation import SystolicSchedule, on_assigned_processors
 from ...loading import chain, load
 from ...machines import Times, systolic
 from ..formulas import Formula, parse
 from ..quantities import quantity
 from ..records import Claim
 from .operations import span
+from .timing import propagation_interval
 
 _INVERSE = "inverse_dynamics"
 
@@ -27,24 +25,24 @@ _INVERSE = "inverse_dynamics"
 @quantity
 def systolic_interval() -> int:
     """MV + VA of the recursion if px.schedule on px.machines.systolic() has no conflict at it"""
-    from .timing import propagation_interval
-
-    interval = sum(propagation_interval("w"))
-    placed = schedule(
-        chain(6), _INVERSE, "luh_walker_paul", systolic(), customise="none", convention="lathrop_linear"
-    )
-    assert isinstance(placed, SystolicSchedule)
+    interval, placed = sum(propagation_interval("w")), _pipeline()
     return interval if not placed.conflicts(float(interval)) else round(placed.interval)
 
 
 @quantity
 def shortest_interval() -> int:
     """shortest interval without conflict of px.schedule on px.machines.systolic()"""
+    return round(_pipeline().interval)
+
+
+@cache
+def _pipeline() -> SystolicSchedule:
+    """The linear recursion of six joints on systolic processors."""
     placed = schedule(
         chain(6), _INVERSE, "luh_walker_paul", systolic(), customise="none", convention="lathrop_linear"
     )
     assert isinstance(placed, SystolicSchedule)
-    return round(placed.interval)
+    return placed
 
 
 @quantity
@@ -68,32 +66,9 @@ def concurrency(robot: str) -> float:
         convention="lathrop_online",
     )  # fmt: skip
     durations = graph.durations(Times())
-    return sum(durations) / _makespan_by_link(graph, durations)
-
-
-def _makespan_by_link(graph: TaskGraph, durations: list[float]) -> float:
-    """The time until all is done if every link has a processor; the most urgent task goes first."""
-    urgency = lengths_from(graph, durations)
-    waiting = [len(task.before) for task in graph.tasks]
-    can_start = [0.0] * len(graph)
-    idle: dict[int, float] = {}
-    ready = [(0.0, -urgency[k], k) for k, count in enumerate(waiting) if not count]
-    heapq.heapify(ready)
-    end = 0.0
-    while ready:
-        start, _, k = heapq.heappop(ready)
-        place = max(graph.tasks[k].link, 0)
-        if idle.get(place, 0.0) > start:
-            heapq.heappush(ready, (idle[place], -urgency[k], k))
-            continue
-        done = idle[place] = start + durations[k]
-        end = max(end, done)
-        for later in graph.after[k]:
-            can_start[later] = max(can_start[later], done)
-            waiting[later] -= 1
-            if not waiting[later]:
-                heapq.heappush(ready, (can_start[later], -urgency[later], later))
-    return end
+    links = {k: max(task.link, 0) for k, task in enumerate(graph.tasks)}
+    ends = (start + durations[k] for k, _, start in on_assigned_processors(graph, durations, links))
+    return sum(durations) / max(ends)
 
 
 @quantity

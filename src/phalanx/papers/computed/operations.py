@@ -4,23 +4,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from typing import Any
 
-import numpy as np
-
 from ...algorithms import find
 from ...analysis.conventions import CONVENTIONS
 from ...analysis.cost import Cost, Count, cost_of
+from ...explain.closed_form import general_chain
 from ...explain.cost import cost
 from ...ir.trace import trace
 from ...loading import chain
 from ...robot import Robot
 from ..quantities import quantity
-from .forms import fitted
+from .forms import fitted, whole
 
 Pair = tuple[Any, Any]
 
@@ -41,9 +40,9 @@ def work(
     """multiplications and additions that phalanx.cost counts, at n or as a formula verified on more sizes"""
 
     def counted(n: int) -> Count:
-        return cost_at(function, _choice(algorithm, options), n, customise, convention, robot)
+        return cost_at(function, choice(algorithm, options), n, customise, convention, robot)
 
-    return _pair(counted, n, sizes, "n")
+    return pair(counted, n, sizes)
 
 
 @quantity
@@ -73,21 +72,19 @@ def span(
         return cost_at(function, algorithm, n, "none", convention).span
 
     rules = CONVENTIONS.get(convention or algorithm)
-    return _pair(counted, n, sizes, rules.levels if rules else "n")
+    return pair(counted, n, sizes, rules.levels if rules else "n")
 
 
 @quantity
-def work_of(
-    parts: Sequence[str], customise: str = "none", robot: str = "general", tip: bool = False
-) -> tuple[Fraction, Fraction]:
+def work_of(parts: Sequence[str], customise: str = "none", robot: str = "general", tip: bool = False) -> Pair:
     """operations of one quantity of zomaya_morris per joint, by phalanx.cost"""
     found = cost_at("inverse_dynamics", "zomaya_morris", 6, customise, None, robot).by_quantity
     counts = [found.get(name, Count()) for name in parts]
     # The wrench at the tip is turned into the last frame: half of that is its force, half its moment.
     share = [(c, Fraction(1, 6)) for c in counts] + [(found["external"], Fraction(1, 12))] * tip
     return (
-        _whole(sum((c.multiplications * s for c, s in share), Fraction(0))),
-        _whole(sum((c.additions * s for c, s in share), Fraction(0))),
+        whole(sum((c.multiplications * s for c, s in share), Fraction(0))),
+        whole(sum((c.additions * s for c, s in share), Fraction(0))),
     )
 
 
@@ -102,7 +99,7 @@ def luh_walker_paul_operations(n: int | None = None) -> Pair:
         program = trace(entry, general(n).model, shapes, {}, (n,), {}, "none", book)
         return cost_of(program, free=("s",))
 
-    return _pair(counted, n, SIZES, "n")
+    return pair(counted, n)
 
 
 @cache
@@ -127,29 +124,21 @@ def general(n: int) -> Robot:
 
 def diagonal(n: int) -> Robot:
     """A chain of turning joints whose links have diagonal inertias in their own frames."""
-    rng = np.random.default_rng(n)
-    rows = [
-        {
-            "a": float(rng.uniform(0.1, 0.5)),
-            "alpha": float(rng.uniform(0.2, 1.4)),
-            "d": float(rng.uniform(0.1, 0.5)),
-            "mass": float(rng.uniform(1.0, 5.0)),
-            "com": rng.uniform(-0.2, 0.2, 3).tolist(),
-            "inertia": rng.uniform(0.5, 0.6, 3).tolist(),
-        }
-        for _ in range(n)
-    ]
-    return Robot.from_dh(rows)
+    return general_chain(n, "diagonal")
 
 
 ROBOTS: dict[str, Callable[[int], Robot]] = {"general": general, "diagonal": diagonal}
 
 
-def _choice(algorithm: str, options: dict[str, Any] | None) -> Any:
+def choice(algorithm: str, options: Mapping[str, Any] | None) -> Any:
+    """An algorithm with its options, as `cost_at` takes it."""
     return (algorithm, tuple(options.items())) if options else algorithm
 
 
-def _pair(counted: Callable[[int], Count], n: int | None, sizes: Sequence[int], levels: str) -> Pair:
+def pair(
+    counted: Callable[[int], Count], n: int | None, sizes: Sequence[int] = SIZES, levels: str = "n"
+) -> Pair:
+    """Multiplications and additions at n joints, else as formulas that all sizes follow."""
     if n is not None:
         one = counted(n)
         return one.multiplications, one.additions
@@ -158,7 +147,3 @@ def _pair(counted: Callable[[int], Count], n: int | None, sizes: Sequence[int], 
         fitted({size: c.multiplications for size, c in counts.items()}, levels),
         fitted({size: c.additions for size, c in counts.items()}, levels),
     )
-
-
-def _whole(value: Fraction) -> Any:
-    return int(value) if value.denominator == 1 else value

@@ -13,16 +13,15 @@ from ...machines import pram
 from ..formulas import Formula
 from ..quantities import quantity
 from ..records import Claim
-from .forms import fitted
-from .operations import cost_at, general
+from .forms import at_sizes, fitted
+from .operations import SIZES, choice, cost_at, general
 
-_FORM_SIZES = (3, 4, 5, 6, 7, 8)
 _POWERS = (2, 4, 8, 16)
 _GROWTH = ("L", "K", "n", "nL", "n^2", "n^3")  # slow to fast
 
 
 @quantity
-def span_total(function: str, algorithm: str, sizes: Sequence[int] = _FORM_SIZES) -> Any:
+def span_total(function: str, algorithm: str, sizes: Sequence[int] = SIZES) -> Any:
     """operations on the longest path that phalanx.cost finds with structure used, fitted"""
     return fitted({n: cost_at(function, algorithm, n, "semi").span.total for n in sizes})
 
@@ -42,38 +41,33 @@ def work_order(
     sizes: Sequence[int] = range(3, 10),
 ) -> Claim:
     """growth of phalanx.cost's operations with the joints"""
-    choice = (algorithm, tuple(options.items())) if options else algorithm
-    values = {n: cost_at(function, choice, n, _level(function)).total for n in sizes}
+    chosen = choice(algorithm, options)
+    values = {n: cost_at(function, chosen, n, _level(function)).total for n in sizes}
     return _order(values, order)
 
 
 @quantity
 def span_order(function: str, algorithm: str, order: str, options: Mapping[str, Any] | None = None) -> Claim:
     """growth of phalanx.cost's longest path with the joints"""
-    choice = (algorithm, tuple(options.items())) if options else algorithm
-    sizes = _FORM_SIZES if order.startswith("n") else _POWERS
-    values = {n: cost_at(function, choice, n, _level(function)).span.total for n in sizes}
-    return _order(values, order)
+    sizes = SIZES if order.startswith("n") else _POWERS
+    return _order(_spans(function, algorithm, options, sizes), order)
 
 
 @quantity
 def span_faster_than_log(function: str, algorithm: str, options: Mapping[str, Any]) -> Claim:
     """growth of phalanx.cost's longest path with the links: more with every doubling"""
-    choice = algorithm, tuple(options.items())
-    values = {n: cost_at(function, choice, n, _level(function)).span.total for n in _POWERS}
-    told = ", ".join(f"{v} at n = {n}" for n, v in values.items())
-    return Claim(not grows_as(values, "L"), told)
+    values = _spans(function, algorithm, options, _POWERS)
+    return Claim(not grows_as(values, "L"), at_sizes(values))
 
 
 @quantity
-def time_on_processors(function: str, algorithm: str, processors: str, order: str) -> Claim:
+def linear_time_on_n_processors(function: str, algorithm: str) -> Claim:
     """growth of px.schedule's makespan on pram(n) with the joints"""
     sizes = (4, 8, 16)
     times = {n: schedule(general(n), function, algorithm, pram(n), customise="semi").makespan for n in sizes}
     # Linear growth at most doubles from one size to the next.
     grows = max(times[b] / times[a] for a, b in pairwise(sizes))
-    told = ", ".join(f"{t:g} at n = {n}" for n, t in times.items())
-    return Claim(grows <= 2.2, f"{told}")
+    return Claim(grows <= 2.2, at_sizes(times, "{:g}"))
 
 
 @quantity
@@ -87,12 +81,18 @@ def about_as_much_work(function: str, algorithm: str, other_function: str, other
 def more_work(function: str, algorithm: str, other: str, sizes: Sequence[int] = (4, 6, 8, 13, 16)) -> Claim:
     """operations that phalanx.cost counts for both algorithms"""
     ratios = {n: cost_at(function, algorithm, n).total / cost_at(function, other, n).total for n in sizes}
-    told = ", ".join(f"{r:.2f} times at n = {n}" for n, r in ratios.items())
-    return Claim(all(r > 1.0 for r in ratios.values()), told)
+    return Claim(all(r > 1.0 for r in ratios.values()), at_sizes(ratios, "{:.2f} times"))
 
 
 def _level(function: str) -> str:
     return "semi" if function == "forward_dynamics" else "none"
+
+
+def _spans(
+    function: str, algorithm: str, options: Mapping[str, Any] | None, sizes: Sequence[int]
+) -> dict[int, int]:
+    chosen = choice(algorithm, options)
+    return {n: cost_at(function, chosen, n, _level(function)).span.total for n in sizes}
 
 
 def _order(values: Mapping[int, int], order: str) -> Claim:
@@ -101,8 +101,7 @@ def _order(values: Mapping[int, int], order: str) -> Claim:
     if isinstance(form, Formula):
         leading = next((t for t in reversed(_GROWTH) if form[t]), "1")
         return Claim(leading == order, f"{form}")
-    told = ", ".join(f"{v} at n = {n}" for n, v in values.items())
-    return Claim(grows_as(values, order), told)
+    return Claim(grows_as(values, order), at_sizes(values))
 
 
 def grows_as(values: Mapping[int, int], order: str) -> bool:

@@ -1,0 +1,91 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Operations that a program of loops carries out for one state: instructions times turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+import numpy as np
+
+from ..ir.ops import INPUT, NEG, OPS
+from ..ir.rewrite import Code
+from ..ir.rolled import RolledProgram
+from ..ir.rolled.runs import Run, runs
+from ..ir.rolled.segments import SegmentProgram
+from .cost import REAL, Bytes, Cost, Count
+
+# Inputs that hold what the caller passes, or constants of the robot.
+_GIVEN = ("state", "global", "param", "param row", "param column", "param third", "delta", "inside")
+
+
+def cost_of_loops(
+    program: RolledProgram | SegmentProgram, result: str, written_out: Cost | None = None
+) -> Cost:
+    """The cost of a program of loops; what has no name of its own belongs to the quantity `result`.
+
+    Its longest path and width are those of the same equations written out, if these are given.
+    """
+    quantities: dict[str, np.ndarray] = {}
+    links = np.zeros((0, 4), dtype=np.int64)
+    constants: set[float] = set()
+    intermediate = 0
+    for run in runs(program):
+        times = int(run.times.sum())
+        each = np.zeros(4, dtype=np.int64)
+        for name, count in _counts(run):
+            quantities.setdefault(name or result, np.zeros(4, dtype=np.int64))[:] += times * np.array(count)
+            each += count
+        links = np.zeros((len(run.times), 4), dtype=np.int64) if not len(links) else links
+        links += run.times[:, None] * each
+        constants |= {a for i in run.code.instructions if i.op != INPUT for a in i.args if type(a) is float}
+        intermediate += times * _partial_results(run.code)
+    tables = program.tables if isinstance(program, SegmentProgram) else (program.table,)
+    moved = Bytes(
+        inputs=REAL * sum(prod(shape) for shape in program.inputs.values()),
+        outputs=REAL * prod(program.output),
+        parameters=REAL * (sum(table.size for table in tables) + len(constants)),
+        intermediate=REAL * intermediate,
+    )
+    bodies = [*range(len(links) - 1), -1]
+    total = [int(x) for x in links.sum(axis=0)]
+    return Cost(
+        multiplications=total[0],
+        additions=total[1],
+        divisions=total[2],
+        trigonometric=total[3],
+        span=Count() if written_out is None else written_out.span,
+        by_quantity={name: _count(sums) for name, sums in quantities.items() if sums.any()},
+        by_link={b: _count(sums) for b, sums in zip(bodies, links, strict=True) if sums.any()},
+        width=() if written_out is None else written_out.width,
+        bytes=moved,
+        looped=True,
+    ).with_flow_of(written_out)
+
+
+def _count(numbers: np.ndarray) -> Count:
+    return Count(*(int(x) for x in numbers))
+
+
+def _counts(run: Run) -> Iterator[tuple[str, tuple[int, int, int, int]]]:
+    """What one run counts as, by quantity; the product and the sum of a multiply-add may belong to two."""
+    for i in run.code.instructions:
+        op = OPS.get(i.op)  # a choice between two values is no operation
+        if op is None or i.op in (INPUT, NEG):
+            continue
+        if op.multiplications and op.additions:
+            yield i.of_product, (op.multiplications, 0, 0, 0)
+            yield i.quantity, (0, op.additions, 0, 0)
+        else:
+            yield i.quantity, (op.multiplications, op.additions, op.divisions, op.trigonometric)
+    for name in run.angles:
+        yield name, (0, 0, 0, 2)
+
+
+def _partial_results(code: Code) -> int:
+    """Partial results that are made, and reads of such, those of earlier loops included."""
+    made = [i.op not in (INPUT, NEG) for i in code.instructions]
+    kept = [i.op == INPUT and i.args[0] not in _GIVEN for i in code.instructions]
+    read = (a for i in code.instructions if i.op != INPUT for a in i.args if type(a) is int)
+    return sum(made) + sum(made[a] or kept[a] for a in read)
