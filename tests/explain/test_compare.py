@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -121,3 +123,17 @@ def test_what_does_not_compile_in_time_is_measured_on_the_reference(monkeypatch:
     assert rows["scan"].cost is None
     assert np.isnan(rows["scan"].speedup)
     assert rows["scan"].per_state > 20 * rows["newton_euler"].per_state
+
+
+@pytest.mark.parametrize("function", ["inverse_dynamics", "mass_matrix", "forward_dynamics"])
+def test_a_robot_without_joints_has_nothing_to_compare(function: str) -> None:
+    robot = px.load("two_link")
+    still = robot.fix(dict.fromkeys(robot.joint_names, 0.0))
+    with pytest.raises(px.PhalanxError, match="no degree of freedom"):
+        compare(still, function)
+
+
+@pytest.mark.parametrize("explain", [px.cost, px.schedule, px.recommend, px.compare, px.accuracy])
+def test_a_name_is_no_robot(explain: Callable[..., Any]) -> None:
+    with pytest.raises(px.PhalanxError, match=r"got 'panda', expected a Robot; px\.load"):
+        explain("panda", "inverse_dynamics")

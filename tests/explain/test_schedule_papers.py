@@ -212,3 +212,13 @@ def test_a_shuffle_makes_distant_partners_neighbours(count: int) -> None:
     for level in range((count - 1).bit_length()):
         assert all(where[k + 2**level] - where[k] == 1 for k in range(count - 2**level))
         where = [back[k] for k in where]
+
+
+@pytest.mark.parametrize("network", ["shuffle-exchange", "nearest"])
+@pytest.mark.parametrize("processors", ["n(n+1)/2", "n"])
+def test_what_an_array_waited_for_reaches_back_to_the_beginning(processors: str, network: str) -> None:
+    machine = px.machines.processor_array(processors, network=network)
+    s = px.schedule(px.load("puma560"), "mass_matrix", machine=machine)
+    assert s.critical[0].start == 0.0
+    last = s.critical[-1]
+    assert getattr(last, "end", getattr(last, "arrival", None)) == s.makespan

@@ -185,3 +185,16 @@ def test_progress_is_told_row_by_row() -> None:
     assert [item for item, _, _ in seen] == [r.item for r in found]
     assert [done for _, done, _ in seen] == list(range(len(found)))
     assert {count for _, _, count in seen} == {len(found)}
+
+
+def test_what_cannot_be_computed_is_not_called_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(quantity: str) -> Any:
+        def fail(**given: Any) -> Any:
+            raise px.PhalanxError("install a package.")
+
+        return fail
+
+    monkeypatch.setattr(reproduction, "find", missing)
+    found = px.papers.reproduce("recursive_doubling")
+    assert {r.verdict for r in found} == {"not computed: install a package"}
+    assert not any(r.differs or r.exact for r in found)
