@@ -89,7 +89,7 @@ def test_a_tie_is_left_to_auto() -> None:
 
 def test_a_single_algorithm_is_said_to_be_the_only_one() -> None:
     found = recommend(px.load("panda"), "gravity_forces")
-    assert "the only algorithm there is" in found.reason
+    assert "the only choice there is" in found.reason
 
 
 def test_what_is_too_long_to_compile_is_timed_on_the_reference() -> None:
