@@ -133,14 +133,19 @@ def in_fresh_interpreter(code: str) -> str:
 
 
 def test_import_takes_less_than_three_tenths_of_a_second() -> None:
-    # The processor's time: what the clock would show if nobody else used the machine.
-    code = "import time; t = time.process_time(); import phalanx; print(time.process_time() - t)"
-    best = float("inf")
+    # The processor's time: what the clock would show if nobody else used the machine. NumPy, which
+    # takes a third of it, tells how slow the machine is at the moment.
+    code = (
+        "import time; t = time.process_time(); import numpy; n = time.process_time() - t; "
+        "import phalanx; print(n, time.process_time() - t)"
+    )
+    seen = []
     for _ in range(8):  # a busy machine gets more tries; one good run proves the claim
-        best = min(best, float(in_fresh_interpreter(code)))
-        if best < 0.3:
+        numpy, whole = map(float, in_fresh_interpreter(code).split())
+        seen.append(whole / max(1.0, numpy / 0.1))
+        if seen[-1] < 0.3:
             return
-    pytest.fail(f"import phalanx took {best:.2f} s at best")
+    pytest.fail(f"import phalanx took {min(seen):.2f} s at best")
 
 
 def test_import_loads_no_heavy_package() -> None:
