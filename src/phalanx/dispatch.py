@@ -40,7 +40,7 @@ from .structure import factors_well, require_invertible
 _threads: int | None = None
 _DEEP = 14
 _PREFERRED = ("native", "numpy")  # backends in the order in which "auto" asks them
-_SMALL = 1 << 14  # numbers in the largest input up to which threads cannot pay
+_SMALL = 1 << 16  # numbers in the largest input up to which threads cannot pay: half a millisecond
 
 
 def set_threads(count: int | None) -> None:

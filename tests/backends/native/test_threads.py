@@ -15,7 +15,7 @@ import phalanx as px
 from phalanx.backends.native import threads as pool
 from reference.kernels import arguments, in_fresh_interpreter, robot, same_bits
 
-COUNT = 9_000
+COUNT = 12_000
 
 
 @pytest.fixture

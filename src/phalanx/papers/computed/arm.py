@@ -72,7 +72,8 @@ def equations_of(processor: str) -> str:
 def load_form(processor: str) -> tuple[Any, Any]:
     """operations of the tasks of a processor, fitted over the number of joints"""
     counts = {n: _load(diagonal(n), n, processor) for n in SIZES}
-    return tuple(fitted({n: c[k] for n, c in counts.items()}) for k in (0, 1))  # type: ignore[return-value]
+    multiplications, additions = (fitted({n: c[k] for n, c in counts.items()}) for k in (0, 1))
+    return multiplications, additions
 
 
 @quantity
