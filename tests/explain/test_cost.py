@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.backends.native import emit
 from phalanx.backends.native.build import module, unrolls
+from phalanx.backends.native.emit import straight
 from phalanx.backends.native.target import host
 from phalanx.dispatch import resolve
 from phalanx.explain.closed_form import general_chain
@@ -112,7 +112,7 @@ def in_block(text: str) -> Counter[str]:
 def of_one_turn() -> Counter[str]:
     """What sine and cosine of one angle take."""
     program = Program({"q": (1,)}, (1,), [Graph().input("q", 0).sin()])
-    return in_block(emit.block_function(instructions(program), {"q": 1}, host(), "double")[0])
+    return in_block(straight.block_function(instructions(program), {"q": 1}, host(), "double")[0])
 
 
 KERNELS = [  # in straight-line code

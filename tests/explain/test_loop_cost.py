@@ -17,13 +17,13 @@ from phalanx.algorithms import FUNCTIONS, algorithms
 from phalanx.analysis.cost import Count
 from phalanx.analysis.loops import cost_of_loops
 from phalanx.backends.base import Call
-from phalanx.backends.native import emit
 from phalanx.backends.native.build import looped, module, serves, unrolls
+from phalanx.backends.native.emit import straight
 from phalanx.backends.native.target import host
 from phalanx.dispatch import resolve
 from phalanx.explain.prediction.workload import workload
 from phalanx.ir.rewrite import instructions
-from phalanx.ir.rolled.segments import SegmentProgram
+from phalanx.ir.rolled.segments.roll import SegmentProgram
 from phalanx.ir.scalar import Graph
 from phalanx.ir.trace import Program
 from reference.llvm_counting import carried_out
@@ -95,7 +95,7 @@ CASES = [
 def of_one_turn() -> Counter[str]:
     """What sine and cosine of one angle take."""
     program = Program({"q": (1,)}, (1,), [Graph().input("q", 0).sin()])
-    text = emit.block_function(instructions(program), {"q": 1}, host(), "double")[0]
+    text = straight.block_function(instructions(program), {"q": 1}, host(), "double")[0]
     return carried_out(text)["block"]
 
 

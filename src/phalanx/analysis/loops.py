@@ -13,7 +13,7 @@ from ..ir.ops import INPUT, NEG, OPS
 from ..ir.rewrite import Code
 from ..ir.rolled import RolledProgram
 from ..ir.rolled.runs import Run, runs
-from ..ir.rolled.segments import SegmentProgram
+from ..ir.rolled.segments.roll import SegmentProgram
 from .cost import REAL, Bytes, Cost, Count
 
 # Inputs that hold what the caller passes, or constants of the robot.

@@ -12,11 +12,11 @@ import pytest
 
 import phalanx as px
 from phalanx.backends.native import compile, gufunc, loop
-from phalanx.backends.native.emit_segments import segment_block_function
+from phalanx.backends.native.emit.segments import segment_block_function
 from phalanx.backends.native.target import Target, aarch64, host
 from phalanx.dispatch import resolve
-from phalanx.ir.rolled.locality import in_local_order
-from phalanx.ir.rolled.segments import SegmentProgram, cuts, roll_segments
+from phalanx.ir.rolled.planning.locality import in_local_order
+from phalanx.ir.rolled.segments.roll import SegmentProgram, cuts, roll_segments
 from reference.sampling import agree
 
 ELEMENTS = {np.float64: "double", np.float32: "float"}

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from phalanx.backends.native import compile, emit, gufunc, loop
+from phalanx.backends.native import compile, gufunc, loop
+from phalanx.backends.native.emit import straight
 from phalanx.backends.native.target import _LEVELS, _NEEDS, Target, host
 from phalanx.ir.rewrite import Code, Instruction
 
@@ -45,7 +46,7 @@ def turner(element: str, name: str, angles: int = 1) -> Any:
         ],
         list(range(angles, 3 * angles)),
     )
-    block, declarations = emit.block_function(code, {"q": angles}, target, element)
+    block, declarations = straight.block_function(code, {"q": angles}, target, element)
     text = loop.module_text(block, declarations, [(angles,), (2 * angles,)], element, target)
     loaded = compile.load(compile.object_code(text, target))
     loops = [(KINDS[element], loaded.loop)]

@@ -19,13 +19,14 @@ import numpy as np
 from ...errors import PhalanxError, PhalanxWarning
 from ...ir.rewrite import instructions
 from ...ir.rolled import RolledProgram, refusal, roll
-from ...ir.rolled.segments import SegmentProgram, cuts, roll_segments
+from ...ir.rolled.segments.roll import SegmentProgram, cuts, roll_segments
 from ...ir.trace import Program, trace
 from ...model import Model
 from ..base import Call, empty_aligned, memo_key
-from . import cache, compile, emit, entry, gufunc, loop
-from .emit_rolled import rolled_block_function
-from .emit_segments import segment_block_function
+from . import cache, compile, entry, gufunc, loop
+from .emit import straight
+from .emit.rolled import rolled_block_function
+from .emit.segments import segment_block_function
 from .target import Target, host
 
 # Instructions up to which code is unrolled: about a second of compiling.
@@ -145,7 +146,7 @@ def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Targe
         _require_short(call)
         program = traced(call, optional)
         sizes = {name: prod(shape) for name, shape in program.inputs.items()}
-        block, declarations = emit.block_function(instructions(program), sizes, target, element)
+        block, declarations = straight.block_function(instructions(program), sizes, target, element)
     else:
         block, declarations, scratch = rolled_block_function(loops, target, element)
     shapes = [*inputs.values(), *more.values(), output]

@@ -19,9 +19,9 @@ import numpy as np
 from ...backends.base import Call
 from ...ir.ops import COS, DIV, INPUT, NEG, SIN
 from ...ir.rewrite import Code, instructions
-from ...ir.rolled.locality import in_local_order
+from ...ir.rolled.planning.locality import in_local_order
 from ...ir.rolled.runs import runs
-from ...ir.rolled.segments import SegmentProgram
+from ...ir.rolled.segments.roll import SegmentProgram
 
 # Registers that code generators keep for themselves.
 _RESERVED = 4

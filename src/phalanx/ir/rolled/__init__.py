@@ -18,7 +18,7 @@ from ...errors import PhalanxError
 from ...model import Model
 from ...sweeps import ordering
 from ..quantities import announcing
-from .body import (
+from .bodies.body import (
     DOF,
     JOINT,
     OWN,
@@ -28,12 +28,10 @@ from .body import (
     moving_rest,
     other_motions,
 )
+from .bodies.joints import Joints
 from .graph import CHOOSE, BodyGraph
-from .joints import Joints
-from .loop_plan import Wanted
-from .matrices import Matrix, Solution
-from .order import Rolled
-from .plan import Plan
+from .planning.loops import Wanted
+from .planning.plan import Plan
 from .program import (
     TOGETHER,
     Columns,
@@ -49,6 +47,8 @@ from .program import (
     Step,
     columns_of,
 )
+from .sweeps.matrices import Matrix, Solution
+from .sweeps.order import Rolled
 
 __all__ = [
     "CHOOSE",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..rewrite import Code
-from .joints import Joints
+from .bodies.joints import Joints
 
 _PARAMETERS = ("param", "param row", "param column", "param third")
 

@@ -31,7 +31,7 @@ from .program import (
     Solve,
     Step,
 )
-from .segments import SegmentProgram
+from .segments.roll import SegmentProgram
 
 # Inputs that are no values of the state in memory: constants, comparisons, what registers hold.
 _AT_HAND = ("param", "param row", "param column", "param third", "delta", "inside", "so far", "sum")

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...ir.rolled import Columns, Loop
-from .emit_bodies import BodyWriter, body_leaf
-from .emit_loops import Counter, Leaf, run
-from .emit_strips import Store
+from ....ir.rolled import Columns, Loop
+from .bodies import BodyWriter, body_leaf
+from .loops import Counter, Leaf, run
+from .strips import Store
 
 
 def one_column(w: BodyWriter, columns: Columns, outer: str, store: Store) -> None:

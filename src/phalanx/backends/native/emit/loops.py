@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.rewrite import Code
-from ...ir.rolled import CHOOSE
-from .emit import Writer, instruction
+from ....ir.rewrite import Code
+from ....ir.rolled import CHOOSE
+from .straight import Writer, instruction
 from .trig import LARGEST
 
 Leaf = Callable[[tuple[Any, ...]], str | float]  # an input of instructions, as text or as a number

@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from ...algorithms import FUNCTIONS, Algorithm
-from ...dh import link_wrenches_dh
-from ...errors import PhalanxError
-from ...joints import Helix
-from ...model import Group, Model
-from ...orders.sequential import Sequential
-from ...spatial import Array, Transform, dot
-from ...sweeps import ordering
-from ..scalar import Node
+from ....algorithms import FUNCTIONS, Algorithm
+from ....dh import link_wrenches_dh
+from ....errors import PhalanxError
+from ....joints import Helix
+from ....model import Group, Model
+from ....orders.sequential import Sequential
+from ....spatial import Array, Transform, dot
+from ....sweeps import ordering
+from ...scalar import Node
+from ..graph import LOCAL, BodyGraph
 from .chain import body_chain
-from .graph import LOCAL, BodyGraph
 from .joints import Joints, joints_of
 
 REST = "rest"  # the pseudo input that holds the transforms of bodies whose motion is no helix

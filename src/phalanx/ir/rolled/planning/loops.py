@@ -12,13 +12,13 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from ..ops import INPUT, NEG
-from ..rewrite import Code, instructions
-from ..scalar import Graph, Node
-from ..trace import Program
-from .graph import LOCAL, BodyGraph, LoopGraph, copied
-from .order import Rolled
-from .program import Loop
+from ...ops import INPUT, NEG
+from ...rewrite import Code, instructions
+from ...scalar import Graph, Node
+from ...trace import Program
+from ..graph import LOCAL, BodyGraph, LoopGraph, copied
+from ..program import Loop
+from ..sweeps.order import Rolled
 
 Wanted = list[tuple[Any, tuple[Any, ...]]]  # values, and where each goes
 Leaf = Callable[[Graph, Node], Any]  # a node as a leaf of another graph; None if it is computed there

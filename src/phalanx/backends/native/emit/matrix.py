@@ -12,12 +12,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...ir.rolled import Columns, MatrixOut, Pairs, RolledProgram
-from .emit_bodies import BodyWriter, body_leaf
-from .emit_columns import keep_pairs, one_column
-from .emit_coupled import Add, add_on_diagonal, summed_entries, summed_matrix_out
-from .emit_loops import Counter, run
-from .emit_strips import Store, strips_out
+from ....ir.rolled import Columns, MatrixOut, Pairs, RolledProgram
+from .bodies import BodyWriter, body_leaf
+from .columns import keep_pairs, one_column
+from .coupled import Add, add_on_diagonal, summed_entries, summed_matrix_out
+from .loops import Counter, run
+from .strips import Store, strips_out
 
 
 def depth_of_all(program: RolledProgram) -> np.ndarray:

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...ir.rolled import OWN, Once
-from ...ir.rolled.segments import SegmentProgram
-from .emit_loops import LoopWriter
+from ....ir.rolled import OWN, Once
+from ....ir.rolled.segments.roll import SegmentProgram
+from .loops import LoopWriter
 
 
 class Layout:

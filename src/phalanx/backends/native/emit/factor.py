@@ -8,12 +8,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...ir.rolled import TOGETHER, Columns, Factor, InverseOut, Pairs, RolledProgram, Solve
-from .emit_bodies import BodyWriter
-from .emit_columns import one_column
-from .emit_coupled import gather_forces, hand_out, over_joints
-from .emit_loops import Counter
-from .emit_matrix import add_diagonal, depth_of, depth_of_all, keep_summed, row_of, value_of, walk, walk_up
+from ....ir.rolled import TOGETHER, Columns, Factor, InverseOut, Pairs, RolledProgram, Solve
+from .bodies import BodyWriter
+from .columns import one_column
+from .coupled import gather_forces, hand_out, over_joints
+from .loops import Counter
+from .matrix import add_diagonal, depth_of, depth_of_all, keep_summed, row_of, value_of, walk, walk_up
 
 
 def factor_text(w: BodyWriter, stage: Factor) -> None:

@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from ...errors import PhalanxError
-from ..ops import COS, INPUT, SIN
-from ..scalar import Graph, Node
-from .column_plan import ColumnPlan
-from .elimination import Change, Elimination
-from .graph import LOCAL, BodyGraph
-from .loop_plan import Leaf, LoopPlan, Wanted
-from .matrices import Entries, Matrix
-from .order import Rolled
-from .program import Columns, Factor, InverseOut, Levels, Loop, MatrixOut, Once, Pairs, Solve, Step
+from ....errors import PhalanxError
+from ...ops import COS, INPUT, SIN
+from ...scalar import Graph, Node
+from ..graph import LOCAL, BodyGraph
+from ..program import Columns, Factor, InverseOut, Levels, Loop, MatrixOut, Once, Pairs, Solve, Step
+from ..sweeps.elimination import Change, Elimination
+from ..sweeps.matrices import Entries, Matrix
+from ..sweeps.order import Rolled
+from .columns import ColumnPlan
+from .loops import Leaf, LoopPlan, Wanted
 
 
 class Plan(LoopPlan):

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...ir.rolled import OWN, RolledProgram
-from .emit_loops import Leaf, LoopWriter
+from ....ir.rolled import OWN, RolledProgram
+from .loops import Leaf, LoopWriter
 
 
 class BodyWriter(LoopWriter):

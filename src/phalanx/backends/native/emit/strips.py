@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .emit_bodies import BodyWriter
+from .bodies import BodyWriter
 
 Store = Callable[[str, str], None]  # of a value, with another body
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..rewrite import Code, Instruction
+from ...rewrite import Code, Instruction
 
 
 def in_local_order(code: Code) -> Code:

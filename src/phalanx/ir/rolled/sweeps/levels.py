@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ...banded.symmetric import factor, solve
-from ...spatial import Tensor, transpose
-from ..scalar import Node
+from ....banded.symmetric import factor, solve
+from ....spatial import Tensor, transpose
+from ...scalar import Node
 from .elimination import ALL, EVEN, FIRST, ODD, Change, Elimination
 from .places import chosen, rebuilt, scalars
 

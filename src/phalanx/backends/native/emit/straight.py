@@ -12,8 +12,8 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ...ir.rewrite import Code
-from .target import Target
+from ....ir.rewrite import Code
+from ..target import Target
 from .trig import CONSTANTS, LARGEST
 
 _BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from ...ir.rolled import DOF, JOINT, Joints
-from .emit_bodies import BodyWriter
+from ....ir.rolled import DOF, JOINT, Joints
+from .bodies import BodyWriter
 
 Add = Callable[[str, str, str], None]
 

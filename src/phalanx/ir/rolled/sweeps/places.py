@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ...spatial import Array, Field
-from ...sweeps import bodies_of, current
-from ...triangle import Walk
-from ..scalar import Node
-from .graph import LOCAL, BodyGraph
+from ....spatial import Array, Field
+from ....sweeps import bodies_of, current
+from ....triangle import Walk
+from ...scalar import Node
+from ..graph import LOCAL, BodyGraph
 
 
 def scalars(f: Any) -> Iterator[Any]:

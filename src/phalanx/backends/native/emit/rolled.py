@@ -14,13 +14,13 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from ...ir.rolled import Factor, InverseOut, Levels, Loop, MatrixOut, Once, RolledProgram, Solve
-from .emit_bodies import BodyWriter, body_leaf
-from .emit_factor import factor_text, inverse_text, solve_text
-from .emit_levels import levels_text
-from .emit_loops import Counter, run, turn
-from .emit_matrix import matrix_text
-from .target import Target
+from ....ir.rolled import Factor, InverseOut, Levels, Loop, MatrixOut, Once, RolledProgram, Solve
+from ..target import Target
+from .bodies import BodyWriter, body_leaf
+from .factor import factor_text, inverse_text, solve_text
+from .levels import levels_text
+from .loops import Counter, run, turn
+from .matrix import matrix_text
 
 
 def rolled_block_function(program: RolledProgram, target: Target, element: str) -> tuple[str, set[str], int]:

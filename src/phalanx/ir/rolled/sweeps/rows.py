@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import PhalanxError
-from ...spatial import Array
+from ....errors import PhalanxError
+from ....spatial import Array
+from ..graph import BodyGraph
 from . import levels
 from .elimination import Elimination
-from .graph import BodyGraph
 from .places import rebuilt, scalars
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...model import Model
+from ....model import Model
 
 
 @dataclass(frozen=True, eq=False)

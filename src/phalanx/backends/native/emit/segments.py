@@ -11,12 +11,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
-from ...ir.rolled import Loop, Once
-from ...ir.rolled.locality import in_local_order
-from ...ir.rolled.segments import SegmentProgram
-from .emit_loops import Counter, LoopWriter, Values, run, turn
-from .emit_staging import Layout, Staging
-from .target import Target
+from ....ir.rolled import Loop, Once
+from ....ir.rolled.planning.locality import in_local_order
+from ....ir.rolled.segments.roll import SegmentProgram
+from ..target import Target
+from .loops import Counter, LoopWriter, Values, run, turn
+from .staging import Layout, Staging
 
 
 def segment_block_function(

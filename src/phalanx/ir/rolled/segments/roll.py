@@ -15,20 +15,20 @@ from typing import Any
 
 import numpy as np
 
-from ...algorithms import FUNCTIONS, Algorithm
-from ...errors import PhalanxError
-from ...model import Group, Model
-from ...orders.segments import starts
-from ...spatial import Array, Field, Inertia, Transform
-from ...sweeps import Order, Segments, ordering
-from ..quantities import announcing
-from ..scalar import Node
-from .body import BodyModel, body_arguments, body_model
-from .graph import BodyGraph
-from .order import Rolled
-from .places import rebuilt, scalars
-from .program import Stage, columns_of
-from .segment_plan import ChainPlan, LinkPlan, staged
+from ....algorithms import FUNCTIONS, Algorithm
+from ....errors import PhalanxError
+from ....model import Group, Model
+from ....orders.segments import starts
+from ....spatial import Array, Field, Inertia, Transform
+from ....sweeps import Order, Segments, ordering
+from ...quantities import announcing
+from ...scalar import Node
+from ..bodies.body import BodyModel, body_arguments, body_model
+from ..graph import BodyGraph
+from ..program import Stage, columns_of
+from ..sweeps.order import Rolled
+from ..sweeps.places import rebuilt, scalars
+from .plan import ChainPlan, LinkPlan, staged
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ...dh import DHChain
-from ...spatial import Array
-from .graph import BodyGraph
-from .places import Mask
+from ....dh import DHChain
+from ....spatial import Array
+from ..graph import BodyGraph
+from ..sweeps.places import Mask
 
 
 @dataclass(frozen=True, eq=False)

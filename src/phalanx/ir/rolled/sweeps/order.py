@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import PhalanxError
-from ...spatial import Array, Field
-from ...sweeps import Order
-from ...triangle import Walk as Levels
-from ..scalar import Node
+from ....errors import PhalanxError
+from ....spatial import Array, Field
+from ....sweeps import Order
+from ....triangle import Walk as Levels
+from ...scalar import Node
+from ..graph import LOCAL, BodyGraph
 from .elimination import Elimination
-from .graph import LOCAL, BodyGraph
 from .matrices import Entries, Matrix, Solution, Walk, box
 from .places import HERE, THIRD, Pairs, PairWalk, Sums, chosen, rebuilt, scalars
 from .rows import RowSweeps

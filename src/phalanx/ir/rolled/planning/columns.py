@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ops import INPUT
-from ..rewrite import Code
-from ..scalar import Graph, Node
-from .loop_plan import Leaf, LoopPlan, Wanted
-from .program import Columns
+from ...ops import INPUT
+from ...rewrite import Code
+from ...scalar import Graph, Node
+from ..program import Columns
+from .loops import Leaf, LoopPlan, Wanted
 
 
 class ColumnPlan(LoopPlan):

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ops import COS, INPUT, SIN
-from ..scalar import Graph, Node
-from .graph import BodyGraph
-from .loop_plan import Leaf, Wanted
-from .order import Rolled
-from .plan import Plan
-from .program import Loop, Once, Stage
+from ...ops import COS, INPUT, SIN
+from ...scalar import Graph, Node
+from ..graph import BodyGraph
+from ..planning.loops import Leaf, Wanted
+from ..planning.plan import Plan
+from ..program import Loop, Once, Stage
+from ..sweeps.order import Rolled
 
 _TOGETHER = 24  # values that go round with one loop: with more, registers are stored and loaded all the time
 

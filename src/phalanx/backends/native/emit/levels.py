@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...ir.rolled import Levels, Step
-from .emit_bodies import BodyWriter, body_leaf
-from .emit_loops import run
+from ....ir.rolled import Levels, Step
+from .bodies import BodyWriter, body_leaf
+from .loops import run
 
 
 def levels_text(w: BodyWriter, stage: Levels) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..scalar import Node
+from ...scalar import Node
 from .places import rebuilt, scalars
 
 ODD, EVEN, ALL, FIRST = "odd", "even", "all", "first"
