@@ -28,11 +28,11 @@ from .backends.base import (
     Call,
     backend,
     common_batch,
-    empty_aligned,
     memo_key,
     module_of,
     require_shape,
 )
+from .backends.buffers import empty_result
 from .errors import PhalanxError, nearest
 from .robot import Robot, real_array, require_robot
 from .structure import factors_well, require_invertible
@@ -40,7 +40,7 @@ from .structure import factors_well, require_invertible
 _threads: int | None = None
 _DEEP = 14
 _PREFERRED = ("native", "numpy")  # backends in the order in which "auto" asks them
-_SMALL = 1 << 16  # numbers in the largest input up to which threads cannot pay: half a millisecond
+_SMALL = 1 << 12  # numbers in the largest input up to which nobody asks whether threads pay
 
 
 def set_threads(count: int | None) -> None:
@@ -100,7 +100,7 @@ def compute(
     rows = zip(labels, arrays, sizes, strict=True)
     batch = common_batch(call, {label: a.shape[: a.ndim - len(size)] for label, a, size in rows})
     shape = (*batch, *call.sizes(f.output))
-    result = empty_aligned(shape, dtype) if out is None else _checked_out(call, out, shape, dtype)
+    result = empty_result(shape, dtype) if out is None else _checked_out(call, out, shape, dtype)
     count = _thread_count(threads)
     if result.size:
         k = len(inputs)
@@ -239,7 +239,7 @@ def {name}(self, {parameters}, *, out=None, algorithm="auto", backend="auto", th
             result = empty(shape)
             if direct({inputs}, result):
                 return result
-        if threads is None or threads is one:
+        if threads is None or type(threads) is int:
             result = batch(built, ({inputs},), out, threads)
             if result is not None:
                 return result
@@ -271,7 +271,7 @@ def _method(f: Function) -> Any:
         frame="frame" if f.frame else None,
     )
     scope: dict[str, Any] = {"evaluate": evaluate, "prepare": _prepare_short_way, "empty": np.empty}
-    scope |= {"batch": _small_batch, "one": 1}
+    scope["batch"] = _plain_batch
     exec(source, scope)
     method = scope[f.name]
     method.__doc__ = _explained(f)
@@ -305,11 +305,12 @@ def _sizes(shape: tuple[str, ...]) -> str:
     return ", ".join({"q": "nq", "v": "nv", "l": "n_links"}.get(s, s) for s in shape)
 
 
-def _small_batch(built: Any, inputs: tuple[Any, ...], out: Any, threads: int | None) -> Any:
-    """The result of a batch too small for threads and without anything to convert, else None."""
-    if threads is None and any(type(x) is np.ndarray and x.size > _SMALL for x in inputs):
-        return None
-    return built.batch(inputs, out)
+def _plain_batch(built: Any, inputs: tuple[Any, ...], out: Any, threads: int | None) -> Any:
+    """The result of a batch without anything to convert, else None."""
+    if threads is None:
+        large = any(type(x) is np.ndarray and x.size > _SMALL for x in inputs)
+        threads = available_threads() if large else 1
+    return built.batch(inputs, out, threads) if threads > 0 else None
 
 
 def _short_key(function: str) -> str:

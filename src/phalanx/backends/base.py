@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
-from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -55,25 +54,6 @@ class Call:
                 body = int(self.robot.model.links[frame.link])
             more |= {"body": body, "X_f_b": place}
         return more
-
-
-_LINE = 64  # bytes of a cache line
-
-
-def empty_aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """An empty array that starts at a cache line if it is large.
-
-    Wide stores that straddle cache lines take twice as long, which shows where writing the result
-    is most of the work.
-    """
-    dtype = np.dtype(dtype)
-    size = prod(shape)
-    if size * dtype.itemsize < 1 << 14:
-        return np.empty(shape, dtype)
-    spare = _LINE // dtype.itemsize
-    raw = np.empty(size + spare, dtype)
-    start = -raw.__array_interface__["data"][0] % _LINE // dtype.itemsize
-    return raw[start : start + size].reshape(shape)
 
 
 def memo_key(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> tuple[Any, ...]:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -24,7 +25,8 @@ def helpers(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     asked: list[int] = []
     real = pool._ask
     monkeypatch.setattr(pool, "_ask", lambda count, task: (asked.append(count), real(count, task))[1])
-    monkeypatch.setattr(pool.run, "__defaults__", (0.0,))
+    for name in ("_WORTH", "_SETTLED", "_SMALL"):
+        monkeypatch.setattr(pool, name, 0)
     return asked
 
 
@@ -114,7 +116,7 @@ def test_a_bad_number_is_refused(count: Any) -> None:
         r.inverse_dynamics(*state, threads=count)
 
 
-def test_an_error_in_a_thread_reaches_the_caller() -> None:
+def test_an_error_in_a_thread_reaches_the_caller(helpers: list[int]) -> None:
     def broken(*_: Any, out: np.ndarray) -> None:
         if out.shape[0] and out[0, 0] > 0.0:
             raise ValueError("second half")
@@ -122,11 +124,12 @@ def test_an_error_in_a_thread_reaches_the_caller() -> None:
     out = np.zeros((100, 2))
     out[50:] = 1.0
     with pytest.raises(ValueError, match="second half"):
-        pool.run(broken, [np.zeros((100, 2))], [1], out, 1, threads=2, worth=0.0)
+        pool.run(broken, [np.zeros((100, 2))], [1], out, 1, threads=2)
+    assert helpers == [1]
 
 
 @pytest.mark.parametrize("threads", [2, 3, 7])
-def test_every_state_is_computed_once(threads: int) -> None:
+def test_every_state_is_computed_once(threads: int, helpers: list[int]) -> None:
     lock = threading.Lock()
     seen = np.zeros((4, 101), dtype=int)
 
@@ -135,8 +138,93 @@ def test_every_state_is_computed_once(threads: int) -> None:
             out[...] += 1
         assert a.shape[:-1] == out.shape[:-1]
 
-    pool.run(note, [np.zeros((101, 3))], [1], seen[..., None], 1, threads, worth=0.0)
+    pool.run(note, [np.zeros((101, 3))], [1], seen[..., None], 1, threads)
     assert (seen == 1).all()
+    assert helpers
+
+
+@pytest.mark.parametrize("rows", [1, 2, 63, 64, 65, 1000, 4097])
+@pytest.mark.parametrize("grain", [1, 7, 64, 5000])
+def test_a_ticket_hands_out_each_row_once(rows: int, grain: int) -> None:
+    kernel = robot("ur5").kernel("inverse_dynamics")
+    state = arguments(robot("ur5"), "inverse_dynamics", rows)
+    wanted, out = kernel(*state), np.full((rows, 6), np.nan)
+    ticket = np.array([0, 0, rows, grain])
+    with ThreadPoolExecutor(3) as executor:
+        for job in [executor.submit(kernel._native.shared, *state, out, ticket) for _ in range(3)]:
+            job.result()
+    assert ticket[1] == rows
+    same_bits(out, wanted)
+
+
+def test_a_ticket_ends_where_it_says_and_never_beyond_the_rows() -> None:
+    kernel = robot("ur5").kernel("inverse_dynamics")
+    state = arguments(robot("ur5"), "inverse_dynamics", 100)
+    out = np.full((100, 6), np.nan)
+    ticket = np.array([20, 0, 50, 8])
+    assert kernel._native.shared(*state, out, ticket) is False  # the rows before are somebody else's
+    assert np.isnan(out).any(axis=1).tolist() == [True] * 20 + [False] * 30 + [True] * 50
+    ticket[:] = 0, 0, 10_000, 64
+    assert kernel._native.shared(*state, out, ticket) is True
+    same_bits(out, kernel(*state))
+
+
+@pytest.mark.parametrize(
+    "ticket",
+    [None, 3, np.zeros(4), np.zeros(3, int), np.zeros((4, 1), int), np.zeros(8, int)[::2], np.zeros((), int)],
+)
+def test_a_ticket_that_is_none_is_refused_and_nothing_is_touched(ticket: Any) -> None:
+    kernel = robot("ur5").kernel("inverse_dynamics")
+    state = arguments(robot("ur5"), "inverse_dynamics", 10)
+    out = np.full((10, 6), 7.0)
+    assert kernel._native.shared(*state, out, ticket) is False
+    assert (out == 7.0).all()
+
+
+def test_nobody_waits_for_threads_that_do_not_come(
+    monkeypatch: pytest.MonkeyPatch, helpers: list[int]
+) -> None:
+    late: list[Any] = []
+    monkeypatch.setattr(pool, "_ask", lambda count, task: late.append(task))
+    r = robot("ur5")
+    state = arguments(r, "inverse_dynamics", COUNT)
+    wanted = r.inverse_dynamics(*state, threads=1)
+    result = r.inverse_dynamics(*state, threads=2)
+    same_bits(result, wanted)
+    result[...] = 5.0
+    late[0]()  # finds nothing left to do
+    assert (result == 5.0).all()
+
+
+def test_rows_that_a_thread_is_held_up_with_are_waited_for(helpers: list[int]) -> None:
+    """A thread takes rows and sleeps: the other does the rest, and returns when those are there."""
+    taken, ticket = threading.Event(), np.array([0, 0, 100, 50])
+
+    def work() -> bool:
+        if threading.current_thread().name.startswith("phalanx"):
+            taken.set()
+            time.sleep(0.05)
+            ticket[1] += 50
+        else:
+            taken.wait()
+            ticket[1] += 50
+        return bool(ticket[1] == 100)
+
+    pool._shared_out(work, ticket, 2)
+    assert ticket[1] == 100
+
+
+def test_the_pace_is_the_best_seen_and_short_times_do_not_count() -> None:
+    pace = pool.Pace()
+    assert not pace.is_brief(np.zeros((10**4, 7)))
+    assert pace.is_brief(np.zeros((10, 7)))
+    pace.observe(1, pool._SETTLED / 2)
+    assert pace.seconds == np.inf
+    pace.observe(1000, 1e-3)
+    pace.observe(1000, 2e-3)
+    assert pace.seconds == 1e-6
+    assert pace.is_brief(np.zeros((int(0.9 * pool._WORTH / 1e-6), 70)))
+    assert not pace.is_brief(np.zeros((int(1.1 * pool._WORTH / 1e-6), 70)))
 
 
 FORK = """

@@ -9,7 +9,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache as once
 from math import prod
 from typing import Any
@@ -22,12 +22,14 @@ from ...ir.rolled import RolledProgram, refusal, roll
 from ...ir.rolled.segments.roll import SegmentProgram, cuts, roll_segments
 from ...ir.trace import Program, trace
 from ...model import Model
-from ..base import Call, empty_aligned, memo_key
+from ..base import Call, memo_key
+from ..buffers import empty_result
 from . import cache, compile, entry, gufunc, loop
 from .emit import straight
 from .emit.rolled import rolled_block_function
 from .emit.segments import segment_block_function
 from .target import Target, host
+from .threads import Pace, share
 
 # Instructions up to which code is unrolled: about a second of compiling.
 _UNROLLED = 8_000
@@ -54,36 +56,47 @@ class Native:
     loaded: compile.Loaded
     ufunc: Callable[..., Any]
     direct: Callable[..., bool] | None
+    shared: Callable[..., bool] | None
     seconds: float
     cached: bool
+    pace: Pace = field(default_factory=Pace, compare=False)
 
     @property
     def signature(self) -> str:
         return _signature(self.shapes)
 
-    def batch(self, inputs: tuple[Any, ...], out: Any = None) -> Any:
+    def batch(self, inputs: tuple[Any, ...], out: Any = None, threads: int = 1) -> Any:
         """The result for arrays that NumPy can take as they are, or None: then let them be checked.
 
-        The kernel is called first; whatever NumPy complains about, the checks explain better.
+        The kernel is called first; whatever NumPy complains about, the checks explain better. Several
+        threads share only rows of states that lie in one piece.
         """
         for x in inputs if out is None else (*inputs, out):
             if type(x) is not np.ndarray or x.dtype is not self.dtype:
                 return None
+        result = out
+        if out is None and inputs[0].ndim == 2:
+            result = empty_result((len(inputs[0]), *self.shapes[-1]), self.dtype)
+        if threads > 1 and not self._is_brief(inputs):
+            if result is None or self.shared is None:
+                return None
+            return result if share(self.shared, (*inputs, result), threads, self.pace) else None
+        if result is not None and self.direct is not None and self.direct(*inputs, result):
+            return result
         if out is not None:
             # NumPy would repeat results along axes that only `out` has.
             batch = out.shape[: out.ndim - len(self.shapes[-1])]
             if not any(batch == x.shape[: x.ndim - 1] for x in inputs):
                 return None
-        elif inputs[0].ndim == 2:
-            large = len(self.shapes[-1]) > 1
-            result = (empty_aligned if large else np.empty)((len(inputs[0]), *self.shapes[-1]), self.dtype)
-            if self.direct is not None and self.direct(*inputs, result):
-                return result
-            out = result if large else None
         try:
             return self.ufunc(*inputs) if out is None else self.ufunc(*inputs, out=out)
         except (ValueError, TypeError):
             return None
+
+    def _is_brief(self, inputs: tuple[np.ndarray, ...]) -> bool:
+        """Whether a state, or rows of states, are known to be done before another thread would be awake."""
+        first = inputs[0]
+        return self.pace.is_brief(first) and all(x.shape[:-1] == first.shape[:-1] for x in inputs)
 
 
 _building = threading.RLock()
@@ -236,9 +249,13 @@ def _build(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> Native:
     shapes = (*inputs.values(), *more.values(), output)
     name = call.algorithm.function
     ufunc = _ufunc(name, shapes, dtype, loaded)
-    direct = entry.direct_function(loaded.direct, name, dtype, loaded) if entry.usable() else None
+    direct = shared = None
+    if entry.usable():
+        direct, shared = (
+            entry.array_function(address, name, dtype, loaded) for address in (loaded.direct, loaded.shared)
+        )
     seconds = time.perf_counter() - start
-    return Native(call, optional, dtype, shapes, loaded, ufunc, direct, seconds, cached)
+    return Native(call, optional, dtype, shapes, loaded, ufunc, direct, shared, seconds, cached)
 
 
 _alive: list[Any] = []  # what gufuncs of NumPy before 2.2 point to; they take no attributes

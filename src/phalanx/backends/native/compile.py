@@ -45,6 +45,7 @@ class Loaded:
     engine: Any
     loop: int
     direct: int
+    shared: int
     bound: int
 
 
@@ -55,10 +56,10 @@ def load(code: bytes) -> Loaded:
     engine = llvm.create_mcjit_compiler(empty, host().machine())
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    loop, direct, bound = (engine.get_function_address(n) for n in ("loop", "direct", "bound"))
+    loop, *entries = map(engine.get_function_address, ("loop", "direct", "shared", "bound"))
     if not loop:
         raise RuntimeError("object code without a loop")
-    return Loaded(engine, loop, direct, bound)
+    return Loaded(engine, loop, *entries)
 
 
 @cache

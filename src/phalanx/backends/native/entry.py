@@ -4,9 +4,10 @@
 
 `direct(q, …, out)` checks that every argument is an array exactly as the block wants it, for one
 state or one row of states, and answers True, or touches nothing and answers False. A batch runs
-without the interpreter's lock. `bound()` runs the loop on arrays fixed
-beforehand. Both are ordinary built-in functions made from compiled code; what they need to
-know stands in a bytes object that Python hands them as `self`.
+without the interpreter's lock. `shared(q, …, out, ticket)` does the same for a row of states that
+several threads compute together: each takes the next few rows until none is left. `bound()` runs
+the loop on arrays fixed beforehand. All are ordinary built-in functions made from compiled code;
+what they need to know stands in a bytes object that Python hands them as `self`.
 """
 
 from __future__ import annotations
@@ -28,6 +29,10 @@ _DATA = bytes.__basicsize__ - 1  # where the content of a bytes object starts
 _POINTER, _NDIM, _SHAPE, _DTYPE, _FLAGS = 16, 24, 32, 56, 64
 _CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x0001, 0x0100, 0x0400
 _METH_FASTCALL, _METH_NOARGS = 0x0080, 0x0004
+# Words of a ticket: the next row that nobody has taken, rows done, where to end, rows to take at once.
+TICKET = 4
+# Looks at a batch that others are about to finish: some tens of microseconds, less than falling asleep.
+_LOOKS = 1000
 
 
 class _State(bytes):
@@ -45,58 +50,153 @@ class _MethodDef(ctypes.Structure):
     )
 
 
-def entries_text(shapes: Sequence[tuple[int, ...]], size: int) -> str:
-    """LLVM text of `direct` and `bound`; the last shape is the output's."""
-    return _direct(shapes, size) + _bound()
+def entries_text(shapes: Sequence[tuple[int, ...]], size: int, pause: str) -> str:
+    """LLVM text of the entries; the last shape is the output's, `pause` lets a waiting core rest."""
+    return _direct(shapes, size) + _shared(shapes, size, pause) + _bound()
 
 
 def _direct(shapes: Sequence[tuple[int, ...]], size: int) -> str:
-    n = len(shapes)
-    last = n - 1
-    order = [last, *range(last)]  # the output tells whether there is a batch
-    lines = [f"%enough = icmp eq i64 %count, {n}", f"br i1 %enough, label %a{last}, label %no"]
-    for place, k in enumerate(order):
-        following = f"a{order[place + 1]}" if place < last else "run"
-        lines += [
-            f"a{k}:",
-            f"%i{k} = getelementptr ptr, ptr %args, i64 {k}",
-            f"%o{k} = load ptr, ptr %i{k}",
-            *_array_test(k, _WRITEABLE if k == last else 0),
-            *_shape_test(k, shapes[k], last),
-            f"br i1 %fits{k}, label %{following}, label %no",
-        ]
-    lines.append("run:")
-    for k in range(n):
-        lines += [f"%xp{k} = getelementptr i8, ptr %o{k}, i64 {_POINTER}", f"%x{k} = load ptr, ptr %xp{k}"]
-    body = "\n  ".join([*lines, "br i1 %batched, label %many, label %alone"])
-    call = ", ".join(f"ptr %x{k}" for k in range(n))
+    call = ", ".join(f"ptr %x{k}" for k in range(len(shapes)))
     return f"""
 define ptr @direct(ptr %self, ptr %args, i64 %count) #0 {{
-  %arrayp = getelementptr i8, ptr %self, i64 {_DATA + 24}
-  %array = load ptr, ptr %arrayp
-  %dtypep = getelementptr i8, ptr %self, i64 {_DATA + 32}
-  %dtype = load ptr, ptr %dtypep
-  {body}
+  {_arguments(shapes)}
+  br i1 %batched, label %many, label %alone
 alone:
   call void @single({call})
   br label %answer
 many:
-  {_batch(shapes, size)}
+  {_apart(shapes, size)}
+  {_frame(shapes, size)}
+  store i64 %rows, ptr %length
+  {_store_pointers(shapes, "%x")}
+  {_UNLOCK}
+  call void @loop(ptr %pointers, ptr %length, ptr %strides, ptr null)
+  {_LOCK}
+  br label %answer
 no:
   br label %answer
 answer:
-  %which = phi i64 [ {_DATA}, %alone ], [ {_DATA}, %unlocked ], [ {_DATA + 8}, %no ]
-  %place = getelementptr i8, ptr %self, i64 %which
-  %object = load ptr, ptr %place
-  {_new_reference("%object")}
-  ret ptr %object
+  %which = phi i64 [ {_DATA}, %alone ], [ {_DATA}, %good ], [ {_DATA + 8}, %no ]
+  {_return()}
 }}"""
 
 
-def _array_test(k: int, flag: int) -> list[str]:
-    """Is argument k an array (no subclass) of the right dtype, contiguous and aligned?"""
+def _shared(shapes: Sequence[tuple[int, ...]], size: int, pause: str) -> str:
+    """Take rows by a ticket until none is left, then wait a moment for the rows that others took.
+
+    True if all rows are done. False if not yet, or, the ticket untouched, if the arrays do not fit.
+    """
+    moved = [
+        f"%by{k} = mul i64 %start, {size * prod(shape)}\n  %from{k} = getelementptr i8, ptr %x{k}, i64 %by{k}"
+        for k, shape in enumerate(shapes)
+    ]
+    newline = "\n  "
+    return f"""
+define ptr @shared(ptr %self, ptr %args, i64 %count) #0 {{
+  {_arguments(shapes, ticket=True)}
+  br i1 %batched, label %many, label %no
+many:
+  {_apart(shapes, size)}
+  {_frame(shapes, size)}
+  %donep = getelementptr i64, ptr %next, i64 1
+  %endp = getelementptr i64, ptr %next, i64 2
+  %grainp = getelementptr i64, ptr %next, i64 3
+  %asked = load i64, ptr %endp
+  %within = icmp slt i64 %asked, %rows
+  %end = select i1 %within, i64 %asked, i64 %rows
+  %grain = load i64, ptr %grainp
+  {_UNLOCK}
+  br label %take
+take:
+  %start = atomicrmw add ptr %next, i64 %grain acq_rel
+  %left = sub i64 %end, %start
+  %some = icmp sgt i64 %left, 0
+  br i1 %some, label %compute, label %wait
+compute:
+  %few = icmp slt i64 %left, %grain
+  %taken = select i1 %few, i64 %left, i64 %grain
+  store i64 %taken, ptr %length
+  {newline.join(moved)}
+  {_store_pointers(shapes, "%from")}
+  call void @loop(ptr %pointers, ptr %length, ptr %strides, ptr null)
+  %earlier = atomicrmw add ptr %donep, i64 %taken acq_rel
+  br label %take
+wait:
+  %look = phi i64 [ 0, %take ], [ %looked, %again ]
+  %done = load atomic i64, ptr %donep acquire, align 8
+  %all = icmp sge i64 %done, %end
+  %tired = icmp eq i64 %look, {_LOOKS}
+  %over = or i1 %all, %tired
+  br i1 %over, label %leave, label %again
+again:
+  {pause}
+  %looked = add i64 %look, 1
+  br label %wait
+leave:
+  {_LOCK}
+  %told = select i1 %all, i64 {_DATA}, i64 {_DATA + 8}
+  br label %answer
+no:
+  br label %answer
+answer:
+  %which = phi i64 [ %told, %leave ], [ {_DATA + 8}, %no ]
+  {_return()}
+}}"""
+
+
+def _arguments(shapes: Sequence[tuple[int, ...]], *, ticket: bool = False) -> str:
+    """Look at the arguments: on to `no` unless all fit; %x0, %x1, … are their data, %next the ticket's."""
+    n = len(shapes)
+    last = n - 1
+    order = [last, *range(last)]  # the output tells whether there is a batch
+    lines = [
+        f"%arrayp = getelementptr i8, ptr %self, i64 {_DATA + 24}",
+        "%array = load ptr, ptr %arrayp",
+        f"%enough = icmp eq i64 %count, {n + ticket}",
+        f"br i1 %enough, label %a{last}, label %no",
+    ]
+    for place, k in enumerate(order):
+        following = f"a{order[place + 1]}" if place < last else f"a{n}" if ticket else "run"
+        lines += [
+            *_array_test(k, 32, _WRITEABLE if k == last else 0),
+            *_shape_test(k, shapes[k], last),
+            f"br i1 %fits{k}, label %{following}, label %no",
+        ]
+    if ticket:
+        lines += [
+            *_array_test(n, 56, _WRITEABLE),
+            f"br i1 %df{n}, label %ticket, label %no",
+            "ticket:",
+            f"%np{n} = getelementptr i8, ptr %o{n}, i64 {_NDIM}",
+            f"%n{n} = load i32, ptr %np{n}",
+            f"%row{n} = icmp eq i32 %n{n}, 1",
+            f"br i1 %row{n}, label %words, label %no",
+            "words:",
+            f"%sp{n} = getelementptr i8, ptr %o{n}, i64 {_SHAPE}",
+            f"%s{n} = load ptr, ptr %sp{n}",
+            f"%m{n} = load i64, ptr %s{n}",
+            f"%fits{n} = icmp eq i64 %m{n}, {TICKET}",
+            f"br i1 %fits{n}, label %valid, label %no",
+            "valid:",
+            f"%nextp = getelementptr i8, ptr %o{n}, i64 {_POINTER}",
+            "%next = load ptr, ptr %nextp",
+            "br label %run",
+        ]
+    lines.append("run:")
+    for k in range(n):
+        lines += [f"%xp{k} = getelementptr i8, ptr %o{k}, i64 {_POINTER}", f"%x{k} = load ptr, ptr %xp{k}"]
+    return "\n  ".join(lines)
+
+
+def _array_test(k: int, dtype: int, flag: int) -> list[str]:
+    """Is argument k an array (no subclass) of a dtype of `self`, contiguous and aligned?"""
     flags = _CONTIGUOUS | _ALIGNED | flag
     return [
+        f"a{k}:",
+        f"%i{k} = getelementptr ptr, ptr %args, i64 {k}",
+        f"%o{k} = load ptr, ptr %i{k}",
+        f"%wp{k} = getelementptr i8, ptr %self, i64 {_DATA + dtype}",
+        f"%w{k} = load ptr, ptr %wp{k}",
         f"%tp{k} = getelementptr i8, ptr %o{k}, i64 8",
         f"%t{k} = load ptr, ptr %tp{k}",
         f"%tq{k} = icmp eq ptr %t{k}, %array",
@@ -104,7 +204,7 @@ def _array_test(k: int, flag: int) -> list[str]:
         f"b{k}:",
         f"%dp{k} = getelementptr i8, ptr %o{k}, i64 {_DTYPE}",
         f"%d{k} = load ptr, ptr %dp{k}",
-        f"%dq{k} = icmp eq ptr %d{k}, %dtype",
+        f"%dq{k} = icmp eq ptr %d{k}, %w{k}",
         f"%fp{k} = getelementptr i8, ptr %o{k}, i64 {_FLAGS}",
         f"%f{k} = load i32, ptr %fp{k}",
         f"%fm{k} = and i32 %f{k}, {flags}",
@@ -150,16 +250,13 @@ def _shape_test(k: int, shape: tuple[int, ...], last: int) -> list[str]:
     return [*lines, f"%fits{k} = and i1 %fits{k}_{len(shape)}, true"]
 
 
-def _batch(shapes: Sequence[tuple[int, ...]], size: int) -> str:
-    """Run the loop over the rows, if there are any and the output overlaps no input."""
-    n = len(shapes)
-    last = n - 1
-    inner = [size * prod(shape[axis + 1 :]) for shape in shapes for axis in range(len(shape))]
-    steps = [size * prod(shape) for shape in shapes] + inner
-    lines = [f"%good0 = icmp sgt i64 %rows{last}, 0"]
+def _apart(shapes: Sequence[tuple[int, ...]], size: int) -> str:
+    """On to `good` if there are %rows and the output overlaps no input, else to `no`."""
+    last = len(shapes) - 1
+    lines = [f"%rows = add i64 %rows{last}, 0", "%good0 = icmp sgt i64 %rows, 0"]
     for k, shape in enumerate(shapes):
         lines += [
-            f"%bytes{k} = mul i64 %rows{last}, {size * prod(shape)}",
+            f"%bytes{k} = mul i64 %rows, {size * prod(shape)}",
             f"%end{k} = getelementptr i8, ptr %x{k}, i64 %bytes{k}",
         ]
     for k in range(last):
@@ -169,28 +266,32 @@ def _batch(shapes: Sequence[tuple[int, ...]], size: int) -> str:
             f"%apart{k} = or i1 %after{k}, %before{k}",
             f"%good{k + 1} = and i1 %good{k}, %apart{k}",
         ]
-    lines += [
-        f"br i1 %good{last}, label %unlocked, label %no",
-        "unlocked:",
-        f"%pointers = alloca [{n} x ptr]",
-    ]
-    lines += [f"%strides = alloca [{len(steps)} x i64]", "%length = alloca i64"]
-    lines.append(f"store i64 %rows{last}, ptr %length")
-    for k in range(n):
-        lines += [f"%w{k} = getelementptr ptr, ptr %pointers, i64 {k}", f"store ptr %x{k}, ptr %w{k}"]
+    return "\n  ".join([*lines, f"br i1 %good{last}, label %good, label %no", "good:"])
+
+
+def _frame(shapes: Sequence[tuple[int, ...]], size: int) -> str:
+    """What the loop is given: %pointers, %length, and the %strides of contiguous rows."""
+    inner = [size * prod(shape[axis + 1 :]) for shape in shapes for axis in range(len(shape))]
+    steps = [size * prod(shape) for shape in shapes] + inner
+    lines = [f"%pointers = alloca [{len(shapes)} x ptr]", "%length = alloca i64"]
+    lines.append(f"%strides = alloca [{len(steps)} x i64]")
     for k, step in enumerate(steps):
         lines += [f"%y{k} = getelementptr i64, ptr %strides, i64 {k}", f"store i64 {step}, ptr %y{k}"]
-    lines += [
-        f"%savep = getelementptr i8, ptr %self, i64 {_DATA + 40}",
-        "%save = load ptr, ptr %savep",
-        f"%restorep = getelementptr i8, ptr %self, i64 {_DATA + 48}",
-        "%restore = load ptr, ptr %restorep",
-        "%thread = call ptr %save()",
-        "call void @loop(ptr %pointers, ptr %length, ptr %strides, ptr null)",
-        "call void %restore(ptr %thread)",
-        "br label %answer",
-    ]
+    lines += [f"%at{k} = getelementptr ptr, ptr %pointers, i64 {k}" for k in range(len(shapes))]
     return "\n  ".join(lines)
+
+
+def _store_pointers(shapes: Sequence[tuple[int, ...]], name: str) -> str:
+    return "\n  ".join(f"store ptr {name}{k}, ptr %at{k}" for k in range(len(shapes)))
+
+
+# Without the interpreter's lock, between these two.
+_UNLOCK = f"""%savep = getelementptr i8, ptr %self, i64 {_DATA + 40}
+  %save = load ptr, ptr %savep
+  %restorep = getelementptr i8, ptr %self, i64 {_DATA + 48}
+  %restore = load ptr, ptr %restorep
+  %thread = call ptr %save()"""
+_LOCK = "call void %restore(ptr %thread)"
 
 
 def _bound() -> str:
@@ -219,6 +320,14 @@ def _new_reference(name: str) -> str:
   store i64 %count1, ptr {name}"""
 
 
+def _return() -> str:
+    """Return the object at %which of `self`."""
+    return f"""%place = getelementptr i8, ptr %self, i64 %which
+  %object = load ptr, ptr %place
+  {_new_reference("%object")}
+  ret ptr %object"""
+
+
 @cache
 def usable() -> bool:
     """Whether this Python and this NumPy lay out their objects as the entries expect."""
@@ -244,11 +353,12 @@ def _increment() -> int:
     return 0 if sys.version_info >= (3, 12) else 1
 
 
-def direct_function(address: int, name: str, dtype: np.dtype, keep: Any) -> Callable[..., bool]:
-    """The built-in function `direct(inputs…, out)`."""
+def array_function(address: int, name: str, dtype: np.dtype, keep: Any) -> Callable[..., bool]:
+    """The built-in function `direct(inputs…, out)` or `shared(inputs…, out, ticket)`."""
     words = [id(True), id(False), _increment(), id(np.ndarray), id(np.dtype(dtype))]
     lock = (ctypes.pythonapi.PyEval_SaveThread, ctypes.pythonapi.PyEval_RestoreThread)
     words += [ctypes.cast(function, ctypes.c_void_p).value or 0 for function in lock]
+    words.append(id(np.dtype(np.int64)))
     return _builtin(address, name, _METH_FASTCALL, words, keep)
 
 

@@ -147,6 +147,10 @@ class Kernel:
         except ValueError:
             raise PhalanxError(f"bind: the batch shapes {shapes} do not broadcast.") from None
 
+    def _is_brief(self, first: Any) -> bool:
+        """Whether states beside a first input are done before another thread would be awake."""
+        return isinstance(first, np.ndarray) and self._native.pace.is_brief(first)
+
     def __repr__(self) -> str:
         what = f'{self.function} of "{self.robot.name}" by {self.algorithm}'
         return f"<Kernel {what}, {self.dtype}: {self.signature}>"
@@ -168,11 +172,12 @@ def _never(*arrays: Any) -> bool:
 
 _CALL = """
 def __call__(self, {inputs}, out=None, threads=1{optional}):
-    if threads is one{absent}:
-        result = empty(self._output, self.dtype) if out is None else out
-        if self._direct({inputs}, result):
-            return result
-        result = self._native.batch(({inputs},), out)
+    if type(threads) is int and threads > 0{absent}:
+        if threads == 1 or self._is_brief({first}):
+            result = empty(self._output, self.dtype) if out is None else out
+            if self._direct({inputs}, result):
+                return result
+        result = self._native.batch(({inputs},), out, threads)
         if result is not None:
             return result
     return self._evaluate(
@@ -191,11 +196,12 @@ def kernel_class(function: str) -> type[Kernel]:
     f = FUNCTIONS[function]
     source = _CALL.format(
         inputs=", ".join(f.inputs),
+        first=next(iter(f.inputs)),
         optional="".join(f", {name}=None" for name in f.optional),
         absent="".join(f" and {name} is None" for name in f.optional),
         given=", ".join(f"{name!r}: {name}" for name in f.optional),
     )
-    scope: dict[str, Any] = {"empty": np.empty, "one": 1}
+    scope: dict[str, Any] = {"empty": np.empty}
     exec(source, scope)
     call = scope["__call__"]
     call.__doc__ = "The function for any batch of inputs; one state in plain arrays takes the shortest way."

@@ -38,7 +38,8 @@ def module_text(
     save, restore, needs = _status(target)
     text = [block, _turn_large(element), _copy(element)]
     text += [_loop(shapes, size, rows or target.lanes(size), scratch, save, restore), *needs]
-    text += [_single(shapes, scratch, size), entries_text(shapes, size), *sorted(declarations)]
+    pause, more = _pause(target)
+    text += [_single(shapes, scratch, size), entries_text(shapes, size, pause), *more, *sorted(declarations)]
     text += ["declare ptr @malloc(i64)", "declare void @free(ptr)"]
     text.append(f"@nothing = internal constant {element} 0x7FF8000000000000")
     suffix = "" if element == "double" else "f"
@@ -63,6 +64,15 @@ def _status(target: Target) -> tuple[str, str, list[str]]:
         needs = [f"declare i64 {get}()", f"declare void {put}(i64)"]
         return f"%status = call i64 {get}()", f"call void {put}(i64 %status)", needs
     return "", "", []
+
+
+def _pause(target: Target) -> tuple[str, list[str]]:
+    """Text that lets a core rest a moment while it waits for another, and its declaration."""
+    if target.triple.startswith(("x86_64", "amd64")):
+        return "call void @llvm.x86.sse2.pause()", ["declare void @llvm.x86.sse2.pause()"]
+    if target.triple.startswith(("aarch64", "arm64")):
+        return "call void @llvm.aarch64.hint(i32 1)", ["declare void @llvm.aarch64.hint(i32)"]
+    return "", []
 
 
 def _turn_large(element: str) -> str:

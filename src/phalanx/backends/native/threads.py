@@ -9,18 +9,24 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
+from math import inf
 from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
 
+from .entry import TICKET
+
 # Seconds of work below which waking another thread costs more than it gains.
-_WORTH = 6e-4
+_WORTH = 3e-4
 # Seconds after which the pace is known: calls and sleeping vector units spoil shorter ones.
 _SETTLED = 3e-5
 # Numbers in a result below which nobody asks.
 _SMALL = 1 << 12
+# Rows that a thread takes at least at once.
+_GRAIN = 64
 
 _tasks: SimpleQueue[Callable[[], None]] = SimpleQueue()
 _helpers = 0
@@ -53,6 +59,72 @@ def _ask(count: int, task: Callable[[], None]) -> None:
         _tasks.put(task)
 
 
+class Pace:
+    """Seconds that a kernel takes for a row on one thread, at best; unknown before a large batch."""
+
+    def __init__(self) -> None:
+        self.seconds = inf
+
+    def observe(self, rows: int, seconds: float) -> None:
+        """Some rows took at most so long; a short time would tell of calls and sleeping vector units."""
+        if seconds >= _SETTLED:
+            self.seconds = min(self.seconds, seconds / rows)
+
+    def is_brief(self, states: np.ndarray) -> bool:
+        """Whether states are known to be done before another thread would be awake."""
+        return states.size < _SMALL or states.size // states.shape[-1] * self.seconds < _WORTH
+
+
+def share(shared: Callable[..., bool], arrays: Sequence[np.ndarray], threads: int, pace: Pace) -> bool:
+    """Let threads take rows of states until the last of `arrays` is full; False if they do not fit.
+
+    A batch that is done before another thread would be awake stays on this one, whatever the robot;
+    where the pace of the kernel is not known yet, the first rows tell. Who comes late finds nothing
+    left to do, and nobody waits for those who do not come.
+    """
+    ticket = np.zeros(TICKET, np.int64)
+    work = partial(shared, *arrays, ticket)
+    if not work():  # on no rows at all
+        return False
+    rows = len(arrays[-1])
+    done, piece = 0, -(-rows // 64)
+    begun = time.perf_counter()
+    while pace.seconds == inf and done < rows:
+        ticket[:] = done, done, done + piece, piece
+        work()
+        done = int(ticket[1])
+        pace.observe(done, time.perf_counter() - begun)
+    if done == rows:
+        return True
+    alone = threads < 2 or pace.is_brief(arrays[0][done:])
+    ticket[:] = done, done, rows, rows if alone else max(rows // (64 * threads), _GRAIN)
+    begun = time.perf_counter()
+    if alone:
+        work()
+    else:
+        _shared_out(work, ticket, threads)
+    pace.observe(rows - done, (time.perf_counter() - begun) * (1 if alone else threads))
+    return True
+
+
+def _shared_out(work: Callable[[], bool], ticket: np.ndarray, threads: int) -> None:
+    """Run `work` here and wherever a thread wakes up in time, until all rows are done."""
+    left: SimpleQueue[None] = SimpleQueue()
+    pending = [work]  # emptied at the end: a thread that comes late must not keep arrays alive
+
+    def help_out() -> None:
+        for each in tuple(pending):
+            each()
+        left.put(None)
+
+    _ask(threads - 1, help_out)
+    done = work()
+    while not done:  # a thread was held up in the middle of its rows
+        left.get()
+        done = bool(ticket[1] == ticket[2])
+    pending.clear()
+
+
 def run(
     ufunc: Callable[..., Any],
     inputs: Sequence[np.ndarray],
@@ -60,7 +132,6 @@ def run(
     out: np.ndarray,
     core: int,
     threads: int,
-    worth: float = _WORTH,
 ) -> None:
     """Fill `out` with ufunc(*inputs), its longest batch axis cut into runs that threads share.
 
@@ -69,7 +140,7 @@ def run(
     """
     batch = out.shape[: out.ndim - core]
     axis = int(np.argmax(batch)) if batch else 0
-    if threads < 2 or not batch or batch[axis] < 2 or (worth and out.size < _SMALL):
+    if threads < 2 or not batch or batch[axis] < 2 or out.size < _SMALL:
         ufunc(*inputs, out=out)
         return
     whole = [_stretched(a, batch, a.ndim - c) for a, c in zip(inputs, cores, strict=True)]
@@ -91,10 +162,10 @@ def run(
         done = spans[0][1]
         compute(*spans.popleft())
         elapsed = time.perf_counter() - begun
-        if elapsed * (batch[axis] - done) < worth * done:
+        if elapsed * (batch[axis] - done) < _WORTH * done:
             compute(done, batch[axis])
             return
-        if elapsed >= _SETTLED or not worth:
+        if elapsed >= _SETTLED:
             _together(work, min(threads, len(spans) + 1))
             return
 

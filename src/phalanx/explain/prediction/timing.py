@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ...backends.base import Call, backend, empty_aligned
+from ...backends.base import Call, backend
+from ...backends.buffers import empty_result
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -29,7 +30,7 @@ def sample(call: Call, batch: int, dtype: Any = np.float64) -> Sample:
     states = call.robot.random_state(batch, rng=0)[: len(call.function.inputs)]
     inputs = tuple(np.ascontiguousarray(x[0] if batch == 1 else x, dtype) for x in states)
     shape = () if batch == 1 else (batch,)
-    return Sample(inputs, empty_aligned((*shape, *call.sizes(call.function.output)), np.dtype(dtype)))
+    return Sample(inputs, empty_result((*shape, *call.sizes(call.function.output)), np.dtype(dtype)))
 
 
 def job(call: Call, states: Sample, name: str = "native") -> Callable[[], Any]:
