@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """One state of one long chain on one core: segments in SIMD lanes against the serial recursion.
 
-    python benchmarks/partition.py [--links 1000] [--segments 8] [--rounds 40] [--json FILE]
+    python benchmarks/partition.py [--links 1000] [--joints TYPE ...] [--floating-base] [--segments 8]
+                                   [--rounds 40] [--json FILE]
 
 Native `partition` and native `aba` on the same chain, and Pinocchio's `aba` on a chain of 200 links
 (its memory grows with the cube of the length), all bound to fixed arrays and measured by turns in one
@@ -82,11 +83,15 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--links", type=int, default=1000)
+    parser.add_argument("--joints", nargs="+", default=["revolute"], metavar="TYPE")
+    parser.add_argument("--floating-base", action="store_true")
     parser.add_argument("--segments", type=int, default=8)
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    robot = px.chain(options.links)
+    alike = options.joints == ["revolute"]
+    robot = px.chain(options.links) if alike else px.tree(options.links, 0.0, joints=options.joints)
+    robot = robot.with_floating_base() if options.floating_base else robot
     cut, result = native(robot, ("partition", {"segments": options.segments}))
     serial, wanted = native(robot, "aba")
     error = float(np.abs(result - wanted).max() / np.abs(wanted).max())
@@ -96,7 +101,11 @@ def main() -> None:
         jobs["Pinocchio aba"] = peer
     times = measured(jobs, options.rounds)
     lengths = {"partition": options.links, "aba": options.links, "Pinocchio aba": _PEER_LINKS}
-    print(f"{options.links} links, {options.segments} segments, one state; difference {error:.0e}\n")
+    joints = " and ".join([*options.joints, *["a floating base"] * options.floating_base])
+    print(
+        f"{options.links} links ({joints}, {robot.nv} degrees of freedom), {options.segments} segments, one state; "
+        f"difference {error:.0e}\n"
+    )
     print(
         f"{'':14}{'links':>6}{'median us':>11}{'per link':>10}{'times':>7}{'least us':>11}{'per link':>10}{'times':>7}"
     )
@@ -109,6 +118,7 @@ def main() -> None:
         print(row)
     if options.json:
         about = {"machine": platform.machine(), "date": str(datetime.date.today()), "links": options.links}
+        about |= {"joints": options.joints, "floating base": options.floating_base}
         about |= {"segments": options.segments, "difference": error, "seconds": times}
         options.json.write_text(json.dumps(about, indent=1))
 

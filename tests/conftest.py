@@ -74,7 +74,7 @@ def reference_unless_named(request: pytest.FixtureRequest) -> Iterator[None]:
 _MANY_ROBOTS = {
     "test_mimic",
     "test_pinocchio",
-    "test_robot_copies",
+    "test_changes",
     "test_robot",
     "test_builder",
     "test_structure",

@@ -42,6 +42,8 @@ ALGORITHMS: list[tuple[Any, str]] = [
     ("", "unknown algorithm ''; algorithms: "),
     (None, "unknown algorithm None; algorithms: "),
     (3, "unknown algorithm 3; algorithms: "),
+    (np.zeros(3), "unknown algorithm an array of shape (3,); algorithms: "),
+    ((np.zeros(3), {}), "unknown algorithm an array of shape (3,); algorithms: "),
     (["newton_euler"], "unknown algorithm ['newton_euler']; did you mean"),
     (("newton_euler",), "algorithm=('newton_euler',); expected a name or a pair of a name and its options"),
     (
@@ -59,11 +61,11 @@ def test_unknown_algorithms_and_options_are_refused(algorithm: Any, message: str
     assert str(caught.value).startswith(f"inverse_dynamics: {message}")
 
 
-@pytest.mark.parametrize("backend", ["nunpy", "", None, 3, ["numpy"]])
+@pytest.mark.parametrize("backend", ["nunpy", "", None, 3, ["numpy"], np.zeros(3)])
 def test_unknown_backends_are_refused(backend: Any) -> None:
     with pytest.raises(px.PhalanxError, match=r'unknown backend .*backends: "auto", .*"numpy"') as caught:
         ROBOT.inverse_dynamics(*STATE, backend=backend)
-    assert backend != "nunpy" or 'did you mean "numpy"?' in str(caught.value)
+    assert not isinstance(backend, str) or backend != "nunpy" or 'did you mean "numpy"?' in str(caught.value)
 
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5, "2"])

@@ -33,8 +33,9 @@ from .backends.base import (
     require_shape,
 )
 from .backends.buffers import empty_result
-from .errors import PhalanxError, nearest
-from .robot import Robot, real_array, require_robot
+from .configurations import real_array
+from .errors import PhalanxError, nearest, shown
+from .robot import Robot, require_robot
 from .structure import factors_well, require_invertible
 
 _threads: int | None = None
@@ -121,7 +122,7 @@ def kernel(
     except TypeError:
         kind = np.dtype(object)
     if kind not in (np.float64, np.float32):
-        raise PhalanxError(f"kernel: dtype {dtype!r}, expected float64 or float32.")
+        raise PhalanxError(f"kernel: dtype {shown(dtype)}, expected float64 or float32.")
     if not _is_native(call):
         raise PhalanxError(f'kernel: robot "{robot.name}" has no degree of freedom; nothing to compile.')
     return kernel_class(function)(call, kind, compute)
@@ -131,7 +132,8 @@ def resolve(robot: Robot, function: str, algorithm: Any = "auto", frame: str | N
     """The call that serves a function of a robot, or an error that names one that does."""
     require_robot(robot, function)
     algorithm, options = _with_options(function, algorithm)
-    chosen = choose(robot, function) if algorithm == "auto" else find(function, algorithm)
+    auto = isinstance(algorithm, str) and algorithm == "auto"
+    chosen = choose(robot, function) if auto else find(function, algorithm)
     require_covered(robot, chosen)
     for key, value in options.items():
         if key not in chosen.options or value not in chosen.options[key]:
@@ -152,7 +154,7 @@ def _with_options(function: str, algorithm: Any) -> tuple[Any, Mapping[str, Any]
         return algorithm, {}
     if len(algorithm) != 2 or not isinstance(algorithm[1], Mapping):
         raise PhalanxError(
-            f"{function}: algorithm={algorithm!r}; expected a name or a pair of a name and its options "
+            f"{function}: algorithm={shown(algorithm)}; expected a name or a pair of a name and its options "
             'such as ("name", {"option": value}).'
         )
     return algorithm
@@ -182,9 +184,9 @@ def _may_factor(robot: Robot) -> bool:
 
 
 def _backend(name: str, call: Call) -> Backend:
-    if name in ("auto", "native") and not _is_native(call):
+    if isinstance(name, str) and name in ("auto", "native") and not _is_native(call):
         name = "numpy"
-    if name == "auto":
+    if isinstance(name, str) and name == "auto":
         return next(found for found in map(backend, _PREFERRED) if found.serves(call))
     return backend(name)
 
@@ -203,12 +205,12 @@ def _positive(count: int | None, where: str) -> int | None:
     if count is None:
         return None
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-        raise PhalanxError(f"{where}: got {count!r}, expected a positive whole number or None.")
+        raise PhalanxError(f"{where}: got {shown(count)}, expected a positive whole number or None.")
     return int(count)
 
 
 def _checked(call: Call, value: Any, label: str, size: tuple[int, ...]) -> np.ndarray:
-    array = real_array(value, f"{call.function.name}: {label}", call.robot)
+    array = real_array(value, f"{call.function.name}: {label}", call.robot.name)
     require_shape(call, array.shape, label, size)
     return array
 
@@ -233,7 +235,7 @@ def _checked_out(call: Call, out: Any, shape: tuple[int, ...], dtype: Any) -> np
 _METHOD = """
 def {name}(self, {parameters}, *, out=None, algorithm="auto", backend="auto", threads=None):
     short = self._memo.get({key!r})
-    if short is not None and algorithm == "auto" and backend == "auto"{absent}:
+    if short is not None and algorithm is auto and backend is auto{absent}:
         direct, shape, built = short
         if out is None and threads is None:
             result = empty(shape)
@@ -271,7 +273,7 @@ def _method(f: Function) -> Any:
         frame="frame" if f.frame else None,
     )
     scope: dict[str, Any] = {"evaluate": evaluate, "prepare": _prepare_short_way, "empty": np.empty}
-    scope["batch"] = _plain_batch
+    scope |= {"batch": _plain_batch, "auto": "auto"}
     exec(source, scope)
     method = scope[f.name]
     method.__doc__ = _explained(f)

@@ -21,6 +21,14 @@ def listing(names: Iterable[str], *, most: int = 8) -> str:
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
+def shown(value: object) -> str:
+    """Return a value as messages show it: arrays by their shape, long texts cut."""
+    if hasattr(value, "shape") and hasattr(value, "dtype") and value.shape:
+        return f"an array of shape {value.shape}"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
 def nearest(name: object, known: Iterable[str], *, what: str = "known") -> str:
     """Return ' did you mean …; known: …' for an unknown `name`."""
     known = list(known)

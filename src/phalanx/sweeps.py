@@ -79,7 +79,7 @@ class Order(ABC):
     ) -> Any:
         raise PhalanxError("fold: only segments are told what arrives at their tips.")
 
-    def segments(self, count: int | None) -> Segments:
+    def segments(self, count: int | None, ends: Any) -> Segments:
         raise PhalanxError(f"segments: {type(self).__name__} does not cut a chain; use the sequential order.")
 
 
@@ -255,12 +255,13 @@ def substitute(factor: Array, b: Array) -> Array:
     return _order.get().substitute(factor, b)
 
 
-def segments(count: int | None) -> Segments:
-    """The chain cut into `count` segments of nearly equal length (each link its own if there are fewer).
+def segments(count: int | None, ends: Any) -> Segments:
+    """The chain cut into `count` segments of nearly equal length (fewer if it has fewer links).
 
+    It is cut only behind the bodies `ends`, the last ones of links: a joint with several axes stays whole.
     Without a count it is cut into as many as usually pay.
     """
-    return _order.get().segments(count)
+    return _order.get().segments(count, ends)
 
 
 def bodies_of(field: Any) -> Iterator[tuple[Array, int]]:

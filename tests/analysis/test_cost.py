@@ -51,6 +51,40 @@ def test_longest_path_depends_on_the_weights() -> None:
     assert cost.span_with(multiplication=9.0, addition=0.1, division=0.1) == Count(2)
 
 
+@pytest.mark.parametrize("time", [-1.0, float("nan"), float("inf")])
+def test_times_below_zero_and_without_end_are_refused(time: float) -> None:
+    with pytest.raises(
+        px.PhalanxError, match=rf"span_with: addition={time}, expected a time of zero or more"
+    ):
+        cost_of(small()).span_with(addition=time)
+
+
+def test_a_cost_tells_itself_in_a_line_or_a_few() -> None:
+    cost = cost_of(small())
+    assert repr(cost) == "<Cost 5: 2 multiplications, 2 additions, longest path 4>"
+    assert str(cost).splitlines() == [
+        "operations    5 for one state; 1 sines and cosines",
+        "              2 *, 2 +, 1 /",
+        "longest path  4 operations; at most 2 at once",
+        "most in       tau 4, w 1",
+        "bytes         24 in, 16 out, 8 of parameters",
+        "counted as    customise 'full', convention 'program'",
+    ]
+    robot = px.load("panda")
+    for algorithm in px.algorithms("forward_dynamics"):
+        if not algorithm.refusal(robot):
+            told = px.cost(robot, "forward_dynamics", algorithm.name)
+            assert max(map(len, [repr(told), *str(told).splitlines()])) <= 80
+
+
+def test_loops_without_a_path_say_so() -> None:
+    cost = px.cost(px.chain(1000), "mass_matrix")
+    assert not cost.has_path
+    assert "in loops" in repr(cost)
+    assert "longest path  not known" in str(cost)
+    assert max(map(len, str(cost).splitlines())) <= 80
+
+
 def test_width_is_what_can_start_as_early_as_possible() -> None:
     assert cost_of(small()).width == (1, 2, 1, 1)
     assert cost_of(small()).max_width == 2

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import phalanx as px
 from phalanx.cli import main
 from phalanx.loading import load
 
@@ -82,6 +83,20 @@ def test_json_agrees_with_the_robot(capsys: pytest.CaptureFixture[str]) -> None:
         [joint["lower"][0] if joint["lower"][0] is not None else -np.inf for joint in facts["joints"]],
         robot.limits.lower,
     )
+
+
+def test_what_does_not_move_has_a_mass_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = px.RobotBuilder("table")
+    table.add_link("plate", mass=2.0, inertia=(0.1, 0.1, 0.1))
+    table.add_link("leg", mass=0.5, inertia=(0.1, 0.1, 0.1))
+    table.add_joint("glue", "fixed", "plate", "leg")
+    file = tmp_path / "table.json"
+    table.build().save(file)
+    assert "0 kg, and 2.5 kg that do not move" in text_of([str(file)], capsys)
+    facts = json_of([str(file)], capsys)
+    assert (facts["total_mass"], facts["fixed_mass"]) == (0.0, 2.5)
+    floating = json_of([str(file), "--floating-base"], capsys)
+    assert (floating["total_mass"], floating["fixed_mass"]) == (2.5, 0.0)
 
 
 def test_a_floating_base_is_the_first_joint(gripper: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -45,6 +45,19 @@ def test_the_paper_comes_out(capsys: pytest.CaptureFixture[str]) -> None:
     assert "63 with 222 numbers" in text
 
 
+def test_a_systolic_machine_tells_its_interval_and_what_it_gains(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    page = tmp_path / "gantt.html"
+    arguments = ["schedule", "puma560", "--machine", "systolic", "--algorithm", "lathrop"]
+    assert main([*arguments, "--plot", str(page)]) == 0
+    text = capsys.readouterr().out
+    s = px.schedule(px.load("puma560"), "inverse_dynamics", "lathrop", M.systolic())
+    assert f"a set every {s.interval:g} operations" in text
+    assert f"{s.gain:.2f} once sets follow at that interval" in text
+    assert f"gain at that interval</dt><dd>{s.gain:.2f}" in page.read_text(encoding="utf-8")
+
+
 def test_files_and_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     page, trace = tmp_path / "gantt.html", tmp_path / "trace.json"
     assert main(["schedule", "two_link", "--plot", str(page), "--trace", str(trace), "--json"]) == 0

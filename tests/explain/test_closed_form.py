@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import phalanx as px
-from phalanx.explain.closed_form import general_chain
+from phalanx.analysis.cost import Count
+from phalanx.explain.closed_form import _Forms, general_chain
 
 FEW = (*range(1, 9), 11, 12)
 POWERS = (1, 2, 4, 8, 16, 32)
@@ -132,9 +133,34 @@ def test_options_are_passed_on() -> None:
 def test_no_formula_is_an_error_that_names_the_sizes() -> None:
     form = px.closed_form("mass_matrix", "recursive_doubling", sizes=range(1, 13))
     with pytest.raises(
-        px.PhalanxError, match=r"multiplications of mass_matrix .* follow no sum of .*, 12; pass"
+        px.PhalanxError,
+        match=r"multiplications of mass_matrix .* follow no sum of .*, 12; powers of two alone",
     ):
         _ = form.multiplications
+    assert "no formula for n = 1, 2" in repr(form)
+
+
+def test_structure_saves_lathrops_path_one_addition_of_the_projection() -> None:
+    forms = {c: px.closed_form("inverse_dynamics", "lathrop", customise=c).span for c in ("none", "semi")}
+    assert (str(forms["none"].additions), str(forms["semi"].additions)) == ("6L + 10", "6L + 9")
+    assert str(forms["none"].multiplications) == str(forms["semi"].multiplications) == "2L + 5"
+    for level, additions in (("none", 2), ("semi", 1)):
+        projection = px.cost(general_chain(6), "inverse_dynamics", "lathrop", customise=level)
+        assert projection.by_quantity["tau"] == Count(6 * (additions + 1), 6 * additions)
+
+
+def test_too_few_powers_of_two_call_for_more_and_enough_give_the_formula() -> None:
+    few = px.closed_form("forward_dynamics", "cfa", sizes=(1, 2, 4, 8, 16))
+    with pytest.raises(px.PhalanxError, match=r"more or larger ones may, for instance sizes=\(2, 4, .*64\)"):
+        _ = few.total
+    enough = px.closed_form("forward_dynamics", "cfa", sizes=(2, 4, 8, 16, 32, 64))
+    assert len(enough.total.verified) >= 2
+
+
+def test_where_powers_of_two_have_no_formula_either_the_counts_are_left() -> None:
+    cubes = {n: Count(n**5) for n in (2, 4, 8, 16, 32, 64)}
+    with pytest.raises(px.PhalanxError, match=r"`costs` of the result has the counts themselves"):
+        _ = _Forms("nothing", cubes, "n").total
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,12 @@ def test_rows_are_sorted_by_time_and_mark_the_choice_of_auto() -> None:
     assert [r.algorithm for r in rows if r.chosen] == [choose(robot, "mass_matrix").name]
 
 
+def test_costs_are_those_of_cost_by_the_names_of_links() -> None:
+    robot = px.load("two_link")
+    for r in compare(robot, "mass_matrix", batch=2):
+        assert r.cost == px.cost(robot, "mass_matrix", r.algorithm)
+
+
 def test_logarithmic_algorithms_take_more_operations_on_a_shorter_path() -> None:
     rows = {r.algorithm: r for r in compare(px.chain(12), "inverse_dynamics", batch=8)}
     linear, logarithmic = rows["luh_walker_paul"].cost, rows["lathrop"].cost

@@ -122,7 +122,7 @@ KERNELS = [  # in straight-line code
     for a in px.algorithms(function)
     if not a.refusal(robot(name))
     and unrolls(resolve(robot(name), function, a.name))
-    and "segments" not in a.options
+    and a.lanes != "segments"
 ]
 
 
@@ -181,6 +181,7 @@ def test_links_are_told_by_name_and_what_belongs_to_none_is_the_worlds() -> None
     assert list(px.cost(r, "inverse_dynamics").by_link) == list(r.link_names)
     moving = px.cost(r, "inverse_dynamics", customise="none").by_link
     assert set(moving) == {*r.link_names, "world"}
+    assert r.kernel("inverse_dynamics").cost.by_link == px.cost(r, "inverse_dynamics").by_link
     floating = px.tree(2, 0.0, seed=1).with_floating_base()
     assert set(px.cost(floating, "inverse_dynamics").by_link) <= set(floating.link_names)
 

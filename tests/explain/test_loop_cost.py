@@ -56,6 +56,8 @@ def robot(name: str) -> px.Robot:
             return px.snake(64).replace(armature=0.1)
         case "tree":
             return px.tree(40, 0.5, seed=3, joints=TYPES)
+        case "wrists":
+            return px.tree(11, 0.0, seed=3, joints=(*TYPES, "floating"))
         case "floating":
             return px.tree(80, seed=4).with_floating_base()
         case "fingers":
@@ -77,13 +79,13 @@ def choices(name: str, function: str) -> list[Any]:
                 {k: v} for k, values in a.options.items() if isinstance(values, tuple) for v in values[1:]
             ]
             found += [(a.name, options) for options in ({}, *listed)]
-            found += [(a.name, {"segments": 5})] if "segments" in a.options else []
+            found += [(a.name, {"segments": 5})] if a.lanes == "segments" else []
     return found
 
 
 CASES = [
     (name, function, choice)
-    for name in ("arm", "chain", "snake", "tree", "floating", "fingers")
+    for name in ("arm", "chain", "wrists", "snake", "tree", "floating", "fingers")
     for function in FUNCTIONS
     for choice in choices(name, function)
     for call in (call_of(name, function, choice),)
@@ -156,7 +158,8 @@ def kinds_of_stages(call: Call) -> set[str]:
 
 def test_every_kind_of_stage_is_among_the_cases() -> None:
     plain = ("Loop", "Once", "Solve", "InverseOut", "MatrixOut pairs", "Factor pairs", "Factor square")
-    wanted = {*plain, *(f"coupled {kind}" for kind in plain), "segments Loop", "segments Once", "Levels"}
+    wanted = {*plain, *(f"coupled {kind}" for kind in plain), "segments Loop", "segments Once"}
+    wanted |= {"Levels", "LimbLevels"}
     wanted |= {f"MatrixOut {shape}" for shape in ("columns", "rows", "square")}
     assert set().union(*(kinds_of_stages(call_of(*case)) for case in CASES)) == wanted
 

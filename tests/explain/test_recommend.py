@@ -62,6 +62,8 @@ def test_the_reason_tells_when_auto_differs(monkeypatch: pytest.MonkeyPatch) -> 
     assert not found.is_auto
     assert "times as fast as scan" in found.reason
     assert "agree in bits" in found.reason
+    assert found.reason.startswith(f'{found.algorithm}, not the choice of "auto": ')
+    assert f"ask for {found.algorithm} by name" in found.reason
 
 
 def test_an_inaccurate_algorithm_is_not_recommended(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import phalanx as px
 from phalanx.explain.schedule import place, task_graph
 from phalanx.explain.scheduling.placement import PlacedTask, Schedule
+from phalanx.explain.scheduling.reservation import SystolicSchedule
 from phalanx.explain.scheduling.tasks import TaskGraph
 from phalanx.explain.scheduling.validity import require_valid, violations
 from phalanx.machines import Machine
@@ -136,11 +137,30 @@ def test_scalar_tasks_of_an_arm_on_64_processors_take_less_than_two_seconds() ->
 def test_sines_and_cosines_are_given_unless_they_take_time() -> None:
     robot = px.load("puma560")
     free = px.schedule(robot, "inverse_dynamics", machine=M.pram(4))
+    assert len(free.timed) == px.cost(robot, "inverse_dynamics").total
     timed = px.schedule(robot, "inverse_dynamics", machine=M.pram(4, trigonometric=10.0))
     cost = px.cost(robot, "inverse_dynamics")
     assert len(timed.tasks) - len(free.tasks) == cost.trigonometric > 0
     assert timed.work == cost.total + 10 * cost.trigonometric
     assert violations(timed) == []
+
+
+def test_sines_that_wait_for_a_sum_are_placed_but_not_counted() -> None:
+    robot = px.load("panda")  # its angles have offsets
+    s = px.schedule(robot, "inverse_dynamics", "lathrop")
+    operations = px.cost(robot, "inverse_dynamics", "lathrop").total
+    assert len(s.tasks) > len(s.timed) == operations
+    assert f": {operations} scalar tasks on" in repr(s)
+
+
+def test_sets_that_follow_each_other_gain_what_fits_into_their_interval() -> None:
+    robot = px.load("puma560")
+    s = px.schedule(robot, "inverse_dynamics", "lathrop", M.systolic())
+    assert isinstance(s, SystolicSchedule)
+    assert s.gain == s.work / s.interval > s.speedup
+    assert f"a set every {s.interval:g} operations, gain {s.gain:.2f}" in repr(s)
+    told = s.to_dict()
+    assert (told["latency"], told["interval"], told["gain"]) == (s.makespan, s.interval, s.gain)
 
 
 def test_free_messages_cost_a_list_schedule_nothing_but_the_master() -> None:

@@ -32,7 +32,10 @@ def chain(n: int, kind: str = "revolute", seed: int = 0) -> px.Robot:
 
 
 def pinocchio_accelerations(robot: px.Robot, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
-    """Accelerations of a chain by Pinocchio's articulated bodies, state by state."""
+    """Accelerations of a chain by Pinocchio's articulated bodies, state by state.
+
+    A universal joint is two turns, with nothing between them.
+    """
     pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
     model, parent = pin.Model(), 0
     model.gravity.linear = robot.gravity
@@ -43,16 +46,29 @@ def pinocchio_accelerations(robot: px.Robot, q: np.ndarray, qd: np.ndarray, tau:
         "helical": lambda j: pin.JointModelHelicalUnaligned(
             np.array(j.axis) / np.linalg.norm(j.axis), j.pitch
         ),
+        "spherical": lambda j: pin.JointModelSpherical(),
+        "floating": lambda j: pin.JointModelFreeFlyer(),
     }
+    order: list[int] = []  # of rates: its own are linear before angular
     for joint in robot.description.joints:
         place = pin.SE3(np.reshape(joint.origin.rotation, (3, 3)), np.array(joint.origin.translation))
-        parent = model.addJoint(parent, made[joint.type](joint), place, joint.name)
+        kind = joint.type
+        if kind == "universal":
+            parent = model.addJoint(parent, made["revolute"](joint), place, f"{joint.name} first")
+            joint, kind, place = replace(joint, axis=joint.axis2), "revolute", pin.SE3.Identity()
+        parent = model.addJoint(parent, made[kind](joint), place, joint.name)
+        order += (np.arange(model.nv - len(order)) + len(order)).tolist()
+        if kind == "floating":
+            order[-6:] = order[-3:] + order[-6:-3]
         link = links[joint.child]
         xx, xy, xz, yy, yz, zz = link.inertia
         own = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         model.appendBodyToJoint(parent, pin.Inertia(link.mass, np.array(link.com), own), pin.SE3.Identity())
     data = model.createData()
-    return np.array([pin.aba(model, data, *state).copy() for state in zip(q, qd, tau, strict=True)])
+    model.armature = np.asarray(robot.model.armature)[order]
+    back = np.argsort(order)
+    given = zip(q, qd[:, order], tau[:, order], strict=True)
+    return np.array([pin.aba(model, data, *state)[back] for state in given])
 
 
 def agrees_with_pinocchio(algorithm: Any, kind: str, n: int, tolerance: float = 1e-9) -> None:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ..dh import link_wrenches_dh, refusal
-from ..errors import PhalanxError, listing, nearest
+from ..errors import PhalanxError, listing, nearest, shown
 from ..links import singular_link
 from ..model import Model, link_wrenches
 from ..robot import Robot
@@ -70,7 +70,8 @@ class Algorithm:
     bodies: str = "any"  # or "rigid", "definite"
     work: str = "O(n)"
     span: str = "O(depth)"
-    loops: str = "tree"  # where it runs as loops over bodies: on a "tree", on a "chain", or nowhere ("")
+    loops: bool = True  # whether it runs as loops over bodies
+    lanes: str = "states"  # what registers hold side by side: "states" of a batch, or "segments" of one chain
     options: Mapping[str, tuple[Any, ...] | _WholeNumbers] = field(default_factory=dict)
 
     def __call__(self, model: Model, *inputs: Any, external: Any = None, **more: Any) -> Any:
@@ -133,7 +134,7 @@ def find(function: str, name: str) -> Algorithm:
     known = functions_algorithms(function)
     if not isinstance(name, str) or name not in known:
         raise PhalanxError(
-            f"{function}: unknown algorithm {name!r};{nearest(name, known, what='algorithms')}"
+            f"{function}: unknown algorithm {shown(name)};{nearest(name, known, what='algorithms')}"
         )
     return known[name]
 

@@ -4,16 +4,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from math import prod
+from math import inf, prod
 from typing import Any
+
+import numpy as np
 
 from ..errors import PhalanxError
 from ..ir.ops import INPUT, NEG, OPS
 from ..ir.rewrite import fusions
 from ..ir.scalar import Node
 from ..ir.trace import Program
+from ..robot import Robot
 
 REAL = 8  # bytes of a number
 _FLOW = "_flow"
@@ -61,7 +64,7 @@ class Bytes:
         return self.inputs + self.outputs + self.parameters
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Cost(Count):
     """Operations of a program, by quantity and by link, along its longest path and over time.
 
@@ -79,6 +82,11 @@ class Cost(Count):
     looped: bool = False
 
     @property
+    def has_path(self) -> bool:
+        """Whether `span` and `width` are known."""
+        return not self.looped or bool(self.width)
+
+    @property
     def max_width(self) -> int:
         """The most operations that start at one step."""
         return max(self.width, default=0)
@@ -92,24 +100,62 @@ class Cost(Count):
         trigonometric: float = 0.0,
     ) -> Count:
         """Operations along the path that takes longest if they take these times each."""
+        times = {
+            "multiplication": multiplication,
+            "addition": addition,
+            "division": division,
+            "trigonometric": trigonometric,
+        }
+        for name, time in times.items():
+            if not 0.0 <= time < inf:
+                raise PhalanxError(f"span_with: {name}={time!r}, expected a time of zero or more.")
         flow: Flow | None = getattr(self, _FLOW)
         if flow is None:
             raise PhalanxError(
                 f"span_with: {self.total:,} operations in loops over bodies, too many to be written out for "
                 "their longest path; count a shorter chain, or ask px.closed_form for a formula in n."
             )
-        return flow.longest((multiplication, addition, division, trigonometric))
+        return flow.longest(tuple(times.values()))
 
-    def named(self, link: Callable[[int], str]) -> Cost:
-        """The same cost with links by their names; those of one name are added up."""
+    def named(self, robot: Robot) -> Cost:
+        """The same cost by the names of links instead of bodies; what belongs to none is the world's."""
         names: dict[str, Count] = {}
         for body, count in self.by_link.items():
-            names[link(body)] = names.get(link(body), Count()) + count
+            link = int(np.searchsorted(robot.model.links, body))
+            name = robot.link_names[link] if body >= 0 else "world"
+            names[name] = names.get(name, Count()) + count
         return replace(self, by_link=names)._with(getattr(self, _FLOW))
 
     def with_flow_of(self, other: Cost | None) -> Cost:
         """This cost with the paths of another, or of none."""
         return self._with(None if other is None else getattr(other, _FLOW))
+
+    def __repr__(self) -> str:
+        path = f"longest path {self.span.total:,}" if self.has_path else "in loops"
+        return (
+            f"<Cost {self.total:,}: {self.multiplications:,} multiplications, {self.additions:,} additions, "
+            f"{path}>"
+        )
+
+    def __str__(self) -> str:
+        b = self.bytes
+        path = (
+            f"{self.span.total:,} operations; at most {self.max_width:,} at once"
+            if self.has_path
+            else "not known: too many operations to write the loops out"
+        )
+        most = sorted(self.by_quantity.items(), key=lambda item: -item[1].total)[:4]
+        largest = ", ".join(f"{name} {count.total:,}" for name, count in most if count.total)
+        return "\n".join(
+            (
+                f"operations    {self.total:,} for one state; {self.trigonometric:,} sines and cosines",
+                f"              {self.multiplications:,} *, {self.additions:,} +, {self.divisions:,} /",
+                f"longest path  {path}",
+                f"most in       {largest or 'nothing'}",
+                f"bytes         {b.inputs:,} in, {b.outputs:,} out, {b.parameters:,} of parameters",
+                f"counted as    customise {self.customise!r}, convention {self.convention!r}",
+            )
+        )
 
     def _with(self, flow: Flow | None) -> Cost:
         # No field, so that it is neither told nor compared; and it must not keep the program alive.

@@ -14,13 +14,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..algorithms import FUNCTIONS, Algorithm, Function
-from ..errors import PhalanxError, nearest
+from ..errors import PhalanxError, nearest, shown
 from ..robot import Robot
 from ..spatial import Transform
 
 _MODULES = {"native": "native.backend", "numpy": "numpy", "jax": "jax.backend"}
 _EXTRAS = {"jax": "jax"}  # what pip installs beyond Phalanx for a backend
-_MOST_AXES = 32  # that NumPy broadcasts
+MOST_AXES = 32  # that NumPy broadcasts
 
 
 @dataclass(frozen=True)
@@ -85,11 +85,7 @@ def _explain(call: Call, label: str) -> str:
 
 def common_batch(call: Call, batches: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
     """The batch shape to which those of all inputs broadcast."""
-    for label, axes in batches.items():
-        if len(axes) > _MOST_AXES:
-            raise PhalanxError(
-                f"{call.function.name}: {label} has {len(axes)} batch axes, expected at most {_MOST_AXES}."
-            )
+    require_few_axes(call.function.name, batches)
     try:
         return np.broadcast_shapes(*batches.values())
     except ValueError:
@@ -97,6 +93,15 @@ def common_batch(call: Call, batches: Mapping[str, tuple[int, ...]]) -> tuple[in
         raise PhalanxError(
             f'{call.function.name}: the batch shapes for robot "{call.robot.name}" do not broadcast: {told}.'
         ) from None
+
+
+def require_few_axes(where: str, batches: Mapping[str, tuple[int, ...]]) -> None:
+    """Raise if a batch has more axes than can be broadcast."""
+    for label, axes in batches.items():
+        if len(axes) > MOST_AXES:
+            raise PhalanxError(
+                f"{where}: {label} has {len(axes)} batch axes, expected at most {MOST_AXES}; reshape it."
+            )
 
 
 class Backend(ABC):
@@ -131,7 +136,9 @@ class Backend(ABC):
 def backend(name: str) -> Backend:
     """The backend of that name, imported now."""
     if not isinstance(name, str) or name not in _MODULES:
-        raise PhalanxError(f"unknown backend {name!r};{nearest(name, ['auto', *_MODULES], what='backends')}")
+        raise PhalanxError(
+            f"unknown backend {shown(name)};{nearest(name, ['auto', *_MODULES], what='backends')}"
+        )
     found: Backend = module_of(name, _MODULES[name]).BACKEND
     return found
 

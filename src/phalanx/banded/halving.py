@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 from ..spatial import Array
-from ..sweeps import current
 from .rows import after, together, woven
 
 
@@ -17,10 +16,6 @@ def halved(join: Callable[[Any, Any], tuple[Any, Any]], parts: Any) -> tuple[Any
 
     `join(A, B)` is the part of both and what lies between them.
     """
-    own = getattr(current(), "halved", None)
-    if own is not None:
-        found: tuple[Any, Any] = own(join, parts)
-        return found
     levels = []
     while (count := _count(parts)) > 1:
         even, odd = parts[::2], parts[1::2]
@@ -38,9 +33,6 @@ def unfolded(
     `sides(part, x)` is what the value before a part does to this part and to the one before it;
     `inside(between, f, g)` the value between two parts, from what is done to the first and to the second.
     """
-    own = getattr(current(), "unfolded", None)
-    if own is not None:
-        return own(levels, x, sides, inside)
     x = x[..., None, :]
     for even, between in reversed(levels):
         half = between[0].shape[-2]

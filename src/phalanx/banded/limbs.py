@@ -4,14 +4,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..spatial import Array
+from ..spatial import Array, Field
+from .halving import halved, unfolded
 from .rows import after, before, together, zeros
+
+
+class Limb(NamedTuple):
+    """Limbs of one length: their links, these as parts, what lies between, and what is kept of the whole."""
+
+    at: np.ndarray  # (limbs, length)
+    parts: Any
+    levels: Any
+    kept: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +63,61 @@ class Limbs:
     def is_chain(self) -> bool:
         """Whether each link hangs on the one before."""
         return bool(np.array_equal(self.parents, np.arange(-1, len(self.parents) - 1)))
+
+    def inward(
+        self,
+        load: Field,
+        own: Field,
+        *,
+        alone: Callable[[Any, Any], Any],
+        join: Callable[[Any, Any], tuple[Any, Any]],
+        close: Callable[[Any], tuple[Any, Any]],
+    ) -> list[Limb]:
+        """All limbs, each joined to one part: those on which nothing hangs first.
+
+        `alone(load, own)` is a link as a part, from what it bears and what else is known of it; `join(A, B)`
+        the part of both and what lies between them; `close(whole)` what a limb adds to the load of the link
+        on which it hangs, and what is kept of it.
+        """
+        done: list[Limb] = []
+        for rank in self.ranks:
+            hung = []
+            for at in rank:
+                parts = alone(load[at], own[at])
+                whole, levels = halved(join, parts)
+                more, kept = close(whole)
+                done.append(Limb(at, parts, levels, kept))
+                hung.append((more, at[:, 0]))
+            for more, links in hung:
+                load = load.zip(more, partial(self._laden, links))
+        return done
+
+    def _laden(self, links: np.ndarray, load: Array, more: Array, rank: int) -> Array:
+        return load + self.hung(more, links, rank)
+
+    def outward(
+        self,
+        done: list[Limb],
+        world: Array,
+        *,
+        enter: Callable[[Any, Array], Array],
+        sides: Callable[..., tuple[Array, Array]],
+        inside: Callable[..., Array],
+        settle: Callable[..., Array],
+    ) -> Array:
+        """The value (…, n, k) before each link, from those limbs on which all others hang.
+
+        `enter(kept, a)` is the value before a limb on a link in state a, which for the `world` is known;
+        `sides` and `inside` are those of `unfolded`; `settle(part, f, g)` is the state of a link, from what
+        the values before and after it do to it.
+        """
+        state, found = Collected(len(self.parents), world), Collected(len(self.parents))
+        for at, parts, levels, kept in reversed(done):
+            x = unfolded(levels, enter(kept, state.at(self.parents[at[:, 0]])), sides, inside)
+            f, g = sides(parts, x)
+            state.add(at, settle(parts, f, after(g)))
+            found.add(at, x)
+        return found.all()
 
     def parent(self, x: Array, rank: int = 1, *, first: Array = 0.0) -> Array:
         """The value at the link that carries each one; `first` at the world."""

@@ -88,7 +88,7 @@ def _cells(count: Count) -> list[str]:
 
 
 def _totals(found: Cost) -> list[str]:
-    path = ["–"] * len(_HEAD) if found.looped and not found.width else _cells(found.span)
+    path = ["–"] * len(_HEAD) if not found.has_path else _cells(found.span)
     rows = [["operations", *_cells(found)], ["longest path", *path]]
     return table(["", *_HEAD], rows, align="<>>>>>", width=terminal_width())
 

@@ -68,6 +68,7 @@ def describe(robot: Robot) -> dict[str, Any]:
         "is_serial": robot.is_serial,
         "floating_base": floating,
         "total_mass": robot.total_mass,
+        "fixed_mass": sum(link.mass for link in robot.description.links if robot.frames[link.name].link < 0),
         "gravity": robot.gravity,
         "joints": _joints(robot, names, types),
         "frames": list(robot.frame_names),
@@ -113,11 +114,12 @@ def _label(joint: dict[str, Any]) -> str:
 def _summary(facts: dict[str, Any], width: int) -> list[str]:
     shape = "serial chain" if facts["is_serial"] else f"tree of depth {facts['depth']:,}"
     base = ", floating base" if facts["floating_base"] else ""
+    fixed = f", and {number(facts['fixed_mass'])} kg that do not move" if facts["fixed_mass"] else ""
     rows = [
         ("robot", facts["name"]),
         ("freedom", f"nv = {facts['nv']:,} (nq = {facts['nq']:,} coordinates){base}"),
         ("links", f"{facts['n_links']:,}, {shape}; {len(facts['frames']):,} frames"),
-        ("mass", f"{number(facts['total_mass'])} kg"),
+        ("mass", f"{number(facts['total_mass'])} kg{fixed}"),
         ("gravity", f"({', '.join(number(g) for g in facts['gravity'])}) m/s²"),
     ]
     return [f"{label:<8}  {text}"[:width] for label, text in rows]

@@ -148,7 +148,7 @@ def _facts(s: Schedule) -> list[str]:
     """What came out, one fact a line."""
     path, share = s.path, s.work / max(len(s.processors), 1)
     facts = {
-        "tasks": f"{len(s.tasks):,} ({s.graph.granularity})",
+        "tasks": f"{len(s.timed):,} ({s.graph.granularity})",
         "makespan": f"{s.makespan:,g} {s.machine.unit}",
         "speed-up": f"{s.speedup:.2f} on {len(s.processors)} processors, efficiency {s.efficiency:.0%}",
         "bounds": f"longest path {number(s.span)}, work over processors {number(share)}",
@@ -159,6 +159,8 @@ def _facts(s: Schedule) -> list[str]:
         facts["messages"] = f"{len(s.messages):,} with {s.words:,} numbers"
     if isinstance(s, SystolicSchedule):
         facts["interval"] = f"a set every {s.interval:g} {s.machine.unit} at least; latency {s.latency:g}"
+        steady = f"efficiency {s.gain / max(len(s.processors), 1):.0%}"
+        facts["gain"] = f"{s.gain:.2f} once sets follow at that interval, {steady}"
     if isinstance(s, ArraySchedule):
         facts["communication"] = f"{s.communication_steps} steps"
     wide = max(map(len, facts))
@@ -167,7 +169,7 @@ def _facts(s: Schedule) -> list[str]:
 
 def _loads(s: Schedule) -> list[str]:
     """What each processor does."""
-    tasks = Counter(t.processor for t in s.tasks)
+    tasks = Counter(t.processor for t in s.timed)
     sent, got = Counter(m.sender for m in s.messages), Counter(m.receiver for m in s.messages)
     head = ["processor", "tasks", "busy", "share", "sent", "received"]
     rows = [

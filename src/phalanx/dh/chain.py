@@ -74,6 +74,10 @@ class DHChain:
         """(n,) bool: True at the last link."""
         return np.arange(self.n) == self.n - 1
 
+    def divisor(self, M: Array) -> Array:
+        """The masses M (…, k, 1) of runs of links, 1 where nothing has mass: its mass centre is anywhere."""
+        return namespace(M).where(M == 0.0, 1.0, M)
+
 
 # ------------------------------------------------------------------- for the equations
 

@@ -19,6 +19,7 @@ from ..robot import Robot
 from .cost import cost
 
 SIZES = (*range(1, 13), 15, 16, 17, 20)
+_POWERS = (2, 4, 8, 16, 32, 64)
 _LEVELS = ("none", "semi")
 _INERTIAS = ("dense", "diagonal")
 
@@ -52,11 +53,20 @@ class _Forms:
     def _formula(self, kind: str) -> Formula:
         found = fit({n: getattr(count, kind) for n, count in self._counts.items()}, self._levels)
         if found is None:
+            sizes = list(self._counts)
             raise PhalanxError(
                 f"closed_form: {kind} of {self._of} follow no sum of {', '.join(BASIS)} for n = "
-                f"{', '.join(map(str, self._counts))}; pass other sizes=, for instance powers of two."
+                f"{', '.join(map(str, sizes))}; {_advice(sizes)}."
             )
         return found
+
+
+def _advice(sizes: Sequence[int]) -> str:
+    """What else to try: trees are regular at powers of two, and a form of k terms needs k + 2 sizes."""
+    if set(_POWERS) <= set(sizes):
+        return "`costs` of the result has the counts themselves"
+    alone = all(n & (n - 1) == 0 for n in sizes)
+    return f"{'more or larger ones' if alone else 'powers of two alone'} may, for instance sizes={_POWERS}"
 
 
 class ClosedForm(_Forms):
@@ -94,7 +104,11 @@ class ClosedForm(_Forms):
 
     def __repr__(self) -> str:
         what = f"{self.function} by {self.algorithm}, customise={self.customise!r}, {self.convention}"
-        return f"<ClosedForm {what}: {self.multiplications} / {self.additions}>"
+        try:
+            found = f"{self.multiplications} / {self.additions}"
+        except PhalanxError:
+            found = f"no formula for n = {', '.join(map(str, self.costs))}"
+        return f"<ClosedForm {what}: {found}>"
 
 
 def closed_form(

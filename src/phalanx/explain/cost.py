@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..analysis.conventions import Convention, convention_of
 from ..analysis.cost import Cost, cost_of
 from ..backends.base import Call
@@ -60,15 +58,14 @@ def cost(
     if _is_kernel(call, customise, rules):
         from ..backends.native.costs import kernel_cost  # llvmlite takes a while to import
 
-        found = kernel_cost(call)
-    else:
-        found = cost_of(
-            _program(call, customise, rules),
-            free=rules.free_quantities(customise),
-            customise=customise,
-            convention=rules.name,
-        )
-    return found.named(lambda body: _link_name(robot, body))
+        return kernel_cost(call)
+    found = cost_of(
+        _program(call, customise, rules),
+        free=rules.free_quantities(customise),
+        customise=customise,
+        convention=rules.name,
+    )
+    return found.named(robot)
 
 
 def program_of(
@@ -117,8 +114,3 @@ def _program(call: Call, customise: str, rules: Convention) -> Program:
         customise,
         rules.bookkeeping(customise),
     )
-
-
-def _link_name(robot: Robot, body: int) -> str:
-    """The link that a body belongs to; what belongs to none is the world's."""
-    return robot.link_names[int(np.searchsorted(robot.model.links, body))] if body >= 0 else "world"

@@ -77,8 +77,9 @@ class Recommendation:
 def recommend(robot: Robot, function: str, batch: int = 4096, dtype: Any = "float64") -> Recommendation:
     """The algorithm predicted to be fastest for a batch, as accurate as that of "auto", with the reason.
 
-    Where the prediction is a tie, it is the choice of "auto". The first call on a machine measures it for
-    some seconds.
+    It may be another one than algorithm="auto" takes, which decides from the robot alone: `is_auto` tells,
+    and `choice` is what to pass as `algorithm=`. Where the prediction is a tie, it is the choice of
+    "auto". The first call on a machine measures it for some seconds.
     """
     kind = _checked(function, batch, dtype)
     auto = resolve(robot, function, choose(robot, function).name)
@@ -237,9 +238,9 @@ def _reason(best: Call, auto: Call, predicted: Mapping[str, float], batch: int, 
     told = f"{duration(mine)} per state predicted for {_states(batch)}"
     if best is not auto:
         return (
-            f"{name}: {told}, {_times(predicted[label(auto)] / mine)} as fast as {label(auto)}, which "
-            f'"auto" takes from the shape of the robot alone, so that one state and a batch agree in bits.'
-            f"{remark}"
+            f'{name}, not the choice of "auto": {told}, {_times(predicted[label(auto)] / mine)} as fast as '
+            f'{label(auto)}, which "auto" takes from the shape of the robot alone, so that one state and a '
+            f"batch agree in bits; ask for {best.algorithm.name} by name.{remark}"
         )
     rivals = [(s, k) for k, s in predicted.items() if k.partition("(")[0] != best.algorithm.name]
     if not rivals:

@@ -15,21 +15,31 @@ from ..sweeps import Order, Segments
 from .sequential import Sequential
 from .slots import Bodies, Slots, places, take
 
-_MOST = 8  # segments, unless told otherwise: as many as numbers in the widest register
-_LEAST = 16  # links in each of them: shorter ones cost more than they save, and digits
+_MOST = 8  # segments at once, unless told otherwise: as many as numbers in the widest register
+_LEAST = 16  # bodies in each of them: shorter ones cost more than they save, and digits
+_LONGEST = 1500  # beyond, what a tip does at its base is below the normal numbers, which are the fast ones
 
 
-def starts(n: int, count: int | None) -> np.ndarray:
-    """The first body of each of `count` segments (at most one for each body) whose lengths differ by one."""
-    count = min(_MOST, n // _LEAST) if count is None else min(count, n)
-    return np.arange(max(1, count)) * n // max(1, count)
+def starts(ends: Bodies, count: int | None) -> Bodies:
+    """The first body of each of `count` segments (at most one for each link), given the last of each link.
+
+    Lengths differ by one, or by the bodies of a joint: where a joint slides as well as turns, segments that
+    end between its massless bodies lose a digit or two.
+    """
+    n = int(ends[-1]) + 1 if len(ends) else 0
+    if count is None:
+        count = min(_MOST * max(1, -(-n // (_MOST * _LONGEST))), n // _LEAST)
+    count = max(1, min(count, len(ends)))
+    heads = np.append(0, ends[:-1] + 1)
+    even = np.arange(count) * n // count
+    return np.unique(heads[np.searchsorted(heads, even, side="right") - 1])
 
 
-def cut(order: Sequential, count: int | None) -> Segments:
+def cut(order: Sequential, count: int | None, ends: Bodies) -> Segments:
     """The segments of a chain that is swept in an order on arrays."""
     if not order.is_chain:
         raise PhalanxError("segments: only an unbranched chain is cut into segments; a tree has branches.")
-    return ArraySegments(order, starts(order.n, count))
+    return ArraySegments(order, starts(ends, count))
 
 
 class ArraySegments(Segments):

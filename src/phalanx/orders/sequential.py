@@ -230,10 +230,10 @@ class Sequential(Order):
         self.leave()
         return history
 
-    def segments(self, count: int | None) -> Segments:
+    def segments(self, count: int | None, ends: Bodies) -> Segments:
         from .segments import cut
 
-        return cut(self, count)
+        return cut(self, count, ends)
 
     def among(self, parents: np.ndarray, bodies: Bodies) -> Sequential:
         """The same order on other parents, of which number k stands for a body."""

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,8 @@ import pytest
 
 import phalanx as px
 from phalanx.algorithms import find
-from phalanx.analysis.accuracy import relative_error
-from phalanx.links import lent_inertia
+from phalanx.analysis.accuracy import exact_result, relative_error
+from phalanx.lending import lent_inertia
 from phalanx.orders.segments import starts
 from reference.chains import (
     KINDS,
@@ -76,8 +77,27 @@ def test_ten_digits_remain_where_the_serial_recursion_keeps_them(case: str, back
     assert relative_error(found, exact) < max(1e-10, 10.0 * error("aba", case, 100))
 
 
+@pytest.mark.parametrize(
+    "joints", [("spherical",), ("spherical", "revolute", "prismatic"), ("universal", "planar")]
+)
+@pytest.mark.parametrize("backend", ["numpy", "native"])
+def test_joints_with_several_axes_keep_their_digits(joints: tuple[str, ...], backend: str) -> None:
+    robot, q, qd, tau, exact = several_axes(joints)
+    for count in (3, 8):
+        found = robot.forward_dynamics(q, qd, tau, algorithm=cut(count), backend=backend)
+        assert relative_error(found, exact) < 1e-10
+
+
+@cache
+def several_axes(joints: tuple[str, ...]) -> tuple[Any, ...]:
+    """(robot, q, qd, tau, exact accelerations) of forty joints on a free base."""
+    robot = px.tree(40, 0.0, seed=7, joints=joints).with_floating_base()
+    state = robot.random_state(1, rng=7)
+    return robot, *state, exact_result(robot, "forward_dynamics", list(state))
+
+
 def test_without_a_lent_inertia_light_tips_leave_no_digit(monkeypatch: pytest.MonkeyPatch) -> None:
-    tips = set((starts(64, 8)[1:] - 1).tolist())
+    tips = set((starts(np.arange(64), 8)[1:] - 1).tolist())
     robot = scaled(chain(64), lambda i: 1e-9 if i in tips else 1.0)
     q, qd, tau = robot.random_state(rng=0)
     wanted = robot.forward_dynamics(q, qd, tau, algorithm="aba", backend="numpy")
@@ -103,11 +123,11 @@ def test_a_thousand_links_keep_their_digits(case: str, bound: float) -> None:
 
 
 def test_short_chains_are_cut_less_often_unless_told() -> None:
-    assert starts(15, None).tolist() == [0]
-    assert starts(40, None).tolist() == [0, 20]
-    assert len(starts(1000, None)) == 8
-    assert starts(10, 8).tolist() == [0, 1, 2, 3, 5, 6, 7, 8]
-    assert starts(3, 8).tolist() == [0, 1, 2]
+    assert starts(np.arange(15), None).tolist() == [0]
+    assert starts(np.arange(40), None).tolist() == [0, 20]
+    assert len(starts(np.arange(1000), None)) == 8
+    assert starts(np.arange(10), 8).tolist() == [0, 1, 2, 3, 5, 6, 7, 8]
+    assert starts(np.arange(3), 8).tolist() == [0, 1, 2]
 
 
 def test_trees_are_refused_with_algorithms_that_cover_them() -> None:

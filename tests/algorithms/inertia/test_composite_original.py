@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
-from phalanx.algorithms.inertia.composite_original import joined
+import phalanx as px
+from phalanx.algorithms.inertia import composite_original
 from phalanx.spatial import Tensor
 from reference.counting import depth, operations
 from reference.sampling import agree
@@ -31,6 +34,7 @@ def test_joining_bodies_is_associative() -> None:
     bodies = [(rng.uniform(1.0, 2.0, (1, 1)), rng.random((1, 3)), rng.random((1, 6))) for _ in range(3)]
     U1, U2 = (Tensor(np.linalg.qr(rng.standard_normal((1, 3, 3)))[0]) for _ in range(2))
     P1, P2 = rng.standard_normal((2, 1, 3))
+    joined = partial(composite_original.joined, px.chain(3).model.dh)
     left = joined(joined(bodies[0], bodies[1], U1, P1), bodies[2], U1 @ U2, P1 + U1 @ P2)
     right = joined(bodies[0], joined(bodies[1], bodies[2], U2, P2), U1, P1)
     for x, y in zip(left, right, strict=True):

@@ -115,8 +115,10 @@ def test_a_kernel_refuses_what_the_method_refuses() -> None:
         k(q, qd, qdd, out=np.zeros((3, 4, 6)))
     with pytest.raises(px.PhalanxError, match="external has shape"):
         k(q, qd, qdd, external=np.zeros(6))
-    with pytest.raises(TypeError, match="missing 1 required positional argument"):
+    with pytest.raises(TypeError, match=r"Kernel\.inverse_dynamics\(\) missing 1 required .*: 'qdd'$"):
         k(q, qd)
+    with pytest.raises(TypeError, match=r"^Kernel\.inverse_dynamics\(\) takes from 4 to 9 positional arg"):
+        k(q, qd, qdd, 1, 2, 3, 4, 5, 6)
     with pytest.raises(TypeError, match="unexpected keyword argument 'externl'"):
         k(q, qd, qdd, externl=None)
 

@@ -50,7 +50,7 @@ PAIRS = [(function, name) for function in FUNCTIONS for name in ALGORITHMS[funct
 EVERY = [
     (function, name)
     for function, name in PAIRS
-    if ALGORITHMS[function][name].topology == ALGORITHMS[function][name].loops == "tree"
+    if ALGORITHMS[function][name].topology == "tree" and ALGORITHMS[function][name].loops
 ]
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -419,15 +420,23 @@ def test_many_repeated_states_take_no_memory_for_inputs() -> None:
     assert (result == r.kinetic_energy(*one)).all()
 
 
-def test_many_axes_are_served_or_refused() -> None:
-    r = robot("two_link")
-    q = np.zeros(2)
-    assert r.mass_matrix(q.reshape((1,) * 30 + (2,))).shape == (1,) * 30 + (2, 2)
-    for axes in (33, 63):
-        full = q.reshape((1,) * axes + (2,))
-        for way in (r.mass_matrix, kernel("two_link", "mass_matrix")):
-            found = outcome(lambda w=way, x=full: w(x))
-            if isinstance(found, px.PhalanxError):
-                assert str(found) == f"mass_matrix: q has {axes} batch axes, expected at most 32."
-            else:
-                assert found.shape == (1,) * axes + (2, 2)
+def test_more_axes_than_can_be_broadcast_are_refused_in_every_way() -> None:
+    r, k = robot("two_link"), kernel("two_link", "mass_matrix")
+    ways = {
+        "method": r.mass_matrix,
+        "one thread": partial(r.mass_matrix, threads=1),
+        "two threads": partial(r.mass_matrix, threads=2),
+        "reference": partial(r.mass_matrix, backend="numpy"),
+        "kernel": k,
+        "kernel, two threads": partial(k, threads=2),
+        "into out": lambda q: r.mass_matrix(q, out=np.empty((*q.shape, 2))),
+    }
+    for name, way in ways.items():
+        most = np.zeros((1,) * 31 + (3, 2))
+        assert way(most).shape == (*most.shape, 2), name
+        for axes in (33, 62):
+            with pytest.raises(px.PhalanxError, match=f"^mass_matrix: q has {axes} batch axes, expected at "):
+                way(np.zeros((1,) * axes + (2,)))
+    many = np.zeros((1,) * 33 + (2,))
+    with pytest.raises(px.PhalanxError, match="bind: q has 33 batch axes, expected at most 32; reshape it"):
+        k.bind(many, out=np.zeros((*many.shape, 2)))

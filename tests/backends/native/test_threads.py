@@ -80,7 +80,7 @@ def test_threads_are_used_where_the_work_is_worth_it(
         out[...] = a + 1.0
 
     monkeypatch.setattr(pool.time, "perf_counter", lambda: clock[0])
-    monkeypatch.setattr(pool, "_ask", lambda count, task: (asked.append(count), task())[1])
+    monkeypatch.setattr(pool, "_ask", lambda count, task: (asked.append(count), task(), count)[2])
     a = np.zeros((4000, 7))
     pool.run(state_by_state, [a], [1], out := np.zeros_like(a), 1, 2)
     assert asked == ([1] if used else [])
@@ -212,6 +212,22 @@ def test_rows_that_a_thread_is_held_up_with_are_waited_for(helpers: list[int]) -
 
     pool._shared_out(work, ticket, 2)
     assert ticket[1] == 100
+
+
+def test_where_no_thread_can_be_started_one_does_all(
+    helpers: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    monkeypatch.setattr(pool, "_helpers", 0)
+    r = robot("ur5")
+    q, qd, qdd = arguments(r, "inverse_dynamics", COUNT)
+    wanted = r.inverse_dynamics(q, qd, qdd, threads=1)
+    same_bits(r.inverse_dynamics(q, qd, qdd, threads=4), wanted)
+    same_bits(r.inverse_dynamics(q[::-1], qd[::-1], qdd[::-1], threads=4), wanted[::-1])
+    assert helpers == [3, 3]
 
 
 def test_the_pace_is_the_best_seen_and_short_times_do_not_count() -> None:

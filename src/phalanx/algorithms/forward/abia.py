@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ...banded.symmetric import congruent, interface, unit
-from ...links import lent_inertia
+from ...lending import lent_inertia
 from ...model import Model, gravity_twist, joint_kinematics
 from ...spatial import (
     Array,

@@ -5,7 +5,7 @@
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ...links import lent_inertia_on_tree
+from ...lending import lent_inertia_on_tree
 from ...model import Model, gravity_twist, joint_kinematics
 from ...spatial import (
     Array,

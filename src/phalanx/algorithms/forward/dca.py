@@ -3,11 +3,8 @@
 """Forward dynamics by divide and conquer."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
-from ...banded.halving import halved, unfolded
-from ...banded.limbs import Collected
-from ...banded.rows import after
 from ...banded.symmetric import congruent, factor, inverse, mirrored, solve
 from ...model import Model, diagonal
 from ...spatial import Array, Field, matvec, transpose
@@ -16,12 +13,32 @@ from .cfa import chain, rho
 
 
 @dataclass(frozen=True)
-class Assembly(Field):
-    """Some links in a row, held by a handle on the first link and one on the last.
+class Load(Field):
+    """The inertia G of a link and the wrench p that it takes at rest, with all that hangs on the link."""
+
+    G: Array
+    p: Array
+    ranks: ClassVar[tuple[int, ...]] = (2, 1)
+
+
+@dataclass(frozen=True)
+class Joint(Field):
+    """The joint before a link: the transform X over it, its wrenches T tau + W y, its motion S qdd + c."""
+
+    X: Array
+    W: Array
+    drive: Array
+    c: Array
+    unused: Array
+    ranks: ClassVar[tuple[int, ...]] = (2, 2, 1, 1, 1)
+
+
+@dataclass(frozen=True)
+class Assembly(Joint):
+    """Some links in a row, held by a handle on the first link and one on the last, with the joint before.
 
     a_1 = L11 f_1 - L12 f_2 + b_1 and a_2 = L12^T f_1 - L22 f_2 + b_2, where f_1 acts on the first link and
-    f_2 is passed on by the last one. The joint before the first link comes along: the transform X over it,
-    its wrenches T tau + W y and its relative acceleration S qdd + c.
+    f_2 is passed on by the last one.
     """
 
     L11: Array
@@ -29,15 +46,10 @@ class Assembly(Field):
     L22: Array
     b1: Array
     b2: Array
-    X: Array
-    W: Array
-    drive: Array
-    c: Array
-    unused: Array
-    ranks: ClassVar[tuple[int, ...]] = (2, 2, 2, 1, 1, 2, 2, 1, 1, 1)
+    ranks: ClassVar[tuple[int, ...]] = (*Joint.ranks, 2, 2, 2, 1, 1)
 
 
-class Joint(NamedTuple):
+class Seam(NamedTuple):
     """The wrenches W y across the joint between two assemblies: y = y_0 + Y_1 f_1 + Y_2 f_2."""
 
     y0: Array
@@ -45,16 +57,11 @@ class Joint(NamedTuple):
     Y2: Array
 
 
-class Limb(NamedTuple):
-    """Links in a row and how they were assembled; y = y_0 + Y a across the joint on which they hang."""
+class Root(NamedTuple):
+    """The wrenches W y across the joint on which a limb hangs: y = y_0 + Y a."""
 
-    at: Any
-    links: Assembly
-    levels: Any
     y0: Array
     Y: Array
-    P: Array
-    r: Array
 
 
 @algorithm(
@@ -63,7 +70,6 @@ class Limb(NamedTuple):
     bodies="definite",
     work="O(n log n)",
     span="O(log^2 n)",
-    loops="chain",
 )
 def dca(model: Model, q: Array, qd: Array, tau: Array, *, external: Array = 0.0) -> Array:
     """Joint accelerations `qdd` (…, nv) under the joint forces `tau` at state (q, qd).
@@ -81,57 +87,23 @@ def dca(model: Model, q: Array, qd: Array, tau: Array, *, external: Array = 0.0)
             a tree, one rank of limbs after another.
     """
     links, b, c, Vd0 = chain(model, q, qd, external)
-    limbs, drive, done = links.limbs, links.driven(tau), []
-    G, p = links.G, b  # with what hangs on each link
-    for rank in limbs.ranks:
-        for at in rank:
-            Gi = inverse(G[..., at, :, :])
-            free = -matvec(Gi, p[..., at, :])
-            joints = (links.X[..., at, :, :], links.W[..., at, :, :], drive[..., at, :], c[..., at, :])
-            done.append(assembled(at, Assembly(Gi, Gi, Gi, free, free, *joints, links.unused[..., at, :])))
-        for limb in done[-len(rank) :]:
-            G = G + limbs.hung(limb.P, limb.at[:, 0], 2)
-            p = p + limbs.hung(limb.r, limb.at[:, 0])
-
-    Vd, y = Collected(links.count, Vd0), Collected(links.count)
-    for limb in reversed(done):
-        y_limb = taken_apart(limb, Vd.at(limbs.parents[limb.at[:, 0]]))
-        F = limb.links.drive + matvec(limb.links.W, y_limb)
-        passed_on = after(matvec(transpose(limb.links.X), F))
-        Vd.add(limb.at, matvec(limb.links.L11, F - passed_on) + limb.links.b1)
-        y.add(limb.at, y_limb)
-    return links.accelerations(rho(links, drive + matvec(links.W, y.all()), b, c, Vd0), y.all())
+    limbs, drive = links.limbs, links.driven(tau)
+    joints = Joint(links.X, links.W, drive, c, links.unused)
+    assemblies = limbs.inward(Load(links.G, b), joints, alone=single, join=joined, close=hung)
+    y = limbs.outward(assemblies, Vd0, enter=above, sides=handled, inside=between, settle=moved)
+    F = drive + matvec(links.W, y)
+    return links.accelerations(rho(links, F, b, c, Vd0), y)
 
 
-def assembled(at: Any, links: Assembly) -> Limb:
-    """The limb of these links, joined by pairs, pairs of pairs and so on."""
-    whole, levels = halved(joined, links)
-    X, W, Wt = whole.X, whole.W, transpose(whole.W)
-    rows = factor(mirrored(Wt @ whole.L11 @ W) + diagonal(whole.unused))
-    y0 = -solve(rows, Wt @ (matvec(whole.L11, whole.drive) + whole.b1 - whole.c)[..., None])[..., 0]
-    Y = solve(rows, Wt @ X)
-    Xt = transpose(X)
-    return Limb(at, links, levels, y0, Y, mirrored(Xt @ W @ Y), matvec(Xt, whole.drive + matvec(W, y0)))
+def single(load: Load, joint: Joint) -> Assembly:
+    """The assembly of one link, both of whose handles are the same."""
+    Gi = inverse(load.G)
+    free = -matvec(Gi, load.p)
+    return Assembly(joint.X, joint.W, joint.drive, joint.c, joint.unused, Gi, Gi, Gi, free, free)
 
 
-def taken_apart(limb: Limb, a: Array) -> Array:
-    """y (…, m, w) of the joint before each link, if the limb hangs on a link with acceleration a."""
-    return unfolded(limb.levels, limb.y0 + matvec(limb.Y, a), handled, between)
-
-
-def handled(part: Assembly, y: Array) -> tuple[Array, Array]:
-    """The wrench across the joint before an assembly, as this one has it and as the one before."""
-    F = part.drive + matvec(part.W, y)
-    return F, matvec(transpose(part.X), F)
-
-
-def between(joint: Joint, f1: Array, f2: Array) -> Array:
-    """y across the joint between two assemblies, from the wrenches on their handles."""
-    return joint.y0 + matvec(joint.Y1, f1) + matvec(joint.Y2, f2)
-
-
-def joined(A: Assembly, B: Assembly) -> tuple[Assembly, Joint]:
-    """The assembly A with B at its end, and the joint between them."""
+def joined(A: Assembly, B: Assembly) -> tuple[Assembly, Seam]:
+    """The assembly A with B at its end, and what is known of the joint between them."""
     X, W, Wt = B.X, B.W, transpose(B.W)
     V = B.L11 + congruent(X, A.L22)
     near, far = A.L12 @ transpose(X), transpose(B.L12)  # what the wrench across the joint does to the handles
@@ -140,11 +112,43 @@ def joined(A: Assembly, B: Assembly) -> tuple[Assembly, Joint]:
     Y1, Y2 = solve(rows, Wt @ transpose(near)), solve(rows, Wt @ transpose(far))
     F = B.drive + matvec(W, y0)
     whole = Assembly(
+        *(A.X, A.W, A.drive, A.c, A.unused),
         mirrored(A.L11 - near @ W @ Y1),
         near @ W @ Y2,
         mirrored(B.L22 - far @ W @ Y2),
         A.b1 - matvec(near, F),
         B.b2 + matvec(far, F),
-        *(A.X, A.W, A.drive, A.c, A.unused),
     )
-    return whole, Joint(y0, Y1, Y2)
+    return whole, Seam(y0, Y1, Y2)
+
+
+def hung(whole: Assembly) -> tuple[Load, Root]:
+    """What an assembly adds to the link on which it hangs, and how it takes the motion of that link."""
+    X, W, Wt = whole.X, whole.W, transpose(whole.W)
+    rows = factor(mirrored(Wt @ whole.L11 @ W) + diagonal(whole.unused))
+    y0 = -solve(rows, Wt @ (matvec(whole.L11, whole.drive) + whole.b1 - whole.c)[..., None])[..., 0]
+    Y = solve(rows, Wt @ X)
+    Xt = transpose(X)
+    P, r = mirrored(Xt @ W @ Y), matvec(Xt, whole.drive + matvec(W, y0))
+    return Load(P, r), Root(y0, Y)
+
+
+def above(root: Root, a: Array) -> Array:
+    """y across the joint on which a limb hangs, from the acceleration of the link that carries it."""
+    return root.y0 + matvec(root.Y, a)
+
+
+def handled(part: Assembly, y: Array) -> tuple[Array, Array]:
+    """The wrench across the joint before an assembly, as this one has it and as the one before."""
+    F = part.drive + matvec(part.W, y)
+    return F, matvec(transpose(part.X), F)
+
+
+def between(seam: Seam, f1: Array, f2: Array) -> Array:
+    """y across the joint between two assemblies, from the wrenches on their handles."""
+    return seam.y0 + matvec(seam.Y1, f1) + matvec(seam.Y2, f2)
+
+
+def moved(link: Assembly, f1: Array, f2: Array) -> Array:
+    """The acceleration of a single link, from the wrenches before and after it."""
+    return matvec(link.L11, f1 - f2) + link.b1

@@ -5,7 +5,7 @@
 from typing import Any
 
 from ...banded.symmetric import congruent, interface, unit
-from ...links import lent_inertia
+from ...lending import lent_inertia
 from ...model import Model, gravity_twist, identity_transform, joint_kinematics
 from ...spatial import (
     Array,
@@ -31,7 +31,8 @@ from ..registry import WHOLE_NUMBERS, algorithm
     topology="chain",
     bodies="rigid",
     span="O(n / segments + segments)",
-    loops="",
+    loops=False,
+    lanes="segments",
     options={"segments": WHOLE_NUMBERS},
 )
 def partition(
@@ -48,7 +49,8 @@ def partition(
     A segment that ends in a light link would divide by nearly nothing. So its tip is lent an inertia
     Sigma: f_tip stands for f_tip - Sigma a_tip, and whatever lies beyond pays it back. Exact for any Sigma.
 
-    `segments` may be any number; by default as many as usually pay, at most eight.
+    `segments` may be any number; fewer where links are fewer, since a joint with several axes stays whole.
+    By default as many as usually pay: eight, or a multiple of eight beyond 12000 bodies.
 
     Source: the articulated-body algorithm (Featherstone 2008, Table 7.1, p. 132) with the columns of the
     unknown tip wrench carried along. Large parts of a chain each in turn, one beside the other: Critchley,
@@ -59,7 +61,7 @@ def partition(
     X, S, cJ = joint_kinematics(model, q)
     VJ = S @ qd
     S = S.axis
-    parts = cut(segments)
+    parts = cut(segments, model.links)
     with parts.inside():
         Y = propagate(X, root=_each(identity_transform(model, X)))
         V = propagate(X, VJ)  # against the link before the segment

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 """The mass matrix by composite rigid bodies and their mass centres."""
 
+from functools import partial
 from typing import Any
 
-from ...dh import proximal_inertias, proximal_offsets, proximal_rotations
+from ...dh import DHChain, proximal_inertias, proximal_offsets, proximal_rotations
 from ...dh.motion import first_axis
 from ...model import Model, diagonal
 from ...spatial import (
@@ -15,7 +16,6 @@ from ...spatial import (
     join,
     linear,
     matvec,
-    namespace,
     parallel_axis,
     rotated,
     unpack,
@@ -47,7 +47,9 @@ def composite_original(model: Model, q: Array) -> Array:
     chain = model.dh
     U, P = Tensor(proximal_rotations(chain, q)), proximal_offsets(chain, q)
     along = lambda _, i: (at_places(U, i + 1), at_places(P, i + 1))  # noqa: E731
-    M, c, E = relay(back_along_chain(chain.n), bodies(model), joined, along=along)[-1]  # i = N .. 1
+    M, c, E = relay(back_along_chain(chain.n), bodies(model), partial(joined, chain), along=along)[
+        -1
+    ]  # i = N .. 1
     wrench = unit_wrenches(model, M, c, E)
 
     def carry(x: Array, U: Tensor, P: Array, _: Array) -> Array:  # j = i-1 .. 1
@@ -68,19 +70,14 @@ def bodies(model: Model) -> tuple[Array, Array, Array]:
     return model.dh.m[:, None], *proximal_inertias(model.dh)
 
 
-def joined(first: Any, second: Any, U: Tensor, P: Array) -> Any:
+def joined(chain: DHChain, first: Any, second: Any, U: Tensor, P: Array) -> Any:
     """(M, c, E) of two neighbouring runs of links as one rigid body, in the frame of the first."""
     (M1, c1, E1), (M2, c2, E2) = first, second
     r = U @ c2 + P
     M = M1 + M2
-    c = (M1 * c1 + M2 * r) * reciprocal(M)
+    c = (M1 * c1 + M2 * r) * (1.0 / chain.divisor(M))
     E = rotated(U.matrix, E2) + E1 + M2 * parallel_axis(r - c) + M1 * parallel_axis(c1 - c)
     return M, c, E
-
-
-def reciprocal(M: Array) -> Array:
-    """1 / M, and 1 where nothing has mass: its mass centre is anywhere."""
-    return 1.0 / namespace(M).where(M == 0.0, 1.0, M)
 
 
 def unit_wrenches(model: Model, M: Array, c: Array, E: Array) -> Array:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The mass matrix in logarithmic depth: composite bodies and columns by recursive doubling."""
 
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 from ...dh import proximal_offsets, proximal_rotations
@@ -59,7 +59,7 @@ def recursive_doubling(model: Model, q: Array) -> Array:
         return at_places(U, s), at_places(P, s)
 
     # Stage A, bodies: M(s,k), c(s,k) and E(s,k).
-    M, c, E = relay(runs(stage_a), bodies(model), joined, along=transforms)[-1]
+    M, c, E = relay(runs(stage_a), bodies(model), partial(joined, chain), along=transforms)[-1]
     # Diagonal: f(i,i) and n(i,i), from which column i starts.
     wrench = pair.of_rows(unit_wrenches(model, M, c, E))
 

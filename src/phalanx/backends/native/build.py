@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-import sys
-import threading
+import os
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -22,12 +21,13 @@ from ...ir.rolled import RolledProgram, refusal, roll
 from ...ir.rolled.segments.roll import SegmentProgram, cuts, roll_segments
 from ...ir.trace import Program, trace
 from ...model import Model
-from ..base import Call, memo_key
+from ..base import MOST_AXES, Call, memo_key
 from ..buffers import empty_result
-from . import cache, compile, entry, gufunc, loop
+from . import cache, compile, gufunc, loop, objects
 from .emit import straight
-from .emit.rolled import rolled_block_function
 from .emit.segments import segment_block_function
+from .emit.widths import in_widths
+from .locks import building
 from .target import Target, host
 from .threads import Pace, share
 
@@ -86,20 +86,18 @@ class Native:
         if out is not None:
             # NumPy would repeat results along axes that only `out` has.
             batch = out.shape[: out.ndim - len(self.shapes[-1])]
-            if not any(batch == x.shape[: x.ndim - 1] for x in inputs):
+            if len(batch) > MOST_AXES or not any(batch == x.shape[: x.ndim - 1] for x in inputs):
                 return None
         try:
-            return self.ufunc(*inputs) if out is None else self.ufunc(*inputs, out=out)
+            result = self.ufunc(*inputs) if out is None else self.ufunc(*inputs, out=out)
         except (ValueError, TypeError):
             return None
+        return result if result.ndim <= MOST_AXES + len(self.shapes[-1]) else None
 
     def _is_brief(self, inputs: tuple[np.ndarray, ...]) -> bool:
         """Whether a state, or rows of states, are known to be done before another thread would be awake."""
         first = inputs[0]
         return self.pace.is_brief(first) and all(x.shape[:-1] == first.shape[:-1] for x in inputs)
-
-
-_building = threading.RLock()
 
 
 def native(call: Call, optional: Sequence[str] = (), dtype: Any = np.float64) -> Native:
@@ -109,7 +107,7 @@ def native(call: Call, optional: Sequence[str] = (), dtype: Any = np.float64) ->
     key = memo_key(call, names, dtype)
     found: Native | None = call.robot._memo.get(key)
     if found is None:
-        with _building:
+        with building:
             found = call.robot.memo(key, lambda: _build(call, names, dtype))
     assert found is not None
     return found
@@ -161,7 +159,8 @@ def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Targe
         sizes = {name: prod(shape) for name, shape in program.inputs.items()}
         block, declarations = straight.block_function(instructions(program), sizes, target, element)
     else:
-        block, declarations, scratch = rolled_block_function(loops, target, element)
+        block, declarations, scratch, target = in_widths(loops, target, element)
+        _require_memory(call, scratch)
     shapes = [*inputs.values(), *more.values(), output]
     return loop.module_text(block, declarations, shapes, element, target, scratch, rows)
 
@@ -173,7 +172,7 @@ def serves(call: Call) -> bool:
 
 def _segments(call: Call) -> bool:
     """Whether lanes are segments of a chain in one state, not states."""
-    return "segments" in call.algorithm.options and cuts(call.robot.model)
+    return call.algorithm.lanes == "segments" and cuts(call.robot.model)
 
 
 def _rolls(call: Call) -> bool:
@@ -187,13 +186,18 @@ def _require_short(call: Call) -> None:
         raise PhalanxError(
             f'{call.function.name}: the code of algorithm "{call.algorithm.name}" for robot '
             f'"{call.robot.name}" ({call.robot.model.n} bodies) is too long to compile; '
-            f'use {_instead(call)}backend="numpy" or "jax".'
+            f'use backend="numpy" or "jax".'
         )
 
 
-def _instead(call: Call) -> str:
-    """The algorithm that serves joints with several coordinates where segments do not."""
-    return 'algorithm "aba", or ' if "segments" in call.algorithm.options else ""
+def _require_memory(call: Call, scratch: int) -> None:
+    """Raise if a matrix that loops keep would not fit the memory of this machine."""
+    if hasattr(os, "sysconf") and scratch > 0.5 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"):
+        raise PhalanxError(
+            f'{call.function.name}: algorithm "{call.algorithm.name}" keeps a matrix over the bodies of '
+            f'robot "{call.robot.name}" ({call.robot.model.n} bodies): {scratch / 1e9:.1f} GB for each '
+            f'thread, more than half of the memory of this machine; use algorithm "auto".'
+        )
 
 
 def unrolls(call: Call) -> bool:
@@ -237,7 +241,7 @@ def _build(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> Native:
         dtype.str,
         target,
         compile.VERSION,
-        sys.implementation.cache_tag,
+        objects.LAYOUT,
     )
     code = cache.read(key)
     cached = code is not None
@@ -250,9 +254,9 @@ def _build(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> Native:
     name = call.algorithm.function
     ufunc = _ufunc(name, shapes, dtype, loaded)
     direct = shared = None
-    if entry.usable():
+    if objects.usable():
         direct, shared = (
-            entry.array_function(address, name, dtype, loaded) for address in (loaded.direct, loaded.shared)
+            objects.array_function(address, name, dtype, loaded) for address in (loaded.direct, loaded.shared)
         )
     seconds = time.perf_counter() - start
     return Native(call, optional, dtype, shapes, loaded, ufunc, direct, shared, seconds, cached)

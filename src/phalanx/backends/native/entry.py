@@ -6,48 +6,23 @@
 state or one row of states, and answers True, or touches nothing and answers False. A batch runs
 without the interpreter's lock. `shared(q, …, out, ticket)` does the same for a row of states that
 several threads compute together: each takes the next few rows until none is left. `bound()` runs
-the loop on arrays fixed beforehand. All are ordinary built-in functions made from compiled code;
-what they need to know stands in a bytes object that Python hands them as `self`.
+the loop on arrays fixed beforehand. `objects` makes built-in functions of all three.
 """
 
 from __future__ import annotations
 
-import ctypes
-import sys
-import sysconfig
-import weakref
-from collections.abc import Callable, Sequence
-from functools import cache
-from itertools import pairwise
+from collections.abc import Sequence
 from math import prod
-from typing import Any
 
-import numpy as np
+from . import objects
+from .objects import ALIGNED, CONTIGUOUS, DTYPE, FALSE, FLAGS, NDIM, POINTER, SHAPE, TRUE, TYPE, WRITEABLE
 
-_DATA = bytes.__basicsize__ - 1  # where the content of a bytes object starts
-# Fields of an array object, unchanged since NumPy 1.7; checked before first use.
-_POINTER, _NDIM, _SHAPE, _DTYPE, _FLAGS = 16, 24, 32, 56, 64
-_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x0001, 0x0100, 0x0400
-_METH_FASTCALL, _METH_NOARGS = 0x0080, 0x0004
 # Words of a ticket: the next row that nobody has taken, rows done, where to end, rows to take at once.
 TICKET = 4
 # Looks at a batch that others are about to finish: some tens of microseconds, less than falling asleep.
 _LOOKS = 1000
-
-
-class _State(bytes):
-    """The bytes that a built-in function reads, and what must live as long as it does."""
-
-    keep: Any
-
-
-class _MethodDef(ctypes.Structure):
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
+# Rows from which a bound step lets other threads run: some tens of microseconds.
+_LONG = 256
 
 
 def entries_text(shapes: Sequence[tuple[int, ...]], size: int, pause: str) -> str:
@@ -76,7 +51,7 @@ many:
 no:
   br label %answer
 answer:
-  %which = phi i64 [ {_DATA}, %alone ], [ {_DATA}, %good ], [ {_DATA + 8}, %no ]
+  %which = phi i64 [ {TRUE}, %alone ], [ {TRUE}, %good ], [ {FALSE}, %no ]
   {_return()}
 }}"""
 
@@ -134,12 +109,12 @@ again:
   br label %wait
 leave:
   {_LOCK}
-  %told = select i1 %all, i64 {_DATA}, i64 {_DATA + 8}
+  %told = select i1 %all, i64 {TRUE}, i64 {FALSE}
   br label %answer
 no:
   br label %answer
 answer:
-  %which = phi i64 [ %told, %leave ], [ {_DATA + 8}, %no ]
+  %which = phi i64 [ %told, %leave ], [ {FALSE}, %no ]
   {_return()}
 }}"""
 
@@ -150,7 +125,7 @@ def _arguments(shapes: Sequence[tuple[int, ...]], *, ticket: bool = False) -> st
     last = n - 1
     order = [last, *range(last)]  # the output tells whether there is a batch
     lines = [
-        f"%arrayp = getelementptr i8, ptr %self, i64 {_DATA + 24}",
+        f"%arrayp = getelementptr i8, ptr %self, i64 {objects.ARRAY}",
         "%array = load ptr, ptr %arrayp",
         f"%enough = icmp eq i64 %count, {n + ticket}",
         f"br i1 %enough, label %a{last}, label %no",
@@ -158,54 +133,54 @@ def _arguments(shapes: Sequence[tuple[int, ...]], *, ticket: bool = False) -> st
     for place, k in enumerate(order):
         following = f"a{order[place + 1]}" if place < last else f"a{n}" if ticket else "run"
         lines += [
-            *_array_test(k, 32, _WRITEABLE if k == last else 0),
+            *_array_test(k, objects.NUMBER, WRITEABLE if k == last else 0),
             *_shape_test(k, shapes[k], last),
             f"br i1 %fits{k}, label %{following}, label %no",
         ]
     if ticket:
         lines += [
-            *_array_test(n, 56, _WRITEABLE),
+            *_array_test(n, objects.WHOLE, WRITEABLE),
             f"br i1 %df{n}, label %ticket, label %no",
             "ticket:",
-            f"%np{n} = getelementptr i8, ptr %o{n}, i64 {_NDIM}",
+            f"%np{n} = getelementptr i8, ptr %o{n}, i64 {NDIM}",
             f"%n{n} = load i32, ptr %np{n}",
             f"%row{n} = icmp eq i32 %n{n}, 1",
             f"br i1 %row{n}, label %words, label %no",
             "words:",
-            f"%sp{n} = getelementptr i8, ptr %o{n}, i64 {_SHAPE}",
+            f"%sp{n} = getelementptr i8, ptr %o{n}, i64 {SHAPE}",
             f"%s{n} = load ptr, ptr %sp{n}",
             f"%m{n} = load i64, ptr %s{n}",
             f"%fits{n} = icmp eq i64 %m{n}, {TICKET}",
             f"br i1 %fits{n}, label %valid, label %no",
             "valid:",
-            f"%nextp = getelementptr i8, ptr %o{n}, i64 {_POINTER}",
+            f"%nextp = getelementptr i8, ptr %o{n}, i64 {POINTER}",
             "%next = load ptr, ptr %nextp",
             "br label %run",
         ]
     lines.append("run:")
     for k in range(n):
-        lines += [f"%xp{k} = getelementptr i8, ptr %o{k}, i64 {_POINTER}", f"%x{k} = load ptr, ptr %xp{k}"]
+        lines += [f"%xp{k} = getelementptr i8, ptr %o{k}, i64 {POINTER}", f"%x{k} = load ptr, ptr %xp{k}"]
     return "\n  ".join(lines)
 
 
 def _array_test(k: int, dtype: int, flag: int) -> list[str]:
     """Is argument k an array (no subclass) of a dtype of `self`, contiguous and aligned?"""
-    flags = _CONTIGUOUS | _ALIGNED | flag
+    flags = CONTIGUOUS | ALIGNED | flag
     return [
         f"a{k}:",
         f"%i{k} = getelementptr ptr, ptr %args, i64 {k}",
         f"%o{k} = load ptr, ptr %i{k}",
-        f"%wp{k} = getelementptr i8, ptr %self, i64 {_DATA + dtype}",
+        f"%wp{k} = getelementptr i8, ptr %self, i64 {dtype}",
         f"%w{k} = load ptr, ptr %wp{k}",
-        f"%tp{k} = getelementptr i8, ptr %o{k}, i64 8",
+        f"%tp{k} = getelementptr i8, ptr %o{k}, i64 {TYPE}",
         f"%t{k} = load ptr, ptr %tp{k}",
         f"%tq{k} = icmp eq ptr %t{k}, %array",
         f"br i1 %tq{k}, label %b{k}, label %no",
         f"b{k}:",
-        f"%dp{k} = getelementptr i8, ptr %o{k}, i64 {_DTYPE}",
+        f"%dp{k} = getelementptr i8, ptr %o{k}, i64 {DTYPE}",
         f"%d{k} = load ptr, ptr %dp{k}",
         f"%dq{k} = icmp eq ptr %d{k}, %w{k}",
-        f"%fp{k} = getelementptr i8, ptr %o{k}, i64 {_FLAGS}",
+        f"%fp{k} = getelementptr i8, ptr %o{k}, i64 {FLAGS}",
         f"%f{k} = load i32, ptr %fp{k}",
         f"%fm{k} = and i32 %f{k}, {flags}",
         f"%fq{k} = icmp eq i32 %fm{k}, {flags}",
@@ -216,7 +191,7 @@ def _array_test(k: int, dtype: int, flag: int) -> list[str]:
 def _shape_test(k: int, shape: tuple[int, ...], last: int) -> list[str]:
     """Has argument k the core shape, with at most one axis in front, as long as that of the output?"""
     lines = [
-        f"%np{k} = getelementptr i8, ptr %o{k}, i64 {_NDIM}",
+        f"%np{k} = getelementptr i8, ptr %o{k}, i64 {NDIM}",
         f"%n{k} = load i32, ptr %np{k}",
         f"%more{k} = sub i32 %n{k}, {len(shape)}",
     ]
@@ -232,7 +207,7 @@ def _shape_test(k: int, shape: tuple[int, ...], last: int) -> list[str]:
         f"%all{k} = and i1 %nq{k}, %df{k}",
         f"br i1 %all{k}, label %c{k}, label %no",
         f"c{k}:",
-        f"%sp{k} = getelementptr i8, ptr %o{k}, i64 {_SHAPE}",
+        f"%sp{k} = getelementptr i8, ptr %o{k}, i64 {SHAPE}",
         f"%s{k} = load ptr, ptr %sp{k}",
         # Without a batch any readable word will do: an array without axes has no shape.
         f"%rp{k} = select i1 %batched, ptr %s{k}, ptr %self",
@@ -286,9 +261,9 @@ def _store_pointers(shapes: Sequence[tuple[int, ...]], name: str) -> str:
 
 
 # Without the interpreter's lock, between these two.
-_UNLOCK = f"""%savep = getelementptr i8, ptr %self, i64 {_DATA + 40}
+_UNLOCK = f"""%savep = getelementptr i8, ptr %self, i64 {objects.SAVE}
   %save = load ptr, ptr %savep
-  %restorep = getelementptr i8, ptr %self, i64 {_DATA + 48}
+  %restorep = getelementptr i8, ptr %self, i64 {objects.RESTORE}
   %restore = load ptr, ptr %restorep
   %thread = call ptr %save()"""
 _LOCK = "call void %restore(ptr %thread)"
@@ -297,26 +272,37 @@ _LOCK = "call void %restore(ptr %thread)"
 def _bound() -> str:
     return f"""
 define ptr @bound(ptr %self, ptr %nothing) #0 {{
-  %noneat = getelementptr i8, ptr %self, i64 {_DATA}
+  %noneat = getelementptr i8, ptr %self, i64 {objects.NONE}
   %none = load ptr, ptr %noneat
-  %argsat = getelementptr i8, ptr %self, i64 {_DATA + 24}
+  %argsat = getelementptr i8, ptr %self, i64 {objects.ARGUMENTS}
   %args = load ptr, ptr %argsat
-  %dimsat = getelementptr i8, ptr %self, i64 {_DATA + 32}
+  %dimsat = getelementptr i8, ptr %self, i64 {objects.DIMENSIONS}
   %dims = load ptr, ptr %dimsat
-  %stepsat = getelementptr i8, ptr %self, i64 {_DATA + 40}
+  %stepsat = getelementptr i8, ptr %self, i64 {objects.STEPS}
   %steps = load ptr, ptr %stepsat
+  %rows = load i64, ptr %dims
+  %long = icmp sge i64 %rows, {_LONG}
+  br i1 %long, label %many, label %few
+few:
   call void @loop(ptr %args, ptr %dims, ptr %steps, ptr null)
+  br label %answer
+many:
+  {_UNLOCK}
+  call void @loop(ptr %args, ptr %dims, ptr %steps, ptr null)
+  {_LOCK}
+  br label %answer
+answer:
   {_new_reference("%none")}
   ret ptr %none
 }}"""
 
 
 def _new_reference(name: str) -> str:
-    """Add the word at 16 to the object's reference count: 1, or 0 where such objects are immortal."""
-    return f"""%stepat = getelementptr i8, ptr %self, i64 {_DATA + 16}
-  %one = load i64, ptr %stepat
-  %count0 = load i64, ptr {name}
-  %count1 = add i64 %count0, %one
+    """Count a reference to None, True or False where they are counted."""
+    if not objects.COUNTED:
+        return ""
+    return f"""%count0 = load i64, ptr {name}
+  %count1 = add i64 %count0, 1
   store i64 %count1, ptr {name}"""
 
 
@@ -326,77 +312,3 @@ def _return() -> str:
   %object = load ptr, ptr %place
   {_new_reference("%object")}
   ret ptr %object"""
-
-
-@cache
-def usable() -> bool:
-    """Whether this Python and this NumPy lay out their objects as the entries expect."""
-    if sysconfig.get_config_var("Py_GIL_DISABLED") or sys.implementation.name != "cpython":
-        return False
-    probe = np.zeros((2, 3))[:, ::2]
-    base = id(probe)
-    word = ctypes.c_uint64.from_address
-    content = b"phalanx!"
-    return bool(
-        ctypes.sizeof(ctypes.c_void_p) == 8
-        and ctypes.string_at(id(content) + _DATA, 8) == content
-        and word(base + 8).value == id(np.ndarray)
-        and word(base + _POINTER).value == probe.ctypes.data
-        and ctypes.c_int.from_address(base + _NDIM).value == 2
-        and list((ctypes.c_int64 * 2).from_address(word(base + _SHAPE).value)) == [2, 2]
-        and word(base + _DTYPE).value == id(np.dtype(np.float64))
-        and ctypes.c_int.from_address(base + _FLAGS).value == probe.flags.num
-    )
-
-
-def _increment() -> int:
-    return 0 if sys.version_info >= (3, 12) else 1
-
-
-def array_function(address: int, name: str, dtype: np.dtype, keep: Any) -> Callable[..., bool]:
-    """The built-in function `direct(inputs…, out)` or `shared(inputs…, out, ticket)`."""
-    words = [id(True), id(False), _increment(), id(np.ndarray), id(np.dtype(dtype))]
-    lock = (ctypes.pythonapi.PyEval_SaveThread, ctypes.pythonapi.PyEval_RestoreThread)
-    words += [ctypes.cast(function, ctypes.c_void_p).value or 0 for function in lock]
-    words.append(id(np.dtype(np.int64)))
-    return _builtin(address, name, _METH_FASTCALL, words, keep)
-
-
-def bound_function(
-    address: int, name: str, arrays: Sequence[np.ndarray], cores: Sequence[int], keep: Any
-) -> Any:
-    """The built-in function `step()` that runs the loop on these arrays (output last)."""
-    batch = np.broadcast_shapes(*(a.shape[: a.ndim - c] for a, c in zip(arrays, cores, strict=True)))
-    count = int(np.prod(batch))
-    outer = [_outer_stride(a, c, batch) for a, c in zip(arrays, cores, strict=True)]
-    inner = [s for a, c in zip(arrays, cores, strict=True) for s in a.strides[a.ndim - c :]]
-    args = np.array([a.ctypes.data for a in arrays], dtype=np.uint64)
-    dims = np.array([count], dtype=np.int64)
-    steps = np.array([*outer, *inner], dtype=np.int64)
-    words = [id(None), 0, _increment(), args.ctypes.data, dims.ctypes.data, steps.ctypes.data]
-    # NumPy moves the memory of an array, even where asked not to check, only if none refers weakly to it.
-    fixed = [weakref.ref(a) for a in arrays]
-    return _builtin(address, name, _METH_NOARGS, words, (arrays, fixed, args, dims, steps, keep))
-
-
-def _outer_stride(array: np.ndarray, core: int, batch: tuple[int, ...]) -> int:
-    """The one stride that walks an array's batch, or an error if there is none."""
-    axes = array.ndim - core
-    if int(np.prod(array.shape[:axes])) <= 1:
-        return 0
-    flat = np.broadcast_to(array, (*batch, *array.shape[axes:]))
-    strides = [(n, s) for n, s in zip(flat.shape[: len(batch)], flat.strides, strict=False) if n > 1]
-    for (_, outer), (n, s) in pairwise(strides):
-        if outer != n * s:
-            raise ValueError("the batch axes do not lie in one row")
-    return strides[-1][1] if strides else 0
-
-
-def _builtin(address: int, name: str, flags: int, words: list[int], keep: Any) -> Any:
-    definition = _MethodDef(name.encode(), address, flags, None)
-    state = _State(b"".join(w.to_bytes(8, sys.byteorder) for w in words))
-    state.keep = (definition, keep)
-    make = ctypes.pythonapi.PyCFunction_NewEx
-    make.restype = ctypes.py_object
-    make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    return make(ctypes.addressof(definition), state, None)

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from typing import Any
 
@@ -13,8 +13,8 @@ import numpy as np
 from ...algorithms import FUNCTIONS
 from ...analysis.cost import Cost
 from ...errors import PhalanxError, nearest
-from ..base import Call
-from . import compile, entry
+from ..base import Call, require_few_axes
+from . import compile, objects
 from .build import Native, module, native
 from .costs import kernel_cost
 from .target import host
@@ -102,14 +102,14 @@ class Kernel:
         arrays = [*inputs, *(given[name] for name in kernel.optional), out]
         self._check_bound(kernel, arrays)
         cores = [len(s) for s in kernel.shapes]
-        if not entry.usable():
+        if not objects.usable():
 
             def through_ufunc() -> None:
                 kernel.ufunc(*arrays[:-1], out=arrays[-1])
 
             return through_ufunc
         try:
-            step: Callable[[], None] = entry.bound_function(
+            step: Callable[[], None] = objects.bound_function(
                 kernel.loaded.bound, self.function, arrays, cores, kernel
             )
         except ValueError as error:
@@ -131,21 +131,14 @@ class Kernel:
                 )
             if not array.flags.aligned or not (array.flags.writeable or name != "out"):
                 raise PhalanxError(f"{where} is read-only or not aligned; pass an ordinary array.")
-        batch = self._batch(arrays, kernel)
+        rows = zip(names[:-1], arrays, kernel.shapes, strict=False)
+        batch = _batch({name: a.shape[: a.ndim - len(s)] for name, a, s in rows})
         if arrays[-1].shape != (*batch, *kernel.shapes[-1]):
             raise PhalanxError(
                 f"bind: out has shape {arrays[-1].shape}, expected {(*batch, *kernel.shapes[-1])}."
             )
         if any(np.may_share_memory(a, arrays[-1]) for a in arrays[:-1]):
             raise PhalanxError("bind: out shares memory with an input; pass an array of its own.")
-
-    @staticmethod
-    def _batch(arrays: list[np.ndarray], kernel: Native) -> tuple[int, ...]:
-        shapes = [a.shape[: a.ndim - len(s)] for a, s in zip(arrays[:-1], kernel.shapes, strict=False)]
-        try:
-            return np.broadcast_shapes(*shapes)
-        except ValueError:
-            raise PhalanxError(f"bind: the batch shapes {shapes} do not broadcast.") from None
 
     def _is_brief(self, first: Any) -> bool:
         """Whether states beside a first input are done before another thread would be awake."""
@@ -164,6 +157,15 @@ class Kernel:
 def _again(robot: Any, function: str, algorithm: Any, dtype: str, frame: str | None) -> Kernel:
     made: Kernel = robot.kernel(function, algorithm=algorithm, dtype=dtype, frame=frame)
     return made
+
+
+def _batch(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """The batch that is bound."""
+    require_few_axes("bind", shapes)
+    try:
+        return np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        raise PhalanxError(f"bind: the batch shapes {list(shapes.values())} do not broadcast.") from None
 
 
 def _never(*arrays: Any) -> bool:
@@ -204,5 +206,6 @@ def kernel_class(function: str) -> type[Kernel]:
     scope: dict[str, Any] = {"empty": np.empty}
     exec(source, scope)
     call = scope["__call__"]
+    call.__qualname__ = f"Kernel.{function}"  # what Python calls it where arguments are too many or too few
     call.__doc__ = "The function for any batch of inputs; one state in plain arrays takes the shortest way."
     return type("Kernel", (Kernel,), {"__call__": call, "__doc__": Kernel.__doc__, "__module__": __name__})

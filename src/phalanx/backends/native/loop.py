@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from .emit.widths import ALONE
 from .entry import entries_text
 from .target import Target
 
@@ -36,10 +37,16 @@ def module_text(
     """
     size = 8 if element == "double" else 4
     save, restore, needs = _status(target)
+    lone = f"@{ALONE}block" if f"@{ALONE}block(" in block else "@block"
     text = [block, _turn_large(element), _copy(element)]
-    text += [_loop(shapes, size, rows or target.lanes(size), scratch, save, restore), *needs]
+    text += [_loop(shapes, size, rows or target.lanes(size), scratch, lone, save, restore), *needs]
     pause, more = _pause(target)
-    text += [_single(shapes, scratch, size), entries_text(shapes, size, pause), *more, *sorted(declarations)]
+    text += [
+        _single(shapes, scratch, lone, size),
+        entries_text(shapes, size, pause),
+        *more,
+        *sorted(declarations),
+    ]
     text += ["declare ptr @malloc(i64)", "declare void @free(ptr)"]
     text.append(f"@nothing = internal constant {element} 0x7FF8000000000000")
     suffix = "" if element == "double" else "f"
@@ -174,7 +181,7 @@ def _three(shape: tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def _loop(
-    shapes: Sequence[tuple[int, ...]], size: int, lanes: int, scratch: int, save: str, restore: str
+    shapes: Sequence[tuple[int, ...]], size: int, lanes: int, scratch: int, lone: str, save: str, restore: str
 ) -> str:
     """`loop(args, dimensions, steps, data)`, the inner loop of a generalized ufunc."""
     n = len(shapes)
@@ -279,7 +286,7 @@ rest:
   br i1 %single, label %alone, label %through
 alone:
   {moves1}
-  call void @block({alone})
+  call void {lone}({alone})
   br label %rest_end
 through:
   {newline.join(gather)}
@@ -334,10 +341,10 @@ def _starved(
     return f"call void @copy({to}, ptr @nothing, i64 0, i64 0, i64 0, i64 0, {sizes})"
 
 
-def _single(shapes: Sequence[tuple[int, ...]], scratch: int, size: int) -> str:
+def _single(shapes: Sequence[tuple[int, ...]], scratch: int, lone: str, size: int) -> str:
     """`single(in0, …, out)`: one state in arrays that lie as the block wants them."""
     n = len(shapes)
     parameters = ", ".join(f"ptr %p{k}" for k in range(n))
     get, give, put = _scratch(scratch, 0, _starved(shapes, size, "1", "", "", "%p"))
     call = ", ".join(f"ptr %p{k}, i64 0" for k in range(n)) + give
-    return f"define void @single({parameters}) #0 {{\n  {get}\n  call void @block({call})\n  {put}\n  ret void\n}}"
+    return f"define void @single({parameters}) #0 {{\n  {get}\n  call void {lone}({call})\n  {put}\n  ret void\n}}"

@@ -9,10 +9,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 from math import inf
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -48,15 +49,17 @@ def _serve(tasks: SimpleQueue[Callable[[], None]]) -> None:
         tasks.get()()
 
 
-def _ask(count: int, task: Callable[[], None]) -> None:
-    """Let `count` waiting threads run `task`; a queue wakes them in half the time of an executor."""
+def _ask(count: int, task: Callable[[], None]) -> int:
+    """Let up to `count` waiting threads run `task`; a queue wakes them in half the time of an executor."""
     global _helpers
-    with _lock:
+    with _lock, suppress(RuntimeError):  # neither at the end of the interpreter nor beyond a limit of threads
         while _helpers < count:
             threading.Thread(target=_serve, args=(_tasks,), name=f"phalanx-{_helpers}", daemon=True).start()
             _helpers += 1
+    count = min(count, _helpers)
     for _ in range(count):
         _tasks.put(task)
+    return count
 
 
 class Pace:
@@ -120,7 +123,8 @@ def _shared_out(work: Callable[[], bool], ticket: np.ndarray, threads: int) -> N
     _ask(threads - 1, help_out)
     done = work()
     while not done:  # a thread was held up in the middle of its rows
-        left.get()
+        with suppress(Empty):
+            left.get(timeout=1e-3)  # at the end of the interpreter it could not tell any more
         done = bool(ticket[1] == ticket[2])
     pending.clear()
 
@@ -182,11 +186,11 @@ def _together(work: Callable[[], None], threads: int) -> None:
         else:
             errors.put(None)
 
-    _ask(threads - 1, help_out)
+    asked = _ask(threads - 1, help_out)
     try:
         work()
     finally:
-        ended = [errors.get() for _ in range(threads - 1)]
+        ended = [errors.get() for _ in range(asked)]
     for error in ended:
         if error is not None:
             raise error

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ def write(path: Path, text: str) -> None:
 def _picture(schedule: Schedule) -> Any:
     rows = len(schedule.processors)
     figure, axes = new_figure(11.0, min(1.9 + 0.45 * rows, 20.0))
-    tasks = [t for t in schedule.tasks if t.end > t.start]
+    tasks = schedule.timed
     colours = colours_of((t.quantity for t in tasks), (t.end - t.start for t in tasks))
     _bars(axes, tasks, colours)
     _labels(axes, schedule, tasks, colours)
@@ -56,7 +57,7 @@ def _picture(schedule: Schedule) -> Any:
     return figure
 
 
-def _bars(axes: Any, tasks: list[PlacedTask], colours: dict[str, str]) -> None:
+def _bars(axes: Any, tasks: Sequence[PlacedTask], colours: dict[str, str]) -> None:
     groups: dict[tuple[str, int], list[PlacedTask]] = {}
     for t in tasks:
         groups.setdefault((t.quantity, t.processor), []).append(t)
@@ -67,7 +68,7 @@ def _bars(axes: Any, tasks: list[PlacedTask], colours: dict[str, str]) -> None:
         axes.broken_barh(spans, where, facecolors=colours[quantity], edgecolors=edge, linewidth=0.4)
 
 
-def _labels(axes: Any, schedule: Schedule, tasks: list[PlacedTask], colours: dict[str, str]) -> None:
+def _labels(axes: Any, schedule: Schedule, tasks: Sequence[PlacedTask], colours: dict[str, str]) -> None:
     """Names on the bars that are wide enough for them."""
     letters = 170.0 / max(schedule.makespan, 1e-300)  # of this size per unit of time
     for t in tasks:

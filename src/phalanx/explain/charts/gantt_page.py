@@ -9,6 +9,7 @@ from html import escape
 from typing import Any
 
 from ..scheduling.placement import PlacedTask, Schedule
+from ..scheduling.reservation import SystolicSchedule
 from .colours import colours_of, ink_on
 
 
@@ -21,9 +22,12 @@ def page(schedule: Schedule) -> str:
         "efficiency": f"{schedule.efficiency:.0%}",
         "span": f"{schedule.span:g}",
         "work": f"{schedule.work:g}",
-        "tasks": str(len(schedule.tasks)),
+        "tasks": str(len(schedule.timed)),
         "messages": f"{len(schedule.messages)} ({schedule.words} numbers)",
     }
+    if isinstance(schedule, SystolicSchedule):
+        facts["interval"] = f"{schedule.interval:g} {schedule.machine.unit}"
+        facts["gain at that interval"] = f"{schedule.gain:.2f}"
     told = "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in facts.items())
     # Inside a script only the end of the script could be mistaken.
     data = json.dumps(_data(schedule), separators=(",", ":")).replace("<", "\\u003c")
@@ -31,7 +35,7 @@ def page(schedule: Schedule) -> str:
 
 
 def _data(schedule: Schedule) -> dict[str, Any]:
-    tasks = [t for t in schedule.tasks if t.end > t.start]
+    tasks = schedule.timed
     colours = colours_of((t.quantity for t in tasks), (t.end - t.start for t in tasks))
     quantities = list(colours)
     number = {q: k for k, q in enumerate(quantities)}

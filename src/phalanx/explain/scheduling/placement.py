@@ -57,6 +57,7 @@ class Schedule:
     """Tasks and messages in time; times in the unit of the machine.
 
     Tasks without duration that need inputs only are not placed: they are at hand from the beginning.
+    `timed` are the tasks that take time.
     Without a `network`, results are at hand everywhere at once.
     """
 
@@ -80,6 +81,14 @@ class Schedule:
             max((t.end for t in self.tasks), default=0.0),
             max((m.arrival for m in self.messages), default=0.0),
         )
+
+    @cached_property
+    def timed(self) -> tuple[PlacedTask, ...]:
+        """The tasks that take time: what is counted where a schedule is told.
+
+        By default sines and cosines take none, as papers count; those that wait for a sum are placed still.
+        """
+        return tuple(t for t in self.tasks if t.end > t.start)
 
     @cached_property
     def work(self) -> float:
@@ -158,12 +167,14 @@ class Schedule:
         }
 
     def __repr__(self) -> str:
+        return f"<Schedule of {self.graph.title or 'tasks'} on {self.machine}: {self._facts()}>"
+
+    def _facts(self) -> str:
         p = len(self.processors)
         return (
-            f"<Schedule of {self.graph.title or 'tasks'} on {self.machine}: {len(self.tasks)} "
-            f"{self.graph.granularity} tasks on {p} processor{'s' * (p != 1)}, "
+            f"{len(self.timed)} {self.graph.granularity} tasks on {p} processor{'s' * (p != 1)}, "
             f"makespan {self.makespan:g} {self.machine.unit}, speed-up {self.speedup:.2f}, "
-            f"efficiency {self.efficiency:.0%}, span {self.span:g}, {len(self.messages)} messages>"
+            f"efficiency {self.efficiency:.0%}, span {self.span:g}, {len(self.messages)} messages"
         )
 
 

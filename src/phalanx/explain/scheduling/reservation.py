@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from heapq import heappop, heappush
 from math import ceil
+from typing import Any
 
 from .grouping import alike
 from .list_scheduler import Placed
@@ -30,9 +31,8 @@ class SystolicSchedule(Schedule):
     def reservations(self) -> tuple[tuple[tuple[float, float], ...], ...]:
         """The reservation table: when each processor is busy with one set."""
         table: list[list[tuple[float, float]]] = [[] for _ in self.processors]
-        for t in self.tasks:
-            if t.end > t.start:
-                table[t.processor].append((t.start, t.end))
+        for t in self.timed:
+            table[t.processor].append((t.start, t.end))
         return tuple(tuple(sorted(row)) for row in table)
 
     def conflicts(self, interval: float) -> list[int]:
@@ -43,6 +43,19 @@ class SystolicSchedule(Schedule):
     def interval(self) -> float:
         """The shortest interval between sets at which no processor is needed twice at a time."""
         return next(t for t in self._intervals() if not self.conflicts(t))
+
+    @property
+    def gain(self) -> float:
+        """How many times faster than one processor, once sets follow each other at the interval."""
+        return self.work / self.interval if self.interval else 1.0
+
+    def to_dict(self) -> dict[str, Any]:
+        steady = {k: getattr(self, k) for k in ("latency", "interval", "gain")}
+        return super().to_dict() | steady
+
+    def _facts(self) -> str:
+        steady = f"a set every {self.interval:g} {self.machine.unit}, gain {self.gain:.2f}"
+        return f"{super()._facts()}, {steady}"
 
     def _intervals(self) -> Iterator[float]:
         """Intervals in ascending order that could be the shortest one: there one set just makes way."""

@@ -33,11 +33,14 @@ from .graph import CHOOSE, BodyGraph
 from .planning.loops import Wanted
 from .planning.plan import Plan
 from .program import (
+    CARRIER,
+    LINKS,
     TOGETHER,
     Columns,
     Factor,
     InverseOut,
     Levels,
+    LimbLevels,
     Loop,
     MatrixOut,
     Once,
@@ -51,9 +54,11 @@ from .sweeps.matrices import Matrix, Solution
 from .sweeps.order import Rolled
 
 __all__ = [
+    "CARRIER",
     "CHOOSE",
     "DOF",
     "JOINT",
+    "LINKS",
     "OWN",
     "TOGETHER",
     "Columns",
@@ -61,6 +66,7 @@ __all__ = [
     "InverseOut",
     "Joints",
     "Levels",
+    "LimbLevels",
     "Loop",
     "MatrixOut",
     "Once",
@@ -89,7 +95,8 @@ def roll(
         )
     graph = BodyGraph(model.n)
     chain = model.is_chain
-    order = Rolled(graph, chain)
+    several = algorithm.bodies == "definite" and len(model.links) < model.n
+    order = Rolled(graph, chain, model=model, links=model.links if several else None)
     body = body_model(graph, model, order)
     function = FUNCTIONS[algorithm.function]
     given, more = body_arguments(body, algorithm, inputs, optional, arguments)
@@ -120,6 +127,7 @@ def roll(
         {number: place for place, number in enumerate(inward)},
         bool(rest),
         body.source.joints,
+        order.limb_rows,
     )
 
 
@@ -129,20 +137,15 @@ def refusal(algorithm: Algorithm, model: Model) -> str:
         return "mimic joints follow other joints"
     if not algorithm.loops:
         return "it does not visit one body after another"
-    if algorithm.loops == "chain" and not model.is_chain:
-        return "it branches"
-    if algorithm.bodies == "definite" and len(model.links) < model.n:
-        return "it takes the bodies of a joint with several axes together"
-    if algorithm.frames == "dh" and not model.inertia.m[-1] > 0.0:
-        return "its last link has no mass, and no mass centre"
     return ""
 
 
 def _want_output(plan: Plan, body: BodyModel, result: np.ndarray, sizes: tuple[str, ...]) -> None:
     """Want the result of an algorithm, laid out as the sizes of its function say."""
     values = result.ravel().tolist()
-    if plan.graph.paired(values[0]):
-        values = plan.order.matrix_of(values[0]).ravel().tolist()
+    if sizes == ("v", "v") and not isinstance(values[0], (Matrix, Solution)):
+        entry = plan.graph.of_pair(values[0], "row")  # of a row where no link has mass
+        values = plan.order.matrix_of(entry).ravel().tolist()
     if isinstance(values[0], Matrix):
         return plan.matrix_output(values[0])
     if isinstance(values[0], Solution):

@@ -9,6 +9,9 @@ value per state, computed before the loop of its phase).
 Besides bodies there are *pairs* of them, rows and columns of a matrix. Loops over pairs stand
 inside a loop over columns (or rows), and have phases of their own. What a pair has from the
 body of its row, or of its column, is a leaf.
+
+And there are *links*, where joints have several bodies: a node that is *linked* is a value of the last
+body of a joint and is computed for such bodies only, in loops of their own after those over all bodies.
 """
 
 from __future__ import annotations
@@ -58,6 +61,7 @@ class BodyGraph(LoopGraph):
         self._phase: list[int] = []
         self._common: list[bool] = []
         self._paired: list[bool] = []
+        self._linked: list[bool] = []
         self.lent = LOCAL  # the last phase of bodies from which pairs have anything
 
     def param(self, column: np.ndarray) -> Any:
@@ -88,13 +92,20 @@ class BodyGraph(LoopGraph):
         chosen = [self.columns[k] for k in columns]
         return np.stack(chosen, axis=1) if chosen else np.zeros((self.n, 0))
 
-    def placed(self, *what: Any, phase: int, common: bool = False, paired: bool = False) -> Node:
+    def placed(
+        self, *what: Any, phase: int, common: bool = False, paired: bool = False, linked: bool = False
+    ) -> Node:
         """A leaf that is ready in a phase."""
         node = self.leaf(*what)
         self._phase[node.number] = phase
         self._common[node.number] = common
         self._paired[node.number] = paired
+        self._linked[node.number] = linked
         return node
+
+    def linked(self, x: Any) -> bool:
+        """Whether x is computed for the last bodies of joints only."""
+        return type(x) is Node and self._linked[x.number]
 
     def paired(self, x: Any) -> bool:
         """Whether x belongs to a pair of bodies."""
@@ -144,6 +155,7 @@ class BodyGraph(LoopGraph):
             self._phase.append(max((self.phase(a) for a in operands), default=LOCAL))
             self._common.append(bool(operands) and all(self.common(a) for a in operands))
             self._paired.append(paired)
+            self._linked.append(any(self.linked(a) for a in operands))
         return node
 
 

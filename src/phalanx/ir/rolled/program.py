@@ -12,7 +12,11 @@ import numpy as np
 
 from ..rewrite import Code
 from .bodies.joints import Joints
+from .limbs import LimbRows
 
+LINKS = "links"  # the map that lists the last bodies of joints
+END = "end of joint"  # from a body to the last one of its joint
+CARRIER = "carrier of joint"  # from a body to the one on which its joint sits
 _PARAMETERS = ("param", "param row", "param column", "param third")
 
 
@@ -29,8 +33,9 @@ class Loop(Stage):
     """One pass over the bodies: instructions for one, and where its results go.
 
     Inputs of the code are told by their first argument: "param" (column), "state" (input,
-    map, width, offset), "sine" and "cosine" (angle), "load" (slot), "common" (number),
-    "carry" (number). Targets: ("carry", number), ("save", slot), ("total", common),
+    map, width, offset), "sine" and "cosine" (angle), "load" (slot), "load at" (slot of the body to which
+    a map leads, map), "common" (number), "carry" (number).
+    Targets: ("carry", number), ("save", slot), ("total", common),
     ("out", map, width, offset), ("add", map, width, offset), ("angle", number, quantity), ("rest", k).
     """
 
@@ -130,18 +135,39 @@ class Step:
     offsets: tuple[int, ...]  # where the operands stand, in units of h from the row
     code: Code
     targets: list[tuple[int, int]]  # slot, operand
+    carrier: bool = False  # whether the link that carries the limb is one more operand
 
 
 @dataclass(frozen=True)
 class Levels(Stage):
-    """Steps on the levels h = 1, 2, 4, … below the number of bodies, or back, and steps after the last."""
+    """Steps on the levels h = 1, 2, 4, … below the number of rows, or back, and steps after the last."""
 
+    steps: list[Step]
+    last: list[Step]
+    down: bool
+    bodies: str | None = None  # the map that lists the bodies of the rows; all of them if None
+
+    def codes(self) -> Iterator[Code]:
+        for step in (*self.steps, *self.last):
+            yield step.code
+
+
+@dataclass(frozen=True)
+class LimbLevels(Stage):
+    """Levels of one limb after another, from those on which nothing hangs, or back.
+
+    Steps `before` all limbs, at the `start` of each, on its levels, and after the last. Their rows may also
+    be "laden", those of links that carry limbs, or "world", a row of its own.
+    """
+
+    before: list[Step]
+    start: list[Step]
     steps: list[Step]
     last: list[Step]
     down: bool
 
     def codes(self) -> Iterator[Code]:
-        for step in (*self.steps, *self.last):
+        for step in (*self.before, *self.start, *self.steps, *self.last):
             yield step.code
 
 
@@ -180,6 +206,7 @@ class RolledProgram:
     arrivals: Mapping[int, int]  # inward ones
     rest: bool  # whether some bodies' transforms are computed first
     joints: Joints | None = None  # the degrees of freedom of a robot with mimic joints
+    limbs: LimbRows | None = None  # where they stand, if some stage visits limbs
 
 
 def columns_of(stages: Iterable[Stage]) -> dict[int, int]:

@@ -8,7 +8,7 @@ memory, eliminations, solutions. They are listed here as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from .program import (
     Factor,
     InverseOut,
     Levels,
+    LimbLevels,
     Loop,
     MatrixOut,
     Once,
@@ -91,6 +92,7 @@ class _Stages:
             Solve: self._solve,
             InverseOut: self._inverse,
             Levels: self._levels,
+            LimbLevels: self._limbs,
         }
         if type(stage) not in kinds:
             raise PhalanxError(f"runs: nobody has counted what {type(stage).__name__} does; time it.")
@@ -105,8 +107,11 @@ class _Stages:
         yield Run(stage.code, self._times(np.array([self.n])), _moves(stage.code, stage.targets))
 
     def _loop(self, stage: Loop) -> Iterator[Run]:
-        bodies = np.arange(self.n) if stage.bodies is None else self.program.maps[stage.bodies]
-        yield from self._turns(stage, self._times(bodies))
+        yield from self._turns(stage, self._times(self._visited(stage)))
+
+    def _visited(self, stage: Loop | Levels) -> np.ndarray:
+        """The bodies of a loop, or of the rows of levels."""
+        return np.arange(self.n) if stage.bodies is None else self.program.maps[stage.bodies]
 
     def _turns(self, loop: Loop, times: np.ndarray) -> Iterator[Run]:
         kept = ("carry", "total") if self.chain else ("total",)
@@ -121,19 +126,30 @@ class _Stages:
     # ------------------------------------------------------------- rows that go level by level
 
     def _levels(self, stage: Levels) -> Iterator[Run]:
-        for level in range((self.n - 1).bit_length()):
-            yield from self._steps(stage.steps, 1 << level)
-        yield from self._steps(stage.last, 1)
+        bodies = self._visited(stage)
+        for level in range((len(bodies) - 1).bit_length()):
+            yield from self._steps(stage.steps, 1 << level, bodies)
+        yield from self._steps(stage.last, 1, bodies)
 
-    def _steps(self, steps: Iterable[Step], h: int) -> Iterator[Run]:
-        rows = {
-            "odd": np.arange(h, self.n, 2 * h),
-            "even": np.arange(0, self.n, 2 * h),
-            "all": np.arange(self.n),
-            "first": np.array([0]),
-        }
+    def _steps(self, steps: Iterable[Step], h: int, bodies: np.ndarray) -> Iterator[Run]:
+        rows = {"odd": bodies[h :: 2 * h], "even": bodies[:: 2 * h], "all": bodies, "first": bodies[:1]}
+        yield from self._each(steps, rows)
+
+    def _each(self, steps: Iterable[Step], rows: Mapping[str, np.ndarray]) -> Iterator[Run]:
+        """Runs of steps, each on the bodies of its rows."""
         for step in steps:
             yield Run(step.code, self._times(rows[step.rows]), _moves(step.code, step.targets))
+
+    def _limbs(self, stage: LimbLevels) -> Iterator[Run]:
+        limbs = self.program.limbs
+        assert limbs is not None
+        first, laden, world = limbs.bodies[limbs.first], limbs.bodies[limbs.laden], np.array([self.n])
+        rows = {"first": first, "laden": laden, "world": world}
+        for level in range(int(limbs.levels.max())):
+            h = 1 << level
+            odd = limbs.bodies[limbs.place % (2 * h) == h]
+            yield from self._each(stage.steps, {"odd": odd})
+        yield from self._each((*stage.before, *stage.start, *stage.last), rows)
 
     # ------------------------------------------------------------- matrices
 
@@ -191,20 +207,23 @@ def _of_segments(program: SegmentProgram) -> Iterator[Run]:
     """Loops over the links of all segments, side by side, and over segments.
 
     Links that fill a segment up count for the one before them, loops over segments for their first ones.
+    Links whose motion is no helix are placed one after another.
     """
     count, n = len(program.bodies), int(program.bodies.max()) + 1
     links = np.maximum.accumulate(program.bodies, axis=1).ravel()
     segments, nobody = program.bodies[:, 0], np.array([n])
     for over, stage in program.stages:
         assert isinstance(stage, Loop | Once)
-        whose = links if not over else segments
+        whose, abreast = (segments, 1) if over else (links, count)
         if isinstance(stage, Once):
             whose = segments if not over else nobody
+        elif stage.bodies is not None:
+            whose, abreast = links[program.maps[stage.bodies]], 1
         angles = tuple(target[2] for target in stage.targets if target[0] == "angle")
         times = np.bincount(whose, minlength=n + 1)
         every_turn = [target for target in stage.targets if target[0] != "end"]
         moves = _moves(stage.code, every_turn, ("carry",))
-        yield Run(stage.code, times, moves, angles, 1 if over else count)
+        yield Run(stage.code, times, moves, angles, abreast)
 
 
 # ------------------------------------------------------------------- instructions

@@ -164,7 +164,7 @@ def _levels_of_doubling(n: int) -> Count:
     inside = sum(c.k < n for level in stage_a_levels(n) for c in level)
     pairs = n * (n - 1) // 2
     formed = _each(cost_at(_FUNCTION, "composite_original", n).by_quantity, ("U",), n - 1)  # from angles
-    level = _each(found, ("r", "M", "c", "reciprocal", "E"), joins)
+    level = _each(found, ("r", "M", "c", "E"), joins)
     level += _each(
         {"U": _less(found["U"], formed.multiplications * (n - 1)), "P": found["P"]}, ("U", "P"), inside
     )

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....ir.rolled import OWN, RolledProgram
+from ....ir.rolled import CARRIER, OWN, RolledProgram
 from .loops import Leaf, LoopWriter
 
 
@@ -30,8 +30,10 @@ class BodyWriter(LoopWriter):
         """Where a map of the program sends a body."""
         return body if map == OWN else self.integer(map, self.program.maps[map], body)
 
-    def slot_of_parent(self, body: str) -> str:
-        """The number of the parent plus one, since the world comes first."""
+    def slot_of_parent(self, body: str, *, linked: bool = False) -> str:
+        """The number of the parent, or of the link before, plus one, since the world comes first."""
+        if linked:
+            return self.integer("carrier slot", self.program.maps[CARRIER] + 1, body)
         assert self.program.parents is not None
         return self.integer("parent slot", self.program.parents + 1, body)
 
@@ -82,6 +84,8 @@ def body_leaf(w: BodyWriter, body: str) -> Leaf:
             return w.fetch(w.at("angles", row, 3 * more[0] + (1 if kind == "sine" else 2)))
         if kind == "load":
             return w.fetch(w.at("slots", w.scaled(body, w.program.slots), more[0]))
+        if kind == "load at":
+            return w.fetch(w.at("slots", w.scaled(w.mapped(more[1], body), w.program.slots), more[0]))
         if kind == "common":
             return w.fetch(w.at("commons", "0", more[0]))
         raise KeyError(kind)

@@ -18,8 +18,6 @@ from .trig import LARGEST
 
 Leaf = Callable[[tuple[Any, ...]], str | float]  # an input of instructions, as text or as a number
 
-_HEX = np.array([f"\\{k:02X}" for k in range(256)], dtype="S3")
-
 
 @dataclass
 class Counter:
@@ -116,7 +114,7 @@ class LoopWriter(Writer):
     def table(self, name: str, array: np.ndarray) -> None:
         """Add a constant array to the module."""
         data = array.tobytes()
-        text = _HEX[np.frombuffer(data, dtype=np.uint8)].tobytes().decode("ascii")
+        text = "\\" + data.hex("\\") if data else ""
         self.tables.append(f'{name} = internal constant [{len(data)} x i8] c"{text}", align 64')
 
     def numbers(self, name: str, array: np.ndarray) -> None:

@@ -14,11 +14,23 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from ....ir.rolled import Factor, InverseOut, Levels, Loop, MatrixOut, Once, RolledProgram, Solve
+from ....ir.rolled import (
+    LINKS,
+    Factor,
+    InverseOut,
+    Levels,
+    LimbLevels,
+    Loop,
+    MatrixOut,
+    Once,
+    RolledProgram,
+    Solve,
+)
 from ..target import Target
 from .bodies import BodyWriter, body_leaf
 from .factor import factor_text, inverse_text, solve_text
 from .levels import levels_text
+from .limbs import limbs_text
 from .loops import Counter, run, turn
 from .matrix import matrix_text
 
@@ -56,7 +68,8 @@ def _lay_out(w: BodyWriter) -> None:
     if not matrix:
         # Bodies without a link write past the end.
         w.region("out", prod(p.output) + 16)
-    w.region("slots", p.n * p.slots)
+    # One row is the world, if limbs hang on each other.
+    w.region("slots", (p.n + (p.limbs is not None and p.limbs.branches)) * p.slots)
     w.region("commons", p.commons)
     w.region("angles", 3 * p.n * p.angles)
     if p.rest:
@@ -125,15 +138,12 @@ def _once(w: BodyWriter, once: Once) -> None:
 def _loop(w: BodyWriter, loop: Loop) -> None:
     """One pass over the bodies."""
     chain = w.program.parents is None
-    if loop.bodies is not None:
-        counter = w.open(len(w.program.maps[loop.bodies]))
-        body = w.mapped(loop.bodies, counter.index)
-    else:
-        if not chain:
-            _open_tree(w, loop)
-        roots = {k: w.root(r) for k, r in (loop.roots or {}).items()} if chain else {}
-        counter = w.open(w.program.n, down=not loop.outward)
-        body = counter.index
+    if not chain:
+        _open_tree(w, loop)
+    roots = {k: w.root(r) for k, r in (loop.roots or {}).items()} if chain else {}
+    count = w.program.n if loop.bodies is None else len(w.program.maps[loop.bodies])
+    counter = w.open(count, down=not loop.outward)
+    body = counter.index if loop.bodies is None else w.mapped(loop.bodies, counter.index)
     carried: dict[int, str] = {}
     sums: dict[int, str] = {}
     for kind, number, *_ in loop.targets:
@@ -171,14 +181,14 @@ def _body(
         if number in carried:
             return carried[number]
         if number in p.carries:
-            row = w.scaled(w.slot_of_parent(body), len(p.carries))
+            row = w.scaled(w.slot_of_parent(body, linked=loop.bodies == LINKS), len(p.carries))
             return w.fetch(w.at("carried", row, p.carries[number]))
         row = w.scaled(w.put(f"add i64 {body}, 1"), len(p.arrivals))
         return w.fetch(w.at("arrived", row, p.arrivals[number]))
 
     for value, (kind, *more) in zip(run(w, loop.code, leaf), loop.targets, strict=True):
         if kind == "carry":
-            _pass_on(w, counter, body, more[0], value, carried)
+            _pass_on(w, loop, counter, body, more[0], value, carried)
         elif kind == "total":
             name = sums[more[0]]
             counter.fed[name] = w.binary("fadd", name, value)
@@ -195,7 +205,13 @@ def _body(
 
 
 def _pass_on(
-    w: BodyWriter, counter: Counter, body: str, number: int, value: str | float, carried: dict[int, str]
+    w: BodyWriter,
+    loop: Loop,
+    counter: Counter,
+    body: str,
+    number: int,
+    value: str | float,
+    carried: dict[int, str],
 ) -> None:
     """Hand a carried value to the children, or add it to what the parent gets."""
     p = w.program
@@ -205,7 +221,7 @@ def _pass_on(
         row = w.scaled(w.put(f"add i64 {body}, 1"), len(p.carries))
         w.save(value, w.at("carried", row, p.carries[number]))
     else:
-        row = w.scaled(w.slot_of_parent(body), len(p.arrivals))
+        row = w.scaled(w.slot_of_parent(body, linked=loop.bodies == LINKS), len(p.arrivals))
         place = w.at("arrived", row, p.arrivals[number])
         w.save(w.binary("fadd", w.fetch(place), value), place)
 
@@ -218,4 +234,5 @@ _STAGES: dict[type, Callable[..., None]] = {
     Solve: solve_text,
     InverseOut: inverse_text,
     Levels: levels_text,
+    LimbLevels: limbs_text,
 }

@@ -4,6 +4,7 @@
 
 Inputs are first spread over scratch memory, one vector per place in a segment, and the output is
 gathered at the end. Each stage is a function of its own. Lanes to spare repeat the last segment.
+Links whose motion is no helix are placed before all else, one after another.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from ....ir.rolled.planning.locality import in_local_order
 from ....ir.rolled.segments.roll import SegmentProgram
 from ..target import Target
 from .loops import Counter, LoopWriter, Values, run, turn
-from .staging import Layout, Staging
+from .placing import PlaceWriter
+from .staging import PLACED, Layout, Staging
 
 
 def segment_block_function(
@@ -28,14 +30,23 @@ def segment_block_function(
     """
     size = 8 if element == "double" else 4
     layout = Layout(program, target.lanes(size), size)
-    kinds: tuple[type[StageWriter], ...] = (LinkWriter, ChainWriter)
+    kinds: dict[str, type[StageWriter | PlaceWriter]] = {
+        "links": LinkWriter,
+        "chain": ChainWriter,
+        "place": PlaceWriter,
+    }
     block = Staging(element, target.fma, layout)
-    texts = [line for kind in kinds for line in kind(element, target.fma, layout).constants()]
+    texts = [
+        line for kind in (LinkWriter, ChainWriter) for line in kind(element, target.fma, layout).constants()
+    ]
     names = []
     for number, (over, stage) in enumerate(program.stages):
-        w = kinds[over](element, target.fma, layout)
+        listed = isinstance(stage, Loop) and stage.bodies is not None
+        kind = "place" if listed else "chain" if over else "links"
+        w = kinds[kind](element, target.fma, layout)
         w.stage(stage)
-        names.append((over, f"@{'chain' if over else 'links'}{number}"))
+        names.append((kind, f"@{kind}{number}"))
+        texts += w.tables
         texts.append(w.function(names[-1][1]))
         block.used |= w.used
     text = block.text(names)
@@ -118,6 +129,8 @@ class StageWriter(LoopWriter, ABC):
                     self.save(value(x), self.slot(body, more[0]))
                 elif kind == "out":
                     self.save(value(x), self.at("out", body, 0))
+                elif kind == "rest":
+                    self.save(value(x), self.at(PLACED, self.scaled(body, 12), more[0]))
                 elif kind == "end":
                     ends[more[0]] = value(x)
                 elif kind == "angle":

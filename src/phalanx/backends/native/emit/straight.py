@@ -8,6 +8,7 @@ registers, so that lane k of every vector belongs to state k.
 
 from __future__ import annotations
 
+import ctypes
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -54,7 +55,7 @@ class Writer:
 
     def scalar(self, value: float) -> str:
         if self.element == "float":
-            value = struct.unpack("f", struct.pack("f", value))[0]
+            value = ctypes.c_float(value).value  # infinite beyond the largest, which `struct` refuses
         return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
     def operand(self, x: str | float) -> str:

@@ -23,6 +23,7 @@ from ...scalar import Node
 from ..graph import LOCAL, BodyGraph
 from .chain import body_chain
 from .joints import Joints, joints_of
+from .links import BodyLinks, body_links, link_map, link_maps
 
 REST = "rest"  # the pseudo input that holds the transforms of bodies whose motion is no helix
 OWN = "own"  # the map from a body to itself
@@ -86,6 +87,10 @@ class BodyModel(Model):
         if isinstance(whole, tuple):
             return tuple(params(array) for array in whole)
         return whole.map(lambda array, _: params(array)) if hasattr(whole, "map") else params(whole)
+
+    def own_links(self, X: Transform) -> BodyLinks:
+        """Its link, for `links.links_of`."""
+        return body_links(self, X)
 
     def body_rates(self, rate: Array) -> Array:
         return self.source.body_rates(rate)
@@ -151,13 +156,6 @@ def twist_owners(model: Model) -> tuple[np.ndarray, np.ndarray]:
     return factor, owner
 
 
-def link_map(model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """The link of each body (one past the last for bodies without), and 1 for bodies with a link."""
-    where = np.full(model.n, len(model.links))
-    where[model.links] = np.arange(len(model.links))
-    return where, (where < len(model.links)).astype(float)
-
-
 def rates(model: Model) -> tuple[np.ndarray, np.ndarray]:
     """Turn and slide of each body per unit of its coordinate (n, 2), and which are no helix (n,)."""
     both = np.zeros((model.n, 2))
@@ -186,6 +184,7 @@ def body_model(graph: BodyGraph, model: Model, order: Any = None) -> BodyModel:
         "link": link,
         "link out": where,
         JOINT: np.arange(model.n),
+        **link_maps(model),
     }
     if joints is not None and model.coupling is not None:
         maps |= {"q": np.argmax(model.coupling.Q[coordinate] != 0.0, axis=1), JOINT: joints.place}

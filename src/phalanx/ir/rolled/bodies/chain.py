@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ....dh import DHChain
-from ....spatial import Array
+from ....spatial import Array, namespace
 from ..graph import BodyGraph
 from ..sweeps.places import Mask
 
@@ -29,6 +29,15 @@ class BodyChain(DHChain):
     @property
     def is_last(self) -> Any:
         return Mask.of(self.graph, self.whole.is_last)
+
+    def divisor(self, M: Array) -> Array:
+        """Runs of links reach from one link to the last: which have no mass is known beforehand."""
+        beyond = np.cumsum(self.whole.m[::-1])[::-1]
+        if beyond.all():
+            return M
+        empty = Mask.of(self.graph, beyond == 0.0)[:, None]
+        made: Array = namespace(M).where(empty, 1.0, M)
+        return made
 
 
 def body_chain(graph: BodyGraph, chain: DHChain) -> BodyChain:

@@ -17,7 +17,7 @@ from ...rewrite import Code, instructions
 from ...scalar import Graph, Node
 from ...trace import Program
 from ..graph import LOCAL, BodyGraph, LoopGraph, copied
-from ..program import Loop
+from ..program import LINKS, Loop
 from ..sweeps.order import Rolled
 
 Wanted = list[tuple[Any, tuple[Any, ...]]]  # values, and where each goes
@@ -33,6 +33,7 @@ class LoopPlan(ABC):
         self.slots: dict[int, int] = {}
         self.saved: dict[int, int] = {}  # slot to the first loop that fills it
         self.in_loop: dict[int, Wanted] = defaultdict(list)
+        self.in_link_loop: dict[int, Wanted] = defaultdict(list)  # after the loop over all bodies
         self.carried: dict[int, bool] = {}  # live carries: whether outward
 
     @abstractmethod
@@ -49,18 +50,23 @@ class LoopPlan(ABC):
     def slot(self, x: Node, before: int) -> int:
         """The slot that keeps a value per body for what runs before the loop of a later phase."""
         slot = self.slots.setdefault(x.number, len(self.slots))
-        phase = self.graph.phase(x)
-        phase = before - 1 if phase == LOCAL else phase
+        phase, linked = self.graph.phase(x), self.graph.linked(x)
+        if phase == LOCAL:  # bodies compute it anew: only rows read it
+            phase, linked = before - 1, self.order.links is not None
         if self.saved.get(slot, phase + 1) > phase:
             self.saved[slot] = phase
-            self.in_loop[phase].append((x, ("save", slot)))
+            self.wanted_in(phase, linked).append((x, ("save", slot)))
         return slot
 
-    def _loop(self, phase: int) -> Loop:
-        wanted = self.in_loop[phase]
+    def wanted_in(self, phase: int, linked: bool) -> Wanted:
+        """What is wanted in the loop of a phase over all bodies, or over the last ones of joints."""
+        return self.in_link_loop[phase] if linked else self.in_loop[phase]
+
+    def _loop(self, phase: int, *, linked: bool = False) -> Loop:
+        wanted = self.wanted_in(phase, linked)
         roots: dict[int, Any] = {}
         code, targets = self.code(wanted, self._leaf_in_loop(phase, wanted, roots))
-        return Loop(code, targets, phase % 2 == 0, roots)
+        return Loop(code, targets, phase % 2 == 0, roots, LINKS if linked else None)
 
     def _leaf_in_loop(self, phase: int, wanted: Wanted, roots: dict[int, Any]) -> Leaf:
         """What the loop of a phase takes from elsewhere; it may want more on the way."""

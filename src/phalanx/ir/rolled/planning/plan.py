@@ -15,8 +15,23 @@ from ....errors import PhalanxError
 from ...ops import COS, INPUT, SIN
 from ...scalar import Graph, Node
 from ..graph import LOCAL, BodyGraph
-from ..program import Columns, Factor, InverseOut, Levels, Loop, MatrixOut, Once, Pairs, Solve, Step
+from ..program import (
+    END,
+    LINKS,
+    Columns,
+    Factor,
+    InverseOut,
+    Levels,
+    LimbLevels,
+    Loop,
+    MatrixOut,
+    Once,
+    Pairs,
+    Solve,
+    Step,
+)
 from ..sweeps.elimination import Change, Elimination
+from ..sweeps.limbs import LimbElimination
 from ..sweeps.matrices import Entries, Matrix
 from ..sweeps.order import Rolled
 from .columns import ColumnPlan
@@ -47,6 +62,8 @@ class Plan(LoopPlan):
         self.in_once[max(self.graph.phase(value), 0)].append((value, ("out", position)))
 
     def slot(self, x: Node, before: int) -> int:
+        if x.op is INPUT and x.args[0] == "of body":
+            return self.slot(self.graph.nodes[x.args[1]], before)
         if x.op is INPUT and x.args[0] in ("variable", "result"):
             self.eliminations.add(x.args[1])
             x = x if x.args[0] == "variable" else self.graph.nodes[x.args[2]]
@@ -86,11 +103,13 @@ class Plan(LoopPlan):
 
     def stages(self) -> list[Any]:
         """All stages in the order in which they run."""
-        last = max([*self.in_loop, *self.in_once, *self.matrices, 0])
+        last = max([*self.in_loop, *self.in_link_loop, *self.in_once, *self.matrices, 0])
         last = max([last, *(E.phase for E in self.order.eliminations)])
         last = max([last, *(p + 1 for _, p in self.order.totals)])
         made: list[Any] = []
         for phase in range(last, -1, -1):
+            if self.in_link_loop[phase]:
+                made.append(self._loop(phase, linked=True))
             if self.in_loop[phase]:
                 made.append(self._loop(phase))
             made += reversed(self.matrices[phase])
@@ -126,18 +145,25 @@ class Plan(LoopPlan):
     def _given(self, fresh: Graph, x: Node, phase: int, leaf: Leaf) -> Any:
         if x.op in (SIN, COS):
             return fresh.leaf("sine" if x.op is SIN else "cosine", self.angle(x))
+        if x.op is INPUT and x.args[0] == "of link":
+            return fresh.leaf("load at", self.slot(self.graph.nodes[x.args[1]], phase), END)
         return fresh.leaf(*x.args) if x.op is INPUT and x.args[0] in ("param", "state") else None
 
     # ------------------------------------------------------------------ rows that go level by level
 
-    def _elimination(self, E: Elimination) -> Levels:
+    def _elimination(self, E: Elimination) -> Levels | LimbLevels:
         """The loops of an elimination; what it starts from is kept by earlier loops."""
-        steps, last = ([self._step(E, change) for change in changes] for changes in (E.steps, E.last))
+        steps, last = self._steps(E, E.steps), self._steps(E, E.last)
         for variable, value in E.initial:
             phase = self.graph.phase(value) if not self.graph.common(value) else LOCAL
             phase = E.phase - 1 if phase == LOCAL else phase
-            self.in_loop[phase].append((value, ("save", self.slot(variable, E.phase))))
-        return Levels(steps, last, E.outward)
+            self.wanted_in(phase, E.linked).append((value, ("save", self.slot(variable, E.phase))))
+        if isinstance(E, LimbElimination):
+            return LimbLevels(self._steps(E, E.before), self._steps(E, E.start), steps, last, E.outward)
+        return Levels(steps, last, E.outward, LINKS if E.linked else None)
+
+    def _steps(self, E: Elimination, changes: list[Change]) -> list[Step]:
+        return [self._step(E, change) for change in changes]
 
     def _step(self, E: Elimination, change: Change) -> Step:
         def leaf(fresh: Graph, x: Node) -> Any:
@@ -153,7 +179,7 @@ class Plan(LoopPlan):
 
         code, _ = self.code([(value, ()) for value, _, _ in change.values], leaf)
         targets = [(self.slot(variable, E.phase), operand) for _, variable, operand in change.values]
-        return Step(change.rows, change.offsets, code, targets)
+        return Step(change.rows, change.offsets, code, targets, change.carrier)
 
     # ------------------------------------------------------------------ matrices
 

@@ -10,24 +10,25 @@ weigh nothing and whose joints an infinite rotor holds, which changes no bit of 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ....algorithms import FUNCTIONS, Algorithm
 from ....errors import PhalanxError
-from ....model import Group, Model
+from ....model import Model
 from ....orders.segments import starts
-from ....spatial import Array, Field, Inertia, Transform
+from ....spatial import Array, Field
 from ....sweeps import Order, Segments, ordering
 from ...quantities import announcing
 from ...scalar import Node
-from ..bodies.body import BodyModel, body_arguments, body_model
+from ..bodies.body import body_arguments
 from ..graph import BodyGraph
 from ..program import Stage, columns_of
 from ..sweeps.order import Rolled
 from ..sweeps.places import rebuilt, scalars
+from .link import placing, segment_link
 from .plan import ChainPlan, LinkPlan, staged
 
 
@@ -38,6 +39,9 @@ class SegmentProgram:
     A stage over links has the further inputs "share" (number) of a value of its segment, and targets
     ("end", number) for the value at the link where its loop ends; one over segments has inputs "end" and
     keeps its shares in slots. Rows of links are those of segment 0, then of segment 1, and so on.
+
+    Where some links' motion is no helix, transforms are inputs, too ("rest"). A loop over all links gives
+    them their constants; one over the rows of such a motion (`Loop.bodies`) then puts its own in their place.
     """
 
     inputs: Mapping[str, tuple[int, ...]]
@@ -54,9 +58,8 @@ class SegmentProgram:
 
 
 def cuts(model: Model) -> bool:
-    """Whether a model can be cut: a chain of bodies that move along their own axes by one coordinate each."""
-    alone = np.array_equal(model.carrier, np.arange(model.n)) and model.coupling is None
-    return model.is_chain and alone and all(g.motion.rates is not None for g in model.groups)
+    """Whether a model can be cut: a chain that moves, of which no joint follows another."""
+    return model.n > 0 and model.is_chain and model.coupling is None
 
 
 def roll_segments(
@@ -82,18 +85,12 @@ class Whole(Order):
     """The order of a chain that is only ever cut; its links and its segments record the sweeps."""
 
     def __init__(self, model: Model, count: int | None) -> None:
-        self.model = model
-        first = starts(model.n, count)
-        lengths = np.diff(first, append=self.model.n)
+        first = starts(model.links, count)
+        lengths = np.diff(first, append=model.n)
         place = np.arange(lengths.max())
-        inside = place < lengths[:, None]
-        self.bodies = np.where(inside, first[:, None] + place, -1)
-        last = first[:, None] + np.minimum(place, lengths[:, None] - 1)
-        filled = filled_up(model, last.ravel(), ~inside.ravel())
+        self.bodies = np.where(place < lengths[:, None], first[:, None] + place, -1)
         self.parts = SymbolicSegments(*self.bodies.shape)
-        base = body_model(self.parts.links.graph, filled, self.parts.links)
-        known = {f.name: getattr(base, f.name) for f in fields(base)}
-        self.link = SegmentLink(**known, original=model, rows=last.ravel())
+        self.link = segment_link(self.parts.links, model, self.bodies)
 
     def _refuse(self, *_: Any, **__: Any) -> Any:
         raise PhalanxError("rolled code: an algorithm of segments sweeps inside or along them only.")
@@ -101,7 +98,7 @@ class Whole(Order):
     propagate = accumulate = fold = pairs = scan = paths = relay = parent = children = _refuse
     pick = total = eliminate = substitute = _refuse
 
-    def segments(self, count: int | None) -> Segments:
+    def segments(self, count: int | None, ends: Any) -> Segments:
         return self.parts
 
     def planned(
@@ -114,6 +111,7 @@ class Whole(Order):
         (value,) = np.asarray(result, dtype=object).ravel().tolist()
         links.output(value, ("out",))
         stages = staged(links, chain)
+        stages[:0] = [(False, loop) for loop in placing(links, self.link)]
         of_links, of_segments = (
             columns_of(stage for over, stage in stages if over is which) for which in (False, True)
         )
@@ -130,51 +128,6 @@ class Whole(Order):
             len(links.angles),
             len(links.ends),
         )
-
-
-@dataclass(frozen=True, eq=False)
-class SegmentLink(BodyModel):
-    """The model of one link that stands for those of all segments."""
-
-    original: Any = None
-    rows: Any = None  # the body whose constants each row shares
-
-    def derived(self, constants: Callable[[Model], Any]) -> Any:
-        field = constants(self.original)
-        return field.map(lambda array, _: self.source.graph.params(array[self.rows]))
-
-
-def filled_up(model: Model, rows: np.ndarray, fills: np.ndarray) -> Model:
-    """The model with a body for every row; those that fill up lie where the one before them lies."""
-
-    def masked(array: Array, value: Any) -> Array:
-        array = array[rows].copy()
-        array[fills] = value
-        return array
-
-    n = len(rows)
-    where = [np.flatnonzero(np.isin(rows, g.bodies)) for g in model.groups]
-    groups = tuple(
-        Group(g.motion, at, g.coordinates[np.searchsorted(g.bodies, rows[at])])
-        for g, at in zip(model.groups, where, strict=True)
-        if len(at)
-    )
-    real = np.flatnonzero(~fills)
-    return replace(
-        model,
-        n=n,
-        nv=n,
-        parents=np.arange(-1, n - 1),
-        groups=groups,
-        rest=Transform(masked(model.rest.E, np.eye(3)), masked(model.rest.r, 0.0)),
-        offset=masked(model.offset, 0.0),
-        pitch=model.pitch[rows],
-        axis=model.axis[rows],
-        carrier=np.arange(n),
-        inertia=Inertia(*(masked(array, 0.0) for array, _ in model.inertia.arrays())),
-        armature=masked(model.armature, np.inf),
-        links=real[np.searchsorted(rows[real], model.links)],
-    )
 
 
 class ChainGraph(BodyGraph):

@@ -25,6 +25,7 @@ class Change:
     rows: str  # ODD or EVEN multiples of h, ALL rows, or the FIRST one
     offsets: tuple[int, ...]  # of the operands, in units of h
     values: list[tuple[Any, Node, int]]  # value, variable, operand
+    carrier: bool = False  # whether the link that carries the limb is one more operand
 
 
 @dataclass
@@ -34,6 +35,7 @@ class Elimination:
     order: Any
     number: int
     phase: int
+    linked: bool = False  # whether rows are the last bodies of joints only
     outward: bool = False  # whether levels run from the largest h to the smallest
     initial: list[tuple[Node, Any]] = field(default_factory=list)
     steps: list[Change] = field(default_factory=list)
@@ -45,7 +47,9 @@ class Elimination:
         starts = [None] * sum(1 for _ in scalars(like)) if start is None else list(scalars(start))
         made = []
         for value in starts:
-            node = self.order.graph.placed("variable", self.number, self.count, phase=self.phase)
+            node = self.order.graph.placed(
+                "variable", self.number, self.count, phase=self.phase, linked=self.linked
+            )
             self.count += 1
             made.append(node)
             if value is not None:

@@ -1,11 +1,9 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""The solvers of `banded` and the joins of `banded.halving`, as steps on rows that stand for all."""
+"""The solvers of `banded`, as steps on rows that stand for all."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -13,9 +11,8 @@ import numpy as np
 
 from ....banded.symmetric import factor, solve
 from ....spatial import Tensor, transpose
-from ...scalar import Node
 from .elimination import ALL, EVEN, FIRST, ODD, Change, Elimination
-from .places import chosen, rebuilt, scalars
+from .places import chosen
 
 
 def symmetric(E: Elimination, D: Any) -> Any:
@@ -96,86 +93,10 @@ def serial(order: Any, D: Any, U: Any, R: Any) -> Any:
     D, R = chosen(graph, last, D, D - U @ Y1), chosen(graph, last, R, R - U @ Y2)
     order.close(leaves, D)
     order.close(more, R)
-    D_0, R_0 = (order.pick(Tensor(x), 0).matrix[None] for x in (D, R))
+    D_0, R_0 = (order.first_row(Tensor(x)).matrix[None] for x in (D, R))
     x, leaves = order.carried(solve(factor(D_0), R_0), Y1, Y2, outward=True)
     order.close(leaves, Y2 - Y1 @ x)
     return x[..., 0]
 
 
 SOLVERS = {"cyclic_reduction": cyclic_reduction, "odd_even": odd_even, "serial": serial}
-
-
-# ------------------------------------------------------------------- parts joined by pairs
-
-
-@dataclass(frozen=True)
-class Halves:
-    """What is left of parts that were joined: those values that no join changes, and what lies between."""
-
-    parts: Any
-    between: Any
-
-
-def halved(order: Any, join: Callable[[Any, Any], tuple[Any, Any]], parts: Any) -> tuple[Any, Halves]:
-    """`banded.halving.halved` in place: a run of parts stands in the row of its first one."""
-    own = list(scalars(parts))
-    # What each scalar is kept in: nothing if no join changes it, one variable if several stay equal.
-    keys: list[Any] = _equal_within_arrays(parts)
-    while True:
-        E = order.elimination(parts)
-        held = _held(E, parts, keys)
-        whole, between = join(E.at(1, held), E.at(0, held))
-        before, after = list(scalars(E.at(1, held))), list(scalars(whole))
-        first: dict[Any, int] = {}
-        again: list[Any] = []
-        for k, key in enumerate(keys):
-            same = before[k] is after[k] or (type(own[k]) is not Node and own[k] == after[k])
-            twin = first.setdefault(key, k)
-            again.append(None if same else key if after[twin] is after[k] else k)
-        if again == keys:
-            break
-        order.dropped(E)
-        keys = again
-    kept = type(between)(*(E.variables(x) for x in between))
-    changes = [c for var, x in zip(kept, between, strict=True) for c in E.becomes(var, x)]
-    rows = [(var, x) for var, x, key in zip(scalars(held), after, keys, strict=True) if key is not None]
-    changes += E.becomes(*(np.array(column, dtype=object) for column in zip(*rows, strict=True)), 1)
-    E.steps.append(Change(ODD, (0, -1), changes))
-    fixed = rebuilt(parts, [x if key is None else None for x, key in zip(own, keys, strict=True)])
-    return order.pick(held, 0), Halves(fixed, kept)
-
-
-def unfolded(
-    order: Any, halves: Halves, x: Any, sides: Callable[..., Any], inside: Callable[..., Any]
-) -> Any:
-    """`banded.halving.unfolded`: the value between two parts stands in the row of the second."""
-    known = [value for value in scalars(halves.parts) if value is not None]
-    B = order.elimination(x, np.array(known, dtype=object), *halves.between)
-    B.outward = True
-    y = B.variables(x[..., None, :], x[..., None, :])
-    f, _ = sides(B.at(1, halves.parts), B.at(1, y))
-    _, g = sides(B.at(2, halves.parts), B.inside(2, y))
-    between = type(halves.between)(*(B.at(0, field) for field in halves.between))
-    B.steps.append(Change(ODD, (0, -1, 1), B.becomes(y, inside(between, f, B.where(2, g)))))
-    return order.finished(B, y)
-
-
-def _equal_within_arrays(parts: Any) -> list[Any]:
-    """A key for each scalar: equal for equal scalars of the same array, such as those of a symmetric one."""
-    keys: list[Any] = []
-    for number, (array, _) in enumerate(parts.arrays()):
-        for x in array.ravel().tolist():
-            keys.append((number, x.number) if type(x) is Node else len(keys))
-    return keys
-
-
-def _held(E: Elimination, parts: Any, keys: list[Any]) -> Any:
-    """The parts with variables in place of what changes, one for each key."""
-    made: dict[Any, Any] = {}
-    values = []
-    for x, key in zip(scalars(parts), keys, strict=True):
-        if key is not None and key not in made:
-            one = np.array([x], dtype=object)
-            made[key] = E.variables(one, one)[0]
-        values.append(x if key is None else made[key])
-    return rebuilt(parts, values)

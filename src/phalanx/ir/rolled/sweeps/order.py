@@ -16,6 +16,7 @@ from ....sweeps import Order
 from ....triangle import Walk as Levels
 from ...scalar import Node
 from ..graph import LOCAL, BodyGraph
+from ..limbs import LimbRows
 from .elimination import Elimination
 from .matrices import Entries, Matrix, Solution, Walk, box
 from .places import HERE, THIRD, Pairs, PairWalk, Sums, chosen, rebuilt, scalars
@@ -31,6 +32,7 @@ class Carry:
     root: Any  # the world's value of an outward one
     source: Any = None
     paired: bool = False  # whether it goes from pair to pair of a column
+    linked: bool = False  # whether it goes from link to link, past the other bodies of their joints
 
     @property
     def outward(self) -> bool:
@@ -66,6 +68,9 @@ class Rolled(RowSweeps, Order):
     shape: str = "columns"
     eliminations: list[Elimination] = field(default_factory=list)
     sums: list[Any] = field(default_factory=list)
+    model: Any = None  # of the whole robot
+    limb_rows: LimbRows | None = None  # of texts that ask for limbs
+    links: np.ndarray | None = None  # the last bodies of joints, if rows of matrices are these only
 
     # ------------------------------------------------------------------ along the tree
 
@@ -99,21 +104,28 @@ class Rolled(RowSweeps, Order):
         return kept
 
     def parent(self, x: Array, root: Any) -> Array:
+        return self._parent(x, root)
+
+    def _parent(self, x: Array, root: Any, *, linked: bool = False) -> Array:
         roots = None if root is None else list(scalars(_lift(root)))
         phase, paired = self._opened(x, root, outward=True), self._is_paired(x)
         made = []
         for k, value in enumerate(scalars(x)):
             at_root = 0.0 if roots is None else roots[k]
-            known = [c for c in self.carries if c.outward and c.source is value and _same(c.root, at_root)]
+            same = (c for c in self.carries if c.outward and c.linked == linked and c.source is value)
+            known = [c for c in same if _same(c.root, at_root)]
             carry = known[0] if known and type(value) is Node else None
-            carry = carry or self._carry(phase, at_root, paired=paired)
+            carry = carry or self._carry(phase, at_root, paired=paired, linked=linked)
             carry.source = value
             made.append(self._leaf(carry))
         return rebuilt(x, made)
 
     def children(self, x: Any, tip: Any) -> Any:
+        return self._children(x, tip)
+
+    def _children(self, x: Any, tip: Any, *, linked: bool = False) -> Any:
         phase = self._opened(x, outward=False)
-        arrived, leaves = self._carried(x, phase, None if tip is None else _lift(tip))
+        arrived, leaves = self._carried(x, phase, None if tip is None else _lift(tip), linked=linked)
         self._close(leaves, x)
         return arrived
 
@@ -272,20 +284,24 @@ class Rolled(RowSweeps, Order):
         phase = max(self._latest(*fields), 0)
         return phase if (phase % 2 == 0) == outward else phase + 1
 
-    def _carry(self, phase: int, root: Any, *, paired: bool = False) -> Carry:
-        carry = Carry(len(self.carries), phase, root, paired=paired)
+    def _carry(self, phase: int, root: Any, *, paired: bool = False, linked: bool = False) -> Carry:
+        carry = Carry(len(self.carries), phase, root, paired=paired, linked=linked)
         self.carries.append(carry)
         return carry
 
     def _leaf(self, carry: Carry) -> Node:
-        return self.graph.placed("carry", carry.number, phase=carry.phase, paired=carry.paired)
+        return self.graph.placed(
+            "carry", carry.number, phase=carry.phase, paired=carry.paired, linked=carry.linked
+        )
 
-    def _carried(self, like: Any, phase: int, roots: Any, *, paired: bool = False) -> tuple[Any, list[Carry]]:
+    def _carried(
+        self, like: Any, phase: int, roots: Any, *, paired: bool = False, linked: bool = False
+    ) -> tuple[Any, list[Carry]]:
         """A field of carries shaped as `like`, starting from `roots` (default: zeros)."""
         count = sum(1 for _ in scalars(like))
         start = [0.0] * count if roots is None else list(scalars(roots))
         paired = paired or self._is_paired(like)
-        made = [self._carry(phase, root, paired=paired) for root in start]
+        made = [self._carry(phase, root, paired=paired, linked=linked) for root in start]
         return rebuilt(like, [self._leaf(c) for c in made]), made
 
     def _close(self, carries: list[Carry], value: Any) -> None:

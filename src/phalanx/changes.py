@@ -1,0 +1,115 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Changed descriptions: another gravity or armature, welded joints, payloads.
+
+What is asked for speaks of moving joints and frames, which the assembly knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from . import description as d
+from .assembly import BASE, Assembly, Moving
+from .description import Description, Joint, Link, Pose
+from .errors import PhalanxError, nearest, shown
+from .joints import WELD, pose_of
+
+
+def replaced(assembly: Assembly, gravity: Any, armature: Any, name: str | None) -> Description:
+    """The description with what is not None replaced."""
+    new = assembly.description
+    if gravity is not None:
+        new = replace(new, gravity=d.triple(gravity, f'robot "{new.name}": gravity'))
+    if name is not None:
+        new = replace(new, name=str(name))
+    return new if armature is None else _with_armature(assembly, new, armature)
+
+
+def _with_armature(assembly: Assembly, new: Description, armature: Any) -> Description:
+    values = _checked_armature(assembly, armature)
+    joints = tuple(
+        replace(j, armature=tuple(values[assembly.v_of[j.name]].tolist()))
+        if j.name in assembly.v_of and j.name not in assembly.drivers
+        else replace(j, armature=())
+        for j in new.joints
+    )
+    base = tuple(values[assembly.v_of.get(BASE, slice(0, 0))].tolist())
+    return replace(new, joints=joints, base_armature=base)
+
+
+def _checked_armature(assembly: Assembly, armature: Any) -> np.ndarray:
+    try:
+        values = np.broadcast_to(np.asarray(armature, dtype=float), (assembly.nv,))
+    except (TypeError, ValueError):
+        values = np.array([np.nan])
+    if not np.isfinite(values).all() or (values < 0).any():
+        raise PhalanxError(
+            f'robot "{assembly.description.name}": armature got {shown(armature)}; '
+            f"expected one number or ({assembly.nv},), finite, >= 0."
+        )
+    return values
+
+
+def welded(assembly: Assembly, joints: Mapping[str, Any]) -> Description:
+    """The description with the named joints welded at the given coordinates."""
+    robot = assembly.description.name
+    if not isinstance(joints, Mapping):
+        raise PhalanxError(
+            f'robot "{robot}": fix got {type(joints).__name__}, expected a mapping from joints to '
+            'coordinates such as {"joint": 0.0}.'
+        )
+    poses: dict[str, Pose] = {}
+    by_name = {m.joint.name: m for m in assembly.moving if m.joint.name != BASE}
+    for name, value in joints.items():
+        if name not in by_name:
+            raise PhalanxError(
+                f'robot "{robot}" has no moving joint "{name}";{nearest(name, by_name, what="joints")}'
+            )
+        if name in assembly.drivers:
+            raise PhalanxError(
+                f'robot "{robot}": joint "{name}" follows "{assembly.drivers[name].joint}" '
+                'and cannot be fixed alone; fix its driver, or load with mimic="independent".'
+            )
+        poses[name] = _joint_pose(robot, by_name[name], value)
+    for name, mimic in assembly.drivers.items():  # followers stop with their driver
+        if mimic.joint in joints:
+            driven = mimic.multiplier * np.asarray(joints[mimic.joint], dtype=float) + mimic.offset
+            poses[name] = _joint_pose(robot, by_name[name], driven)
+    return d.weld(assembly.description, poses)
+
+
+def _joint_pose(robot: str, m: Moving, value: Any) -> Pose:
+    try:
+        q = np.atleast_1d(np.asarray(value, dtype=float))
+    except (TypeError, ValueError):
+        q = np.empty(0)
+    if q.shape != (m.kind.nq,) or not np.isfinite(q).all():
+        raise PhalanxError(
+            f'robot "{robot}": joint "{m.joint.name}" ({m.kind.name}) got the coordinates {shown(value)}; '
+            f"expected {m.kind.nq} finite number{'s' if m.kind.nq > 1 else ''}."
+        )
+    moved = pose_of(m.steps, q)
+    return Pose.of(moved[:3, :3], moved[:3, 3])
+
+
+def loaded(
+    description: Description, link: str, mass: float, com: Sequence[float], inertia: Any
+) -> tuple[Description, Link]:
+    """The description with a body welded to `link`, and that body under a name of its own."""
+    taken = {own.name for own in description.links}
+    name = next(n for k in range(len(taken) + 1) if (n := f"{link}_payload{k or ''}") not in taken)
+    where = f'payload on "{link}"'
+    body = Link(
+        name,
+        d.number(mass, f"{where}: mass"),
+        d.triple(com, f"{where}: com"),
+        d.packed_inertia(inertia, name),
+    )
+    joint = Joint(f"{name}_joint", WELD, link, name)
+    links, joints = (*description.links, body), (*description.joints, joint)
+    return replace(description, links=links, joints=joints), body

@@ -1,0 +1,41 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""The joint types: the only code that knows them (`types.py`, on the motions of `motions.py`).
+
+A joint is a sequence of *bodies* with one degree of freedom each. A revolute joint is one
+body; a universal joint two in a row with a massless link between them; a spherical joint
+three of which the first carries the rotation and the others stand still, so that their
+axes are the components of one angular velocity. So every equation sees scalar joints only.
+
+Each body brings, for its coordinates q and rates qd, the contract `(X, S, cJ)`: X the
+transform from the parent body, S its constant axis in its own frame, cJ the part of its
+acceleration that neither qdd nor the velocity product V x VJ explains. All the bodies here
+have cJ = 0: constant axes leave none.
+"""
+
+from .motions import MOTIONS, Helix, Motion, split_turn
+from .quaternions import quaternion_exp, quaternion_log, quaternion_product, rotate, transpose_quaternion
+from .trigonometry import cos, sin
+from .types import FREE, WELD, JointType, Step, frame_along, joint_type, joint_types, pose_of
+
+__all__ = [
+    "FREE",
+    "MOTIONS",
+    "WELD",
+    "Helix",
+    "JointType",
+    "Motion",
+    "Step",
+    "cos",
+    "frame_along",
+    "joint_type",
+    "joint_types",
+    "pose_of",
+    "quaternion_exp",
+    "quaternion_log",
+    "quaternion_product",
+    "rotate",
+    "sin",
+    "split_turn",
+    "transpose_quaternion",
+]

@@ -1,0 +1,66 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Long robots: a single state runs in narrow loops, a huge matrix in narrow ones throughout; same bits."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+import phalanx as px
+from phalanx.backends.native import build
+from phalanx.backends.native.emit import widths
+from reference.kernels import arguments, same_bits
+
+
+def robot_of(seed: int) -> px.Robot:
+    return px.tree(60, branching=0.1, seed=seed)
+
+
+@pytest.mark.parametrize("limit", ["_LITTLE", "_MUCH"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(
+    ("function", "algorithm"),
+    [
+        ("inverse_dynamics", "newton_euler"),
+        ("forward_dynamics", "aba"),
+        ("forward_dynamics", "jsiia"),
+        ("mass_matrix", "crba"),
+        ("mass_matrix_inverse", "auto"),
+    ],
+)
+def test_all_widths_give_the_same_bits(
+    function: str, algorithm: str, dtype: str, limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "_UNROLLED", 0)
+    monkeypatch.setattr(build.cache, "read", lambda key: None)
+    monkeypatch.setattr(build.cache, "write", lambda key, code: None)
+    usual = robot_of(3).kernel(function, algorithm=algorithm, dtype=dtype)
+    monkeypatch.setattr(widths, limit, 0)
+    other = robot_of(3).kernel(function, algorithm=algorithm, dtype=dtype)
+    state = arguments(robot_of(3), function, 21, dtype)
+    wanted = usual(*state)
+    same_bits(other(*state), wanted)
+    for k in (0, 20):
+        same_bits(other(*(x[k] for x in state)), wanted[k])
+        same_bits(other(*(x[k : k + 1] for x in state)), wanted[k : k + 1])
+        out = np.empty_like(wanted[k])
+        other.bind(*(np.ascontiguousarray(x[k]) for x in state), out=out)()
+        same_bits(out, wanted[k])
+    if build.host().bits > 128:
+        wide = f"<{build.host().lanes(np.dtype(dtype).itemsize)} x "
+        assert ("@alone_block(" in other.llvm_ir()) == (limit == "_LITTLE")
+        assert (wide in other.llvm_ir()) == (limit == "_LITTLE")
+
+
+def test_a_matrix_that_fits_no_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.sysconf
+    monkeypatch.setattr(os, "sysconf", lambda name: 8 if name == "SC_PHYS_PAGES" else real(name))
+    with pytest.raises(
+        px.PhalanxError,
+        match=r'algorithm "jsiia" keeps a matrix over the bodies of robot "chain" \(301 bodies\)'
+        r'.* GB for each thread, more than half of the memory of this machine; use algorithm "auto"',
+    ):
+        px.chain(301, seed=77).kernel("forward_dynamics", algorithm="jsiia")
