@@ -148,7 +148,7 @@ def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Targe
     """The LLVM text of a call."""
     inputs, more, output = _shapes(call, optional)
     element = _ELEMENTS[dtype]
-    scratch = rows = 0
+    scratch, rows, alone = 0, 0, "@block"
     loops = looped(call, optional)
     if isinstance(loops, SegmentProgram):
         block, declarations, scratch = segment_block_function(loops, target, element)
@@ -159,10 +159,10 @@ def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Targe
         sizes = {name: prod(shape) for name, shape in program.inputs.items()}
         block, declarations = straight.block_function(instructions(program), sizes, target, element)
     else:
-        block, declarations, scratch, target = in_widths(loops, target, element)
+        block, declarations, scratch, target, alone = in_widths(loops, target, element)
         _require_memory(call, scratch)
     shapes = [*inputs.values(), *more.values(), output]
-    return loop.module_text(block, declarations, shapes, element, target, scratch, rows)
+    return loop.module_text(block, declarations, shapes, element, target, scratch, rows, alone)
 
 
 def serves(call: Call) -> bool:

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from .emit.widths import ALONE
 from .entry import entries_text
 from .target import Target
 
@@ -28,21 +27,21 @@ def module_text(
     target: Target,
     scratch: int = 0,
     rows: int = 0,
+    alone: str = "@block",
 ) -> str:
     """The module with the block, the ufunc loop `@loop` and the entries that Python calls.
 
     `shapes` are the core shapes of the inputs and, last, the output. A block that asks for
     `scratch` bytes gets their address as its last argument, aligned to 64. It takes as many
-    `rows` as there are lanes, unless told otherwise.
+    `rows` as there are lanes, unless told otherwise. A state that is alone goes to the function `alone`.
     """
     size = 8 if element == "double" else 4
     save, restore, needs = _status(target)
-    lone = f"@{ALONE}block" if f"@{ALONE}block(" in block else "@block"
     text = [block, _turn_large(element), _copy(element)]
-    text += [_loop(shapes, size, rows or target.lanes(size), scratch, lone, save, restore), *needs]
+    text += [_loop(shapes, size, rows or target.lanes(size), scratch, alone, save, restore), *needs]
     pause, more = _pause(target)
     text += [
-        _single(shapes, scratch, lone, size),
+        _single(shapes, scratch, alone, size),
         entries_text(shapes, size, pause),
         *more,
         *sorted(declarations),
@@ -181,7 +180,13 @@ def _three(shape: tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def _loop(
-    shapes: Sequence[tuple[int, ...]], size: int, lanes: int, scratch: int, lone: str, save: str, restore: str
+    shapes: Sequence[tuple[int, ...]],
+    size: int,
+    lanes: int,
+    scratch: int,
+    alone: str,
+    save: str,
+    restore: str,
 ) -> str:
     """`loop(args, dimensions, steps, data)`, the inner loop of a generalized ufunc."""
     n = len(shapes)
@@ -241,7 +246,7 @@ def _loop(
     ]
     give = give if scratch else ""
     in_place = ", ".join(f"ptr %w{k}, i64 %o{k}" for k in range(n)) + give
-    alone = ", ".join(f"ptr %x{k}, i64 0" for k in range(n)) + give
+    single = ", ".join(f"ptr %x{k}, i64 0" for k in range(n)) + give
     buffered = ", ".join(f"ptr %buf{k}, i64 {size * prod(s)}" for k, s in enumerate(shapes)) + give
     moves = "\n  ".join(
         f"%m{k} = mul i64 %i, %o{k}\n  %w{k} = getelementptr i8, ptr %b{k}, i64 %m{k}" for k in range(n)
@@ -286,7 +291,7 @@ rest:
   br i1 %single, label %alone, label %through
 alone:
   {moves1}
-  call void {lone}({alone})
+  call void {alone}({single})
   br label %rest_end
 through:
   {newline.join(gather)}
@@ -341,10 +346,10 @@ def _starved(
     return f"call void @copy({to}, ptr @nothing, i64 0, i64 0, i64 0, i64 0, {sizes})"
 
 
-def _single(shapes: Sequence[tuple[int, ...]], scratch: int, lone: str, size: int) -> str:
+def _single(shapes: Sequence[tuple[int, ...]], scratch: int, alone: str, size: int) -> str:
     """`single(in0, …, out)`: one state in arrays that lie as the block wants them."""
     n = len(shapes)
     parameters = ", ".join(f"ptr %p{k}" for k in range(n))
     get, give, put = _scratch(scratch, 0, _starved(shapes, size, "1", "", "", "%p"))
     call = ", ".join(f"ptr %p{k}, i64 0" for k in range(n)) + give
-    return f"define void @single({parameters}) #0 {{\n  {get}\n  call void {lone}({call})\n  {put}\n  ret void\n}}"
+    return f"define void @single({parameters}) #0 {{\n  {get}\n  call void {alone}({call})\n  {put}\n  ret void\n}}"

@@ -10,27 +10,39 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import NamedTuple
 
 from ....ir.rolled import RolledProgram
 from ..target import Target
 from .rolled import rolled_block_function
 
-ALONE = "alone_"  # how names of the narrow code begin
+_ALONE = "alone_"  # how names of the narrow code begin
 _NARROW = 128  # bits
 _LITTLE = 1 << 21  # bytes of scratch memory beyond which a single state leaves its cache
 _MUCH = 1 << 26  # bytes beyond which lanes no longer pay even for many states
 
 
-def in_widths(program: RolledProgram, target: Target, element: str) -> tuple[str, set[str], int, Target]:
-    """The code of a block, its declarations, its scratch memory, and the width it has been made for."""
+class Widths(NamedTuple):
+    """The code of a block: what it declares, its scratch memory, its width, and what a single state calls."""
+
+    block: str
+    declarations: set[str]
+    scratch: int
+    target: Target
+    alone: str
+
+
+def in_widths(program: RolledProgram, target: Target, element: str) -> Widths:
+    """Loops in the widths that suit what they keep."""
     block, declarations, scratch = rolled_block_function(program, target, element)
     while scratch > _MUCH and target.bits > _NARROW:
         target = replace(target, bits=target.bits // 2)
         block, declarations, scratch = rolled_block_function(program, target, element)
     if scratch > _LITTLE and target.bits > _NARROW:
         narrow, more, _ = rolled_block_function(program, replace(target, bits=_NARROW), element)
-        block, declarations = block + _beside(narrow, block), declarations | more
-    return block, declarations, scratch, target
+        both = block + _beside(narrow, block)
+        return Widths(both, declarations | more, scratch, target, f"@{_ALONE}block")
+    return Widths(block, declarations, scratch, target, "@block")
 
 
 def _beside(narrow: str, wide: str) -> str:
@@ -39,7 +51,7 @@ def _beside(narrow: str, wide: str) -> str:
     own = [line for line in narrow.splitlines() if line not in shared]
     text = "\n".join(own)
     names = {name for line in own for name in re.findall(r"^(?:define [^@]*)?@(\w+)(?= =|\()", line)}
-    return "\n" + re.sub(r"@(\w+)\b", lambda m: f"@{ALONE}{m[1]}" if m[1] in names else m[0], text)
+    return "\n" + re.sub(r"@(\w+)\b", lambda m: f"@{_ALONE}{m[1]}" if m[1] in names else m[0], text)
 
 
 def _constants(text: str) -> list[str]:
