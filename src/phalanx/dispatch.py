@@ -326,8 +326,13 @@ def _prepare_short_way(robot: Robot, function: str) -> None:
     if call is None or not call.sizes(f.output) or not _is_native(call):
         return
     built = robot._memo.get(memo_key(call, (), np.dtype(np.float64)))
-    if built is not None and built.direct is not None:
-        robot._memo[_short_key(function)] = (built.direct, call.sizes(f.output), built)
+    if built is not None:
+        robot._memo[_short_key(function)] = (built.direct or _never, call.sizes(f.output), built)
+
+
+def _never(*arrays: Any) -> bool:
+    """An entry that takes nothing, where objects are laid out so that there is no other: on to the ufunc."""
+    return False
 
 
 def _on_jax(robot: Robot) -> Any:

@@ -13,6 +13,7 @@ import phalanx as px
 from phalanx.algorithms import ALGORITHMS
 from phalanx.ir.bookkeeping import Bookkeeping
 from phalanx.ir.scalar import GeneralGraph, Node
+from phalanx.ir.task import Task
 from phalanx.ir.trace import Program, trace
 
 CHAIN = px.chain(3)
@@ -24,7 +25,7 @@ def traced(
     shapes = {"q": (3,), "qd": (3,), "qdd": (3,)}
     more = {"external": (3, 6)} if external else {}
     entry = ALGORITHMS["inverse_dynamics"][algorithm]
-    return trace(entry, CHAIN.model, shapes, more, (3,), {}, customise, book or Bookkeeping())
+    return trace(Task(entry, CHAIN.model, shapes, (3,), more), customise, book or Bookkeeping())
 
 
 def made(program: Program) -> Counter[str]:

@@ -193,10 +193,7 @@ def test_outputs_may_be_constants_inputs_and_repetitions() -> None:
 
 
 def traced(call: Call) -> Program:
-    f = call.function
-    inputs = {name: call.sizes(s) for name, s in f.inputs.items()}
-    optional = {name: call.sizes(s) for name, s in f.optional.items()}
-    return trace(call.algorithm, call.robot.model, inputs, optional, call.sizes(f.output), call.arguments())
+    return trace(call.task(tuple(call.function.optional)))
 
 
 EVERY = covered("panda", "mixed")

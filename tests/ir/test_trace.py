@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,12 +23,7 @@ from reference.kernels import covered, frame_of, robot
 
 def traced(r: px.Robot, function: str, algorithm: str = "auto", optional: tuple[str, ...] = ()) -> Program:
     call = resolve(r, function, algorithm, **frame_of(function, r))
-    f = call.function
-    sizes: list[Mapping[str, Any]] = [
-        {k: call.sizes(s) for k, s in f.inputs.items()},
-        {k: call.sizes(f.optional[k]) for k in optional},
-    ]
-    return trace(call.algorithm, r.model, *sizes, call.sizes(f.output), call.arguments())
+    return trace(call.task(optional))
 
 
 EVERY = covered("mixed", "panda")

@@ -22,11 +22,7 @@ PRECISIONS = {np.float64: "double", np.float32: "float"}
 
 def program(robot: px.Robot, function: str, algorithm: Any, optional: tuple[str, ...] = ()) -> RolledProgram:
     """The rolled program of a function, for the last frame of the robot if it wants one."""
-    call = resolve(robot, function, algorithm, frame_of(robot, function))
-    f = call.function
-    inputs = {name: call.sizes(f.inputs[name]) for name in f.inputs}
-    more = {name: call.sizes(f.optional[name]) for name in optional}
-    return roll(call.algorithm, robot.model, inputs, more, call.sizes(f.output), call.arguments())
+    return roll(resolve(robot, function, algorithm, frame_of(robot, function)).task(optional))
 
 
 def frame_of(robot: px.Robot, function: str) -> str | None:

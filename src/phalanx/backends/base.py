@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
@@ -15,6 +15,8 @@ import numpy as np
 
 from ..algorithms import FUNCTIONS, Algorithm, Function
 from ..errors import PhalanxError, nearest, shown
+from ..ir.task import Task
+from ..model import Model
 from ..robot import Robot
 from ..spatial import Transform
 
@@ -54,6 +56,18 @@ class Call:
                 body = int(self.robot.model.links[frame.link])
             more |= {"body": body, "X_f_b": place}
         return more
+
+    def task(self, optional: Sequence[str] = (), model: Model | None = None) -> Task:
+        """What a program shall compute, with some of the optional inputs; by default on the robot's model."""
+        f = self.function
+        return Task(
+            self.algorithm,
+            self.robot.model if model is None else model,
+            {name: self.sizes(symbols) for name, symbols in f.inputs.items()},
+            self.sizes(f.output),
+            {name: self.sizes(f.optional[name]) for name in optional},
+            self.arguments(),
+        )
 
 
 def memo_key(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> tuple[Any, ...]:

@@ -104,13 +104,4 @@ def _program(call: Call, customise: str, rules: Convention) -> Program:
         return traced(call, ())
     f = call.function
     optional = [] if customise == "full" else [name for name in f.optional if name in rules.inputs]
-    return trace(
-        call.algorithm,
-        call.robot.model,
-        {name: call.sizes(f.inputs[name]) for name in f.inputs},
-        {name: call.sizes(f.optional[name]) for name in optional},
-        call.sizes(f.output),
-        call.arguments(),
-        customise,
-        rules.bookkeeping(customise),
-    )
+    return trace(call.task(optional), customise, rules.bookkeeping(customise))

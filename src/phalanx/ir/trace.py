@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import FUNCTIONS, Algorithm
 from ..dh import DHChain
 from ..errors import PhalanxError
 from ..model import Model
@@ -21,6 +20,7 @@ from ..sweeps import ordering
 from .bookkeeping import Bookkeeping, wrappers
 from .quantities import announcing
 from .scalar import GeneralGraph, Graph, Node, live
+from .task import Task
 
 _BOOK = Bookkeeping()
 
@@ -74,16 +74,7 @@ class BodyByBody(Sequential):
         self.graph.link = -1
 
 
-def trace(
-    algorithm: Algorithm,
-    model: Model,
-    inputs: Mapping[str, tuple[int, ...]],
-    optional: Mapping[str, tuple[int, ...]],
-    output: tuple[int, ...],
-    arguments: Mapping[str, Any],
-    customise: str = "full",
-    book: Bookkeeping = _BOOK,
-) -> Program:
+def trace(task: Task, customise: str = "full", book: Bookkeeping = _BOOK) -> Program:
     """The program of an algorithm for one robot.
 
     `customise` tells what the robot contributes: "full" its numbers, "semi" only which of them are
@@ -91,28 +82,28 @@ def trace(
     parameter is a symbol, nothing is folded or shared. `book` tells what a count takes for given.
     """
     graph = GeneralGraph(shared=book.shared) if customise == "none" else Graph()
-    f = FUNCTIONS[algorithm.function]
+    f, model, output = task.function, task.model, task.output
     owners = {"q": _bodies_of_coordinates(model), "v": _bodies_of_rates(model), "l": model.links.tolist()}
     symbols = {
         name: _symbols(graph, name, shape, owners.get({**f.inputs, **f.optional}[name][0]))
-        for name, shape in {**inputs, **optional}.items()
+        for name, shape in task.shapes.items()
     }
     if customise != "full" and "external" in symbols:
         symbols["external"][~_tips(model)] = 0.0
     constants = {
         k: v.map(lambda array, _: array.astype(object)) if hasattr(v, "map") else v
-        for k, v in arguments.items()
+        for k, v in task.arguments.items()
     }
     order = BodyByBody(graph, model.parents, model.pattern)
     around = wrappers(graph, book, customise, model)
-    text = replace(algorithm, run=announcing(algorithm.run, graph, f.symbol, around))
+    text = replace(task.algorithm, run=announcing(task.algorithm.run, graph, f.symbol, around))
     graph.wanted = book.results
     graph.quantity = "external"  # of what happens before the text begins
     with ordering(order):
         result = text(
             parameters(graph, model, customise, book),
-            *(symbols[name] for name in inputs),
-            **{name: symbols[name] for name in optional},
+            *(symbols[name] for name in task.inputs),
+            **{name: symbols[name] for name in task.optional},
             **constants,
         )
     if book.results:
@@ -120,12 +111,12 @@ def trace(
         if missing := sorted(book.results - set(graph.kept)):
             raise PhalanxError(
                 f"cost: this convention ends a count with {', '.join(missing)}, which algorithm "
-                f'"{algorithm.name}" does not compute; use convention="program".'
+                f'"{task.algorithm.name}" does not compute; use convention="program".'
             )
         result = np.concatenate([np.ravel(graph.kept[name]) for name in sorted(book.results)])
         output = result.shape
     results = np.broadcast_to(np.asarray(result, dtype=object), output).ravel().tolist()
-    return Program({**inputs, **optional}, output, results)
+    return Program(task.shapes, output, results)
 
 
 def parameters(graph: Graph, model: Model, customise: str, book: Bookkeeping = _BOOK) -> Model:

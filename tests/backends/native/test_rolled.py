@@ -15,6 +15,7 @@ import phalanx as px
 from phalanx.algorithms import ALGORITHMS, FUNCTIONS, Algorithm
 from phalanx.dispatch import resolve
 from phalanx.ir.rolled import roll
+from phalanx.ir.task import Task
 from phalanx.model import Model, joint_kinematics
 from phalanx.orders.sequential import Sequential
 from phalanx.spatial import Tensor, dot
@@ -90,7 +91,7 @@ def test_the_jacobian_of_a_frame_on_the_base_is_zero() -> None:
     robot = px.chain(5)
     base = next(name for name in robot.frames if robot.frame(name).link < 0)
     call = resolve(robot, "jacobian", "recursive", base)
-    rolled = roll(call.algorithm, robot.model, {"q": (5,)}, {}, (6, 5), call.arguments())
+    rolled = roll(call.task())
     assert not kernel(rolled)(robot.random_state(3, rng=0)[0]).any()
 
 
@@ -141,7 +142,7 @@ def test_every_sweep_agrees_with_the_reference(which: str, run: Any) -> None:
     model = robots()[which].model
     q, qd = states(robots()[which], "bias_forces", 9)
     made = Algorithm("probe", "bias_forces", run, source="")
-    rolled = roll(made, model, {"q": (model.nq,), "qd": (model.nv,)}, {}, (model.nv,), {})
+    rolled = roll(Task(made, model, {"q": (model.nq,), "qd": (model.nv,)}, (model.nv,)))
     with ordering(Sequential(model.parents, model.pattern)):
         wanted = run(model, q, qd)
     agree(kernel(rolled)(q, qd), wanted, 1e-13)
@@ -151,7 +152,7 @@ def test_runs_of_a_tree_are_refused() -> None:
     robot = robots()["tree"]
     made = Algorithm("probe", "bias_forces", sums, source="")
     with pytest.raises(px.PhalanxError, match="unbranched chain"):
-        roll(made, robot.model, {"q": (robot.nq,), "qd": (robot.nv,)}, {}, (robot.nv,), {})
+        roll(Task(made, robot.model, {"q": (robot.nq,), "qd": (robot.nv,)}, (robot.nv,)))
 
 
 # ------------------------------------------------------------------- bits

@@ -115,17 +115,16 @@ def native(call: Call, optional: Sequence[str] = (), dtype: Any = np.float64) ->
 
 def traced(call: Call, optional: tuple[str, ...]) -> Program:
     """The scalar program of a call, as its kernel runs it."""
-    inputs, more, output = _shapes(call, optional)
-    return trace(call.algorithm, _model(call), inputs, more, output, call.arguments())
+    return trace(call.task(optional, _model(call)))
 
 
 def looped(call: Call, optional: tuple[str, ...]) -> RolledProgram | SegmentProgram | None:
     """The loops that the kernel of a call runs, None if it is straight-line code."""
     if _segments(call):
-        return roll_segments(call.algorithm, _model(call), *_shapes(call, optional), call.arguments())
+        return roll_segments(call.task(optional, _model(call)))
     if unrolls(call) or not _rolls(call):
         return None
-    return roll(call.algorithm, _model(call), *_shapes(call, optional), call.arguments())
+    return roll(call.task(optional, _model(call)))
 
 
 def _model(call: Call) -> Model:
@@ -146,7 +145,6 @@ def _model(call: Call) -> Model:
 
 def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Target) -> str:
     """The LLVM text of a call."""
-    inputs, more, output = _shapes(call, optional)
     element = _ELEMENTS[dtype]
     scratch, rows, alone = 0, 0, "@block"
     loops = looped(call, optional)
@@ -161,7 +159,7 @@ def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Targe
     else:
         block, declarations, scratch, target, alone = in_widths(loops, target, element)
         _require_memory(call, scratch)
-    shapes = [*inputs.values(), *more.values(), output]
+    shapes = _shapes(call, optional)
     return loop.module_text(block, declarations, shapes, element, target, scratch, rows, alone)
 
 
@@ -249,8 +247,7 @@ def _build(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> Native:
         code = compile.object_code(module(call, optional, dtype, target), target)
         cache.write(key, code)
     loaded = compile.load(code)
-    inputs, more, output = _shapes(call, optional)
-    shapes = (*inputs.values(), *more.values(), output)
+    shapes = _shapes(call, optional)
     name = call.algorithm.function
     ufunc = _ufunc(name, shapes, dtype, loaded)
     direct = shared = None
@@ -286,11 +283,10 @@ def _warn_of_slow_path() -> None:
     warnings.warn(text, PhalanxWarning, stacklevel=7)
 
 
-def _shapes(call: Call, optional: tuple[str, ...]) -> tuple[dict[str, Any], dict[str, Any], tuple[int, ...]]:
-    f = call.function
-    inputs = {name: call.sizes(f.inputs[name]) for name in f.inputs}
-    more = {name: call.sizes(f.optional[name]) for name in optional}
-    return inputs, more, call.sizes(f.output)
+def _shapes(call: Call, optional: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
+    """The shapes of all inputs, then of the output."""
+    task = call.task(optional)
+    return (*task.shapes.values(), task.output)
 
 
 def _signature(shapes: Sequence[tuple[int, ...]]) -> str:

@@ -301,9 +301,10 @@ def _new_reference(name: str) -> str:
     """Count a reference to None, True or False where they are counted."""
     if not objects.COUNTED:
         return ""
-    return f"""%count0 = load i64, ptr {name}
+    return f"""%countat = getelementptr i8, ptr {name}, i64 {objects.COUNT}
+  %count0 = load i64, ptr %countat
   %count1 = add i64 %count0, 1
-  store i64 %count1, ptr {name}"""
+  store i64 %count1, ptr %countat"""
 
 
 def _return() -> str:

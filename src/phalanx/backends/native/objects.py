@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
-# Every object begins alike, its type last; builds without the interpreter's lock have more before it.
+# Every object begins alike, with its type last; builds without the interpreter's lock have more before it.
+# How often it is referred to is read only in versions that keep the number right before the type.
 _HEAD = object.__basicsize__
-TYPE = _HEAD - 8
+TYPE, COUNT = _HEAD - 8, _HEAD - 16
 # Fields of an array object, unchanged since NumPy 1.7; checked before first use.
 POINTER, NDIM, SHAPE, DTYPE, FLAGS = (_HEAD + place for place in (0, 8, 16, 40, 48))
 CONTIGUOUS, ALIGNED, WRITEABLE = 0x0001, 0x0100, 0x0400

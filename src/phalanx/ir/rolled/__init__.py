@@ -8,16 +8,14 @@ in a table.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
-from ...algorithms import FUNCTIONS, Algorithm
+from ...algorithms import Algorithm
 from ...errors import PhalanxError
 from ...model import Model
 from ...sweeps import ordering
 from ..quantities import announcing
+from ..task import Task
 from .bodies.body import (
     DOF,
     JOINT,
@@ -79,15 +77,9 @@ __all__ = [
 ]
 
 
-def roll(
-    algorithm: Algorithm,
-    model: Model,
-    inputs: Mapping[str, tuple[int, ...]],
-    optional: Mapping[str, tuple[int, ...]],
-    output: tuple[int, ...],
-    arguments: Mapping[str, Any],
-) -> RolledProgram:
+def roll(task: Task) -> RolledProgram:
     """The loops of an algorithm for one robot, its parameters in a table."""
+    algorithm, model, function = task.algorithm, task.model, task.function
     if reason := refusal(algorithm, model):
         raise PhalanxError(
             f'{algorithm.function}: algorithm "{algorithm.name}" has no loops over bodies for this robot: '
@@ -98,8 +90,7 @@ def roll(
     several = algorithm.bodies == "definite" and len(model.links) < model.n
     order = Rolled(graph, chain, model=model, links=model.links if several else None)
     body = body_model(graph, model, order)
-    function = FUNCTIONS[algorithm.function]
-    given, more = body_arguments(body, algorithm, inputs, optional, arguments)
+    given, more = body_arguments(body, task)
     text = announcing(algorithm.run, graph, function.symbol)
     with ordering(order):
         result = text(body, *given, **more)
@@ -112,8 +103,8 @@ def roll(
     outward = [number for number, out in plan.carried.items() if out]
     inward = [number for number, out in plan.carried.items() if not out]
     return RolledProgram(
-        {**inputs, **optional},
-        output,
+        task.shapes,
+        task.output,
         model.n,
         None if chain else model.parents,
         graph.table(columns),

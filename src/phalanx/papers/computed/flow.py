@@ -17,6 +17,7 @@ from ...algorithms import find
 from ...ir.bookkeeping import Bookkeeping
 from ...ir.ops import ADD, MUL, SUB
 from ...ir.scalar import Node
+from ...ir.task import Task
 from ...ir.trace import trace
 from ...loading import chain
 
@@ -37,7 +38,7 @@ def inverse_dynamics(algorithm: str, n: int) -> list[Node]:
     shapes = {"q": (n,), "qd": (n,), "qdd": (n,)}
     base = {"base_velocity": (6,), "base_acceleration": (6,)}
     entry = find("inverse_dynamics", algorithm)
-    return trace(entry, chain(n).model, shapes, base, (n,), {}, "none", _BOOK).nodes
+    return trace(Task(entry, chain(n).model, shapes, (n,), base), "none", _BOOK).nodes
 
 
 def coordinates(nodes: Iterable[Node]) -> Iterator[tuple[Node, str]]:

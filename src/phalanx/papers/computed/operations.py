@@ -15,6 +15,7 @@ from ...analysis.conventions import CONVENTIONS
 from ...analysis.cost import Cost, Count, cost_of
 from ...explain.closed_form import general_chain
 from ...explain.cost import cost
+from ...ir.task import Task
 from ...ir.trace import trace
 from ...loading import chain
 from ...robot import Robot
@@ -96,7 +97,7 @@ def luh_walker_paul_operations(n: int | None = None) -> Pair:
     def counted(n: int) -> Count:
         shapes = {"q": (n,), "qd": (n,), "qdd": (n,)}
         entry = find("inverse_dynamics", "luh_walker_paul")
-        program = trace(entry, general(n).model, shapes, {}, (n,), {}, "none", book)
+        program = trace(Task(entry, general(n).model, shapes, (n,)), "none", book)
         return cost_of(program, free=("s",))
 
     return pair(counted, n)

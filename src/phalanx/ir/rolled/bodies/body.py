@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from ....algorithms import FUNCTIONS, Algorithm
 from ....dh import link_wrenches_dh
 from ....errors import PhalanxError
 from ....joints import Helix
@@ -20,6 +19,7 @@ from ....orders.sequential import Sequential
 from ....spatial import Array, Transform, dot
 from ....sweeps import ordering
 from ...scalar import Node
+from ...task import Task
 from ..graph import LOCAL, BodyGraph
 from .chain import body_chain
 from .joints import Joints, joints_of
@@ -220,24 +220,17 @@ def body_model(graph: BodyGraph, model: Model, order: Any = None) -> BodyModel:
     )
 
 
-def body_arguments(
-    body: BodyModel,
-    algorithm: Algorithm,
-    inputs: Mapping[str, tuple[int, ...]],
-    optional: Mapping[str, tuple[int, ...]],
-    arguments: Mapping[str, Any],
-) -> tuple[list[Array], dict[str, Any]]:
+def body_arguments(body: BodyModel, task: Task) -> tuple[list[Array], dict[str, Any]]:
     """What the text of an algorithm is called with besides the body: inputs in order, others by name."""
-    function = FUNCTIONS[algorithm.function]
-    symbols = body_inputs(body.source, {**inputs, **optional}, {**function.inputs, **function.optional})
-    more: dict[str, Any] = {name: symbols[name] for name in optional}
+    symbols = body_inputs(body.source, task.shapes, {**task.function.inputs, **task.function.optional})
+    more: dict[str, Any] = {name: symbols[name] for name in task.optional}
     if "external" in more:
         given = more["external"]
-        in_dh = algorithm.frames == "dh"
+        in_dh = task.algorithm.frames == "dh"
         more["external"] = link_wrenches_dh(body.dh, given) if in_dh else body_wrenches(body, given)
-    for name, value in arguments.items():
+    for name, value in task.arguments.items():
         more[name] = value.map(lambda array, _: array.astype(object)) if hasattr(value, "map") else value
-    return [symbols[name] for name in inputs], more
+    return [symbols[name] for name in task.inputs], more
 
 
 def body_inputs(

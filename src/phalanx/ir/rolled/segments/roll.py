@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from ....algorithms import FUNCTIONS, Algorithm
 from ....errors import PhalanxError
 from ....model import Model
 from ....orders.segments import starts
@@ -23,6 +22,7 @@ from ....spatial import Array, Field
 from ....sweeps import Order, Segments, ordering
 from ...quantities import announcing
 from ...scalar import Node
+from ...task import Task
 from ..bodies.body import body_arguments
 from ..graph import BodyGraph
 from ..program import Stage, columns_of
@@ -62,23 +62,15 @@ def cuts(model: Model) -> bool:
     return model.n > 0 and model.is_chain and model.coupling is None
 
 
-def roll_segments(
-    algorithm: Algorithm,
-    model: Model,
-    inputs: Mapping[str, tuple[int, ...]],
-    optional: Mapping[str, tuple[int, ...]],
-    output: tuple[int, ...],
-    arguments: Mapping[str, Any],
-) -> SegmentProgram:
+def roll_segments(task: Task) -> SegmentProgram:
     """The loops of an algorithm that cuts a chain into segments."""
-    function = FUNCTIONS[algorithm.function]
-    order = Whole(model, arguments.get("segments"))
+    order = Whole(task.model, task.arguments.get("segments"))
     link = order.link
-    given, more = body_arguments(link, algorithm, inputs, optional, arguments)
-    text = announcing(algorithm.run, order.parts.links.graph, function.symbol)
+    given, more = body_arguments(link, task)
+    text = announcing(task.algorithm.run, order.parts.links.graph, task.function.symbol)
     with ordering(order):
         result = text(link, *given, **more)
-    return order.planned({**inputs, **optional}, output, result)
+    return order.planned(task, result)
 
 
 class Whole(Order):
@@ -101,9 +93,7 @@ class Whole(Order):
     def segments(self, count: int | None, ends: Any) -> Segments:
         return self.parts
 
-    def planned(
-        self, inputs: Mapping[str, tuple[int, ...]], output: tuple[int, ...], result: Any
-    ) -> SegmentProgram:
+    def planned(self, task: Task, result: Any) -> SegmentProgram:
         """The program that computes one scalar per link."""
         parts = self.parts
         links, chain = LinkPlan(parts.links.graph, parts.links), ChainPlan(parts.chain.graph, parts.chain)
@@ -116,8 +106,8 @@ class Whole(Order):
             columns_of(stage for over, stage in stages if over is which) for which in (False, True)
         )
         return SegmentProgram(
-            inputs,
-            output,
+            task.shapes,
+            task.output,
             self.bodies,
             self.link.source.maps,
             (links.graph.table(of_links), chain.graph.table(of_segments)),
