@@ -7,6 +7,7 @@ from __future__ import annotations
 import copy
 import gc
 import pickle
+import sys
 import weakref
 from typing import Any
 
@@ -162,3 +163,34 @@ r.mass_matrix(np.zeros((9000, 6)), threads=2)
 atexit.register(lambda: (step(), k(q), r.mass_matrix(q), print("end")))
 """
     assert in_fresh_interpreter(source) == "end"
+
+
+FAR = """
+import ctypes
+import numpy as np
+import phalanx as px
+from reference.kernels import arguments
+px.load("two_link").kernel("inverse_dynamics")
+library = ctypes.CDLL(None)
+library.mmap.restype = ctypes.c_void_p
+numbers = [ctypes.c_int] * 3
+library.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *numbers, ctypes.c_long]
+library.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+room = lambda size: library.mmap(None, size, 0, 0x4022, -1, 0)  # private, anonymous, without reserve
+large = room(6 << 30)
+for size in (1 << k for k in range(26, 14, -1)):
+    while (found := room(size)) > large:  # above it only some pages are left
+        pass
+    library.munmap(found, size)
+for n in range(4, 17):
+    r = px.chain(n, seed=5)
+    state = arguments(r, "inverse_dynamics", 5)
+    wanted = r.inverse_dynamics(*state, backend="numpy")
+    assert np.abs(r.inverse_dynamics(*state) - wanted).max() < 1e-11 * np.abs(wanted).max(), n
+print("done")
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="maps memory as Linux does")
+def test_kernels_load_where_free_memory_lies_gigabytes_apart() -> None:
+    assert in_fresh_interpreter(FAR) == "done"

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import sys
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -42,35 +43,40 @@ def assembly(text: str, target: Target) -> str:
 class Loaded:
     """Object code in memory; the addresses are valid as long as this object lives."""
 
-    engine: Any
+    library: Any  # and its linker
     loop: int
     direct: int
     shared: int
     bound: int
 
 
+_ENTRIES = ("loop", "direct", "shared", "bound")
+
+
 def load(code: bytes) -> Loaded:
-    """Object code placed in memory, made executable and linked to the C library."""
-    _link_library()
-    empty = llvm.parse_assembly(f'target triple = "{host().triple}"')
-    engine = llvm.create_mcjit_compiler(empty, host().machine())
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-    engine.finalize_object()
-    loop, *entries = map(engine.get_function_address, ("loop", "direct", "shared", "bound"))
-    if not loop:
-        raise RuntimeError("object code without a loop")
-    return Loaded(engine, loop, *entries)
+    """Object code placed in memory, made executable and linked to the C library.
+
+    The linker puts all that belongs to a kernel into one piece of memory. Code and constants in separate
+    pieces would lie too far apart for each other wherever a program holds gigabytes of arrays. Each kernel
+    has a linker of its own, since one that goes on would remember every library it ever had.
+    """
+    builder = llvm.JITLibraryBuilder().add_object_img(code)
+    for name, address in _library().items():
+        builder.import_symbol(name, address)
+    for name in _ENTRIES:
+        builder.export_symbol(name)
+    linker = llvm.create_lljit_compiler(host().machine(), use_jit_link=sys.platform != "win32")
+    library = builder.link(linker, "kernel")
+    return Loaded((linker, library), *(library[name] for name in _ENTRIES))
 
 
 @cache
-def _link_library() -> None:
-    """Tell the linker where the C library's functions are, wherever the process has them."""
+def _library() -> dict[str, int]:
+    """Where the C library's functions are, wherever the process has them."""
     library = ctypes.CDLL(ctypes.util.find_library("m") or None)
     basics = ctypes.CDLL(ctypes.util.find_library("c") or None)
-    for name in ("sin", "cos", "sinf", "cosf"):
-        llvm.add_symbol(name, _address(library, name))
-    for name in ("malloc", "free", "memset", "memcpy"):
-        llvm.add_symbol(name, _address(basics, name))
+    found = {name: _address(library, name) for name in ("sin", "cos", "sinf", "cosf")}
+    return found | {name: _address(basics, name) for name in ("malloc", "free", "memset", "memcpy")}
 
 
 def _address(library: Any, name: str) -> int:
