@@ -37,6 +37,14 @@ def test_a_named_algorithm_may_carry_options() -> None:
     )
 
 
+def test_an_algorithm_is_asked_for_by_name_or_by_itself() -> None:
+    for algorithm in px.algorithms("inverse_dynamics"):
+        by_name = ROBOT.inverse_dynamics(*STATE, algorithm=algorithm.name)
+        assert np.array_equal(ROBOT.inverse_dynamics(*STATE, algorithm=algorithm), by_name)
+    with pytest.raises(px.PhalanxError, match="mass_matrix: unknown algorithm 'cartesian_tensor'"):
+        ROBOT.mass_matrix(STATE[0], algorithm=px.algorithms("inverse_dynamics")[0])
+
+
 ALGORITHMS: list[tuple[Any, str]] = [
     ("newton_eler", 'unknown algorithm \'newton_eler\'; did you mean "newton_euler"? algorithms: "'),
     ("", "unknown algorithm ''; algorithms: "),

@@ -151,7 +151,7 @@ def resolve(robot: Robot, function: str, algorithm: Any = "auto", frame: str | N
 
 def _with_options(function: str, algorithm: Any) -> tuple[Any, Mapping[str, Any]]:
     if not isinstance(algorithm, tuple):
-        return algorithm, {}
+        return algorithm.name if isinstance(algorithm, Algorithm) else algorithm, {}
     if len(algorithm) != 2 or not isinstance(algorithm[1], Mapping):
         raise PhalanxError(
             f"{function}: algorithm={shown(algorithm)}; expected a name or a pair of a name and its options "

@@ -246,3 +246,16 @@ def test_a_robot_that_cannot_move_costs_nothing() -> None:
     for level in ("none", "semi", "full"):
         found = px.cost(builder.build(), "inverse_dynamics", customise=level)
         assert (found.total, found.width, found.max_width) == (0, (), 0)
+
+
+@pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics", "mass_matrix"])
+def test_a_robot_without_joints_costs_nothing_by_any_algorithm(function: str) -> None:
+    arm = px.load("ur5")
+    still = arm.fix(dict.fromkeys(arm.joint_names, 0.0))
+    for algorithm in px.algorithms(function):
+        try:
+            cost = px.cost(still, function, algorithm)
+        except px.PhalanxError as error:  # not for this robot
+            assert algorithm.frames == "dh", error
+        else:
+            assert cost.total == 0

@@ -83,6 +83,8 @@ def trace(task: Task, customise: str = "full", book: Bookkeeping = _BOOK) -> Pro
     """
     graph = GeneralGraph(shared=book.shared) if customise == "none" else Graph()
     f, model, output = task.function, task.model, task.output
+    if 0 in output:  # of a robot without joints
+        return Program(task.shapes, output, [])
     owners = {"q": _bodies_of_coordinates(model), "v": _bodies_of_rates(model), "l": model.links.tolist()}
     symbols = {
         name: _symbols(graph, name, shape, owners.get({**f.inputs, **f.optional}[name][0]))
