@@ -301,7 +301,7 @@ def _pairs(
     """The joints of both sides paired by name; the floating base with the free joint left over."""
     kinds = dict(zip(robot.joint_names, robot.joint_types, strict=True))
     followers = _followers(robot)
-    missing = {name: kinds.get(name, "floating") for name in robot.q_slices if name not in followers}
+    missing = {name: kinds.get(name, FREE) for name in robot.q_slices if name not in followers}
     pairs, strange = [], []
     for place in places:
         name = place.name

@@ -58,7 +58,7 @@ def describe(robot: Robot) -> dict[str, Any]:
     """Return the facts as plain data, one entry of `joints` per link."""
     floating = BASE in robot.q_slices
     names = [BASE] * floating + list(robot.joint_names)
-    types = ["floating"] * floating + list(robot.joint_types)
+    types = [FREE] * floating + list(robot.joint_types)
     return {
         "name": robot.name,
         "nq": robot.nq,

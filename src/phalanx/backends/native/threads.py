@@ -175,22 +175,36 @@ def run(
 
 
 def _together(work: Callable[[], None], threads: int) -> None:
-    """Run `work` on this thread and on `threads` - 1 others; the first error is raised here."""
+    """Run `work` on this thread and on up to `threads` - 1 others; the first error is raised here.
+
+    Nobody waits for a thread that has not begun when this one is through: it finds its place gone. At the
+    end of the interpreter none would come any more.
+    """
     errors: SimpleQueue[BaseException | None] = SimpleQueue()
+    places = [work] * (threads - 1)
 
     def help_out() -> None:
         try:
-            work()
+            mine = places.pop()
+        except IndexError:
+            return
+        try:
+            mine()
         except BaseException as error:
             errors.put(error)
         else:
             errors.put(None)
 
-    asked = _ask(threads - 1, help_out)
+    _ask(threads - 1, help_out)
+    free = 0
     try:
         work()
     finally:
-        ended = [errors.get() for _ in range(asked)]
+        with suppress(IndexError):
+            while True:
+                places.pop()
+                free += 1
+        ended = [errors.get() for _ in range(threads - 1 - free)]
     for error in ended:
         if error is not None:
             raise error

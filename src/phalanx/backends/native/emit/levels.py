@@ -53,7 +53,7 @@ def _step(w: BodyWriter, rows: Rows, step: Step, h: str) -> None:
 
 def _row(w: BodyWriter, rows: Rows, step: Step, row: str, h: str) -> None:
     """The instructions for one row; operands beyond the ends read the nearest row."""
-    n, slots = rows.count, w.program.slots
+    n = rows.count
     places, inside = [], []
     for offset in step.offsets:
         at = row if not offset else w.plus(row, h if offset == 1 else w.put(f"mul i64 {h}, {offset}"))
@@ -66,6 +66,14 @@ def _row(w: BodyWriter, rows: Rows, step: Step, row: str, h: str) -> None:
             held = w.put(f"select i1 {within}, i64 {at}, i64 0")
         places.append(w.mapped(rows.bodies, held))
         inside.append((at, held))
+    write_step(w, step, places, inside)
+
+
+def write_step(w: BodyWriter, step: Step, places: list[str], inside: list[tuple[str, str]]) -> None:
+    """The instructions of a step whose operands stand with some bodies.
+
+    `inside` holds the row of each operand and the nearest one that there is.
+    """
     readers = [body_leaf(w, place) for place in places]
 
     def leaf(what: tuple[Any, ...]) -> str | float:
@@ -76,4 +84,4 @@ def _row(w: BodyWriter, rows: Rows, step: Step, row: str, h: str) -> None:
         return readers[what[2]](what[:2])
 
     for value, (slot, operand) in zip(run(w, step.code, leaf), step.targets, strict=True):
-        w.save(value, w.at("slots", w.scaled(places[operand], slots), slot))
+        w.save(value, w.at("slots", w.scaled(places[operand], w.program.slots), slot))

@@ -7,13 +7,11 @@ Rows are counted from the first link of a limb; a table tells which body a row i
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ....ir.rolled import LimbLevels, Step
-from .bodies import BodyWriter, body_leaf
-from .loops import run
+from .bodies import BodyWriter
+from .levels import write_step
 
 
 def limbs_text(w: BodyWriter, stage: LimbLevels) -> None:
@@ -22,10 +20,10 @@ def limbs_text(w: BodyWriter, stage: LimbLevels) -> None:
     assert rows is not None
     for step in stage.before:
         if step.rows == "world":
-            _instructions(w, step, [str(rows.nobody)], [])
+            write_step(w, step, [str(rows.nobody)], [])
         else:
             loop = w.open(len(rows.laden))
-            _instructions(w, step, [_entry(w, "laden body", rows.bodies[rows.laden], loop.index)], [])
+            write_step(w, step, [_entry(w, "laden body", rows.bodies[rows.laden], loop.index)], [])
             w.close(loop)
     loop = w.open(len(rows.first), down=stage.down)
     limb = _Limb(w, loop.index)
@@ -90,22 +88,7 @@ class _Limb:
             inside.append((at, held))
         if step.carrier:
             places.append(self.of("limb carrier", self.rows.carrier))
-        _instructions(w, step, places, inside)
-
-
-def _instructions(w: BodyWriter, step: Step, places: list[str], inside: list[tuple[str, str]]) -> None:
-    """The instructions of a step whose operands stand with some bodies."""
-    readers = [body_leaf(w, place) for place in places]
-
-    def leaf(what: tuple[Any, ...]) -> str | float:
-        if what[0] == "inside":
-            return w.where_equal(*inside[what[1]])
-        if what[0] == "common":
-            return readers[0](what)
-        return readers[what[2]](what[:2])
-
-    for value, (slot, operand) in zip(run(w, step.code, leaf), step.targets, strict=True):
-        w.save(value, w.at("slots", w.scaled(places[operand], w.program.slots), slot))
+        write_step(w, step, places, inside)
 
 
 def _entry(w: BodyWriter, name: str, column: np.ndarray, index: str) -> str:
