@@ -23,7 +23,7 @@ import numpy as np
 
 from .assembly import BASE
 from .errors import PhalanxError, listing
-from .joints import transpose_quaternion
+from .joints import FREE, transpose_quaternion
 from .robot import Robot
 
 Array = np.ndarray[Any, np.dtype[Any]]

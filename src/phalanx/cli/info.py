@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..assembly import BASE
+from ..joints import FREE
 from ..robot import Robot
 from .arguments import add_command, add_robot, load_robot
 from .drawing import draw_tree

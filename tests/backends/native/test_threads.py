@@ -230,6 +230,55 @@ def test_where_no_thread_can_be_started_one_does_all(
     assert helpers == [3, 3]
 
 
+ASKED_TOO_MUCH = """
+import threading
+import numpy as np
+import phalanx as px
+from phalanx.backends.native import threads
+from reference.kernels import arguments
+threads._MOST = 3
+r = px.load("ur5")
+state = arguments(r, "forward_dynamics", 9000)
+wanted = r.forward_dynamics(*state, threads=1)
+plain = r.forward_dynamics(*state, threads=10**30)
+turned = r.forward_dynamics(*(a[::-1] for a in state), threads=10**30)
+good = np.array_equal(plain, wanted) and np.array_equal(turned, wanted[::-1])
+print(good, sum(t.name.startswith("phalanx") for t in threading.enumerate()))
+"""
+
+
+def test_a_huge_number_of_threads_starts_only_some() -> None:
+    assert in_fresh_interpreter(ASKED_TOO_MUCH) == "True 3"
+
+
+AT_THE_END = """
+import gc
+import sys
+import numpy as np
+import phalanx as px
+from reference.kernels import arguments
+gc.set_threshold(10**9)
+r = px.load("ur5")
+state = tuple(a[::-1] for a in arguments(r, "forward_dynamics", 9000))
+wanted = r.forward_dynamics(*state, threads=3)
+
+
+class Last:
+    def __del__(self, print=print, same=np.array_equal, flush=sys.stdout.flush):
+        print(same(r.forward_dynamics(*state, threads=3), wanted))
+        flush()
+
+
+last = Last()
+last.itself = last  # collected when the interpreter ends, after it has stopped all other threads
+del last
+"""
+
+
+def test_a_strided_batch_at_the_end_of_the_interpreter_waits_for_nobody() -> None:
+    assert in_fresh_interpreter(AT_THE_END) == "True"
+
+
 def test_the_pace_is_the_best_seen_and_short_times_do_not_count() -> None:
     pace = pool.Pace()
     assert not pace.is_brief(np.zeros((10**4, 7)))

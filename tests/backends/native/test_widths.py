@@ -64,3 +64,5 @@ def test_a_matrix_that_fits_no_memory_is_refused(monkeypatch: pytest.MonkeyPatch
         r'.* GB for each thread, more than half of the memory of this machine; use algorithm "auto"',
     ):
         px.chain(301, seed=77).kernel("forward_dynamics", algorithm="jsiia")
+    with pytest.raises(px.PhalanxError, match="no other algorithm covers it; take a shorter robot"):
+        px.chain(301, seed=77).kernel("mass_matrix_inverse")

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ...algorithms import algorithms
 from ...errors import PhalanxError, PhalanxWarning
 from ...ir.rewrite import instructions
 from ...ir.rolled import RolledProgram, refusal, roll
@@ -191,10 +192,14 @@ def _require_short(call: Call) -> None:
 def _require_memory(call: Call, scratch: int) -> None:
     """Raise if a matrix that loops keep would not fit the memory of this machine."""
     if hasattr(os, "sysconf") and scratch > 0.5 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"):
+        others = [a for a in algorithms(call.function.name) if a.name != call.algorithm.name]
+        remedy = 'use algorithm "auto"'
+        if all(a.refusal(call.robot) for a in others):
+            remedy = "no other algorithm covers it; take a shorter robot"
         raise PhalanxError(
             f'{call.function.name}: algorithm "{call.algorithm.name}" keeps a matrix over the bodies of '
             f'robot "{call.robot.name}" ({call.robot.model.n} bodies): {scratch / 1e9:.1f} GB for each '
-            f'thread, more than half of the memory of this machine; use algorithm "auto".'
+            f"thread, more than half of the memory of this machine; {remedy}."
         )
 
 

@@ -28,6 +28,8 @@ _SETTLED = 3e-5
 _SMALL = 1 << 12
 # Rows that a thread takes at least at once.
 _GRAIN = 64
+# Threads that ever wait for work, however many are asked for: each takes memory and a place in the system.
+_MOST = max(256, os.cpu_count() or 1)
 
 _tasks: SimpleQueue[Callable[[], None]] = SimpleQueue()
 _helpers = 0
@@ -52,6 +54,7 @@ def _serve(tasks: SimpleQueue[Callable[[], None]]) -> None:
 def _ask(count: int, task: Callable[[], None]) -> int:
     """Let up to `count` waiting threads run `task`; a queue wakes them in half the time of an executor."""
     global _helpers
+    count = min(count, _MOST)
     with _lock, suppress(RuntimeError):  # neither at the end of the interpreter nor beyond a limit of threads
         while _helpers < count:
             threading.Thread(target=_serve, args=(_tasks,), name=f"phalanx-{_helpers}", daemon=True).start()
