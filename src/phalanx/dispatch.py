@@ -71,7 +71,7 @@ def evaluate(
 ) -> Any:
     """The function of the robot for a batch of inputs."""
     call = resolve(robot, function, algorithm, frame)
-    return compute(call, inputs, optional, out=out, threads=threads, runner=_backend(backend, call))
+    return compute(call, inputs, optional, out=out, threads=threads, runner=serving(call, backend))
 
 
 def compute(
@@ -106,7 +106,7 @@ def compute(
     if result.size:
         k = len(inputs)
         optional_arrays = dict(zip(given, arrays[k:], strict=True))
-        (runner or _backend("auto", call)).run(call, arrays[:k], optional_arrays, result, count)
+        (runner or serving(call)).run(call, arrays[:k], optional_arrays, result, count)
     return result[()] if out is None else out
 
 
@@ -183,7 +183,8 @@ def _may_factor(robot: Robot) -> bool:
     return int(robot.model.depth.max(initial=0)) < _DEEP and factors_well(robot)
 
 
-def _backend(name: str, call: Call) -> Backend:
+def serving(call: Call, name: str = "auto") -> Backend:
+    """The backend that runs a call where one of that name is asked for."""
     if isinstance(name, str) and name in ("auto", "native") and not _is_native(call):
         name = "numpy"
     if isinstance(name, str) and name == "auto":
@@ -327,12 +328,7 @@ def _prepare_short_way(robot: Robot, function: str) -> None:
         return
     built = robot._memo.get(memo_key(call, (), np.dtype(np.float64)))
     if built is not None:
-        robot._memo[_short_key(function)] = (built.direct or _never, call.sizes(f.output), built)
-
-
-def _never(*arrays: Any) -> bool:
-    """An entry that takes nothing, where objects are laid out so that there is no other: on to the ufunc."""
-    return False
+        robot._memo[_short_key(function)] = (built.direct, call.sizes(f.output), built)
 
 
 def _on_jax(robot: Robot) -> Any:

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import FUNCTIONS, algorithms, functions_algorithms
-from ..backends.base import Call, backend
-from ..dispatch import choose, compute, resolve
+from ..backends.base import Call
+from ..dispatch import choose, compute, resolve, serving
 from ..errors import PhalanxError
 from ..progress import steps
 from ..robot import Robot
@@ -118,7 +118,7 @@ def label(call: Call) -> str:
 
 def served(call: Call) -> str:
     """The name of the backend that "auto" takes for a call."""
-    return "native" if call.robot.nv and backend("native").serves(call) else "numpy"
+    return serving(call).name
 
 
 # ------------------------------------------------------------------- candidates
@@ -222,7 +222,7 @@ def _errors(call: Call, auto: Call, dtype: np.dtype) -> tuple[float, float]:
     """
     states = call.robot.random_state(8 if call.robot.nv <= 100 else 2, rng=0)[: len(call.function.inputs)]
     inputs = tuple(x.astype(dtype) for x in states)
-    one, other = (compute(c, inputs, {}, runner=backend(served(c)), threads=1) for c in (call, auto))
+    one, other = (compute(c, inputs, {}, runner=serving(c), threads=1) for c in (call, auto))
     if is_extended():
         right = exact(call.robot, call.algorithm.function, inputs)
         return relative_error(one, right), relative_error(other, right)

@@ -29,7 +29,7 @@ class NativeBackend(Backend):
     def job(self, call: Call, inputs: tuple[np.ndarray, ...], out: np.ndarray) -> Callable[[], Any]:
         built = native(call, (), out.dtype)
         direct = built.direct
-        if direct is not None and direct(*inputs, out):
+        if direct(*inputs, out):
             return lambda: direct(*inputs, out)
         return lambda: built.ufunc(*inputs, out=out)
 

@@ -56,8 +56,8 @@ class Native:
     shapes: tuple[tuple[int, ...], ...]  # inputs, then the output
     loaded: compile.Loaded
     ufunc: Callable[..., Any]
-    direct: Callable[..., bool] | None
-    shared: Callable[..., bool] | None
+    direct: Callable[..., bool]
+    shared: Callable[..., bool]
     seconds: float
     cached: bool
     pace: Pace = field(default_factory=Pace, compare=False)
@@ -79,10 +79,9 @@ class Native:
         if out is None and inputs[0].ndim == 2:
             result = empty_result((len(inputs[0]), *self.shapes[-1]), self.dtype)
         if threads > 1 and not self._is_brief(inputs):
-            if result is None or self.shared is None:
-                return None
-            return result if share(self.shared, (*inputs, result), threads, self.pace) else None
-        if result is not None and self.direct is not None and self.direct(*inputs, result):
+            fits = result is not None and share(self.shared, (*inputs, result), threads, self.pace)
+            return result if fits else None
+        if result is not None and self.direct(*inputs, result):
             return result
         if out is not None:
             # NumPy would repeat results along axes that only `out` has.
@@ -99,6 +98,11 @@ class Native:
         """Whether a state, or rows of states, are known to be done before another thread would be awake."""
         first = inputs[0]
         return self.pace.is_brief(first) and all(x.shape[:-1] == first.shape[:-1] for x in inputs)
+
+
+def never(*arrays: Any) -> bool:
+    """An entry that takes nothing, where objects are laid out so that there is no other: on to the ufunc."""
+    return False
 
 
 def native(call: Call, optional: Sequence[str] = (), dtype: Any = np.float64) -> Native:
@@ -255,7 +259,7 @@ def _build(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> Native:
     shapes = _shapes(call, optional)
     name = call.algorithm.function
     ufunc = _ufunc(name, shapes, dtype, loaded)
-    direct = shared = None
+    direct = shared = never
     if objects.usable():
         direct, shared = (
             objects.array_function(address, name, dtype, loaded) for address in (loaded.direct, loaded.shared)

@@ -15,7 +15,7 @@ from ...analysis.cost import Cost
 from ...errors import PhalanxError, nearest
 from ..base import Call, require_few_axes
 from . import compile, objects
-from .build import Native, module, native
+from .build import Native, module, native, never
 from .costs import kernel_cost
 from .target import host
 
@@ -37,7 +37,7 @@ class Kernel:
         self.dtype = self._native.dtype
         self._output = self._native.shapes[-1]
         # A scalar result would not be an array.
-        self._direct = self._native.direct if self._native.direct and self._output else _never
+        self._direct = self._native.direct if self._output else never
 
     @property
     def robot(self) -> Any:
@@ -166,10 +166,6 @@ def _batch(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
         return np.broadcast_shapes(*shapes.values())
     except ValueError:
         raise PhalanxError(f"bind: the batch shapes {list(shapes.values())} do not broadcast.") from None
-
-
-def _never(*arrays: Any) -> bool:
-    return False
 
 
 _CALL = """
