@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import inspect
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 
 import phalanx as px
 from phalanx.algorithms import FUNCTIONS
+from phalanx.backends.native import compile
 from reference.kernels import ROBOTS, arguments, frame_of, kernel, reference, robot, same_bits
 from reference.sampling import agree
 
@@ -181,3 +183,28 @@ def test_optional_inputs_make_kernels_of_their_own() -> None:
     same_bits(k(*state, external=np.zeros((6, 6))).shape, pushed.shape)
     assert np.abs(pushed - k(*state)).max() > 1e-3
     assert frame_of("forward_dynamics", robot("ur5")) == {}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_batch_takes_no_memory_beside_its_result(order: Any, threads: int) -> None:
+    k = kernel("ur5", "mass_matrix")
+    q = np.asarray(arguments(robot("ur5"), "mass_matrix", 60_000)[0], order=order)
+    k(q, threads=threads)
+    tracemalloc.start()
+    result = k(q, threads=threads)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.1 * result.nbytes
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_wrong_shape_is_told_before_memory_is_asked_for(threads: int) -> None:
+    endless = np.broadcast_to(np.zeros(5), (1 << 40, 5))
+    with pytest.raises(px.PhalanxError, match=r"q has shape \(1099511627776, 5\), expected \(…, 6\)"):
+        kernel("ur5", "mass_matrix")(endless, threads=threads)
+
+
+def test_code_that_cannot_be_loaded_is_an_error_with_a_remedy() -> None:
+    with pytest.raises(px.PhalanxError, match=r'5 bytes could not be loaded .* use backend="numpy"'):
+        compile.load(b"no ELF"[:5])

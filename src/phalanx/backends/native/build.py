@@ -76,7 +76,7 @@ class Native:
             if type(x) is not np.ndarray or x.dtype is not self.dtype:
                 return None
         result = out
-        if out is None and inputs[0].ndim == 2:
+        if out is None and inputs[0].shape[1:] == self.shapes[0]:
             result = empty_result((len(inputs[0]), *self.shapes[-1]), self.dtype)
         if threads > 1 and not self._is_brief(inputs):
             fits = result is not None and share(self.shared, (*inputs, result), threads, self.pace)
@@ -88,6 +88,7 @@ class Native:
             batch = out.shape[: out.ndim - len(self.shapes[-1])]
             if len(batch) > MOST_AXES or not any(batch == x.shape[: x.ndim - 1] for x in inputs):
                 return None
+        result = None  # memory for plain rows goes back before NumPy takes its own
         try:
             result = self.ufunc(*inputs) if out is None else self.ufunc(*inputs, out=out)
         except (ValueError, TypeError):

@@ -14,6 +14,7 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
+from ...errors import PhalanxError
 from .target import Target, host
 
 VERSION = f"llvmlite {llvmlite.__version__}, LLVM {'.'.join(map(str, llvm.llvm_version_info))}"
@@ -65,9 +66,15 @@ def load(code: bytes) -> Loaded:
         builder.import_symbol(name, address)
     for name in _ENTRIES:
         builder.export_symbol(name)
-    linker = llvm.create_lljit_compiler(host().machine(), use_jit_link=sys.platform != "win32")
-    library = builder.link(linker, "kernel")
-    return Loaded((linker, library), *(library[name] for name in _ENTRIES))
+    try:
+        linker = llvm.create_lljit_compiler(host().machine(), use_jit_link=sys.platform != "win32")
+        library = builder.link(linker, "kernel")
+        return Loaded((linker, library), *(library[name] for name in _ENTRIES))
+    except RuntimeError as error:
+        raise PhalanxError(
+            f"a compiled kernel of {len(code)} bytes could not be loaded into memory ({error}); where memory "
+            'is short or must not be executed, use backend="numpy".'
+        ) from None
 
 
 @cache

@@ -122,7 +122,8 @@ def _copy(element: str) -> str:
 define internal void @copy(ptr %to, i64 %to0, i64 %to1, i64 %to2, i64 %to3, ptr %from, i64 %from0, i64 %from1, i64 %from2, i64 %from3, i64 %rows, i64 %valid, i64 %n1, i64 %n2, i64 %n3) noinline {{
 entry:
   %last = sub i64 %valid, 1
-  br label %row
+  %any = icmp sgt i64 %rows, 0
+  br i1 %any, label %row, label %end
 row:
   %r = phi i64 [ 0, %entry ], [ %r1, %row_end ]
   %in = icmp ult i64 %r, %last
