@@ -7,11 +7,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from phalanx.backends.native.emit.rolled import rolled_block_function
 
 import phalanx as px
 from phalanx.algorithms import FUNCTIONS
 from phalanx.backends.native import compile, gufunc, loop
-from phalanx.backends.native.emit.rolled import rolled_block_function
 from phalanx.backends.native.target import Target, host
 from phalanx.dispatch import resolve
 from phalanx.ir.rolled import RolledProgram, roll

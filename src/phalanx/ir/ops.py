@@ -23,6 +23,9 @@ INPUT = "input"
 ADD, SUB, MUL, DIV, NEG = "add", "sub", "mul", "div", "neg"
 SIN, COS = "sin", "cos"
 FMA, FMS, FNMA = "fma", "fms", "fnma"  # a b + c, a b - c, c - a b
+MIN, MAX, SQRT, ABS = "min", "max", "sqrt", "abs"
+LESS = "less"  # one where a < b, else zero
+CHOOSE = "choose"  # b where a is not zero, else c
 
 OPS = {
     op.name: op
@@ -38,5 +41,11 @@ OPS = {
         Op(FMA, 3, multiplications=1, additions=1),
         Op(FMS, 3, multiplications=1, additions=1),
         Op(FNMA, 3, multiplications=1, additions=1),
+        Op(MIN, 2),
+        Op(MAX, 2),
+        Op(SQRT, 1, divisions=1),
+        Op(ABS, 1),
+        Op(LESS, 2),
+        Op(CHOOSE, 3),
     )
 }

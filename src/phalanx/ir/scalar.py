@@ -60,6 +60,11 @@ class Node:
     def cos(self) -> Any:
         return self.graph.cos(self)
 
+    @property
+    def leaf(self) -> Any:
+        """Where it comes from, None if it is computed."""
+        return self.args[0] if self.op is INPUT else None
+
     def __repr__(self) -> str:
         told = ", ".join(f"%{a.number}" if isinstance(a, Node) else repr(a) for a in self.args)
         return f"%{self.number} = {self.op}({told})"

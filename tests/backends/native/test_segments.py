@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from phalanx.backends.native.emit.segments import segment_block_function
 
 import phalanx as px
 from phalanx.backends.native import compile, gufunc, loop
 from phalanx.backends.native.build import looped
-from phalanx.backends.native.emit.segments import segment_block_function
 from phalanx.backends.native.target import Target, aarch64, host
 from phalanx.dispatch import resolve
 from phalanx.ir.rolled.planning.locality import in_local_order

@@ -10,13 +10,13 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache as once
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from ...algorithms import algorithms
 from ...errors import PhalanxError, PhalanxWarning
+from ...ir.form.straight import straight
 from ...ir.rewrite import instructions
 from ...ir.rolled import RolledProgram, refusal, roll
 from ...ir.rolled.segments.roll import SegmentProgram, cuts, roll_segments
@@ -25,8 +25,7 @@ from ...model import Model
 from ..base import MOST_AXES, Call, memo_key
 from ..buffers import empty_result
 from . import cache, compile, gufunc, loop, objects
-from .emit import straight
-from .emit.segments import segment_block_function
+from .emit.walk import Module, scratch_bytes
 from .emit.widths import in_widths
 from .locks import building
 from .target import Target, host
@@ -155,15 +154,19 @@ def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Targe
     scratch, rows, alone = 0, 0, "@block"
     loops = looped(call, optional)
     if isinstance(loops, SegmentProgram):
-        block, declarations, scratch = segment_block_function(loops, target, element)
-        rows = 1
+        code = Module(element)
+        program = loops.built(target.lanes(code.size))
+        code.add(program, target)
+        block, declarations, rows = code.text, code.used, 1
+        scratch = scratch_bytes(program, target, code.size)
     elif loops is None:
         _require_short(call)
-        program = traced(call, optional)
-        sizes = {name: prod(shape) for name, shape in program.inputs.items()}
-        block, declarations = straight.block_function(instructions(program), sizes, target, element)
+        equations = traced(call, optional)
+        code = Module(element)
+        code.add(straight(instructions(equations), equations.inputs, {"out": equations.output}), target)
+        block, declarations = code.text, code.used
     else:
-        block, declarations, scratch, target, alone = in_widths(loops, target, element)
+        block, declarations, scratch, target, alone = in_widths(loops.built, target, element)
         _require_memory(call, scratch)
     shapes = _shapes(call, optional)
     return loop.module_text(block, declarations, shapes, element, target, scratch, rows, alone)

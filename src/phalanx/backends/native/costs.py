@@ -25,7 +25,7 @@ def kernel_cost(call: Call) -> Cost:
         return cost_of(traced(call, ()), fused=True).named(call.robot)
     short = predicted_instructions(call) <= LONGEST
     written_out = cost_of(traced(call, ()), fused=True) if short else None
-    return cost_of_loops(loops, call.function.symbol, written_out).named(call.robot)
+    return cost_of_loops(loops.built(), call.function.symbol, written_out).named(call.robot)
 
 
 def require_short(call: Call) -> None:

@@ -20,15 +20,15 @@ from ....spatial import Array, Transform, dot
 from ....sweeps import ordering
 from ...scalar import Node
 from ...task import Task
+from .. import leaves as L
 from ..graph import LOCAL, BodyGraph
+from ..leaves import OWN
+from ..stages.coupled import DOF, JOINT
 from .chain import body_chain
 from .joints import Joints, joints_of
 from .links import BodyLinks, body_links, link_map, link_maps
 
 REST = "rest"  # the pseudo input that holds the transforms of bodies whose motion is no helix
-OWN = "own"  # the map from a body to itself
-JOINT = "joint"  # from a body to the degree of freedom that it has first; others to one past the last
-DOF = "degree of freedom"  # from a body to the one that moves it
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Source:
 
     def state(self, name: str, map: str, width: int, offset: int) -> Node:
         """The scalar number map[body] * width + offset of an input."""
-        return self.graph.leaf("state", name, self.known(map), width, offset)
+        return self.graph.leaf(L.State(name, self.known(map), width, offset))
 
     def known(self, map: str) -> str:
         """The name of a map; that of the identity if it is one."""
@@ -62,8 +62,8 @@ class Source:
 
     def moved(self, x: Any, map: str) -> Any:
         """x, an input or a number, as another body has it."""
-        if type(x) is Node and x.args[0] == "state" and x.args[2] in (OWN, JOINT):
-            return self.state(x.args[1], map, *x.args[3:])
+        if type(x) is Node and isinstance(x.leaf, L.State) and x.leaf.map in (OWN, JOINT):
+            return self.state(x.leaf.name, map, x.leaf.width, x.leaf.offset)
         if type(x) is Node:
             raise PhalanxError(
                 "rolled code: the rates of joints with several axes must be inputs; use the NumPy backend."
@@ -249,7 +249,7 @@ def body_inputs(
             values = [source.state(name, "link", width, k) for k in range(width)]
         else:
             inner, width = shapes[name], prod(shapes[name])
-            values = [source.graph.placed("global", name, k, phase=LOCAL, common=True) for k in range(width)]
+            values = [source.graph.placed(L.Global(name, k), phase=LOCAL, common=True) for k in range(width)]
         flat = np.empty(len(values), dtype=object)
         flat[:] = values
         made[name] = flat.reshape((1, *inner) if size in ("q", "v", "l") else inner)

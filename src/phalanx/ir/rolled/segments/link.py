@@ -12,10 +12,11 @@ import numpy as np
 
 from ....model import Group, Model
 from ....spatial import Array, Inertia, Transform
+from .. import leaves as L
 from ..bodies.body import BodyAxes, BodyModel, body_model, moving_rest, other_motions
 from ..planning.loops import Wanted
 from ..planning.plan import Plan
-from ..program import Loop
+from ..stages.loops import Loop
 from ..sweeps.order import Rolled
 
 
@@ -105,5 +106,5 @@ def placing(plan: Plan, link: SegmentLink) -> list[Loop]:
 
 
 def _placed(plan: Plan, values: list[Any]) -> Loop:
-    wanted: Wanted = [(x, ("rest", k)) for k, x in enumerate(values)]
-    return Loop(*plan.code(wanted, lambda fresh, x: fresh.leaf(*x.args) if x.op == "input" else None))
+    wanted: Wanted = [(x, L.Rest(k)) for k, x in enumerate(values)]
+    return Loop(*plan.code(wanted, lambda fresh, x: None if x.leaf is None else fresh.leaf(x.leaf)))

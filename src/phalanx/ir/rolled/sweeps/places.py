@@ -8,6 +8,7 @@ Texts index fields by arrays of links; here an index is an object that knows how
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from ....spatial import Array, Field
 from ....sweeps import bodies_of, current
 from ....triangle import Walk
 from ...scalar import Node
+from .. import leaves as L
 from ..graph import LOCAL, BodyGraph
 
 
@@ -158,8 +160,8 @@ class Pairs:
     def __init__(self, order: Any) -> None:
         graph: BodyGraph = order.graph
         self.order, self.n = order, graph.n
-        self.row = Place(lambda x: graph.of_pair(x, "row"))
-        self.column = Place(lambda x: graph.of_pair(x, "column"))
+        self.row = Place(lambda x: graph.of_pair(x, L.ROW))
+        self.column = Place(lambda x: graph.of_pair(x, L.COLUMN))
         self.later = Neighbour(order, 1)
 
     @property
@@ -169,7 +171,7 @@ class Pairs:
     def __getitem__(self, at: tuple[Any, Any]) -> Any:
         row, column = at
         if column is THIRD:
-            return Place(lambda x: self._of_third(x, "row" if row is self.row else "column"))
+            return Place(lambda x: self._of_third(x, L.ROW if row is self.row else L.COLUMN))
         if row is self.column and column is self.column:
             return Place(self._on_diagonal)
         assert (row, column) == (self.row, self.column)
@@ -178,10 +180,10 @@ class Pairs:
     def _of_third(self, x: Any, side: str) -> Any:
         """The value of the pair of a third link and the one of this pair's row or column."""
         graph: BodyGraph = self.order.graph
-        return graph.placed("pair third", side, x.number, phase=LOCAL, paired=True) if graph.paired(x) else x
+        return graph.placed(L.PairThird(side, x.number), phase=LOCAL, paired=True) if graph.paired(x) else x
 
     def link(self, k: Any) -> Place:
-        return Place(lambda x: self.order.graph.of_pair(x, "third"))
+        return Place(lambda x: self.order.graph.of_pair(x, L.THIRD))
 
     def beyond(self) -> Sums:
         return Sums()
@@ -191,11 +193,10 @@ class Pairs:
         graph: BodyGraph = self.order.graph
         if not graph.paired(x):
             return x
-        kind = x.args[0] if x.op == "input" else ""
-        if kind in ("row", "param row"):
-            return graph.placed(kind.replace("row", "column"), x.args[1], phase=LOCAL, paired=True)
+        if isinstance(x.leaf, L.Elsewhere | L.Param) and x.leaf.whose == L.ROW:
+            return graph.placed(replace(x.leaf, whose=L.COLUMN), phase=LOCAL, paired=True)
         phase = max(graph.phase(x), 0) + 1
-        return graph.placed("diagonal", x.number, phase=phase, paired=True)
+        return graph.placed(L.Elsewhere(x.number, L.DIAGONAL), phase=phase, paired=True)
 
     def of_rows(self, x: Any) -> Any:
         return self.row.read(x)

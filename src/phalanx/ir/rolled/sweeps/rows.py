@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ....spatial import Array
+from .. import leaves as L
 from ..graph import BodyGraph
 from ..limbs import LimbRows
 from . import levels
@@ -50,7 +51,7 @@ class RowSweeps:
     def finished(self, E: Elimination, x: Any) -> Any:
         """Variables as they are after an elimination."""
         each = (
-            self.graph.placed("result", E.number, variable.number, phase=E.phase, linked=E.linked)
+            self.graph.placed(L.Result(E.number, variable.number), phase=E.phase, linked=E.linked)
             for variable in scalars(x)
         )
         return rebuilt(x, list(each))
