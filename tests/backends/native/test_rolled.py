@@ -24,9 +24,8 @@ from reference.sampling import MOVING_TYPES, agree
 
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
-from phalanx.backends.native.emit.rolled import rolled_block_function
-
 from phalanx.backends.native import compile, loop
+from phalanx.backends.native.emit.walk import block_function
 from phalanx.backends.native.target import Target, aarch64, host
 from reference.rolling import block_lines, kernel, program, reference, states, tolerance
 
@@ -198,7 +197,7 @@ def test_registers_without_multiply_add_agree() -> None:
 
 def test_object_code_for_another_machine_is_produced() -> None:
     rolled = program(robots()["mixed tree"], "forward_dynamics", "aba")
-    block, declarations, scratch = rolled_block_function(rolled, aarch64(), "double")
+    block, declarations, scratch = block_function(rolled.built(aarch64().lanes(8)), aarch64(), "double")
     shapes = [*rolled.inputs.values(), rolled.output]
     text = loop.module_text(block, declarations, shapes, "double", aarch64(), scratch)
     assert compile.object_code(text, aarch64())[:4] == b"\x7fELF"

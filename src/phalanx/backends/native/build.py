@@ -25,7 +25,7 @@ from ...model import Model
 from ..base import MOST_AXES, Call, memo_key
 from ..buffers import empty_result
 from . import cache, compile, gufunc, loop, objects
-from .emit.walk import Module, scratch_bytes
+from .emit.walk import block_function
 from .emit.widths import in_widths
 from .locks import building
 from .target import Target, host
@@ -154,17 +154,13 @@ def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Targe
     scratch, rows, alone = 0, 0, "@block"
     loops = looped(call, optional)
     if isinstance(loops, SegmentProgram):
-        code = Module(element)
-        program = loops.built(target.lanes(code.size))
-        code.add(program, target)
-        block, declarations, rows = code.text, code.used, 1
-        scratch = scratch_bytes(program, target, code.size)
+        rows, program = 1, loops.built(target.lanes(dtype.itemsize))
+        block, declarations, scratch = block_function(program, target, element)
     elif loops is None:
         _require_short(call)
         equations = traced(call, optional)
-        code = Module(element)
-        code.add(straight(instructions(equations), equations.inputs, {"out": equations.output}), target)
-        block, declarations = code.text, code.used
+        program = straight(instructions(equations), equations.inputs, {"out": equations.output})
+        block, declarations, scratch = block_function(program, target, element)
     else:
         block, declarations, scratch, target, alone = in_widths(loops.built, target, element)
         _require_memory(call, scratch)

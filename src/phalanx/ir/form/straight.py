@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Straight-line programs: instructions without a loop. All angles are turned together, as early as possible."""
+"""Straight-line programs: instructions without a loop. All angles are turned together, and early."""
 
 from __future__ import annotations
 

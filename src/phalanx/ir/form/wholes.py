@@ -74,11 +74,13 @@ def plus(a: Index, b: Index) -> Index:
     if isinstance(a, int):
         a, b = b, a
     if isinstance(b, int):
-        if isinstance(a, Whole) and a.op == "add" and isinstance(a.args[1], int):
-            a, b = a.args[0], b + a.args[1]
-        return a if b == 0 else whole("add", a, b)
-    (a, k), (b, m) = apart(a), apart(b)
-    return plus(whole("add", a, b), k + m)
+        variable, constant = apart(a)
+        constant += b
+        if variable == 0 or constant == 0:
+            return constant if variable == 0 else variable
+        return whole("add", variable, constant)
+    (first, k), (second, m) = apart(a), apart(b)
+    return plus(whole("add", first, second), k + m)
 
 
 def less(a: Index, b: Index) -> Index:

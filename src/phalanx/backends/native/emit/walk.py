@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ from ....ir.form.program import (
     Value,
     Weave,
 )
-from ....ir.form.wholes import Counter, Index, Table, Whole, apart, plus
+from ....ir.form.wholes import Counter, Index, Table, Whole, apart, counters_of, plus
 from ..target import Target
 from .trig import LARGEST
 from .writer import Writer
@@ -49,6 +50,13 @@ def scratch_bytes(program: Program, target: Target, size: int) -> int:
     """Scratch memory that a block of a program needs."""
     lanes = target.lanes(size) if program.lanes == 1 else program.lanes
     return sum(region.size for region in program.scratch) * lanes * size
+
+
+def block_function(program: Program, target: Target, element: str) -> tuple[str, set[str], int]:
+    """LLVM text of the function `block` of a program, its declarations, and bytes of scratch memory."""
+    module = Module(element)
+    module.add(program, target)
+    return module.text, module.used, scratch_bytes(program, target, module.size)
 
 
 class Module:
@@ -129,7 +137,8 @@ class Text(Writer):
         self.columns: dict[Region, list[str]] = {}
         self.results: dict[Region, dict[int, Any]] = {}
         self._labels = 0
-        self._known: dict[tuple[Any, ...], str] = {}
+        self._known: dict[tuple[Any, ...], str] = {}  # addresses, by block
+        self._scopes: list[dict[Index, str]] = [{}]  # whole numbers, of the loops and conditions around
 
     @property
     def text(self) -> str:
@@ -162,15 +171,16 @@ class Text(Writer):
     # ------------------------------------------------------------- whole numbers
 
     def whole(self, x: Index) -> str:
-        """A whole number; made once in each block of the text, since one block does not see another's."""
+        """A whole number; made once, and known wherever that is on the way."""
         if isinstance(x, int):
             return str(x)
         if isinstance(x, Counter):
             return str(self.names[x])
-        key = (self.block, x)
-        if key not in self._known:
-            self._known[key] = self._whole(x)
-        return self._known[key]
+        for scope in self._scopes:
+            if x in scope:
+                return scope[x]
+        made = self._scopes[-1][x] = self._whole(x)
+        return made
 
     def _whole(self, x: Whole) -> str:
         if x.op == "entry":
@@ -236,6 +246,9 @@ class Text(Writer):
             return x
         found = self.names[x.carried, "final"] if isinstance(x, Final) else self.names[x]
         return found
+
+    def _operand_of(self, x: Any) -> str:
+        return self.operand(self.real(x))
 
     def on_load(self, s: Load) -> None:
         if s.region in self.columns:
@@ -474,20 +487,31 @@ class Text(Writer):
                 return after, f"ne i64 {after}, {last}"
 
         def phis() -> list[tuple[str, str, Callable[[], str]]]:
-            made = []
+            made: list[tuple[str, str, Callable[[], str]]] = []
             for carried, begin, fed in zip(s.carried, starts, s.again, strict=True):
                 self.names[carried] = name = f"%c{self.count}"
                 self.count += 1
-                made.append((name, begin, lambda fed=fed: self.operand(self.real(fed))))
+                made.append((name, begin, partial(self._operand_of, fed)))
             return made
 
         def body(index: str) -> None:
             self.names[s.counter] = index
             self.body(s.body)
 
-        self._rounds(first, following, body, phis)
+        for table_entry in _entries(s.body):  # LLVM does not see that these loads are loop-invariant
+            if all(c in self.names for c in counters_of(table_entry)):
+                self.whole(table_entry)
+        with self._scope():
+            self._rounds(first, following, body, phis)
         for carried, fed in zip(s.carried, s.again, strict=True):
             self.names[carried, "final"] = self.real(fed)
+
+    @contextmanager
+    def _scope(self) -> Iterator[None]:
+        """Whole numbers that are made inside are not known behind."""
+        self._scopes.append({})
+        yield
+        self._scopes.pop()
 
     @contextmanager
     def _when(self, condition: str) -> Iterator[None]:
@@ -500,7 +524,7 @@ class Text(Writer):
         self.label(done)
 
     def on_if(self, s: If) -> None:
-        with self._when(self.condition(s.condition)):
+        with self._when(self.condition(s.condition)), self._scope():
             self.body(s.body)
 
     def on_owned(self, s: Owned) -> None:
@@ -535,6 +559,23 @@ class Woven(Writer):
     def _row(self, base: str, stride: str, r: int, start: int) -> str:
         at = self.starts[r]
         return self.put(f"getelementptr {self.element}, ptr {at}, i64 {start}") if start else at
+
+
+def _entries(body: tuple[Any, ...]) -> Iterator[Whole]:
+    """Entries of tables that statements read whatever happens, those of loops inside included."""
+    for s in body:
+        for field in ("index", "condition", "first", "end", "following", "to", "count"):
+            yield from _entries_of(getattr(s, field, None))
+        if not isinstance(s, If | Part):
+            yield from _entries(getattr(s, "body", ()))
+
+
+def _entries_of(index: Any) -> Iterator[Whole]:
+    if isinstance(index, Whole):
+        if index.op == "entry":
+            yield index
+        for a in index.args:
+            yield from _entries_of(a)
 
 
 RULES: dict[str, Callable[..., str | float]] = {

@@ -45,7 +45,7 @@ class Plan(LoopPlan):
 
     # ------------------------------------------------------------------ what is wanted
 
-    def output(self, value: Any, target: tuple[Any, ...]) -> None:
+    def output(self, value: Any, target: L.Target) -> None:
         """Want a value per body in the output."""
         self.in_loop[max(self.graph.phase(value), 0)].append((value, target))
 
@@ -164,7 +164,7 @@ class Plan(LoopPlan):
                 return fresh.leaf(L.Slot(self.slot(self.graph.nodes[x.leaf.node], E.phase), x.leaf.whose))
             return None if x.leaf is None else fresh.leaf(x.leaf)
 
-        changed = [
+        changed: Wanted = [
             (value, L.Row(self.slot(variable, E.phase), operand))
             for value, variable, operand in change.values
         ]

@@ -48,7 +48,7 @@ class SegmentBuilder(Builder):
 
     @cached_property
     def staged(self) -> dict[tuple[str, str], int]:
-        """The inputs that loops over all links read through some map, and how many numbers belong together."""
+        """Inputs that loops over all links read through some map, and how many numbers belong together."""
         stages = [
             stage
             for over, stage in self.program.stages

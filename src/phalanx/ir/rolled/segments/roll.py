@@ -25,7 +25,7 @@ from ...quantities import announcing
 from ...scalar import Node
 from ...task import Task
 from .. import leaves as L
-from ..bodies.body import OWN, body_arguments
+from ..bodies.body import body_arguments
 from ..graph import BodyGraph
 from ..stages.bodies import Stage
 from ..stages.loops import Loop, Once
@@ -112,7 +112,7 @@ class Whole(Order):
         links, chain = LinkPlan(parts.links.graph, parts.links), ChainPlan(parts.chain.graph, parts.chain)
         links.chain, chain.links = chain, links
         (value,) = np.asarray(result, dtype=object).ravel().tolist()
-        links.output(value, L.Out(OWN, 1, 0))
+        links.output(value, L.Out(L.OWN, 1, 0))
         stages = staged(links, chain)
         stages[:0] = [(False, loop) for loop in placing(links, self.link)]
         return SegmentProgram(

@@ -111,7 +111,7 @@ class BodyBuilder(Builder):
 
     # ------------------------------------------------------------- leaves
 
-    def reader(self, where: Mapping[L.Whose, Index], given: Mapping[L.Leaf, Real] | None = None) -> Read:
+    def reader(self, where: Mapping[L.Whose, Index], given: Mapping[Any, Real] | None = None) -> Read:
         """What is found from some bodies; some leaves are given."""
         known = given or {}
         return lambda leaf: known[leaf] if leaf in known else self.read(leaf, where)

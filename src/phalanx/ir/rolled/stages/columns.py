@@ -80,7 +80,7 @@ class _Pass:
             inner = rounds.index
             row, column = (self.outer, inner) if self.columns.which == "rows" else (inner, self.outer)
             carried = {L.Carry(k): rounds.carry(roots[k]) for k in self.numbers} if self.chain else {}
-            where = {L.ROW: row, L.COLUMN: column}
+            where: dict[L.Whose, Index] = {L.ROW: row, L.COLUMN: column}
             with b.owner(row):
                 results = run(b, loop.code, lambda what: self._read(what, inner, where, carried))
                 for value, target, x in zip(results, loop.targets, loop.code.results, strict=True):

@@ -44,6 +44,7 @@ class Entries(ABC):
 
     def prepare(self, b: BodyBuilder) -> None:
         """What has to be done before the first entry."""
+        return None
 
     def add_diagonal(self, b: BodyBuilder, body: Index, region: Region, place: Index) -> None:
         """Complete an entry of the diagonal."""
