@@ -23,6 +23,7 @@ VERSION = f"llvmlite {llvmlite.__version__}, LLVM {'.'.join(map(str, llvm.llvm_v
 def optimised(text: str, target: Target) -> tuple[Any, Any]:
     """The parsed module and the code generator that will translate it."""
     module = llvm.parse_assembly(f'target triple = "{target.triple}"\n{text}')
+    module.verify()  # LLVM aborts the process on text that is not valid
     machine = target.machine()
     module.data_layout = str(machine.target_data)
     return module, machine

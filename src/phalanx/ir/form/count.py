@@ -16,7 +16,7 @@ import numpy as np
 from ..ops import INPUT
 from ..rewrite import Code, Instruction
 from .program import Carried, Final, For, If, Load, Owned, Part, Program, Store, Turn, Value
-from .wholes import Counter, counters_of, evaluate
+from .wholes import Counter, Index, Whole, counters_of, evaluate
 
 _MANY = 1 << 21  # points that are walked at once
 
@@ -38,9 +38,9 @@ class Run:
 def runs(program: Program) -> list[Run]:
     """All that a program carries out; what brings one state into lanes and back is left out."""
     walk = _Walk(program)
-    for s in program.body:
-        if isinstance(s, Part) or program.lanes == 1:
-            walk.visit((s,), {}, np.ones(1, dtype=np.int64), None)
+    parts = [program.body] if program.lanes == 1 else [s.body for s in program.body if isinstance(s, Part)]
+    for body in parts:
+        walk.visit(body, {}, np.ones(1, dtype=np.int64), None)
     return [Run(*walk.blocks[k], times, rounds) for k, (times, rounds) in walk.found.items()]
 
 
@@ -61,7 +61,7 @@ class _Walk:
             if isinstance(s, For):
                 self._loop(s, counters, known, weight, owner)
             elif isinstance(s, Owned):
-                self.visit(s.body, counters, weight, evaluate(s.body_index, counters, known))
+                self.visit(s.body, counters, weight, _owner(s.body_index, counters, known))
             elif isinstance(s, Part):
                 self.visit(s.body, counters, weight, owner)
             elif isinstance(s, If):
@@ -165,6 +165,13 @@ class _Walk:
                 found |= self._steering(x)
             self.steered[id(s)] = found
         return self.steered[id(s)]
+
+
+def _owner(index: Index, counters: dict[Counter, Any], known: dict[Any, Any]) -> Any:
+    """In whose name statements run: a body, one for each point, or one for each point and lane."""
+    owner = evaluate(index, counters, known)
+    lanes = isinstance(index, Whole) and index.op == "entry" and index.args[0].wide
+    return np.atleast_2d(owner) if lanes else owner
 
 
 def _at(which: np.ndarray, counters: dict[Counter, Any], weight: np.ndarray, owner: Any) -> Any:

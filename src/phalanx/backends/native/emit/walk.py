@@ -456,8 +456,9 @@ class Text(Writer):
         carried = phis()
         line = len(self.lines)
         self.lines.append("")
-        body(index)
-        after, more = following(index)
+        with self._scope():
+            body(index)
+            after, more = following(index)
         go_on = self.put(f"icmp {more}")
         heads = [f"{index} = phi i64 [ {first}, %{before} ], [ {after}, %{self.block} ]"]
         heads += [
@@ -501,8 +502,7 @@ class Text(Writer):
         for table_entry in _entries(s.body):  # LLVM does not see that these loads are loop-invariant
             if all(c in self.names for c in counters_of(table_entry)):
                 self.whole(table_entry)
-        with self._scope():
-            self._rounds(first, following, body, phis)
+        self._rounds(first, following, body, phis)
         for carried, fed in zip(s.carried, s.again, strict=True):
             self.names[carried, "final"] = self.real(fed)
 
@@ -519,12 +519,13 @@ class Text(Writer):
         then, done = self.new_label("then"), self.new_label("done")
         self.do(f"br i1 {condition}, label %{then}, label %{done}")
         self.label(then)
-        yield
+        with self._scope():
+            yield
         self.do(f"br label %{done}")
         self.label(done)
 
     def on_if(self, s: If) -> None:
-        with self._when(self.condition(s.condition)), self._scope():
+        with self._when(self.condition(s.condition)):
             self.body(s.body)
 
     def on_owned(self, s: Owned) -> None:
