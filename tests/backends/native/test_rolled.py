@@ -82,7 +82,7 @@ def test_optional_inputs_agree_with_the_reference(
     inputs = states(robot, function, 9)
     rng = np.random.default_rng(1)
     rolled = program(robot, function, algorithm, names)
-    more = {name: rng.standard_normal((9, *rolled.inputs[name])) for name in names}
+    more = {name: rng.standard_normal((9, *rolled.layout.inputs[name])) for name in names}
     wanted = reference(robot, function, algorithm, *inputs, **more)
     agree(kernel(rolled)(*inputs, *more.values()), wanted, tolerance(robot, function, inputs[0]))
 
@@ -198,7 +198,7 @@ def test_registers_without_multiply_add_agree() -> None:
 def test_object_code_for_another_machine_is_produced() -> None:
     rolled = program(robots()["mixed tree"], "forward_dynamics", "aba")
     block, declarations, scratch = block_function(rolled.built(aarch64().lanes(8)), aarch64(), "double")
-    shapes = [*rolled.inputs.values(), rolled.output]
+    shapes = [*rolled.layout.inputs.values(), rolled.layout.output]
     text = loop.module_text(block, declarations, shapes, "double", aarch64(), scratch)
     assert compile.object_code(text, aarch64())[:4] == b"\x7fELF"
 

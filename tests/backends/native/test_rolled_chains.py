@@ -114,7 +114,7 @@ def test_optional_inputs_agree_with_the_reference(name: str) -> None:
     names = tuple(FUNCTIONS[function].optional)
     rolled = program(robot, function, name, names)
     rng = np.random.default_rng(1)
-    more = {name: rng.standard_normal((9, *rolled.inputs[name])) for name in names}
+    more = {name: rng.standard_normal((9, *rolled.layout.inputs[name])) for name in names}
     wanted = reference(robot, function, name, *inputs, **more)
     agree(kernel(rolled)(*inputs, *more.values()), wanted, loose(robot, function, (name,), inputs[0]))
 

@@ -82,7 +82,7 @@ def test_optional_inputs_agree_with_the_reference(function: str, names: tuple[st
     inputs = states(robot, function, 9)
     rolled = program(robot, function, algorithm, names)
     rng = np.random.default_rng(1)
-    more = {name: rng.standard_normal((9, *rolled.inputs[name])) for name in names}
+    more = {name: rng.standard_normal((9, *rolled.layout.inputs[name])) for name in names}
     wanted = reference(robot, function, algorithm, *inputs, **more)
     agree(kernel(rolled)(*inputs, *more.values()), wanted, tolerance(robot, function, inputs[0]))
 
