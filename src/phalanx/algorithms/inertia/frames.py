@@ -4,8 +4,8 @@
 
 from ...dh import DHChain, offsets, proximal_inertias, rotations
 from ...dh.motion import first_axis
-from ...spatial import Array, Tensor, dot, namespace, parallel_axis
-from ...sweeps import parent, relay
+from ...spatial import Array, Tensor, angular, cross, dot, join, linear, namespace, parallel_axis
+from ...sweeps import pairs, parent, relay
 from ...triangle import Triangle, along_chain
 
 
@@ -54,6 +54,23 @@ def by_joint(turns: Array, turning: Array, sliding: Array) -> Array:
 def project(turns: Array, z: Array, n: Array, f: Array) -> Array:
     """z . n where the joint turns, z . f where it slides."""
     return dot(z, by_joint(turns, n, f))
+
+
+def along_ancestors(n: Array, f: Array, Z: Array, P: Array, turns: Array) -> Array:
+    """The matrix (…, n, n) of z_j . n, or z_j . f, while each link's wrench goes along its ancestors j.
+
+    Z are the joints' axes and P leads to each link's origin from that of the one before.
+    """
+
+    def carry(x: Array, Z: Array, P: Array, _: Array) -> Array:
+        n, f = angular(x), linear(x)
+        n = n + cross(P, f)
+        return join(n, f)
+
+    def emit(x: Array, Z: Array, P: Array, turns: Array) -> Array:
+        return project(turns[..., 0], Z, angular(x), linear(x))
+
+    return pairs(join(n, f), carry=carry, emit=emit, along=(Z, P, turns[:, None]))
 
 
 def with_diagonal(M: Array, values: Array) -> Array:
