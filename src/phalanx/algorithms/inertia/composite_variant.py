@@ -9,7 +9,7 @@ from ...spatial import Array, Inertia, Tensor, Transform, namespace, transpose
 from ...sweeps import accumulate, parent, relay
 from ...triangle import along_chain
 from ..registry import algorithm
-from .frames import along_ancestors, by_joint, identity, project, proximal_moments, with_diagonal
+from .frames import along_ancestors, by_joint, identity, proximal_moments, with_diagonal
 
 
 @algorithm(

@@ -45,7 +45,8 @@ def processor_array(
     On n processors, one for each column, the sums within columns run row by row: span O(n). `form` is that
     of the equations: "newton_euler" (VN-EB) or "composite" rigid bodies (VCR-B). In the first, moments are
     summed after the forces of the next row have acted on them ("apart", as listed), or together with the
-    forces, the cross product "inside" the sums.
+    forces, the cross product "inside" the sums; with K turned as a whole, that is what the table of costs
+    charges.
 
     Source: Fijany, "Serial and Parallel Computation of Kane's Equations for Multibody Dynamics",
     PA for VN-EB, repaired: arms, first and second moments all refer to O_j. PA and PPA for VCR-B are given
@@ -53,11 +54,7 @@ def processor_array(
     holds the links up to the tip but not those down to the base.
     Cost:   work O(n^2 log n), span O(log n): ceil(log2 n) steps for each of R, P, F and N.
     """
-    if form == "composite" and moment != "apart":
-        raise PhalanxError(
-            f'mass_matrix: processor_array has moment="{moment}" for form="newton_euler" only; composite '
-            "bodies have no moments to sum up."
-        )
+    require_summed(form, moment)
     chain, pair, plan = model.dh, triangle(model.dh.n), steps(model.dh.n, processors)
     A = rotations(chain, q)
     p, h, k = (at_places(x, plan.rows) for x in (offsets(chain, q), *moments(chain, q)))
@@ -90,6 +87,8 @@ def processor_array(
     F = cross(wd, H) + pair.of_rows(chain.m[:, None]) * V
     if processors == "n":  # a column meets every K, so each is projected once
         N = matvec(unpack(at_places(rotated(Rn.matrix, k), plan.holder)), wd) + cross(H, V)
+    elif moment == "inside":
+        N = Rn @ Tensor(unpack(k)) @ Rn.T @ wd + cross(H, V)
     else:
         N = Rn @ matvec(unpack(k), Rn.T @ wd) + cross(H, V)
     # Step 3: F(n+1,j,i) and N(n+1,j,i), then a_ji.
@@ -109,6 +108,15 @@ def processor_array(
         (N,) = relay(plan.inward, (N,), plus, links=pair.row)[-1]
     a = project(chain.turns[pair.row], Zj, N, F)
     return pair.matrix(a) + diagonal(chain.armature)
+
+
+def require_summed(form: str, moment: str) -> None:
+    """Raise if moments shall be summed in a way that the form does not have."""
+    if form == "composite" and moment != "apart":
+        raise PhalanxError(
+            f'mass_matrix: processor_array has moment="{moment}" for form="newton_euler" only; composite '
+            "bodies have no moments to sum up."
+        )
 
 
 def plus(own: Any, other: Any) -> Any:
@@ -143,9 +151,7 @@ def unit_wrenches(
     return f, n
 
 
-def at_arms(
-    chain: DHChain, pair: Triangle, plan: Steps, Z: Array, P: Array, f: Array, n: Array
-) -> Array:
+def at_arms(chain: DHChain, pair: Triangle, plan: Steps, Z: Array, P: Array, f: Array, n: Array) -> Array:
     """a_ji at each pair, from the wrench of row j and its arm about O_i."""
     (arm,) = relay(plan.outward, (shifted(P, plan.before),), plus, links=pair.row)[-1]
     n = n + cross(arm, f)
