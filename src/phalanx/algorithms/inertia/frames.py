@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: MIT
 """What the mass-matrix papers share: a chain seen from one frame, and the two kinds of joints."""
 
+from typing import Any
+
 from ...dh import DHChain, offsets, proximal_inertias, rotations
 from ...dh.motion import first_axis
 from ...spatial import Array, Tensor, angular, cross, dot, join, linear, namespace, parallel_axis
 from ...sweeps import pairs, parent, relay
-from ...triangle import Triangle, along_chain
+from ...triangle import Triangle, along_chain, strides
 
 
 def base_frame(chain: DHChain, q: Array) -> tuple[Array, Array, Array, Array]:
@@ -18,6 +20,33 @@ def base_frame(chain: DHChain, q: Array) -> tuple[Array, Array, Array, Array]:
     s = p + chain.s
     S = R @ s
     return R.matrix, Z, P, S
+
+
+def reach(chain: DHChain, q: Array) -> tuple[Array, Array, Array, Array]:
+    """(R, Z, O, C) in O_0: rotations from the links, joint axes, origins of joints, mass centres.
+
+    By doubling: runs of 1, 2, 4, … links are joined, rotations and origins together.
+    """
+    A, p = Tensor(rotations(chain, q)), offsets(chain, q)
+
+    def joined(own: Any, before: Any) -> Any:
+        (R, E), (Rb, Eb) = own, before
+        E = after(Eb, Rb, E)
+        R = Rb @ R
+        return R, E
+
+    R, E = relay(along_chain(chain.n, strides(chain.n)), (A, A @ p), joined)[-1]
+    Z = parent(R.matrix[..., :, 2], root=first_axis(chain))
+    O = parent(E)  # noqa: E741
+    s = p + chain.s
+    C = after(O, R, s)
+    return R.matrix, Z, O, C
+
+
+def after(E: Array, R: Tensor, x: Array) -> Array:
+    """E + R x, the four terms of a coordinate added two by two."""
+    terms = R.matrix * x[..., None, :]
+    return (E + terms[..., 0]) + (terms[..., 1] + terms[..., 2])
 
 
 def arms(pair: Triangle, P: Array) -> Array:
