@@ -13,13 +13,13 @@ import pytest
 
 import phalanx as px
 from phalanx.algorithms.inertia.recursive_doubling import stage_a_levels, stage_b_levels
-from phalanx.algorithms.inverse.zomaya_morris_parallel import messages as program_messages
 from phalanx.explain.scheduling.array_program import ArraySchedule, array_schedule
 from phalanx.explain.scheduling.networks import shuffle
 from phalanx.explain.scheduling.placement import PlacedMessage
 from phalanx.explain.scheduling.reservation import SystolicSchedule
 from phalanx.explain.scheduling.validity import violations
-from phalanx.orders.messages import run_on_threads
+from phalanx.machines.channels import run_on_threads
+from phalanx.machines.transputer_programs import messages as program_messages
 
 M = px.machines
 
@@ -40,20 +40,36 @@ def test_the_published_432_operations_are_the_load_of_one_processor_not_the_time
     assert s.work == 630 + 498, "Table 3 with diagonal inertias, six joints"
 
 
-def test_messages_are_those_of_the_program_that_really_runs() -> None:
+@pytest.mark.parametrize(
+    ("program", "makespan", "path"), [("delayed", 632.0, (346, 286)), ("ahead", 549.0, (291, 258))]
+)
+def test_the_other_programs_take_as_long_as_simulated_elsewhere(
+    program: str, makespan: float, path: tuple[int, int]
+) -> None:
+    s = transputers(program=program)
+    assert violations(s) == []
+    assert s.loads == (0.0, 432.0, 306.0, 390.0), "the same tasks on the same processors"
+    assert s.makespan == makespan
+    assert (s.path.multiplications, s.path.additions) == path
+    assert program in str(s.machine)
+
+
+@pytest.mark.parametrize("program", ["repaired", "delayed", "ahead"])
+def test_messages_are_those_of_the_program_that_really_runs(program: str) -> None:
     robot = px.load("puma560")
-    s = transputers()
+    s = transputers(program=program)
+    assert violations(transputers(program=program, unit="microseconds")) == []
     assert (len(s.messages), s.words) == (63, 222)
     links = Counter((s.processors[m.sender], s.processors[m.receiver]) for m in s.messages)
     reals: Counter[tuple[str, str]] = Counter()
     for m in s.messages:
         reals[s.processors[m.sender], s.processors[m.receiver]] += m.words
-    _, sent = run_on_threads(robot, *robot.random_state(rng=0))
+    _, sent = run_on_threads(robot, *robot.random_state(rng=0), program=program)
     for link in links:
         told = {x: n for x, n in sent.items() if (x.sender, x.receiver) == link}
         assert links[link] == sum(told.values())
         assert reals[link] == sum(x.reals * n for x, n in told.items())
-    assert len(program_messages(6)) == 63
+    assert len(program_messages(6, program)) == 63
 
 
 def test_with_assumed_figures_of_the_t800_the_speed_up_is_near_the_published_one() -> None:
@@ -78,9 +94,10 @@ def test_a_list_schedule_on_the_same_machine_is_faster_than_the_paper() -> None:
     assert s.makespan < 0.8 * transputers(unit="microseconds").makespan
 
 
+@pytest.mark.parametrize("program", ["repaired", "delayed", "ahead"])
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 9])
-def test_the_program_runs_for_any_number_of_joints_without_deadlock(n: int) -> None:
-    s = px.schedule(px.chain(n), "inverse_dynamics", machine=M.transputers())
+def test_the_programs_run_for_any_number_of_joints_without_deadlock(n: int, program: str) -> None:
+    s = px.schedule(px.chain(n), "inverse_dynamics", machine=M.transputers(program=program))
     assert violations(s) == []
     assert len(s.messages) == 3 + 10 * n
     assert s.words == 37 * n
