@@ -20,9 +20,9 @@ from .frames import arms, base_frame, by_joint, reach
     frames="dh",
     work="O(n^3)",
     span="O(n)",
-    options={"processors": ("1", "n^3")},
+    options={"processors": ("one", "n^3")},
 )
-def kane_original(model: Model, q: Array, *, processors: str = "1") -> Array:
+def kane_original(model: Model, q: Array, *, processors: str = "one") -> Array:
     """The mass matrix `M` (…, nv, nv) of a chain, by sums over links for each pair of joints.
 
     With processors="n^3" all sums and products over links are trees: span O(log n).
