@@ -54,7 +54,7 @@ def add(commands: Any) -> None:
             phalanx schedule puma560 --machine systolic --algorithm luh_walker_paul
             phalanx schedule puma560 --machine transputers:program=ahead
             phalanx schedule puma560 --machine array:network=nearest
-            phalanx schedule puma560 --machine array --algorithm processor_array:form=composite
+            phalanx schedule ur5 --machine array --algorithm processor_array:moment=inside
             phalanx schedule arm.urdf --function forward_dynamics --processors 16 --json
         """,
     )
