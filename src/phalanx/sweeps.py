@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, ClassVar
 
 from .errors import PhalanxError
 from .model import diagonal
@@ -20,7 +20,12 @@ from .spatial import Array, Field
 
 
 class Order(ABC):
-    """An order of visiting bodies: how each sweep is carried out."""
+    """An order of visiting bodies: how each sweep is carried out.
+
+    One that is `by_halves` asks texts that can for sums and products over links as trees.
+    """
+
+    by_halves: ClassVar[bool] = False
 
     @abstractmethod
     def propagate(self, X: Any, c: Any, root: Any, through: Any, plus: Any) -> Any: ...
@@ -211,7 +216,8 @@ def relay(
     A level is a list of (target, source); the places of a state are links, or pairs of them.
     `join(state at the targets, state at the sources, *along(level, targets))` is the new state at
     the targets; all of a level read before any writes. `links[place]` is the link of a place. Levels of
-    type `triangle.Walk` join associatively, so that an order may also go place by place.
+    type `triangle.Walk` join associatively, so that an order may also go place by place. Those of
+    type `triangle.Sums` each add a term to a state that begins with zeros.
     """
     return _order.get().relay(levels, state, join, along, links)
 

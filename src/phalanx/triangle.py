@@ -31,6 +31,14 @@ class Walk(list[Level]):
         self.inward = inward
 
 
+class Sums(list[Level]):
+    """Levels of which each adds a term to the state, one after another or, `by_halves`, in a tree."""
+
+    def __init__(self, levels: Iterable[Level], *, by_halves: bool = False) -> None:
+        super().__init__(levels)
+        self.by_halves = by_halves
+
+
 class Triangle:
     """The n (n + 1) / 2 pairs of a chain of n links."""
 
@@ -76,9 +84,10 @@ class Triangle:
         """Levels of a paper's own in which each column comes from a later one of the same row."""
         return Walk(levels(), inward=True)
 
-    def beyond(self) -> list[Level]:
-        """For each link, all pairs of links up to it, themselves."""
-        return [[(a, a) for a in range(len(self.row)) if self.row[a] <= k] for k in range(self.n)]
+    def beyond(self, *, by_halves: bool = False) -> Sums:
+        """For each link, all pairs of links up to it, themselves: sums over the links from each row on."""
+        levels = ([(a, a) for a in range(len(self.row)) if self.row[a] <= k] for k in range(self.n))
+        return Sums(levels, by_halves=by_halves)
 
     def link(self, k: Any) -> Any:
         """The place of a link among links."""
@@ -113,14 +122,21 @@ def triangle(n: int) -> Triangle:
 _triangle = cache(Triangle)
 
 
+def asks_for_trees() -> bool:
+    """Whether the order of the sweeps wants sums and products over links as trees."""
+    return getattr(current(), "by_halves", False)
+
+
 def strides(count: int) -> list[int]:
     """1, 2, 4, … below `count`: after these steps each of `count` places has met all others on one side."""
     return [1 << k for k in range((count - 1).bit_length())]
 
 
-def along_chain(count: int) -> Walk:
-    """Each of `count` places from the one before it."""
-    return Walk(([(i, i - 1)] for i in range(1, count)), inward=False)
+def along_chain(count: int, strides: list[int] | None = None) -> Walk:
+    """Each of `count` places from the one before it; with strides, all from those so far before them."""
+    if strides is None:
+        return Walk(([(i, i - 1)] for i in range(1, count)), inward=False)
+    return Walk(([(i, i - h) for i in range(h, count)] for h in strides), inward=False)
 
 
 def back_along_chain(count: int, strides: list[int] | None = None) -> Walk:

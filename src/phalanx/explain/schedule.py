@@ -44,7 +44,7 @@ def schedule(
         return paper_schedule(robot, machine)
     if isinstance(machine, ProcessorArray) and machine.assignment == "paper":
         _require(machine, algorithm, "processor_array", function, "mass_matrix", granularity)
-        return array_schedule(robot, machine)
+        return array_schedule(robot, machine, algorithm=algorithm)
     granularity = granularity or default_granularity(machine)
     graph = task_graph(
         robot, function, algorithm, granularity=granularity, customise=customise, convention=convention

@@ -185,7 +185,7 @@ class Pairs:
     def link(self, k: Any) -> Place:
         return Place(lambda x: self.order.graph.of_pair(x, L.THIRD))
 
-    def beyond(self) -> Sums:
+    def beyond(self, *, by_halves: bool = False) -> Sums:
         return Sums()
 
     def _on_diagonal(self, x: Any) -> Any:
