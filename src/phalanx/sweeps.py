@@ -79,6 +79,20 @@ class Order(ABC):
     @abstractmethod
     def substitute(self, factor: Array, b: Array) -> Array: ...
 
+    # What follows is None for orders that have nothing but arrays over all links.
+
+    def triangle(self) -> Any:
+        """The pairs of links of a chain, one of which stands for all."""
+        return None
+
+    def tridiagonal(self, solver: str, D: Array, U: Array, R: Array) -> Any:
+        """The solution of a block-tridiagonal system, by the solver of that name."""
+        return None
+
+    def links_of(self, model: Any, X: Any) -> Any:
+        """The links of a model, one of which stands for all."""
+        return None
+
     def fold_from(
         self, tips: Any, step: Callable[..., Any], state: tuple[Any, ...], local: tuple[Any, ...]
     ) -> Any:

@@ -8,6 +8,7 @@ Walks within the columns are levels of (target, source), as `sweeps.relay` takes
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
@@ -39,16 +40,32 @@ class Sums(list[Level]):
         self.by_halves = by_halves
 
 
+class Places(ABC):
+    """Places that are no array of whole numbers: they know how to read a field."""
+
+    @abstractmethod
+    def read(self, x: Any, end: Any = None) -> Any:
+        """The values of a field at these places; `end`, or zero, where there is none."""
+
+
 class Triangle:
     """The n (n + 1) / 2 pairs of a chain of n links."""
 
     def __init__(self, n: int) -> None:
         self.n = n
+        self._known: dict[Any, Any] = {}
         pairs = [(row, column) for column in range(n) for row in range(column, n)]
         self.row, self.column = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
         lower = np.zeros((n, n), dtype=np.intp)
         lower[self.row, self.column] = np.arange(len(pairs))
         self.place = np.maximum(lower, lower.T)  # of the pair (row, column), in either order
+
+    def worked_out(self, make: Callable[..., Any], *options: Any) -> Any:
+        """What `make(pairs, *options)` works out for these pairs, once."""
+        key = (make, *options)
+        if key not in self._known:
+            self._known[key] = make(self, *options)
+        return self._known[key]
 
     def of_rows(self, x: Any) -> Any:
         """Values per link at the row of each pair."""
@@ -115,8 +132,9 @@ class Triangle:
 
 def triangle(n: int) -> Triangle:
     """The pairs of a chain of n links, as the order of the sweeps sees them."""
-    own = getattr(current(), "triangle", None)
-    return _triangle(n) if own is None else own()
+    order = current()
+    own: Triangle | None = None if order is None else order.triangle()
+    return _triangle(n) if own is None else own
 
 
 _triangle = cache(Triangle)
@@ -124,7 +142,8 @@ _triangle = cache(Triangle)
 
 def asks_for_trees() -> bool:
     """Whether the order of the sweeps wants sums and products over links as trees."""
-    return getattr(current(), "by_halves", False)
+    order = current()
+    return order is not None and order.by_halves
 
 
 def strides(count: int) -> list[int]:
@@ -148,14 +167,14 @@ def back_along_chain(count: int, strides: list[int] | None = None) -> Walk:
 
 def at_places(x: Any, places: Any) -> Any:
     """The values of a field at some places."""
-    if hasattr(places, "read"):
+    if isinstance(places, Places):
         return places.read(x)
     return x[places] if isinstance(x, Field) else x[..., places, :]
 
 
 def shifted(x: Any, sources: np.ndarray, *, end: Any = None) -> Any:
     """The value that each place reads from its source; where that is -1, `end`, or zero vectors."""
-    if hasattr(sources, "read"):
+    if isinstance(sources, Places):
         return sources.read(x, end)
     if isinstance(x, Field):
         return x.zip(end, lambda a, b, rank: _read(a, sources, b, rank))

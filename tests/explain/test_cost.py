@@ -123,9 +123,7 @@ KERNELS = [  # in straight-line code
     for name in ("two_link", "ur5", "panda", "puma560", "mixed", "floating")
     for function in COUNTED
     for a in px.algorithms(function)
-    if not a.refusal(robot(name))
-    and unrolls(resolve(robot(name), function, a.name))
-    and a.lanes != "segments"
+    if not a.refusal(robot(name)) and unrolls(resolve(robot(name), function, a.name)) and not a.splits
 ]
 
 

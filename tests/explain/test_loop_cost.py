@@ -81,7 +81,7 @@ def choices(name: str, function: str) -> list[Any]:
                 {k: v} for k, values in a.options.items() if isinstance(values, tuple) for v in values[1:]
             ]
             found += [(a.name, options) for options in ({}, *listed)]
-            found += [(a.name, {"segments": 5})] if a.lanes == "segments" else []
+            found += [(a.name, {"segments": 5})] if a.splits == "segments" else []
     return found
 
 

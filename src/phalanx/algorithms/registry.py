@@ -70,8 +70,7 @@ class Algorithm:
     bodies: str = "any"  # or "rigid", "definite"
     work: str = "O(n)"
     span: str = "O(depth)"
-    loops: bool = True  # whether it runs as loops over bodies
-    lanes: str = "states"  # what registers hold side by side: "states" of a batch, or "segments" of one chain
+    splits: str = ""  # "segments": it cuts a chain into pieces that can be swept side by side
     options: Mapping[str, tuple[Any, ...] | _WholeNumbers] = field(default_factory=dict)
 
     def __call__(self, model: Model, *inputs: Any, external: Any = None, **more: Any) -> Any:

@@ -51,7 +51,7 @@ PAIRS = [(function, name) for function in FUNCTIONS for name in ALGORITHMS[funct
 EVERY = [
     (function, name)
     for function, name in PAIRS
-    if ALGORITHMS[function][name].topology == "tree" and ALGORITHMS[function][name].loops
+    if ALGORITHMS[function][name].topology == "tree" and not ALGORITHMS[function][name].splits
 ]
 
 

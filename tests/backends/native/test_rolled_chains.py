@@ -23,7 +23,7 @@ from phalanx.backends.native.target import Target, host
 from reference.rolling import block_lines, kernel, program, reference, states, tolerance
 
 DEFAULT: dict[str, Any] = {}
-NOWHERE = [a.name for known in ALGORITHMS.values() for a in known.values() if not a.loops]
+NOWHERE = [a.name for known in ALGORITHMS.values() for a in known.values() if a.splits]
 
 
 def variants() -> list[tuple[str, Any]]:
@@ -31,7 +31,7 @@ def variants() -> list[tuple[str, Any]]:
     found: list[tuple[str, Any]] = []
     for function, known in ALGORITHMS.items():
         for a in known.values():
-            if not a.loops:
+            if a.splits:
                 continue
             if a.topology != "tree":
                 found.append((function, (a.name, DEFAULT)))

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, NamedTuple
 
 from ...dh import DHChain, offsets, rotations
@@ -180,9 +179,8 @@ def steps(n: int, processors: str = "n(n+1)/2") -> Steps:
 
     A column of the array meets rows 1, 2, 4, … away; a single processor takes its column row by row.
     """
-    pair = triangle(n)
-    # Those of arrays are remembered; an order with pairs of its own has nothing to work out.
-    return _steps(pair, n, processors) if type(pair) is Triangle else _worked_out(pair, n, processors)
+    made: Steps = triangle(n).worked_out(_worked_out, n, processors)
+    return made
 
 
 def _worked_out(pair: Triangle, n: int, processors: str) -> Steps:
@@ -194,6 +192,3 @@ def _worked_out(pair: Triangle, n: int, processors: str) -> Steps:
         return Steps(rows, held, next_holder, pair.row, pair.outward(), pair.inward(), before, after, first)
     inward, everyone = pair.inward(jumps), pair.place[pair.row, pair.column]
     return Steps(pair.row, inward, after, everyone, pair.outward(jumps), inward, before, after, first)
-
-
-_steps = cache(_worked_out)

@@ -175,7 +175,7 @@ def serves(call: Call) -> bool:
 
 def _segments(call: Call) -> bool:
     """Whether lanes are segments of a chain in one state, not states."""
-    return call.algorithm.lanes == "segments" and cuts(call.robot.model)
+    return call.algorithm.splits == "segments" and cuts(call.robot.model)
 
 
 def _rolls(call: Call) -> bool:

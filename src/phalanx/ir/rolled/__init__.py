@@ -78,7 +78,7 @@ def refusal(algorithm: Algorithm, model: Model) -> str:
     """Why an algorithm has no loops over the bodies of a robot, empty if it has."""
     if model.coupling is not None and algorithm.topology == "chain":
         return "mimic joints follow other joints"
-    if not algorithm.loops:
+    if algorithm.splits:
         return "it does not visit one body after another"
     return ""
 

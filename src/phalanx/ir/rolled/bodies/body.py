@@ -26,7 +26,7 @@ from ..leaves import OWN
 from ..stages.coupled import DOF, JOINT
 from .chain import body_chain
 from .joints import Joints, joints_of
-from .links import BodyLinks, body_links, link_map, link_maps
+from .links import link_map, link_maps
 
 REST = "rest"  # the pseudo input that holds the transforms of bodies whose motion is no helix
 
@@ -87,10 +87,6 @@ class BodyModel(Model):
         if isinstance(whole, tuple):
             return tuple(params(array) for array in whole)
         return whole.map(lambda array, _: params(array)) if hasattr(whole, "map") else params(whole)
-
-    def own_links(self, X: Transform) -> BodyLinks:
-        """Its link, for `links.links_of`."""
-        return body_links(self, X)
 
     def body_rates(self, rate: Array) -> Array:
         return self.source.body_rates(rate)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ....spatial import Array, Field
 from ....sweeps import bodies_of, current
-from ....triangle import Walk
+from ....triangle import Places, Walk
 from ...scalar import Node
 from .. import leaves as L
 from ..graph import LOCAL, BodyGraph
@@ -71,7 +71,7 @@ class Mask:
         return self.values.shape
 
     def __getitem__(self, index: Any) -> Mask:
-        if hasattr(index, "read"):
+        if isinstance(index, Places):
             return Mask(self.graph, index.read(self.values[..., None])[..., 0])
         return Mask(self.graph, self.values[index])
 
@@ -97,20 +97,20 @@ class Mask:
 # ------------------------------------------------------------------- places
 
 
-class Place:
+class Place(Places):
     """A place whose scalars are found one by one."""
 
     def __init__(self, find: Callable[[Any], Any]) -> None:
         self.find = find
 
-    def read(self, x: Any) -> Any:
+    def read(self, x: Any, end: Any = None) -> Any:
         return rebuilt(x, [self.find(value) for value in scalars(x)])
 
     def __getitem__(self, at: Any) -> Any:
         return HERE if isinstance(at, slice) else self
 
 
-class Neighbour:
+class Neighbour(Places):
     """The place of the parent (-1) or of the child (+1) in a chain."""
 
     def __init__(self, order: Any, step: int) -> None:
@@ -123,10 +123,10 @@ class Neighbour:
         return self
 
 
-class Here:
+class Here(Places):
     """The place itself."""
 
-    def read(self, x: Any) -> Any:
+    def read(self, x: Any, end: Any = None) -> Any:
         return x
 
     def __add__(self, step: int) -> Any:
@@ -197,6 +197,9 @@ class Pairs:
             return graph.placed(replace(x.leaf, whose=L.COLUMN), phase=LOCAL, paired=True)
         phase = max(graph.phase(x), 0) + 1
         return graph.placed(L.Elsewhere(x.number, L.DIAGONAL), phase=phase, paired=True)
+
+    def worked_out(self, make: Callable[..., Any], *options: Any) -> Any:
+        return make(self, *options)
 
     def of_rows(self, x: Any) -> Any:
         return self.row.read(x)
