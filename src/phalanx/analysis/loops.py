@@ -17,7 +17,8 @@ from ..ir.rolled.segments.roll import SegmentProgram
 from .cost import REAL, Bytes, Cost, Count
 
 # Inputs that hold what the caller passes, or constants of the robot.
-_GIVEN = ("state", "global", "param", "param row", "param column", "param third", "delta", "inside")
+_PARAMETERS = ("param", "param row", "param column", "param third")
+_GIVEN = ("state", "global", "told", "told to all", "delta", "inside", *_PARAMETERS)
 
 
 def cost_of_loops(

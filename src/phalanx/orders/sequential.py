@@ -258,6 +258,20 @@ class Sequential(Order):
     def pick(self, x: Any, body: int) -> Any:
         return x[body] if isinstance(x, Field) else x[..., body, :]
 
+    def marked(self, x: Any, at: Array) -> Any:
+        if at.dtype != object:
+            places = np.flatnonzero(at)
+            return x[int(places[0])] if len(places) else x.map(_nothing)
+        # Of recording scalars only those that may be one are left when the sum is folded.
+        return x.map(lambda array, rank: self._weighted(array, at, rank))
+
+    def _weighted(self, array: Array, at: Array, rank: int) -> Array:
+        each = np.moveaxis(array, -1 - rank, 0)
+        total = each[0] * at[0]
+        for k in range(1, len(at)):
+            total = total + each[k] * at[k]
+        return total
+
     def total(self, values: Array) -> Array:
         if not values.shape[-1]:
             return values.sum(axis=-1)
@@ -305,3 +319,8 @@ class Sequential(Order):
         for p in self.pattern.tolist():
             result.append(np.empty(0, np.intp) if p < 0 else np.concatenate([[p], result[p]]).astype(np.intp))
         return result
+
+
+def _nothing(array: Array, rank: int) -> Array:
+    """Zeros shaped as the value of one body."""
+    return np.zeros((*array.shape[: -1 - rank], *array.shape[array.ndim - rank :]), array.dtype)

@@ -15,7 +15,7 @@ from ...analysis.cost import Cost
 from ...errors import PhalanxError, nearest
 from ..base import Call, require_few_axes
 from . import compile, objects
-from .build import Native, module, native, never
+from .build import Native, native, never
 from .costs import kernel_cost
 from .target import host
 
@@ -81,6 +81,8 @@ class Kernel:
 
     def llvm_ir(self) -> str:
         """The LLVM text of the kernel."""
+        from .source import module
+
         return module(self._call, (), self.dtype, host())
 
     def assembly(self) -> str:
@@ -110,7 +112,7 @@ class Kernel:
             return through_ufunc
         try:
             step: Callable[[], None] = objects.bound_function(
-                kernel.loaded.bound, self.function, arrays, cores, kernel
+                kernel.loaded.bound, self.function, arrays, cores, kernel.address, kernel
             )
         except ValueError as error:
             raise PhalanxError(f"bind: {error}; pass C-contiguous arrays.") from None

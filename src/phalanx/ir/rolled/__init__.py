@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...algorithms import Algorithm
 from ...errors import PhalanxError
-from ...model import Model
 from ...sweeps import ordering
 from ..quantities import announcing
-from ..task import Task
+from ..task import Task, refusal_of_loops
 from .bodies.body import (
     DOF,
     JOINT,
@@ -72,7 +70,6 @@ __all__ = [
     "RolledProgram",
     "Solve",
     "Step",
-    "refusal",
     "roll",
 ]
 
@@ -80,7 +77,7 @@ __all__ = [
 def roll(task: Task) -> RolledProgram:
     """The loops of an algorithm for one robot, its parameters in a table."""
     algorithm, model, function = task.algorithm, task.model, task.function
-    if reason := refusal(algorithm, model):
+    if reason := refusal_of_loops(algorithm, model):
         raise PhalanxError(
             f'{algorithm.function}: algorithm "{algorithm.name}" has no loops over bodies for this robot: '
             f'{reason}; the NumPy backend serves it: backend="numpy".'
@@ -119,16 +116,8 @@ def roll(task: Task) -> RolledProgram:
         bool(rest),
         body.source.joints,
         order.limb_rows,
+        task.is_told,
     )
-
-
-def refusal(algorithm: Algorithm, model: Model) -> str:
-    """Why an algorithm has no loops over the bodies of a robot, empty if it has."""
-    if model.coupling is not None and algorithm.topology == "chain":
-        return "mimic joints follow other joints"
-    if not algorithm.loops:
-        return "it does not visit one body after another"
-    return ""
 
 
 def _want_output(plan: Plan, body: BodyModel, result: np.ndarray, sizes: tuple[str, ...]) -> None:

@@ -32,9 +32,9 @@ class Stage:
 class Loop(Stage):
     """One pass over the bodies: instructions for one, and where its results go.
 
-    Inputs of the code are told by their first argument: "param" (column), "state" (input,
-    map, width, offset), "sine" and "cosine" (angle), "load" (slot), "load at" (slot of the body to which
-    a map leads, map), "common" (number), "carry" (number).
+    Inputs of the code are told by their first argument: "param" (column), "told" (number of what is told
+    to this body), "state" (input, map, width, offset), "sine" and "cosine" (angle), "load" (slot),
+    "load at" (slot of the body to which a map leads, map), "common" (number), "carry" (number).
     Targets: ("carry", number), ("save", slot), ("total", common),
     ("out", map, width, offset), ("add", map, width, offset), ("angle", number, quantity), ("rest", k).
     """
@@ -51,7 +51,7 @@ class Loop(Stage):
 
 @dataclass(frozen=True)
 class Once(Stage):
-    """Instructions for one value per state. Inputs: "global", "common", "at" (slot, body)."""
+    """Instructions for one value per state. Inputs: "global", "common", "at" (slot, body), "told to all"."""
 
     code: Code
     targets: list[tuple[Any, ...]]  # ("common", number) or ("out", position)
@@ -207,6 +207,7 @@ class RolledProgram:
     rest: bool  # whether some bodies' transforms are computed first
     joints: Joints | None = None  # the degrees of freedom of a robot with mimic joints
     limbs: LimbRows | None = None  # where they stand, if some stage visits limbs
+    told: bool = False  # whether it reads numbers that are told with a call, for all states alike
 
 
 def columns_of(stages: Iterable[Stage]) -> dict[int, int]:

@@ -76,6 +76,8 @@ def body_leaf(w: BodyWriter, body: str) -> Leaf:
         kind, *more = what
         if kind == "param":
             return w.parameter(body, more[0])
+        if kind == "told":
+            return w.told(w.plus(body, more[0]))
         if kind == "state":
             name, map, width, offset = more
             return w.fetch(w.at(name, w.scaled(w.mapped(map, body), width), offset))

@@ -129,13 +129,6 @@ class LoopWriter(Writer):
         place = self.put(f"getelementptr {self.element}, ptr {name}, i64 {index}")
         return self.in_all_lanes(place)
 
-    def in_all_lanes(self, place: str) -> str:
-        """The number at an address, in all lanes."""
-        one = self.put(f"load {self.element}, ptr {place}, align {self.size}")
-        v = self.vector
-        wide = self.put(f"insertelement {v} poison, {self.element} {one}, i64 0")
-        return self.put(f"shufflevector {v} {wide}, {v} poison, <{self.lanes} x i32> zeroinitializer")
-
     def integer(self, name: str, array: np.ndarray, index: str) -> str:
         """An entry of a constant array of integers."""
         if name not in self._names:

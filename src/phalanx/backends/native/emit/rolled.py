@@ -38,7 +38,7 @@ from .matrix import matrix_text
 def rolled_block_function(program: RolledProgram, target: Target, element: str) -> tuple[str, set[str], int]:
     """LLVM text of `block(in0, stride0, …, out, stride, scratch)`, its declarations and bytes of scratch.
 
-    The scratch memory must be aligned to 64 bytes.
+    The scratch memory must be aligned to 64 bytes. Before it comes the address of what is told, if any is.
     """
     size = 8 if element == "double" else 4
     w = BodyWriter(element, target.lanes(size), target.fma, program)
@@ -55,7 +55,10 @@ def rolled_block_function(program: RolledProgram, target: Target, element: str) 
     parameters = ", ".join(f"ptr noalias %p{k}, i64 %s{k}" for k in range(last + 1))
     body = "\n  ".join(w.lines)
     # Without its own alignment the stack would hold spilt registers across lines of cache: a third more time.
-    head = f"define internal void @block({parameters}, ptr noalias %scratch) noinline alignstack(64) #0 {{"
+    told = ", ptr %told" if program.told else ""
+    head = (
+        f"define internal void @block({parameters}{told}, ptr noalias %scratch) noinline alignstack(64) #0 {{"
+    )
     return "\n".join([*w.tables, f"{head}\nentry:\n  {body}\n  ret void\n}}\n"]), w.used, w.scratch
 
 
@@ -124,6 +127,8 @@ def _once(w: BodyWriter, once: Once) -> None:
         kind, *more = what
         if kind == "global":
             return w.fetch(w.at(more[0], "0", more[1]))
+        if kind == "told to all":
+            return w.told(more[0])
         if kind == "at":
             return w.fetch(w.at("slots", "0", more[1] * w.program.slots + more[0]))
         return w.fetch(w.at("commons", "0", more[0]))

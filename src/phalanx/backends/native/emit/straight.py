@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ....ir.rewrite import Code
+from ....ir.trace import TOLD
 from ..target import Target
 from .trig import CONSTANTS, LARGEST
 
@@ -77,6 +78,18 @@ class Writer:
         return self.put(
             f"call {v} {name}({v} {self.operand(a)}, {v} {self.operand(b)}, {v} {self.operand(c)})"
         )
+
+    def told(self, index: str | int) -> str:
+        """A number that is told with a call, in all lanes."""
+        at = self.put(f"getelementptr {self.element}, ptr %told, i64 {index}")
+        return self.in_all_lanes(at)
+
+    def in_all_lanes(self, place: str) -> str:
+        """The number at an address, in all lanes."""
+        one = self.put(f"load {self.element}, ptr {place}, align {self.size}")
+        v = self.vector
+        wide = self.put(f"insertelement {v} poison, {self.element} {one}, i64 0")
+        return self.put(f"shufflevector {v} {wide}, {v} poison, <{self.lanes} x i32> zeroinitializer")
 
     def intrinsic(self, name: str, *args: str) -> str:
         v = self.vector
@@ -251,9 +264,18 @@ class Writer:
 
 
 def block_function(
-    code: Code, inputs: Mapping[str, int], target: Target, element: str
+    code: Code,
+    inputs: Mapping[str, int],
+    target: Target,
+    element: str,
+    *,
+    name: str = "block",
+    told: str = "",
 ) -> tuple[str, set[str]]:
-    """LLVM text of `block(in0, stride0, …, out, stride)` for as many rows as there are lanes."""
+    """LLVM text of `block(in0, stride0, …, out, stride)` for as many rows as there are lanes.
+
+    `told` is one more parameter, the address of what is told with a call.
+    """
     size = 8 if element == "double" else 4
     w = Writer(element, target.lanes(size), target.fma)
     columns = {name: w.load_rows(f"%p{k}", f"%s{k}", n) for k, (name, n) in enumerate(inputs.items())}
@@ -273,7 +295,32 @@ def block_function(
     w.store_rows(f"%p{last}", f"%s{last}", outputs)
     parameters = ", ".join(f"ptr %p{k}, i64 %s{k}" for k in range(last + 1))
     body = "\n  ".join(w.lines)
-    return f"define internal void @block({parameters}) noinline #0 {{\n  {body}\n  ret void\n}}\n", w.used
+    return (
+        f"define internal void @{name}({parameters}{told}) noinline #0 {{\n  {body}\n  ret void\n}}\n",
+        w.used,
+    )
+
+
+def branched_block_function(
+    codes: list[Code], inputs: Mapping[str, int], target: Target, element: str
+) -> tuple[str, set[str]]:
+    """LLVM text of a block that runs one of several codes: the number in front of what is told says which."""
+    made = [
+        block_function(code, inputs, target, element, name=f"branch{k}", told=", ptr %told")
+        for k, code in enumerate(codes)
+    ]
+    declarations = set().union(*(used for _, used in made))
+    parameters = ", ".join(f"ptr %p{k}, i64 %s{k}" for k in range(len(inputs) + 1)) + ", ptr %told"
+    lines = [
+        "%whichp = getelementptr i64, ptr %told, i64 -1",
+        "%which = load i64, ptr %whichp",
+        f"switch i64 %which, label %b0 [ {' '.join(f'i64 {k}, label %b{k}' for k in range(1, len(made)))} ]",
+    ]
+    for k in range(len(made)):
+        lines += [f"b{k}:", f"call void @branch{k}({parameters})", "ret void"]
+    body = "\n  ".join(lines)
+    head = f"define internal void @block({parameters}) noinline #0 {{\n  {body}\n}}\n"
+    return "\n".join([*(text for text, _ in made), head]), declarations
 
 
 def _angles(code: Code) -> list[int]:
@@ -308,7 +355,7 @@ def instruction(
     i = code.instructions[number]
     if i.op == "input":
         name, index = i.args
-        return columns[name][index]
+        return w.told(index) if name == TOLD else columns[name][index]
     args = [values[a] if isinstance(a, int) else float(a) for a in i.args]
     if i.op in _BINARY:
         return w.binary(_BINARY[i.op], *args)

@@ -147,7 +147,7 @@ class Plan(LoopPlan):
             return fresh.leaf("sine" if x.op is SIN else "cosine", self.angle(x))
         if x.op is INPUT and x.args[0] == "of link":
             return fresh.leaf("load at", self.slot(self.graph.nodes[x.args[1]], phase), END)
-        return fresh.leaf(*x.args) if x.op is INPUT and x.args[0] in ("param", "state") else None
+        return fresh.leaf(*x.args) if x.op is INPUT and x.args[0] in ("param", "state", "told") else None
 
     # ------------------------------------------------------------------ rows that go level by level
 
