@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import PhalanxWarning
+from ...errors import PhalanxError, PhalanxWarning
 from ...frames import branch_of, branches, frames_kept, placement_of
 from ..base import FRAMED, MOST_AXES, Call, memo_key
 from ..buffers import empty_result
@@ -146,6 +147,7 @@ def _code(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> tuple[compi
 
 def _read_or_made(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> tuple[compile.Loaded, bool]:
     target = host()
+    cache.check_variables()
     key = cache.key_of(
         call.robot.digest,
         call.algorithm.function,
@@ -157,14 +159,14 @@ def _read_or_made(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> tup
         compile.VERSION,
         objects.LAYOUT,
     )
-    code = cache.read(key)
-    cached = code is not None
-    if code is None:
-        from .source import module  # the compiler half, which a cached kernel does not need
+    if (code := cache.read(key)) is not None:
+        with contextlib.suppress(PhalanxError):  # no object code, for all its right digest
+            return compile.load(code), True
+    from .source import module  # the compiler half, which a cached kernel does not need
 
-        code = compile.object_code(module(call, optional, dtype, target), target)
-        cache.write(key, code)
-    return compile.load(code), cached
+    code = compile.object_code(module(call, optional, dtype, target), target)
+    cache.write(key, code)
+    return compile.load(code), False
 
 
 def _told(call: Call, dtype: np.dtype) -> np.ndarray:
