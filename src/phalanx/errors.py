@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The few exceptions: one error and one warning, both saying what to do next."""
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -31,6 +30,8 @@ def shown(value: object) -> str:
 
 def nearest(name: object, known: Iterable[str], *, what: str = "known") -> str:
     """Return ' did you mean …; known: …' for an unknown `name`."""
+    import difflib  # takes a while, and most names are known
+
     known = list(known)
     close = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
     hint = f' did you mean "{close[0]}"?' if close else ""

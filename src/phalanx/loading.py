@@ -15,7 +15,6 @@ from typing import Any
 from . import robots as catalogue
 from .description import Description, is_coupled, triple
 from .errors import PhalanxError
-from .io.mjcf import read_mjcf
 from .io.saved import read_description
 from .io.table import read_table
 from .io.urdf import read_urdf
@@ -133,6 +132,8 @@ def _parse(content: str | bytes, label: str, path: Path | None, strict: bool) ->
     suffix = path.suffix.lower() if path else ""
     if head in ("<", "") or suffix in (".urdf", ".xml", ".mjcf"):
         if root_tag(content, source=label) == "mujoco":
+            from .io.mjcf import read_mjcf  # takes a while, and most robots are no MJCF
+
             return read_mjcf(path if path else content, source=label)
         return read_urdf(content, source=label, strict=strict)
     table = _table(content, label, as_json=head == "{")

@@ -194,12 +194,6 @@ class Model:
         """A field of constants over bodies that follows from the whole model."""
         return constants(self)
 
-    def moves(self, body: int) -> Array:
-        """1 for each body (n, 1) whose joint moves `body`, else 0."""
-        mask = np.zeros((self.n, 1))
-        mask[self.ancestors(body)] = 1.0
-        return mask.astype(self.axis.dtype)
-
     def joint_columns(self, columns: Array) -> Array:
         """Vectors per body (…, n, k) summed for each degree of freedom (…, nv, k)."""
         return columns if self.coupling is None else self.coupling.A.T @ columns

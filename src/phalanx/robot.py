@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Robot: an immutable robot, its facts and its changed copies; no algorithm.
 
-The dynamics methods are attached by `dispatch`, which lies below the algorithms.
+The methods that compute are attached by `methods`, which lies below the algorithms.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Robot:
     Safe to share between threads; pickles and copies by its description.
     """
 
-    # Attached by `dispatch`, one per registered function; declared here for editors and checkers.
+    # Attached by `methods`, one per registered function; declared here for editors and checkers.
     inverse_dynamics: Callable[..., Any]
     forward_dynamics: Callable[..., Any]
     mass_matrix: Callable[..., Any]
@@ -44,6 +44,7 @@ class Robot:
     gravity_forces: Callable[..., Any]
     forward_kinematics: Callable[..., Any]
     frame_pose: Callable[..., Any]
+    frame_poses: Callable[..., Any]
     jacobian: Callable[..., Any]
     center_of_mass: Callable[..., Any]
     kinetic_energy: Callable[..., Any]

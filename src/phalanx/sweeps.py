@@ -67,6 +67,9 @@ class Order(ABC):
     @abstractmethod
     def pick(self, x: Any, body: int) -> Any: ...
 
+    def marked(self, x: Any, at: Array) -> Any:
+        raise PhalanxError("marked: this order has no single bodies; use the NumPy backend.")
+
     @abstractmethod
     def total(self, values: Array) -> Array: ...
 
@@ -249,6 +252,11 @@ def children(x: Any, *, tip: Any = None) -> Any:
 def pick(x: Any, body: int) -> Any:
     """The value of x at one body."""
     return _order.get().pick(x, body)
+
+
+def marked(x: Any, at: Array) -> Any:
+    """The value of an operator x at the body where `at` (n,) is one; zero if it is zero everywhere."""
+    return _order.get().marked(x, at)
 
 
 def total(values: Array) -> Array:

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.backends.native.build import module, unrolls
 from phalanx.backends.native.emit.walk import block_function
+from phalanx.backends.native.extent import unrolls
+from phalanx.backends.native.source import module
 from phalanx.backends.native.target import host
 from phalanx.dispatch import resolve
 from phalanx.explain.closed_form import general_chain

@@ -17,8 +17,9 @@ from phalanx.algorithms import FUNCTIONS, algorithms
 from phalanx.analysis.cost import Count
 from phalanx.analysis.loops import cost_of_loops
 from phalanx.backends.base import Call
-from phalanx.backends.native.build import looped, module, serves, unrolls
 from phalanx.backends.native.emit.walk import block_function
+from phalanx.backends.native.extent import serves, unrolls
+from phalanx.backends.native.source import looped, module
 from phalanx.backends.native.target import host
 from phalanx.dispatch import resolve
 from phalanx.explain.prediction.workload import workload

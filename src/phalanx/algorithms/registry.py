@@ -31,6 +31,8 @@ class _WholeNumbers:
 
 
 WHOLE_NUMBERS = _WholeNumbers()
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+AXES = MappingProxyType({"axes": ("world", "local")})  # along which a velocity is given
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ class Function:
     """A quantity that users ask for: its inputs, optional inputs and output as symbolic sizes.
 
     Sizes are named `q` (nq), `v` (nv), `l` (n_links), or are numbers; `frame` tells that the
-    function is asked for one frame of the robot.
+    function is asked for one frame of the robot. `choices` are keywords that take one of some words, the
+    first by default; its algorithms know them as options.
     """
 
     name: str
@@ -46,6 +49,7 @@ class Function:
     output: tuple[str, ...]
     optional: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     frame: bool = False
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     symbol: str = "result"  # what the literature calls it
 
 
@@ -182,7 +186,7 @@ function("gravity_forces", {"q": "q"}, "v")
 function("mass_matrix_inverse", {"q": "q"}, "vv")
 function("forward_kinematics", {"q": "q"}, "l44")
 function("frame_pose", {"q": "q"}, "44", frame=True)
-function("jacobian", {"q": "q"}, "6v", frame=True)
+function("jacobian", {"q": "q"}, "6v", frame=True, choices=AXES)
 function("center_of_mass", {"q": "q"}, "3")
 function("kinetic_energy", {"q": "q", "qd": "v"}, "")
 function("potential_energy", {"q": "q"}, "")

@@ -177,7 +177,7 @@ def _predicted(
 
 def _is_comparable(call: Call) -> bool:
     """Whether a call is no hopeless case: far more work than the choice of "auto" by its order alone."""
-    from ..backends.native.build import predicted_instructions
+    from ..backends.native.extent import predicted_instructions
 
     auto = resolve(call.robot, call.algorithm.function, choose(call.robot, call.algorithm.function).name)
     return predicted_instructions(call) <= _HOPELESS * predicted_instructions(auto)

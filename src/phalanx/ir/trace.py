@@ -13,6 +13,7 @@ import numpy as np
 
 from ..dh import DHChain
 from ..errors import PhalanxError
+from ..frames import AnyFrame, Placement
 from ..model import Model
 from ..orders.sequential import Sequential
 from ..spatial import Inertia
@@ -22,6 +23,7 @@ from .quantities import announcing
 from .scalar import GeneralGraph, Graph, Node, live
 from .task import Task
 
+TOLD = "told"  # the pseudo input that holds what is told with a call, for all states alike
 _BOOK = Bookkeeping()
 
 
@@ -92,10 +94,9 @@ def trace(task: Task, customise: str = "full", book: Bookkeeping = _BOOK) -> Pro
     }
     if customise != "full" and "external" in symbols:
         symbols["external"][~_tips(model)] = 0.0
-    constants = {
-        k: v.map(lambda array, _: array.astype(object)) if hasattr(v, "map") else v
-        for k, v in task.arguments.items()
-    }
+    constants = dict(task.arguments)
+    if "frame" in constants:
+        constants["frame"] = _frame(graph, constants["frame"])
     order = BodyByBody(graph, model.parents, model.pattern)
     around = wrappers(graph, book, customise, model)
     text = replace(task.algorithm, run=announcing(task.algorithm.run, graph, f.symbol, around))
@@ -173,6 +174,13 @@ def _structured(numbers: np.ndarray, symbols: np.ndarray) -> np.ndarray:
 
 def _nothing(like: np.ndarray) -> np.ndarray:
     return np.zeros(like.shape).astype(object)
+
+
+def _frame(graph: Graph, frame: Placement | AnyFrame) -> Placement:
+    """The frame as recording scalars; that of a kernel is told when it runs."""
+    if isinstance(frame, AnyFrame):
+        return frame.placement(lambda k: graph.input(TOLD, k))
+    return frame.map(lambda array: array.astype(object))
 
 
 def _tips(model: Model) -> np.ndarray:

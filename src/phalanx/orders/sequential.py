@@ -265,6 +265,20 @@ class Sequential(Order):
     def pick(self, x: Any, body: int) -> Any:
         return x[body] if isinstance(x, Field) else x[..., body, :]
 
+    def marked(self, x: Any, at: Array) -> Any:
+        if at.dtype != object:
+            places = np.flatnonzero(at)
+            return x[int(places[0])] if len(places) else x.map(_nothing)
+        # Of recording scalars only those that may be one are left when the sum is folded.
+        return x.map(lambda array, rank: self._weighted(array, at, rank))
+
+    def _weighted(self, array: Array, at: Array, rank: int) -> Array:
+        each = np.moveaxis(array, -1 - rank, 0)
+        total = each[0] * at[0]
+        for k in range(1, len(at)):
+            total = total + each[k] * at[k]
+        return total
+
     def total(self, values: Array) -> Array:
         if not values.shape[-1]:
             return values.sum(axis=-1)
@@ -321,3 +335,8 @@ def _added_by_halves(terms: list[tuple[Any, ...]]) -> tuple[Any, ...]:
         rest = terms[len(terms) - len(terms) % 2 :]
         terms = [tuple(a + b for a, b in zip(x, y, strict=True)) for x, y in pairs] + rest
     return terms[0]
+
+
+def _nothing(array: Array, rank: int) -> Array:
+    """Zeros shaped as the value of one body."""
+    return np.zeros((*array.shape[: -1 - rank], *array.shape[array.ndim - rank :]), array.dtype)

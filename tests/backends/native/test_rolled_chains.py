@@ -18,7 +18,7 @@ from reference.sampling import agree
 
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
-from phalanx.backends.native import build
+from phalanx.backends.native import extent
 from phalanx.backends.native.target import Target, host
 from reference.rolling import block_lines, kernel, program, reference, states, tolerance
 
@@ -290,7 +290,7 @@ def test_scratch_memory_grows_with_the_bodies_only(function: str, algorithm: Any
 def test_every_algorithm_is_served_at_any_length(n: int) -> None:
     robot = px.chain(n)
     for function, (name, options) in EVERY:
-        assert build.serves(resolve(robot, function, (name, options))), name
+        assert extent.serves(resolve(robot, function, (name, options))), name
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ import numpy as np
 
 _RUNS = 12  # pieces up to which slices take the place of a gather
 _SMALL = 3  # inner size up to which a product is written out; larger ones only compile longer
-_EXACT = jax.lax.Precision.HIGHEST
+EXACT = jax.lax.Precision.HIGHEST
 
 
 class JaxArray:
@@ -145,7 +145,7 @@ def array(value: Any, dtype: Any = None) -> JaxArray:
 def product(a: Any, b: Any) -> Any:
     """Matrix product; small ones as sums of outer products."""
     if a.ndim < 2 or b.ndim < 2 or a.shape[-1] > _SMALL:
-        return jnp.matmul(a, b, precision=_EXACT)
+        return jnp.matmul(a, b, precision=EXACT)
     total = a[..., :, 0:1] * b[..., 0:1, :]
     for k in range(1, a.shape[-1]):
         total = total + a[..., :, k : k + 1] * b[..., k : k + 1, :]

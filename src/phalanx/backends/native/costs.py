@@ -8,7 +8,8 @@ from ...analysis.cost import Cost, cost_of
 from ...analysis.loops import cost_of_loops
 from ...errors import PhalanxError
 from ..base import Call
-from .build import looped, predicted_instructions, traced
+from .extent import predicted_instructions
+from .source import looped, traced
 
 LONGEST = 1_000_000  # operations: about a minute of writing out
 

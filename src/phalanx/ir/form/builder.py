@@ -68,6 +68,7 @@ class Builder:
         self.inputs = {name: Region(name, prod(shape), "input", given=True) for name, shape in inputs.items()}
         self.outputs = {name: Region(name, prod(shape), "output") for name, shape in outputs.items()}
         self.regions: dict[str, Region] = {}
+        self._uniform: Region | None = None
         self.tables: dict[str, Table] = {}
         self._body: list[Any] = []
 
@@ -82,6 +83,7 @@ class Builder:
             bodies,
             parameters,
             self.shapes,
+            self._uniform,
         )
 
     # ------------------------------------------------------------- places
@@ -91,6 +93,11 @@ class Builder:
         made = self.regions.setdefault(name, Region(name, size, given=given))
         assert size <= made.size, name
         return made
+
+    def uniform(self, name: str, size: int) -> Region:
+        """The numbers that are told with a call, for all states alike."""
+        self._uniform = self._uniform or Region(name, size, "uniform", given=True)
+        return self._uniform
 
     def table(self, name: str, values: np.ndarray, *, wide: bool = False) -> Table:
         """Constants under a name, made once."""

@@ -61,7 +61,7 @@ def interpret(
 ) -> dict[str, np.ndarray]:
     """The outputs of a program for one state; `turned` gives sines and cosines other than NumPy's."""
     run = _Run(program, np.dtype(dtype), turned or (lambda x: (np.sin(x), np.cos(x))))
-    for region in program.inputs:
+    for region in (r for r in run.memory if r.kind in ("input", "uniform")):
         run.memory[region][:] = np.asarray(inputs[region.name], dtype=dtype).ravel()
     with np.errstate(all="ignore"):
         run.body(program.body)
@@ -74,7 +74,8 @@ class _Run:
     def __init__(self, program: Program, dtype: np.dtype, turned: Turned) -> None:
         self.dtype, self.turned = dtype, turned
         self.width = self.lanes = program.lanes
-        arguments = (*program.inputs, *program.outputs)
+        arguments = [*program.inputs, *program.outputs]
+        arguments += [] if program.uniform is None else [program.uniform]
         self.memory = {r: np.full(r.size, np.nan, dtype) for r in arguments}
         self.memory |= {r: np.full(r.size * program.lanes, np.nan, dtype) for r in program.scratch}
         self.values: dict[Any, Any] = {}
@@ -103,7 +104,10 @@ class _Run:
     # ------------------------------------------------------------- real numbers
 
     def load(self, s: Load) -> None:
-        self.values[s] = self.memory[s.region][self.place(s.region, s.index)].copy()
+        if s.region.kind == "uniform":
+            self.values[s] = np.full(self.width, self.memory[s.region][self.whole(s.index)])
+        else:
+            self.values[s] = self.memory[s.region][self.place(s.region, s.index)].copy()
 
     def number(self, s: Number) -> None:
         flat, at = s.table.values.ravel(), self.whole(s.index)

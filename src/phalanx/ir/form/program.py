@@ -26,7 +26,7 @@ class Region:
 
     name: str
     size: int
-    kind: str = "scratch"  # or "input", "output"
+    kind: str = "scratch"  # or "input", "output", "uniform": told with a call, for all states alike
     given: bool = False  # whether it holds what the caller has passed
 
 
@@ -218,6 +218,7 @@ class Program:
     bodies: int = 0  # of the robot, and its parameters, for counts
     parameters: int = 0
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)  # of inputs and outputs
+    uniform: Region | None = None
 
     @property
     def is_straight(self) -> bool:

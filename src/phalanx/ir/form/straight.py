@@ -9,14 +9,21 @@ from typing import Any
 
 from ..ops import COS, INPUT, SIN
 from ..rewrite import Code
+from ..trace import TOLD
 from .builder import Builder
 from .program import Program, Turn, Value
 
 
 def straight(
-    code: Code, inputs: Mapping[str, tuple[int, ...]], outputs: Mapping[str, tuple[int, ...]]
+    code: Code,
+    inputs: Mapping[str, tuple[int, ...]],
+    outputs: Mapping[str, tuple[int, ...]],
+    told: int = 0,
 ) -> Program:
-    """The program of instructions whose results are the outputs, one after another."""
+    """The program of instructions whose results are the outputs, one after another.
+
+    So many numbers are `told` with a call, for all states alike.
+    """
     b = Builder(inputs, outputs)
     made: list[Any] = [None] * len(code.instructions)
 
@@ -27,7 +34,8 @@ def straight(
         i = code.instructions[number]
         if i.op == INPUT:
             name, index = i.args
-            made[number] = b.load(b.inputs[name], index)
+            region = b.uniform(TOLD, told) if name == TOLD else b.inputs[name]
+            made[number] = b.load(region, index)
         elif made[number] is None:
             args = (real(a) for a in i.args)
             made[number] = b.value(i.op, *args, quantity=i.quantity, of_product=i.of_product)

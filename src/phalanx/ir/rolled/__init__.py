@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...algorithms import Algorithm
 from ...errors import PhalanxError
-from ...model import Model
+from ...frames import numbers_told
 from ...sweeps import ordering
 from ..quantities import announcing
-from ..task import Task
+from ..task import Task, refusal_of_loops
 from . import leaves as L
 from .bodies.body import BodyModel, body_arguments, body_model, moving_rest, other_motions
 from .graph import BodyGraph
@@ -29,13 +28,13 @@ from .stages.loops import Loop
 from .sweeps.matrices import Matrix, Solution
 from .sweeps.order import Rolled
 
-__all__ = ["RolledProgram", "refusal", "roll"]
+__all__ = ["RolledProgram", "roll"]
 
 
 def roll(task: Task) -> RolledProgram:
     """The loops of an algorithm for one robot, its parameters in a table."""
     algorithm, model, function = task.algorithm, task.model, task.function
-    if reason := refusal(algorithm, model):
+    if reason := refusal_of_loops(algorithm, model):
         raise PhalanxError(
             f'{algorithm.function}: algorithm "{algorithm.name}" has no loops over bodies for this robot: '
             f'{reason}; the NumPy backend serves it: backend="numpy".'
@@ -70,17 +69,9 @@ def roll(task: Task) -> RolledProgram:
         {number: place for place, number in enumerate(inward)},
         body.source.joints,
         order.limb_rows,
+        numbers_told(model) if task.is_told else 0,
     )
     return RolledProgram(layout, [*rest, *planned])
-
-
-def refusal(algorithm: Algorithm, model: Model) -> str:
-    """Why an algorithm has no loops over the bodies of a robot, empty if it has."""
-    if model.coupling is not None and algorithm.topology == "chain":
-        return "mimic joints follow other joints"
-    if algorithm.splits:
-        return "it does not visit one body after another"
-    return ""
 
 
 def _want_output(plan: Plan, body: BodyModel, result: np.ndarray, sizes: tuple[str, ...]) -> None:

@@ -60,6 +60,14 @@ class Global(Leaf):
 
 
 @dataclass(frozen=True)
+class Told(Leaf):
+    """A number that is told with a call, for all states alike: number + that of the body, or `to_all`."""
+
+    number: int
+    to_all: bool = False
+
+
+@dataclass(frozen=True)
 class Carry(Leaf, Target):
     """A value that goes from body to body."""
 

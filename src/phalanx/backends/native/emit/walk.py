@@ -59,6 +59,28 @@ def block_function(program: Program, target: Target, element: str) -> tuple[str,
     return module.text, module.used, scratch_bytes(program, target, module.size)
 
 
+def branched_block_function(
+    programs: list[Program], target: Target, element: str
+) -> tuple[str, set[str], int]:
+    """A block that runs one of several programs: the number in front of what is told says which."""
+    module = Module(element)
+    for k, program in enumerate(programs):
+        module.add(program, target, f"branch{k}", told=True)
+    count = len(programs[0].inputs) + len(programs[0].outputs)
+    parameters = ", ".join(f"ptr %p{k}, i64 %s{k}" for k in range(count)) + ", ptr %told"
+    labels = " ".join(f"i64 {k}, label %b{k}" for k in range(1, len(programs)))
+    lines = [
+        "%whichp = getelementptr i64, ptr %told, i64 -1",
+        "%which = load i64, ptr %whichp",
+        f"switch i64 %which, label %b0 [ {labels} ]",
+    ]
+    for k in range(len(programs)):
+        lines += [f"b{k}:", f"call void @branch{k}({parameters})", "ret void"]
+    body = "\n  ".join(lines)
+    module.texts.append(f"define internal void @block({parameters}) noinline #0 {{\n  {body}\n}}\n")
+    return module.text, module.used, 0
+
+
 class Module:
     """The functions of one or several programs, and the tables that they share."""
 
@@ -83,11 +105,13 @@ class Module:
             text = "\\" + data.hex("\\") if data else ""
             yield f'{name} = internal constant [{len(data)} x i8] c"{text}", align 64'
 
-    def add(self, program: Program, target: Target, name: str = "block") -> None:
-        """The function `name(in0, stride0, …, out0, stride0, …, scratch)`.
+    def add(self, program: Program, target: Target, name: str = "block", *, told: bool = False) -> None:
+        """The function `name(in0, stride0, …, out0, stride0, …, told, scratch)`.
 
-        The scratch memory must be aligned to 64 bytes.
+        The scratch memory must be aligned to 64 bytes. With `told` there is the address of the numbers
+        that are for all states alike.
         """
+        told = told or program.uniform is not None
         frame = Frame(self, program, target.lanes(self.size), name)
         w = Text(frame, target.fma, program.lanes)
         straight = program.is_straight
@@ -100,6 +124,8 @@ class Module:
             w.store_outputs()
         alone = "" if straight else "noalias "
         parameters = ", ".join(f"ptr {alone}%p{k}, i64 %s{k}" for k in range(len(frame.pointers)))
+        if told:
+            parameters += ", ptr %told"
         if not straight:
             parameters += ", ptr noalias %scratch"
         # Unless aligned, the stack would hold spilt registers across lines of cache: a third more time.
@@ -251,7 +277,10 @@ class Text(Writer):
         return self.operand(self.real(x))
 
     def on_load(self, s: Load) -> None:
-        if s.region in self.columns:
+        if s.region.kind == "uniform":
+            at = self.put(f"getelementptr {self.element}, ptr %told, i64 {self.whole(s.index)}")
+            self.names[s] = self.in_all_lanes(at)
+        elif s.region in self.columns:
             assert isinstance(s.index, int)
             self.names[s] = self.columns[s.region][s.index]
         else:

@@ -73,6 +73,18 @@ class Writer:
             f"call {v} {name}({v} {self.operand(a)}, {v} {self.operand(b)}, {v} {self.operand(c)})"
         )
 
+    def told(self, index: str | int) -> str:
+        """A number that is told with a call, in all lanes."""
+        at = self.put(f"getelementptr {self.element}, ptr %told, i64 {index}")
+        return self.in_all_lanes(at)
+
+    def in_all_lanes(self, place: str) -> str:
+        """The number at an address, in all lanes."""
+        one = self.put(f"load {self.element}, ptr {place}, align {self.size}")
+        v = self.vector
+        wide = self.put(f"insertelement {v} poison, {self.element} {one}, i64 0")
+        return self.put(f"shufflevector {v} {wide}, {v} poison, <{self.lanes} x i32> zeroinitializer")
+
     def intrinsic(self, name: str, *args: str) -> str:
         v = self.vector
         full = f"@llvm.{name}.v{self.lanes}f{8 * self.size}"

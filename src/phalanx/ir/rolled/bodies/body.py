@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from ....dh import link_wrenches_dh
 from ....errors import PhalanxError
+from ....frames import AnyFrame, Placement
 from ....joints import Helix
 from ....model import Group, Model
 from ....orders.sequential import Sequential
@@ -97,11 +98,6 @@ class BodyModel(Model):
     def joint_matrix(self, M: Array) -> Array:
         entry = M.ravel()[0]
         made: Array = self.source.order.matrix_of(entry) if self.source.graph.paired(entry) else M
-        return made
-
-    def moves(self, body: int) -> Array:
-        full = self.source.model.moves(body)
-        made: Array = self.source.graph.params(np.asarray(full, dtype=float))
         return made
 
 
@@ -224,9 +220,22 @@ def body_arguments(body: BodyModel, task: Task) -> tuple[list[Array], dict[str, 
         given = more["external"]
         in_dh = task.algorithm.frames == "dh"
         more["external"] = link_wrenches_dh(body.dh, given) if in_dh else body_wrenches(body, given)
-    for name, value in task.arguments.items():
-        more[name] = value.map(lambda array, _: array.astype(object)) if hasattr(value, "map") else value
+    more |= task.arguments
+    if "frame" in more:
+        more["frame"] = _frame(body.source, more["frame"])
     return [symbols[name] for name in task.inputs], more
+
+
+def _frame(source: Source, frame: Placement | AnyFrame) -> Placement:
+    """A frame as one body sees it; that of a kernel is told when it runs."""
+    graph = source.graph
+    if isinstance(frame, AnyFrame):
+        return frame.placement_of_one(
+            lambda k: graph.leaf(L.Told(k)),
+            lambda k: graph.placed(L.Told(k, to_all=True), phase=LOCAL, common=True),
+        )
+    whole = frame.map(lambda array: array.astype(object))
+    return replace(whole, at=graph.params(frame.at), moves=graph.params(frame.moves))
 
 
 def body_inputs(

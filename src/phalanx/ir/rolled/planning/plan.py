@@ -138,7 +138,7 @@ class Plan(LoopPlan):
             return fresh.leaf(L.Turned(self.angle(x), x.op is SIN))
         if isinstance(x.leaf, L.Elsewhere) and x.leaf.whose == L.LINK:
             return fresh.leaf(L.Slot(self.slot(self.graph.nodes[x.leaf.node], phase), END))
-        return fresh.leaf(x.leaf) if isinstance(x.leaf, L.Param | L.State) else None
+        return fresh.leaf(x.leaf) if isinstance(x.leaf, L.Param | L.State | L.Told) else None
 
     # ------------------------------------------------------------------ rows that go level by level
 

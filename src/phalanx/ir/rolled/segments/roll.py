@@ -70,11 +70,6 @@ class SegmentProgram:
         return b.finished(int(self.bodies.max()) + 1, parameters)
 
 
-def cuts(model: Model) -> bool:
-    """Whether a model can be cut: a chain that moves, of which no joint follows another."""
-    return model.n > 0 and model.is_chain and model.coupling is None
-
-
 def roll_segments(task: Task) -> SegmentProgram:
     """The loops of an algorithm that cuts a chain into segments."""
     order = Whole(task.model, task.arguments.get("segments"))

@@ -17,6 +17,7 @@ from ...form.builder import Builder
 from ...form.builder import Leaf as Read
 from ...form.program import Real
 from ...form.wholes import Index, plus, times
+from ...trace import TOLD
 from .. import leaves as L
 from ..bodies.joints import Joints
 from ..limbs import LimbRows
@@ -52,6 +53,7 @@ class Layout:
     arrivals: Mapping[int, int]  # inward ones
     joints: Joints | None = None  # the degrees of freedom of a robot with mimic joints
     limbs: LimbRows | None = None  # where they stand, if some stage visits limbs
+    told: int = 0  # numbers that are told with a call, for all states alike
 
     @cached_property
     def depth(self) -> np.ndarray:
@@ -134,6 +136,9 @@ class BodyBuilder(Builder):
             return self.load(self.angles, plus(self.angle(where[L.OWN], leaf.number), int(not leaf.sine)))
         if isinstance(leaf, L.Common):
             return self.load(self.commons, leaf.number)
+        if isinstance(leaf, L.Told):
+            at = leaf.number if leaf.to_all else plus(where[L.OWN], leaf.number)
+            return self.load(self.uniform(TOLD, p.told), at)
         if isinstance(leaf, L.Global):
             return self.load(self.regions[leaf.name], leaf.index)
         raise TypeError(f"rolled program: no body finds {leaf}.")

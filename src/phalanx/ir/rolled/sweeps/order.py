@@ -220,6 +220,10 @@ class Rolled(RowSweeps, Order):
         picked = rebuilt(x, [one(value) for value in scalars(x)])
         return picked[0] if isinstance(picked, Field) else picked[..., 0, :]
 
+    def marked(self, x: Any, at: Array) -> Any:
+        mask = at.ravel()[0]
+        return rebuilt(x, [self._total(value * mask) for value in scalars(x)])[0]
+
     # ------------------------------------------------------------------ pairs of bodies
 
     def pairs(
