@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from . import description as d
+from .attachments import check_attachments
 from .description import Description, Joint, Mimic, Pose, ordered
 from .errors import PhalanxError, PhalanxWarning, listing, nearest
 from .joints import FREE, JointType, Motion, Step, joint_type, split_turn
@@ -73,6 +74,7 @@ def assemble(description: Description, *, strict: bool = False, warn: bool = Tru
     """The assembly of a description that makes sense, or an error."""
     d.check_numbers(description)
     root, joints = ordered(description)
+    check_attachments(description)
     if strict or warn:
         judge_inertias(description, strict)
     moving, frames = _weld(description, root, joints)

@@ -21,7 +21,7 @@ import numpy as np
 from . import changes, configurations
 from .assembly import BASE, Frame, assemble, judge_inertias
 from .configurations import Limits, frozen, per_rate
-from .description import Description, Mimic
+from .description import Description, Loop, Mimic
 from .dh import require_chain
 from .errors import PhalanxError, nearest, shown
 from .io.dh import description_from_dh
@@ -162,6 +162,11 @@ class Robot:
     def mimics(self) -> Mapping[str, Mimic]:
         """The joint that each coupled mimic joint follows in the end, with multiplier and offset."""
         return MappingProxyType(self._assembly.drivers)
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """The joints of the file that close loops; kept, while the robot computes without them."""
+        return self.description.loops
 
     @cached_property
     def depth(self) -> int:

@@ -172,17 +172,23 @@ def test_inactive_equalities_do_not_matter() -> None:
 @pytest.mark.parametrize(
     ("rest", "message"),
     [
-        ('<equality><connect body1="b" anchor="0 0 0"/></equality>', r"equality constraint \(1\)"),
-        ('<equality><joint joint1="i"/></equality>', r"equality constraint \(1\)"),
+        (
+            '<equality><connect body1="b" anchor="0 0 0"/><weld name="w" body1="a" body2="b"/></equality>',
+            r'2 loops \("connect0: b to world", "w: a to b"\)\. The loops are kept as robot\.loops\.',
+        ),
+        ('<equality><joint joint1="i"/></equality>', r'1 equality constraint \("joint0: i"\)'),
         (
             '<equality><joint joint1="i" joint2="j" polycoef="0 1 1 0 0"/></equality>',
-            r"equality constraint \(1\)",
+            r'1 equality constraint \("joint0: i with j"\)',
         ),
         (
-            '<equality><joint joint1="i" joint2="j"/><joint joint1="j" joint2="i"/></equality>',
-            r"constraint \(1\)",
+            '<equality><joint joint1="i" joint2="j"/><joint name="x" joint1="j" joint2="i"/></equality>',
+            r'1 equality constraint \("x: j with i"\)',
         ),
-        ('<tendon><fixed><joint joint="i" coef="1"/></fixed></tendon>', r"tendon \(1\)"),
+        (
+            "<tendon>" + '<fixed><joint joint="i" coef="1"/></fixed>' * 7 + "</tendon>",
+            r'7 tendons \("tendon0", "tendon1", "tendon2", "tendon3", "tendon4" and 2 more\)',
+        ),
         ('<option density="1.2"/>', "fluid forces"),
     ],
 )
@@ -193,7 +199,10 @@ def test_what_is_no_tree_of_rigid_bodies_is_left_out_with_a_warning(rest: str, m
 
 @pytest.mark.parametrize(
     ("joint", "message"),
-    [('stiffness="3"', r"joint spring \(1\)"), ('type="ball" range="0 30"', r"limit of a ball joint \(1\)")],
+    [
+        ('stiffness="3"', r'1 joint spring \("i"\)'),
+        ('type="ball" range="0 30"', r'1 limit of a ball joint \("i"\)'),
+    ],
 )
 def test_what_is_left_out_of_a_joint_is_named(joint: str, message: str) -> None:
     with pytest.warns(PhalanxWarning, match=message):
