@@ -23,7 +23,7 @@ BASE = ""  # the name of the joint that a floating base stands on
 
 @dataclass(frozen=True)
 class Frame:
-    """A link of the file: the moving link that carries it (-1 = world) and its pose there."""
+    """A link or frame of the file: the moving link that carries it (-1 = world) and its pose there."""
 
     link: int
     pose: Pose
@@ -110,7 +110,7 @@ def judge_inertias(description: Description, strict: bool) -> None:
 
 
 def _weld(description: Description, root: str, joints: list[Joint]) -> tuple[list[Moving], dict[str, Frame]]:
-    """Moving joints with their parents among the moving links, and every link as a frame."""
+    """Moving joints with their parents among the moving links, and every link and frame of the file."""
     moving: list[Moving] = []
     frames = {root: Frame(-1, d.IDENTITY)}
     if description.floating_base:
@@ -127,8 +127,11 @@ def _weld(description: Description, root: str, joints: list[Joint]) -> tuple[lis
         frames[joint.child] = Frame(len(moving), d.IDENTITY)
         steps = kind.steps(joint.axis, joint.axis2, joint.pitch)
         moving.append(Moving(joint, kind, steps, parent.link, origin))
-    frames.pop("", None)
-    return moving, {link.name: frames[link.name] for link in description.links}
+    named = {link.name: frames[link.name] for link in description.links}
+    for frame in description.frames:
+        carrier = frames[frame.link]
+        named[frame.name] = Frame(carrier.link, carrier.pose @ frame.pose)
+    return moving, named
 
 
 def _drivers(description: Description, moving: list[Moving]) -> dict[str, Mimic]:

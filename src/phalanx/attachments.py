@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Checks of what is attached to the links of a description: the joints that close loops."""
+"""Checks of what is attached to the links of a description: frames, and joints that close loops."""
 
 from __future__ import annotations
 
@@ -16,16 +16,27 @@ from .joints import joint_type
 
 
 def check_attachments(description: Description) -> None:
-    """Raise for loops without sense: unknown links or types, names given twice, NaN."""
+    """Raise for frames and loops without sense: unknown links or types, names given twice, NaN."""
     where = description.where
     links = {link.name: None for link in description.links}
-    seen: set[str] = set()
+    taken = set(links)
+    for frame in description.frames:
+        what = f'frame "{frame.name}"'
+        if frame.name in taken:
+            other = "link" if frame.name in links else "frame"
+            raise PhalanxError(
+                f"{where}: {what} has the name of another {other}; expected unique names. Rename one."
+            )
+        taken.add(frame.name)
+        _require_link(where, f"{what}: its link", frame.link, links)
+        _check_numbers(where, what, frame)
+    taken = set()
     for loop in description.loops:
-        if loop.name in seen:
+        if loop.name in taken:
             raise PhalanxError(
                 f'{where}: two loops are named "{loop.name}"; expected unique names. Rename one.'
             )
-        seen.add(loop.name)
+        taken.add(loop.name)
         _check_loop(where, loop, links)
 
 
@@ -59,6 +70,6 @@ def _check_numbers(where: str, what: str, item: Any) -> None:
             rotation = np.reshape(value.rotation, (3, 3))
             if np.abs(rotation @ rotation.T - np.eye(3)).max() > 1e-6 or np.linalg.det(rotation) < 0:
                 raise PhalanxError(
-                    f"{where}: {what} has the pose {f.name}, which is not a rotation; "
-                    "expected a right-handed orthonormal matrix."
+                    f"{where}: {what} has a {f.name} that is not rigid; "
+                    "expected a right-handed orthonormal rotation."
                 )

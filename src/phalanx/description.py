@@ -101,6 +101,15 @@ class Joint:
 
 
 @dataclass(frozen=True)
+class FixedFrame:
+    """A named frame that is fixed to a link, as a site of MJCF; `pose` in the link's frame."""
+
+    name: str
+    link: str
+    pose: Pose = IDENTITY
+
+
+@dataclass(frozen=True)
 class Loop:
     """A joint that closes a loop between two links of the tree; kept, not computed with.
 
@@ -131,6 +140,7 @@ class Description:
     floating_base: bool = False
     base_armature: tuple[float, ...] = ()  # of the joint under a floating base
     coupled: bool = True  # mimic joints follow their driver
+    frames: tuple[FixedFrame, ...] = ()  # beside those of the links
     loops: tuple[Loop, ...] = ()
     source: str = field(default="", compare=False)  # file for messages
 

@@ -83,12 +83,12 @@ class Robot:
 
     @cached_property
     def frames(self) -> Mapping[str, Frame]:
-        """Every link of the file by name, with the moving link that carries it."""
+        """Every link and frame of the file by name, with the moving link that carries it."""
         return MappingProxyType(self._assembly.frames)
 
     @cached_property
     def frame_names(self) -> tuple[str, ...]:
-        """Every link of the file, welded or not."""
+        """Every link of the file, welded or not, then its other frames (sites of MJCF)."""
         return tuple(self.frames)
 
     @cached_property
@@ -274,7 +274,7 @@ class Robot:
     def with_payload(
         self, link: str, mass: float, com: Sequence[float] = (0.0, 0.0, 0.0), inertia: Any = None
     ) -> Robot:
-        """The robot carrying a body welded to `link`; `com` in its frame, `inertia` about the mass centre."""
+        """The robot carrying a body welded to a link or frame; `com` in that frame, `inertia` about `com`."""
         self.frame(link)
         new, body = changes.loaded(self.description, link, mass, com, inertia)
         robot = _rebuild(new)

@@ -222,6 +222,17 @@ def test_includes_are_found_beside_a_path(tmp_path: Path) -> None:
         read_mjcf('<mujoco><include file="part.xml"/></mujoco>', source="t")
 
 
+def test_a_site_with_the_name_of_a_body_gets_an_ending() -> None:
+    d = read(
+        f'<site name="a_site"/><body name="a"><joint name="j"/>{BOX}<site name="a" pos="1 2 3"/><site/>'
+        '<site name="j"/><site name="world"/></body>'
+    )
+    assert [(f.name, f.link) for f in d.frames] == [
+        ("a_site", "world"), ("a_site_", "a"), ("j", "a"), ("world_site", "a")
+    ]  # fmt: skip
+    assert d.frames[1].pose.translation == (1.0, 2.0, 3.0)
+
+
 def test_text_and_bytes_read_the_same() -> None:
     text = f"\n<mujoco><worldbody><body><joint/>{BOX}</body></worldbody></mujoco>"
     assert read_mjcf(text, source="f") == read_mjcf(text.encode(), source="f")

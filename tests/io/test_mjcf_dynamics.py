@@ -207,3 +207,38 @@ def test_loops_are_open_by_what_mujoco_has_to_correct(kind: str) -> None:
         half = (np.trace(second[:3, :3].T @ first[:3, :3]) - 1.0) / 2.0
         expected = np.sqrt((1.0 - half) / 2.0)
         close(np.linalg.norm(data.efc_pos[3:6]), expected)
+
+
+def test_sites_are_frames_that_stand_and_move_as_in_mujoco() -> None:
+    world = SITE.format("w") + body(
+        "<freejoint/>", SITE.format("s") + body(HINGE, body("", SITE.format("t")))
+    )
+    robot, model = load(world)
+    q, qd, _ = state(robot)
+    data = moved(robot, model, q, qd)
+    assert robot.frame_names[-3:] == ("w", "s", "t")
+    velocity = np.empty(6)
+    for name in ("w", "s", "t"):
+        pose, site = robot.frame_pose(q, name), data.site(name)
+        close(pose[:3, :3], site.xmat.reshape(3, 3))
+        close(pose[:3, 3], site.xpos)
+        mujoco.mj_objectVelocity(model, data, mujoco.mjtObj.mjOBJ_SITE, site.id, velocity, 0)
+        close(robot.jacobian(q, name) @ qd, velocity)
+    welded = robot.fix({robot.joint_names[-1]: q[-1]})
+    close(welded.frame_pose(q[:-1], "t"), robot.frame_pose(q, "t"))
+
+
+def test_a_payload_hangs_where_the_site_is() -> None:
+    world = body(HINGE, body(HINGE, SITE.format("tool")))
+    payload = f'<body pos="0.1 0.05 -0.2" euler="15 -25 35">{INERTIAL}</body>'
+    robot, _ = load(world)
+    loaded, model = load(world.replace(SITE.format("tool"), payload))
+    mass = 1.5
+    inertia = ((0.3, 0.02, -0.03), (0.02, 0.25, 0.01), (-0.03, 0.01, 0.2))
+    carrying = robot.with_payload("tool", mass, (0.1, -0.2, 0.3), inertia)
+    assert "tool_payload" in carrying.frame_names
+    q, qd, qdd = state(robot)
+    close(carrying.inverse_dynamics(q, qd, qdd), loaded.inverse_dynamics(q, qd, qdd))
+    expected = np.zeros((model.nv, model.nv))
+    mujoco.mj_fullM(model, moved(loaded, model, q), expected)
+    close(carrying.mass_matrix(q), expected)

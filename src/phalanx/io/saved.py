@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from ..description import IDENTITY, Description, Joint, Link, Loop, Mimic, Pose, Triple
+from ..description import IDENTITY, Description, FixedFrame, Joint, Link, Loop, Mimic, Pose, Triple
 from ..errors import PhalanxError
 from .fields import Fields, brief
 
@@ -20,9 +20,10 @@ VERSION = 1
 _TOP = ("format", "version", *(f.name for f in fields(Description) if f.name != "source"))
 _LINK = tuple(f.name for f in fields(Link))
 _JOINT = tuple(f.name for f in fields(Joint))
+_FRAME = tuple(f.name for f in fields(FixedFrame))
 _LOOP = tuple(f.name for f in fields(Loop))
-_LISTS = ("links", "joints", "loops")
-_OPTIONAL = ("loops",)  # absent where there are none, so that older versions read the file
+_LISTS = ("links", "joints", "frames", "loops")
+_OPTIONAL = ("frames", "loops")  # absent where there are none, so that older versions read the file
 _SEVERAL = ("lower", "upper", "velocity", "effort", "damping", "friction", "armature")
 
 
@@ -66,15 +67,22 @@ def read_description(table: Mapping[str, Any], *, source: str) -> Description:
         floating_base=top.flag("floating_base", False),
         base_armature=top.numbers("base_armature", None, ()),
         coupled=top.flag("coupled", True),
-        loops=tuple(
-            _loop(Fields(x, f"{source}: loop {i}", _LOOP))
-            for i, x in enumerate(top.tables("loops") if "loops" in top else (), 1)
+        frames=tuple(
+            FixedFrame(frame.text("name"), frame.text("link"), _pose(frame, "pose"))
+            for frame in _some(top, "frames", "frame", _FRAME)
         ),
+        loops=tuple(_loop(loop) for loop in _some(top, "loops", "loop", _LOOP)),
         source=source,
     )
 
 
-def _plain_item(item: Link | Joint | Loop) -> dict[str, Any]:
+def _some(top: Fields, key: str, what: str, keys: tuple[str, ...]) -> list[Fields]:
+    """The tables under a key that may be absent."""
+    tables = top.tables(key) if key in top else []
+    return [Fields(x, f"{top.where}: {what} {i}", keys) for i, x in enumerate(tables, 1)]
+
+
+def _plain_item(item: Link | Joint | FixedFrame | Loop) -> dict[str, Any]:
     """The fields of an item that differ from their defaults."""
     return {
         f.name: _plain(value) for f in fields(item) if not _same(value := getattr(item, f.name), f.default)

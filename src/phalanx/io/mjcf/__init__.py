@@ -13,12 +13,13 @@ from phalanx.description import Description
 from phalanx.errors import PhalanxError, PhalanxWarning
 from phalanx.io.mjcf.equalities import read_equalities
 from phalanx.io.mjcf.leftover import left_out
+from phalanx.io.mjcf.sites import read_sites
 from phalanx.io.mjcf.tree import read_tree, triple
 from phalanx.io.xml import root_tag
 
 
 def read_mjcf(text: str | bytes | os.PathLike[str], *, source: str) -> Description:
-    """The bodies and joints of an MJCF text or file; `source` names it in messages.
+    """The bodies, joints, sites and loops of an MJCF text or file; `source` names it in messages.
 
     Only a path lets the model include other files and meshes. What moves bodies but is no
     part of a tree of rigid bodies (tendons, springs, loops) is named in one warning.
@@ -34,7 +35,15 @@ def read_mjcf(text: str | bytes | os.PathLike[str], *, source: str) -> Descripti
             f"{kept} Remove them from the file if they do not matter."
         )
     gravity = (0.0, 0.0, 0.0) if _weightless(model) else triple(model.opt.gravity)
-    return Description(names.model, tuple(links), tuple(joints), gravity, loops=tuple(loops), source=source)
+    return Description(
+        names.model,
+        tuple(links),
+        tuple(joints),
+        gravity,
+        frames=tuple(read_sites(model, names, links)),
+        loops=tuple(loops),
+        source=source,
+    )
 
 
 def _warn(text: str) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from phalanx.convert import MujocoNames, unique_names
 from phalanx.description import Joint, Loop, Mimic, Pose
+from phalanx.io.mjcf.sites import site_pose
 from phalanx.io.mjcf.tree import is_scalar, rotation
 
 _KINDS = {0: "connect", 1: "weld", 2: "joint", 3: "tendon"}  # by the numbers of mjtEq
@@ -103,8 +104,3 @@ def _loop(model: Any, names: MujocoNames, e: int, name: str, kind: str) -> Loop:
         if kind == "fixed":
             first, second = Pose.of(rotation(data[6:10]), data[3:6]), first
     return Loop(name, kind, names.bodies[bodies[0]], names.bodies[bodies[1]], first, second)
-
-
-def site_pose(model: Any, site: int) -> Pose:
-    """The pose of a site in the frame of its body."""
-    return Pose.of(rotation(model.site_quat[site]), model.site_pos[site])
