@@ -78,6 +78,8 @@ def assemble(description: Description, *, strict: bool = False, warn: bool = Tru
     if strict or warn:
         judge_inertias(description, strict)
     moving, frames = _weld(description, root, joints)
+    if description.floating_base:
+        _refuse_second_base(description, root, moving)
     drivers = _drivers(description, moving) if description.coupled else {}
     q_of: dict[str, slice] = {}
     v_of: dict[str, slice] = {}
@@ -132,6 +134,17 @@ def _weld(description: Description, root: str, joints: list[Joint]) -> tuple[lis
         carrier = frames[frame.link]
         named[frame.name] = Frame(carrier.link, carrier.pose @ frame.pose)
     return moving, named
+
+
+def _refuse_second_base(description: Description, root: str, moving: list[Moving]) -> None:
+    """Raise where the base shall float, but stands for the world in which something floats already."""
+    floating = [m.joint for m in moving[1:] if m.parent == 0 and m.joint.type == FREE]
+    if floating and description.link(root).mass == 0.0:
+        raise PhalanxError(
+            f'{description.where}: the robot floats already: joint "{floating[0].name}" lets link '
+            f'"{floating[0].child}" move freely in the massless "{root}", which would float too. '
+            "Leave out floating_base=True or with_floating_base()."
+        )
 
 
 def _drivers(description: Description, moving: list[Moving]) -> dict[str, Mimic]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import phalanx as px
 from phalanx.description import Description, Mimic, check_numbers, ordered
 from phalanx.errors import PhalanxError, PhalanxWarning
 from phalanx.io.mjcf import read_mjcf
@@ -284,3 +285,17 @@ def test_without_the_package_the_remedy_is_named() -> None:
         PhalanxError, match=r"^m\.xml: .*needs the package mujoco.*pip install phalanx\[mjcf\]"
     ):
         read_mjcf("<mujoco/>", source="m.xml")
+
+
+def test_a_model_with_a_free_joint_gets_no_floating_base() -> None:
+    table = f'<body name="table">{BOX}</body>'
+    world = f'{table}<body name="dog"><freejoint name="root"/>{BOX}</body>'
+    text = f"<mujoco><worldbody>{world}</worldbody></mujoco>"
+    assert px.load(text).nv == 6
+    with pytest.raises(
+        PhalanxError,
+        match=r'^<text>: the robot floats already: joint "root" lets link "dog" move freely in the',
+    ):
+        px.load(text, floating_base=True)
+    with pytest.raises(PhalanxError, match=r"Leave out floating_base=True or with_floating_base\(\)\.$"):
+        px.load(text).with_floating_base()
