@@ -213,7 +213,11 @@ class Robot:
 
     def __repr__(self) -> str:
         shape = "chain" if self.is_serial else "tree"
-        return f'<Robot "{self.name}": {shape} of {self.n_links} links, nq = {self.nq}, nv = {self.nv}>'
+        more = [f"{len(self.mimics)} joints follow others"] if len(self.mimics) > 1 else []
+        more += ["1 joint follows another"] if len(self.mimics) == 1 else []
+        more += [f"{len(self.loops)} loop{'s' * (len(self.loops) > 1)} left open"] if self.loops else []
+        facts = ", ".join([f"nq = {self.nq}", f"nv = {self.nv}", *more])
+        return f'<Robot "{self.name}": {shape} of {self.n_links} links, {facts}>'
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Robot) and self.description == other.description

@@ -117,7 +117,10 @@ def test_a_follower_names_its_driver_and_has_no_limits(
     assert facts["nv"] == 1
     assert facts["joints"][1]["mimic"] == {"joint": "open", "multiplier": 2.0, "offset": 0.0}
     assert facts["joints"][1]["lower"] == []
-    assert "follow ─ right (follows open)" in text_of([gripper], capsys)
+    text = text_of([gripper], capsys)
+    assert "follow ─ right (follows open)" in text
+    assert "coupled   1 of the joints: follow ← open" in text
+    assert "coupled" not in text_of([gripper, "--mimic", "independent"], capsys)
 
 
 def test_independent_mimic_joints_have_limits(gripper: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -196,6 +199,7 @@ def test_loops_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     text = text_of([str(file)], capsys)
     assert "rod   spherical  left       right" in text
     assert "nothing is computed with them" in text
+    assert "loops     1, left open: see below" in text
     (facts,) = json_of([str(file)], capsys)["loops"]
     assert (facts["name"], facts["type"]) == ("rod", "spherical")
     assert (facts["predecessor"], facts["successor"]) == ("left", "right")

@@ -242,3 +242,18 @@ def test_a_payload_hangs_where_the_site_is() -> None:
     expected = np.zeros((model.nv, model.nv))
     mujoco.mj_fullM(model, moved(loaded, model, q), expected)
     close(carrying.mass_matrix(q), expected)
+
+
+@pytest.mark.filterwarnings("ignore:.*left out.*2 loops:phalanx.PhalanxWarning")
+def test_a_robot_tells_how_many_joints_follow_and_how_many_loops_are_open() -> None:
+    world = body('<joint name="i"/>', body('<joint name="j"/>', body('<joint name="k"/>')))
+    world = world.replace("<body ", '<body name="b" ', 1)
+    one, other = '<joint joint1="j" joint2="i"/>', '<joint joint1="k" joint2="i" polycoef="0 2 0 0 0"/>'
+
+    def told(equalities: str) -> str:
+        return repr(load(world, f"<equality>{equalities}</equality>", constraint="enable")[0])
+
+    assert told(one).endswith("nq = 2, nv = 2, 1 joint follows another>")
+    connect = '<connect body1="b" anchor="0 0 0"/>'
+    text = told(one + other + connect * 2)
+    assert text.endswith("nq = 1, nv = 1, 2 joints follow others, 2 loops left open>")

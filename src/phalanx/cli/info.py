@@ -15,7 +15,7 @@ from ..joints import FREE
 from ..robot import Robot
 from .arguments import add_command, add_robot, load_robot
 from .drawing import draw_tree
-from .report import emit, emit_json, number, table, terminal_width
+from .report import emit, emit_json, fit, number, table, terminal_width
 
 FLOATING = "(floating base)"
 MOST_ROWS = 120
@@ -139,7 +139,13 @@ def _summary(facts: dict[str, Any], width: int) -> list[str]:
         ("mass", f"{number(facts['total_mass'])} kg{fixed}"),
         ("gravity", f"({', '.join(number(g) for g in facts['gravity'])}) m/s²"),
     ]
-    return [f"{label:<8}  {text}"[:width] for label, text in rows]
+    if followers := [joint for joint in facts["joints"] if joint["mimic"]]:
+        pairs = ", ".join(f"{joint['name']} ← {joint['mimic']['joint']}" for joint in followers[:3])
+        more = f" and {len(followers) - 3:,} more" if len(followers) > 3 else ""
+        rows.insert(2, ("coupled", f"{len(followers):,} of the joints: {pairs}{more}"))
+    if facts["loops"]:
+        rows.insert(-2, ("loops", f"{len(facts['loops']):,}, left open: see below"))
+    return [fit(f"{label:<8}  {text}", width) for label, text in rows]
 
 
 def _joint_table(joints: list[dict[str, Any]], width: int, everything: bool) -> list[str]:
