@@ -15,7 +15,7 @@ from typing import Any
 from . import robots as catalogue
 from .description import Description, is_coupled, triple
 from .errors import PhalanxError
-from .io.mjcf import read_mjcf
+from .io.mjcf import is_mujoco, read_mjcf
 from .io.saved import read_description
 from .io.table import read_table
 from .io.urdf import read_urdf
@@ -33,6 +33,7 @@ def load(
 ) -> Robot:
     """The robot of a URDF, MJCF, DH (TOML or JSON) or saved file, a file object, a text or a built-in name.
 
+    A `mujoco.MjModel` or `mujoco.MjSpec` is taken as it is.
     `strict` refuses inertias that no rigid body has; `mimic="independent"` gives mimic joints
     coordinates of their own; `floating_base` lets the base link move freely.
     """
@@ -80,6 +81,8 @@ def dill(k: int) -> Robot:
 def _describe(source: Any, strict: bool) -> Description:
     if isinstance(source, Description):
         return source
+    if is_mujoco(source):
+        return read_mjcf(source, source=type(source).__name__)
     if isinstance(source, bytes) or (isinstance(source, str) and _is_text(source)):
         return _parse(source, "<text>", None, strict)
     if hasattr(source, "read"):

@@ -52,7 +52,13 @@ def left_out(model: Any, names: MujocoNames, loops: list[Loop], others: list[str
 
 
 def _stiff(model: Any) -> Any:
-    """Which joints have springs."""
+    """Which joints have springs that the model does not switch off."""
+    import mujoco
+
+    bits = mujoco.mjtDisableBit
+    off = getattr(bits, "mjDSBL_SPRING", None) or bits.mjDSBL_PASSIVE  # its name in 3.3.0
+    if model.opt.disableflags & off:
+        return np.zeros(model.njnt, dtype=bool)
     higher = getattr(model, "jnt_stiffnesspoly", np.zeros((model.njnt, 1)))
     return (model.jnt_stiffness != 0) | higher.any(axis=1)
 
