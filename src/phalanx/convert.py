@@ -120,7 +120,8 @@ class MujocoNames:
 
     def at(self, addresses: Iterable[int]) -> list[str]:
         """The names that stand at the addresses, empty where a thing has none."""
-        return [self.given[a : self.given.index(b"\0", a)].decode() for a in addresses]
+        ends = ((a, self.given.index(b"\0", a)) for a in addresses)
+        return [self.given[a:end].decode("utf-8", "backslashreplace") for a, end in ends]
 
     @cached_property
     def taken(self) -> frozenset[str]:

@@ -199,3 +199,18 @@ def test_a_handler_of_warnings_that_is_set_stays() -> None:
         assert mujoco.get_mju_user_warning() is handler
     finally:
         mujoco.set_mju_user_warning(None)
+
+
+def test_the_complaint_is_about_what_is_left_once_the_files_are_dropped(tmp_path: Path) -> None:
+    (tmp_path / "model.xml").write_text(
+        GIVEN.replace("</mujoco>", '<actuator><motor joint="nobody"/></actuator></mujoco>')
+    )
+    with pytest.raises(px.PhalanxError, match=r"model\.xml: MuJoCo refuses the model: .*nobody"):
+        px.load(tmp_path / "model.xml")
+
+
+def test_names_that_are_no_text_are_escaped(tmp_path: Path) -> None:
+    body = f'<body name="@"><joint name="j"/>{BALL}</body>'
+    text = f"<mujoco><worldbody>{body}</worldbody></mujoco>"
+    (tmp_path / "model.xml").write_bytes(text.encode().replace(b"@", b"\xff\xe9"))
+    assert px.load(tmp_path / "model.xml").link_names == ("\\xff\\xe9",)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import phalanx as px
-from phalanx.io.mjcf import scan
+from phalanx.io.mjcf import compiling, scan
 
 mujoco = pytest.importorskip("mujoco", reason="MJCF is read through it")
 
@@ -134,3 +134,27 @@ def test_files_that_include_themselves_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["<" * 200_000, '<a "' * 100_000, "<a " * 100_000, '<a b="' * 100_000])
 def test_broken_tags_end_the_look_at_once(text: str) -> None:
     scan.check_text(f"<mujoco>{text}", "m.xml")
+
+
+def test_a_loop_between_nothing_is_refused_before_mujoco_hangs() -> None:
+    body = BODY.replace("<body>", '<body name="a">')
+    text = world(body).replace("</mujoco>", '\n<equality><connect body1="a" anchor=""/></equality></mujoco>')
+    with pytest.raises(
+        px.PhalanxError, match=r"^<text>:4: <connect> has the empty attribute anchor; expected"
+    ):
+        px.load(text)
+    assert px.load(world(body)).nv == 1
+
+
+def test_no_other_model_is_read_after_mujoco_has_failed_inside(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiling, "_BROKEN", [])
+    with monkeypatch.context() as patch:
+        patch.setattr(mujoco.MjSpec, "from_string", fails)
+        with pytest.raises(px.PhalanxError, match=r"^<text>: MuJoCo fails on the model: unknown exception"):
+            px.load(world(BODY))
+    with pytest.raises(px.PhalanxError, match=r"^<text>: MuJoCo has failed inside on <text> and may hang"):
+        px.load(world(BODY))
+
+
+def fails(_: str) -> None:
+    raise RuntimeError("unknown exception")

@@ -22,6 +22,7 @@ from phalanx.io.mjcf.scan import check_file, check_text
 from phalanx.io.xml import root_tag
 
 _LOCK = threading.Lock()
+_BROKEN: list[str] = []  # the model on which MuJoCo failed inside, after which it hangs
 
 
 def is_mujoco(value: object) -> bool:
@@ -57,6 +58,11 @@ def compiled(given: Any, source: str) -> Any:
 
 def _model(mujoco: Any, given: Any, reads_files: bool, source: str) -> Any:
     """The model with all its files or, where that fails, without those that no inertia comes from."""
+    if _BROKEN:
+        raise PhalanxError(
+            f"{source}: MuJoCo has failed inside on {_BROKEN[0]} and may hang on any other model; load this "
+            "one in a new process."
+        )
     failures = (ValueError, TypeError, mujoco.FatalError)
     needed: list[tuple[str, str]] = []
     try:
@@ -71,9 +77,12 @@ def _model(mujoco: Any, given: Any, reads_files: bool, source: str) -> Any:
         return spec.compile()
     except PhalanxError:
         raise
+    except RuntimeError as error:
+        _BROKEN.append(source)
+        raise PhalanxError(f"{source}: MuJoCo fails on the model: {error}") from None
     except failures as error:
-        reason = " ".join(str(error).split()).removeprefix("Error: ").removeprefix("XML Error: ")
-    with contextlib.suppress(*failures):
+        reason = _reason(error)
+    try:
         spec = _specification(mujoco, given)
         if named_files(spec):
             needed = drop_files(spec)
@@ -82,8 +91,15 @@ def _model(mujoco: Any, given: Any, reads_files: bool, source: str) -> Any:
             # Versions before 4 refuse specifications that would be hard to simulate, but not files.
             make = mujoco.MjModel.from_xml_path if reads_files else mujoco.MjModel.from_xml_string
             return make(str(given) if reads_files else _decoded(given))
+    except failures as error:
+        reason = reason if needed else _reason(error)
     hint = f" {_takers(needed)}: put the files in place, or give an <inertial>." if needed else ""
     raise PhalanxError(f"{source}: MuJoCo refuses the model: {reason.rstrip('.')}.{hint}")
+
+
+def _reason(error: Exception) -> str:
+    """MuJoCo's complaint in one line."""
+    return " ".join(str(error).split()).removeprefix("Error: ").removeprefix("XML Error: ")
 
 
 def _takers(needed: list[tuple[str, str]]) -> str:

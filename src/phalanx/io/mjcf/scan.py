@@ -94,6 +94,7 @@ def _size(scan: _Scan, text: str | bytes, source: str) -> float:
             continue
         stack.append(element)
         _check_bounds(element, source, text)
+        _check_ends(element, source, text)
         if element.tag in _INCLUDED and "file" in element.attributes:
             element.inside = _size_of_included(scan, element, _line(source, text, element))
         elif element.tag == "attach":
@@ -148,6 +149,16 @@ def _check_bounds(element: _Element, source: str, text: str) -> None:
             f"{_line(source, text, element)}: <{element.tag}> makes {_many(size)} {what} "
             f"({told}); "
             f"at most {most:,} are read. Make it smaller, or remove it if it does not matter."
+        )
+
+
+def _check_ends(element: _Element, source: str, text: str) -> None:
+    """Raise for a loop between nothing, at which MuJoCo 4.0 stumbles for good: all later models hang."""
+    empty = [key for key, value in element.attributes.items() if not value.strip()]
+    if element.tag in ("connect", "weld") and empty:
+        raise PhalanxError(
+            f"{_line(source, text, element)}: <{element.tag}> has the empty attribute {empty[0]}; expected a "
+            "value. Remove the attribute."
         )
 
 
