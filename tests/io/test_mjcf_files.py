@@ -180,10 +180,13 @@ def test_a_specification_stays_as_it_was() -> None:
 def test_nothing_is_written_into_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     singular = f"<mujoco><worldbody><body><joint/><joint/>{INERTIAL}</body></worldbody></mujoco>"
+    strange = singular.replace('mass="2"', 'mass="nan"')
     px.load(singular)
-    assert os.listdir(tmp_path) == []
-    assert mujoco.get_mju_user_warning() is None
-    mujoco.MjModel.from_xml_string(singular)
+    for load in (px.load, mujoco.MjModel.from_xml_string):
+        assert os.listdir(tmp_path) == []
+        assert mujoco.get_mju_user_warning() is None
+        with pytest.raises(ValueError, match=r"(?i)nan|mass"):
+            load(strange)
     if os.listdir(tmp_path) != ["MUJOCO_LOG.TXT"]:
         pytest.skip("this MuJoCo writes no log of its own")
 
