@@ -23,8 +23,8 @@ MOST_COPIES = 10_000
 _BOUNDS = {
     "hfield": (("nrow", "ncol"), 25_000_000, "heights"),
     "texture": (("width", "height"), 100_000_000, "pixels"),
-    "composite": (("count",), MOST_COPIES, "elements"),
-    "flexcomp": (("count",), MOST_COPIES, "elements"),
+    "composite": (("count",), 4_000, "elements"),
+    "flexcomp": (("count",), 4_000, "elements"),
     "mesh": (("params",), 100_000, "faces"),  # of a built-in one: the square of its resolution
 }
 _INCLUDED = ("include", "model", "flexcomp")  # what MuJoCo reads at once; meshes and pictures come later
