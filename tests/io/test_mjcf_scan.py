@@ -136,9 +136,12 @@ def test_broken_tags_end_the_look_at_once(text: str) -> None:
     scan.check_text(f"<mujoco>{text}", "m.xml")
 
 
-def test_a_loop_between_nothing_is_refused_before_mujoco_hangs() -> None:
+@pytest.mark.parametrize("nothing", ["", " ", "&#0;", "&#0;1 2 3"])
+def test_a_loop_between_nothing_is_refused_before_mujoco_hangs(nothing: str) -> None:
     body = BODY.replace("<body>", '<body name="a">')
-    text = world(body).replace("</mujoco>", '\n<equality><connect body1="a" anchor=""/></equality></mujoco>')
+    text = world(body).replace(
+        "</mujoco>", f'\n<equality><connect body1="a" anchor="{nothing}"/></equality></mujoco>'
+    )
     with pytest.raises(
         px.PhalanxError, match=r"^<text>:4: <connect> has the empty attribute anchor; expected"
     ):

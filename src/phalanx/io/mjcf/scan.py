@@ -154,7 +154,9 @@ def _check_bounds(element: _Element, source: str, text: str) -> None:
 
 def _check_ends(element: _Element, source: str, text: str) -> None:
     """Raise for a loop between nothing, at which MuJoCo 4.0 stumbles for good: all later models hang."""
-    empty = [key for key, value in element.attributes.items() if not value.strip()]
+    # A null character, which ends a text in MuJoCo, is read as the replacement character.
+    texts = {key: value.partition("\ufffd")[0] for key, value in element.attributes.items()}
+    empty = [key for key, given in texts.items() if not given.strip()]
     if element.tag in ("connect", "weld") and empty:
         raise PhalanxError(
             f"{_line(source, text, element)}: <{element.tag}> has the empty attribute {empty[0]}; expected a "
