@@ -32,6 +32,7 @@ def load(
 ) -> Robot:
     """The robot of a URDF, MJCF, DH (TOML or JSON) or saved file, a file object, a text or a built-in name.
 
+    A `mujoco.MjModel` or `mujoco.MjSpec` is taken as it is.
     `strict` refuses inertias that no rigid body has; `mimic="independent"` gives mimic joints
     coordinates of their own; `floating_base` lets the base link move freely.
     """
@@ -79,6 +80,8 @@ def dill(k: int) -> Robot:
 def _describe(source: Any, strict: bool) -> Description:
     if isinstance(source, Description):
         return source
+    if type(source).__module__.partition(".")[0] == "mujoco":
+        return _mjcf(source, type(source).__name__)
     if isinstance(source, bytes) or (isinstance(source, str) and _is_text(source)):
         return _parse(source, "<text>", None, strict)
     if hasattr(source, "read"):
@@ -132,14 +135,20 @@ def _parse(content: str | bytes, label: str, path: Path | None, strict: bool) ->
     suffix = path.suffix.lower() if path else ""
     if head in ("<", "") or suffix in (".urdf", ".xml", ".mjcf"):
         if root_tag(content, source=label) == "mujoco":
-            from .io.mjcf import read_mjcf  # takes a while, and most robots are no MJCF
-
-            return read_mjcf(path if path else content, source=label)
+            return _mjcf(path if path else content, label)
         return read_urdf(content, source=label, strict=strict)
     table = _table(content, label, as_json=head == "{")
     if "format" in table:
         return read_description(table, source=label)
     return read_table(table, source=label)
+
+
+def _mjcf(given: Any, label: str) -> Description:
+    from .io.mjcf import is_mujoco, read_mjcf  # takes a while, and most robots are no MJCF
+
+    if not isinstance(given, (str, bytes, Path)) and not is_mujoco(given):
+        raise PhalanxError(f"load: got {label} of MuJoCo, expected a MjModel or a MjSpec.")
+    return read_mjcf(given, source=label)
 
 
 def _table(content: str | bytes, label: str, *, as_json: bool) -> dict[str, Any]:

@@ -1,0 +1,58 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""MJCF: robots from models of MuJoCo, compiled by the `mujoco` package."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from phalanx.convert import MujocoNames
+from phalanx.description import Description
+from phalanx.errors import PhalanxWarning
+from phalanx.io.mjcf.compiling import compiled, is_mujoco
+from phalanx.io.mjcf.equalities import read_equalities
+from phalanx.io.mjcf.leftover import left_out
+from phalanx.io.mjcf.sites import read_sites
+from phalanx.io.mjcf.tree import read_tree, triple
+
+__all__ = ["is_mujoco", "read_mjcf"]
+
+
+def read_mjcf(given: Any, *, source: str) -> Description:
+    """The bodies, joints, sites and loops of MJCF; `source` names it in messages.
+
+    Given is a text, a path, a `mujoco.MjSpec` or a `mujoco.MjModel`. Only a path or a specification
+    lets the model include other files and meshes. What moves bodies but is no
+    part of a tree of rigid bodies (tendons, springs, loops) is named in one warning.
+    """
+    model = compiled(given, source)
+    names = MujocoNames.of(model)
+    links, joints = read_tree(model, names)
+    joints, loops, others = read_equalities(model, names, joints)
+    if ignored := left_out(model, names, loops, others):
+        kept = " The loops are kept as robot.loops." if loops else ""
+        _warn(
+            f"{source}: left out, for they are not part of a tree of rigid bodies: {'; '.join(ignored)}."
+            f"{kept} Remove them from the file if they do not matter."
+        )
+    gravity = (0.0, 0.0, 0.0) if _weightless(model) else triple(model.opt.gravity)
+    return Description(
+        names.model,
+        tuple(links),
+        tuple(joints),
+        gravity,
+        frames=tuple(read_sites(model, names, links)),
+        loops=tuple(loops),
+        source=source,
+    )
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, PhalanxWarning, stacklevel=3)
+
+
+def _weightless(model: Any) -> bool:
+    import mujoco
+
+    return bool(model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY)
