@@ -233,6 +233,7 @@ def _model(robot: Assembly) -> Model:
         links=links,
         link_frame=_transform(link_frame),
         coupling=_coupling(robot, n, coordinate),
+        twists=_twists(robot),
     )
 
 
@@ -277,6 +278,13 @@ def _armature(robot: Assembly) -> np.ndarray:
             ratio = mimic.multiplier if mimic else 1.0
             armature[robot.v_of[m.joint.name]] += ratio**2 * np.array(m.joint.armature)
     return armature
+
+
+def _twists(robot: Assembly) -> np.ndarray:
+    """The degrees of freedom (k, 6) of joints all of whose bodies complete one twist together."""
+    whole = [m for m in robot.moving if m.steps[0].carrier == 5]
+    rows = [range(robot.v_of[m.joint.name].start, robot.v_of[m.joint.name].stop) for m in whole]
+    return np.array([list(row) for row in rows], dtype=np.intp).reshape(len(rows), 6)
 
 
 def _coupling(robot: Assembly, n: int, coordinates: int) -> Coupling | None:

@@ -22,7 +22,9 @@ from .spatial import (
     Array,
     Inertia,
     Transform,
+    cross,
     dot,
+    join,
     matvec,
     moments_of_inertia,
     namespace,
@@ -70,6 +72,8 @@ class Model:
     links: np.ndarray  # (n_links,) last body of each link
     link_frame: Transform  # X from each link's last body to the link's frame in the file
     coupling: Coupling | None = None
+    # (k, 6) degrees of freedom of joints whose rates are a whole twist, in axes that turn with the child
+    twists: np.ndarray = field(default_factory=lambda: np.zeros((0, 6), dtype=np.intp))
     # The chain in DH frames of the model that this one was made from.
     dh_of: Callable[[], DHChain] | None = field(default=None, repr=False)
 
@@ -129,7 +133,7 @@ class Model:
     def indices(self) -> list[np.ndarray]:
         """All arrays of whole numbers."""
         groups = (a for g in self.groups for a in (g.bodies, g.coordinates))
-        return [self.parents, self.carrier, self.links, *groups]
+        return [self.parents, self.carrier, self.links, self.twists, *groups]
 
     def constants(self) -> list[np.ndarray]:
         """All arrays of real numbers."""
@@ -199,6 +203,27 @@ class Model:
         mask = np.zeros((self.n, 1))
         mask[self.ancestors(body)] = 1.0
         return mask.astype(self.axis.dtype)
+
+    def rotor_forces(self, qd: Array) -> Array | None:
+        """Joint forces (…, nv) that armature takes at constant rates, None if it takes none.
+
+        Where linear axes turn with the child, a velocity v that keeps its components turns: with armature
+        a along these axes the momentum p = a v changes by w x p and has the moment v x p.
+        """
+        if not len(self.twists):
+            return None
+        a = self.armature[..., self.twists[:, 3:]]
+        if isinstance(a, np.ndarray) and not np.any(a):
+            return None
+        w, v = qd[..., self.twists[:, :3]], qd[..., self.twists[:, 3:]]
+        # v x p with differences of armature in front: none is left where all three are equal.
+        moment = (a[..., [2, 0, 1]] - a[..., [1, 2, 0]]) * (v[..., [1, 2, 0]] * v[..., [2, 0, 1]])
+        F = join(moment, cross(w, a * v))
+        place = np.zeros(self.nv, dtype=np.intp)
+        place[self.twists.ravel()] = np.arange(self.twists.size)
+        mask = np.zeros(self.nv)
+        mask[self.twists] = 1.0
+        return F.reshape((*qd.shape[:-1], self.twists.size))[..., place] * mask.astype(self.axis.dtype)
 
     def joint_columns(self, columns: Array) -> Array:
         """Vectors per body (…, n, k) summed for each degree of freedom (…, nv, k)."""

@@ -119,7 +119,7 @@ class Robot:
 
     @property
     def armature(self) -> np.ndarray:
-        """Rotor inertia seen by each degree of freedom (nv,); part of the mass matrix."""
+        """Rotor inertia seen by each degree of freedom (nv,), added to the diagonal of the mass matrix."""
         armature: np.ndarray = self.model.armature
         return armature
 
@@ -255,7 +255,11 @@ class Robot:
     # ----------------------------------------------------------------- changed copies
 
     def replace(self, *, gravity: Any = None, armature: Any = None, name: str | None = None) -> Robot:
-        """A copy with another gravity (3,), armature (scalar or (nv,)) or name."""
+        """A copy with another gravity (3,), armature or name.
+
+        `armature` is one number for all joints of one axis (the others then have none), values (nv,), or
+        a mapping from some joints to theirs such as {"elbow": 0.1}; "" names a floating base.
+        """
         return _rebuild(changes.replaced(self._assembly, gravity, armature, name))
 
     def fix(self, joints: Mapping[str, Any]) -> Robot:
