@@ -16,6 +16,7 @@ import numpy as np
 
 from .assembly import Assembly, Moving
 from .errors import PhalanxError, shown
+from .joints import leveled
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,7 @@ def normalize(assembly: Assembly, q: Any) -> np.ndarray:
     for m, part, _ in _own(assembly):
         if m.kind.quaternion is not None:
             turn = result[..., part][..., m.kind.quaternion]
+            turn[...] = leveled(turn)
             with np.errstate(invalid="ignore"):  # a quaternion of zeros becomes NaN
                 turn /= np.linalg.norm(turn, axis=-1, keepdims=True)
     return result
