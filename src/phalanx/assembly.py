@@ -90,20 +90,26 @@ def assemble(description: Description, *, strict: bool = False, warn: bool = Tru
 
 
 def judge_inertias(description: Description, strict: bool) -> None:
-    """Warn of inertias that no rigid body has; with `strict`, raise."""
-    found = d.unphysical(description)
+    """Warn of inertias that no rigid body has, or no robot; with `strict`, raise."""
+    _judge(description, strict, d.unphysical(description), " kg m2", "that no rigid body has")
+    _judge(description, strict, d.implausible(description), "", "that no robot has; check the units")
+
+
+def _judge(
+    description: Description, strict: bool, found: list[tuple[str, str, float]], unit: str, said: str
+) -> None:
     if not found:
         return
-    rows = "; ".join(f'"{link}": {what} {amount:.3g} kg m2' for link, what, amount in found[:10])
+    rows = "; ".join(f'"{link}": {what} {amount:.3g}{unit}' for link, what, amount in found[:10])
     more = f"; and {len(found) - 10} more" if len(found) > 10 else ""
     links = "1 link has an inertia" if len(found) == 1 else f"{len(found)} links have inertias"
-    text = f"{description.where}: {links} that no rigid body has ({rows}{more})."
+    text = f"{description.where}: {links} {said} ({rows}{more})."
     if strict:
         raise PhalanxError(f"{text} Correct them, or load with strict=False.")
     warnings.warn(
         f"{text} The numbers are used as they are; load with strict=True to refuse them.",
         PhalanxWarning,
-        stacklevel=4,
+        stacklevel=5,
     )
 
 

@@ -186,6 +186,10 @@ def check_numbers(description: Description) -> None:
     """Raise for numbers that no robot has: NaN, negative masses, zero axes."""
     where = description.where
     _finite(where, "the robot", description)
+    if len(description.base_armature) not in (0, 6) or any(a < 0 for a in description.base_armature):
+        raise PhalanxError(
+            f"{where}: base_armature is {list(description.base_armature)}; expected none or six numbers >= 0."
+        )
     for link in description.links:
         _finite(where, f'link "{link.name}"', link)
         if link.mass < 0.0:
@@ -243,6 +247,21 @@ def unphysical(description: Description) -> list[tuple[str, str, float]]:
             found.append((link.name, "negative principal moment", float(a)))
         elif c - a - b > 1e-6 * s:
             found.append((link.name, "triangle inequality exceeded by", float(c - a - b)))
+    return found
+
+
+def implausible(description: Description) -> list[tuple[str, str, float]]:
+    """Return (link, what, how much) for numbers that no robot has, as files in other units give them."""
+    found = []
+    for link in description.links:
+        for what, amount, most in (
+            ("mass centre at a distance [m] of", math.hypot(*link.com), 1e4),
+            ("mass [kg]", link.mass, 1e12),
+            ("moment of inertia [kg m2]", max(map(abs, link.inertia)), 1e15),
+        ):
+            if amount > most:
+                found.append((link.name, what, amount))
+                break
     return found
 
 

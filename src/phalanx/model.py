@@ -33,6 +33,8 @@ from .spatial import (
     unpack,
 )
 
+_REGROUPED_DIGITS = 1e-10  # of a moment of inertia that regrouping may take
+
 
 @dataclass(frozen=True)
 class Group:
@@ -105,14 +107,18 @@ class Model:
 
         A mass on the axis of a turn does not notice the turn, so it may as well belong to the
         parent: mass, first moment and second moment along z move there (the base parameters
-        of Gautier and Khalil 1990). Energies and mass centres are those of another robot.
+        of Gautier and Khalil 1990). Energies and mass centres are those of another robot. A body whose
+        moment about z would lose digits in its second moments, being that small beside the others, stays
+        as it is.
         """
         m, h = self.inertia.m.copy(), self.inertia.h.copy()
         J = unpack(second_moments(self.inertia.moment))
+        own = self.inertia.moment[:, 5]
+        stays = np.abs(J[:, 0, 0] + J[:, 1, 1] - own) > _REGROUPED_DIGITS * np.abs(own)
         turning = {int(i) for g in self.groups if g.motion.keeps_axis for i in g.bodies}
         for i in range(self.n - 1, -1, -1):
             p, r, z = int(self.parents[i]), self.rest.r[i], self.rest.E[i, 2]
-            if i not in turning or (p >= 0 and m[p] == 0.0):
+            if i not in turning or stays[i] or (p >= 0 and (m[p] == 0.0 or stays[p])):
                 continue
             mass, first, second = m[i], h[i, 2], J[i, 2, 2]
             m[i] = h[i, 2] = J[i, 2, 2] = 0.0
@@ -122,8 +128,10 @@ class Model:
                 h[p] += mass * r + first * z
                 J[p] += mass * np.outer(r, r) + line + line.T + second * np.outer(z, z)
         packed = J[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
+        moment = moments_of_inertia(packed)
+        moment[stays] = self.inertia.moment[stays]
         # A mass centre is not to be had from these: DH frames keep the robot's own inertias.
-        return replace(self, inertia=Inertia(m, h, moments_of_inertia(packed)), dh_of=lambda: self.dh)
+        return replace(self, inertia=Inertia(m, h, moment), dh_of=lambda: self.dh)
 
     @cached_property
     def dh(self) -> DHChain:
