@@ -239,5 +239,5 @@ def test_implausible_magnitudes_are_told() -> None:
 
 @pytest.mark.parametrize("given", [(-1.0, 0.0, 0.0, 0.0, 0.0, 0.0), (1.0,), (0.0,) * 7])
 def test_armature_of_the_base_is_none_or_six_positive_numbers(given: tuple[float, ...]) -> None:
-    with pytest.raises(px.PhalanxError, match="base_armature is .*; expected none or six numbers >= 0"):
+    with pytest.raises(px.PhalanxError, match=r"base_armature is .*; expected none or six numbers >= 0"):
         px.Robot(replace(robot(joint("x", "a", "b"), links=(A, B)), floating_base=True, base_armature=given))

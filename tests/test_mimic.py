@@ -52,6 +52,10 @@ def test_coupled_dynamics_are_the_projection_of_independent_ones(
     Q, offset, A = projection(coupled, free, told)
     q, qd, qdd = coupled.random_state(2, rng=seed)
     full, rate = q @ Q.T + offset, qd @ A.T
+    agree(coupled.expand(q), full, 1e-14)
+    np.testing.assert_array_equal(coupled.coupling, A)
+    np.testing.assert_array_equal(free.expand(full), full)
+    np.testing.assert_array_equal(free.coupling, np.eye(free.nv))
     M = A.T @ free.mass_matrix(full) @ A + np.diag(coupled.armature)
     agree(coupled.mass_matrix(q), M, 1e-12)
     tau = free.inverse_dynamics(full, rate, qdd @ A.T) @ A + coupled.armature * qdd

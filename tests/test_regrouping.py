@@ -1,10 +1,9 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Inertias regrouped for kernels: fewer numbers, the same dynamics, no digits lost where they would cancel."""
+"""Inertias regrouped for kernels: fewer numbers, the same dynamics, no digits cancelled."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 import phalanx as px

@@ -92,6 +92,22 @@ def normalize(assembly: Assembly, q: Any) -> np.ndarray:
     return result
 
 
+def expand(assembly: Assembly, q: Any) -> np.ndarray:
+    """Coordinates of all joints, in order, followers' filled in."""
+    q = _coordinates(assembly, q, "q")
+    if not assembly.drivers:
+        return np.array(q)
+    result = np.empty((*q.shape[:-1], sum(m.kind.nq for m in assembly.moving)), q.dtype)
+    start = 0
+    for m in assembly.moving:
+        own = q[..., assembly.q_of[m.joint.name]]
+        if mimic := assembly.drivers.get(m.joint.name):
+            own = own * q.dtype.type(mimic.multiplier) + q.dtype.type(mimic.offset)
+        result[..., start : start + m.kind.nq] = own
+        start += m.kind.nq
+    return result
+
+
 # ------------------------------------------------------------------- steps
 
 

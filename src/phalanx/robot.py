@@ -164,6 +164,12 @@ class Robot:
         return MappingProxyType(self._assembly.drivers)
 
     @cached_property
+    def coupling(self) -> np.ndarray:
+        """G (nv with mimic="independent", nv): rates of all joints are G @ qd, forces G.T @ theirs."""
+        coupling = self.model.coupling
+        return frozen(np.eye(self.nv) if coupling is None else np.array(coupling.A))
+
+    @cached_property
     def depth(self) -> int:
         """Number of joints on the longest path from the world to a link."""
         depth: list[int] = []
@@ -291,6 +297,10 @@ class Robot:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Random (q, qd, qdd): q within limits (else ±pi), qd and qdd normal, qd clipped to its limits."""
         return configurations.random_state(self._assembly, self.limits, batch, rng)
+
+    def expand(self, q: Any) -> np.ndarray:
+        """Coordinates (…, nq with mimic="independent") of all joints, those that follow others included."""
+        return configurations.expand(self._assembly, q)
 
     def integrate(self, q: Any, dq: Any) -> np.ndarray:
         """Coordinates reached from q with the constant rates dq for unit time."""
