@@ -66,7 +66,7 @@ class Assembly:
     @cached_property
     def model(self) -> Model:
         """The bodies, in body frames."""
-        return _model(self)
+        return _model(self).fixed()
 
 
 def assemble(description: Description, *, strict: bool = False, warn: bool = True) -> Assembly:

@@ -78,7 +78,8 @@ class Joint:
     the child link's frame in the joint frame once it has moved (identity in URDF; the
     constant part of a standard Denavit-Hartenberg row; minus the anchor in MJCF).
     Limits hold one entry per coordinate (`lower`, `upper`) or degree of freedom
-    (`velocity`, `effort`, `damping`, `friction`, `armature`); empty means none.
+    (`velocity`, `effort`, `damping`, `friction`, `armature`), and so do springs (`spring_reference`, the
+    coordinates at rest, and `stiffness`); empty means none.
     """
 
     name: str
@@ -98,6 +99,8 @@ class Joint:
     friction: tuple[float, ...] = ()
     armature: tuple[float, ...] = ()
     mimic: Mimic | None = None
+    stiffness: tuple[float, ...] = ()
+    spring_reference: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -219,7 +222,8 @@ def check_numbers(description: Description) -> None:
         for label, size in (
             ("lower", kind.nq),
             ("upper", kind.nq),
-            *((x, kind.nv) for x in ("velocity", "effort", "damping", "friction", "armature")),
+            ("spring_reference", kind.nq),
+            *((x, kind.nv) for x in ("velocity", "effort", "damping", "friction", "armature", "stiffness")),
         ):
             if len(getattr(joint, label)) not in (0, size):
                 raise PhalanxError(

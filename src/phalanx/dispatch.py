@@ -92,6 +92,8 @@ def compute(
         raise PhalanxError(f"{f.name}: unknown input {min(unknown)!r};{known}")
     if len(inputs) != len(f.inputs):
         raise PhalanxError(f"{f.name}: got {len(inputs)} inputs, expected {', '.join(f.inputs)}.")
+    if isinstance(given.get("external"), Mapping):
+        given["external"] = call.robot.wrenches(given["external"])
     labels = [*f.inputs, *given]
     sizes = [call.sizes({**f.inputs, **f.optional}[label]) for label in labels]
     arrays = [
@@ -283,7 +285,8 @@ def _method(f: Function) -> Any:
 
 
 _OPTIONAL = {
-    "external": "wrenches [N m, N] on the links, each in its own link frame at its origin",
+    "external": "wrenches [N m, N] on the links, each in its own link frame at its origin; some of them by "
+    'name as {"link": wrench}',
     "base_velocity": "twist of the base [rad/s, m/s], in its own coordinates",
     "base_acceleration": "the component-wise derivative of that twist",
 }

@@ -102,6 +102,18 @@ class Model:
             dh_of=lambda: self.dh.cast(convert),
         )
 
+    def fixed(self) -> Model:
+        """The same model in arrays that nobody can write to."""
+        groups = tuple(Group(g.motion, frozen(g.bodies), frozen(g.coordinates)) for g in self.groups)
+        return replace(
+            self.cast(frozen),
+            groups=groups,
+            parents=frozen(self.parents),
+            carrier=frozen(self.carrier),
+            links=frozen(self.links),
+            twists=frozen(self.twists),
+        )
+
     def regrouped(self) -> Model:
         """A model with the same forces and accelerations and as many zero inertias as possible.
 
@@ -288,6 +300,11 @@ class _TransposedAxes:
 
     def __matmul__(self, F: Array) -> Array:
         return self.S.model.joint_forces(dot(self.S.axis, F))
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    """The array on memory that cannot be made writeable again: kernels have its numbers built in."""
+    return np.ndarray(array.shape, array.dtype, buffer=array.tobytes())
 
 
 def joint_kinematics(model: Model, q: Array) -> tuple[Transform, Axes, Any]:

@@ -20,13 +20,14 @@ import numpy as np
 
 from . import changes, configurations
 from .assembly import BASE, Frame, assemble, judge_inertias
-from .configurations import Limits, frozen, per_rate
+from .configurations import Limits, per_rate
 from .description import Description, Mimic
 from .dh import require_chain
 from .errors import PhalanxError, nearest, shown
 from .io.dh import description_from_dh
 from .io.dh_table import DHTable, table_of
 from .io.saved import write_description
+from .model import frozen
 
 
 class Robot:
@@ -59,8 +60,6 @@ class Robot:
         self._assembly = assemble(description, strict=strict, warn=warn)
         self._memo: dict[Any, Any] = {}
         self.model = self._assembly.model
-        for array in (*self.model.indices(), *self.model.constants()):
-            array.setflags(write=False)
 
     # ------------------------------------------------------------------------ facts
 
@@ -137,6 +136,16 @@ class Robot:
     def friction(self) -> np.ndarray:
         """Dry friction as the file gives it (nv,); kept, never applied."""
         return per_rate(self._assembly, "friction", 0.0)
+
+    @cached_property
+    def stiffness(self) -> np.ndarray:
+        """Stiffness of the joints' springs as the file gives it (nv,); kept, never applied."""
+        return per_rate(self._assembly, "stiffness", 0.0)
+
+    @cached_property
+    def spring_reference(self) -> np.ndarray:
+        """Coordinates (nq,) at which the joints' springs are at rest; neutral where there is none."""
+        return configurations.spring_reference(self._assembly)
 
     @cached_property
     def link_masses(self) -> np.ndarray:
@@ -297,6 +306,14 @@ class Robot:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Random (q, qd, qdd): q within limits (else ±pi), qd and qdd normal, qd clipped to its limits."""
         return configurations.random_state(self._assembly, self.limits, batch, rng)
+
+    def wrenches(self, given: Mapping[str, Any], array: Callable[[Any, str], Any] | None = None) -> Any:
+        """Wrenches (…, n_links, 6) on all links from {"link": wrench} (…, 6), each in its own frame.
+
+        What `external={"link": wrench}` does; any frame of the file is a link here. `array` reads a value.
+        """
+        read = array or (lambda value, where: configurations.real_array(value, where, self.name))
+        return configurations.wrenches(self._assembly, given, read)
 
     def expand(self, q: Any) -> np.ndarray:
         """Coordinates (…, nq with mimic="independent") of all joints, those that follow others included."""

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from phalanx.description import Description, Mimic, check_numbers, ordered
+from phalanx.description import IDENTITY, Description, Mimic, check_numbers, ordered
 from phalanx.errors import PhalanxError, PhalanxWarning
-from phalanx.io.mjcf import read_mjcf
+from phalanx.io.mjcf import _joint, read_mjcf
 
 BOX = '<geom type="box" size="0.1 0.2 0.3" mass="1.5"/>'
 
@@ -193,11 +193,26 @@ def test_what_is_no_tree_of_rigid_bodies_is_left_out_with_a_warning(rest: str, m
 
 @pytest.mark.parametrize(
     ("joint", "message"),
-    [('stiffness="3"', r"joint spring \(1\)"), ('type="ball" range="0 30"', r"limit of a ball joint \(1\)")],
+    [('type="ball" range="0 30"', r"limit of a ball joint \(1\)")],
 )
 def test_what_is_left_out_of_a_joint_is_named(joint: str, message: str) -> None:
     with pytest.warns(PhalanxWarning, match=message):
         two_hinges("", joint)
+
+
+def test_unequal_linear_armature_of_a_free_joint_is_refused() -> None:
+    import mujoco
+
+    # No file can say so, but a compiled model can be changed.
+    model = mujoco.MjModel.from_xml_string(
+        f'<mujoco><worldbody><body><joint type="free" armature="2"/>{BOX}</body></worldbody></mujoco>'
+    )
+    assert _joint(model, "root", 0, "world", "body1", IDENTITY).armature == (2.0,) * 6
+    model.dof_armature[1] = 3.0
+    with pytest.raises(
+        PhalanxError, match=r'joint "root" \(free\) has unequal armature along its linear axes'
+    ):
+        _joint(model, "root", 0, "world", "body1", IDENTITY)
 
 
 def test_includes_are_found_beside_a_path(tmp_path: Path) -> None:

@@ -157,3 +157,20 @@ def test_coupled_joints_move_as_the_equality_asks() -> None:
     data.qpos[:] = (0.4, j + 0.2 - 1.5 * (0.4 - i))
     mujoco.mj_forward(model, data)
     close(robot.center_of_mass([0.4]), subtree_centre(model, data))
+
+
+def test_springs_pull_as_mujoco_has_them() -> None:
+    spring = 'stiffness="3" springref="40"'
+    slide = '<joint type="slide" axis="0 1 2" ref="0.2" stiffness="5" springref="-0.3"/>'
+    world = body(
+        f'<joint {AXIS} ref="10" {spring}/>', body(slide, body('<joint type="ball" stiffness="2"/>'))
+    )
+    robot, model = load(world)
+    assert robot.stiffness.tolist() == [3.0, 5.0, 2.0, 2.0, 2.0]
+    close(convert.to_mujoco(robot, model, robot.spring_reference), model.qpos_spring)
+    q, qd, _ = state(robot)
+    data = moved(robot, model, q, qd)
+    pull = -robot.stiffness * robot.difference(robot.spring_reference, q)
+    close(convert.tau_to_mujoco(robot, model, q, pull), data.qfrc_passive)
+    qdd = robot.forward_dynamics(q, qd, pull)
+    close(convert.to_mujoco(robot, model, q, qd, qdd)[2], data.qacc)

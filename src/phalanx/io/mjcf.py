@@ -33,7 +33,7 @@ def read_mjcf(text: str | bytes | os.PathLike[str], *, source: str) -> Descripti
     """The bodies and joints of an MJCF text or file; `source` names it in messages.
 
     Only a path lets the model include other files and meshes. What moves bodies but is no
-    part of a tree of rigid bodies (tendons, springs, loops) is named in one warning.
+    part of a tree of rigid bodies (tendons, loops) is named in one warning.
     """
     model = _compiled(text, source)
     names = MujocoNames.of(model)
@@ -129,6 +129,11 @@ def _joint(model: Any, name: str, j: int, parent: str, child: str, origin: Pose)
     rest = float(model.qpos0[model.jnt_qposadr[j]])
     if kind == "floating":
         before, after = IDENTITY, IDENTITY
+        if np.ptp(model.dof_armature[model.jnt_dofadr[j] :][:3]):
+            raise PhalanxError(
+                f'joint "{name}" (free) has unequal armature along its linear axes, which are the world\'s in '
+                "MuJoCo and the body's here; make the three values equal."
+            )
     elif kind == "revolute" and rest:
         after = Pose.of(_rotation_about(axis, -rest)) @ after
     elif kind == "prismatic" and rest:
@@ -145,6 +150,7 @@ def _joint(model: Any, name: str, j: int, parent: str, child: str, origin: Pose)
         axis=_triple(axis),
         **_limits(model, j, kind),
         **_losses(model, j, kind),
+        **_spring(model, j, kind),
     )
 
 
@@ -177,6 +183,17 @@ def _losses(model: Any, j: int, kind: str) -> dict[str, Any]:
         if np.any(values):
             found[label] = tuple(values[order].tolist())
     return found
+
+
+def _spring(model: Any, j: int, kind: str) -> dict[str, Any]:
+    """Stiffness per degree of freedom and the coordinates at rest, where there is a spring."""
+    if not model.jnt_stiffness[j]:
+        return {}
+    type, first = joint_type(kind), int(model.jnt_qposadr[j])
+    rest = model.qpos_spring[first : first + type.nq].tolist()
+    if type.quaternion is not None:
+        rest = [*rest[:-4], *rest[-3:], rest[-4]]  # MuJoCo writes w first
+    return {"stiffness": (float(model.jnt_stiffness[j]),) * type.nv, "spring_reference": tuple(rest)}
 
 
 def _geared_armature(model: Any, j: int) -> float:
@@ -245,7 +262,7 @@ def _ignored(model: Any) -> list[str]:
         _count(int(n), what)
         for n, what in (
             (model.ntendon, "tendon"),
-            (np.count_nonzero(model.jnt_stiffness), "joint spring"),
+            (np.count_nonzero(getattr(model, "jnt_stiffnesspoly", 0)), "coefficient of a nonlinear spring"),
             (np.count_nonzero(model.jnt_limited[balls]), "limit of a ball joint"),
             (np.count_nonzero(model.body_gravcomp), "gravity compensation"),
             (rotors, "rotor inertia not at a hinge or slide"),

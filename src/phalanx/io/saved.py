@@ -20,7 +20,17 @@ VERSION = 1
 _TOP = ("format", "version", *(f.name for f in fields(Description) if f.name != "source"))
 _LINK = tuple(f.name for f in fields(Link))
 _JOINT = tuple(f.name for f in fields(Joint))
-_SEVERAL = ("lower", "upper", "velocity", "effort", "damping", "friction", "armature")
+_SEVERAL = (
+    "lower",
+    "upper",
+    "velocity",
+    "effort",
+    "damping",
+    "friction",
+    "armature",
+    "stiffness",
+    "spring_reference",
+)
 
 
 def write_description(description: Description) -> str:
