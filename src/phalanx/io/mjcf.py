@@ -131,8 +131,8 @@ def _joint(model: Any, name: str, j: int, parent: str, child: str, origin: Pose)
         before, after = IDENTITY, IDENTITY
         if np.ptp(model.dof_armature[model.jnt_dofadr[j] :][:3]):
             raise PhalanxError(
-                f'joint "{name}" (free) has unequal armature along its linear axes, which are the world\'s in '
-                "MuJoCo and the body's here; make the three values equal."
+                f'joint "{name}" (free) has unequal armature along its linear axes, those of the world in '
+                "MuJoCo and of the body here; make the three values equal."
             )
     elif kind == "revolute" and rest:
         after = Pose.of(_rotation_about(axis, -rest)) @ after
