@@ -67,7 +67,7 @@ class Assembly:
     @cached_property
     def model(self) -> Model:
         """The bodies, in body frames."""
-        return _model(self)
+        return _model(self).fixed()
 
 
 def assemble(description: Description, *, strict: bool = False, warn: bool = True) -> Assembly:
@@ -94,20 +94,26 @@ def assemble(description: Description, *, strict: bool = False, warn: bool = Tru
 
 
 def judge_inertias(description: Description, strict: bool) -> None:
-    """Warn of inertias that no rigid body has; with `strict`, raise."""
-    found = d.unphysical(description)
+    """Warn of inertias that no rigid body has, or no robot; with `strict`, raise."""
+    _judge(description, strict, d.unphysical(description), " kg m2", "that no rigid body has")
+    _judge(description, strict, d.implausible(description), "", "that no robot has; check the units")
+
+
+def _judge(
+    description: Description, strict: bool, found: list[tuple[str, str, float]], unit: str, said: str
+) -> None:
     if not found:
         return
-    rows = "; ".join(f'"{link}": {what} {amount:.3g} kg m2' for link, what, amount in found[:10])
+    rows = "; ".join(f'"{link}": {what} {amount:.3g}{unit}' for link, what, amount in found[:10])
     more = f"; and {len(found) - 10} more" if len(found) > 10 else ""
     links = "1 link has an inertia" if len(found) == 1 else f"{len(found)} links have inertias"
-    text = f"{description.where}: {links} that no rigid body has ({rows}{more})."
+    text = f"{description.where}: {links} {said} ({rows}{more})."
     if strict:
         raise PhalanxError(f"{text} Correct them, or load with strict=False.")
     warnings.warn(
         f"{text} The numbers are used as they are; load with strict=True to refuse them.",
         PhalanxWarning,
-        stacklevel=4,
+        stacklevel=5,
     )
 
 
@@ -251,6 +257,7 @@ def _model(robot: Assembly) -> Model:
         links=links,
         link_frame=_transform(link_frame),
         coupling=_coupling(robot, n, coordinate),
+        twists=_twists(robot),
     )
 
 
@@ -295,6 +302,13 @@ def _armature(robot: Assembly) -> np.ndarray:
             ratio = mimic.multiplier if mimic else 1.0
             armature[robot.v_of[m.joint.name]] += ratio**2 * np.array(m.joint.armature)
     return armature
+
+
+def _twists(robot: Assembly) -> np.ndarray:
+    """The degrees of freedom (k, 6) of joints all of whose bodies complete one twist together."""
+    whole = [m for m in robot.moving if m.steps[0].carrier == 5]
+    rows = [range(robot.v_of[m.joint.name].start, robot.v_of[m.joint.name].stop) for m in whole]
+    return np.array([list(row) for row in rows], dtype=np.intp).reshape(len(rows), 6)
 
 
 def _coupling(robot: Assembly, n: int, coordinates: int) -> Coupling | None:

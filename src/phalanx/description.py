@@ -78,7 +78,8 @@ class Joint:
     the child link's frame in the joint frame once it has moved (identity in URDF; the
     constant part of a standard Denavit-Hartenberg row; minus the anchor in MJCF).
     Limits hold one entry per coordinate (`lower`, `upper`) or degree of freedom
-    (`velocity`, `effort`, `damping`, `friction`, `armature`); empty means none.
+    (`velocity`, `effort`, `damping`, `friction`, `armature`), and so do springs (`spring_reference`, the
+    coordinates at rest, and `stiffness`); empty means none.
     """
 
     name: str
@@ -98,6 +99,8 @@ class Joint:
     friction: tuple[float, ...] = ()
     armature: tuple[float, ...] = ()
     mimic: Mimic | None = None
+    stiffness: tuple[float, ...] = ()
+    spring_reference: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -217,6 +220,10 @@ def check_numbers(description: Description) -> None:
     """Raise for numbers that no robot has: NaN, negative masses, zero axes."""
     where = description.where
     _finite(where, "the robot", description)
+    if len(description.base_armature) not in (0, 6) or any(a < 0 for a in description.base_armature):
+        raise PhalanxError(
+            f"{where}: base_armature is {list(description.base_armature)}; expected none or six numbers >= 0."
+        )
     for link in description.links:
         _finite(where, f'link "{link.name}"', link)
         if link.mass < 0.0:
@@ -246,7 +253,8 @@ def check_numbers(description: Description) -> None:
         for label, size in (
             ("lower", kind.nq),
             ("upper", kind.nq),
-            *((x, kind.nv) for x in ("velocity", "effort", "damping", "friction", "armature")),
+            ("spring_reference", kind.nq),
+            *((x, kind.nv) for x in ("velocity", "effort", "damping", "friction", "armature", "stiffness")),
         ):
             if len(getattr(joint, label)) not in (0, size):
                 raise PhalanxError(
@@ -274,6 +282,21 @@ def unphysical(description: Description) -> list[tuple[str, str, float]]:
             found.append((link.name, "negative principal moment", float(a)))
         elif c - a - b > 1e-6 * s:
             found.append((link.name, "triangle inequality exceeded by", float(c - a - b)))
+    return found
+
+
+def implausible(description: Description) -> list[tuple[str, str, float]]:
+    """Return (link, what, how much) for numbers that no robot has, as files in other units give them."""
+    found = []
+    for link in description.links:
+        for what, amount, most in (
+            ("mass centre at a distance [m] of", math.hypot(*link.com), 1e4),
+            ("mass [kg]", link.mass, 1e12),
+            ("moment of inertia [kg m2]", max(map(abs, link.inertia)), 1e15),
+        ):
+            if amount > most:
+                found.append((link.name, what, amount))
+                break
     return found
 
 

@@ -90,6 +90,8 @@ def compute(
         raise PhalanxError(f"{f.name}: unknown input {min(unknown)!r};{known}")
     if len(inputs) != len(f.inputs):
         raise PhalanxError(f"{f.name}: got {len(inputs)} inputs, expected {', '.join(f.inputs)}.")
+    if isinstance(given.get("external"), Mapping):
+        given["external"] = call.robot.wrenches(given["external"])
     labels = [*f.inputs, *given]
     sizes = [call.sizes({**f.inputs, **f.optional}[label]) for label in labels]
     arrays = [

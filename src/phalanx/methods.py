@@ -85,7 +85,8 @@ def _method(f: Function) -> Any:
 
 
 _OPTIONAL = {
-    "external": "wrenches [N m, N] on the links, each in its own link frame at its origin",
+    "external": "wrenches [N m, N] on the links, each in its own link frame at its origin; some of them by "
+    'name as {"link": wrench}',
     "base_velocity": "twist of the base [rad/s, m/s], in its own coordinates",
     "base_acceleration": "the component-wise derivative of that twist",
 }

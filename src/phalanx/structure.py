@@ -25,9 +25,21 @@ def require_invertible(robot: Robot) -> None:
     if loose:
         raise PhalanxError(
             f'robot "{robot.name}": the mass matrix is singular in every configuration, because nothing '
-            f"with inertia resists joint{'s' if len(loose) > 1 else ''} {listing(loose)}. Give the links "
-            "they carry a mass and an inertia, set robot.replace(armature=…), or fix them with robot.fix(…)."
+            f"with inertia resists joint{'s' if len(loose) > 1 else ''} {listing(loose)}. "
+            f"{_remedy(robot, loose)}"
         )
+
+
+def _remedy(robot: Robot, loose: list[str]) -> str:
+    """What to do about joints that nothing resists."""
+    masses = "Give the links they carry a mass and an inertia"
+    if any(name not in robot.v_slices for name in loose):  # the floating base
+        return f"{masses}."
+    # A rotor on a joint of several axes is more than a remedy: on floating ones a mass that does not fall.
+    if any(part.stop - part.start > 1 for part in map(robot.v_slices.get, loose) if part is not None):
+        return f"{masses}, or fix them with robot.fix(…)."
+    named = f'{{"{loose[0]}": …{", …" if len(loose) > 1 else ""}}}'
+    return f"{masses}, set robot.replace(armature={named}), or fix them with robot.fix(…)."
 
 
 def factors_well(robot: Robot) -> bool:

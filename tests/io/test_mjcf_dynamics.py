@@ -278,3 +278,20 @@ def test_a_model_of_the_package_moves_as_in_mujoco() -> None:
     bias = robot.inverse_dynamics(q, qd, convert.from_mujoco(robot, model, data.qpos, data.qvel, zero)[2])
     close(convert.tau_to_mujoco(robot, model, q, bias), data.qfrc_bias)
     assert [loop.name for loop in robot.loops] == ["weld0"]
+
+
+def test_springs_pull_as_mujoco_has_them() -> None:
+    spring = 'stiffness="3" springref="40"'
+    slide = '<joint type="slide" axis="0 1 2" ref="0.2" stiffness="5" springref="-0.3"/>'
+    world = body(
+        f'<joint {AXIS} ref="10" {spring}/>', body(slide, body('<joint type="ball" stiffness="2"/>'))
+    )
+    robot, model = load(world)
+    assert robot.stiffness.tolist() == [3.0, 5.0, 2.0, 2.0, 2.0]
+    close(convert.to_mujoco(robot, model, robot.spring_reference), model.qpos_spring)
+    q, qd, _ = state(robot)
+    data = moved(robot, model, q, qd)
+    pull = -robot.stiffness * robot.difference(robot.spring_reference, q)
+    close(convert.tau_to_mujoco(robot, model, q, pull), data.qfrc_passive)
+    qdd = robot.forward_dynamics(q, qd, pull)
+    close(convert.to_mujoco(robot, model, q, qd, qdd)[2], data.qacc)

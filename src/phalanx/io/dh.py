@@ -47,6 +47,7 @@ _TOP = ("name", "convention", "angles", "gravity", "source", "base", "tool", "ro
 _ROW = (
     *("a", "alpha", "d", "theta", "type", "name", "link", "mass", "com", "inertia", "inertia_about"),
     *("lower", "upper", "velocity", "effort", "damping", "friction", "armature"),
+    *("stiffness", "spring_reference"),
     *("gear_ratio", "motor_inertia", "motor_damping", "motor_friction"),
 )
 # What a motor's quantity is multiplied by to be felt at the joint.
@@ -157,6 +158,9 @@ def limits(row: Fields, unit: float = 1.0) -> dict[str, tuple[float, ...]]:
     for key, scale in (("velocity", unit), ("effort", 1.0)):
         if key in row:
             found[key] = (row.number(key, unlimited=True) * scale,)
+    for key, scale in (("stiffness", 1.0), ("spring_reference", unit)):
+        if key in row:
+            found[key] = (row.number(key) * scale,)
     return found
 
 

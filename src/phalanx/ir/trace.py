@@ -103,12 +103,10 @@ def trace(task: Task, customise: str = "full", book: Bookkeeping = _BOOK) -> Pro
     graph.wanted = book.results
     graph.quantity = "external"  # of what happens before the text begins
     with ordering(order):
-        result = text(
-            parameters(graph, model, customise, book),
-            *(symbols[name] for name in task.inputs),
-            **{name: symbols[name] for name in task.optional},
-            **constants,
-        )
+        known = parameters(graph, model, customise, book)
+        more = text.in_frames(known, {name: symbols[name] for name in task.optional} | constants)
+        graph.quantity = "tau"  # of rotors, around the text
+        result = text.with_rotors(known, [symbols[name] for name in task.inputs], more)
     if book.results:
         graph.kept[f.symbol] = np.asarray(result, dtype=object)
         if missing := sorted(book.results - set(graph.kept)):

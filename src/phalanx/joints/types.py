@@ -23,6 +23,7 @@ from .quaternions import (
     quaternion_product,
     rotate,
 )
+from .scaling import leveled
 
 
 @dataclass(frozen=True)
@@ -169,7 +170,7 @@ class Spherical(JointType):
 
     @classmethod
     def difference(cls, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-        return quaternion_log(quaternion_product(conjugate(q0), q1))
+        return quaternion_log(quaternion_product(conjugate(q0), leveled(q1)))
 
 
 class Floating(JointType):
@@ -192,7 +193,7 @@ class Floating(JointType):
     @classmethod
     def difference(cls, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         back = conjugate(q0[..., 3:])
-        w = quaternion_log(quaternion_product(back, q1[..., 3:]))
+        w = quaternion_log(quaternion_product(back, leveled(q1[..., 3:])))
         v = inverse_left_jacobian(w, rotate(back, q1[..., :3] - q0[..., :3]))
         return np.concatenate([w, v], axis=-1)
 

@@ -109,6 +109,15 @@ jax.tree_util.register_pytree_node(JaxArray, lambda x: ((x.value,), None), lambd
 class Namespace:
     """The functions of `jax.numpy` on these arrays."""
 
+    def rescale(self, x: JaxArray) -> JaxArray:
+        """`joints.rescale` by the bits; constant for derivatives, since no result depends on it."""
+        value = jax.lax.stop_gradient(x.value)
+        kind = jnp.int64 if value.dtype == np.float64 else jnp.int32
+        mask = kind(0x7FF << 52 if kind is jnp.int64 else 0xFF << 23)
+        value = jnp.maximum(value, jnp.finfo(value.dtype).tiny)
+        bits = jax.lax.bitcast_convert_type(value, kind) & mask
+        return JaxArray(jax.lax.bitcast_convert_type(mask - bits, value.dtype))
+
     def __getattr__(self, name: str) -> Any:
         function = getattr(jnp, name)
         if not callable(function) or isinstance(function, type):

@@ -113,6 +113,8 @@ class JaxFunctions:
         if schedule == "doubling" and algorithm == "auto":
             algorithm = fastest_in_depth(self.robot, function)
         call = self._resolve(self.robot, function, algorithm, frame, choices)
+        if isinstance(inputs.get("external"), Mapping):
+            inputs = {**inputs, "external": self.robot.wrenches(inputs["external"], _real)}
         arrays, dtype = checked_inputs(call, inputs)
         if parameters is not None:
             parameters = check_parameters(self.robot, parameters, function)

@@ -24,7 +24,7 @@ def read_mjcf(given: Any, *, source: str) -> Description:
 
     Given is a text, a path, a `mujoco.MjSpec` or a `mujoco.MjModel`. Only a path or a specification
     lets the model include other files and meshes. What moves bodies but is no
-    part of a tree of rigid bodies (tendons, springs, loops) is named in one warning.
+    part of a tree of rigid bodies (tendons, loops) is named in one warning.
     """
     model = compiled(given, source)
     names = MujocoNames.of(model)

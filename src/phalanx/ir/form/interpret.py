@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...joints import rescale
 from .. import ops
 from .program import (
     Choice,
@@ -48,6 +49,7 @@ RULES: dict[str, Callable[..., Any]] = {
     ops.MIN: np.minimum,
     ops.MAX: np.maximum,
     ops.SQRT: np.sqrt,
+    ops.RESCALE: rescale,
     ops.ABS: np.abs,
     ops.LESS: lambda a, b: np.where(a < b, a.dtype.type(1), a.dtype.type(0)),
     ops.CHOOSE: lambda mask, a, b: np.where(mask != 0, a, b),

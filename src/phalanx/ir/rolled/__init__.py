@@ -8,6 +8,8 @@ in a table.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ...errors import PhalanxError
@@ -45,9 +47,9 @@ def roll(task: Task) -> RolledProgram:
     order = Rolled(graph, chain, model=model, links=model.links if several else None)
     body = body_model(graph, model, order)
     given, more = body_arguments(body, task)
-    text = announcing(algorithm.run, graph, function.symbol)
+    text = replace(algorithm, run=announcing(algorithm.run, graph, function.symbol))
     with ordering(order):
-        result = text(body, *given, **more)
+        result = text.with_rotors(body, given, more)
     plan = Plan(graph, order)
     _want_output(plan, body, np.asarray(result, dtype=object), function.output)
     planned = plan.stages()

@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from ..ops import ADD, CHOOSE, COS, DIV, INPUT, MUL, NEG, SIN, SUB
+from ...joints import rescale
+from ..ops import ABS, ADD, CHOOSE, COS, DIV, INPUT, MAX, MUL, NEG, RESCALE, SIN, SUB
 from ..scalar import Graph, Node
 from . import leaves as L
 
@@ -34,6 +35,9 @@ _FOLDED: dict[str, Any] = {
     DIV: np.divide,
     SIN: np.sin,
     COS: np.cos,
+    ABS: np.abs,
+    MAX: np.maximum,
+    RESCALE: rescale,
     CHOOSE: lambda mask, a, b: np.where(mask != 0.0, a, b),
 }
 
@@ -169,6 +173,12 @@ def copied(graph: LoopGraph, node: Node, args: list[Any]) -> Any:
         return args[0] * args[1]
     if node.op is DIV:
         return args[0] / args[1]
+    if node.op is ABS:
+        return graph.abs(args[0])
+    if node.op is MAX:
+        return graph.maximum(*args)
+    if node.op is RESCALE:
+        return graph.rescale(args[0])
     if node.op is CHOOSE:
         return graph.choose(*args)
     assert node.op is NEG, node

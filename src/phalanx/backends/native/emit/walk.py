@@ -620,6 +620,7 @@ RULES: dict[str, Callable[..., str | float]] = {
     ops.MIN: lambda w, a, b: w.intrinsic("minimum", w.operand(a), w.operand(b)),
     ops.MAX: lambda w, a, b: w.intrinsic("maximum", w.operand(a), w.operand(b)),
     ops.SQRT: lambda w, a: w.intrinsic("sqrt", w.operand(a)),
+    ops.RESCALE: lambda w, a: w.rescale(a),
     ops.ABS: lambda w, a: w.intrinsic("fabs", w.operand(a)),
     ops.LESS: lambda w, a, b: w.smaller(a, b),
     ops.CHOOSE: lambda w, a, b, c: w.chosen(a, b, c),

@@ -91,6 +91,22 @@ class Writer:
         self.used.add(f"declare {v} {full}({', '.join([v] * len(args))})")
         return self.put(f"call {v} {full}({', '.join(f'{v} {a}' for a in args)})")
 
+    def maximum(self, a: str | float, b: str | float) -> str:
+        """The larger of two; b where one is NaN."""
+        a, b, v = self.operand(a), self.operand(b), self.vector
+        larger = self.put(f"fcmp ogt {v} {a}, {b}")
+        return self.put(f"select <{self.lanes} x i1> {larger}, {v} {a}, {v} {b}")
+
+    def rescale(self, x: str | float) -> str:
+        """The power of two that brings x >= 0 to between two and four: its exponent is that of x mirrored."""
+        kind, exponent = ("i64", 0x7FF << 52) if self.element == "double" else ("i32", 0xFF << 23)
+        least = 2.0**-1022 if self.element == "double" else 2.0**-126  # the smallest normal number
+        v, iv = self.vector, f"<{self.lanes} x {kind}>"
+        bits = self.put(f"bitcast {v} {self.maximum(x, least)} to {iv}")
+        bits = self.put(f"and {iv} {bits}, splat ({kind} {exponent})")
+        mirrored = self.put(f"sub {iv} splat ({kind} {exponent}), {bits}")
+        return self.put(f"bitcast {iv} {mirrored} to {v}")
+
     # ------------------------------------------------------------- rows and lanes
 
     def load_rows(self, base: str, stride: str, length: int) -> list[str]:

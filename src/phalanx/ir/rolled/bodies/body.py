@@ -92,6 +92,25 @@ class BodyModel(Model):
     def body_rates(self, rate: Array) -> Array:
         return self.source.body_rates(rate)
 
+    def rotor_forces(self, qd: Array) -> Array | None:
+        factors, rates = rotor_products(self.source.model)
+        if not factors.any():
+            return None
+        own, maps, param = qd.ravel()[0], self.source.maps, self.source.graph.param
+        total: Any = 0.0
+        for k in range(2):
+            pair = []
+            for j in range(2):
+                maps[f"rotor{k}{j}"] = self.of_rates(rates[k, j])
+                pair.append(self.source.moved(own, f"rotor{k}{j}"))
+            total = total + pair[0] * pair[1] * param(factors[k])
+        return np.array([total], dtype=object)
+
+    def of_rates(self, rates: np.ndarray) -> np.ndarray:
+        """Where the rates of some bodies stand among those of the robot."""
+        joints = self.source.joints
+        return rates if joints is None else joints.dof[rates]
+
     def joint_columns(self, columns: Array) -> Array:
         return columns * self.source.ratio
 
@@ -146,6 +165,19 @@ def twist_owners(model: Model) -> tuple[np.ndarray, np.ndarray]:
     factor[place] = axis[body, component]
     owner[place] = body
     return factor, owner
+
+
+def rotor_products(model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """`Model.rotor_forces` as two products of rates for each body: factors (2, n) and bodies (2, 2, n)."""
+    factors, bodies = np.zeros((2, model.n)), np.tile(np.arange(model.n), (2, 2, 1))
+    first = np.arange(model.n) if model.coupling is None else np.argmax(model.coupling.A != 0.0, axis=0)
+    for at, a in zip(first[model.twists], model.armature[model.twists[:, 3:]], strict=True):
+        w, v = at[:3], at[3:]
+        for k, (after, last) in enumerate(((1, 2), (2, 0), (0, 1))):
+            factors[0, w[k]], bodies[0, :, w[k]] = a[last] - a[after], (v[after], v[last])
+            factors[:, v[k]] = a[last], -a[after]
+            bodies[0, :, v[k]], bodies[1, :, v[k]] = (w[after], v[last]), (w[last], v[after])
+    return factors, bodies
 
 
 def rates(model: Model) -> tuple[np.ndarray, np.ndarray]:

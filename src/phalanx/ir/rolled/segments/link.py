@@ -31,6 +31,10 @@ class SegmentLink(BodyModel):
     def axes(self) -> SegmentAxes:
         return SegmentAxes(self.axis, self.source, self.rows)
 
+    def of_rates(self, rates: np.ndarray) -> np.ndarray:
+        of_rows: np.ndarray = self.rows[rates]
+        return of_rows
+
     def derived(self, constants: Callable[[Model], Any]) -> Any:
         field = constants(self.original)
         return field.map(lambda array, _: self.source.graph.params(array[self.rows]))
@@ -88,6 +92,7 @@ def filled_up(model: Model, rows: np.ndarray, fills: np.ndarray) -> Model:
         inertia=Inertia(*(masked(array, 0.0) for array, _ in model.inertia.arrays())),
         armature=masked(model.armature, np.inf),
         links=real[np.searchsorted(rows[real], model.links)],
+        twists=real[np.searchsorted(rows[real], model.twists)],
     )
 
 

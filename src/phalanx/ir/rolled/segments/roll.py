@@ -10,7 +10,7 @@ weigh nothing and whose joints an infinite rotor holds, which changes no bit of 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -75,9 +75,9 @@ def roll_segments(task: Task) -> SegmentProgram:
     order = Whole(task.model, task.arguments.get("segments"))
     link = order.link
     given, more = body_arguments(link, task)
-    text = announcing(task.algorithm.run, order.parts.links.graph, task.function.symbol)
+    run = announcing(task.algorithm.run, order.parts.links.graph, task.function.symbol)
     with ordering(order):
-        result = text(link, *given, **more)
+        result = replace(task.algorithm, run=run).with_rotors(link, given, more)
     return order.planned(task, result)
 
 
