@@ -23,7 +23,7 @@ from .assembly import BASE, Frame, assemble, judge_inertias
 from .configurations import Limits, frozen, per_rate
 from .description import Description, Mimic
 from .dh import require_chain
-from .errors import PhalanxError, nearest, shown
+from .errors import PhalanxError, nearest, printable, shown
 from .io.dh import description_from_dh
 from .io.dh_table import DHTable, table_of
 from .io.saved import write_description
@@ -207,8 +207,8 @@ class Robot:
             ) from None
 
     def __repr__(self) -> str:
-        shape = "chain" if self.is_serial else "tree"
-        return f'<Robot "{self.name}": {shape} of {self.n_links} links, nq = {self.nq}, nv = {self.nv}>'
+        name, shape = printable(self.name), "chain" if self.is_serial else "tree"
+        return f'<Robot "{name}": {shape} of {self.n_links} links, nq = {self.nq}, nv = {self.nv}>'
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Robot) and self.description == other.description
@@ -308,4 +308,4 @@ def _rebuild(description: Description) -> Robot:
 def require_robot(value: Any, where: str) -> None:
     """Raise unless the value is a robot; names and files are for `px.load`."""
     if not isinstance(value, Robot):
-        raise PhalanxError(f"{where}: got {value!r:.60}, expected a Robot; px.load reads or finds one.")
+        raise PhalanxError(f"{where}: got {shown(value)}, expected a Robot; px.load reads or finds one.")

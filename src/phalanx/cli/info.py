@@ -13,7 +13,7 @@ from ..joints import FREE
 from ..robot import Robot
 from .arguments import add_command, add_robot, load_robot
 from .drawing import draw_tree
-from .report import emit, emit_json, number, table, terminal_width
+from .report import emit, emit_json, fit, number, table, terminal_width
 
 FLOATING = "(floating base)"
 MOST_ROWS = 120
@@ -123,7 +123,7 @@ def _summary(facts: dict[str, Any], width: int) -> list[str]:
         ("mass", f"{number(facts['total_mass'])} kg{fixed}"),
         ("gravity", f"({', '.join(number(g) for g in facts['gravity'])}) m/s²"),
     ]
-    return [f"{label:<8}  {text}"[:width] for label, text in rows]
+    return [fit(f"{label:<8}  {text}", width) for label, text in rows]
 
 
 def _joint_table(joints: list[dict[str, Any]], width: int, everything: bool) -> list[str]:
