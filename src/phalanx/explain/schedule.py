@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from ..dispatch import resolve
 from ..errors import PhalanxError, shown
 from ..machines import Machine, Pram, ProcessorArray, Systolic, Transputers, pram
+from ..machines.many import numbered
 from ..robot import Robot
 from .cost import program_of
 from .scheduling.array_program import array_schedule
@@ -96,28 +98,34 @@ def place(graph: TaskGraph, machine: Machine) -> Schedule:
         )
     durations = graph.durations(machine.times, at_once=isinstance(machine, Systolic))
     if isinstance(machine, Pram):
-        names = tuple(f"P{k}" for k in range(machine.count))
-        return _schedule(graph, machine, names, on_shared_memory(graph, durations, machine.count))
+        all_names = numbered(machine.count)
+        return _schedule(graph, machine, all_names, on_shared_memory(graph, durations, machine.count))
     if isinstance(machine, Systolic):
         names, placed = on_dedicated_processors(graph, durations, machine.nodes)
         one = _schedule(graph, machine, names, placed)
         return SystolicSchedule(graph, machine, names, one.tasks, at_once=True)
-    network = _network(machine, len(graph.links))
+    network = _network(machine, len(graph.links), len(graph))
     placed, messages = on_network(graph, durations, network)
     return replace(
-        _schedule(graph, machine, network.names, placed), messages=tuple(messages), network=network
+        _schedule(graph, machine, _names(machine, network), placed), messages=tuple(messages), network=network
     )
 
 
-def _network(machine: Machine, n: int) -> Network:
+def _network(machine: Machine, n: int, tasks: int) -> Network:
+    """The processors of a machine that so many tasks can use, for a chain of n links."""
     if isinstance(machine, Transputers):
-        return all_pairs(machine.names, machine.links, master=0)
+        return all_pairs(tuple(machine.names[: tasks + 2]), machine.links, master=0)
     if isinstance(machine, ProcessorArray):
         return array_network(machine, n)
     raise PhalanxError(f"schedule: a {type(machine).__name__} has no links to place tasks on.")
 
 
-def _schedule(graph: TaskGraph, machine: Machine, names: tuple[str, ...], placed: Placed) -> Schedule:
+def _names(machine: Machine, network: Network) -> Sequence[str]:
+    """All processors, those without work too."""
+    return machine.names if isinstance(machine, Transputers) else network.names
+
+
+def _schedule(graph: TaskGraph, machine: Machine, names: Sequence[str], placed: Placed) -> Schedule:
     durations = graph.durations(machine.times, at_once=isinstance(machine, Systolic))
     tasks = tuple(
         PlacedTask(k, p, start, start + durations[k], t.quantity, t.link, t.name)
