@@ -109,7 +109,7 @@ def trace(task: Task, customise: str = "full", book: Bookkeeping = _BOOK) -> Pro
     except (ZeroDivisionError, OverflowError):  # Python's numbers raise where NumPy's become infinite
         raise PhalanxError(
             f'{f.name}: algorithm "{task.algorithm.name}" divides by zero, because numbers of the '
-            'robot differ too much in size; check its masses, mass centres and lengths, or use backend="numpy".'
+            'robot differ too much in size; check masses, mass centres and lengths, or use backend="numpy".'
         ) from None
     if book.results:
         graph.kept[f.symbol] = np.asarray(result, dtype=object)
