@@ -3,7 +3,11 @@
 """The few exceptions: one error and one warning, both saying what to do next."""
 
 import difflib
+import sys
+import warnings
 from collections.abc import Iterable
+
+_PACKAGE = __name__.partition(".")[0]
 
 
 class PhalanxError(ValueError):
@@ -12,6 +16,24 @@ class PhalanxError(ValueError):
 
 class PhalanxWarning(UserWarning):
     """Input that Phalanx serves although something about it deserves a look."""
+
+
+def warn(message: str) -> None:
+    """Give a `PhalanxWarning` that points at the caller's line: the first one outside this package.
+
+    How deep the package stands in the stack differs from door to door, so no fixed stack level will do.
+    """
+    frame = sys._getframe(1)
+    while frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE and frame.f_back is not None:
+        frame = frame.f_back
+    warnings.warn_explicit(
+        message,
+        PhalanxWarning,
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        module=frame.f_globals.get("__name__", "<unknown>"),
+        registry=frame.f_globals.setdefault("__warningregistry__", {}),  # shown once per line and text
+    )
 
 
 def listing(names: Iterable[str], *, most: int = 8) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from collections.abc import Iterator, Set
 from dataclasses import replace
 from typing import Any
@@ -19,7 +18,7 @@ import numpy as np
 
 from phalanx.convert import MujocoNames
 from phalanx.description import IDENTITY, Description, Joint, Link, Mimic, Pose, Triple
-from phalanx.errors import PhalanxError, PhalanxWarning
+from phalanx.errors import PhalanxError, warn
 from phalanx.io.xml import root_tag
 from phalanx.joints import joint_type
 
@@ -45,11 +44,9 @@ def read_mjcf(text: str | bytes | os.PathLike[str], *, source: str) -> Descripti
     coupled, leftover = _coupled(model, names, joints)
     ignored = [*leftover, *_ignored(model)]
     if ignored:
-        warnings.warn(
+        warn(
             f"{source}: left out, for they are not part of a tree of rigid bodies: {', '.join(ignored)}. "
-            "Remove them from the file if they do not matter.",
-            PhalanxWarning,
-            stacklevel=2,
+            "Remove them from the file if they do not matter."
         )
     gravity = (0.0, 0.0, 0.0) if _weightless(model) else _triple(model.opt.gravity)
     return Description(names.model, tuple(links), tuple(coupled), gravity, source=source)

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from phalanx.description import IDENTITY, Description, Joint, Link, Mimic, Pose, Triple
-from phalanx.errors import PhalanxError, PhalanxWarning, listing, nearest
+from phalanx.errors import PhalanxError, listing, nearest, warn
 from phalanx.io.angles import rotation_rpy
 from phalanx.io.xml import Element, parse
 
@@ -154,11 +153,9 @@ class _Reader:
         if not lost:
             return joints
         pairs = listing(f"{name} of {driver}" for name, driver in lost.items())
-        warnings.warn(
+        warn(
             f"{self.source}: joints mimic unknown joints ({pairs}); they are left independent. "
-            "Correct the names in the file.",
-            PhalanxWarning,
-            stacklevel=4,
+            "Correct the names in the file."
         )
         return tuple(replace(joint, mimic=None) if joint.name in lost else joint for joint in joints)
 
