@@ -17,6 +17,7 @@ from phalanx.io.angles import rotation_rpy
 from phalanx.io.xml import Element, parse
 
 TYPES = ("fixed", "revolute", "continuous", "prismatic", "planar", "floating")
+UNLIMITED = 1e16  # what Gazebo and others write for no limit, since many readers refuse "inf"
 _HINTS = {"spherical": "three revolute joints in a row", "universal": "two revolute joints in a row"}
 _ZERO: Triple = (0.0, 0.0, 0.0)
 _X: Triple = (1.0, 0.0, 0.0)
@@ -113,7 +114,7 @@ class _Reader:
             found["lower"], found["upper"] = (-math.inf,), (math.inf,)
         elif limit is not None:
             for side in ("lower", "upper"):  # the standard's default of both is 0
-                found[side] = (self.number(limit, side, where, 0.0, unlimited=True),)
+                found[side] = (_limit(self.number(limit, side, where, 0.0, unlimited=True)),)
         for holder, attribute, target in (
             (limit, "velocity", "velocity"),
             (limit, "effort", "effort"),
@@ -121,8 +122,8 @@ class _Reader:
             (element.first("dynamics"), "friction", "friction"),
         ):
             if holder is not None and attribute in holder.attributes:
-                unlimited = holder is limit
-                found[target] = (self.number(holder, attribute, where, unlimited=unlimited),)
+                value = self.number(holder, attribute, where, unlimited=holder is limit)
+                found[target] = (_limit(value) if holder is limit else value,)
         return found
 
     def mimic(self, element: Element | None, where: str) -> Mimic | None:
@@ -251,3 +252,7 @@ class _Reader:
     def error(self, element: Element, message: str) -> PhalanxError:
         """An error that names the file and the line."""
         return PhalanxError(f"{self.source}:{element.line}: {message}")
+
+
+def _limit(value: float) -> float:
+    return math.copysign(math.inf, value) if abs(value) >= UNLIMITED else value
