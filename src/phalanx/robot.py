@@ -245,7 +245,7 @@ class Robot:
         return table_of(self.model.dh, self.description, joints)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the robot to a file by its suffix: ".json" or none keeps every bit, ".urdf" is for other tools.
+        """Write a file by its suffix: ".json" or none keeps every bit, ".urdf" is for other tools.
 
         What was there before is replaced in one step, once the new file is complete.
         """
@@ -258,8 +258,8 @@ class Robot:
             write_text(path, write_description(self.description), where="save")
         else:
             raise PhalanxError(
-                f'save: no format for the suffix "{suffix}" of "{os.fsdecode(path)}"; expected ".json" or none '
-                '(every bit of the robot) or ".urdf" (for other tools).'
+                f'save: no format for the suffix "{suffix}" of "{os.fsdecode(path)}"; expected ".json" or '
+                'none (every bit of the robot) or ".urdf" (for other tools).'
             )
 
     def to_urdf(self, path: str | os.PathLike[str] | None = None) -> str:

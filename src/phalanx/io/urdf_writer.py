@@ -20,6 +20,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
@@ -31,6 +32,7 @@ from .angles import roll_pitch_yaw
 from .urdf import TYPES, UNLIMITED
 
 _KEPT = ("lower", "upper", "velocity", "effort", "damping", "friction")
+_NONE: dict[str, Any] = dict.fromkeys(_KEPT, ())
 _ONE_COORDINATE = ("revolute", "continuous", "prismatic")
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -78,7 +80,7 @@ class _Rewriter:
             self.angles.append(joint.name)
             self.drop(joint)
             axes = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0))
-            bare = replace(joint, **dict.fromkeys(_KEPT, ()))
+            bare = replace(joint, **_NONE)
             yield from self.row(bare, ("_z", "_y", "_x"), "continuous", axes)
         elif joint.type == "helical" and joint.pitch:
             turn, slide = self.row(joint, ("", "_slide"), "revolute", (joint.axis, joint.axis))
@@ -88,7 +90,7 @@ class _Rewriter:
             yield turn
             yield replace(
                 slide,
-                **dict.fromkeys(_KEPT, ()) | {"lower": (lower,), "upper": (upper,)},
+                **_NONE | {"lower": (lower,), "upper": (upper,)},
                 type="prismatic",
                 mimic=follow,
             )
@@ -96,12 +98,12 @@ class _Rewriter:
             self.drop(joint)
             frame = frame_along(joint.axis)
             aligned = joint if _is_identity(frame) else _turned(joint, frame)
-            yield replace(aligned, **dict.fromkeys(_KEPT, ()), axis=(0.0, 0.0, 1.0))
+            yield replace(aligned, **_NONE, axis=(0.0, 0.0, 1.0))
         elif joint.type in (*_ONE_COORDINATE, "helical"):
             yield replace(joint, type="revolute") if joint.type == "helical" else joint
         elif joint.type in TYPES:
             self.drop(joint)
-            yield replace(joint, **dict.fromkeys(_KEPT, ()))
+            yield replace(joint, **_NONE)
         else:
             raise PhalanxError(
                 f'to_urdf: joint "{joint.name}" has type "{joint.type}", which URDF cannot write; '
