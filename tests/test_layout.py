@@ -23,6 +23,7 @@ LAYERS = (
     "spatial",
     "joints",
     "description",
+    "attachments",
     "dh",
     "model",
     "assembly",

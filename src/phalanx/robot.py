@@ -21,7 +21,7 @@ import numpy as np
 from . import changes, configurations
 from .assembly import BASE, Frame, assemble, judge_inertias
 from .configurations import Limits, frozen, per_rate
-from .description import Description, Mimic
+from .description import Description, Loop, Mimic
 from .dh import require_chain
 from .errors import PhalanxError, nearest, shown, warn
 from .io.dh import description_from_dh
@@ -85,12 +85,12 @@ class Robot:
 
     @cached_property
     def frames(self) -> Mapping[str, Frame]:
-        """Every link of the file by name, with the moving link that carries it."""
+        """Every link and frame of the file by name, with the moving link that carries it."""
         return MappingProxyType(self._assembly.frames)
 
     @cached_property
     def frame_names(self) -> tuple[str, ...]:
-        """Every link of the file, welded or not."""
+        """Every link of the file, welded or not, then its other frames (sites of MJCF)."""
         return tuple(self.frames)
 
     @cached_property
@@ -165,6 +165,11 @@ class Robot:
         """The joint that each coupled mimic joint follows in the end, with multiplier and offset."""
         return MappingProxyType(self._assembly.drivers)
 
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """The joints of the file that close loops; kept, while the robot computes without them."""
+        return self.description.loops
+
     @cached_property
     def depth(self) -> int:
         """Number of joints on the longest path from the world to a link."""
@@ -210,7 +215,11 @@ class Robot:
 
     def __repr__(self) -> str:
         shape = "chain" if self.is_serial else "tree"
-        return f'<Robot "{self.name}": {shape} of {self.n_links} links, nq = {self.nq}, nv = {self.nv}>'
+        more = [f"{len(self.mimics)} joints follow others"] if len(self.mimics) > 1 else []
+        more += ["1 joint follows another"] if len(self.mimics) == 1 else []
+        more += [f"{len(self.loops)} loop{'s' * (len(self.loops) > 1)} left open"] if self.loops else []
+        facts = ", ".join([f"nq = {self.nq}", f"nv = {self.nv}", *more])
+        return f'<Robot "{self.name}": {shape} of {self.n_links} links, {facts}>'
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Robot) and self.description == other.description
@@ -295,7 +304,7 @@ class Robot:
     def with_payload(
         self, link: str, mass: float, com: Sequence[float] = (0.0, 0.0, 0.0), inertia: Any = None
     ) -> Robot:
-        """The robot carrying a body welded to `link`; `com` in its frame, `inertia` about the mass centre."""
+        """The robot carrying a body welded to a link or frame; `com` in that frame, `inertia` about `com`."""
         self.frame(link)
         new, body = changes.loaded(self.description, link, mass, com, inertia)
         robot = _rebuild(new)

@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 GAP = "  "
-_ASCII = str.maketrans({"│": "|", "├": "+", "└": "`", "─": "-", "…": "...", "–": "-", "²": "^2", "·": "*"})
+_ASCII = str.maketrans(
+    {"←": "<-", "│": "|", "├": "+", "└": "`", "─": "-", "…": "...", "–": "-", "²": "^2", "·": "*"}
+)
 
 
 def terminal_width() -> int:
