@@ -18,6 +18,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "phalanx"
 # A file imports only from its own line or from lines above.
 LAYERS = (
     "errors",
+    "arrays",
     "progress",
     "plotting",
     "spatial",

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import description as d
+from .arrays import real_or_none
 from .assembly import BASE, Assembly, Moving
 from .description import IDENTITY, Description, Joint, Link, Pose
 from .errors import PhalanxError, nearest, shown
@@ -26,7 +27,7 @@ def replaced(assembly: Assembly, gravity: Any, armature: Any, name: str | None) 
     if gravity is not None:
         new = replace(new, gravity=d.triple(gravity, f'robot "{new.name}": gravity'))
     if name is not None:
-        new = replace(new, name=str(name))
+        new = replace(new, name=d.text(name, f'robot "{new.name}": name'))
     return new if armature is None else _with_armature(assembly, new, armature)
 
 
@@ -43,16 +44,14 @@ def _with_armature(assembly: Assembly, new: Description, armature: Any) -> Descr
 
 
 def _checked_armature(assembly: Assembly, armature: Any) -> np.ndarray:
-    try:
-        values = np.broadcast_to(np.asarray(armature, dtype=float), (assembly.nv,))
-    except (TypeError, ValueError):
-        values = np.array([np.nan])
-    if not np.isfinite(values).all() or (values < 0).any():
+    where = f'robot "{assembly.description.name}": armature'
+    values = real_or_none(armature, where)
+    fits = values is not None and values.shape in ((), (1,), (assembly.nv,))
+    if values is None or not fits or not np.isfinite(values).all() or (values < 0).any():
         raise PhalanxError(
-            f'robot "{assembly.description.name}": armature got {shown(armature)}; '
-            f"expected one number or ({assembly.nv},), finite, >= 0."
+            f"{where} got {shown(armature)}; expected one number or ({assembly.nv},), finite, >= 0."
         )
-    return values
+    return np.broadcast_to(values, (assembly.nv,))
 
 
 def welded(assembly: Assembly, joints: Mapping[str, Any]) -> Description:
@@ -68,7 +67,8 @@ def welded(assembly: Assembly, joints: Mapping[str, Any]) -> Description:
     for name, value in joints.items():
         if name not in by_name:
             raise PhalanxError(
-                f'robot "{robot}" has no moving joint "{name}";{nearest(name, by_name, what="joints")}'
+                f'robot "{robot}" has no moving joint "{_named(name)}";'
+                f"{nearest(name, by_name, what='joints')}"
             )
         if name in assembly.drivers:
             raise PhalanxError(
@@ -83,14 +83,17 @@ def welded(assembly: Assembly, joints: Mapping[str, Any]) -> Description:
     return d.weld(assembly.description, poses)
 
 
+def _named(name: Any) -> str:
+    return name if isinstance(name, str) else shown(name)
+
+
 def _joint_pose(robot: str, m: Moving, value: Any) -> Pose:
-    try:
-        q = np.atleast_1d(np.asarray(value, dtype=float))
-    except (TypeError, ValueError):
-        q = np.empty(0)
+    where = f'robot "{robot}": joint "{m.joint.name}" ({m.kind.name})'
+    given = real_or_none(value, where)
+    q = np.atleast_1d(np.nan if given is None else given)
     if q.shape != (m.kind.nq,) or not np.isfinite(q).all():
         raise PhalanxError(
-            f'robot "{robot}": joint "{m.joint.name}" ({m.kind.name}) got the coordinates {shown(value)}; '
+            f"{where} got the coordinates {shown(value)}; "
             f"expected {m.kind.nq} finite number{'s' if m.kind.nq > 1 else ''}."
         )
     moved = pose_of(m.steps, q)

@@ -10,10 +10,12 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
 
+from .arrays import MOST_AXES, UNREADABLE, refuse_masks, require_memory
 from .assembly import Assembly, Moving
 from .errors import PhalanxError, shown
 
@@ -65,6 +67,8 @@ def random_state(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Random (q, qd, qdd): q within limits (else ±pi), qd and qdd normal, qd clipped to its limits."""
     rng, shape = _generator(rng), _batch_shape(batch)
+    size = 8 * prod(shape) * (assembly.nq + 2 * assembly.nv)
+    require_memory(size, f"random_state: batch {shape}", "take the states in several batches")
     lower = np.where(np.isfinite(limits.lower), limits.lower, -np.pi)
     upper = np.where(np.isfinite(limits.upper), limits.upper, np.pi)
     # A limit on one side only leaves a window of the usual width on the other.
@@ -118,9 +122,10 @@ def difference(assembly: Assembly, q0: Any, q1: Any) -> np.ndarray:
 
 def real_array(value: Any, label: str, robot: str) -> np.ndarray:
     """Return `value` as float64 or float32; object, string and complex arrays are refused."""
+    refuse_masks(value, label)
     try:
         array = np.asarray(value)
-    except (TypeError, ValueError):
+    except UNREADABLE:
         raise PhalanxError(
             f"{label} is not an array: its rows differ in length or cannot be read; "
             f'expected real numbers for robot "{robot}".'
@@ -196,6 +201,9 @@ def _batch_shape(batch: Any) -> tuple[int, ...]:
         shape = tuple(operator.index(size) for size in sizes)
     except TypeError:
         shape = (-1,)
-    if any(size < 0 for size in shape):
-        raise PhalanxError(f"random_state: batch is {shown(batch)}; expected a size or a shape, all >= 0.")
+    if any(size < 0 for size in shape) or len(shape) > MOST_AXES:
+        raise PhalanxError(
+            f"random_state: batch is {shown(batch)}; expected a size or a shape, all >= 0, "
+            f"of at most {MOST_AXES} axes."
+        )
     return shape

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
+from .arrays import UNREADABLE, refuse_masks
 from .assembly import BASE
 from .errors import PhalanxError, listing
 from .joints import FREE, transpose_quaternion
@@ -432,7 +433,11 @@ def _basis(match: _Match, q: Any) -> Array:
 
 def _checked(x: Any, size: int, label: str, whose: str) -> Array:
     """A float array (…, size); other real numbers become float64."""
-    array = np.asarray(x)
+    refuse_masks(x, f"convert: {label}")
+    try:
+        array = np.asarray(x)
+    except UNREADABLE:
+        raise PhalanxError(f"convert: {label} is not an array, expected real numbers for {whose}.") from None
     if array.dtype.kind not in "fiub":
         raise PhalanxError(f"convert: {label} has dtype {array.dtype}, expected real numbers for {whose}.")
     if array.ndim == 0 or array.shape[-1] != size:

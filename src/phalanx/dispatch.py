@@ -8,7 +8,7 @@ Attaches one method per registered function to `Robot`; inputs are checked here,
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from textwrap import wrap
 from typing import Any
 
@@ -23,6 +23,7 @@ from .algorithms import (
     functions_algorithms,
     require_covered,
 )
+from .arrays import UNREADABLE, is_masked_array, memory_for
 from .backends.base import (
     Backend,
     Call,
@@ -34,7 +35,7 @@ from .backends.base import (
 )
 from .backends.buffers import empty_result
 from .configurations import real_array
-from .errors import PhalanxError, nearest, shown
+from .errors import PhalanxError, is_one_of, nearest, shown
 from .robot import Robot, require_robot
 from .structure import factors_well, require_invertible
 
@@ -85,6 +86,19 @@ def compute(
     dtype: Any = None,
 ) -> Any:
     """The result of a call for inputs that have not been checked yet."""
+    with memory_for(call.function.name, "take the states in several batches"):
+        return _computed(call, inputs, optional, out, threads, runner, dtype)
+
+
+def _computed(
+    call: Call,
+    inputs: tuple[Any, ...],
+    optional: Mapping[str, Any],
+    out: Any,
+    threads: int | None,
+    runner: Backend | None,
+    dtype: Any,
+) -> Any:
     f = call.function
     given = {k: v for k, v in optional.items() if v is not None}
     if unknown := set(given) - set(f.optional):
@@ -119,7 +133,7 @@ def kernel(
     call = resolve(robot, function, algorithm, frame)
     try:
         kind = np.dtype(dtype)
-    except TypeError:
+    except UNREADABLE:
         kind = np.dtype(object)
     if kind not in (np.float64, np.float32):
         raise PhalanxError(f"kernel: dtype {shown(dtype)}, expected float64 or float32.")
@@ -136,10 +150,10 @@ def resolve(robot: Robot, function: str, algorithm: Any = "auto", frame: str | N
     chosen = choose(robot, function) if auto else find(function, algorithm)
     require_covered(robot, chosen)
     for key, value in options.items():
-        if key not in chosen.options or value not in chosen.options[key]:
+        if not is_one_of(key, chosen.options) or not _is_value(value, chosen.options[key]):
             allowed = {k: list(v) for k, v in chosen.options.items()}
             raise PhalanxError(
-                f'{function}: algorithm "{chosen.name}" has no option {key}={value!r}; '
+                f'{function}: algorithm "{chosen.name}" has no option {key}={shown(value)}; '
                 f"options: {allowed or 'none'}."
             )
     if FUNCTIONS[function].frame:
@@ -147,6 +161,11 @@ def resolve(robot: Robot, function: str, algorithm: Any = "auto", frame: str | N
     if function in ("forward_dynamics", "mass_matrix_inverse"):
         require_invertible(robot)
     return Call(robot, chosen, frame, tuple(sorted(options.items())))
+
+
+def _is_value(value: Any, values: Any) -> bool:
+    """Whether an option may have a value; arrays compare with nothing."""
+    return isinstance(value, Hashable) and bool(value in values)
 
 
 def _with_options(function: str, algorithm: Any) -> tuple[Any, Mapping[str, Any]]:
@@ -218,8 +237,8 @@ def _checked(call: Call, value: Any, label: str, size: tuple[int, ...]) -> np.nd
 
 def _checked_out(call: Call, out: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     where = f"{call.function.name}: out"
-    if not isinstance(out, np.ndarray):
-        raise PhalanxError(f"{where} is {type(out).__name__}, expected a NumPy array of shape {shape}.")
+    if not isinstance(out, np.ndarray) or is_masked_array(out):
+        raise PhalanxError(f"{where} is {type(out).__name__}, expected a plain NumPy array of shape {shape}.")
     if out.shape != shape or out.dtype != dtype:
         raise PhalanxError(
             f"{where} has shape {out.shape} and dtype {out.dtype}, expected {shape} and {np.dtype(dtype)} "

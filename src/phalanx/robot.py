@@ -23,7 +23,7 @@ from .assembly import BASE, Frame, assemble, judge_inertias
 from .configurations import Limits, frozen, per_rate
 from .description import Description, Loop, Mimic
 from .dh import require_chain
-from .errors import PhalanxError, nearest, shown, warn
+from .errors import PhalanxError, nearest, printable, shown, warn
 from .io.dh import description_from_dh
 from .io.dh_table import DHTable, table_of
 from .io.files import write_text
@@ -214,12 +214,12 @@ class Robot:
             ) from None
 
     def __repr__(self) -> str:
-        shape = "chain" if self.is_serial else "tree"
+        name, shape = printable(self.name), "chain" if self.is_serial else "tree"
         more = [f"{len(self.mimics)} joints follow others"] if len(self.mimics) > 1 else []
         more += ["1 joint follows another"] if len(self.mimics) == 1 else []
         more += [f"{len(self.loops)} loop{'s' * (len(self.loops) > 1)} left open"] if self.loops else []
         facts = ", ".join([f"nq = {self.nq}", f"nv = {self.nv}", *more])
-        return f'<Robot "{self.name}": {shape} of {self.n_links} links, {facts}>'
+        return f'<Robot "{name}": {shape} of {self.n_links} links, {facts}>'
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Robot) and self.description == other.description
@@ -343,4 +343,4 @@ def _rebuild(description: Description) -> Robot:
 def require_robot(value: Any, where: str) -> None:
     """Raise unless the value is a robot; names and files are for `px.load`."""
     if not isinstance(value, Robot):
-        raise PhalanxError(f"{where}: got {value!r:.60}, expected a Robot; px.load reads or finds one.")
+        raise PhalanxError(f"{where}: got {shown(value)}, expected a Robot; px.load reads or finds one.")

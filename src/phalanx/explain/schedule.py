@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..dispatch import resolve
-from ..errors import PhalanxError
+from ..errors import PhalanxError, shown
 from ..machines import Machine, Pram, ProcessorArray, Systolic, Transputers, pram
 from ..robot import Robot
 from .cost import program_of
@@ -91,7 +91,7 @@ def place(graph: TaskGraph, machine: Machine) -> Schedule:
     """A task graph on a machine, by list scheduling or, on systolic machines, step by step."""
     if not isinstance(machine, Machine):
         raise PhalanxError(
-            f"schedule: machine is {machine!r}, expected one of phalanx.machines: pram, transputers, "
+            f"schedule: machine is {shown(machine)}, expected one of phalanx.machines: pram, transputers, "
             "systolic, processor_array."
         )
     durations = graph.durations(machine.times, at_once=isinstance(machine, Systolic))
@@ -135,10 +135,10 @@ def _require(
     if function != only or asked not in ("auto", name):
         raise PhalanxError(
             f'schedule: the paper\'s assignment of {machine} is for {only} by "{name}", got {function} by '
-            f'{asked!r}; use assignment="list" for others.'
+            f'{shown(asked)}; use assignment="list" for others.'
         )
     if granularity not in (None, "equation"):
         raise PhalanxError(
-            f"schedule: the paper's assignment of {machine} has equations for tasks, got {granularity!r}; "
-            'use assignment="list" for others.'
+            f"schedule: the paper's assignment of {machine} has equations for tasks, "
+            f'got {shown(granularity)}; use assignment="list" for others.'
         )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..algorithms import algorithms
-from ..errors import PhalanxError
+from ..errors import PhalanxError, is_one_of, shown
 from ..explain.cost import cost
 from ..loading import chain
 from ..plotting import line_styles, new_figure, new_ticks, saved, styled
@@ -29,8 +29,8 @@ def cost_over_n(
 
     The chains are random, in general position; `customise` is that of `phalanx.cost`.
     """
-    if quantity not in ("work", "span"):
-        raise PhalanxError(f'figures.cost_over_n: quantity {quantity!r}, expected "work" or "span".')
+    if not is_one_of(quantity, ("work", "span")):
+        raise PhalanxError(f'figures.cost_over_n: quantity {shown(quantity)}, expected "work" or "span".')
     lengths = sorted(set(lengths))
     robots = {n: chain(n) for n in lengths}
     lines: dict[str, list[tuple[int, int]]] = {}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
 
-from ..errors import PhalanxError
+from ..errors import PhalanxError, is_one_of, shown
 from .times import Times
 
 ASSIGNMENTS = ("paper", "list")  # a paper's own, or by our list scheduler
@@ -48,12 +48,12 @@ def pram(
 def whole(value: Any, where: str, least: int = 1) -> int:
     """A whole number of at least `least`, or an error."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise PhalanxError(f"{where} is {value!r}, expected a whole number of at least {least}.")
+        raise PhalanxError(f"{where} is {shown(value)}, expected a whole number of at least {least}.")
     return int(value)
 
 
 def one_of(value: Any, choices: tuple[str, ...], where: str) -> str:
     """One of some words, or an error that lists them."""
-    if value not in choices:
-        raise PhalanxError(f"{where} is {value!r}, expected one of {', '.join(map(repr, choices))}.")
+    if not is_one_of(value, choices):
+        raise PhalanxError(f"{where} is {shown(value)}, expected one of {', '.join(map(repr, choices))}.")
     return str(value)

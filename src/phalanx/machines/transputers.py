@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from ..errors import PhalanxError
+from ..errors import PhalanxError, shown
 from .base import ASSIGNMENTS, Machine, one_of, whole
 from .times import Links, Times, require_times
 
@@ -70,7 +70,9 @@ def transputers(
     `unit="operations"` an operation takes one unit and messages none, as their count of operations
     assumes; in "microseconds" the `figures` of the T800 hold. Each time can be set by itself.
     """
-    figures = figures or T800()
+    figures = T800() if figures is None else figures
+    if not isinstance(figures, T800):
+        raise PhalanxError(f"transputers: figures is {shown(figures)}, expected phalanx.machines.T800(…).")
     count = whole(processors, "transputers: processors", least=2)
     if one_of(assignment, ASSIGNMENTS, "transputers: assignment") == "paper" and count != 4:
         raise PhalanxError(

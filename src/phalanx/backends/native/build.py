@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from ...algorithms import algorithms
+from ...arrays import MOST_AXES
 from ...errors import PhalanxError, warn
 from ...ir.rewrite import instructions
 from ...ir.rolled import RolledProgram, refusal, roll
 from ...ir.rolled.segments.roll import SegmentProgram, cuts, roll_segments
 from ...ir.trace import Program, trace
 from ...model import Model
-from ..base import MOST_AXES, Call, memo_key
+from ..base import Call, memo_key
 from ..buffers import empty_result
 from . import cache, compile, gufunc, loop, objects
 from .emit import straight
@@ -90,7 +91,7 @@ class Native:
         result = None  # memory for plain rows goes back before NumPy takes its own
         try:
             result = self.ufunc(*inputs) if out is None else self.ufunc(*inputs, out=out)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, MemoryError):
             return None
         return result if result.ndim <= MOST_AXES + len(self.shapes[-1]) else None
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...analysis.cost import Count, Flow, cost_of, flow_of
-from ...errors import PhalanxError
+from ...errors import PhalanxError, is_one_of, shown
 from ...ir.ops import ADD, INPUT, MUL, SUB
 from ...ir.rewrite import fusions
 from ...ir.scalar import Node
@@ -105,9 +105,9 @@ def task_graph_of(
     links: Iterable[str] = (),
 ) -> TaskGraph:
     """The tasks of a program; what is charged, `free` or `fused` is as in `cost_of`."""
-    if granularity not in GRANULARITIES:
+    if not is_one_of(granularity, GRANULARITIES):
         raise PhalanxError(
-            f"granularity is {granularity!r}, expected one of {', '.join(map(repr, GRANULARITIES))}."
+            f"granularity is {shown(granularity)}, expected one of {', '.join(map(repr, GRANULARITIES))}."
         )
     flow = flow_of(program.nodes, free, fusions(program) if fused else {})
     sources = _sources(flow)
