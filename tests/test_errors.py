@@ -1,9 +1,12 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Messages are short, whatever was passed by mistake."""
+"""Messages are short, whatever was passed by mistake; warnings point at the caller."""
 
 from __future__ import annotations
 
+import linecache
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,6 +54,57 @@ def test_arrays_in_the_wrong_place_are_told_by_their_shape(mistake: str) -> None
     assert "expected" in text or "frames: " in text
     assert "0.001" not in text  # none of the numbers
     assert len(text) < 500
+
+
+# ------------------------------------------------------------------- where warnings point
+
+FLAT = '<inertia ixx="1" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/>'  # no body is flat in two directions
+BODY = f'<inertial><mass value="1"/>{FLAT}</inertial>'
+JOINT = '<joint name="{0}" type="revolute"><parent link="{1}"/><child link="{2}"/>{3}</joint>'
+UNPHYSICAL = (
+    f'<robot name="r"><link name="a"/><link name="b">{BODY}</link>{JOINT.format("j", "a", "b", "")}</robot>'
+)
+LOST_MIMIC = UNPHYSICAL.replace(FLAT, "").replace("</joint>", '<mimic joint="gone"/></joint>')
+TENDON = """<mujoco><worldbody><body><joint name="h"/><geom size="1" mass="1"/></body></worldbody>
+<tendon><fixed name="t"><joint joint="h" coef="1"/></fixed></tendon></mujoco>"""
+
+
+def built() -> px.Robot:
+    builder = px.RobotBuilder()
+    builder.add_link("base")
+    builder.add_link("link", mass=1.0, inertia=(1.0, 0.0, 0.0))
+    builder.add_joint("joint", "revolute", "base", "link")
+    return builder.build()
+
+
+DOORS: dict[str, Any] = {
+    "load of a text": lambda path: px.load(UNPHYSICAL),
+    "load of a file": lambda path: px.load(path),
+    "load of an unknown mimic": lambda path: px.load(LOST_MIMIC),
+    "load of MJCF": lambda path: px.load(TENDON),
+    "from_dh": lambda path: px.Robot.from_dh([{"a": 1.0, "mass": 1.0, "inertia": [1.0, 0.0, 0.0]}]),
+    "with_payload": lambda path: px.load("panda").with_payload("panda_link1", 1.0, inertia=(1.0, 0.0, 0.0)),
+    "build": lambda path: built(),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_warnings_point_at_the_line_of_the_caller(door: str, tmp_path: Path) -> None:
+    path = tmp_path / "r.urdf"
+    path.write_text(UNPHYSICAL)
+    with pytest.warns(px.PhalanxWarning) as caught:
+        DOORS[door](path)
+    assert [warning.filename for warning in caught] == [__file__]
+    line = linecache.getline(__file__, caught[0].lineno)
+    assert "px." in line or "builder." in line
+
+
+def test_all_warnings_go_through_the_function_that_finds_the_line() -> None:
+    package = Path(px.__file__).parent
+    sources = {file.relative_to(package).as_posix(): file.read_text() for file in package.rglob("*.py")}
+    assert [name for name, text in sources.items() if re.search(r"warnings\.warn\w*\(", text)] == [
+        "errors.py"
+    ]
 
 
 # ------------------------------------------------------------------- names from files

@@ -24,6 +24,7 @@ LAYERS = (
     "spatial",
     "joints",
     "description",
+    "attachments",
     "dh",
     "model",
     "assembly",

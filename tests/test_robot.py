@@ -242,3 +242,35 @@ def test_poses_of_frames_are_kept_in_the_link_that_carries_them() -> None:
     assert robot.frame("camera").link == 0
     assert robot.frame("camera").pose == Pose.of(None, (0.0, 0.0, 0.3))
     assert robot.frame("stand").link == -1
+
+
+FLYING = """
+<robot name="drone">
+  <link name="world"/>
+  <link name="body"><inertial><mass value="1"/>
+    <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="root" type="floating"><parent link="world"/><child link="body"/></joint>
+</robot>
+"""
+
+
+def test_a_robot_that_floats_gets_no_second_floating_base(tmp_path: Path) -> None:
+    message = r'the robot floats already: joint "root" lets link "body" move freely in the massless "world"'
+    with pytest.raises(px.PhalanxError, match=message):
+        px.load(FLYING, floating_base=True)
+    robot = px.load(FLYING)
+    with pytest.raises(px.PhalanxError, match=message):
+        robot.with_floating_base()
+    robot.save(tmp_path / "drone.json")
+    with pytest.raises(px.PhalanxError, match=message):
+        px.load(tmp_path / "drone.json", floating_base=True)
+
+
+def test_a_base_with_a_mass_floats_beside_what_is_free() -> None:
+    builder = px.RobotBuilder("satellite")
+    for name in ("hull", "tool"):
+        builder.add_link(name, mass=1.0, com=(0.1, 0.2, 0.3), inertia=(1.0, 1.0, 1.0))
+    builder.add_joint("lost", "floating", "hull", "tool")
+    robot = builder.build(floating_base=True)
+    assert robot.nv == 12
+    assert np.linalg.cond(robot.mass_matrix(robot.random_state(rng=0)[0])) < 1e4

@@ -4,15 +4,15 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from . import description as d
+from .attachments import check_attachments
 from .description import Description, Joint, Mimic, Pose, ordered
-from .errors import PhalanxError, PhalanxWarning, listing, nearest
+from .errors import PhalanxError, listing, nearest, warn
 from .joints import FREE, JointType, Motion, Step, joint_type, split_turn
 from .model import Coupling, Group, Model
 from .spatial import Inertia, Transform
@@ -22,7 +22,7 @@ BASE = ""  # the name of the joint that a floating base stands on
 
 @dataclass(frozen=True)
 class Frame:
-    """A link of the file: the moving link that carries it (-1 = world) and its pose there."""
+    """A link or frame of the file: the moving link that carries it (-1 = world) and its pose there."""
 
     link: int
     pose: Pose
@@ -73,9 +73,12 @@ def assemble(description: Description, *, strict: bool = False, warn: bool = Tru
     """The assembly of a description that makes sense, or an error."""
     d.check_numbers(description)
     root, joints = ordered(description)
+    check_attachments(description)
     if strict or warn:
         judge_inertias(description, strict)
     moving, frames = _weld(description, root, joints)
+    if description.floating_base:
+        _refuse_second_base(description, root, moving)
     drivers = _drivers(description, moving) if description.coupled else {}
     q_of: dict[str, slice] = {}
     v_of: dict[str, slice] = {}
@@ -100,15 +103,11 @@ def judge_inertias(description: Description, strict: bool) -> None:
     text = f"{description.where}: {links} that no rigid body has ({rows}{more})."
     if strict:
         raise PhalanxError(f"{text} Correct them, or load with strict=False.")
-    warnings.warn(
-        f"{text} The numbers are used as they are; load with strict=True to refuse them.",
-        PhalanxWarning,
-        stacklevel=4,
-    )
+    warn(f"{text} The numbers are used as they are; load with strict=True to refuse them.")
 
 
 def _weld(description: Description, root: str, joints: list[Joint]) -> tuple[list[Moving], dict[str, Frame]]:
-    """Moving joints with their parents among the moving links, and every link as a frame."""
+    """Moving joints with their parents among the moving links, and every link and frame of the file."""
     moving: list[Moving] = []
     frames = {root: Frame(-1, d.IDENTITY)}
     if description.floating_base:
@@ -125,8 +124,22 @@ def _weld(description: Description, root: str, joints: list[Joint]) -> tuple[lis
         frames[joint.child] = Frame(len(moving), d.IDENTITY)
         steps = kind.steps(joint.axis, joint.axis2, joint.pitch)
         moving.append(Moving(joint, kind, steps, parent.link, origin))
-    frames.pop("", None)
-    return moving, {link.name: frames[link.name] for link in description.links}
+    named = {link.name: frames[link.name] for link in description.links}
+    for frame in description.frames:
+        carrier = frames[frame.link]
+        named[frame.name] = Frame(carrier.link, carrier.pose @ frame.pose)
+    return moving, named
+
+
+def _refuse_second_base(description: Description, root: str, moving: list[Moving]) -> None:
+    """Raise where the base shall float, but stands for the world in which something floats already."""
+    floating = [m.joint for m in moving[1:] if m.parent == 0 and m.joint.type == FREE]
+    if floating and description.link(root).mass == 0.0:
+        raise PhalanxError(
+            f'{description.where}: the robot floats already: joint "{floating[0].name}" lets link '
+            f'"{floating[0].child}" move freely in the massless "{root}", which would float too. '
+            "Leave out floating_base=True or with_floating_base()."
+        )
 
 
 def _drivers(description: Description, moving: list[Moving]) -> dict[str, Mimic]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from . import description as d
 from .arrays import real_or_none
-from .description import Description, Joint, Link, Mimic
+from .description import Description, FixedFrame, Joint, Link, Loop, Mimic
 from .errors import PhalanxError, listing, shown
 from .robot import Robot
 
@@ -29,6 +29,8 @@ class RobotBuilder:
         self.gravity = gravity
         self._links: list[Link] = []
         self._joints: list[Joint] = []
+        self._frames: list[FixedFrame] = []
+        self._loops: list[Loop] = []
 
     def add_link(
         self, name: str, *, mass: float = 0.0, com: Sequence[float] = (0.0, 0.0, 0.0), inertia: Any = None
@@ -92,6 +94,37 @@ class RobotBuilder:
         )
         return name
 
+    def add_frame(self, name: str, link: str, pose: Any = None) -> str:
+        """Add a frame fixed to a link and return its name; `pose` in the link's frame, as `origin`."""
+        self._frames.append(FixedFrame(str(name), str(link), d.pose(pose, f'frame "{name}"')))
+        return name
+
+    def add_loop(
+        self,
+        name: str,
+        type: str,
+        predecessor: str,
+        successor: str,
+        *,
+        predecessor_pose: Any = None,
+        successor_pose: Any = None,
+        axis: Sequence[float] = (0.0, 0.0, 1.0),
+    ) -> str:
+        """Add a joint that closes a loop and return its name; kept in `robot.loops`, not computed with."""
+        where = f'loop "{name}"'
+        self._loops.append(
+            Loop(
+                str(name),
+                str(type),
+                str(predecessor),
+                str(successor),
+                d.pose(predecessor_pose, where),
+                d.pose(successor_pose, where),
+                d.triple(axis, f"{where}: axis"),
+            )
+        )
+        return name
+
     def build(self, *, floating_base: bool = False, mimic: str = "coupled", strict: bool = False) -> Robot:
         """The robot built so far; options as in `px.load`."""
         coupled = d.is_coupled(mimic, "build")
@@ -102,7 +135,12 @@ class RobotBuilder:
     def describe(self) -> Description:
         """The description built so far."""
         return Description(
-            self.name, tuple(self._links), tuple(self._joints), d.triple(self.gravity, "gravity")
+            self.name,
+            tuple(self._links),
+            tuple(self._joints),
+            d.triple(self.gravity, "gravity"),
+            frames=tuple(self._frames),
+            loops=tuple(self._loops),
         )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from . import description as d
 from .arrays import real_or_none
 from .assembly import BASE, Assembly, Moving
-from .description import Description, Joint, Link, Pose
+from .description import IDENTITY, Description, Joint, Link, Pose
 from .errors import PhalanxError, nearest, shown
 from .joints import WELD, pose_of
 
@@ -103,8 +103,8 @@ def _joint_pose(robot: str, m: Moving, value: Any) -> Pose:
 def loaded(
     description: Description, link: str, mass: float, com: Sequence[float], inertia: Any
 ) -> tuple[Description, Link]:
-    """The description with a body welded to `link`, and that body under a name of its own."""
-    taken = {own.name for own in description.links}
+    """The description with a body welded to a link or frame, and that body under a name of its own."""
+    taken = {own.name for own in description.links} | {own.name for own in description.frames}
     name = next(n for k in range(len(taken) + 1) if (n := f"{link}_payload{k or ''}") not in taken)
     where = f'payload on "{link}"'
     body = Link(
@@ -113,6 +113,7 @@ def loaded(
         d.triple(com, f"{where}: com"),
         d.packed_inertia(inertia, name),
     )
-    joint = Joint(f"{name}_joint", WELD, link, name)
+    carrier, origin = next(((f.link, f.pose) for f in description.frames if f.name == link), (link, IDENTITY))
+    joint = Joint(f"{name}_joint", WELD, carrier, name, origin)
     links, joints = (*description.links, body), (*description.joints, joint)
     return replace(description, links=links, joints=joints), body

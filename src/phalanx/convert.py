@@ -117,6 +117,11 @@ class MujocoNames:
     model: str
     bodies: tuple[str, ...]
     joints: tuple[str, ...]
+    given: bytes  # all names of the model, each ending with a null byte
+
+    def at(self, addresses: Iterable[int]) -> list[str]:
+        """The names that stand at the addresses, empty where a thing has none."""
+        return [self.given[a : self.given.index(b"\0", a)].decode() for a in addresses]
 
     @cached_property
     def taken(self) -> frozenset[str]:
@@ -126,21 +131,17 @@ class MujocoNames:
     @classmethod
     def of(cls, model: Any) -> MujocoNames:
         """The names of a `mujoco.MjModel`, unique among its bodies and among its joints."""
-        given = bytes(model.names)
-
-        def text(address: int) -> str:
-            return given[address : given.index(b"\0", address)].decode()
-
-        bodies = _unique([text(a) for a in model.name_bodyadr], [f"body{i}" for i in range(model.nbody)])
+        names = cls("", (), (), bytes(model.names))
+        bodies = unique_names(names.at(model.name_bodyadr), [f"body{i}" for i in range(model.nbody)])
         places = []
         for j, body in enumerate(model.jnt_bodyid):
             place = j - model.body_jntadr[body] + 1 if model.body_jntnum[body] > 1 else ""
             places.append(f"{bodies[body]}_joint{place}")
-        joints = _unique([text(a) for a in model.name_jntadr], places)
-        return cls(text(0) or "mujoco", bodies, joints)
+        joints = unique_names(names.at(model.name_jntadr), places)
+        return cls(names.at([0])[0] or "mujoco", bodies, joints, names.given)
 
 
-def _unique(given: Sequence[str], otherwise: Sequence[str]) -> tuple[str, ...]:
+def unique_names(given: Sequence[str], otherwise: Sequence[str]) -> tuple[str, ...]:
     """The given names; where there is none the other one, with underscores if that is taken."""
     taken = set(given)
     result = []

@@ -102,6 +102,35 @@ class Joint:
 
 
 @dataclass(frozen=True)
+class FixedFrame:
+    """A named frame that is fixed to a link, as a site of MJCF; `pose` in the link's frame."""
+
+    name: str
+    link: str
+    pose: Pose = IDENTITY
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A joint that closes a loop between two links of the tree; kept, not computed with.
+
+    Its motion, of the joint type `type`, leads from a frame of the predecessor to one of the
+    successor, whose poses in these links' frames are given ("fixed": the two frames coincide,
+    "spherical": their origins do).
+    """
+
+    name: str
+    type: str
+    predecessor: str
+    successor: str
+    predecessor_pose: Pose = IDENTITY
+    successor_pose: Pose = IDENTITY
+    axis: Triple = (0.0, 0.0, 1.0)
+    axis2: Triple = (0.0, 1.0, 0.0)  # second axis of a universal joint
+    pitch: float = 0.0  # metres per radian of a helical joint
+
+
+@dataclass(frozen=True)
 class Description:
     """Links and joints in file order, with gravity in the base frame of the file."""
 
@@ -112,6 +141,8 @@ class Description:
     floating_base: bool = False
     base_armature: tuple[float, ...] = ()  # of the joint under a floating base
     coupled: bool = True  # mimic joints follow their driver
+    frames: tuple[FixedFrame, ...] = ()  # beside those of the links
+    loops: tuple[Loop, ...] = ()
     source: str = field(default="", compare=False)  # file for messages
 
     @property

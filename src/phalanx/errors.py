@@ -7,6 +7,8 @@ is too long to read is cut.
 """
 
 import difflib
+import sys
+import warnings
 from collections.abc import Iterable
 from itertools import islice
 
@@ -14,6 +16,8 @@ _MOST = 1500  # characters of a message
 _LONG = 120  # characters of a name in a list of names
 _MANY = 5000  # names among which the nearest is looked for: comparing takes some microseconds each
 _SPACES = str.maketrans("\t\n\r", "   ")
+
+_PACKAGE = __name__.partition(".")[0]
 
 
 class PhalanxError(ValueError):
@@ -52,6 +56,24 @@ def _readable(message: object) -> object:
         return message
     cut = shortened(message, 4 * _MOST)  # escapes take up to ten characters each
     return shortened(printable(cut.translate(_SPACES)), _MOST)
+
+
+def warn(message: str) -> None:
+    """Give a `PhalanxWarning` that points at the caller's line: the first one outside this package.
+
+    How deep the package stands in the stack differs from door to door, so no fixed stack level will do.
+    """
+    frame = sys._getframe(1)
+    while frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE and frame.f_back is not None:
+        frame = frame.f_back
+    warnings.warn_explicit(
+        message,
+        PhalanxWarning,
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        module=frame.f_globals.get("__name__", "<unknown>"),
+        registry=frame.f_globals.setdefault("__warningregistry__", {}),  # shown once per line and text
+    )
 
 
 def listing(names: Iterable[str], *, most: int = 8) -> str:

@@ -21,12 +21,14 @@ import numpy as np
 from . import changes, configurations
 from .assembly import BASE, Frame, assemble, judge_inertias
 from .configurations import Limits, frozen, per_rate
-from .description import Description, Mimic
+from .description import Description, Loop, Mimic
 from .dh import require_chain
-from .errors import PhalanxError, nearest, printable, shown
+from .errors import PhalanxError, nearest, printable, shown, warn
 from .io.dh import description_from_dh
 from .io.dh_table import DHTable, table_of
+from .io.files import write_text
 from .io.saved import write_description
+from .io.urdf_writer import write_urdf
 
 
 class Robot:
@@ -83,12 +85,12 @@ class Robot:
 
     @cached_property
     def frames(self) -> Mapping[str, Frame]:
-        """Every link of the file by name, with the moving link that carries it."""
+        """Every link and frame of the file by name, with the moving link that carries it."""
         return MappingProxyType(self._assembly.frames)
 
     @cached_property
     def frame_names(self) -> tuple[str, ...]:
-        """Every link of the file, welded or not."""
+        """Every link of the file, welded or not, then its other frames (sites of MJCF)."""
         return tuple(self.frames)
 
     @cached_property
@@ -163,6 +165,11 @@ class Robot:
         """The joint that each coupled mimic joint follows in the end, with multiplier and offset."""
         return MappingProxyType(self._assembly.drivers)
 
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """The joints of the file that close loops; kept, while the robot computes without them."""
+        return self.description.loops
+
     @cached_property
     def depth(self) -> int:
         """Number of joints on the longest path from the world to a link."""
@@ -208,7 +215,11 @@ class Robot:
 
     def __repr__(self) -> str:
         name, shape = printable(self.name), "chain" if self.is_serial else "tree"
-        return f'<Robot "{name}": {shape} of {self.n_links} links, nq = {self.nq}, nv = {self.nv}>'
+        more = [f"{len(self.mimics)} joints follow others"] if len(self.mimics) > 1 else []
+        more += ["1 joint follows another"] if len(self.mimics) == 1 else []
+        more += [f"{len(self.loops)} loop{'s' * (len(self.loops) > 1)} left open"] if self.loops else []
+        facts = ", ".join([f"nq = {self.nq}", f"nv = {self.nv}", *more])
+        return f'<Robot "{name}": {shape} of {self.n_links} links, {facts}>'
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Robot) and self.description == other.description
@@ -243,14 +254,38 @@ class Robot:
         return table_of(self.model.dh, self.description, joints)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the robot to a file that `px.load` reads back exactly."""
-        text = write_description(self.description)
+        """Write a file by its suffix: ".json" or none keeps every bit, ".urdf" is for other tools.
+
+        What was there before is replaced in one step, once the new file is complete.
+        """
         if not isinstance(path, (str, os.PathLike)):
             raise PhalanxError(f"save: got {type(path).__name__}, expected a path.")
-        try:
-            Path(path).write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise PhalanxError(f'save: cannot write "{path}": {error.strerror or error}.') from None
+        suffix = Path(os.fsdecode(path)).suffix
+        if suffix.lower() == ".urdf":
+            self.to_urdf(path)
+        elif suffix.lower() in ("", ".json"):
+            write_text(path, write_description(self.description), where="save")
+        else:
+            raise PhalanxError(
+                f'save: no format for the suffix "{suffix}" of "{os.fsdecode(path)}"; expected ".json" or '
+                'none (every bit of the robot) or ".urdf" (for other tools).'
+            )
+
+    def to_urdf(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The robot as URDF text, written to `path` if that is given; links keep their names and poses.
+
+        Joints that URDF lacks become several with massless links between. One warning tells what it
+        cannot hold (armature, another gravity, a floating base); shapes are not kept by Phalanx at all.
+        """
+        text, lost = write_urdf(self.description, self.mimics)
+        if path is not None:
+            write_text(path, text, where="to_urdf")
+        if lost:
+            warn(
+                f'to_urdf: URDF cannot hold everything of robot "{self.name}"; left out: {"; ".join(lost)}. '
+                'robot.save("….json") keeps it.'
+            )
+        return text
 
     # ----------------------------------------------------------------- changed copies
 
@@ -269,7 +304,7 @@ class Robot:
     def with_payload(
         self, link: str, mass: float, com: Sequence[float] = (0.0, 0.0, 0.0), inertia: Any = None
     ) -> Robot:
-        """The robot carrying a body welded to `link`; `com` in its frame, `inertia` about the mass centre."""
+        """The robot carrying a body welded to a link or frame; `com` in that frame, `inertia` about `com`."""
         self.frame(link)
         new, body = changes.loaded(self.description, link, mass, com, inertia)
         robot = _rebuild(new)

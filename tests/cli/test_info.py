@@ -5,6 +5,7 @@
 import io
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 import phalanx as px
 from phalanx.cli import main
+from phalanx.description import Loop, Pose
 from phalanx.loading import load
 
 # The published inertias of the PUMA 560 break the triangle inequality.
@@ -115,7 +117,10 @@ def test_a_follower_names_its_driver_and_has_no_limits(
     assert facts["nv"] == 1
     assert facts["joints"][1]["mimic"] == {"joint": "open", "multiplier": 2.0, "offset": 0.0}
     assert facts["joints"][1]["lower"] == []
-    assert "follow ─ right (follows open)" in text_of([gripper], capsys)
+    text = text_of([gripper], capsys)
+    assert "follow ─ right (follows open)" in text
+    assert "coupled   1 of the joints: follow ← open" in text
+    assert "coupled" not in text_of([gripper, "--mimic", "independent"], capsys)
 
 
 def test_independent_mimic_joints_have_limits(gripper: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -183,3 +188,19 @@ def test_a_robot_that_cannot_move_says_so(capsys: pytest.CaptureFixture[str]) ->
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stdin", io.StringIO('<robot name="rock"><link name="stone"/></robot>'))
         assert "no moving joints" in text_of(["-"], capsys)
+
+
+def test_loops_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    robot = load(TWO_FINGERS)
+    poses = Pose.of(None, (0.1, 0.2, 0.3)), Pose.of(None, (0.0, 0.0, 0.4))
+    loop = Loop("rod", "spherical", "left", "right", *poses)
+    file = tmp_path / "gripper.json"
+    px.Robot(replace(robot.description, loops=(loop,))).save(file)
+    text = text_of([str(file)], capsys)
+    assert "rod   spherical  left       right" in text
+    assert "nothing is computed with them" in text
+    assert "loops     1, left open: see below" in text
+    (facts,) = json_of([str(file)], capsys)["loops"]
+    assert (facts["name"], facts["type"]) == ("rod", "spherical")
+    assert (facts["predecessor"], facts["successor"]) == ("left", "right")
+    assert [row[3] for row in facts["successor_pose"]] == [0.0, 0.0, 0.4, 1.0]

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import phalanx as px
 from phalanx.description import Description, Mimic, check_numbers, ordered
 from phalanx.errors import PhalanxError, PhalanxWarning
 from phalanx.io.mjcf import read_mjcf
@@ -172,17 +173,23 @@ def test_inactive_equalities_do_not_matter() -> None:
 @pytest.mark.parametrize(
     ("rest", "message"),
     [
-        ('<equality><connect body1="b" anchor="0 0 0"/></equality>', r"equality constraint \(1\)"),
-        ('<equality><joint joint1="i"/></equality>', r"equality constraint \(1\)"),
+        (
+            '<equality><connect body1="b" anchor="0 0 0"/><weld name="w" body1="a" body2="b"/></equality>',
+            r'2 loops \("connect0: b to world", "w: a to b"\)\. The loops are kept as robot\.loops\.',
+        ),
+        ('<equality><joint joint1="i"/></equality>', r'1 equality constraint \("joint0: i"\)'),
         (
             '<equality><joint joint1="i" joint2="j" polycoef="0 1 1 0 0"/></equality>',
-            r"equality constraint \(1\)",
+            r'1 equality constraint \("joint0: i with j"\)',
         ),
         (
-            '<equality><joint joint1="i" joint2="j"/><joint joint1="j" joint2="i"/></equality>',
-            r"constraint \(1\)",
+            '<equality><joint joint1="i" joint2="j"/><joint name="x" joint1="j" joint2="i"/></equality>',
+            r'1 equality constraint \("x: j with i"\)',
         ),
-        ('<tendon><fixed><joint joint="i" coef="1"/></fixed></tendon>', r"tendon \(1\)"),
+        (
+            "<tendon>" + '<fixed><joint joint="i" coef="1"/></fixed>' * 7 + "</tendon>",
+            r'7 tendons \("tendon0", "tendon1", "tendon2", "tendon3", "tendon4" and 2 more\)',
+        ),
         ('<option density="1.2"/>', "fluid forces"),
     ],
 )
@@ -193,7 +200,10 @@ def test_what_is_no_tree_of_rigid_bodies_is_left_out_with_a_warning(rest: str, m
 
 @pytest.mark.parametrize(
     ("joint", "message"),
-    [('stiffness="3"', r"joint spring \(1\)"), ('type="ball" range="0 30"', r"limit of a ball joint \(1\)")],
+    [
+        ('stiffness="3"', r'1 joint spring \("i"\)'),
+        ('type="ball" range="0 30"', r'1 limit of a ball joint \("i"\)'),
+    ],
 )
 def test_what_is_left_out_of_a_joint_is_named(joint: str, message: str) -> None:
     with pytest.warns(PhalanxWarning, match=message):
@@ -211,6 +221,17 @@ def test_includes_are_found_beside_a_path(tmp_path: Path) -> None:
         PhalanxError, match=r"^t: MuJoCo refuses the model: .*part\.xml.* only if a path is loaded\.$"
     ):
         read_mjcf('<mujoco><include file="part.xml"/></mujoco>', source="t")
+
+
+def test_a_site_with_the_name_of_a_body_gets_an_ending() -> None:
+    d = read(
+        f'<site name="a_site"/><body name="a"><joint name="j"/>{BOX}<site name="a" pos="1 2 3"/><site/>'
+        '<site name="j"/><site name="world"/></body>'
+    )
+    assert [(f.name, f.link) for f in d.frames] == [
+        ("a_site", "world"), ("a_site_", "a"), ("j", "a"), ("world_site", "a")
+    ]  # fmt: skip
+    assert d.frames[1].pose.translation == (1.0, 2.0, 3.0)
 
 
 def test_text_and_bytes_read_the_same() -> None:
@@ -264,3 +285,17 @@ def test_without_the_package_the_remedy_is_named() -> None:
         PhalanxError, match=r"^m\.xml: .*needs the package mujoco.*pip install phalanx\[mjcf\]"
     ):
         read_mjcf("<mujoco/>", source="m.xml")
+
+
+def test_a_model_with_a_free_joint_gets_no_floating_base() -> None:
+    table = f'<body name="table">{BOX}</body>'
+    world = f'{table}<body name="dog"><freejoint name="root"/>{BOX}</body>'
+    text = f"<mujoco><worldbody>{world}</worldbody></mujoco>"
+    assert px.load(text).nv == 6
+    with pytest.raises(
+        PhalanxError,
+        match=r'^<text>: the robot floats already: joint "root" lets link "dog" move freely in the',
+    ):
+        px.load(text, floating_base=True)
+    with pytest.raises(PhalanxError, match=r"Leave out floating_base=True or with_floating_base\(\)\.$"):
+        px.load(text).with_floating_base()

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phalanx.description import Description, Joint, Link, Mimic, Pose
+from phalanx.description import Description, FixedFrame, Joint, Link, Loop, Mimic, Pose
 from phalanx.errors import PhalanxError
 from phalanx.io.saved import read_description, write_description
 from phalanx.io.table import read_table
@@ -35,6 +35,8 @@ joints = st.builds(
     Joint, *[st.text()] * 4, poses, poses, several(finite, 3), several(finite, 3), finite,
     *[some(anything)] * 7, st.none() | st.builds(Mimic, st.text(), finite, finite),
 )  # fmt: skip
+frames = st.builds(FixedFrame, st.text(), st.text(), poses)
+loops = st.builds(Loop, *[st.text()] * 4, poses, poses, several(finite, 3), several(finite, 3), finite)
 descriptions = st.builds(
     Description,
     st.text(),
@@ -44,6 +46,8 @@ descriptions = st.builds(
     floating_base=st.booleans(),
     base_armature=some(finite),
     coupled=st.booleans(),
+    frames=st.lists(frames, max_size=3).map(tuple),
+    loops=st.lists(loops, max_size=3).map(tuple),
 )
 
 

@@ -5,10 +5,12 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from collections.abc import Iterator
 from typing import Any
 
 from ..assembly import BASE
+from ..description import Loop
 from ..joints import FREE
 from ..robot import Robot
 from .arguments import add_command, add_robot, load_robot
@@ -50,6 +52,7 @@ def run(args: argparse.Namespace) -> int:
         _summary(facts, width),
         draw_tree(robot.parents.tolist(), labels, width=width, everything=args.all),
         _joint_table(facts["joints"], width, args.all),
+        _loop_table(facts["loops"], width, args.all),
     ]
     emit("\n\n".join("\n".join(block) for block in blocks if block))
     return 0
@@ -73,6 +76,19 @@ def describe(robot: Robot) -> dict[str, Any]:
         "gravity": robot.gravity,
         "joints": _joints(robot, names, types),
         "frames": list(robot.frame_names),
+        "loops": [_loop(loop) for loop in robot.loops],
+    }
+
+
+def _loop(loop: Loop) -> dict[str, Any]:
+    return {
+        "name": loop.name,
+        "type": loop.type,
+        "predecessor": loop.predecessor,
+        "successor": loop.successor,
+        "predecessor_pose": loop.predecessor_pose.matrix,
+        "successor_pose": loop.successor_pose.matrix,
+        "axis": loop.axis,
     }
 
 
@@ -123,6 +139,12 @@ def _summary(facts: dict[str, Any], width: int) -> list[str]:
         ("mass", f"{number(facts['total_mass'])} kg{fixed}"),
         ("gravity", f"({', '.join(number(g) for g in facts['gravity'])}) m/s²"),
     ]
+    if followers := [joint for joint in facts["joints"] if joint["mimic"]]:
+        pairs = ", ".join(f"{joint['name']} ← {joint['mimic']['joint']}" for joint in followers[:3])
+        more = f" and {len(followers) - 3:,} more" if len(followers) > 3 else ""
+        rows.insert(2, ("coupled", f"{len(followers):,} of the joints: {pairs}{more}"))
+    if facts["loops"]:
+        rows.insert(-2, ("loops", f"{len(facts['loops']):,}, left open: see below"))
     return [fit(f"{label:<8}  {text}", width) for label, text in rows]
 
 
@@ -140,6 +162,18 @@ def _joint_table(joints: list[dict[str, Any]], width: int, everything: bool) -> 
     units = "SI units; q: place in the coordinates; mass: of the link that the joint carries"
     note = ["", "--all prints every joint"] if hidden else []
     return [*table(head, rows, align="<<>>>>>>", width=width), "", units[:width], *note]
+
+
+def _loop_table(loops: list[dict[str, Any]], width: int, everything: bool) -> list[str]:
+    if not loops:
+        return []
+    shown = loops if everything or len(loops) <= MOST_ROWS else loops[:ENDS_OF_TABLE]
+    rows = [(x["name"], x["type"], x["predecessor"], x["successor"]) for x in shown]
+    if len(shown) < len(loops):
+        rows.append((f"… {len(loops) - len(shown):,} more", "", "", ""))
+    note = "loops of the file are kept, but nothing is computed with them: the joints above move freely"
+    head = ("loop", "type", "from link", "to link")
+    return [*table(head, rows, align="<<<<", width=width), "", *textwrap.wrap(note, width)]
 
 
 def _joint_rows(joint: dict[str, Any]) -> Iterator[tuple[str, ...]]:

@@ -17,7 +17,9 @@ import numpy as np
 from ..errors import printable
 
 GAP = "  "
-_ASCII = str.maketrans({"│": "|", "├": "+", "└": "`", "─": "-", "…": "...", "–": "-", "²": "^2", "·": "*"})
+_ASCII = str.maketrans(
+    {"←": "<-", "│": "|", "├": "+", "└": "`", "─": "-", "…": "...", "–": "-", "²": "^2", "·": "*"}
+)
 
 
 def terminal_width() -> int:

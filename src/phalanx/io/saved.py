@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from ..description import IDENTITY, Description, Joint, Link, Mimic, Pose, Triple
+from ..description import IDENTITY, Description, FixedFrame, Joint, Link, Loop, Mimic, Pose, Triple
 from ..errors import PhalanxError
 from .fields import Fields, brief
 
@@ -20,16 +20,23 @@ VERSION = 1
 _TOP = ("format", "version", *(f.name for f in fields(Description) if f.name != "source"))
 _LINK = tuple(f.name for f in fields(Link))
 _JOINT = tuple(f.name for f in fields(Joint))
+_FRAME = tuple(f.name for f in fields(FixedFrame))
+_LOOP = tuple(f.name for f in fields(Loop))
+_LISTS = ("links", "joints", "frames", "loops")
+_OPTIONAL = ("frames", "loops")  # absent where there are none, so that older versions read the file
 _SEVERAL = ("lower", "upper", "velocity", "effort", "damping", "friction", "armature")
 
 
 def write_description(description: Description) -> str:
     """JSON text from which `read_description` returns an equal description."""
     head: dict[str, Any] = {"format": FORMAT, "version": VERSION}
-    head |= {key: _plain(getattr(description, key)) for key in _TOP[2:] if key not in ("links", "joints")}
+    head |= {key: _plain(getattr(description, key)) for key in _TOP[2:] if key not in _LISTS}
     # One link or joint a line: readable, and changes show in a diff.
     parts = [f'"{key}": {_dump(value, description)}' for key, value in head.items()]
-    for key, items in (("links", description.links), ("joints", description.joints)):
+    for key in _LISTS:
+        items = getattr(description, key)
+        if key in _OPTIONAL and not items:
+            continue
         lines = ",\n    ".join(_dump(_plain_item(item), description) for item in items)
         parts.append(f'"{key}": [\n    {lines}\n  ]' if lines else f'"{key}": []')
     return "{\n  " + ",\n  ".join(parts) + "\n}\n"
@@ -60,12 +67,23 @@ def read_description(table: Mapping[str, Any], *, source: str) -> Description:
         floating_base=top.flag("floating_base", False),
         base_armature=top.numbers("base_armature", None, ()),
         coupled=top.flag("coupled", True),
+        frames=tuple(
+            FixedFrame(frame.text("name"), frame.text("link"), _pose(frame, "pose"))
+            for frame in _some(top, "frames", "frame", _FRAME)
+        ),
+        loops=tuple(_loop(loop) for loop in _some(top, "loops", "loop", _LOOP)),
         source=source,
     )
 
 
-def _plain_item(item: Link | Joint) -> dict[str, Any]:
-    """The fields of a link or joint that differ from their defaults."""
+def _some(top: Fields, key: str, what: str, keys: tuple[str, ...]) -> list[Fields]:
+    """The tables under a key that may be absent."""
+    tables = top.tables(key) if key in top else []
+    return [Fields(x, f"{top.where}: {what} {i}", keys) for i, x in enumerate(tables, 1)]
+
+
+def _plain_item(item: Link | Joint | FixedFrame | Loop) -> dict[str, Any]:
+    """The fields of an item that differ from their defaults."""
     return {
         f.name: _plain(value) for f in fields(item) if not _same(value := getattr(item, f.name), f.default)
     }
@@ -113,6 +131,20 @@ def _joint(joint: Fields) -> Joint:
         pitch=joint.number("pitch", Joint.pitch),
         mimic=_mimic(joint) if "mimic" in joint else None,
         **{key: joint.numbers(key, None, (), unlimited=True) for key in _SEVERAL},
+    )
+
+
+def _loop(loop: Fields) -> Loop:
+    return Loop(
+        loop.text("name"),
+        loop.text("type"),
+        loop.text("predecessor"),
+        loop.text("successor"),
+        predecessor_pose=_pose(loop, "predecessor_pose"),
+        successor_pose=_pose(loop, "successor_pose"),
+        axis=_triple(loop, "axis", Loop.axis),
+        axis2=_triple(loop, "axis2", Loop.axis2),
+        pitch=loop.number("pitch", Loop.pitch),
     )
 
 

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -13,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from phalanx.description import IDENTITY, Description, Joint, Link, Mimic, Pose, Triple
-from phalanx.errors import PhalanxError, PhalanxWarning, listing, nearest
+from phalanx.errors import PhalanxError, listing, nearest, warn
 from phalanx.io.angles import rotation_rpy
 from phalanx.io.xml import Element, parse
 
 TYPES = ("fixed", "revolute", "continuous", "prismatic", "planar", "floating")
+UNLIMITED = 1e16  # what Gazebo and others write for no limit, since many readers refuse "inf"
 _HINTS = {"spherical": "three revolute joints in a row", "universal": "two revolute joints in a row"}
 _ZERO: Triple = (0.0, 0.0, 0.0)
 _X: Triple = (1.0, 0.0, 0.0)
@@ -114,7 +114,7 @@ class _Reader:
             found["lower"], found["upper"] = (-math.inf,), (math.inf,)
         elif limit is not None:
             for side in ("lower", "upper"):  # the standard's default of both is 0
-                found[side] = (self.number(limit, side, where, 0.0, unlimited=True),)
+                found[side] = (_limit(self.number(limit, side, where, 0.0, unlimited=True)),)
         for holder, attribute, target in (
             (limit, "velocity", "velocity"),
             (limit, "effort", "effort"),
@@ -122,8 +122,8 @@ class _Reader:
             (element.first("dynamics"), "friction", "friction"),
         ):
             if holder is not None and attribute in holder.attributes:
-                unlimited = holder is limit
-                found[target] = (self.number(holder, attribute, where, unlimited=unlimited),)
+                value = self.number(holder, attribute, where, unlimited=holder is limit)
+                found[target] = (_limit(value) if holder is limit else value,)
         return found
 
     def mimic(self, element: Element | None, where: str) -> Mimic | None:
@@ -154,11 +154,9 @@ class _Reader:
         if not lost:
             return joints
         pairs = listing(f"{name} of {driver}" for name, driver in lost.items())
-        warnings.warn(
+        warn(
             f"{self.source}: joints mimic unknown joints ({pairs}); they are left independent. "
-            "Correct the names in the file.",
-            PhalanxWarning,
-            stacklevel=4,
+            "Correct the names in the file."
         )
         return tuple(replace(joint, mimic=None) if joint.name in lost else joint for joint in joints)
 
@@ -254,3 +252,7 @@ class _Reader:
     def error(self, element: Element, message: str) -> PhalanxError:
         """An error that names the file and the line."""
         return PhalanxError(f"{self.source}:{element.line}: {message}")
+
+
+def _limit(value: float) -> float:
+    return math.copysign(math.inf, value) if abs(value) >= UNLIMITED else value

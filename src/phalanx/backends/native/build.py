@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache as once
@@ -17,7 +16,7 @@ import numpy as np
 
 from ...algorithms import algorithms
 from ...arrays import MOST_AXES
-from ...errors import PhalanxError, PhalanxWarning
+from ...errors import PhalanxError, warn
 from ...ir.rewrite import instructions
 from ...ir.rolled import RolledProgram, refusal, roll
 from ...ir.rolled.segments.roll import SegmentProgram, cuts, roll_segments
@@ -291,7 +290,7 @@ def _ufunc(name: str, shapes: tuple[tuple[int, ...], ...], dtype: np.dtype, load
 def _warn_of_slow_path() -> None:
     """Say so once in a process."""
     text = f"NumPy {np.__version__} keeps its ufuncs differently; kernels run through a slower path."
-    warnings.warn(text, PhalanxWarning, stacklevel=7)
+    warn(text)
 
 
 def _shapes(call: Call, optional: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:

@@ -1,0 +1,177 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Links and joints of a compiled MuJoCo model.
+
+Coordinates keep MuJoCo's zero: q of a hinge or slide is its qpos, `ref` included, and q of
+a free joint is the pose of its body in the world.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Set
+from typing import Any
+
+import numpy as np
+
+from phalanx.convert import MujocoNames
+from phalanx.description import IDENTITY, Joint, Link, Pose, Triple
+from phalanx.joints import joint_type
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+WORLD = "world"
+TYPES = ("floating", "spherical", "prismatic", "revolute")  # by the numbers of mjtJoint
+
+
+def read_tree(model: Any, names: MujocoNames) -> tuple[list[Link], list[Joint]]:
+    """The links and joints of all bodies, below the link of the world."""
+    links, joints = [Link(WORLD)], []
+    for body in range(1, model.nbody):
+        new_links, new_joints = _body(model, names, body)
+        links += new_links
+        joints += new_joints
+    return links, joints
+
+
+def _free_name(name: str, taken: Set[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _body(model: Any, names: MujocoNames, body: int) -> tuple[list[Link], list[Joint]]:
+    """The link of a body and its joints, with a massless link between each two of them."""
+    parent = names.bodies[model.body_parentid[body]]
+    origin = Pose.of(rotation(model.body_quat[body]), model.body_pos[body])
+    first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
+    last = _link(model, names, body)
+    if count == 0:
+        name = _free_name(f"{last.name}_fixed", names.taken)
+        return [last], [Joint(name, "fixed", parent, last.name, origin=origin)]
+    links, joints = [], []
+    for j in range(first, first + count):
+        link = last
+        if j < first + count - 1:
+            link = Link(_free_name(f"{last.name}_after_{names.joints[j]}", names.taken))
+        joints.append(_joint(model, names.joints[j], j, parent, link.name, origin))
+        links.append(link)
+        parent, origin = link.name, IDENTITY
+    return links, joints
+
+
+def _link(model: Any, names: MujocoNames, body: int) -> Link:
+    turn = rotation(model.body_iquat[body])
+    inertia = (turn * model.body_inertia[body]) @ turn.T
+    packed = inertia[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
+    return Link(
+        names.bodies[body],
+        float(model.body_mass[body]),
+        triple(model.body_ipos[body]),
+        tuple(packed.tolist()),
+    )
+
+
+def _joint(model: Any, name: str, j: int, parent: str, child: str, origin: Pose) -> Joint:
+    """Joint j, which moves the frame of its body about an anchor fixed in that frame."""
+    kind = TYPES[model.jnt_type[j]]
+    axis, anchor = model.jnt_axis[j], model.jnt_pos[j]
+    before, after = origin @ Pose.of(None, anchor), Pose.of(None, -anchor)
+    # The file shows the body at qpos0, so what the joint does from 0 to qpos0 is undone after it.
+    rest = float(model.qpos0[model.jnt_qposadr[j]])
+    if kind == "floating":
+        before, after = IDENTITY, IDENTITY
+    elif kind == "revolute" and rest:
+        after = Pose.of(_rotation_about(axis, -rest)) @ after
+    elif kind == "prismatic" and rest:
+        after = Pose.of(None, -rest * axis) @ after
+    if kind == "revolute" and not model.jnt_limited[j]:
+        kind = "continuous"
+    return Joint(
+        name,
+        kind,
+        parent,
+        child,
+        before,
+        after,
+        axis=triple(axis),
+        **_limits(model, j, kind),
+        **_losses(model, j, kind),
+    )
+
+
+def _limits(model: Any, j: int, kind: str) -> dict[str, Any]:
+    """Range and largest actuator force of a joint with one coordinate."""
+    found: dict[str, Any] = {}
+    if kind in ("floating", "spherical"):
+        return found
+    if model.jnt_limited[j]:
+        found["lower"], found["upper"] = ((float(x),) for x in model.jnt_range[j])
+    elif kind == "continuous":
+        found["lower"], found["upper"] = (-math.inf,), (math.inf,)
+    if model.jnt_actfrclimited[j]:
+        found["effort"] = (float(np.abs(model.jnt_actfrcrange[j]).max()),)
+    return found
+
+
+def _losses(model: Any, j: int, kind: str) -> dict[str, Any]:
+    """Damping, friction and armature per degree of freedom, where there are any."""
+    first = int(model.jnt_dofadr[j])
+    dofs = slice(first, first + joint_type(kind).nv)
+    # MuJoCo writes the linear part of a free joint first.
+    order = [3, 4, 5, 0, 1, 2] if kind == "floating" else slice(None)
+    found = {}
+    for label, values in (
+        ("damping", model.dof_damping[dofs]),
+        ("friction", model.dof_frictionloss[dofs]),
+        ("armature", model.dof_armature[dofs] + _geared_armature(model, j)),
+    ):
+        if np.any(values):
+            found[label] = tuple(values[order].tolist())
+    return found
+
+
+def _geared_armature(model: Any, j: int) -> float:
+    """Inertia of the actuators' rotors as joint j feels it."""
+    total = 0.0
+    for a, armature in rotors(model):
+        if drives_scalar_joint(model, a) and model.actuator_trnid[a, 0] == j:
+            total += float(armature * model.actuator_gear[a, 0] ** 2)
+    return total
+
+
+def rotors(model: Any) -> Iterator[tuple[int, float]]:
+    """Actuators with rotor inertia, which MuJoCo knows since version 4."""
+    armature = getattr(model, "actuator_armature", np.zeros(0))
+    return ((int(a), float(armature[a])) for a in np.flatnonzero(armature))
+
+
+def drives_scalar_joint(model: Any, actuator: int) -> bool:
+    at_joint = model.actuator_trntype[actuator] <= 1  # mjTRN_JOINT, mjTRN_JOINTINPARENT
+    return bool(at_joint) and is_scalar(model, int(model.actuator_trnid[actuator, 0]))
+
+
+def is_scalar(model: Any, joint: int) -> bool:
+    return joint >= 0 and TYPES[model.jnt_type[joint]] in ("prismatic", "revolute")
+
+
+def triple(values: Array) -> Triple:
+    x, y, z = values.tolist()
+    return (x, y, z)
+
+
+def rotation(quaternion: Array) -> Array:
+    """Rotation matrix of a unit quaternion wxyz."""
+    w, x, y, z = quaternion.tolist()
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.array(rows)
+
+
+def _rotation_about(axis: Array, angle: float) -> Array:
+    """Rotation matrix of a turn about a unit vector."""
+    half = 0.5 * angle
+    return rotation(np.array([math.cos(half), *(math.sin(half) * axis)]))
