@@ -78,7 +78,7 @@ def numbers(rng: Random, shape: tuple[int, ...], dtype: Any = None) -> np.ndarra
     size = math.prod(shape)
     plain = np.array([rng.uniform(-2.0, 2.0) for _ in range(size)]).reshape(shape)
     if rng.random() < 0.15 and size:
-        plain.flat[rng.randrange(size)] = rng.choice(REAL)
+        plain.reshape(-1)[rng.randrange(size)] = rng.choice(REAL)
     with np.errstate(all="ignore"):
         made = np.zeros(shape, kind) if kind.kind in "VSUM" else plain.astype(kind)
     return laid_out(made, rng)

@@ -9,17 +9,17 @@ from dataclasses import replace
 from typing import Any
 
 from ..dispatch import resolve
-from ..errors import PhalanxError, shown
+from ..errors import PhalanxError, is_one_of, shown
 from ..machines import Machine, Pram, ProcessorArray, Systolic, Transputers, pram
 from ..machines.many import numbered
 from ..robot import Robot
-from .cost import program_of
+from .cost import convention_at, program_of
 from .scheduling.array_program import array_schedule
 from .scheduling.list_scheduler import Placed, on_network, on_shared_memory
 from .scheduling.networks import Network, all_pairs, array_network
 from .scheduling.placement import PlacedTask, Schedule
 from .scheduling.reservation import SystolicSchedule, on_dedicated_processors
-from .scheduling.tasks import TaskGraph, task_graph_of
+from .scheduling.tasks import TaskGraph, require_granularity, task_graph_of
 from .scheduling.transputer_program import paper_schedule
 
 
@@ -47,7 +47,7 @@ def schedule(
     if isinstance(machine, ProcessorArray) and machine.assignment == "paper":
         _require(machine, algorithm, "processor_array", function, "mass_matrix", granularity)
         return array_schedule(robot, machine)
-    granularity = granularity or default_granularity(machine)
+    granularity = default_granularity(machine) if granularity is None else granularity
     graph = task_graph(
         robot, function, algorithm, granularity=granularity, customise=customise, convention=convention
     )
@@ -72,9 +72,11 @@ def task_graph(
 ) -> TaskGraph:
     """The tasks of an algorithm for one robot; `place` puts them on one machine after another."""
     call = resolve(robot, function, algorithm)
+    require_granularity(granularity)
+    rules = convention_at(customise, convention, call.algorithm.name)
 
     def make() -> TaskGraph:
-        program, rules = program_of(robot, function, algorithm, customise, convention)
+        program, _ = program_of(robot, function, algorithm, customise, convention)
         return task_graph_of(
             program,
             granularity,
@@ -140,12 +142,12 @@ def _require(
 ) -> None:
     """Raise unless what is asked for is what a paper's assignment is for."""
     asked = algorithm[0] if isinstance(algorithm, tuple) else algorithm
-    if function != only or asked not in ("auto", name):
+    if not is_one_of(function, (only,)) or not is_one_of(asked, ("auto", name)):
         raise PhalanxError(
-            f'schedule: the paper\'s assignment of {machine} is for {only} by "{name}", got {function} by '
-            f'{shown(asked)}; use assignment="list" for others.'
+            f'schedule: the paper\'s assignment of {machine} is for {only} by "{name}", '
+            f'got {shown(function)} by {shown(asked)}; use assignment="list" for others.'
         )
-    if granularity not in (None, "equation"):
+    if granularity is not None and not is_one_of(granularity, ("equation",)):
         raise PhalanxError(
             f"schedule: the paper's assignment of {machine} has equations for tasks, "
             f'got {shown(granularity)}; use assignment="list" for others.'

@@ -39,7 +39,7 @@ def draw(schedule: Schedule, path: Path) -> Path:
 def write(path: Path, text: str) -> None:
     """Write a file, or say in our words why not."""
     try:
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise PhalanxError(f"cannot write {path}: {error.strerror or error}.") from None
 

@@ -13,6 +13,7 @@ from typing import Any
 from ...analysis.cost import Count
 from ...machines import Machine
 from ...machines.many import Many
+from ...plotting import place_of
 from .networks import Network
 from .tasks import TaskGraph
 
@@ -152,13 +153,13 @@ class Schedule:
         """Draw a Gantt chart: `.html` (interactive, no network) or a picture (.png, .svg, .pdf)."""
         from ..charts.gantt import draw
 
-        return draw(self, Path(path))
+        return draw(self, place_of(path, "plot"))
 
     def to_trace(self, path: Any) -> Path:
         """Write the schedule as trace events, for chrome://tracing and ui.perfetto.dev."""
         from ..charts.trace_events import write
 
-        return write(self, Path(path))
+        return write(self, place_of(path, "to_trace"))
 
     def to_dict(self) -> dict[str, Any]:
         """The schedule as plain data."""
