@@ -18,6 +18,7 @@ import threading
 import time
 import traceback
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ import phalanx as px  # noqa: E402
 from fuzz.calls import call  # noqa: E402
 from fuzz.robot_files import RobotFile, robot_file  # noqa: E402
 
-LONGEST = 4000  # characters of a message
+LONGEST = 2000  # characters of a message
 
 
 def load(case: RobotFile) -> px.Robot:
@@ -77,6 +78,8 @@ def run(kind: str, seed: int) -> str:
         try:
             if kind == "call":
                 call(seed)
+            elif kind == "fault":
+                FAULTS[seed]()
             else:
                 use(load(robot_file(kind, seed)))
         except px.PhalanxError as error:
@@ -84,6 +87,23 @@ def run(kind: str, seed: int) -> str:
         except Exception:
             return traceback.format_exc(limit=-6)
     return "fine"
+
+
+def _linger() -> None:
+    threading.Thread(target=time.sleep, args=(60.0,), name="lingering", daemon=True).start()
+
+
+# What the judge must see, for its own test.
+FAULTS: list[Callable[[], Any]] = [
+    lambda: {}["missing"],
+    lambda: Path("left.txt").write_text("x"),
+    lambda: time.sleep(60.0),
+    lambda: faulthandler._sigsegv(),  # type: ignore[attr-defined]
+    lambda: np.empty(2**44),
+    lambda: os._exit(0),
+    lambda: (_ for _ in ()).throw(px.PhalanxError("")),
+    _linger,
+]
 
 
 def _judged(message: str) -> str:

@@ -98,7 +98,7 @@ def judged(kind: str, start: int, stop: int, *, seconds: float = 120.0) -> Repor
             last, open_case = facts["seed"], "told" not in facts
             if not open_case:
                 report.add(kind, last, facts["told"], facts["seconds"])
-        if process.returncode or open_case:
+        if process.returncode or open_case or last < start:
             told = f"{err[-3000:]}\nthe process ended with status {process.returncode}"
             report.add(kind, max(last, start), told, 0.0)
             last = max(last, start)
