@@ -28,10 +28,11 @@ sys.path.insert(0, str(TESTS))
 import numpy as np  # noqa: E402
 
 import phalanx as px  # noqa: E402
-from fuzz.calls import call  # noqa: E402
+from fuzz.calls import call, jax_call  # noqa: E402
 from fuzz.robot_files import RobotFile, robot_file  # noqa: E402
 
 LONGEST = 2000  # characters of a message
+CALLS = {"call": call, "jax": jax_call}
 
 
 def load(case: RobotFile) -> px.Robot:
@@ -76,8 +77,8 @@ def run(kind: str, seed: int) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            if kind == "call":
-                call(seed)
+            if kind in CALLS:
+                CALLS[kind](seed)
             elif kind == "fault":
                 FAULTS[seed]()
             else:
@@ -129,7 +130,10 @@ def main() -> None:
     os.environ["TMPDIR"] = str(scratch)
     os.chdir(scratch)
     faulthandler.enable()
-    _limit_memory(16)
+    if kind == "jax":  # which asks for much more memory than it uses
+        os.environ["JAX_ENABLE_X64"] = "1"
+    else:
+        _limit_memory(16)
     for seed in range(start, stop):
         _tell(seed=seed)
         faulthandler.dump_traceback_later(seconds, exit=True)

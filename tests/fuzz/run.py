@@ -28,9 +28,10 @@ sys.path.insert(0, str(HERE.parent))
 
 from fuzz.robot_files import FORMATS, robot_file  # noqa: E402
 
-KINDS = (*FORMATS, "call")
+KINDS = (*FORMATS, "call", "jax")
 # Parts of all cases: formats with more to go wrong get more.
-SHARES = {"urdf": 0.2, "mjcf": 0.15, "dh": 0.1, "table": 0.08, "saved": 0.08, "sdf": 0.04, "call": 0.35}
+SHARES = {"urdf": 0.2, "mjcf": 0.15, "dh": 0.1, "table": 0.08, "saved": 0.08, "sdf": 0.04, "call": 0.345}
+SHARES["jax"] = 0.005
 PORTION = 500  # cases of a process
 
 

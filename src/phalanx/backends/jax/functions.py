@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ...algorithms import ALGORITHMS, FUNCTIONS, Algorithm, Function
-from ...arrays import UNREADABLE, refuse_masks
+from ...arrays import UNREADABLE, is_endless, refuse_masks
 from ...errors import PhalanxError, is_one_of, listing, nearest, shown
 from ...robot import Robot
 from ...sweeps import ordering
@@ -220,7 +220,7 @@ def _real(value: Any, where: str) -> Any:
         )
     refuse_masks(value, where)
     try:
-        a = jnp.asarray(value)
+        a = None if is_endless(value) else jnp.asarray(value)  # which would end the stack
     except UNREADABLE:
         a = None
     if a is None or not (jnp.issubdtype(a.dtype, jnp.floating) or jnp.issubdtype(a.dtype, jnp.integer)):
