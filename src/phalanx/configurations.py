@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from math import prod
 from typing import Any
 
@@ -67,8 +68,9 @@ def random_state(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Random (q, qd, qdd): q within limits (else ±pi), qd and qdd normal, qd clipped to its limits."""
     rng, shape = _generator(rng), _batch_shape(batch)
-    size = 8 * prod(shape) * (assembly.nq + 2 * assembly.nv)
-    require_memory(size, f"random_state: batch {shape}", "take the states in several batches")
+    size = 8 * prod(shape) * max(1, assembly.nq + 2 * assembly.nv)
+    size = max(size, *shape) if shape else size  # of no states with very long axes too
+    require_memory(size, f"random_state: batch {shown(shape)}", "take the states in several batches")
     lower = np.where(np.isfinite(limits.lower), limits.lower, -np.pi)
     upper = np.where(np.isfinite(limits.upper), limits.upper, np.pi)
     # A limit on one side only leaves a window of the usual width on the other.
@@ -187,7 +189,7 @@ def _together(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _generator(rng: Any) -> np.random.Generator:
     try:
-        if isinstance(rng, list | tuple):  # NumPy follows lists in lists until the stack ends
+        if isinstance(rng, list | tuple | np.ndarray):  # NumPy follows lists in lists until the stack ends
             rng = [operator.index(number) for number in rng]
         return np.random.default_rng(rng)
     except (*UNREADABLE, AttributeError):
@@ -199,7 +201,7 @@ def _generator(rng: Any) -> np.random.Generator:
 
 def _batch_shape(batch: Any) -> tuple[int, ...]:
     try:
-        sizes = tuple(batch) if isinstance(batch, Iterable) else (batch,)
+        sizes = islice(batch, MOST_AXES + 1) if isinstance(batch, Iterable) else (batch,)
         shape = tuple(operator.index(size) for size in sizes)
     except TypeError:
         shape = (-1,)

@@ -279,7 +279,8 @@ def unphysical(description: Description) -> list[tuple[str, str, float]]:
 
 
 def _parallel(a: Triple, b: Triple) -> bool:
-    return math.hypot(*np.cross(a, b)) < 1e-9 * math.hypot(*a) * math.hypot(*b)
+    one, other = (np.array(axis) / math.hypot(*axis) for axis in (a, b))
+    return math.hypot(*np.cross(one, other)) < 1e-9
 
 
 def _refuse_duplicates(where: str, what: str, names: Sequence[str]) -> None:

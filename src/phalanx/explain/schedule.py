@@ -12,7 +12,7 @@ from ..dispatch import resolve
 from ..errors import PhalanxError, is_one_of, shown
 from ..machines import Machine, Pram, ProcessorArray, Systolic, Transputers, pram
 from ..machines.many import numbered
-from ..robot import Robot
+from ..robot import Robot, require_robot
 from .cost import convention_at, program_of
 from .scheduling.array_program import array_schedule
 from .scheduling.list_scheduler import Placed, on_network, on_shared_memory
@@ -41,6 +41,7 @@ def schedule(
     paper's own assignment, the paper also says what the tasks are, and these choices do not apply.
     """
     machine = pram() if machine is None else machine
+    require_robot(robot, "schedule")
     if isinstance(machine, Transputers) and machine.assignment == "paper":
         _require(machine, algorithm, "zomaya_morris", function, "inverse_dynamics", granularity)
         return paper_schedule(robot, machine)
