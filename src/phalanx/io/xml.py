@@ -90,9 +90,20 @@ def _run(
         parser.Parse(data, True)
     except expat.ExpatError as error:
         line, what = error.lineno + skipped, expat.ErrorString(error.code)
+        rest = data[parser.ErrorByteIndex :]
+        if b"\0" in rest and not rest.strip(b"\0 \t\r\n"):
+            raise PhalanxError(
+                f"{source}:{line}: null bytes stand after the end of the document; expected text only. "
+                "Remove them; a program may have padded the file or written the end of a C string."
+            ) from None
         raise PhalanxError(f"{source}:{line}: not well-formed XML ({what}); expected URDF or MJCF.") from None
-    except LookupError as error:  # an encoding that Python does not know
-        raise PhalanxError(f"{source}: {error}; expected UTF-8. Save the file as UTF-8.") from None
+    except PhalanxError:
+        raise
+    except (LookupError, ValueError, TypeError) as error:  # an encoding that Python or expat does not know
+        raise PhalanxError(
+            f"{source}: the file declares an encoding that cannot be read ({error}); expected UTF-8. "
+            "Save the file as UTF-8."
+        ) from None
 
 
 def _encoded(text: str | bytes, source: str) -> tuple[bytes, str | None, int]:
