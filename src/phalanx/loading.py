@@ -18,6 +18,7 @@ from .errors import PhalanxError
 from .io.files import path_text, read_bytes
 from .io.mjcf import read_mjcf
 from .io.saved import read_description
+from .io.sdf import read_sdf
 from .io.table import read_table
 from .io.urdf import read_urdf
 from .io.xacro import Macros
@@ -35,7 +36,7 @@ def load(
     xacro_args: Mapping[str, Any] | None = None,
     packages: Any = None,
 ) -> Robot:
-    """The robot of a URDF, MJCF, DH (TOML or JSON) or saved file, a file object, a text or a built-in name.
+    """The robot of a URDF, MJCF, SDF, DH (TOML or JSON) or saved file, a file object, a text or a name built in.
 
     `strict` refuses inertias that no rigid body has; `mimic="independent"` gives mimic joints
     coordinates of their own; `floating_base` lets the base link move freely. Files named .xacro are
@@ -146,9 +147,12 @@ def _parse(
     start = content.lstrip(marks)[:1]  # type: ignore[arg-type]
     head = start if isinstance(start, str) else start.decode("latin-1")
     suffix = path.suffix.lower() if path else ""
-    if head in ("<", "") or suffix in (".urdf", ".xml", ".mjcf"):
-        if root_tag(content, source=label) == "mujoco":
+    if head in ("<", "") or suffix in (".urdf", ".xml", ".mjcf", ".sdf"):
+        tag = root_tag(content, source=label)
+        if tag == "mujoco":
             return read_mjcf(path if path else content, source=label)
+        if tag == "sdf":
+            return read_sdf(content, source=label)
         return read_urdf(content, source=label, strict=strict)
     table = _table(content, label, as_json=head == "{")
     if "format" in table:
@@ -164,7 +168,7 @@ def _table(content: str | bytes, label: str, *, as_json: bool) -> dict[str, Any]
         kind = "JSON" if as_json else "TOML"
         raise PhalanxError(
             f"{label}: neither XML nor {kind}: {str(error).splitlines()[0]}. "
-            "Expected URDF, MJCF, a DH table (TOML or JSON) or a saved robot."
+            "Expected URDF, MJCF, SDF, a DH table (TOML or JSON) or a saved robot."
         ) from None
     if not isinstance(table, dict):
         raise PhalanxError(f"{label}: got a JSON {type(table).__name__}, expected an object.")

@@ -73,12 +73,7 @@ class _Reader:
         if element is None:
             return (0.0,) * 6
         entries = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-        packed = tuple(self.number(element, entry, where, 0.0) for entry in entries)
-        if rotation == IDENTITY.rotation:
-            return packed
-        turn = np.reshape(rotation, (3, 3))
-        full = np.array(packed)[[0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(3, 3)
-        return tuple((turn @ full @ turn.T)[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist())
+        return turned_inertia(tuple(self.number(element, entry, where, 0.0) for entry in entries), rotation)
 
     def joint(self, element: Element) -> Joint:
         """A joint with its geometry, limits, damping, friction and coupling."""
@@ -273,6 +268,15 @@ class _Reader:
     def error(self, element: Element, message: str) -> PhalanxError:
         """An error that names the file and the line."""
         return PhalanxError(f"{self.source}:{element.line}: {message}")
+
+
+def turned_inertia(packed: tuple[float, ...], rotation: tuple[float, ...]) -> tuple[float, ...]:
+    """The inertia (xx, xy, xz, yy, yz, zz) in the axes in which `rotation` turns its own ones."""
+    if rotation == IDENTITY.rotation:
+        return packed
+    turn = np.reshape(rotation, (3, 3))
+    full = np.array(packed)[[0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(3, 3)
+    return tuple((turn @ full @ turn.T)[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist())
 
 
 def _limit(value: float) -> float:
