@@ -42,6 +42,17 @@ def real_or_none(value: Any, where: str) -> np.ndarray | None:
         return None
 
 
+def float_type(value: Any, where: str) -> np.dtype:
+    """Return float64 or float32 as NumPy's type, or raise naming the place."""
+    try:
+        kind = np.dtype(value)
+    except UNREADABLE:
+        kind = np.dtype(object)
+    if kind not in (np.float64, np.float32):
+        raise PhalanxError(f"{where}: dtype {shown(value)}, expected float64 or float32.")
+    return kind
+
+
 def is_masked_array(value: Any) -> bool:
     """Whether a value is a masked array, masked entries or not."""
     masked = sys.modules.get("numpy.ma")  # what was never imported made no array

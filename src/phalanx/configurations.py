@@ -187,8 +187,10 @@ def _together(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _generator(rng: Any) -> np.random.Generator:
     try:
+        if isinstance(rng, list | tuple):  # NumPy follows lists in lists until the stack ends
+            rng = [operator.index(number) for number in rng]
         return np.random.default_rng(rng)
-    except (TypeError, ValueError):
+    except (*UNREADABLE, AttributeError):
         raise PhalanxError(
             f"random_state: rng is {shown(rng)}; expected None, a whole number >= 0 or a "
             "numpy.random.Generator."

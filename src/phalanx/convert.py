@@ -23,9 +23,9 @@ import numpy as np
 
 from .arrays import UNREADABLE, refuse_masks
 from .assembly import BASE
-from .errors import PhalanxError, listing
+from .errors import PhalanxError, listing, shown
 from .joints import FREE, transpose_quaternion
-from .robot import Robot
+from .robot import Robot, require_robot
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -280,7 +280,15 @@ class _Match(NamedTuple):
     nv: int
 
 
+def _require_model(robot: Robot, model: Any, *attributes: str, kind: str) -> None:
+    """Raise unless there are a robot and a model of the other engine."""
+    require_robot(robot, "convert")
+    if not all(hasattr(model, name) for name in attributes):
+        raise PhalanxError(f"convert: the model is {shown(model)}, expected a {kind}.")
+
+
 def _pinocchio(robot: Robot, model: Any) -> _Match:
+    _require_model(robot, model, "names", "idx_qs", "nqs", "idx_vs", "nvs", kind="pinocchio.Model")
     sizes = zip(model.names, model.idx_qs, model.nqs, model.idx_vs, model.nvs, strict=True)
     # The first entry is the universe; a joint without rates mimics another one.
     places = [_Place(name, slice(i, i + n), slice(j, j + m)) for name, i, n, j, m in sizes if m > 0]
@@ -288,6 +296,7 @@ def _pinocchio(robot: Robot, model: Any) -> _Match:
 
 
 def _mujoco(robot: Robot, model: Any) -> _Match:
+    _require_model(robot, model, "jnt_type", "jnt_qposadr", "jnt_dofadr", kind="mujoco.MjModel")
     starts = zip(model.jnt_type, model.jnt_qposadr.tolist(), model.jnt_dofadr.tolist(), strict=True)
     sizes = ((7, 6), (4, 3), (1, 1), (1, 1))  # free, ball, slide, hinge
     places = [

@@ -23,7 +23,7 @@ from .algorithms import (
     functions_algorithms,
     require_covered,
 )
-from .arrays import UNREADABLE, is_masked_array, memory_for
+from .arrays import float_type, is_masked_array, memory_for
 from .backends.base import (
     Backend,
     Call,
@@ -131,12 +131,7 @@ def kernel(
     from .backends.native.kernel import kernel_class
 
     call = resolve(robot, function, algorithm, frame)
-    try:
-        kind = np.dtype(dtype)
-    except UNREADABLE:
-        kind = np.dtype(object)
-    if kind not in (np.float64, np.float32):
-        raise PhalanxError(f"kernel: dtype {shown(dtype)}, expected float64 or float32.")
+    kind = float_type(dtype, "kernel")
     if not _is_native(call):
         raise PhalanxError(f'kernel: robot "{robot.name}" has no degree of freedom; nothing to compile.')
     return kernel_class(function)(call, kind, compute)

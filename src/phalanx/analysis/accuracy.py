@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import FUNCTIONS, find, functions_algorithms
-from ..errors import PhalanxError
+from ..arrays import float_type
+from ..errors import PhalanxError, shown
 from ..orders.sequential import Sequential
 from ..robot import Robot, require_robot
 from ..sweeps import ordering
+
+_STATES, _DIGITS = 1_000_000, 10_000  # beyond which a result is not to be waited for
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,12 @@ def accuracy(
     """
     require_robot(robot, "accuracy")
     reference = _reference(robot, function)
+    dtype = float_type(dtype, "accuracy")
+    for label, value, most in (("states", states, _STATES), ("digits", digits, _DIGITS)):
+        if type(value) is not int or not 1 <= value <= most:
+            raise PhalanxError(
+                f"accuracy: {label} is {shown(value)}, expected a whole number from 1 to {most:,}."
+            )
     inputs = [x.astype(dtype) for x in _inputs(robot, function, states, rng)]
     exact = exact_result(robot, function, inputs, digits=digits)
     errors = []

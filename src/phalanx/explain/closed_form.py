@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -141,7 +141,7 @@ def closed_form(
         raise PhalanxError(
             f"closed_form: inertias={shown(inertias)};{nearest(inertias, _INERTIAS, what='kinds')}"
         )
-    whole = isinstance(sizes, Iterable) and all(type(n) is int and 1 <= n <= _LONGEST for n in sizes)
+    whole = isinstance(sizes, Sequence) and all(type(n) is int and 1 <= n <= _LONGEST for n in sizes)
     wanted = sorted(set(sizes)) if whole else []
     if len(wanted) <= FURTHER:
         raise PhalanxError(

@@ -84,10 +84,15 @@ def program_of(
 def _resolved(
     robot: Robot, function: str, algorithm: Any, customise: str, convention: str | None, frame: str | None
 ) -> tuple[Call, Convention]:
+    call = resolve(robot, function, algorithm, frame)
+    return call, convention_at(customise, convention, call.algorithm.name)
+
+
+def convention_at(customise: str, convention: str | None, algorithm: str) -> Convention:
+    """The convention that says what is charged at a level, or an error naming the choices."""
     if not is_one_of(customise, LEVELS):
         raise PhalanxError(f"cost: customise={shown(customise)};{nearest(customise, LEVELS, what='levels')}")
-    call = resolve(robot, function, algorithm, frame)
-    return call, convention_of(convention, call.algorithm.name, customise)
+    return convention_of(convention, algorithm, customise)
 
 
 def _is_kernel(call: Call, customise: str, rules: Convention) -> bool:

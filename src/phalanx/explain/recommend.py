@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import FUNCTIONS, algorithms, functions_algorithms
-from ..arrays import UNREADABLE
+from ..arrays import float_type
 from ..backends.base import Call
 from ..dispatch import choose, compute, resolve, serving
 from ..errors import PhalanxError, shown
@@ -131,13 +131,7 @@ def _checked(function: str, batch: int, dtype: Any) -> np.dtype:
         raise PhalanxError(f"recommend: {function} has one algorithm; nothing to choose from.")
     if isinstance(batch, bool) or not isinstance(batch, int | np.integer) or batch < 1:
         raise PhalanxError(f"recommend: batch is {shown(batch)}, expected a positive whole number.")
-    try:
-        kind = np.dtype(dtype)
-    except UNREADABLE:
-        kind = np.dtype(object)
-    if kind not in (np.float64, np.float32):
-        raise PhalanxError(f"recommend: dtype {shown(dtype)}, expected float64 or float32.")
-    return kind
+    return float_type(dtype, "recommend")
 
 
 def _predictions(auto: Call, batch: int, dtype: np.dtype) -> list[tuple[Call, float]]:

@@ -14,6 +14,7 @@ from ..loading import chain
 from ..plotting import line_styles, new_figure, new_ticks, saved, styled
 from ..progress import steps
 
+_LONGEST = 1000  # links; programs of longer chains are not written out
 LENGTHS = (2, 3, 4, 6, 8, 12, 16)
 
 
@@ -31,6 +32,12 @@ def cost_over_n(
     """
     if not is_one_of(quantity, ("work", "span")):
         raise PhalanxError(f'figures.cost_over_n: quantity {shown(quantity)}, expected "work" or "span".')
+    few = isinstance(lengths, Sequence) and all(type(n) is int and 1 <= n <= _LONGEST for n in lengths)
+    if not few or not lengths:
+        raise PhalanxError(
+            f"figures.cost_over_n: lengths is {shown(lengths)}, expected whole numbers from 1 to {_LONGEST}."
+        )
+    algorithms(function)
     lengths = sorted(set(lengths))
     robots = {n: chain(n) for n in lengths}
     lines: dict[str, list[tuple[int, int]]] = {}

@@ -37,6 +37,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from ..description import Description, Joint, Link, Pose, Triple
 from ..errors import PhalanxError
 from .angles import rotation_x, rotation_z
@@ -95,7 +97,7 @@ def description_from_dh(
 
     `base` and `tool` are None, a `Pose`, a translation, a 4x4 matrix or {xyz, rpy}.
     """
-    if isinstance(rows, Mapping | str) or not isinstance(rows, Iterable):
+    if isinstance(rows, Mapping | str | bytes | np.ndarray) or not isinstance(rows, Iterable):
         raise PhalanxError(f"from_dh: rows is {type(rows).__name__}; expected a list of rows, one per joint.")
     table: dict[str, Any] = {"rows": list(rows), "convention": convention, "name": name, "angles": angles}
     table |= {key: value for key, value in (("base", base), ("tool", tool)) if value is not None}

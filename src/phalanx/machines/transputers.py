@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ..errors import PhalanxError, shown
 from .base import ASSIGNMENTS, Machine, one_of, whole
+from .many import numbered
 from .times import Links, Times, require_times
 
 UNITS = ("operations", "microseconds")
@@ -45,9 +47,9 @@ class Transputers(Machine):
     figures: T800 = field(default_factory=T800)
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> Sequence[str]:
         """P0 and the workers."""
-        return tuple(f"P{k}" for k in range(self.count))
+        return numbered(self.count)
 
     def __str__(self) -> str:
         return f"transputers({self.count}, assignment={self.assignment!r})"
