@@ -36,7 +36,7 @@ def load(
     xacro_args: Mapping[str, Any] | None = None,
     packages: Any = None,
 ) -> Robot:
-    """The robot of a URDF, MJCF, SDF, DH (TOML or JSON) or saved file, a file object, a text or a name built in.
+    """The robot of a URDF, MJCF, SDF, DH or saved file, a file object, a text or a built-in name.
 
     `strict` refuses inertias that no rigid body has; `mimic="independent"` gives mimic joints
     coordinates of their own; `floating_base` lets the base link move freely. Files named .xacro are
