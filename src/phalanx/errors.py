@@ -106,6 +106,18 @@ def nearest(name: object, known: Iterable[str], *, what: str = "known") -> str:
     text = name if isinstance(name, str) else shown(name)
     if len(text) <= _LONG:
         near = (other for other in known if len(other) <= 2 * _LONG)
-        close = difflib.get_close_matches(text, islice(near, _MANY), n=1, cutoff=0.5)
-        hint = f' did you mean "{close[0]}"?' if close else ""
+        close = _closest(text, islice(near, _MANY))
+        hint = f' did you mean "{close}"?' if close else ""
     return f"{hint} {what}: {listing(known, most=20) or 'none'}."
+
+
+def _closest(text: str, known: Iterable[str]) -> str:
+    """Return the known name that is likely meant, whatever its case, or nothing: a far-off hint misleads."""
+    folded: dict[str, str] = {}
+    for other in known:
+        folded.setdefault(other.casefold(), other)
+    text = text.casefold()
+    close = difflib.get_close_matches(text, folded, n=1, cutoff=0.7)
+    if not close and len(text) >= 3:
+        close = [other for other in folded if other.startswith(text)]
+    return folded[close[0]] if close else ""

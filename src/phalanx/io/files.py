@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Whole files on disk: a new text takes the place of the old one in one step, or not at all."""
+"""Whole files on disk: read if they are files at all; replaced in one step, or not at all."""
 
 from __future__ import annotations
 
@@ -8,8 +8,26 @@ import contextlib
 import os
 import secrets
 import stat
+from typing import Any
 
 from ..errors import PhalanxError
+
+LARGEST = 2**30  # bytes of a robot file; a hundred thousand links take some tens of millions
+
+
+def read_bytes(path: str) -> bytes:
+    """The content of a regular file; OSError for anything else, which could block or have no end."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with open(descriptor, "rb") as file:
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(0, "Is a directory")
+        if not stat.S_ISREG(mode):
+            raise OSError(0, "not a regular file but a pipe or a device; pass the text or an open file")
+        content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise OSError(0, f"larger than {LARGEST // 2**20} MiB, which no robot file is")
+    return content
 
 
 def write_text(path: str | os.PathLike[str], text: str, *, where: str) -> None:
@@ -18,7 +36,7 @@ def write_text(path: str | os.PathLike[str], text: str, *, where: str) -> None:
     The text goes into a file beside it that is renamed at the end. Permissions of the old file are kept,
     a link is followed; a device or a pipe is written to directly.
     """
-    shown = _name(path, where)
+    shown = path_text(path, where)
     try:
         target = os.path.realpath(os.path.expanduser(path))
         old = _status(target)
@@ -33,8 +51,8 @@ def write_text(path: str | os.PathLike[str], text: str, *, where: str) -> None:
         raise PhalanxError(f'{where}: cannot write "{shown}": {error.strerror or error}.') from None
 
 
-def _name(path: str | os.PathLike[str], where: str) -> str:
-    """The path as messages show it; raises for one that no file can have."""
+def path_text(path: Any, where: str) -> str:
+    """The path as text; raises for one that no file can have."""
     if not isinstance(path, (str, os.PathLike)):
         raise PhalanxError(f"{where}: got {type(path).__name__}, expected a path.")
     name = os.fsdecode(path)
