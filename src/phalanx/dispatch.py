@@ -233,7 +233,10 @@ def _checked(call: Call, value: Any, label: str, size: tuple[int, ...]) -> np.nd
 def _checked_out(call: Call, out: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     where = f"{call.function.name}: out"
     if not isinstance(out, np.ndarray) or is_masked_array(out):
-        raise PhalanxError(f"{where} is {type(out).__name__}, expected a plain NumPy array of shape {shape}.")
+        plain = " without a mask" if is_masked_array(out) else ""
+        raise PhalanxError(
+            f"{where} is {type(out).__name__}, expected a NumPy array of shape {shape}{plain}."
+        )
     if out.shape != shape or out.dtype != dtype:
         raise PhalanxError(
             f"{where} has shape {out.shape} and dtype {out.dtype}, expected {shape} and {np.dtype(dtype)} "

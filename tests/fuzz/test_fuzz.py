@@ -25,11 +25,10 @@ def test_hostile_inputs_are_refused_in_our_words_and_leave_nothing_behind(kind: 
     assert not report.findings, f"{report}"
     assert sum(report.counts.values()) == CASES[kind]
     assert report.counts["refused"] > 0.2 * CASES[kind], "the cases are not hostile"
-    if kind != "sdf":  # a format that is refused as such
-        assert report.counts["fine"] > 0.05 * CASES[kind], "the cases have nothing of a robot"
+    assert report.counts["fine"] > 0.05 * CASES[kind], "the cases have nothing of a robot"
 
 
-@pytest.mark.parametrize("kind", [k for k in FORMATS if k != "sdf"])
+@pytest.mark.parametrize("kind", FORMATS)
 def test_files_are_valid_before_they_are_damaged(
     kind: str, tmp_path: os.PathLike[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

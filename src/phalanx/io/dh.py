@@ -173,7 +173,11 @@ def _reflected(row: Fields, key: str) -> tuple[float, ...]:
             f'{row.where}: "{motor}" needs a "gear_ratio"; add it, or give "{key}" at the joint.'
         )
     # Motors may turn against their joint: the sign of the ratio matters to neither result.
-    return (row.number(motor) * abs(row.number("gear_ratio")) ** power,)
+    ratio = abs(row.number("gear_ratio"))
+    felt = row.number(motor) * (ratio * ratio if power == 2 else ratio)
+    if not math.isfinite(felt):
+        raise row.refuse("gear_ratio", f'a ratio at which "{motor}" is a finite {key} at the joint')
+    return (felt,)
 
 
 def _angle(value: float, degrees: bool) -> float:
