@@ -78,4 +78,5 @@ _MANY_ROBOTS = {
     "test_robot",
     "test_builder",
     "test_structure",
+    "test_urdf_writer",
 }

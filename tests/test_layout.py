@@ -18,6 +18,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "phalanx"
 # A file imports only from its own line or from lines above.
 LAYERS = (
     "errors",
+    "arrays",
     "progress",
     "plotting",
     "spatial",
@@ -63,7 +64,7 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("robot.py", "io"): "from_dh, to_dh and save are doors to formats that know descriptions only",
 }
 
-HEAVY = ("jax", "mujoco", "matplotlib", "llvmlite", "scipy", "networkx")
+HEAVY = ("jax", "mujoco", "matplotlib", "llvmlite", "scipy", "networkx", "xacro", "yaml")
 
 FORBIDDEN = re.compile(
     r"(?<![a-z])(numpy|jax|native|llvm|revolute|prismatic|spherical|planar|helical|floating|doubling|sequential)"

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -107,11 +108,29 @@ SOURCES: list[tuple[Any, str]] = [
     ("pandaa", 'no built-in robot "pandaa"; did you mean "panda"'),
     ("a" * 5000, "cannot read .*: File name too long|no built-in robot"),
     ("a" * 5000 + ".urdf", "cannot read .*: File name too long"),
-    ("a\0b.urdf", "cannot read"),
+    ("a\0b.urdf", r"load: the path 'a\\x00b.urdf' holds a null character, which no file name can"),
+    ("a\ud800b.urdf", "holds a lone surrogate, which no file name can"),
+    (Path("a\ud800b"), "holds a lone surrogate, which no file name can"),
+    ("UR5", 'no built-in robot "UR5"; did you mean "ur5"'),
+    ("Panda", 'no built-in robot "Panda"; did you mean "panda"'),
+    ("~/no/such.urdf", 'cannot read "/.*/no/such.urdf": no such file'),
     (3, "load: got int, expected a path, a file object, a text or a built-in name"),
     (None, "load: got NoneType, expected a path"),
     ("<robot", "<text>"),
     ("<html><body/></html>", "html"),
+    (ARM.encode() + b"\n\0\0", "<text>:6: null bytes stand after the end of the document.*Remove them"),
+    (ARM + "\0", "<text>:5: null bytes stand after the end of the document"),
+    *(
+        (
+            f'<?xml version="1.0" encoding="{name}"?>{ARM}'.encode(),
+            "the file declares an encoding that cannot",
+        )
+        for name in ("utf-7", "gb2312", "shift_jis", "utf-32", "idna", "punycode", "undefined", "rot13", "x")
+    ),
+    ('{"rows": [{"a": ' + "9" * 5000 + "}]}", "<text>: neither XML nor JSON: Exceeds the limit"),
+    ("[[row]]\na = " + "9" * 5000, "<text>: neither XML nor TOML: Exceeds the limit"),
+    ('{"rows": [{"a": 1' + "0" * 400 + "}]}", 'row 1: "a" is .*; expected a finite number'),
+    ('{"rows": [{"lower": 1' + "0" * 400 + "}]}", 'row 1: "lower" is .*; expected a number'),
     (BOMB, "<text>:1: the file declares a document type or an entity"),
     ("{", "<text>: neither XML nor JSON"),
     ("[[1, 2]", "<text>: neither XML nor TOML"),
@@ -128,6 +147,32 @@ SOURCES: list[tuple[Any, str]] = [
 def test_a_source_that_is_no_robot_is_refused(source: Any, message: str) -> None:
     with pytest.raises(px.PhalanxError, match=message):
         px.load(source)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path: Path) -> None:
+    pipe = tmp_path / "arm.urdf"
+    os.mkfifo(pipe)
+    for path in (pipe, "/dev/zero", "/dev/stdin" if not os.path.isfile("/dev/stdin") else "/dev/zero"):
+        with pytest.raises(px.PhalanxError, match="not a regular file but a pipe or a device"):
+            px.load(path)
+
+
+def test_a_file_beyond_any_robot_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("phalanx.io.files.LARGEST", 2**20)
+    path = tmp_path / "arm.urdf"
+    with path.open("wb") as file:
+        file.truncate(2**20 + 1)
+    with pytest.raises(px.PhalanxError, match="larger than 1 MiB, which no robot file is"):
+        px.load(path)
+
+
+def test_the_home_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    (tmp_path / "arm.urdf").write_text(ARM)
+    assert px.load("~/arm.urdf").joint_names == ("shoulder", "elbow")
+    assert px.load(Path("~/arm.urdf")).joint_names == ("shoulder", "elbow")
 
 
 @pytest.mark.parametrize(

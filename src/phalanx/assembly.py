@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,7 +12,7 @@ import numpy as np
 from . import description as d
 from .attachments import check_attachments
 from .description import Description, Joint, Mimic, Pose, ordered
-from .errors import PhalanxError, PhalanxWarning, listing, nearest
+from .errors import PhalanxError, listing, nearest, warn
 from .joints import FREE, JointType, Motion, Step, joint_type, split_turn
 from .model import Coupling, Group, Model
 from .spatial import Inertia, Transform
@@ -110,11 +109,7 @@ def _judge(
     text = f"{description.where}: {links} {said} ({rows}{more})."
     if strict:
         raise PhalanxError(f"{text} Correct them, or load with strict=False.")
-    warnings.warn(
-        f"{text} The numbers are used as they are; load with strict=True to refuse them.",
-        PhalanxWarning,
-        stacklevel=5,
-    )
+    warn(f"{text} The numbers are used as they are; load with strict=True to refuse them.")
 
 
 def _weld(description: Description, root: str, joints: list[Joint]) -> tuple[list[Moving], dict[str, Frame]]:

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from . import description as d
+from .arrays import real_or_none
 from .description import Description, FixedFrame, Joint, Link, Loop, Mimic
-from .errors import PhalanxError, listing
+from .errors import PhalanxError, listing, shown
 from .robot import Robot
 
 
@@ -26,7 +25,7 @@ class RobotBuilder:
     """
 
     def __init__(self, name: str = "robot", *, gravity: Sequence[float] = (0.0, 0.0, -9.81)) -> None:
-        self.name = name
+        self.name = d.text(name, "RobotBuilder: name")
         self.gravity = gravity
         self._links: list[Link] = []
         self._joints: list[Joint] = []
@@ -40,9 +39,10 @@ class RobotBuilder:
 
         `inertia` about its mass centre in link axes: 3x3, (xx, xy, xz, yy, yz, zz) or a diagonal.
         """
+        d.text(name, "add_link: name")
         self._links.append(
             Link(
-                str(name),
+                name,
                 d.number(mass, f'link "{name}": mass'),
                 d.triple(com, f'link "{name}": com'),
                 d.packed_inertia(inertia, name),
@@ -72,7 +72,7 @@ class RobotBuilder:
         friction, armature, stiffness, spring_reference; one number or one per coordinate or degree of
         freedom.
         """
-        where = f'joint "{name}"'
+        where = f'joint "{d.text(name, "add_joint: name")}"'
         allowed = {"lower", "upper", "velocity", "effort", "damping", "friction", "armature"}
         allowed |= {"stiffness", "spring_reference"}
         if unknown := set(limits) - allowed:
@@ -81,10 +81,10 @@ class RobotBuilder:
             )
         self._joints.append(
             Joint(
-                str(name),
-                str(type),
-                str(parent),
-                str(child),
+                name,
+                d.text(type, f"{where}: type"),
+                d.text(parent, f"{where}: parent"),
+                d.text(child, f"{where}: child"),
                 origin=d.pose(origin, where),
                 after=d.pose(after, where),
                 axis=d.triple(axis, f"{where}: axis"),
@@ -130,8 +130,9 @@ class RobotBuilder:
     def build(self, *, floating_base: bool = False, mimic: str = "coupled", strict: bool = False) -> Robot:
         """The robot built so far; options as in `px.load`."""
         coupled = d.is_coupled(mimic, "build")
+        floating_base = d.flag(floating_base, "build: floating_base")
         described = replace(self.describe(), floating_base=floating_base, coupled=coupled)
-        return Robot(described, strict=strict)
+        return Robot(described, strict=d.flag(strict, "build: strict"))
 
     def describe(self) -> Description:
         """The description built so far."""
@@ -147,13 +148,13 @@ class RobotBuilder:
 
 def _mimic(value: Any, where: str) -> Mimic:
     if isinstance(value, str) or not isinstance(value, Sequence) or not 1 <= len(value) <= 3:
-        raise PhalanxError(f"{where}: mimic is {value!r}; expected (joint, multiplier, offset).")
+        raise PhalanxError(f"{where}: mimic is {shown(value)}; expected (joint, multiplier, offset).")
     joint, *numbers = value
-    return Mimic(str(joint), *(d.number(x, f"{where}: mimic") for x in numbers))
+    return Mimic(d.text(joint, f"{where}: mimic"), *(d.number(x, f"{where}: mimic") for x in numbers))
 
 
 def _numbers(value: Any, where: str) -> tuple[float, ...]:
-    try:
-        return tuple(np.atleast_1d(np.asarray(value, dtype=float)).ravel().tolist())
-    except (TypeError, ValueError):
-        raise PhalanxError(f"{where} is {value!r}; expected numbers.") from None
+    array = real_or_none(value, where)
+    if array is None or array.ndim > 1:
+        raise PhalanxError(f"{where} is {shown(value)}; expected numbers.")
+    return tuple(array.ravel().tolist())

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import description as d
+from .arrays import real_or_none
 from .assembly import BASE, Assembly, Moving
 from .description import IDENTITY, Description, Joint, Link, Mimic, Pose
 from .errors import PhalanxError, nearest, shown
@@ -28,7 +29,7 @@ def replaced(assembly: Assembly, gravity: Any, armature: Any, name: str | None) 
     if gravity is not None:
         new = replace(new, gravity=d.triple(gravity, f'robot "{new.name}": gravity'))
     if name is not None:
-        new = replace(new, name=str(name))
+        new = replace(new, name=d.text(name, f'robot "{new.name}": name'))
     return new if armature is None else _with_armature(assembly, new, armature)
 
 
@@ -85,11 +86,13 @@ def _checked_armature(assembly: Assembly, armature: Any) -> np.ndarray:
 
 def _not_negative(value: Any, size: int) -> np.ndarray | None:
     """One number or so many as an array (size,), None if it is anything else."""
-    try:
-        values = np.asarray(value, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    if values.shape not in ((), (size,)) or not np.isfinite(values).all() or (values < 0).any():
+    values = real_or_none(value, "armature")
+    if (
+        values is None
+        or values.shape not in ((), (1,), (size,))
+        or not np.isfinite(values).all()
+        or (values < 0).any()
+    ):
         return None
     return np.array(np.broadcast_to(values, (size,)))
 
@@ -124,7 +127,7 @@ def _moving(assembly: Assembly, by_name: Mapping[str, Moving], name: Any) -> Mov
     """The moving joint of that name, or an error naming the nearest."""
     if name not in by_name:
         raise PhalanxError(
-            f'robot "{assembly.description.name}" has no moving joint "{name}";'
+            f'robot "{assembly.description.name}" has no moving joint "{_named(name)}";'
             f"{nearest(name, (n for n in by_name if n != BASE), what='joints')}"
         )
     return by_name[name]
@@ -140,14 +143,17 @@ def _require_agreement(robot: str, follower: str, mimic: Mimic, value: Any, driv
         )
 
 
+def _named(name: Any) -> str:
+    return name if isinstance(name, str) else shown(name)
+
+
 def _joint_pose(robot: str, m: Moving, value: Any) -> Pose:
-    try:
-        q = np.atleast_1d(np.asarray(value, dtype=float))
-    except (TypeError, ValueError):
-        q = np.empty(0)
+    where = f'robot "{robot}": joint "{m.joint.name}" ({m.kind.name})'
+    given = real_or_none(value, where)
+    q = np.atleast_1d(np.nan if given is None else given)
     if q.shape != (m.kind.nq,) or not np.isfinite(q).all():
         raise PhalanxError(
-            f'robot "{robot}": joint "{m.joint.name}" ({m.kind.name}) got the coordinates {shown(value)}; '
+            f"{where} got the coordinates {shown(value)}; "
             f"expected {m.kind.nq} finite number{'s' if m.kind.nq > 1 else ''}."
         )
     moved = pose_of(m.steps, q)

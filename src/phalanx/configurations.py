@@ -10,10 +10,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
+from math import prod
 from typing import Any
 
 import numpy as np
 
+from .arrays import MOST_AXES, UNREADABLE, refuse_masks, require_memory
 from .assembly import Assembly, Frame, Moving
 from .errors import PhalanxError, nearest, shown
 from .joints import leveled
@@ -76,6 +79,9 @@ def random_state(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Random (q, qd, qdd): q within limits (else ±pi), qd and qdd normal, qd clipped to its limits."""
     rng, shape = _generator(rng), _batch_shape(batch)
+    size = 8 * prod(shape) * max(1, assembly.nq + 2 * assembly.nv)
+    size = max(size, *shape) if shape else size  # of no states with very long axes too
+    require_memory(size, f"random_state: batch {shown(shape)}", "take the states in several batches")
     lower = np.where(np.isfinite(limits.lower), limits.lower, -np.pi)
     upper = np.where(np.isfinite(limits.upper), limits.upper, np.pi)
     # A limit on one side only leaves a window of the usual width on the other.
@@ -183,9 +189,10 @@ def _from_frame(frame: Frame) -> np.ndarray:
 
 def real_array(value: Any, label: str, robot: str) -> np.ndarray:
     """Return `value` as float64 or float32; object, string and complex arrays are refused."""
+    refuse_masks(value, label)
     try:
         array = np.asarray(value)
-    except (TypeError, ValueError):
+    except UNREADABLE:
         raise PhalanxError(
             f"{label} is not an array: its rows differ in length or cannot be read; "
             f'expected real numbers for robot "{robot}".'
@@ -241,8 +248,10 @@ def _together(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _generator(rng: Any) -> np.random.Generator:
     try:
+        if isinstance(rng, list | tuple | np.ndarray):  # NumPy follows lists in lists until the stack ends
+            rng = [operator.index(number) for number in rng]
         return np.random.default_rng(rng)
-    except (TypeError, ValueError):
+    except (*UNREADABLE, AttributeError):
         raise PhalanxError(
             f"random_state: rng is {shown(rng)}; expected None, a whole number >= 0 or a "
             "numpy.random.Generator."
@@ -251,10 +260,13 @@ def _generator(rng: Any) -> np.random.Generator:
 
 def _batch_shape(batch: Any) -> tuple[int, ...]:
     try:
-        sizes = tuple(batch) if isinstance(batch, Iterable) else (batch,)
+        sizes = islice(batch, MOST_AXES + 1) if isinstance(batch, Iterable) else (batch,)
         shape = tuple(operator.index(size) for size in sizes)
     except TypeError:
         shape = (-1,)
-    if any(size < 0 for size in shape):
-        raise PhalanxError(f"random_state: batch is {shown(batch)}; expected a size or a shape, all >= 0.")
+    if any(size < 0 for size in shape) or len(shape) > MOST_AXES:
+        raise PhalanxError(
+            f"random_state: batch is {shown(batch)}; expected a size or a shape, all >= 0, "
+            f"of at most {MOST_AXES} axes."
+        )
     return shape

@@ -24,11 +24,12 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
+from .arrays import UNREADABLE, refuse_masks
 from .assembly import BASE
-from .errors import PhalanxError, listing
+from .errors import PhalanxError, listing, shown
 from .joints import FREE
 from .joints.orderings import MUJOCO, PINOCCHIO, Rule
-from .robot import Robot
+from .robot import Robot, require_robot
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -187,7 +188,15 @@ class _Match(NamedTuple):
     nv: int
 
 
+def _require_model(robot: Robot, model: Any, *attributes: str, kind: str) -> None:
+    """Raise unless there are a robot and a model of the other engine."""
+    require_robot(robot, "convert")
+    if not all(hasattr(model, name) for name in attributes):
+        raise PhalanxError(f"convert: the model is {shown(model)}, expected a {kind}.")
+
+
 def _pinocchio(robot: Robot, model: Any) -> _Match:
+    _require_model(robot, model, "names", "idx_qs", "nqs", "idx_vs", "nvs", kind="pinocchio.Model")
     sizes = zip(model.names, model.idx_qs, model.nqs, model.idx_vs, model.nvs, strict=True)
     # The first entry is the universe; a joint without rates mimics another one.
     places = [_Place(name, slice(i, i + n), slice(j, j + m)) for name, i, n, j, m in sizes if m > 0]
@@ -195,6 +204,7 @@ def _pinocchio(robot: Robot, model: Any) -> _Match:
 
 
 def _mujoco(robot: Robot, model: Any) -> _Match:
+    _require_model(robot, model, "jnt_type", "jnt_qposadr", "jnt_dofadr", kind="mujoco.MjModel")
     starts = zip(model.jnt_type, model.jnt_qposadr.tolist(), model.jnt_dofadr.tolist(), strict=True)
     sizes = ((7, 6), (4, 3), (1, 1), (1, 1))  # free, ball, slide, hinge
     places = [
@@ -388,7 +398,11 @@ def _basis(match: _Match, q: Any) -> Array:
 
 def _checked(x: Any, size: int, label: str, whose: str) -> Array:
     """A float array (…, size); other real numbers become float64."""
-    array = np.asarray(x)
+    refuse_masks(x, f"convert: {label}")
+    try:
+        array = np.asarray(x)
+    except UNREADABLE:
+        raise PhalanxError(f"convert: {label} is not an array, expected real numbers for {whose}.") from None
     if array.dtype.kind not in "fiub":
         raise PhalanxError(f"convert: {label} has dtype {array.dtype}, expected real numbers for {whose}.")
     if array.ndim == 0 or array.shape[-1] != size:

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .errors import PhalanxError, listing, nearest
+from .arrays import real_numbers
+from .errors import PhalanxError, is_one_of, listing, nearest, shown
 from .joints import joint_type
 
 Triple = tuple[float, float, float]
@@ -301,7 +302,8 @@ def implausible(description: Description) -> list[tuple[str, str, float]]:
 
 
 def _parallel(a: Triple, b: Triple) -> bool:
-    return math.hypot(*np.cross(a, b)) < 1e-9 * math.hypot(*a) * math.hypot(*b)
+    one, other = (np.array(axis) / math.hypot(*axis) for axis in (a, b))
+    return math.hypot(*np.cross(one, other)) < 1e-9
 
 
 def _refuse_duplicates(where: str, what: str, names: Sequence[str]) -> None:
@@ -338,18 +340,29 @@ def _finite(where: str, what: str, item: Any, unlimited: Iterable[str] = ()) -> 
 
 def number(value: Any, where: str) -> float:
     """Return a float or raise naming the place."""
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise PhalanxError(f"{where}: got {value!r}, expected a number.") from None
+    array = real_numbers(value, where, "a number")
+    if array.shape:
+        raise PhalanxError(f"{where}: got {shown(value)}, expected a number.")
+    return float(array)
+
+
+def text(value: Any, where: str) -> str:
+    """Return a name, or raise naming the place."""
+    if not isinstance(value, str):
+        raise PhalanxError(f"{where}: got {shown(value)}, expected text.")
+    return value
+
+
+def flag(value: Any, where: str) -> bool:
+    """Return True or False, or raise naming the place."""
+    if not isinstance(value, bool | np.bool_):
+        raise PhalanxError(f"{where}: got {shown(value)}, expected True or False.")
+    return bool(value)
 
 
 def triple(value: Any, where: str) -> Triple:
     """Return three floats or raise naming the place."""
-    try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise PhalanxError(f"{where}: got {value!r}, expected three numbers.") from None
+    array = real_numbers(value, where, "three numbers")
     if array.shape != (3,):
         raise PhalanxError(f"{where}: got shape {array.shape}, expected three numbers.")
     return tuple(array.tolist())
@@ -360,10 +373,7 @@ def packed_inertia(value: Any, link: str) -> tuple[float, ...]:
     where = f'link "{link}": inertia'
     if value is None:
         return (0.0,) * 6
-    try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise PhalanxError(f"{where}: got {value!r}, expected numbers.") from None
+    array = real_numbers(value, where, "numbers")
     if array.shape == (3,):
         array = np.diag(array)
     if array.shape == (6,):
@@ -381,10 +391,7 @@ def pose(value: Any, where: str) -> Pose:
         return IDENTITY
     if isinstance(value, Pose):
         return value
-    try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise PhalanxError(f"{where}: got {value!r}, expected a pose.") from None
+    array = real_numbers(value, where, "a pose")
     if array.shape == (3,):
         return Pose.of(None, array)
     if array.shape == (4, 4):
@@ -395,8 +402,8 @@ def pose(value: Any, where: str) -> Pose:
 def is_coupled(mimic: Any, where: str) -> bool:
     """Whether the choice `mimic` couples mimic joints to their drivers, or raise naming the choices."""
     choices = ("coupled", "independent")
-    if mimic not in choices:
-        raise PhalanxError(f"{where}: mimic={mimic!r};{nearest(mimic, choices, what='choices')}")
+    if not is_one_of(mimic, choices):
+        raise PhalanxError(f"{where}: mimic={shown(mimic)};{nearest(mimic, choices, what='choices')}")
     return bool(mimic == choices[0])
 
 

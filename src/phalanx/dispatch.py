@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from .algorithms import (
     functions_algorithms,
     require_covered,
 )
+from .arrays import float_type, is_masked_array, memory_for
 from .backends.base import (
     Backend,
     Call,
@@ -29,7 +30,7 @@ from .backends.base import (
 )
 from .backends.buffers import empty_result
 from .configurations import real_array
-from .errors import PhalanxError, nearest, shown
+from .errors import PhalanxError, is_one_of, nearest, shown
 from .frames import seats_of
 from .robot import Robot, require_robot
 from .structure import factors_well, require_invertible
@@ -83,6 +84,19 @@ def compute(
     dtype: Any = None,
 ) -> Any:
     """The result of a call for inputs that have not been checked yet."""
+    with memory_for(call.function.name, "take the states in several batches"):
+        return _computed(call, inputs, optional, out, threads, runner, dtype)
+
+
+def _computed(
+    call: Call,
+    inputs: tuple[Any, ...],
+    optional: Mapping[str, Any],
+    out: Any,
+    threads: int | None,
+    runner: Backend | None,
+    dtype: Any,
+) -> Any:
     f = call.function
     given = {k: v for k, v in optional.items() if v is not None}
     if unknown := set(given) - set(f.optional):
@@ -184,12 +198,7 @@ def kernel(
     from .backends.native.kernel import kernel_class
 
     call = resolve(robot, function, algorithm, frame, {} if axes is None else {"axes": axes})
-    try:
-        kind = np.dtype(dtype)
-    except TypeError:
-        kind = np.dtype(object)
-    if kind not in (np.float64, np.float32):
-        raise PhalanxError(f"kernel: dtype {shown(dtype)}, expected float64 or float32.")
+    kind = float_type(dtype, "kernel")
     if not is_native(call):
         raise PhalanxError(f'kernel: robot "{robot.name}" has no degree of freedom; nothing to compile.')
     return kernel_class(function)(call, kind, compute)
@@ -210,10 +219,10 @@ def resolve(
     require_covered(robot, chosen)
     options = {**_chosen(function, choices), **options}
     for key, value in options.items():
-        if key not in chosen.options or value not in chosen.options[key]:
+        if not is_one_of(key, chosen.options) or not _is_value(value, chosen.options[key]):
             allowed = {k: list(v) for k, v in chosen.options.items()}
             raise PhalanxError(
-                f'{function}: algorithm "{chosen.name}" has no option {key}={value!r}; '
+                f'{function}: algorithm "{chosen.name}" has no option {key}={shown(value)}; '
                 f"options: {allowed or 'none'}."
             )
     if FUNCTIONS[function].frame:
@@ -233,6 +242,11 @@ def _chosen(function: str, choices: Mapping[str, Any]) -> dict[str, Any]:
             told = " or ".join(f'"{word}"' for word in known[name])
             raise PhalanxError(f"{function}: {name}={shown(value)}, expected {told}.")
     return {name: value for name, value in choices.items() if value != known[name][0]}
+
+
+def _is_value(value: Any, values: Any) -> bool:
+    """Whether an option may have a value; arrays compare with nothing."""
+    return isinstance(value, Hashable) and bool(value in values)
 
 
 def _with_options(function: str, algorithm: Any) -> tuple[Any, Mapping[str, Any]]:
@@ -304,8 +318,11 @@ def _checked(call: Call, value: Any, label: str, size: tuple[int, ...]) -> np.nd
 
 def _checked_out(call: Call, out: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     where = f"{call.function.name}: out"
-    if not isinstance(out, np.ndarray):
-        raise PhalanxError(f"{where} is {type(out).__name__}, expected a NumPy array of shape {shape}.")
+    if not isinstance(out, np.ndarray) or is_masked_array(out):
+        plain = " without a mask" if is_masked_array(out) else ""
+        raise PhalanxError(
+            f"{where} is {type(out).__name__}, expected a NumPy array of shape {shape}{plain}."
+        )
     if out.shape != shape or out.dtype != dtype:
         raise PhalanxError(
             f"{where} has shape {out.shape} and dtype {out.dtype}, expected {shape} and {np.dtype(dtype)} "

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,12 @@ from typing import Any
 from . import robots as catalogue
 from .description import Description, is_coupled, triple
 from .errors import PhalanxError
+from .io.files import path_text, read_bytes
 from .io.saved import read_description
+from .io.sdf import read_sdf
 from .io.table import read_table
 from .io.urdf import read_urdf
+from .io.xacro import Macros
 from .io.xml import root_tag
 from .robot import Robot
 
@@ -29,15 +32,20 @@ def load(
     mimic: str = "coupled",
     floating_base: bool = False,
     gravity: Any = None,
+    xacro_args: Mapping[str, Any] | None = None,
+    packages: Any = None,
 ) -> Robot:
-    """The robot of a URDF, MJCF, DH (TOML or JSON) or saved file, a file object, a text or a built-in name.
+    """The robot of a URDF, MJCF, SDF, DH or saved file, a file object, a text or a built-in name.
 
     A `mujoco.MjModel` or `mujoco.MjSpec` is taken as it is.
     `strict` refuses inertias that no rigid body has; `mimic="independent"` gives mimic joints
-    coordinates of their own; `floating_base` lets the base link move freely.
+    coordinates of their own; `floating_base` lets the base link move freely. Files named .xacro are
+    expanded first, with `xacro_args` for their arguments and `packages` for the folders of $(find …);
+    other files if `xacro_args` is given. Expand only files that you trust: they evaluate expressions.
     """
     coupled = is_coupled(mimic, "load")
-    described = _describe(source, strict)
+    macros = None if xacro_args is None and packages is None else Macros(xacro_args, packages)
+    described = _describe(source, strict, macros)
     if gravity is not None:
         described = replace(described, gravity=triple(gravity, "load: gravity"))
     if floating_base:
@@ -77,38 +85,40 @@ def dill(k: int) -> Robot:
     return Robot(catalogue.dill(k))
 
 
-def _describe(source: Any, strict: bool) -> Description:
+def _describe(source: Any, strict: bool, macros: Macros | None) -> Description:
+    if macros is not None and (isinstance(source, Description) or _is_builtin(source)):
+        raise PhalanxError(f"load: {source!r:.60} is no file; xacro_args and packages are for xacro files.")
     if isinstance(source, Description):
         return source
     if type(source).__module__.partition(".")[0] == "mujoco":
         return _mjcf(source, type(source).__name__)
     if isinstance(source, bytes) or (isinstance(source, str) and _is_text(source)):
-        return _parse(source, "<text>", None, strict)
+        return _parse(source, "<text>", None, strict, macros)
     if hasattr(source, "read"):
         label = str(getattr(source, "name", "<file object>"))
         try:
             content = source.read()
         except (OSError, ValueError) as error:
             raise PhalanxError(f"{label}: cannot read the file object: {error}.") from None
-        return _parse(content, label, None, strict)
+        return _parse(content, label, None, strict, macros)
     if not isinstance(source, (str, os.PathLike)):
         raise PhalanxError(
             f"load: got {type(source).__name__}, expected a path, a file object, a text or a built-in name."
         )
-    path = Path(source)
-    if "\0" in str(path):
-        raise PhalanxError(f"load: cannot read {str(path)!r}: the name holds a null character.")
+    path = Path(os.path.expanduser(path_text(source, "load")))
     try:
         if _is_builtin(source):
             return catalogue.builtin(str(source))
-        content = path.read_bytes()
+        content = read_bytes(str(path))
     except OSError as error:
         reason = "no such file" if isinstance(error, FileNotFoundError) else str(error.strerror or error)
         raise PhalanxError(
             f'load: cannot read "{path}": {reason}. Expected a file or a built-in name '
             f"({', '.join(robots())})."
         ) from None
-    return _parse(content, str(path), path, strict)
+    if path.suffix.lower() == ".xacro":
+        macros = macros or Macros()
+    return _parse(content, str(path), path, strict, macros)
 
 
 def _is_builtin(source: Any) -> bool:
@@ -117,25 +127,34 @@ def _is_builtin(source: Any) -> bool:
     The files of the built-in robots tell which of their published inertias are unphysical, so
     nobody is warned of them.
     """
-    path = Path(source) if isinstance(source, str) and "\0" not in source and not _is_text(source) else None
-    return path is not None and path.name == source and not path.suffix and not path.exists()
+    if not isinstance(source, str) or _is_text(source):
+        return False
+    path = Path(source)
+    return path.name == source and not path.suffix and not source.startswith("~") and not path.exists()
 
 
 def _is_text(source: str) -> bool:
     return "\n" in source or source.lstrip()[:1] in ("<", "{", "[")
 
 
-def _parse(content: str | bytes, label: str, path: Path | None, strict: bool) -> Description:
+def _parse(
+    content: Any, label: str, path: Path | None, strict: bool, macros: Macros | None = None
+) -> Description:
     """The description in a text, told apart by its first character and its root element."""
     if not isinstance(content, (str, bytes)):
         raise PhalanxError(f"{label}: reading gave {type(content).__name__}, expected text or bytes.")
+    if macros is not None:
+        return _parse(macros.expand(content, label, path), f"{label} (expanded)", None, strict)
     marks = "\ufeff \t\r\n" if isinstance(content, str) else b"\xef\xbb\xbf \t\r\n"
     start = content.lstrip(marks)[:1]  # type: ignore[arg-type]
     head = start if isinstance(start, str) else start.decode("latin-1")
     suffix = path.suffix.lower() if path else ""
-    if head in ("<", "") or suffix in (".urdf", ".xml", ".mjcf"):
-        if root_tag(content, source=label) == "mujoco":
+    if head in ("<", "") or suffix in (".urdf", ".xml", ".mjcf", ".sdf"):
+        tag = root_tag(content, source=label)
+        if tag == "mujoco":
             return _mjcf(path if path else content, label)
+        if tag == "sdf":
+            return read_sdf(content, source=label)
         return read_urdf(content, source=label, strict=strict)
     table = _table(content, label, as_json=head == "{")
     if "format" in table:
@@ -155,11 +174,11 @@ def _table(content: str | bytes, label: str, *, as_json: bool) -> dict[str, Any]
     try:
         text = content if isinstance(content, str) else content.decode("utf-8")
         table = json.loads(text) if as_json else tomllib.loads(text)
-    except (UnicodeDecodeError, json.JSONDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # of the parsers, and whole numbers of thousands of digits
         kind = "JSON" if as_json else "TOML"
         raise PhalanxError(
             f"{label}: neither XML nor {kind}: {str(error).splitlines()[0]}. "
-            "Expected URDF, MJCF, a DH table (TOML or JSON) or a saved robot."
+            "Expected URDF, MJCF, SDF, a DH table (TOML or JSON) or a saved robot."
         ) from None
     if not isinstance(table, dict):
         raise PhalanxError(f"{label}: got a JSON {type(table).__name__}, expected an object.")

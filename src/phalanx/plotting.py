@@ -8,13 +8,14 @@ state belong to the user.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from .errors import PhalanxError
+from .errors import PhalanxError, shown
 
 # Okabe and Ito, Color Universal Design (2008), without the yellow that paper swallows.
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
@@ -46,6 +47,7 @@ _STYLE = {
     "savefig.dpi": 200,
     "svg.fonttype": "none",
     "pdf.fonttype": 42,
+    "text.parse_math": False,  # names are no formulas
 }
 
 
@@ -79,10 +81,22 @@ def line_styles() -> Iterator[dict[str, Any]]:
         yield {"color": colour, "marker": marker, "linestyle": DASHES[number // len(COLOURS) % len(DASHES)]}
 
 
+def place_of(path: Any, where: str) -> Path:
+    """The path of a file that is to be written; raises for a name that no file can have."""
+    try:
+        place = Path(os.fsdecode(path))
+        os.fsencode(place)
+    except (TypeError, ValueError):
+        raise PhalanxError(f"{where}: got {shown(path)}, expected a path.") from None
+    if "\0" in str(place):
+        raise PhalanxError(f"{where}: the path {shown(path)} holds a null character, which no name can.")
+    return place
+
+
 def require_drawable(path: Any) -> Path:
     """The path of a picture, or an error: better before long work than after it."""
     _matplotlib()
-    place = Path(path)
+    place = place_of(path, "plot")
     if place.suffix.lower().removeprefix(".") not in FORMATS:
         raise PhalanxError(f"plot: {place} ends in {place.suffix!r}, expected one of .png, .pdf, .svg.")
     return place
@@ -96,8 +110,9 @@ def saved(figure: Any, path: Any) -> Any:
     try:
         with styled():
             figure.savefig(place)
-    except OSError as error:
-        raise PhalanxError(f"plot: cannot write {place}: {error.strerror or error}.") from None
+    except (OSError, ValueError) as error:  # a name that no file can have, or text that no font can draw
+        reason = getattr(error, "strerror", None) or error
+        raise PhalanxError(f"plot: cannot write {place}: {reason}.") from None
     return figure
 
 

@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
+from .errors import printable
+
 T = TypeVar("T")
 
 PATIENCE = 1.0  # seconds that nobody minds waiting for
@@ -72,7 +74,7 @@ def steps(items: Collection[T], what: str, name: Callable[[T], object] | None = 
 def announce(text: str) -> None:
     """Say something once, on a terminal only and not where bars are forbidden."""
     if _is_terminal() and not _silent.get():
-        print(f"phalanx: {text}", file=sys.stderr, flush=True)
+        _write(f"phalanx: {printable(text)}\n")
 
 
 def _is_terminal() -> bool:
@@ -117,7 +119,7 @@ def line(what: str, done: int, total: int, name: str = "") -> str:
     """A bar as text, within the width of the terminal."""
     full = _WIDTH * done // total
     bar = "#" * full + "." * (_WIDTH - full)
-    text = f"{what}  [{bar}] {done}/{total}  {name}".rstrip()
+    text = f"{what}  [{bar}] {done}/{total}  {printable(name)}".rstrip()
     return text[: max(shutil.get_terminal_size((80, 24)).columns - 1, 20)]
 
 

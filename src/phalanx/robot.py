@@ -23,10 +23,12 @@ from .assembly import BASE, Frame, assemble, judge_inertias
 from .configurations import Limits, per_rate
 from .description import Description, Loop, Mimic
 from .dh import require_chain
-from .errors import PhalanxError, nearest, shown
+from .errors import PhalanxError, nearest, printable, shown, warn
 from .io.dh import description_from_dh
 from .io.dh_table import DHTable, table_of
+from .io.files import write_text
 from .io.saved import write_description
+from .io.urdf_writer import write_urdf
 from .model import frozen
 
 
@@ -228,12 +230,12 @@ class Robot:
             ) from None
 
     def __repr__(self) -> str:
-        shape = "chain" if self.is_serial else "tree"
+        name, shape = printable(self.name), "chain" if self.is_serial else "tree"
         more = [f"{len(self.mimics)} joints follow others"] if len(self.mimics) > 1 else []
         more += ["1 joint follows another"] if len(self.mimics) == 1 else []
         more += [f"{len(self.loops)} loop{'s' * (len(self.loops) > 1)} left open"] if self.loops else []
         facts = ", ".join([f"nq = {self.nq}", f"nv = {self.nv}", *more])
-        return f'<Robot "{self.name}": {shape} of {self.n_links} links, {facts}>'
+        return f'<Robot "{name}": {shape} of {self.n_links} links, {facts}>'
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Robot) and self.description == other.description
@@ -268,14 +270,38 @@ class Robot:
         return table_of(self.model.dh, self.description, joints)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the robot to a file that `px.load` reads back exactly."""
-        text = write_description(self.description)
+        """Write a file by its suffix: ".json" or none keeps every bit, ".urdf" is for other tools.
+
+        What was there before is replaced in one step, once the new file is complete.
+        """
         if not isinstance(path, (str, os.PathLike)):
             raise PhalanxError(f"save: got {type(path).__name__}, expected a path.")
-        try:
-            Path(path).write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise PhalanxError(f'save: cannot write "{path}": {error.strerror or error}.') from None
+        suffix = Path(os.fsdecode(path)).suffix
+        if suffix.lower() == ".urdf":
+            self.to_urdf(path)
+        elif suffix.lower() in ("", ".json"):
+            write_text(path, write_description(self.description), where="save")
+        else:
+            raise PhalanxError(
+                f'save: no format for the suffix "{suffix}" of "{os.fsdecode(path)}"; expected ".json" or '
+                'none (every bit of the robot) or ".urdf" (for other tools).'
+            )
+
+    def to_urdf(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The robot as URDF text, written to `path` if that is given; links keep their names and poses.
+
+        Joints that URDF lacks become several with massless links between. One warning tells what it
+        cannot hold (armature, another gravity, a floating base); shapes are not kept by Phalanx at all.
+        """
+        text, lost = write_urdf(self.description, self.mimics)
+        if path is not None:
+            write_text(path, text, where="to_urdf")
+        if lost:
+            warn(
+                f'to_urdf: URDF cannot hold everything of robot "{self.name}"; left out: {"; ".join(lost)}. '
+                'robot.save("….json") keeps it.'
+            )
+        return text
 
     # ----------------------------------------------------------------- changed copies
 
@@ -349,4 +375,4 @@ def _rebuild(description: Description) -> Robot:
 def require_robot(value: Any, where: str) -> None:
     """Raise unless the value is a robot; names and files are for `px.load`."""
     if not isinstance(value, Robot):
-        raise PhalanxError(f"{where}: got {value!r:.60}, expected a Robot; px.load reads or finds one.")
+        raise PhalanxError(f"{where}: got {shown(value)}, expected a Robot; px.load reads or finds one.")

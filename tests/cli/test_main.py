@@ -3,6 +3,7 @@
 """What all commands have in common: help, exit status, one line on bad input."""
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -124,3 +125,73 @@ def test_a_reader_that_leaves_causes_no_traceback() -> None:
     os.close(write)
     assert done.returncode == 141
     assert done.stderr == b""
+
+
+ARGUMENTS = [
+    ["info", "ur5"],
+    ["info", "ur5", "--json"],
+    ["cache"],
+    ["--help"],
+    ["cost", "--help"],
+    ["--version"],
+]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no full device")
+@pytest.mark.parametrize("arguments", ARGUMENTS, ids=" ".join)
+def test_a_full_disk_is_one_line_and_status_74(arguments: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "phalanx", *arguments], stdout=full, stderr=subprocess.PIPE, timeout=60
+        )
+    assert done.returncode == 74
+    assert done.stderr.endswith(b"cannot write to standard output: No space left on device\n")
+    assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="closing outputs in the child is a matter of POSIX")
+@pytest.mark.parametrize("arguments", ARGUMENTS[:4], ids=" ".join)
+def test_a_closed_output_is_one_line_and_status_74(arguments: list[str]) -> None:
+    shell = f"exec {sys.executable} -m phalanx {' '.join(arguments)} >&-"
+    done = subprocess.run(["sh", "-c", shell], stderr=subprocess.PIPE, timeout=60)
+    assert done.returncode == 74
+    assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="closing outputs in the child is a matter of POSIX")
+def test_bad_input_keeps_its_status_without_a_place_for_its_line() -> None:
+    for place in ("2>&-", "2>/dev/full"):
+        shell = f"exec {sys.executable} -m phalanx info no_such_robot {place}"
+        assert subprocess.run(["sh", "-c", shell], timeout=60).returncode == 2
+
+
+def test_escapes_in_names_do_not_reach_the_screen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], recwarn: pytest.WarningsRecorder
+) -> None:
+    name = "a\x9b31m\u202eb"
+    file = tmp_path / "arm.urdf"
+    file.write_text(
+        f"""<robot name="{name}"><link name="{name}"/><link name="{name}2"><inertial><mass value="1"/>
+        <inertia ixx="1" iyy="1" izz="5" ixy="0" ixz="0" iyz="0"/></inertial></link>
+        <joint name="{name}" type="revolute"><parent link="{name}"/><child link="{name}2"/>
+        <limit lower="0" upper="1" effort="1" velocity="1"/></joint></robot>""",
+        encoding="utf-8",
+    )
+    commands = [
+        ["info"],
+        ["info", "--all"],
+        ["cost"],
+        ["cost", "--by", "link"],
+        ["schedule"],
+        ["demo", "--batch=4"],
+    ]
+    for command, *options in commands:
+        assert main([command, str(file), *options]) == 0
+        captured = capsys.readouterr()
+        for text in (captured.out, captured.err):
+            assert all(line.isprintable() for line in text.split("\n"))
+        assert r"a\x9b31m" in captured.out
+    assert main(["info", str(file), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["name"] == name
+    assert r"\u202e" in failure(["info", "no_such_robot\u202e\x1b[31m"], capsys)
+    assert r"\x1b" in failure(["info", "ur5", "--mimic=\x1b[31m"], capsys)

@@ -22,7 +22,7 @@ def test_text_is_shortened_in_the_middle() -> None:
 
 
 def test_control_characters_of_names_do_not_reach_the_terminal() -> None:
-    assert fit("a\x1b[31mb", 20) == "a?[31mb"
+    assert fit("a\x1b[31mb", 20) == "a\\x1b[31mb"
 
 
 def test_a_table_aligns_and_its_first_column_gives_way() -> None:

@@ -4,7 +4,11 @@
 
 from __future__ import annotations
 
+import pickle
 import time
+import tracemalloc
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import networkx
@@ -217,3 +221,41 @@ def test_nothing_to_do_takes_no_time(machine: Machine) -> None:
     s = require_valid(place(TaskGraph(()), machine))
     assert (s.makespan, s.speedup, s.tasks, s.critical) == (0.0, 1.0, (), ())
     assert isinstance(s, Schedule)
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [
+        px.machines.pram(10**9),
+        px.machines.pram(2**62),
+        px.machines.transputers(10**9, assignment="list", figures=px.machines.T800(links=2**62)),
+    ],
+    ids=str,
+)
+def test_a_billion_processors_take_no_memory(machine: Any, tmp_path: Path) -> None:
+    robot = px.load("two_link")
+    tracemalloc.start()
+    s = px.schedule(robot, "inverse_dynamics", machine=machine)
+    few = px.schedule(robot, "inverse_dynamics", machine=replace(machine, count=max(4, len(s.graph) + 1)))
+    assert s.makespan == few.makespan == s.span
+    assert violations(s) == []
+    assert len(s.processors) == len(s.loads) == machine.count
+    assert s.processors[machine.count - 1] == f"P{machine.count - 1}"
+    assert s.loads[machine.count - 1] == 0.0
+    assert [s.loads[p] for p in range(len(few.loads))] == list(few.loads)
+    assert s.efficiency == s.speedup / machine.count
+    told = s.to_dict()
+    assert told["processor_count"] == machine.count
+    assert len(told["processors"]) < 1000
+    assert pickle.loads(pickle.dumps(few)).loads == list(few.loads)
+    s.plot(tmp_path / "many.html")
+    s.to_trace(tmp_path / "many.json")
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 50e6
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5, True, "8", None, 10**400, 2**62 + 1])
+def test_impossible_numbers_of_processors_are_refused(count: Any) -> None:
+    with pytest.raises(px.PhalanxError, match="pram: processors is"):
+        px.machines.pram(count)

@@ -168,6 +168,47 @@ def test_everything_else_is_left_alone() -> None:
     assert d.joints == ()
 
 
+LEFTOVER = (
+    "<xacro:gazebo_plugin/>",
+    '<xacro:include filename="x"/>',
+    '<link name="c"><xacro:box_visual/></link><joint name="w" type="fixed"><xacro:transmission/>'
+    '<parent link="b"/><child link="c"/></joint>',
+)
+
+
+@pytest.mark.parametrize("body", LEFTOVER)
+def test_what_xacro_left_over_is_ignored_with_a_warning(body: str) -> None:
+    whole = f'{LINKS}<joint name="j" type="fixed">{ENDS}</joint>\n{body}'
+    with pytest.warns(
+        PhalanxWarning, match=r"^arm\.urdf: xacro has left elements over.*: <xacro:\w+> in line 3"
+    ):
+        d = robot(whole)
+    assert len(ordered(d)[1]) == len(d.joints)
+    with pytest.raises(PhalanxError, match=r"^arm\.urdf:3: <xacro:\w+> is an unprocessed xacro instruction"):
+        read_urdf(f'<robot name="r">\n{whole}\n</robot>', source="arm.urdf", strict=True)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '<xacro:include filename="x"/><xacro:arm/>',
+        '<xacro:macro name="arm"><link name="x"/></xacro:macro><xacro:arm/>',
+        '<xacro:if value="1"><link name="x"/></xacro:if>',
+        '<link name="c"><inertial><mass value="1"/><xacro:box m="1"/></inertial></link>',
+    ],
+)
+def test_a_file_that_was_never_expanded_is_refused(body: str) -> None:
+    with pytest.raises(PhalanxError, match=r"^arm\.urdf:2: <xacro:\w+> is an unprocessed .* Run xacro first"):
+        robot(LINKS + body)
+
+
+def test_a_file_of_macros_alone_says_so() -> None:
+    with pytest.raises(
+        PhalanxError, match=r'^arm\.urdf:1: the file only defines xacro macros \("arm", "leg"\)'
+    ):
+        robot('<xacro:macro name="arm"/><xacro:macro name="leg"><link name="x"/></xacro:macro>')
+
+
 # ------------------------------------------------------------------- what is refused
 
 

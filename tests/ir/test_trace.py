@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -168,3 +169,14 @@ def test_the_inputs_of_a_program_keep_their_shapes() -> None:
     program = traced(robot("panda"), "inverse_dynamics", optional=("external",))
     assert dict(program.inputs) == {"q": (7,), "qd": (7,), "qdd": (7,), "external": (7, 6)}
     assert program.output == (7,)
+
+
+def test_constants_that_divide_by_zero_are_told() -> None:
+    robot = px.load("two_link")
+    weightless = replace(robot.model.inertia, m=robot.model.inertia.m * 0.0, h=robot.model.inertia.h * 0.0)
+    task = resolve(robot, "forward_dynamics", "aba").task()
+    nothing = replace(weightless, moment=weightless.moment * 0.0)
+    with pytest.raises(
+        px.PhalanxError, match='algorithm "aba" divides by zero, because numbers of the robot'
+    ):
+        trace(replace(task, model=replace(robot.model, inertia=nothing)))

@@ -173,7 +173,9 @@ def require_covered(robot: Robot, chosen: Algorithm) -> None:
 def functions_algorithms(function: str) -> dict[str, Algorithm]:
     """The algorithms of a function by name, or an error naming the nearest function."""
     if not isinstance(function, str) or function not in ALGORITHMS:
-        raise PhalanxError(f"unknown function {function!r};{nearest(function, ALGORITHMS, what='functions')}")
+        raise PhalanxError(
+            f"unknown function {shown(function)};{nearest(function, ALGORITHMS, what='functions')}"
+        )
     return ALGORITHMS[function]
 
 

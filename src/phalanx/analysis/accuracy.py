@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import FUNCTIONS, find, functions_algorithms
-from ..errors import PhalanxError
+from ..arrays import float_type
+from ..errors import PhalanxError, shown
 from ..orders.sequential import Sequential
 from ..robot import Robot, require_robot
 from ..sweeps import ordering
 
 _STATES = 16  # of a robot of some ten links, by default
+_MOST_STATES, _MOST_DIGITS = 1_000_000, 10_000  # beyond which a result is not to be waited for
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,12 @@ def accuracy(
     reference = _reference(robot, function)
     if states is None:
         states = max(1, min(_STATES, 16 * _STATES // max(robot.n_links, 1)))
+    dtype = float_type(dtype, "accuracy")
+    for label, value, most in (("states", states, _MOST_STATES), ("digits", digits, _MOST_DIGITS)):
+        if type(value) is not int or not 1 <= value <= most:
+            raise PhalanxError(
+                f"accuracy: {label} is {shown(value)}, expected a whole number from 1 to {most:,}."
+            )
     inputs = [x.astype(dtype) for x in _inputs(robot, function, states, rng)]
     exact = exact_result(robot, function, inputs, digits=digits)
     own, others = (

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from ..errors import PhalanxError, nearest
+from ..errors import PhalanxError, nearest, shown
 from ..ir.bookkeeping import Bookkeeping
 
 Level = Mapping[str, tuple[str, ...]]
@@ -179,6 +179,6 @@ def convention_of(name: str | None, algorithm: str, customise: str) -> Conventio
         name = "program" if customise == "full" else _SOURCES.get(algorithm, "program")
     if not isinstance(name, str) or name not in CONVENTIONS:
         raise PhalanxError(
-            f"cost: unknown convention {name!r};{nearest(name, CONVENTIONS, what='conventions')}"
+            f"cost: unknown convention {shown(name)};{nearest(name, CONVENTIONS, what='conventions')}"
         )
     return CONVENTIONS[name]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import PhalanxError
+from ..errors import PhalanxError, shown
 from ..ir.ops import INPUT, NEG, OPS
 from ..ir.rewrite import fusions
 from ..ir.scalar import Node
@@ -107,8 +107,8 @@ class Cost(Count):
             "trigonometric": trigonometric,
         }
         for name, time in times.items():
-            if not 0.0 <= time < inf:
-                raise PhalanxError(f"span_with: {name}={time!r}, expected a time of zero or more.")
+            if isinstance(time, bool) or not isinstance(time, int | float) or not 0.0 <= time < inf:
+                raise PhalanxError(f"span_with: {name}={shown(time)}, expected a time of zero or more.")
         flow: Flow | None = getattr(self, _FLOW)
         if flow is None:
             raise PhalanxError(

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..algorithms import FUNCTIONS, Algorithm, Function
+from ..arrays import MOST_AXES
 from ..errors import PhalanxError, nearest, shown
 from ..frames import AnyFrame, placement_of
 from ..ir.task import Task
@@ -22,7 +23,6 @@ from ..robot import Robot
 
 _MODULES = {"native": "native.backend", "numpy": "numpy", "jax": "jax.backend"}
 _EXTRAS = {"jax": "jax"}  # what pip installs beyond Phalanx for a backend
-MOST_AXES = 32  # that NumPy broadcasts
 FRAMED = "compiled for a frame"  # how keys of what was compiled begin, if it is told a frame
 
 

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import require_memory
+
 _LINE = 64  # bytes of a cache line: wide stores that straddle two take twice as long
 _SMALL, _LARGE = 1 << 19, 1 << 24  # bytes of results between which blocks go round
 
@@ -47,6 +49,8 @@ def empty_result(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     """An array for a result, its content arbitrary."""
     dtype = np.dtype(dtype)
     size = prod(shape) * dtype.itemsize
+    if size > _LARGE:
+        require_memory(size, f"a result of shape {shape}", "take the states in several batches")
     if not _SMALL <= size <= _LARGE:
         return np.empty(shape, dtype)
     return np.asarray(_Loan(_block(size), shape, dtype.str))

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import signal
 import sys
@@ -15,7 +16,7 @@ from typing import Any, NoReturn, TextIO
 from ..errors import PhalanxError
 from ..progress import bars
 from . import cache, compare, cost, demo, info, papers, schedule
-from .report import one_line
+from .report import emit, one_line
 
 __all__ = ["main"]
 
@@ -23,10 +24,16 @@ COMMANDS = (info, compare, cost, schedule, papers, demo, cache)
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that answers bad arguments in one line."""
+    """A parser that answers bad arguments in one line, and says so where its help cannot be printed."""
+
+    def print_help(self, file: Any = None) -> None:
+        if file is None:
+            emit(self.format_help().rstrip("\n"))
+        else:
+            super().print_help(file)
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+        self.exit(2, f"{self.prog}: {one_line(PhalanxError(message))}; see {self.prog} --help\n")
 
 
 class _Version(argparse.Action):
@@ -35,7 +42,7 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         from importlib.metadata import version
 
-        print(f"phalanx {version('phalanx')}")
+        emit(f"phalanx {version('phalanx')}")
         parser.exit()
 
 
@@ -50,24 +57,40 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Exit status: 0 done, 2 bad input, 130 interrupted, 141 reader of the output gone."""
-    args = build_parser().parse_args(argv)
+    """Exit status: 0 done, 2 bad input, 74 output cannot be written, 130 interrupted, 141 its reader gone."""
+    command = "phalanx"
     try:
+        args = build_parser().parse_args(argv)
+        command = f"phalanx {args.command}"
         with warnings.catch_warnings(), bars(not args.json):
             warnings.showwarning = _show_warning
             status: int = args.run(args)
-        sys.stdout.flush()
     except PhalanxError as error:
-        print(f"phalanx {args.command}: {one_line(error)}", file=sys.stderr)
+        _complain(f"{command}: {one_line(error)}")
         return 2
     except KeyboardInterrupt:
-        print(f"phalanx {args.command}: interrupted", file=sys.stderr)
+        _complain(f"{command}: interrupted")
         return 128 + signal.SIGINT
-    except BrokenPipeError:
+    except OSError as error:
+        return _unwritten(command, error)
+    return status
+
+
+def _unwritten(command: str, error: OSError) -> int:
+    """The exit status where standard output takes no more; a reader that left needs no words."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
         # The interpreter flushes stdout once more at exit; give it somewhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
-    return status
+    if isinstance(error, BrokenPipeError):
+        return 128 + signal.SIGPIPE
+    _complain(f"{command}: cannot write to standard output: {one_line(error.strerror or error)}")
+    return os.EX_IOERR
+
+
+def _complain(text: str) -> None:
+    """One line on standard error, if there is any."""
+    with contextlib.suppress(OSError, ValueError):
+        print(text, file=sys.stderr, flush=True)
 
 
 def _show_warning(
@@ -78,4 +101,4 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    print(f"phalanx: warning: {one_line(message)}", file=sys.stderr)
+    _complain(f"phalanx: warning: {one_line(message)}")

@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from ..errors import printable
 from .arguments import add_command
 from .report import emit, emit_json
 
@@ -41,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         emit_json({**facts, "limit": cache.limit(), "removed": removed, "removed_bytes": freed})
         return 0
     lines = [
-        f"folder    {cache.folder()}",
+        f"folder    {printable(cache.folder())}",
         f"entries   {len(sizes):,}",
         f"size      {_size(sum(sizes))} of at most {_size(cache.limit())}",
     ]

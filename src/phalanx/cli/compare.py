@@ -10,6 +10,7 @@ import textwrap
 from dataclasses import asdict
 from typing import Any
 
+from ..errors import printable
 from ..explain.compare import Comparison, compare
 from ..explain.recommend import duration
 from ..plotting import require_drawable
@@ -46,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     if args.plot:
         require_drawable(args.plot)
     rows = compare(robot, args.function, batch=args.batch, processors=args.processors)
-    title = f"{args.function} of {robot.name} ({robot.nv} degrees of freedom), one thread"
+    title = f"{args.function} of {printable(robot.name)} ({robot.nv} degrees of freedom), one thread"
     if args.plot:
         from ..figures import comparison
 

@@ -14,7 +14,7 @@ from ..analysis.closed_forms import Formula
 from ..analysis.conventions import CONVENTIONS
 from ..analysis.cost import Cost, Count
 from ..dispatch import resolve
-from ..errors import PhalanxError
+from ..errors import PhalanxError, printable
 from ..explain.closed_form import ClosedForm, closed_form
 from ..explain.cost import LEVELS, cost
 from .arguments import add_algorithm, add_command, add_function, add_robot, algorithm_of, load_robot
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     if args.formula:
         own = (name, *algorithm[1:]) if isinstance(algorithm, tuple) else name
         form = closed_form(args.function, own, customise=args.customise, convention=args.convention)
-    title = f"{args.function} of {robot.name} by {name}"
+    title = f"{args.function} of {printable(robot.name)} by {name}"
     if args.plot:
         from ..figures.cost_profile import cost_profile
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..dispatch import evaluate
+from ..errors import printable
 from ..robot import Robot
 from .arguments import add_command, add_robot, load_robot, positive_integer
 from .report import emit, emit_json, number, table, terminal_width
@@ -97,7 +98,7 @@ def _readable(report: dict[str, Any]) -> list[str]:
         (joint["name"], *(number(joint[key]) for key in ("min", "mean", "max"))) for joint in report["joints"]
     ]
     return [
-        f"{report['robot']}: joint torques for {report['batch']:,} random states (q, qd, qdd)",
+        f"{printable(report['robot'])}: joint torques for {report['batch']:,} random states (q, qd, qdd)",
         "",
         *table(("joint", "min", "mean", "max"), rows, align="<>>>", width=terminal_width()),
         "",

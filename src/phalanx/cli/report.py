@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import shutil
@@ -12,6 +13,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from ..errors import printable
 
 GAP = "  "
 _ASCII = str.maketrans(
@@ -25,23 +28,31 @@ def terminal_width() -> int:
 
 
 def emit(text: str) -> None:
-    """Print `text`, with plain ASCII in place of what the output cannot encode."""
+    """Print `text`, with plain ASCII in place of what the output cannot encode.
+
+    Names come from files: what a terminal would obey instead of show is escaped.
+    """
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, "it is closed")
+    text = "\n".join(map(printable, text.split("\n")))
     encoding = sys.stdout.encoding or "utf-8"
     try:
         text.encode(encoding)
     except UnicodeEncodeError:
         text = text.translate(_ASCII).encode(encoding, "backslashreplace").decode(encoding)
-    print(text)
+    print(text, flush=True)
 
 
 def emit_json(data: Any) -> None:
     """Print `data` as strict JSON; arrays become lists, infinities and NaN become null."""
-    print(json.dumps(_plain(data), indent=2, allow_nan=False))
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, "it is closed")
+    print(json.dumps(_plain(data), indent=2, allow_nan=False), flush=True)
 
 
 def one_line(message: object) -> str:
     """Return a message as one line of text."""
-    return " ".join(str(message).split())
+    return printable(" ".join(str(message).split()))
 
 
 def number(value: float) -> str:
@@ -50,11 +61,8 @@ def number(value: float) -> str:
 
 
 def fit(text: str, width: int) -> str:
-    """Return `text` in at most `width` columns, shortened in the middle.
-
-    Names come from files: what a terminal would obey instead of show is replaced.
-    """
-    text = "".join(c if c.isprintable() else "?" for c in text)
+    """Return `text` in at most `width` columns, shortened in the middle, on one line."""
+    text = printable(text)
     if len(text) <= width:
         return text
     head = max(width - 1, 0) // 2
@@ -67,6 +75,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, align: str, wid
 
     `align` holds a letter per column, `<` or `>`.
     """
+    rows = [[printable(cell) for cell in row] for row in rows]
     sizes = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     rest = sum(sizes[1:]) + len(GAP) * (len(sizes) - 1)
     sizes[0] = min(sizes[0], max(width - rest, 8))

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import machines
-from ..errors import PhalanxError, nearest
+from ..errors import PhalanxError, nearest, printable
 from ..explain.cost import LEVELS
 from ..explain.schedule import schedule
 from ..explain.scheduling.array_program import ArraySchedule
@@ -106,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         emit_json(found.to_dict())
         return 0
-    lines = [f"{found.graph.title}", f"on {found.machine}", "", *_facts(found), "", *_loads(found)]
+    lines = [printable(found.graph.title), f"on {found.machine}", "", *_facts(found), "", *_loads(found)]
     emit("\n".join(lines + [f"Saved {path}." for path in saved]))
     return 0
 

@@ -13,12 +13,14 @@ import numpy as np
 from ..analysis.closed_forms import BASIS, FURTHER, Formula, fit
 from ..analysis.conventions import convention_of
 from ..analysis.cost import Cost, Count
-from ..errors import PhalanxError, nearest
+from ..dispatch import resolve
+from ..errors import PhalanxError, is_one_of, nearest, shown
 from ..progress import steps
 from ..robot import Robot
 from .cost import cost
 
 SIZES = (*range(1, 13), 15, 16, 17, 20)
+_LONGEST = 10_000  # joints: programs of longer chains would not be written out anyway
 _POWERS = (2, 4, 8, 16, 32, 64)
 _LEVELS = ("none", "semi")
 _INERTIAS = ("dense", "diagonal")
@@ -130,22 +132,29 @@ def closed_form(
 
     `closed_form("inverse_dynamics", "zomaya_morris").multiplications` prints as `150n`.
     """
-    if customise not in _LEVELS:
+    if not is_one_of(customise, _LEVELS):
         raise PhalanxError(
-            f"closed_form: customise={customise!r}; a formula in n exists for "
+            f"closed_form: customise={shown(customise)}; a formula in n exists for "
             f"{' and '.join(map(repr, _LEVELS))} only."
         )
-    if inertias not in _INERTIAS:
-        raise PhalanxError(f"closed_form: inertias={inertias!r};{nearest(inertias, _INERTIAS, what='kinds')}")
-    wanted = sorted(set(sizes))
-    if len(wanted) <= FURTHER or any(not isinstance(n, int) or n < 1 for n in wanted):
+    if not is_one_of(inertias, _INERTIAS):
         raise PhalanxError(
-            f"closed_form: sizes={sizes!r}, expected more than {FURTHER} whole numbers from 1."
+            f"closed_form: inertias={shown(inertias)};{nearest(inertias, _INERTIAS, what='kinds')}"
         )
-    name, options = algorithm if isinstance(algorithm, tuple) else (algorithm, {})
-    choice = (function, name, tuple(sorted(options.items())), customise, convention)
-    costs = {n: _cost_at(n, inertias, *choice) for n in steps(wanted, "counting", lambda n: f"{n} joints")}
+    whole = isinstance(sizes, list | tuple | range) and all(
+        type(n) is int and 1 <= n <= _LONGEST for n in sizes
+    )
+    wanted = sorted(set(sizes)) if whole else []
+    if len(wanted) <= FURTHER:
+        raise PhalanxError(
+            f"closed_form: sizes={shown(sizes)}, expected more than {FURTHER} whole numbers "
+            f"from 1 to {_LONGEST:,}."
+        )
+    call = resolve(general_chain(wanted[0], inertias), function, algorithm)
+    name = algorithm[0] if isinstance(algorithm, tuple) else algorithm
     rules = convention_of(convention, name, customise)
+    choice = (function, name, call.options, customise, convention)
+    costs = {n: _cost_at(n, inertias, *choice) for n in steps(wanted, "counting", lambda n: f"{n} joints")}
     return ClosedForm(function, name, customise, rules.name, costs, rules.levels)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import FUNCTIONS, Algorithm, algorithms
+from ..algorithms import FUNCTIONS, Algorithm, algorithms, functions_algorithms
 from ..analysis.cost import Cost
 from ..backends.base import Call, backend
 from ..dispatch import choose, compute, resolve
@@ -62,7 +62,8 @@ def compare(robot: Robot, function: str, *, batch: int = 4096, processors: int =
     Errors are relative to the largest entry of a state, against the reference in extended precision.
     Times are of one thread, all algorithms taking turns.
     """
-    if function in FUNCTIONS and FUNCTIONS[function].frame:
+    functions_algorithms(function)
+    if FUNCTIONS[function].frame:
         raise PhalanxError(f"compare: {function} has one algorithm; nothing to compare.")
     require_robot(robot, "compare")
     if not robot.nv:

@@ -10,7 +10,7 @@ from ..analysis.conventions import Convention, convention_of
 from ..analysis.cost import Cost, cost_of
 from ..backends.base import Call
 from ..dispatch import resolve
-from ..errors import PhalanxError, nearest
+from ..errors import PhalanxError, is_one_of, nearest, shown
 from ..ir.trace import Program, trace
 from ..robot import Robot
 
@@ -84,10 +84,15 @@ def program_of(
 def _resolved(
     robot: Robot, function: str, algorithm: Any, customise: str, convention: str | None, frame: str | None
 ) -> tuple[Call, Convention]:
-    if customise not in LEVELS:
-        raise PhalanxError(f"cost: customise={customise!r};{nearest(customise, LEVELS, what='levels')}")
     call = resolve(robot, function, algorithm, frame)
-    return call, convention_of(convention, call.algorithm.name, customise)
+    return call, convention_at(customise, convention, call.algorithm.name)
+
+
+def convention_at(customise: str, convention: str | None, algorithm: str) -> Convention:
+    """The convention that says what is charged at a level, or an error naming the choices."""
+    if not is_one_of(customise, LEVELS):
+        raise PhalanxError(f"cost: customise={shown(customise)};{nearest(customise, LEVELS, what='levels')}")
+    return convention_of(convention, algorithm, customise)
 
 
 def _is_kernel(call: Call, customise: str, rules: Convention) -> bool:

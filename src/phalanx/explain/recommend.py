@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import FUNCTIONS, algorithms, functions_algorithms
+from ..arrays import float_type
 from ..backends.base import Call
 from ..dispatch import choose, compute, resolve, serving
-from ..errors import PhalanxError
+from ..errors import PhalanxError, shown
 from ..progress import steps
 from ..robot import Robot
 from .prediction.calibration import calibration
@@ -128,15 +129,9 @@ def _checked(function: str, batch: int, dtype: Any) -> np.dtype:
     functions_algorithms(function)
     if FUNCTIONS[function].frame:
         raise PhalanxError(f"recommend: {function} has one algorithm; nothing to choose from.")
-    if isinstance(batch, bool) or not isinstance(batch, int | np.integer) or batch < 1:
-        raise PhalanxError(f"recommend: batch is {batch!r}, expected a positive whole number.")
-    try:
-        kind = np.dtype(dtype)
-    except TypeError:
-        kind = np.dtype(object)
-    if kind not in (np.float64, np.float32):
-        raise PhalanxError(f"recommend: dtype {dtype!r}, expected float64 or float32.")
-    return kind
+    if isinstance(batch, bool) or not isinstance(batch, int | np.integer) or not 1 <= batch <= 2**62:
+        raise PhalanxError(f"recommend: batch is {shown(batch)}, expected a positive whole number.")
+    return float_type(dtype, "recommend")
 
 
 def _predictions(auto: Call, batch: int, dtype: np.dtype) -> list[tuple[Call, float]]:

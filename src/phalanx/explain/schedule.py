@@ -4,20 +4,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from ..dispatch import resolve
-from ..errors import PhalanxError
+from ..errors import PhalanxError, is_one_of, shown
 from ..machines import Machine, Pram, ProcessorArray, Systolic, Transputers, pram
-from ..robot import Robot
-from .cost import program_of
+from ..machines.many import numbered
+from ..robot import Robot, require_robot
+from .cost import convention_at, program_of
 from .scheduling.array_program import array_schedule
 from .scheduling.list_scheduler import Placed, on_network, on_shared_memory
 from .scheduling.networks import Network, all_pairs, array_network
 from .scheduling.placement import PlacedTask, Schedule
 from .scheduling.reservation import SystolicSchedule, on_dedicated_processors
-from .scheduling.tasks import TaskGraph, task_graph_of
+from .scheduling.tasks import TaskGraph, require_granularity, task_graph_of
 from .scheduling.transputer_program import paper_schedule
 
 
@@ -39,13 +41,14 @@ def schedule(
     paper's own assignment, the paper also says what the tasks are, and these choices do not apply.
     """
     machine = pram() if machine is None else machine
+    require_robot(robot, "schedule")
     if isinstance(machine, Transputers) and machine.assignment == "paper":
         _require(machine, algorithm, "zomaya_morris", function, "inverse_dynamics", granularity)
         return paper_schedule(robot, machine)
     if isinstance(machine, ProcessorArray) and machine.assignment == "paper":
         _require(machine, algorithm, "processor_array", function, "mass_matrix", granularity)
         return array_schedule(robot, machine, algorithm=algorithm)
-    granularity = granularity or default_granularity(machine)
+    granularity = default_granularity(machine) if granularity is None else granularity
     graph = task_graph(
         robot, function, algorithm, granularity=granularity, customise=customise, convention=convention
     )
@@ -70,9 +73,11 @@ def task_graph(
 ) -> TaskGraph:
     """The tasks of an algorithm for one robot; `place` puts them on one machine after another."""
     call = resolve(robot, function, algorithm)
+    require_granularity(granularity)
+    rules = convention_at(customise, convention, call.algorithm.name)
 
     def make() -> TaskGraph:
-        program, rules = program_of(robot, function, algorithm, customise, convention)
+        program, _ = program_of(robot, function, algorithm, customise, convention)
         return task_graph_of(
             program,
             granularity,
@@ -91,33 +96,39 @@ def place(graph: TaskGraph, machine: Machine) -> Schedule:
     """A task graph on a machine, by list scheduling or, on systolic machines, step by step."""
     if not isinstance(machine, Machine):
         raise PhalanxError(
-            f"schedule: machine is {machine!r}, expected one of phalanx.machines: pram, transputers, "
+            f"schedule: machine is {shown(machine)}, expected one of phalanx.machines: pram, transputers, "
             "systolic, processor_array."
         )
     durations = graph.durations(machine.times, at_once=isinstance(machine, Systolic))
     if isinstance(machine, Pram):
-        names = tuple(f"P{k}" for k in range(machine.count))
-        return _schedule(graph, machine, names, on_shared_memory(graph, durations, machine.count))
+        all_names = numbered(machine.count)
+        return _schedule(graph, machine, all_names, on_shared_memory(graph, durations, machine.count))
     if isinstance(machine, Systolic):
         names, placed = on_dedicated_processors(graph, durations, machine.nodes)
         one = _schedule(graph, machine, names, placed)
         return SystolicSchedule(graph, machine, names, one.tasks, at_once=True)
-    network = _network(machine, len(graph.links))
+    network = _network(machine, len(graph.links), len(graph))
     placed, messages = on_network(graph, durations, network)
     return replace(
-        _schedule(graph, machine, network.names, placed), messages=tuple(messages), network=network
+        _schedule(graph, machine, _names(machine, network), placed), messages=tuple(messages), network=network
     )
 
 
-def _network(machine: Machine, n: int) -> Network:
+def _network(machine: Machine, n: int, tasks: int) -> Network:
+    """The processors of a machine that so many tasks can use, for a chain of n links."""
     if isinstance(machine, Transputers):
-        return all_pairs(machine.names, machine.links, master=0)
+        return all_pairs(tuple(machine.names[: tasks + 2]), machine.links, master=0)
     if isinstance(machine, ProcessorArray):
         return array_network(machine, n)
     raise PhalanxError(f"schedule: a {type(machine).__name__} has no links to place tasks on.")
 
 
-def _schedule(graph: TaskGraph, machine: Machine, names: tuple[str, ...], placed: Placed) -> Schedule:
+def _names(machine: Machine, network: Network) -> Sequence[str]:
+    """All processors, those without work too."""
+    return machine.names if isinstance(machine, Transputers) else network.names
+
+
+def _schedule(graph: TaskGraph, machine: Machine, names: Sequence[str], placed: Placed) -> Schedule:
     durations = graph.durations(machine.times, at_once=isinstance(machine, Systolic))
     tasks = tuple(
         PlacedTask(k, p, start, start + durations[k], t.quantity, t.link, t.name)
@@ -132,13 +143,13 @@ def _require(
 ) -> None:
     """Raise unless what is asked for is what a paper's assignment is for."""
     asked = algorithm[0] if isinstance(algorithm, tuple) else algorithm
-    if function != only or asked not in ("auto", name):
+    if not is_one_of(function, (only,)) or not is_one_of(asked, ("auto", name)):
         raise PhalanxError(
-            f'schedule: the paper\'s assignment of {machine} is for {only} by "{name}", got {function} by '
-            f'{asked!r}; use assignment="list" for others.'
+            f'schedule: the paper\'s assignment of {machine} is for {only} by "{name}", '
+            f'got {shown(function)} by {shown(asked)}; use assignment="list" for others.'
         )
-    if granularity not in (None, "equation"):
+    if granularity is not None and not is_one_of(granularity, ("equation",)):
         raise PhalanxError(
-            f"schedule: the paper's assignment of {machine} has equations for tasks, got {granularity!r}; "
-            'use assignment="list" for others.'
+            f"schedule: the paper's assignment of {machine} has equations for tasks, "
+            f'got {shown(granularity)}; use assignment="list" for others.'
         )

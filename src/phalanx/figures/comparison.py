@@ -21,7 +21,8 @@ def comparison(rows: Sequence[Comparison], path: Any = None, *, title: str = "",
 
     `batch` is the number of states that was given to it.
     """
-    shown = [row for row in rows if not row.refused]
+    fine = isinstance(rows, list | tuple) and all(isinstance(row, Comparison) for row in rows)
+    shown = [row for row in rows if not row.refused] if fine else []
     if not shown:
         raise PhalanxError("figures.comparison: no algorithm was measured, expected rows of phalanx.compare.")
     states = f"in a batch of {batch:,}" if batch else "in a batch"

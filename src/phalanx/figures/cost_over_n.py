@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..algorithms import algorithms
-from ..errors import PhalanxError
+from ..errors import PhalanxError, is_one_of, shown
 from ..explain.cost import cost
 from ..loading import chain
 from ..plotting import line_styles, new_figure, new_ticks, saved, styled
 from ..progress import steps
 
+_LONGEST = 1000  # links; programs of longer chains are not written out
 LENGTHS = (2, 3, 4, 6, 8, 12, 16)
 
 
@@ -29,8 +30,16 @@ def cost_over_n(
 
     The chains are random, in general position; `customise` is that of `phalanx.cost`.
     """
-    if quantity not in ("work", "span"):
-        raise PhalanxError(f'figures.cost_over_n: quantity {quantity!r}, expected "work" or "span".')
+    if not is_one_of(quantity, ("work", "span")):
+        raise PhalanxError(f'figures.cost_over_n: quantity {shown(quantity)}, expected "work" or "span".')
+    few = isinstance(lengths, list | tuple | range) and all(
+        type(n) is int and 1 <= n <= _LONGEST for n in lengths
+    )
+    if not few or not lengths:
+        raise PhalanxError(
+            f"figures.cost_over_n: lengths is {shown(lengths)}, expected whole numbers from 1 to {_LONGEST}."
+        )
+    algorithms(function)
     lengths = sorted(set(lengths))
     robots = {n: chain(n) for n in lengths}
     lines: dict[str, list[tuple[int, int]]] = {}

@@ -11,7 +11,7 @@ from ..errors import PhalanxError
 from ..explain.schedule import task_graph
 from ..explain.scheduling.tasks import TaskGraph
 from ..plotting import COLOURS, GREY, PALE, new_figure, saved, styled
-from ..robot import Robot
+from ..robot import Robot, require_robot
 
 _MOST = 400  # equations that a page can hold
 
@@ -21,6 +21,7 @@ def data_flow(robot: Robot, function: str, path: Any = None, *, algorithm: Any =
 
     A dot is one quantity of one link, its area the operations in it; rows are links, from the base up.
     """
+    require_robot(robot, "figures.data_flow")
     graph = task_graph(robot, function, algorithm, granularity="equation", convention="program")
     if not 0 < len(graph) <= _MOST:
         raise PhalanxError(

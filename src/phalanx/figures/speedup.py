@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..algorithms import algorithms
-from ..errors import PhalanxError
+from ..errors import PhalanxError, shown
 from ..explain.schedule import place, task_graph
 from ..machines import pram
+from ..machines.base import whole
 from ..plotting import GREY, line_styles, new_figure, saved, styled
 from ..progress import steps
-from ..robot import Robot
+from ..robot import Robot, require_robot
 
 PROCESSORS = (1, 2, 4, 8, 16, 32, 64, 128)
 
@@ -25,7 +26,8 @@ def speedup_over_processors(
 
     Scalar operations on processors with a common memory, by list scheduling (`phalanx.schedule`).
     """
-    counts = sorted({int(p) for p in processors})
+    require_robot(robot, "figures.speedup_over_processors")
+    counts = sorted({whole(p, "figures.speedup_over_processors: processors") for p in _several(processors)})
     names = [a.name for a in algorithms(function) if not a.refusal(robot)]
     times = {}
     for name in steps(names, "scheduling"):
@@ -51,3 +53,11 @@ def speedup_over_processors(
         axes.set_title(f"{function} of {robot.name}: speed-up over processors")
         figure.legend(loc="outside right center")
     return saved(figure, path)
+
+
+def _several(processors: Any) -> Sequence[Any]:
+    if not isinstance(processors, list | tuple | range) or not processors:
+        raise PhalanxError(
+            f"figures.speedup_over_processors: processors is {shown(processors)}, expected whole numbers."
+        )
+    return processors

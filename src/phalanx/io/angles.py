@@ -40,3 +40,16 @@ def rotation_rpy(roll: float, pitch: float, yaw: float) -> tuple[float, ...]:
         -sp, cp * sr, cp * cr,
     )  # fmt: skip
     return tuple(x + 0.0 for x in rows)  # -0.0 becomes 0.0
+
+
+def roll_pitch_yaw(turn: np.ndarray) -> tuple[float, float, float]:
+    """Angles about fixed x, y, z whose rotation is `turn` (3, 3), to rounding everywhere.
+
+    Where the pitch is a right angle only the sum of roll and yaw is defined; the yaw is taken from what
+    the roll leaves over, so that their errors cancel nearby too.
+    """
+    flat = math.hypot(turn[2, 1], turn[2, 2])
+    roll = math.atan2(turn[2, 1], turn[2, 2]) if flat > 1e-15 else 0.0
+    c, s = cos_sin(roll)
+    yaw = math.atan2(s * turn[0, 2] - c * turn[0, 1], c * turn[1, 1] - s * turn[1, 2])
+    return roll + 0.0, math.atan2(-turn[2, 0], flat) + 0.0, yaw + 0.0

@@ -37,6 +37,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from ..description import Description, Joint, Link, Pose, Triple
 from ..errors import PhalanxError
 from .angles import rotation_x, rotation_z
@@ -96,7 +98,7 @@ def description_from_dh(
 
     `base` and `tool` are None, a `Pose`, a translation, a 4x4 matrix or {xyz, rpy}.
     """
-    if isinstance(rows, Mapping | str) or not isinstance(rows, Iterable):
+    if isinstance(rows, Mapping | str | bytes | np.ndarray) or not isinstance(rows, Iterable):
         raise PhalanxError(f"from_dh: rows is {type(rows).__name__}; expected a list of rows, one per joint.")
     table: dict[str, Any] = {"rows": list(rows), "convention": convention, "name": name, "angles": angles}
     table |= {key: value for key, value in (("base", base), ("tool", tool)) if value is not None}
@@ -175,7 +177,11 @@ def _reflected(row: Fields, key: str) -> tuple[float, ...]:
             f'{row.where}: "{motor}" needs a "gear_ratio"; add it, or give "{key}" at the joint.'
         )
     # Motors may turn against their joint: the sign of the ratio matters to neither result.
-    return (row.number(motor) * abs(row.number("gear_ratio")) ** power,)
+    ratio = abs(row.number("gear_ratio"))
+    felt = row.number(motor) * (ratio * ratio if power == 2 else ratio)
+    if not math.isfinite(felt):
+        raise row.refuse("gear_ratio", f'a ratio at which "{motor}" is a finite {key} at the joint')
+    return (felt,)
 
 
 def _angle(value: float, degrees: bool) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 from ..description import Description, Joint
 from ..dh import DHChain
 from ..spatial import Transform
-from .angles import rotation_x, rotation_z
+from .angles import roll_pitch_yaw, rotation_x, rotation_z
 
 _LIMITS = (
     "lower",
@@ -85,7 +85,7 @@ class DHTable:
             lines.append(_line(number, _short(row["name"], 14), theta, d, *plain))
         for label, matrix in (("base", self.base), ("tool", self.tool)):
             if not np.array_equal(matrix, np.eye(4)):
-                xyz, rpy = matrix[:3, 3], np.degrees(_roll_pitch_yaw(matrix[:3, :3]))
+                xyz, rpy = matrix[:3, 3], np.degrees(roll_pitch_yaw(matrix[:3, :3]))
                 lines.append(f"{label}: xyz {_numbers(xyz)}, rpy {_numbers(rpy)}")
         return "\n".join(lines)
 
@@ -151,12 +151,3 @@ def _sum(variable: str, constant: float) -> str:
 
 def _numbers(values: np.ndarray) -> str:
     return "(" + ", ".join(f"{value:.5g}" for value in values + 0.0) + ")"
-
-
-def _roll_pitch_yaw(turn: np.ndarray) -> np.ndarray:
-    """Angles about fixed x, y, z; the roll is zero where only its sum with the yaw is defined."""
-    flat = math.hypot(turn[0, 0], turn[1, 0])
-    pitch = math.atan2(-turn[2, 0], flat)
-    if flat < 1e-12:
-        return np.array([0.0, pitch, math.atan2(-turn[0, 1], turn[1, 1])])
-    return np.array([math.atan2(turn[2, 1], turn[2, 2]), pitch, math.atan2(turn[1, 0], turn[0, 0])])

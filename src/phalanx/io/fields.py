@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from ..description import Pose, packed_inertia
-from ..errors import PhalanxError, listing, nearest
+from ..errors import PhalanxError, listing, nearest, shown
 from .angles import rotation_rpy
 
+_MOST = 100  # entries of a list of numbers: inertias, poses and limits have fewer
 _INFINITE = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf}
 
 
@@ -62,8 +63,11 @@ class Fields:
         value = self._value(key, default, expected)
         if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str):
             raise self.refuse(key, expected)
+        count = np.size(value) if isinstance(value, np.ndarray) else len(value)
+        if count >= _MOST or (size is not None and count != size):
+            raise self.refuse(key, expected)
         found = tuple(x for x in (real(entry, unlimited) for entry in value) if x is not None)
-        if len(found) != len(value) or (size is not None and len(found) != size):
+        if len(found) != count:
             raise self.refuse(key, expected)
         return found
 
@@ -156,15 +160,15 @@ def real(value: object, unlimited: bool = False) -> float | None:
 
 def brief(value: object) -> str:
     """The value as text, shortened."""
-    text = f'"{value}"' if isinstance(value, str) else repr(value)
+    text = f'"{value}"' if isinstance(value, str) else shown(value)
     return text if len(text) <= 60 else text[:57] + "…"
 
 
-def _all_real(value: object) -> bool:
+def _all_real(value: object, depth: int = 3) -> bool:
     if isinstance(value, np.ndarray):
-        value = value.tolist()
+        value = value.tolist() if value.size < _MOST else None
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return all(_all_real(entry) for entry in value)
+        return depth > 0 and len(value) < _MOST and all(_all_real(entry, depth - 1) for entry in value)
     return real(value) is not None
 
 

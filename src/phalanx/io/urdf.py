@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -13,16 +12,20 @@ from typing import Any
 import numpy as np
 
 from phalanx.description import IDENTITY, Description, Joint, Link, Mimic, Pose, Triple
-from phalanx.errors import PhalanxError, PhalanxWarning, listing, nearest
+from phalanx.errors import PhalanxError, listing, nearest, warn
 from phalanx.io.angles import rotation_rpy
+from phalanx.io.xacro import only_macros
 from phalanx.io.xml import Element, parse
 
 TYPES = ("fixed", "revolute", "continuous", "prismatic", "planar", "floating")
+UNLIMITED = 1e16  # what Gazebo and others write for no limit, since many readers refuse "inf"
 _HINTS = {"spherical": "three revolute joints in a row", "universal": "two revolute joints in a row"}
 _ZERO: Triple = (0.0, 0.0, 0.0)
 _X: Triple = (1.0, 0.0, 0.0)
 # These declare something for later use; they add no link or joint by themselves.
 _XACRO_DECLARATIONS = ("xacro:property", "xacro:arg", "xacro:macro")
+# These never survive an expansion; calls of unknown macros and includes do with some tools.
+_XACRO_INSTRUCTIONS = ("xacro:if", "xacro:unless", "xacro:insert_block", "xacro:element", "xacro:attribute")
 
 
 def read_urdf(text: str | bytes, *, source: str, strict: bool = False) -> Description:
@@ -38,7 +41,7 @@ def read_urdf(text: str | bytes, *, source: str, strict: bool = False) -> Descri
             f"{source}:{root.line}: the root element is <{root.tag}>; expected <robot> of a URDF file."
         )
     reader = _Reader(source)
-    reader.refuse_xacro(root)
+    reader.judge_xacro(root, strict)
     links = tuple(reader.link(element) for element in root.all("link"))
     joints = tuple(reader.joint(element) for element in root.all("joint"))
     joints = reader.known_mimics(root, joints, strict)
@@ -55,11 +58,9 @@ class _Reader:
         """A link with its mass, mass centre and inertia in link axes."""
         name = self.text(element, "name", "link")
         where = f'link "{name}"'
-        self.refuse_xacro(element)
         inertial = element.first("inertial")
         if inertial is None:
             return Link(name)
-        self.refuse_xacro(inertial)
         mass = inertial.first("mass")
         if mass is None:
             raise self.error(inertial, f"{where} has an <inertial> without <mass>; expected one. Add it.")
@@ -72,18 +73,12 @@ class _Reader:
         if element is None:
             return (0.0,) * 6
         entries = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-        packed = tuple(self.number(element, entry, where, 0.0) for entry in entries)
-        if rotation == IDENTITY.rotation:
-            return packed
-        turn = np.reshape(rotation, (3, 3))
-        full = np.array(packed)[[0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(3, 3)
-        return tuple((turn @ full @ turn.T)[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist())
+        return turned_inertia(tuple(self.number(element, entry, where, 0.0) for entry in entries), rotation)
 
     def joint(self, element: Element) -> Joint:
         """A joint with its geometry, limits, damping, friction and coupling."""
         name = self.text(element, "name", "joint")
         where = f'joint "{name}"'
-        self.refuse_xacro(element)
         kind = self.text(element, "type", where)
         if kind not in TYPES:
             hint = f" Write it as {_HINTS[kind]}." if kind in _HINTS else ""
@@ -114,7 +109,7 @@ class _Reader:
             found["lower"], found["upper"] = (-math.inf,), (math.inf,)
         elif limit is not None:
             for side in ("lower", "upper"):  # the standard's default of both is 0
-                found[side] = (self.number(limit, side, where, 0.0, unlimited=True),)
+                found[side] = (_limit(self.number(limit, side, where, 0.0, unlimited=True)),)
         for holder, attribute, target in (
             (limit, "velocity", "velocity"),
             (limit, "effort", "effort"),
@@ -122,8 +117,8 @@ class _Reader:
             (element.first("dynamics"), "friction", "friction"),
         ):
             if holder is not None and attribute in holder.attributes:
-                unlimited = holder is limit
-                found[target] = (self.number(holder, attribute, where, unlimited=unlimited),)
+                value = self.number(holder, attribute, where, unlimited=holder is limit)
+                found[target] = (_limit(value) if holder is limit else value,)
         return found
 
     def mimic(self, element: Element | None, where: str) -> Mimic | None:
@@ -154,23 +149,42 @@ class _Reader:
         if not lost:
             return joints
         pairs = listing(f"{name} of {driver}" for name, driver in lost.items())
-        warnings.warn(
+        warn(
             f"{self.source}: joints mimic unknown joints ({pairs}); they are left independent. "
-            "Correct the names in the file.",
-            PhalanxWarning,
-            stacklevel=4,
+            "Correct the names in the file."
         )
         return tuple(replace(joint, mimic=None) if joint.name in lost else joint for joint in joints)
 
-    def refuse_xacro(self, element: Element) -> None:
-        """Raise if a child is a xacro instruction, which would add links or numbers."""
-        for child in element.children:
-            if child.tag.startswith("xacro:") and child.tag not in _XACRO_DECLARATIONS:
-                raise self.error(child, f"<{child.tag}> is an unprocessed xacro instruction. {self.remedy}")
+    def judge_xacro(self, root: Element, strict: bool) -> None:
+        """Warn of xacro elements that an expansion has left over; raise where there was none."""
+        macros = [element.attributes.get("name", "") for element in root.all("xacro:macro")]
+        found = [
+            (parent, element)
+            for parent, element in _inside(root)
+            if element.tag.startswith("xacro:") and element.tag not in _XACRO_DECLARATIONS
+        ]
+        empty = root.first("link") is None
+        if macros and empty and not found:
+            raise PhalanxError(only_macros(f"{self.source}:{root.line}", macros))
+        tags = {element.tag for _, element in found}
+        untouched = "xacro:include" in tags and len(tags) > 1  # the file of macros, and calls of them
+        for parent, element in found:
+            known = element.tag in _XACRO_INSTRUCTIONS or element.tag.removeprefix("xacro:") in macros
+            if strict or empty or known or untouched or parent.tag == "inertial":
+                raise self.error(
+                    element, f"<{element.tag}> is an unprocessed xacro instruction. {self.remedy}"
+                )
+        if found:
+            places = ", ".join(f"<{element.tag}> in line {element.line}" for _, element in found[:4])
+            more = f" and {len(found) - 4} more" if len(found) > 4 else ""
+            warn(
+                f"{self.source}: xacro has left elements over, which are ignored: {places}{more}. "
+                f"Remove them if they add nothing to the robot. If the file was never expanded: {self.remedy}"
+            )
 
     @property
     def remedy(self) -> str:
-        return "Run xacro first (`xacro robot.xacro > robot.urdf`) and load its output."
+        return "Run xacro first (`xacro robot.xacro > robot.urdf`), or pass xacro_args={…} to px.load."
 
     def origin(self, element: Element, where: str) -> tuple[Pose, Triple]:
         """The turn (a pose without translation) and the translation of <origin>."""
@@ -254,3 +268,27 @@ class _Reader:
     def error(self, element: Element, message: str) -> PhalanxError:
         """An error that names the file and the line."""
         return PhalanxError(f"{self.source}:{element.line}: {message}")
+
+
+def turned_inertia(packed: tuple[float, ...], rotation: tuple[float, ...]) -> tuple[float, ...]:
+    """The inertia (xx, xy, xz, yy, yz, zz) in the axes in which `rotation` turns its own ones."""
+    if rotation == IDENTITY.rotation:
+        return packed
+    turn = np.reshape(rotation, (3, 3))
+    full = np.array(packed)[[0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(3, 3)
+    return tuple((turn @ full @ turn.T)[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist())
+
+
+def _limit(value: float) -> float:
+    return math.copysign(math.inf, value) if abs(value) >= UNLIMITED else value
+
+
+def _inside(root: Element) -> Iterator[tuple[Element, Element]]:
+    """Parent and child for the children of the robot, of its links, joints and inertials."""
+    for child in root.children:
+        yield root, child
+        if child.tag in ("link", "joint"):
+            for part in child.children:
+                yield child, part
+                if part.tag == "inertial":
+                    yield from ((part, entry) for entry in part.children)

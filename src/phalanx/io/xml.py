@@ -10,17 +10,20 @@ from xml.parsers import expat
 
 from phalanx.errors import PhalanxError
 
+_LONGEST = 10_000  # characters of text in an element, from where on pieces are dropped: numbers are shorter
+
 
 class Element:
-    """A tag with its attributes, children and line; text between tags is dropped."""
+    """A tag with its attributes, children and line; and its text, where that is asked for."""
 
-    __slots__ = ("attributes", "children", "line", "tag")
+    __slots__ = ("attributes", "children", "line", "tag", "text")
 
     def __init__(self, tag: str, attributes: dict[str, str], line: int) -> None:
         self.tag = tag
         self.attributes = attributes
         self.children: list[Element] = []
         self.line = line
+        self.text = ""
 
     def first(self, tag: str) -> Element | None:
         """The first child of that tag, or None."""
@@ -38,7 +41,7 @@ class _FoundError(Exception):
     """Ends the parsing at the first tag; expat has no other way to stop."""
 
 
-def parse(text: str | bytes, *, source: str) -> Element:
+def parse(text: str | bytes, *, source: str, keep_text: bool = False) -> Element:
     """The root element of an XML text; `source` names it in messages."""
     root: list[Element] = []
     open_elements: list[Element] = []
@@ -50,7 +53,11 @@ def parse(text: str | bytes, *, source: str) -> Element:
     def end(_: str) -> None:
         open_elements.pop()
 
-    _run(text, source, start, end)
+    def data(text: str) -> None:
+        if len(open_elements[-1].text) < _LONGEST:
+            open_elements[-1].text += text
+
+    _run(text, source, start, end, data if keep_text else None)
     return root[0]
 
 
@@ -63,12 +70,16 @@ def root_tag(text: str | bytes, *, source: str) -> str:
         raise _FoundError
 
     with contextlib.suppress(_FoundError):
-        _run(text, source, start, None)
+        _run(text, source, start)
     return tags[0]
 
 
 def _run(
-    text: str | bytes, source: str, start: Callable[[Element], None], end: Callable[[str], None] | None
+    text: str | bytes,
+    source: str,
+    start: Callable[[Element], None],
+    end: Callable[[str], None] | None = None,
+    character_data: Callable[[str], None] | None = None,
 ) -> None:
     data, encoding, skipped = _encoded(text, source)
     parser = expat.ParserCreate(encoding)
@@ -85,14 +96,27 @@ def _run(
 
     parser.StartElementHandler = start_element
     parser.EndElementHandler = end
+    parser.CharacterDataHandler = character_data
+    parser.buffer_text = True
     parser.StartDoctypeDeclHandler = refuse  # entities can be declared nowhere else
     try:
         parser.Parse(data, True)
     except expat.ExpatError as error:
         line, what = error.lineno + skipped, expat.ErrorString(error.code)
+        rest = data[parser.ErrorByteIndex :]
+        if b"\0" in rest and not rest.strip(b"\0 \t\r\n"):
+            raise PhalanxError(
+                f"{source}:{line}: null bytes stand after the end of the document; expected text only. "
+                "Remove them; a program may have padded the file or written the end of a C string."
+            ) from None
         raise PhalanxError(f"{source}:{line}: not well-formed XML ({what}); expected URDF or MJCF.") from None
-    except LookupError as error:  # an encoding that Python does not know
-        raise PhalanxError(f"{source}: {error}; expected UTF-8. Save the file as UTF-8.") from None
+    except PhalanxError:
+        raise
+    except (LookupError, ValueError, TypeError) as error:  # an encoding that Python or expat does not know
+        raise PhalanxError(
+            f"{source}: the file declares an encoding that cannot be read ({error}); expected UTF-8. "
+            "Save the file as UTF-8."
+        ) from None
 
 
 def _encoded(text: str | bytes, source: str) -> tuple[bytes, str | None, int]:

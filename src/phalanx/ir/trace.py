@@ -102,11 +102,17 @@ def trace(task: Task, customise: str = "full", book: Bookkeeping = _BOOK) -> Pro
     text = replace(task.algorithm, run=announcing(task.algorithm.run, graph, f.symbol, around))
     graph.wanted = book.results
     graph.quantity = "external"  # of what happens before the text begins
-    with ordering(order):
-        known = parameters(graph, model, customise, book)
-        more = text.in_frames(known, {name: symbols[name] for name in task.optional} | constants)
-        graph.quantity = "tau"  # of rotors, around the text
-        result = text.with_rotors(known, [symbols[name] for name in task.inputs], more)
+    known = parameters(graph, model, customise, book)
+    try:
+        with ordering(order):
+            more = text.in_frames(known, {name: symbols[name] for name in task.optional} | constants)
+            graph.quantity = "tau"  # of rotors, around the text
+            result = text.with_rotors(known, [symbols[name] for name in task.inputs], more)
+    except (ZeroDivisionError, OverflowError):  # Python's numbers raise where NumPy's become infinite
+        raise PhalanxError(
+            f'{f.name}: algorithm "{task.algorithm.name}" divides by zero, because numbers of the '
+            'robot differ too much in size; check masses, mass centres and lengths, or use backend="numpy".'
+        ) from None
     if book.results:
         graph.kept[f.symbol] = np.asarray(result, dtype=object)
         if missing := sorted(book.results - set(graph.kept)):

@@ -48,6 +48,8 @@ _LINEAR_Z = (0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 def frame_along(axis: Sequence[float] | np.ndarray) -> np.ndarray:
     """A rotation whose third column is the direction `axis`; sparse where the axis is."""
     z = np.asarray(axis, dtype=float)
+    if (largest := np.abs(z).max()) > 1e150:  # whose square is no number
+        z = z / largest
     z = z / np.linalg.norm(z)
     z[np.abs(z) < 1e-12] = 0.0
     z = z / np.linalg.norm(z)

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
 
-from ..errors import PhalanxError
+from ..errors import PhalanxError, is_one_of, shown
 from .times import Times
 
+_MOST = 2**62  # processors: as many as a sequence may have entries
 ASSIGNMENTS = ("paper", "list")  # a paper's own, or by our list scheduler
 
 
@@ -47,13 +48,16 @@ def pram(
 
 def whole(value: Any, where: str, least: int = 1) -> int:
     """A whole number of at least `least`, or an error."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise PhalanxError(f"{where} is {value!r}, expected a whole number of at least {least}.")
-    return int(value)
+    number = int(value) if isinstance(value, Integral) and value is not True else least - 1
+    if number < least:
+        raise PhalanxError(f"{where} is {shown(value)}, expected a whole number of at least {least}.")
+    if number > _MOST:
+        raise PhalanxError(f"{where} is {shown(value)}, expected at most 2**62.")
+    return number
 
 
 def one_of(value: Any, choices: tuple[str, ...], where: str) -> str:
     """One of some words, or an error that lists them."""
-    if value not in choices:
-        raise PhalanxError(f"{where} is {value!r}, expected one of {', '.join(map(repr, choices))}.")
+    if not is_one_of(value, choices):
+        raise PhalanxError(f"{where} is {shown(value)}, expected one of {', '.join(map(repr, choices))}.")
     return str(value)

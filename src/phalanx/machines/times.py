@@ -7,7 +7,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from ..analysis.cost import Count
-from ..errors import PhalanxError
+from ..errors import PhalanxError, shown
+
+_LONGEST = 1e100  # a time of which sums and products are finite
 
 
 @dataclass(frozen=True)
@@ -58,5 +60,5 @@ def require_times(owner: object, where: str) -> None:
     """Raise unless all fields of a dataclass are finite and not negative."""
     for f in fields(owner):  # type: ignore[arg-type]
         value = getattr(owner, f.name)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 <= value < float("inf"):
-            raise PhalanxError(f"{where}: {f.name} is {value!r}, expected a time of at least 0.")
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 <= value <= _LONGEST:
+            raise PhalanxError(f"{where}: {f.name} is {shown(value)}, expected a time of at least 0.")

@@ -4,10 +4,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ..errors import PhalanxError
+from ..errors import PhalanxError, shown
 from .base import ASSIGNMENTS, Machine, one_of, whole
+from .many import numbered
 from .times import Links, Times, require_times
 
 UNITS = ("operations", "microseconds")
@@ -47,9 +49,9 @@ class Transputers(Machine):
     program: str = "repaired"
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> Sequence[str]:
         """P0 and the workers."""
-        return tuple(f"P{k}" for k in range(self.count))
+        return numbered(self.count)
 
     def __str__(self) -> str:
         program = f", program={self.program!r}" if self.program != "repaired" else ""
@@ -77,7 +79,9 @@ def transputers(
     an operation takes one unit and messages none, as their count of operations assumes; in "microseconds"
     the `figures` of the T800 hold. Each time can be set by itself.
     """
-    figures = figures or T800()
+    figures = T800() if figures is None else figures
+    if not isinstance(figures, T800):
+        raise PhalanxError(f"transputers: figures is {shown(figures)}, expected phalanx.machines.T800(…).")
     count = whole(processors, "transputers: processors", least=2)
     if one_of(assignment, ASSIGNMENTS, "transputers: assignment") == "paper" and count != 4:
         raise PhalanxError(

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import PhalanxError, nearest
+from ..errors import PhalanxError, nearest, shown
 
 Level = np.ndarray
 Joining = Callable[[int], Iterator[Level]]
@@ -73,7 +73,9 @@ def joining_of(choice: str | Joining) -> Joining:
     if callable(choice):
         return choice
     if choice not in JOININGS:
-        raise PhalanxError(f"joining: unknown order {choice!r};{nearest(choice, JOININGS, what='orders')}")
+        raise PhalanxError(
+            f"joining: unknown order {shown(choice)};{nearest(choice, JOININGS, what='orders')}"
+        )
     return JOININGS[choice]
 
 

@@ -12,7 +12,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from ..errors import PhalanxError, nearest
+from ..errors import PhalanxError, is_one_of, nearest, shown
 from .formulas import parse
 from .instants import parse_instant
 
@@ -54,11 +54,15 @@ def names() -> list[str]:
     return list(NAMES)
 
 
-@cache
 def paper(name: str) -> Paper:
     """The paper of that name."""
-    if name not in NAMES:
-        raise PhalanxError(f"papers: no paper {name!r};{nearest(str(name), NAMES, what='papers')}")
+    if not is_one_of(name, NAMES):
+        raise PhalanxError(f"papers: no paper {shown(name)};{nearest(name, NAMES, what='papers')}")
+    return _read(name)
+
+
+@cache
+def _read(name: str) -> Paper:
     text = resources.files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8")
     data = tomllib.loads(text, parse_float=Decimal)  # keeps the digits that were printed
     rows = tuple(_row(name, entry) for entry in data.pop("row"))

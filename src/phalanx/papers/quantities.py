@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import PhalanxError, nearest
+from ..errors import PhalanxError, nearest, shown
 
 Quantity = Callable[..., Any]
 
@@ -24,7 +24,7 @@ def find(name: str) -> Quantity:
     """The quantity of that name, or an error naming the nearest."""
     if name not in QUANTITIES:
         raise PhalanxError(
-            f"papers: unknown quantity {name!r};{nearest(name, QUANTITIES, what='quantities')}"
+            f"papers: unknown quantity {shown(name)};{nearest(name, QUANTITIES, what='quantities')}"
         )
     return QUANTITIES[name]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..errors import PhalanxError
+from ..errors import PhalanxError, shown
 from ..progress import steps
 from .catalogue import Paper, Row, paper
 from .quantities import find, how
@@ -23,6 +23,10 @@ def reproduce(name: str, *, progress: Progress | None = None) -> list[Record]:
     from . import computed as _registered  # noqa: F401  the quantities, imported when first needed
 
     chosen = paper(name)
+    if progress is not None and not callable(progress):
+        raise PhalanxError(
+            f"papers.reproduce: progress is {shown(progress)}, expected a function of three arguments."
+        )
     records = []
     for done, row in enumerate(steps(chosen.rows, f"papers {name}", lambda row: row.item)):
         if progress is not None:

@@ -11,12 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays import require_memory
 from ..description import Description, Joint, Link, Pose, Triple
-from ..errors import PhalanxError
+from ..errors import PhalanxError, shown
 from ..io.dh import modified_pose
 from ..joints import JointType, joint_type
 
 _LARGEST_DILL = 20  # a million links
+_BYTES = 4000  # of memory that a link takes, in its description and in the robot
 
 
 def chain(n: int, seed: int = 0, prismatic: float = 0.0) -> Description:
@@ -25,9 +27,9 @@ def chain(n: int, seed: int = 0, prismatic: float = 0.0) -> Description:
     Axes and frames point anywhere, no parameter is zero, the inertias are dense and those of
     solid bricks. The base has a mass too, so that it may float.
     """
-    n, seed = _whole("chain", "n", n, 1), _whole("chain", "seed", seed, 0)
+    n, seed = _links("chain", n), _whole("chain", "seed", seed, 0)
     if not (isinstance(prismatic, int | float) and 0.0 <= prismatic <= 1.0):
-        raise PhalanxError(f"chain: prismatic is {prismatic!r}; expected a fraction between 0 and 1.")
+        raise PhalanxError(f"chain: prismatic is {shown(prismatic)}; expected a fraction between 0 and 1.")
     rng = np.random.default_rng(seed)
     slides = set(rng.permutation(n)[: round(prismatic * n)].tolist())
     kinds = [joint_type("prismatic" if i in slides else "revolute") for i in range(n)]
@@ -41,12 +43,12 @@ def tree(n: int, branching: float = 0.3, seed: int = 0, joints: Sequence[str] = 
     one: 0 gives a chain, 1 a random recursive tree. Half of the joints whose coordinates are
     plain numbers have limits. Bodies and frames are those of `chain`.
     """
-    n, seed = _whole("tree", "n", n, 1), _whole("tree", "seed", seed, 0)
+    n, seed = _links("tree", n), _whole("tree", "seed", seed, 0)
     if not (isinstance(branching, int | float) and 0.0 <= branching <= 1.0):
-        raise PhalanxError(f"tree: branching is {branching!r}; expected a probability between 0 and 1.")
-    if isinstance(joints, str) or not joints:
+        raise PhalanxError(f"tree: branching is {shown(branching)}; expected a probability between 0 and 1.")
+    if not isinstance(joints, list | tuple) or not joints or not all(isinstance(j, str) for j in joints):
         raise PhalanxError(
-            f'tree: joints is {joints!r}; expected a list of joint types such as ("revolute",).'
+            f'tree: joints is {shown(joints)}; expected a list of joint types such as ("revolute",).'
         )
     rng = np.random.default_rng(seed)
     types = [joint_type(name, where="tree") for name in joints]
@@ -62,7 +64,7 @@ def snake(n: int) -> Description:
     the first module is the base, each joint sits where two modules meet and turns by a right
     angle either way.
     """
-    n = _whole("snake", "n", n, 1)
+    n = _links("snake", n)
     length, radius, mass = 0.1, 0.025, 0.2
     inertia = _rod(mass, length, radius)
     links = [Link(name, mass, (length / 2, 0.0, 0.0), inertia) for name in _names(n)]
@@ -90,7 +92,7 @@ def coil(n: int) -> Description:
     1999, pp. 876-892, in the parameters that Bullet (CoilCreator) and Corke's Robotics Toolbox
     (mdl_coil) give for it; the paper itself was not at hand.
     """
-    n = _whole("coil", "n", n, 1)
+    n = _links("coil", n)
     length, mass = 1.0 / n, 1.0 / n
     inertia = _rod(mass, length, 0.01)
     step = modified_pose(length, 5.0 * math.pi / n, 0.0, 0.0)
@@ -114,7 +116,10 @@ def dill(k: int) -> Description:
     """
     k = _whole("dill", "k", k, 0)
     if k > _LARGEST_DILL:
-        raise PhalanxError(f"dill: k is {k}, which asks for 2**{k} links; expected at most {_LARGEST_DILL}.")
+        order = shown(k)
+        raise PhalanxError(
+            f"dill: k is {order}, which asks for 2**{order} links; expected at most {_LARGEST_DILL}."
+        )
     names = _names(2**k)
     links, joints = [Link("base")], []
     ready = [_Sprig(k, "base", Pose())]
@@ -136,15 +141,22 @@ class _Sprig(NamedTuple):
     origin: Pose
 
 
+def _links(where: str, n: object) -> int:
+    """A number of links that memory holds."""
+    links = _whole(where, "n", n, 1)
+    require_memory(_BYTES * links, f"{where}: a robot of {shown(links)} links", "take fewer")
+    return links
+
+
 def _whole(where: str, what: str, value: object, least: int) -> int:
     try:
         if isinstance(value, bool):
             raise TypeError
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise PhalanxError(f"{where}: {what} is {value!r}; expected a whole number.") from None
+        raise PhalanxError(f"{where}: {what} is {shown(value)}; expected a whole number.") from None
     if number < least:
-        raise PhalanxError(f"{where}: {what} is {number}; expected at least {least}.")
+        raise PhalanxError(f"{where}: {what} is {shown(number)}; expected at least {least}.")
     return number
 
 

@@ -15,7 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from ...algorithms import ALGORITHMS, FUNCTIONS, NOTHING, Algorithm, Function
-from ...errors import PhalanxError, listing, nearest
+from ...arrays import UNREADABLE, is_endless, refuse_masks
+from ...errors import PhalanxError, is_one_of, listing, nearest, shown
 from ...frames import placement_of, seats_of
 from ...robot import Robot
 from ...sweeps import ordering
@@ -108,9 +109,9 @@ class JaxFunctions:
         parameters: Mapping[str, Any] | None = None,
     ) -> Any:
         """The function of the robot for a batch of inputs by name."""
-        if schedule not in ORDERS:
-            raise PhalanxError(f"{function}: unknown schedule {schedule!r};{nearest(schedule, ORDERS)}")
-        if schedule == "doubling" and algorithm == "auto":
+        if not is_one_of(schedule, ORDERS):
+            raise PhalanxError(f"{function}: unknown schedule {shown(schedule)};{nearest(schedule, ORDERS)}")
+        if schedule == "doubling" and is_one_of(algorithm, ("auto",)):
             algorithm = fastest_in_depth(self.robot, function)
         call = self._resolve(self.robot, function, algorithm, frame, choices)
         if isinstance(inputs.get("external"), Mapping):
@@ -241,9 +242,10 @@ def _real(value: Any, where: str) -> Any:
             f"{where} has dtype float64, but JAX works in float32 now. Begin the program with "
             'jax.config.update("jax_enable_x64", True), or pass float32.'
         )
+    refuse_masks(value, where)
     try:
-        a = jnp.asarray(value)
-    except (TypeError, ValueError):
+        a = None if is_endless(value) else jnp.asarray(value)  # which would end the stack
+    except UNREADABLE:
         a = None
     if a is None or not (jnp.issubdtype(a.dtype, jnp.floating) or jnp.issubdtype(a.dtype, jnp.integer)):
         got = type(value).__name__ if a is None else f"dtype {a.dtype}"

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import contextlib
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache as once
@@ -14,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import PhalanxError, PhalanxWarning
+from ...arrays import MOST_AXES
+from ...errors import PhalanxError, warn
 from ...frames import branch_of, branches, frames_kept, placement_of
-from ..base import FRAMED, MOST_AXES, Call, memo_key
+from ..base import FRAMED, Call, memo_key
 from ..buffers import empty_result
 from . import cache, compile, gufunc, objects
 from .extent import unrolls
@@ -78,7 +78,7 @@ class Native:
         result = None  # memory for plain rows goes back before NumPy takes its own
         try:
             result = self.ufunc(*inputs) if out is None else self.ufunc(*inputs, out=out)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, MemoryError):
             return None
         return result if result.ndim <= MOST_AXES + len(self.shapes[-1]) else None
 
@@ -209,7 +209,7 @@ def _ufunc(
 def _warn_of_slow_path() -> None:
     """Say so once in a process."""
     text = f"NumPy {np.__version__} keeps its ufuncs differently; kernels run through a slower path."
-    warnings.warn(text, PhalanxWarning, stacklevel=7)
+    warn(text)
 
 
 def _signature(shapes: Sequence[tuple[int, ...]]) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...algorithms import FUNCTIONS
+from ...arrays import is_masked_array
 from ...errors import PhalanxError, nearest
 from ..base import Call, require_few_axes
 from . import compile, objects
@@ -127,8 +128,9 @@ class Kernel:
             raise PhalanxError(f"bind: got {len(arrays) - 1} inputs, expected {', '.join(names[:-1])}.")
         for name, array, shape in zip(names, arrays, kernel.shapes, strict=True):
             where = f'bind: {name} for robot "{self.robot.name}"'
-            if not isinstance(array, np.ndarray) or array.dtype != self.dtype:
-                kind = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
+            plain = isinstance(array, np.ndarray) and not is_masked_array(array)
+            if not plain or array.dtype != self.dtype:
+                kind = array.dtype if plain else type(array).__name__
                 raise PhalanxError(f"{where} is {kind}, expected an array of {self.dtype}.")
             if array.ndim < len(shape) or array.shape[array.ndim - len(shape) :] != shape:
                 raise PhalanxError(

@@ -39,13 +39,13 @@ def draw(schedule: Schedule, path: Path) -> Path:
 def write(path: Path, text: str) -> None:
     """Write a file, or say in our words why not."""
     try:
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise PhalanxError(f"cannot write {path}: {error.strerror or error}.") from None
 
 
 def _picture(schedule: Schedule) -> Any:
-    rows = len(schedule.processors)
+    rows = len(schedule.drawn)
     figure, axes = new_figure(11.0, min(1.9 + 0.45 * rows, 20.0))
     tasks = schedule.timed
     colours = colours_of((t.quantity for t in tasks), (t.end - t.start for t in tasks))
@@ -91,10 +91,10 @@ def _arrows(axes: Any, schedule: Schedule) -> None:
 
 
 def _frame(axes: Any, schedule: Schedule) -> None:
-    rows = max(len(schedule.processors), 1)
+    rows = max(len(schedule.drawn), 1)
     step = -(-rows // _MOST_NAMES)
     axes.set_ylim(rows - 0.5, -0.5)
-    axes.set_yticks(range(0, len(schedule.processors), step), schedule.processors[::step])
+    axes.set_yticks(range(0, len(schedule.drawn), step), schedule.drawn[::step])
     axes.set_xlim(0.0, schedule.makespan or 1.0)
     axes.set_xlabel(f"time in {schedule.machine.unit}")
     axes.set_ylabel("processor")

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import re
 from html import escape
 from typing import Any
 
@@ -31,7 +32,8 @@ def page(schedule: Schedule) -> str:
     told = "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in facts.items())
     # Inside a script only the end of the script could be mistaken.
     data = json.dumps(_data(schedule), separators=(",", ":")).replace("<", "\\u003c")
-    return _PAGE.replace("%TITLE%", escape(title)).replace("%FACTS%", told).replace("%DATA%", data)
+    parts = {"TITLE": escape(title), "FACTS": told, "DATA": data}
+    return re.sub("%(TITLE|FACTS|DATA)%", lambda part: parts[part[1]], _PAGE)  # names may hold such marks too
 
 
 def _data(schedule: Schedule) -> dict[str, Any]:
@@ -44,7 +46,7 @@ def _data(schedule: Schedule) -> dict[str, Any]:
     return {
         "unit": schedule.machine.unit,
         "makespan": schedule.makespan,
-        "processors": list(schedule.processors),
+        "processors": list(schedule.drawn),
         "quantities": [[q, colours[q], ink_on(colours[q])] for q in quantities],
         "tasks": [
             [

@@ -23,7 +23,7 @@ def events(schedule: Schedule) -> list[dict[str, Any]]:
             "args": {"name": f"{graph.title} on {schedule.machine}"},
         }
     ]
-    for p, name in enumerate(schedule.processors):
+    for p, name in enumerate(schedule.drawn):
         found.append({"ph": "M", "pid": 1, "tid": p, "name": "thread_name", "args": {"name": name}})
         found.append({"ph": "M", "pid": 1, "tid": p, "name": "thread_sort_index", "args": {"sort_index": p}})
     for t in schedule.tasks:

@@ -20,7 +20,7 @@ def on_shared_memory(graph: TaskGraph, durations: list[float], processors: int) 
     Hence the makespan is at most work / p + (1 - 1 / p) span (Graham 1969).
     """
     ready = _Ready(graph, durations)
-    idle = list(range(processors))
+    idle = list(range(min(processors, len(graph))))  # more would never have anything to do
     running: list[tuple[float, int, int]] = []  # end, task, processor
     placed: Placed = []
     now = 0.0

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -24,7 +24,7 @@ class Network:
     """
 
     names: tuple[str, ...]
-    links: frozenset[Link]
+    links: Set[Link]
     times: Links
     master: int | None = None
     _routes: dict[Link, tuple[Link, ...]] = field(default_factory=dict, repr=False)
@@ -45,8 +45,26 @@ class Network:
 
 def all_pairs(names: tuple[str, ...], times: Links, master: int | None = None) -> Network:
     """Processors of which each is linked with all others."""
-    count = range(len(names))
-    return Network(names, frozenset((a, b) for a in count for b in count if a != b), times, master)
+    return Network(names, _AllPairs(len(names)), times, master)
+
+
+class _AllPairs(Set[Link]):
+    """A link from each processor to each other one, none of them kept."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def __contains__(self, link: object) -> bool:
+        if not isinstance(link, tuple) or len(link) != 2:
+            return False
+        a, b = link
+        return a != b and 0 <= a < self.count and 0 <= b < self.count
+
+    def __iter__(self) -> Iterator[Link]:
+        return ((a, b) for a in range(self.count) for b in range(self.count) if a != b)
+
+    def __len__(self) -> int:
+        return self.count * (self.count - 1)
 
 
 def array_network(machine: ProcessorArray, n: int) -> Network:
@@ -89,7 +107,7 @@ def both_ways(links: Iterable[Link]) -> frozenset[Link]:
     return frozenset(x for a, b in links for x in ((a, b), (b, a)))
 
 
-def _shortest(count: int, links: frozenset[Link]) -> Mapping[Link, tuple[Link, ...]]:
+def _shortest(count: int, links: Set[Link]) -> Mapping[Link, tuple[Link, ...]]:
     networkx = require_networkx()
     graph = networkx.DiGraph()
     graph.add_nodes_from(range(count))

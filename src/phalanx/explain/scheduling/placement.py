@@ -4,15 +4,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from ...analysis.cost import Count
 from ...machines import Machine
+from ...machines.many import Many
+from ...plotting import place_of
 from .networks import Network
 from .tasks import TaskGraph
+
+_MOST_DRAWN = 256  # processors, beyond which those without work are left out of pictures
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,7 @@ class Schedule:
 
     graph: TaskGraph
     machine: Machine
-    processors: tuple[str, ...]
+    processors: Sequence[str]
     tasks: tuple[PlacedTask, ...]
     messages: tuple[PlacedMessage, ...] = ()
     at_once: bool = False
@@ -129,24 +134,32 @@ class Schedule:
         return sum((t.path if self.at_once else t.work for t in tasks), Count())
 
     @cached_property
-    def loads(self) -> tuple[float, ...]:
+    def loads(self) -> Sequence[float]:
         """The time that each processor is busy."""
-        busy = [0.0] * len(self.processors)
+        busy: dict[int, float] = {}
         for t in self.tasks:
-            busy[t.processor] += t.end - t.start
-        return tuple(busy)
+            busy[t.processor] = busy.get(t.processor, 0.0) + t.end - t.start
+        return Many(len(self.processors), partial(_load, busy))
+
+    @property
+    def drawn(self) -> Sequence[str]:
+        """The processors for pictures and files: all, or of very many those up to the last one at work."""
+        if len(self.processors) <= _MOST_DRAWN:
+            return self.processors
+        last = max((t.processor for t in self.tasks), default=0)
+        return self.processors[: max(last + 1, _MOST_DRAWN)]
 
     def plot(self, path: Any) -> Path:
         """Draw a Gantt chart: `.html` (interactive, no network) or a picture (.png, .svg, .pdf)."""
         from ..charts.gantt import draw
 
-        return draw(self, Path(path))
+        return draw(self, place_of(path, "plot"))
 
     def to_trace(self, path: Any) -> Path:
         """Write the schedule as trace events, for chrome://tracing and ui.perfetto.dev."""
         from ..charts.trace_events import write
 
-        return write(self, Path(path))
+        return write(self, place_of(path, "to_trace"))
 
     def to_dict(self) -> dict[str, Any]:
         """The schedule as plain data."""
@@ -157,7 +170,8 @@ class Schedule:
             "unit": self.machine.unit,
             "granularity": self.graph.granularity,
             **{k: getattr(self, k) for k in ("makespan", "speedup", "efficiency", "span", "work", "words")},
-            "processors": list(names),
+            "processors": list(self.drawn),
+            "processor_count": len(names),
             "tasks": [asdict(t) | {"processor": names[t.processor]} for t in self.tasks],
             "messages": [
                 {k: v for k, v in asdict(m).items() if k != "hops"}
@@ -176,6 +190,10 @@ class Schedule:
             f"makespan {self.makespan:g} {self.machine.unit}, speed-up {self.speedup:.2f}, "
             f"efficiency {self.efficiency:.0%}, span {self.span:g}, {len(self.messages)} messages"
         )
+
+
+def _load(busy: dict[int, float], processor: int) -> float:
+    return busy.get(processor, 0.0)
 
 
 def lengths_to(graph: TaskGraph, durations: list[float]) -> list[float]:

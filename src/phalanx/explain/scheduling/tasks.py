@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...analysis.cost import Count, Flow, cost_of, flow_of
-from ...errors import PhalanxError
+from ...errors import PhalanxError, is_one_of, shown
 from ...ir.ops import ADD, INPUT, MUL, SUB
 from ...ir.rewrite import fusions
 from ...ir.scalar import Node
@@ -95,6 +95,14 @@ def require_networkx() -> Any:
     return networkx
 
 
+def require_granularity(value: object) -> None:
+    """Raise unless a value says what a task is."""
+    if not is_one_of(value, GRANULARITIES):
+        raise PhalanxError(
+            f"granularity is {shown(value)}, expected one of {', '.join(map(repr, GRANULARITIES))}."
+        )
+
+
 def task_graph_of(
     program: Program,
     granularity: str = "scalar",
@@ -105,10 +113,7 @@ def task_graph_of(
     links: Iterable[str] = (),
 ) -> TaskGraph:
     """The tasks of a program; what is charged, `free` or `fused` is as in `cost_of`."""
-    if granularity not in GRANULARITIES:
-        raise PhalanxError(
-            f"granularity is {granularity!r}, expected one of {', '.join(map(repr, GRANULARITIES))}."
-        )
+    require_granularity(granularity)
     flow = flow_of(program.nodes, free, fusions(program) if fused else {})
     sources = _sources(flow)
     charged = [

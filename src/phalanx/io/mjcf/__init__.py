@@ -4,12 +4,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from phalanx.convert import MujocoNames
 from phalanx.description import Description
-from phalanx.errors import PhalanxWarning
+from phalanx.errors import warn
 from phalanx.io.mjcf.compiling import compiled, is_mujoco
 from phalanx.io.mjcf.equalities import read_equalities
 from phalanx.io.mjcf.leftover import left_out
@@ -32,7 +31,7 @@ def read_mjcf(given: Any, *, source: str) -> Description:
     joints, loops, others = read_equalities(model, names, joints)
     if ignored := left_out(model, names, loops, others):
         kept = " The loops are kept as robot.loops." if loops else ""
-        _warn(
+        warn(
             f"{source}: left out, for they are not part of a tree of rigid bodies: {'; '.join(ignored)}."
             f"{kept} Remove them from the file if they do not matter."
         )
@@ -46,10 +45,6 @@ def read_mjcf(given: Any, *, source: str) -> Description:
         loops=tuple(loops),
         source=source,
     )
-
-
-def _warn(text: str) -> None:
-    warnings.warn(text, PhalanxWarning, stacklevel=3)
 
 
 def _weightless(model: Any) -> bool:
