@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import heapq
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import chain
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +24,12 @@ from .errors import PhalanxError, is_one_of, listing, nearest, shown
 from .joints import joint_type
 
 Triple = tuple[float, float, float]
+_COORDINATES = ("lower", "upper")  # of a joint, one entry per coordinate
+_RATES = ("velocity", "effort", "damping", "friction", "armature")  # one per degree of freedom
+_SEVERAL = (*_COORDINATES, *_RATES)
+_several = attrgetter(*_SEVERAL)
+_UNLIMITED = ("lower", "upper", "velocity", "effort")  # may be infinite
+_FINITE = tuple(x for x in _SEVERAL if x not in _UNLIMITED)
 
 
 class Pose(NamedTuple):
@@ -170,14 +179,14 @@ def ordered(description: Description) -> tuple[str, list[Joint]]:
     _refuse_duplicates(where, "link", names)
     _refuse_duplicates(where, "joint", [joint.name for joint in description.joints])
     above: dict[str, Joint] = {}
-    below: dict[str, list[int]] = {name: [] for name in names}
+    below: dict[str, list[int]] = defaultdict(list)
     for i, joint in enumerate(description.joints):
-        for role, link in (("parent", joint.parent), ("child", joint.child)):
-            if link not in known:
-                raise PhalanxError(
-                    f'{where}: joint "{joint.name}" has the unknown {role} link "{link}"; '
-                    f"links: {listing(names)}."
-                )
+        if joint.parent not in known or joint.child not in known:
+            role, link = ("child", joint.child) if joint.parent in known else ("parent", joint.parent)
+            raise PhalanxError(
+                f'{where}: joint "{joint.name}" has the unknown {role} link "{link}"; '
+                f"links: {listing(names)}."
+            )
         if joint.child in above:
             raise PhalanxError(
                 f'{where}: link "{joint.child}" is the child of two joints, '
@@ -202,7 +211,7 @@ def ordered(description: Description) -> tuple[str, list[Joint]]:
     while ready:
         joint = description.joints[heapq.heappop(ready)]
         result.append(joint)
-        for i in below[joint.child]:
+        for i in below.get(joint.child, ()):
             heapq.heappush(ready, i)
     if len(result) < len(description.joints):
         reached = {roots[0], *(joint.child for joint in result)}
@@ -218,47 +227,113 @@ def check_numbers(description: Description) -> None:
     """Raise for numbers that no robot has: NaN, negative masses, zero axes."""
     where = description.where
     _finite(where, "the robot", description)
-    for link in description.links:
+    # Looking at everything at once tells which links and joints deserve a closer look: mostly none.
+    for link in _odd_links(description.links):
         _finite(where, f'link "{link.name}"', link)
         if link.mass < 0.0:
             raise PhalanxError(
                 f'{where}: link "{link.name}" has the negative mass {link.mass:g} kg; expected >= 0.'
             )
-    for joint in description.joints:
-        _finite(where, f'joint "{joint.name}"', joint, ("lower", "upper", "velocity", "effort"))
-        kind = joint_type(joint.type, where=where, joint=joint.name)
-        axes = [joint.axis, joint.axis2][: kind.axes]
-        if any(math.hypot(*axis) < 1e-12 for axis in axes):
+    for joint in _odd_joints(description.joints):
+        _check_joint(where, joint)
+
+
+def _odd_links(links: Sequence[Link]) -> Sequence[Link]:
+    """The links whose numbers may be wrong: all or none."""
+    try:
+        mass = np.array([link.mass for link in links])
+        fine = np.isfinite(mass).all() and (mass >= 0.0).all()
+        return () if fine and _all_finite(links, "com", "inertia") else links
+    except (TypeError, ValueError):
+        return links
+
+
+def _odd_joints(joints: Sequence[Joint]) -> Sequence[Joint]:
+    """The joints whose numbers may be wrong: all, or those of two axes."""
+    try:
+        poses = [p for joint in joints for p in (joint.origin, joint.after) if p is not IDENTITY]
+        fine = (
+            all(_sizes_fit(*pattern) for pattern in {(j.type, tuple(map(len, _several(j)))) for j in joints})
+            and not np.isnan(_flat(_several(j) for j in joints)).any()
+            and _all_finite(joints, "axis", "axis2", *_FINITE)
+            and (_flat((j.armature,) for j in joints) >= 0.0).all()
+            and np.isfinite(np.array([j.pitch for j in joints])).all()
+            and np.isfinite(_flat((j.mimic[1:],) for j in joints if j.mimic is not None)).all()
+            and np.isfinite(translations(poses)).all()
+            and _are_rotations(rotations(poses)).all()
+            and (np.linalg.norm(_flat((j.axis,) for j in joints).reshape(-1, 3), axis=-1) > 1e-12).all()
+        )
+        return [j for j in joints if joint_type(j.type).axes > 1] if fine else joints
+    except (TypeError, ValueError, AttributeError, OverflowError):
+        return joints
+
+
+def _flat(items: Iterable[Iterable[Iterable[float]]]) -> np.ndarray:
+    """All numbers of some tuples of tuples, without a loop of Python's own."""
+    return np.fromiter(chain.from_iterable(chain.from_iterable(items)), float)
+
+
+def _all_finite(items: Iterable[Any], *names: str) -> bool:
+    """Whether attributes that are tuples of numbers hold finite ones only."""
+    get = attrgetter(*names)
+    return bool(np.isfinite(_flat(map(get, items))).all())
+
+
+def _sizes_fit(kind: str, sizes: tuple[int, ...]) -> bool:
+    """Whether the limits and the like of a joint have as many entries as its type has."""
+    found = joint_type(kind)
+    expected = (*(found.nq for _ in _COORDINATES), *(found.nv for _ in _RATES))
+    return all(size in (0, count) for size, count in zip(sizes, expected, strict=True))
+
+
+def translations(poses: Iterable[Pose]) -> np.ndarray:
+    """Their translations (k, 3)."""
+    return _flat((pose.translation,) for pose in poses).reshape(-1, 3)
+
+
+def rotations(poses: Iterable[Pose]) -> np.ndarray:
+    """Their rotations (k, 3, 3)."""
+    return _flat((pose.rotation,) for pose in poses).reshape(-1, 3, 3)
+
+
+def _check_joint(where: str, joint: Joint) -> None:
+    """Raise for a number that no joint has."""
+    _finite(where, f'joint "{joint.name}"', joint, _UNLIMITED)
+    kind = joint_type(joint.type, where=where, joint=joint.name)
+    axes = [joint.axis, joint.axis2][: kind.axes]
+    if any(math.hypot(*axis) < 1e-12 for axis in axes):
+        raise PhalanxError(
+            f'{where}: joint "{joint.name}" ({joint.type}) has the axis (0, 0, 0); '
+            "expected a direction. Give it a non-zero axis or make the joint fixed."
+        )
+    if kind.axes == 2 and _parallel(*axes):
+        raise PhalanxError(
+            f'{where}: joint "{joint.name}" ({joint.type}) has parallel axes; expected two directions.'
+        )
+    for label, given in (("origin", joint.origin), ("after", joint.after)):
+        if not _are_rotations(np.reshape(given.rotation, (1, 3, 3)))[0]:
             raise PhalanxError(
-                f'{where}: joint "{joint.name}" ({joint.type}) has the axis (0, 0, 0); '
-                "expected a direction. Give it a non-zero axis or make the joint fixed."
+                f'{where}: joint "{joint.name}" has the pose {label}, which is not a rotation; '
+                "expected a right-handed orthonormal matrix."
             )
-        if kind.axes == 2 and _parallel(*axes):
+    for label, size in (*((x, kind.nq) for x in _COORDINATES), *((x, kind.nv) for x in _RATES)):
+        if len(getattr(joint, label)) not in (0, size):
             raise PhalanxError(
-                f'{where}: joint "{joint.name}" ({joint.type}) has parallel axes; expected two directions.'
+                f'{where}: joint "{joint.name}" ({joint.type}) has {len(getattr(joint, label))} '
+                f"values of {label}; expected {size}."
             )
-        for label, given in (("origin", joint.origin), ("after", joint.after)):
-            rotation = np.reshape(given.rotation, (3, 3))
-            if np.abs(rotation @ rotation.T - np.eye(3)).max() > 1e-6 or np.linalg.det(rotation) < 0:
-                raise PhalanxError(
-                    f'{where}: joint "{joint.name}" has the pose {label}, which is not a rotation; '
-                    "expected a right-handed orthonormal matrix."
-                )
-        for label, size in (
-            ("lower", kind.nq),
-            ("upper", kind.nq),
-            *((x, kind.nv) for x in ("velocity", "effort", "damping", "friction", "armature")),
-        ):
-            if len(getattr(joint, label)) not in (0, size):
-                raise PhalanxError(
-                    f'{where}: joint "{joint.name}" ({joint.type}) has {len(getattr(joint, label))} '
-                    f"values of {label}; expected {size}."
-                )
-        if any(a < 0 for a in joint.armature):
-            raise PhalanxError(
-                f'{where}: joint "{joint.name}" has the negative armature {min(joint.armature):g}; '
-                "expected >= 0."
-            )
+    if any(a < 0 for a in joint.armature):
+        raise PhalanxError(
+            f'{where}: joint "{joint.name}" has the negative armature {min(joint.armature):g}; expected >= 0.'
+        )
+
+
+def _are_rotations(turns: np.ndarray) -> np.ndarray:
+    """Whether each of the matrices (k, 3, 3) is orthonormal and right-handed."""
+    square = turns @ np.swapaxes(turns, -1, -2)
+    near = np.abs(square - np.eye(3)).max(axis=(-1, -2), initial=0.0) <= 1e-6
+    volume = np.einsum("ki,ki->k", np.cross(turns[:, 0], turns[:, 1]), turns[:, 2])
+    return near & ~(volume < 0)
 
 
 def unphysical(description: Description) -> list[tuple[str, str, float]]:
@@ -269,12 +344,12 @@ def unphysical(description: Description) -> list[tuple[str, str, float]]:
     full = packed[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)
     moments = np.linalg.eigvalsh(full)
     size = np.abs(moments).max(axis=1)
+    negative = moments[:, 0] < -1e-9 * size
+    excess = moments[:, 2] - moments[:, 0] - moments[:, 1]
     found = []
-    for link, (a, b, c), s in zip(description.links, moments, size, strict=True):
-        if a < -1e-9 * s:
-            found.append((link.name, "negative principal moment", float(a)))
-        elif c - a - b > 1e-6 * s:
-            found.append((link.name, "triangle inequality exceeded by", float(c - a - b)))
+    for i in np.flatnonzero(negative | (excess > 1e-6 * size)):
+        what = "negative principal moment" if negative[i] else "triangle inequality exceeded by"
+        found.append((description.links[i].name, what, float(moments[i, 0] if negative[i] else excess[i])))
     return found
 
 
@@ -284,7 +359,7 @@ def _parallel(a: Triple, b: Triple) -> bool:
 
 def _refuse_duplicates(where: str, what: str, names: Sequence[str]) -> None:
     seen: set[str] = set()
-    for name in names:
+    for name in names if len(set(names)) < len(names) else ():
         if name in seen:
             raise PhalanxError(f'{where}: two {what}s are named "{name}"; expected unique names. Rename one.')
         seen.add(name)

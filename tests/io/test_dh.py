@@ -243,7 +243,7 @@ def test_a_bad_row_is_refused_with_file_row_and_key(row: Any, message: str) -> N
             {"rows": [{}], "tool": {"xyzz": [1, 2, 3]}},
             'arm.toml: "tool": unknown key "xyzz"; did you mean "xyz"?',
         ),
-        ({"rows": [{}], "base": np.diag([1, 1, -1, 1])}, 'arm.toml: "base" is array('),
+        ({"rows": [{}], "base": np.diag([1, 1, -1, 1])}, 'arm.toml: "base" is an array of shape (4, 4)'),
         ([1], "arm.toml: got [1], expected a table of keys and values."),
     ],
 )
