@@ -11,7 +11,7 @@ PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 .PHONY: help demo docs test check format clean
 
 help:
-	@echo "make demo    install into $(VENV) and compute torques of a PUMA 560, compare algorithms, draw them"
+	@echo "make demo    install into $(VENV) and compute a million torques of a PUMA 560, compare algorithms, draw them"
 	@echo "make test    install everything into $(VENV), check the code, run the tests"
 	@echo "make docs    build the pages into build/docs/index.html, without network"
 	@echo "make check   formatting, lint and types only"

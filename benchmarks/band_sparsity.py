@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: MIT
 """The figures of the band-sparsity paper on this machine, and what p processors would change.
 
-    python benchmarks/band_sparsity.py [--folder docs] [--quick]
+    python benchmarks/band_sparsity.py [--folder docs] [--quick] [--predict-only | --page-only]
 
-Yang, Wu, Pan 2017, Figs. 2, 3a and 3b: one chain of n links, many chains of 10, many of 200. Measured are the
+Yang, Wu, Pan 2017, Figs. 2, 3a and 3b: one chain of n links, many chains of 10, many of 200. Times are worth
+something on an idle machine only; the load is noted beside them. Where two algorithms change places from one
+size to the next, the sizes between are bisected. Measured are the
 paper's three algorithms as published and the serial recursion that the paper leaves out, on NumPy (which, like a
 GPU, does all links or states of a step at once and pays for every step), on JAX, and compiled (native). Predicted
 are times on p processors from work and span of the traced programs: work / p + span, Brent's bound, without any
@@ -16,13 +18,16 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import os
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from band_sparsity_page import write_page
 
 import phalanx as px
 
@@ -52,46 +57,95 @@ LOOKS = {
     "partition, native": ("#8A8A00", "*"),
     "ABIA, scanned, JAX": ("#009E73", "D"),
 }
-LARGE = 1 << 21  # numbers of a batch of matrices above which a point is left out
+LARGE = 1 << 21  # numbers of a batch of matrices above which it goes in blocks
 PROCESSORS = [1 << k for k in range(17)]
+SIZES = {
+    "2": (10, 20, 50, 100, 200, 500, 1000),
+    "3a": (1, 3, 10, 30, 100, 300, 1000, 3000, 10000),
+    "3b": (1, 3, 10, 30, 100, 300, 1000),
+}
+QUICK = {"2": (10, 40), "3a": (1, 100), "3b": (1, 4)}
+LINKS = {"3a": 10, "3b": 200}
+LONG = 20.0  # seconds of a call that is not repeated
+Job = Callable[[], Any]
 
 
-def seconds(job: Callable[[], Any], budget: float) -> float:
-    """The best time of a job that may be repeated within a budget."""
-    best, end = float("inf"), time.perf_counter() + budget
-    while True:
-        start = time.perf_counter()
-        job()
-        now = time.perf_counter()
-        best = min(best, now - start)
-        if now > end:
-            return best
+def best_of(jobs: dict[str, Job], budget: float) -> dict[str, float]:
+    """The best time of each job; they take turns, so that a disturbance meets all of them."""
+    best, spent, runs = (dict.fromkeys(jobs, start) for start in (float("inf"), 0.0, 0))
+    while waiting := [x for x in jobs if spent[x] < budget or (runs[x] < 2 and spent[x] < LONG)]:
+        for name in waiting:
+            start = time.perf_counter()
+            jobs[name]()
+            took = time.perf_counter() - start
+            best[name], spent[name], runs[name] = min(best[name], took), spent[name] + took, runs[name] + 1
+    return best
+
+
+def shape(figure: str, size: int) -> tuple[int, int]:
+    """Links and chains of a point of a figure."""
+    return (size, 1) if figure == "2" else (LINKS[figure], size)
+
+
+def jobs_of(n: int, batch: int, names: Collection[str]) -> dict[str, Job]:
+    """One call of each algorithm on the NumPy backend."""
+    robot = px.chain(n)
+    state = robot.random_state((batch,), rng=0)
+    chosen = {name: a for name, a in {**PUBLISHED, "ABA": "aba"}.items() if name in names}
+    return {name: _job(robot, state, name, algorithm) for name, algorithm in chosen.items()}
+
+
+def _job(robot: px.Robot, state: tuple[np.ndarray, ...], name: str, algorithm: Any) -> Job:
+    batch, n = state[1].shape
+    block = batch if name != "JSIIA" else max(LARGE // (n * n), 1)  # its n problems a chain fill the memory
+
+    def run() -> None:
+        for k in range(0, batch, block):
+            part = (x[k : k + block] for x in state)
+            robot.forward_dynamics(*part, algorithm=algorithm, backend="numpy")
+
+    return run
 
 
 def measured(n: int, batch: int, budget: float, *, jax: bool) -> dict[str, float]:
     """Seconds of one call for all algorithms."""
     robot = px.chain(n)
     state = robot.random_state((batch,), rng=0)
-    found, f = {}, robot.forward_dynamics
-    for name, algorithm in {**PUBLISHED, "ABA": "aba"}.items():
-        if name == "JSIIA" and batch * n * n > LARGE:
-            continue
-        found[name] = seconds(lambda a=algorithm: f(*state, algorithm=a, backend="numpy"), budget)
+    jobs = jobs_of(n, batch, [*PUBLISHED, "ABA"])
     for name, algorithm in (("ABA, native", "aba"), ("partition, native", "partition")):
         if algorithm == "aba" or (batch == 1 and n > 24):
             kernel = robot.kernel("forward_dynamics", algorithm=algorithm)
-            found[name] = seconds(kernel.bind(*state, out=np.empty_like(state[1])), budget)
+            jobs[name] = kernel.bind(*state, out=np.empty_like(state[1]))
     if jax:
-        found["ABIA, scanned, JAX"] = _on_jax(robot, [x[0] for x in state], budget)
-    return found
+        jobs["ABIA, scanned, JAX"] = _on_jax(robot, [x[0] for x in state])
+    return best_of(jobs, budget)
 
 
-def _on_jax(robot: px.Robot, state: list[np.ndarray], budget: float) -> float:
+def _on_jax(robot: px.Robot, state: list[np.ndarray]) -> Job:
     import jax
 
     f = jax.jit(lambda *x: robot.jax.forward_dynamics(*x, algorithm="abia", schedule="doubling"))
     f(*state).block_until_ready()
-    return seconds(lambda: f(*state).block_until_ready(), budget)
+    return lambda: f(*state).block_until_ready()
+
+
+def crossovers(figure: str, rows: dict[str, dict[str, float]], budget: float) -> list[dict[str, Any]]:
+    """Where one published algorithm overtakes another: the sizes before and after, found by bisection."""
+    found = []
+    sizes = sorted(map(int, rows))
+    for a, b in combinations(PUBLISHED, 2):
+        for low, high in pairwise(sizes):
+            first = rows[str(low)][a] < rows[str(low)][b]
+            if first == (rows[str(high)][a] < rows[str(high)][b]):
+                continue
+            while high > 1.1 * low and high > low + 1:
+                middle = min(max(round((low * high) ** 0.5), low + 1), high - 1)
+                times = best_of(jobs_of(*shape(figure, middle), (a, b)), budget)
+                low, high = (middle, high) if (times[a] < times[b]) == first else (low, middle)
+            before, after = (a, b) if first else (b, a)
+            found.append({"before": before, "after": after, "between": [low, high]})
+            print(f"Fig. {figure}: {before} is faster up to {low}, {after} from {high} on", flush=True)
+    return found
 
 
 def traced(sizes: list[int]) -> dict[str, dict[int, tuple[float, float]]]:
@@ -204,6 +258,18 @@ def plot_processors(results: dict[str, Any], file: Path) -> None:
     plt.close(figure)
 
 
+def processor() -> str:
+    """The processor by its name."""
+    for line in (
+        Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        if Path("/proc/cpuinfo").exists()
+        else ()
+    ):
+        if line.startswith("model name"):
+            return " ".join(line.partition(":")[2].split())
+    return platform.processor() or platform.machine()
+
+
 def main() -> None:
     """Measure, predict, print, and write the plots and their numbers."""
     import jax
@@ -215,39 +281,55 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("docs"))
     parser.add_argument("--quick", action="store_true", help="few points, for trying out")
     parser.add_argument("--predict-only", action="store_true", help="keep the times measured before")
+    parser.add_argument(
+        "--page-only", action="store_true", help="write the page from the numbers that there are"
+    )
     options = parser.parse_args()
     file = options.folder / "band_sparsity.json"
+    before = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    if options.page_only:
+        write_page(before, options.folder / "band_sparsity.md")
+        return
     budget = 0.05 if options.quick else 0.4
-    plans = {
-        "2": [(n, 1, True) for n in ((10, 50) if options.quick else (10, 20, 50, 100, 200, 500, 1000))],
-        "3a": [(10, b, False) for b in ((1, 100) if options.quick else (1, 10, 100, 1000, 10000))],
-        "3b": [(200, b, False) for b in ((1,) if options.quick else (1, 3, 10, 30, 100))],
-    }
-    times: dict[str, Any] = {}
     if options.predict_only:
-        times, plans = json.loads(file.read_text(encoding="utf-8"))["times"], {}
-    for figure, points in plans.items():
-        for n, batch, on_jax in points:
-            row = measured(n, batch, budget, jax=on_jax)
-            for name, again in measured(n, batch, budget, jax=False).items():
-                row[name] = min(row[name], again)  # others use the machine too
-            times.setdefault(figure, {})[str(n if figure == "2" else batch)] = row
-            told = ", ".join(f"{name} {t * 1e3:.3g}" for name, t in row.items())
-            print(f"Fig. {figure}: {n} links, {batch} chains [ms]: {told}", flush=True)
+        about = {
+            key: before[key] for key in ("machine", "date", "load", "times", "crossovers") if key in before
+        }
+    else:
+        about = measurements(QUICK if options.quick else SIZES, budget)
     forecast = predicted(traced([4, 8, 10, 16] if options.quick else [8, 10, 16, 32, 64]), [10, 200, 1000])
     for n, table in forecast.items():
         told = ", ".join(f"{name} {p or 'never'}" for name, p in table["wins_from"].items())
         print(f"{n} links, processors from which each beats serial ABA: {told}", flush=True)
-    about = {
-        "machine": f"{platform.machine()}, {platform.processor() or 'CPU'}",
-        "date": str(datetime.date.today()),
-        "unit": "seconds per call, best of several; operations for predictions",
-        "processors": PROCESSORS,
-    }
-    rounded = json.loads(json.dumps({**about, "times": times, "predicted": forecast}), parse_float=_short)
+    unit = {"unit": "seconds per call, best of several; operations for predictions", "processors": PROCESSORS}
+    rounded = json.loads(json.dumps({**about, **unit, "predicted": forecast}), parse_float=_short)
     file.write_text(json.dumps(rounded, indent=1) + "\n", encoding="utf-8")
-    plot_times(times, options.folder / "band_sparsity_times.png")
+    write_page(rounded, options.folder / "band_sparsity.md")
+    plot_times(about["times"], options.folder / "band_sparsity_times.png")
     plot_processors(forecast, options.folder / "band_sparsity_processors.png")
+
+
+def measurements(sizes: dict[str, tuple[int, ...]], budget: float) -> dict[str, Any]:
+    """The times of all figures and where algorithms change places, with machine, date and load."""
+    load = os.getloadavg()[0]
+    if load > 0.3:
+        print(f"The machine is not idle: its load is {load:.2f}.", flush=True)
+    times: dict[str, Any] = {}
+    for figure, points in sizes.items():
+        for size in points:
+            n, batch = shape(figure, size)
+            row = measured(n, batch, budget, jax=figure == "2")
+            times.setdefault(figure, {})[str(size)] = row
+            told = ", ".join(f"{name} {t * 1e3:.3g}" for name, t in row.items())
+            print(f"Fig. {figure}: {n} links, {batch} chains [ms]: {told}", flush=True)
+    found = {figure: crossovers(figure, rows, budget) for figure, rows in times.items()}
+    return {
+        "machine": processor(),
+        "date": str(datetime.date.today()),
+        "load": round(load, 2),
+        "times": times,
+        "crossovers": found,
+    }
 
 
 def _short(text: str) -> float:

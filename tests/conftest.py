@@ -67,7 +67,7 @@ def reference_unless_named(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dispatch, "_is_native", lambda call: False)
+        patch.setattr(dispatch, "is_native", lambda call: False)
         yield
 
 

@@ -73,7 +73,9 @@ def test_masked_entries_are_refused(where: str) -> None:
 @pytest.mark.parametrize("backend", ["auto", "numpy"])
 def test_a_masked_array_takes_no_result(backend: str) -> None:
     ROBOT.inverse_dynamics(PLAIN, PLAIN, PLAIN)
-    with pytest.raises(px.PhalanxError, match="out is MaskedArray, expected a plain NumPy array"):
+    with pytest.raises(
+        px.PhalanxError, match=r"out is MaskedArray, expected a NumPy array of shape .* without a mask"
+    ):
         ROBOT.inverse_dynamics(PLAIN, PLAIN, PLAIN, out=np.ma.empty(2), backend=backend)
     kernel = ROBOT.kernel("inverse_dynamics")
     with pytest.raises(px.PhalanxError, match="out is MaskedArray"):

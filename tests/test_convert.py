@@ -175,13 +175,20 @@ def test_coupled_robots_match_pinocchios_coupled_models() -> None:
     close(convert.tau_from_pinocchio(robot, model, q, tau), robot.inverse_dynamics(q, qd, qdd))
 
 
-def test_coupled_robots_need_their_followers_independent_for_other_models() -> None:
+def test_followers_are_filled_in_for_models_that_do_not_couple_them() -> None:
     pin = pytest.importorskip("pinocchio", reason="the other engine of this test")
     text = arm('<mimic joint="second" multiplier="2"/>')
     model = pin.buildModelFromXML(text)
     robot = px.load(text)
-    with pytest.raises(px.PhalanxError, match=r'only the model has "first".*mimic="independent"'):
-        convert.to_pinocchio(robot, model, robot.neutral())
+    assert convert.to_pinocchio(robot, model, [0.25]).tolist() == [0.5, np.cos(0.25), np.sin(0.25)]
+    close(convert.from_pinocchio(robot, model, [0.5, np.cos(0.25), np.sin(0.25)]), np.array([0.25]))
+    q, qd, qdd = robot.random_state(5, rng=0)
+    for k in range(5):
+        state = convert.to_pinocchio(robot, model, q[k], qd[k], qdd[k])
+        tau = pin.rnea(model, model.createData(), *state)
+        close(
+            convert.tau_from_pinocchio(robot, model, q[k], tau), robot.inverse_dynamics(q[k], qd[k], qdd[k])
+        )
     independent = px.load(text, mimic="independent")
     assert convert.to_pinocchio(independent, model, [0.5, 0.25]).tolist() == [0.25, np.cos(0.5), np.sin(0.5)]
 
@@ -238,6 +245,40 @@ def test_power_is_the_same_everywhere(free: tuple[px.Robot, Any]) -> None:
     q, qd, tau = robot.random_state(rng=3)
     _, rates = convert.to_mujoco(robot, model, q, qd)
     assert convert.tau_to_mujoco(robot, model, q, tau) @ rates == pytest.approx(tau @ qd)
+
+
+COUPLED = """<mujoco><option gravity="1 -2 -9"/><worldbody>
+<body><joint type="free" armature="0.2"/><geom size="0.1"/>
+<body pos="0.1 0.2 0.3"><joint name="i" axis="1 2 3" ref="25" armature="0.3"/><geom size="0.2" pos="0.3 0 0"/>
+<body pos="0.4 0 0"><joint name="j" type="slide" axis="0 1 1" ref="0.2" armature="0.5"/><geom size="0.1"/>
+<body pos="0 0.3 0.1"><joint type="ball"/><geom size="0.1" pos="0.2 0 0"/></body>
+</body></body></body></worldbody>
+<equality><joint joint1="i" joint2="j" polycoef="0.2 -1.5 0 0 0"/></equality></mujoco>"""
+
+
+def test_coupled_robots_move_as_mujocos_model_does_along_the_coupling() -> None:
+    mujoco = pytest.importorskip("mujoco", reason="the oracle of this test")
+    robot, model = px.load(COUPLED), mujoco.MjModel.from_xml_string(COUPLED)
+    assert (robot.nv, model.nv) == (10, 11)
+    states = robot.random_state(4, rng=0)
+    for q, qd, qdd in zip(*states, strict=True):
+        data = mujoco.MjData(model)
+        data.qpos[:], data.qvel[:], data.qacc[:] = convert.to_mujoco(robot, model, q, qd, qdd)
+        mujoco.mj_forward(model, data)
+        assert np.abs(data.efc_pos[: data.ne]).max() < 1e-14  # the equality holds
+        M = np.zeros((model.nv, model.nv))
+        mujoco.mj_fullM(model, data, M)
+        basis = convert.mujoco_basis(robot, model, q)
+        close(basis @ qd, data.qvel)
+        close(robot.mass_matrix(q), basis.T @ M @ basis)
+        _, _, data.qacc[:] = convert.to_mujoco(robot, model, q, qd, qdd)
+        force = M @ data.qacc + data.qfrc_bias
+        close(robot.inverse_dynamics(q, qd, qdd), convert.tau_from_mujoco(robot, model, q, force))
+    there = convert.to_mujoco(robot, model, *states)
+    for got, expected in zip(convert.from_mujoco(robot, model, *there), states, strict=True):
+        close(got, expected)
+    tau = convert.tau_to_mujoco(robot, model, states[0], states[2])
+    close(convert.tau_from_mujoco(robot, model, states[0], tau), states[2])
 
 
 # ------------------------------------------------------------------- what is refused

@@ -13,7 +13,8 @@ from hypothesis import given
 from scipy.spatial.transform import Rotation
 
 import phalanx as px
-from phalanx.description import Description, Joint, Link, Pose, ordered, packed_inertia, pose, unphysical
+from phalanx.checks import unphysical
+from phalanx.description import Description, Joint, Link, Pose, ordered, packed_inertia, pose
 from reference.sampling import agree, seeds
 
 A, B, C, D = (Link(name, 1.0) for name in "abcd")
@@ -221,3 +222,23 @@ def test_poses_compose_as_matrices() -> None:
 def test_what_is_no_pose_is_refused(value: Any) -> None:
     with pytest.raises(px.PhalanxError, match=r'^joint "x": got .*, expected a'):
         pose(value, 'joint "x"')
+
+
+def test_implausible_magnitudes_are_told() -> None:
+    links = (A, Link("b", 1.0, (0.0, 1e8, 0.0), (0.1, 0.0, 0.0, 0.1, 0.0, 0.1)), Link("c", 2e12))
+    far = robot(joint("x", "a", "b"), joint("y", "b", "c"), links=links)
+    with pytest.warns(px.PhalanxWarning, match="1e\\+08") as caught:
+        px.Robot(far)
+    assert str(caught[0].message) == (
+        'robot "r": 2 links have inertias that no robot has; check the units ("b": mass centre at a '
+        'distance [m] of 1e+08; "c": mass [kg] 2e+12). The numbers are used as they are; '
+        "load with strict=True to refuse them."
+    )
+    with pytest.raises(px.PhalanxError, match="that no robot has; check the units"):
+        px.Robot(far, strict=True)
+
+
+@pytest.mark.parametrize("given", [(-1.0, 0.0, 0.0, 0.0, 0.0, 0.0), (1.0,), (0.0,) * 7])
+def test_armature_of_the_base_is_none_or_six_positive_numbers(given: tuple[float, ...]) -> None:
+    with pytest.raises(px.PhalanxError, match=r"base_armature is .*; expected none or six numbers >= 0"):
+        px.Robot(replace(robot(joint("x", "a", "b"), links=(A, B)), floating_base=True, base_armature=given))

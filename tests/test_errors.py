@@ -172,3 +172,113 @@ def test_values_that_cannot_be_shown_are_told_by_their_type() -> None:
 
     assert shown(Secret()) == "a value of type Secret"
     assert shown(10**5000) == "a value of type int"
+
+
+# ------------------------------------------------------------------- wrong kinds
+
+
+def _endless() -> list[Any]:
+    loop: list[Any] = []
+    loop.append(loop)
+    return loop
+
+
+STRANGE: dict[str, Any] = {
+    "a list": [1, 2],
+    "a list that holds itself": _endless(),
+    "an array": np.ones((2, 3)),
+    "a very large array": np.broadcast_to(0.0, (2**40, 2)),
+    "a mapping": {"a": 1},
+    "a set": {1},
+    "an object": object(),
+    "a whole number without end": 10**5000,
+    "bytes": b"x",
+}
+PLACES: dict[str, Any] = {
+    "papers.reproduce": px.papers.reproduce,
+    "papers.paper": px.papers.paper,
+    "the progress of papers": lambda x: px.papers.reproduce("lathrop", progress=x),
+    "joints of a tree": lambda x: px.tree(3, joints=x),
+    "branching of a tree": lambda x: px.tree(3, branching=x),
+    "links of a chain": px.chain,
+    "figures of transputers": lambda x: px.machines.transputers(figures=x),
+    "assignment of transputers": lambda x: px.machines.transputers(assignment=x),
+    "nodes of systolic machines": lambda x: px.machines.systolic(nodes=x),
+    "processors": px.machines.pram,
+    "times": lambda x: px.machines.pram(addition=x),
+    "function": px.algorithms,
+    "function to be counted": lambda x: px.cost(px.load("two_link"), x),
+    "algorithm": lambda x: px.load("two_link").mass_matrix([0, 0], algorithm=x),
+    "option": lambda x: px.load("two_link").forward_dynamics(*[[0, 0]] * 3, algorithm=("cfa", {"solver": x})),
+    "backend": lambda x: px.load("two_link").mass_matrix([0, 0], backend=x),
+    "threads": lambda x: px.load("two_link").mass_matrix([0, 0], threads=x),
+    "result": lambda x: px.load("two_link").mass_matrix([0, 0], out=x),
+    "state": lambda x: px.load("puma560").mass_matrix(x),
+    "frame": lambda x: px.load("two_link").frame_pose([0, 0], x),
+    "type of numbers": lambda x: px.load("two_link").kernel("mass_matrix", dtype=x),
+    "customisation": lambda x: px.cost(px.load("two_link"), "mass_matrix", customise=x),
+    "convention": lambda x: px.cost(px.load("two_link"), "mass_matrix", convention=x),
+    "granularity": lambda x: px.schedule(px.load("two_link"), "mass_matrix", granularity=x),
+    "convention of a schedule": lambda x: px.schedule(px.load("two_link"), "mass_matrix", convention=x),
+    "machine": lambda x: px.schedule(px.load("two_link"), "mass_matrix", machine=x),
+    "sizes of a formula": lambda x: px.closed_form("mass_matrix", "crba", sizes=x),
+    "algorithm of a formula": lambda x: px.closed_form("mass_matrix", x),
+    "convention of a formula": lambda x: px.closed_form("mass_matrix", "crba", convention=x),
+    "robot to compare": lambda x: px.compare(x, "mass_matrix"),
+    "function to compare": lambda x: px.compare(px.load("two_link"), x),
+    "batch to recommend for": lambda x: px.recommend(px.load("two_link"), "mass_matrix", x),
+    "digits": lambda x: px.accuracy(px.load("two_link"), digits=x),
+    "states": lambda x: px.accuracy(px.load("two_link"), states=x),
+    "Pinocchio's model": lambda x: px.convert.to_pinocchio(px.load("two_link"), x, [0, 0]),
+    "MuJoCo's model": lambda x: px.convert.from_mujoco(px.load("two_link"), x, [0, 0]),
+    "robot to convert": lambda x: px.convert.to_mujoco(x, None, [0, 0]),
+    "rows of a comparison": lambda x: px.figures.comparison(x),
+    "lengths of a figure": lambda x: px.figures.cost_over_n("mass_matrix", lengths=x),
+    "processors of a figure": lambda x: px.figures.speedup_over_processors(
+        px.load("two_link"), "mass_matrix", processors=x
+    ),
+    "place of a chart": lambda x: px.schedule(px.load("two_link"), "mass_matrix").plot(x),
+    "place of a trace": lambda x: px.schedule(px.load("two_link"), "mass_matrix").to_trace(x),
+    "DH rows": px.Robot.from_dh,
+    "DH numbers": lambda x: px.Robot.from_dh([{"a": x}]),
+    "DH vectors": lambda x: px.Robot.from_dh([{"com": x}]),
+    "DH inertias": lambda x: px.Robot.from_dh([{"inertia": x}]),
+    "base of a DH table": lambda x: px.Robot.from_dh([{"a": 1}], base=x),
+    "angles of a DH table": lambda x: px.Robot.from_dh([{"a": 1}], angles=x),
+    "seed": lambda x: px.load("two_link").random_state(rng=x),
+    "name": lambda x: px.load("two_link").replace(name=x),
+    "mimic": lambda x: px.load("two_link", mimic=x),
+    "source": px.load,
+}
+SERVED = {  # what these places can make something of
+    "seed": ("a list", "a whole number without end"),
+    "threads": ("a whole number without end",),  # a bound, and more than enough
+    "processors of a figure": ("a list",),
+    "lengths of a figure": ("a list",),
+    "place of a trace": ("bytes",),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("kind", STRANGE)
+def test_wrong_kinds_are_refused_in_our_words(
+    place: str, kind: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if kind in SERVED.get(place, ()):
+        return
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(px.PhalanxError) as caught:
+        PLACES[place](STRANGE[kind])
+    assert len(str(caught.value)) < 800
+    assert not list(tmp_path.iterdir())
+
+
+def test_huge_axes_are_directions_like_others() -> None:
+    def matrix(size: float) -> Any:
+        builder = px.RobotBuilder()
+        builder.add_link("a")
+        builder.add_link("b", mass=1.0, com=(0.1, 0.2, 0.3), inertia=(1.0, 2.0, 2.5))
+        builder.add_joint("j", "universal", "a", "b", axis=(size, size, 0), axis2=(0, -size, size))
+        return builder.build().mass_matrix([0.3, 0.4], backend="numpy")
+
+    np.testing.assert_allclose(matrix(1e300), matrix(1.0), rtol=1e-14)

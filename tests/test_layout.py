@@ -24,6 +24,7 @@ LAYERS = (
     "spatial",
     "joints",
     "description",
+    "checks",
     "attachments",
     "dh",
     "model",
@@ -31,6 +32,7 @@ LAYERS = (
     "configurations",
     "changes",
     "robot",
+    "frames",
     "builder",
     "convert",
     "io",
@@ -48,6 +50,7 @@ LAYERS = (
     "analysis",
     "backends",
     "dispatch",
+    "methods",
     "machines",
     "explain",
     "figures",
@@ -185,6 +188,40 @@ def forbidden_words(text: str) -> list[tuple[int, str]]:
 @pytest.mark.parametrize("file", EQUATIONS, ids=lambda f: str(f.relative_to(SOURCE)))
 def test_equations_name_no_backend_no_joint_type_and_no_schedule(file: Path) -> None:
     assert forbidden_words(file.read_text(encoding="utf-8")) == []
+
+
+SWEPT = ("algorithms", "banded", "lending", "links", "orders", "sweeps", "triangle")
+
+
+@pytest.mark.parametrize("file", [f for f in FILES if layer_of(f) in SWEPT], ids=lambda f: f.name)
+def test_nothing_is_decided_by_asking_whether_an_order_or_a_model_has_something(file: Path) -> None:
+    calls = [
+        node for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)
+    ]
+    asked = [c.lineno for c in calls if isinstance(c.func, ast.Name) and c.func.id in ("getattr", "hasattr")]
+    assert asked == []
+
+
+SHAPES_OF_CODE = {"lanes", "loops", "unrolled", "registers", "width", "vector"}
+
+
+@pytest.mark.parametrize("file", EQUATIONS, ids=lambda f: str(f.relative_to(SOURCE)))
+def test_equations_say_nothing_of_registers_or_of_the_shape_of_code(file: Path) -> None:
+    """Imports, attributes and keyword arguments: what an algorithm says of itself is mathematics."""
+    said = []
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.keyword) and node.arg in SHAPES_OF_CODE:
+            said.append(node.arg)
+        elif isinstance(node, ast.Attribute) and node.attr in SHAPES_OF_CODE:
+            said.append(node.attr)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in ("ir", "backends"):
+            said.append(node.module)
+        elif isinstance(node, ast.Compare) and any(
+            isinstance(x, ast.Call) and isinstance(x.func, ast.Name) and x.func.id == "type"
+            for x in (node.left, *node.comparators)
+        ):
+            said.append("type(…)")
+    assert said == []
 
 
 def test_forbidden_words_are_found_in_code_but_not_in_prose() -> None:

@@ -52,6 +52,10 @@ def test_coupled_dynamics_are_the_projection_of_independent_ones(
     Q, offset, A = projection(coupled, free, told)
     q, qd, qdd = coupled.random_state(2, rng=seed)
     full, rate = q @ Q.T + offset, qd @ A.T
+    agree(coupled.expand(q), full, 1e-14)
+    np.testing.assert_array_equal(coupled.coupling, A)
+    np.testing.assert_array_equal(free.expand(full), full)
+    np.testing.assert_array_equal(free.coupling, np.eye(free.nv))
     M = A.T @ free.mass_matrix(full) @ A + np.diag(coupled.armature)
     agree(coupled.mass_matrix(q), M, 1e-12)
     tau = free.inverse_dynamics(full, rate, qdd @ A.T) @ A + coupled.armature * qdd
@@ -63,7 +67,9 @@ def test_coupled_dynamics_are_the_projection_of_independent_ones(
     agree(coupled.mass_matrix_inverse(q), np.linalg.inv(M), 1e-9)
     agree(coupled.forward_kinematics(q), free.forward_kinematics(full), 1e-12)
     agree(coupled.jacobian(q, "link7"), free.jacobian(full, "link7") @ A, 1e-12)
-    agree(coupled.kinetic_energy(q, qd), free.kinetic_energy(full, rate) + 0.05 * (qd**2).sum(-1), 1e-12)
+    agree(
+        coupled.kinetic_energy(q, qd), free.kinetic_energy(full, rate) + 0.5 * qd**2 @ coupled.armature, 1e-12
+    )
     agree(coupled.potential_energy(q), free.potential_energy(full), 1e-12, least=1.0)
     agree(coupled.center_of_mass(q), free.center_of_mass(full), 1e-12)
 
@@ -193,3 +199,31 @@ def test_a_fixed_follower_follows_nothing() -> None:
     robot = px.load(replace(described, joints=joints))
     assert not robot.is_coupled
     assert robot.nv == 2
+
+
+def test_a_driver_and_its_followers_can_be_fixed_together() -> None:
+    told: Drive = {"joint2": ("joint1", -1.5, 0.25), "joint6": ("joint2", 2.0, 0.0)}
+    robot = coupled_tree(3, told)
+    whole = {"joint1": 0.4, "joint2": -0.35, "joint6": -0.7}
+    assert robot.fix(whole) == robot.fix({"joint1": 0.4})
+    assert robot.fix(dict(reversed(whole.items()))) == robot.fix({"joint1": 0.4})
+    rounded = {"joint1": 0.4, "joint2": np.float32(-0.35), "joint6": [-0.7000003]}
+    assert robot.fix(rounded) == robot.fix({"joint1": 0.4})
+
+
+@pytest.mark.parametrize(
+    ("joints", "said"),
+    [
+        (
+            {"joint1": 0.4, "joint2": 0.0},
+            r'"joint2" is to be fixed at 0.0, but follows "joint1", which takes it to -0.35; leave',
+        ),
+        ({"joint2": -0.35}, 'joint "joint2" follows "joint1" and cannot be fixed alone; fix its driver'),
+        ({"joint1": 0.4, "joint2": "x"}, "got the coordinates 'x'; expected 1 finite number"),
+        ({"joint1": "x", "joint2": 0.0}, "got the coordinates 'x'; expected 1 finite number"),
+    ],
+)
+def test_followers_are_not_fixed_elsewhere(joints: dict[str, Any], said: str) -> None:
+    robot = coupled_tree(3, {"joint2": ("joint1", -1.5, 0.25)})
+    with pytest.raises(px.PhalanxError, match=said):
+        robot.fix(joints)

@@ -143,7 +143,8 @@ def test_massless_joints_are_named_where_pinocchio_gives_nan(file: Path) -> None
         message = str(caught.value)
         assert "the mass matrix is singular in every configuration" in message
         assert all(f'"{joint}"' in message for joint in SINGULAR[file.stem])
-        assert "robot.replace(armature=…), or fix them with robot.fix(…)" in message
+        assert "robot.replace(armature={" in message
+        assert "or fix them with robot.fix(…)" in message
     helped = robot.replace(armature=1e-3)
     assert np.isfinite(helped.forward_dynamics(robot.neutral(), zero, zero)).all()
 

@@ -112,6 +112,7 @@ def test_its_arrays_are_read_only() -> None:
     robot = px.tree(6, seed=1, joints=MOVING_TYPES)
     model, limits = robot.model, robot.limits
     arrays = [robot.gravity, robot.armature, robot.damping, robot.friction, robot.link_masses, robot.parents]
+    arrays += [robot.stiffness, robot.spring_reference, robot.coupling, *model.indices(), *model.constants()]
     arrays += [limits.lower, limits.upper, limits.velocity, limits.effort]
     arrays += [model.parents, model.links, model.carrier, model.axis, model.rest.E, model.rest.r]
     arrays += [model.inertia.m, model.inertia.h, model.inertia.moment, model.link_frame.E]
@@ -119,6 +120,24 @@ def test_its_arrays_are_read_only() -> None:
     for array in arrays:
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 0
+        with pytest.raises(ValueError, match="cannot set WRITEABLE flag"):
+            array.flags.writeable = True
+        with pytest.raises(ValueError, match="cannot set WRITEABLE flag"):
+            array.view().setflags(write=True)
+        assert array.copy().flags.writeable
+
+
+def test_arrays_of_tables_are_read_only_too() -> None:
+    for array in (px.load("ur5").model.dh.theta, px.load("ur5").model.dh.m):
+        with pytest.raises(ValueError, match="cannot set WRITEABLE flag"):
+            array.flags.writeable = True
+
+
+def test_robots_without_joints_have_arrays_as_well() -> None:
+    builder = px.RobotBuilder("stone")
+    builder.add_link("stone", mass=1.0)
+    robot = builder.build()
+    assert robot.armature.shape == robot.damping.shape == robot.parents.shape == (0,)
 
 
 def test_robots_compare_by_their_description() -> None:
@@ -274,3 +293,34 @@ def test_a_base_with_a_mass_floats_beside_what_is_free() -> None:
     robot = builder.build(floating_base=True)
     assert robot.nv == 12
     assert np.linalg.cond(robot.mass_matrix(robot.random_state(rng=0)[0])) < 1e4
+
+
+def test_springs_stand_per_coordinate_and_survive_saving(tmp_path: Path) -> None:
+    builder = px.RobotBuilder("springs")
+    for name in "abc":
+        builder.add_link(name, mass=1.0, inertia=(0.1, 0.1, 0.1))
+    builder.add_joint("hinge", "revolute", "a", "b", stiffness=3.0, spring_reference=0.5)
+    half = (0.0, 0.0, 0.6, 0.8)
+    builder.add_joint("ball", "spherical", "b", "c", stiffness=(1.0, 2.0, 3.0), spring_reference=half)
+    robot = builder.build(floating_base=True)
+    assert robot.stiffness.tolist() == [0.0] * 6 + [3.0, 1.0, 2.0, 3.0]
+    assert robot.spring_reference.tolist() == [0, 0, 0, 0, 0, 0, 1, 0.5, *half]
+    robot.save(tmp_path / "robot.json")
+    assert px.load(tmp_path / "robot.json") == robot
+    builder.add_link("d")
+    builder.add_joint("odd", "revolute", "c", "d", spring_reference=(1.0, 2.0))
+    with pytest.raises(
+        px.PhalanxError, match=r'"odd" \(revolute\) has 2 values of spring_reference; expected'
+    ):
+        builder.build()
+
+
+def test_springs_survive_a_table() -> None:
+    row = {"a": 0.3, "alpha": 0.2, "d": 0.1, "theta": 0, "stiffness": 2.0, "spring_reference": 30.0}
+    robot = px.Robot.from_dh([row], angles="degrees")
+    assert robot.stiffness.tolist() == [2.0]
+    np.testing.assert_allclose(robot.spring_reference, [np.pi / 6])
+    table = robot.to_dh()
+    again = px.Robot.from_dh(table.rows, base=table.base, tool=table.tool)
+    np.testing.assert_array_equal(again.spring_reference, robot.spring_reference)
+    np.testing.assert_array_equal(again.stiffness, robot.stiffness)

@@ -49,12 +49,24 @@ def test_a_massless_tip_is_named_with_the_remedy() -> None:
     assert message(chain(SOLID, SOLID, EMPTY).build()) == (
         'robot "chain": the mass matrix is singular in every configuration, because nothing with inertia '
         'resists joint "joint3". Give the links they carry a mass and an inertia, set '
-        "robot.replace(armature=…), or fix them with robot.fix(…)."
+        'robot.replace(armature={"joint3": …}), or fix them with robot.fix(…).'
     )
 
 
+def test_no_armature_is_recommended_for_joints_of_several_axes() -> None:
+    builder = chain(SOLID)
+    builder.add_link("tip")
+    builder.add_joint("ball", "spherical", "link1", "tip")
+    assert message(builder.build()).endswith("an inertia, or fix them with robot.fix(…).")
+    ghost = px.RobotBuilder("ghost")
+    ghost.add_link("ghost")
+    assert message(ghost.build(floating_base=True)).endswith("they carry a mass and an inertia.")
+
+
 def test_all_of_several_massless_joints_are_named() -> None:
-    assert 'resists joints "joint2", "joint3"' in message(chain(SOLID, EMPTY, EMPTY).build())
+    text = message(chain(SOLID, EMPTY, EMPTY).build())
+    assert 'resists joints "joint2", "joint3"' in text
+    assert 'robot.replace(armature={"joint2": …, …})' in text
 
 
 def test_a_point_on_the_axis_resists_no_turn_but_a_slide() -> None:

@@ -10,7 +10,7 @@ from .builder import RobotBuilder
 from .dispatch import set_threads
 from .errors import PhalanxError, PhalanxWarning
 from .loading import chain, coil, dill, load, robots, snake, tree
-from .robot import Robot
+from .methods import Robot
 
 if TYPE_CHECKING:
     from . import convert, figures, machines, papers

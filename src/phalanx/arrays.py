@@ -73,6 +73,13 @@ def _has_masks(value: Any, depth: int) -> bool:
     return is_masked_array(value) and bool(np.ma.is_masked(value))
 
 
+def is_endless(value: Any, depth: int = _DEEPEST) -> bool:
+    """Whether lists are nested deeper than an array can have axes, as one that holds itself."""
+    if not isinstance(value, list | tuple):
+        return False
+    return depth == 0 or any(is_endless(x, depth - 1) for x in value)
+
+
 def require_memory(size: int, where: str, remedy: str) -> None:
     """Raise if so many bytes are more than this machine has.
 

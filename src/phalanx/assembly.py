@@ -12,6 +12,7 @@ import numpy as np
 
 from . import description as d
 from .attachments import check_attachments
+from .checks import check_numbers, implausible, unphysical
 from .description import Description, Joint, Mimic, Pose, ordered
 from .errors import PhalanxError, listing, nearest, warn
 from .joints import FREE, JointType, Motion, Step, joint_type, nearly_straight, split_turn
@@ -67,12 +68,12 @@ class Assembly:
     @cached_property
     def model(self) -> Model:
         """The bodies, in body frames."""
-        return _model(self)
+        return _model(self).fixed()
 
 
 def assemble(description: Description, *, strict: bool = False, warn: bool = True) -> Assembly:
     """The assembly of a description that makes sense, or an error."""
-    d.check_numbers(description)
+    check_numbers(description)
     root, joints = ordered(description)
     check_attachments(description)
     if strict or warn:
@@ -94,14 +95,20 @@ def assemble(description: Description, *, strict: bool = False, warn: bool = Tru
 
 
 def judge_inertias(description: Description, strict: bool) -> None:
-    """Warn of inertias that no rigid body has; with `strict`, raise."""
-    found = d.unphysical(description)
+    """Warn of inertias that no rigid body has, or no robot; with `strict`, raise."""
+    _judge(description, strict, unphysical(description), " kg m2", "that no rigid body has")
+    _judge(description, strict, implausible(description), "", "that no robot has; check the units")
+
+
+def _judge(
+    description: Description, strict: bool, found: list[tuple[str, str, float]], unit: str, said: str
+) -> None:
     if not found:
         return
-    rows = "; ".join(f'"{link}": {what} {amount:.3g} kg m2' for link, what, amount in found[:10])
+    rows = "; ".join(f'"{link}": {what} {amount:.3g}{unit}' for link, what, amount in found[:10])
     more = f"; and {len(found) - 10} more" if len(found) > 10 else ""
     links = "1 link has an inertia" if len(found) == 1 else f"{len(found)} links have inertias"
-    text = f"{description.where}: {links} that no rigid body has ({rows}{more})."
+    text = f"{description.where}: {links} {said} ({rows}{more})."
     if strict:
         raise PhalanxError(f"{text} Correct them, or load with strict=False.")
     warn(f"{text} The numbers are used as they are; load with strict=True to refuse them.")
@@ -238,6 +245,7 @@ def _model(robot: Assembly) -> Model:
         links=links,
         link_frame=_transform(link_frame),
         coupling=_coupling(robot, n, sum(step.motion.nq for step in steps)),
+        twists=_twists(robot),
     )
 
 
@@ -302,6 +310,13 @@ def _armature(robot: Assembly) -> np.ndarray:
             ratio = mimic.multiplier if mimic else 1.0
             armature[robot.v_of[m.joint.name]] += ratio**2 * np.array(m.joint.armature)
     return armature
+
+
+def _twists(robot: Assembly) -> np.ndarray:
+    """The degrees of freedom (k, 6) of joints all of whose bodies complete one twist together."""
+    whole = [m for m in robot.moving if m.steps[0].carrier == 5]
+    rows = [range(robot.v_of[m.joint.name].start, robot.v_of[m.joint.name].stop) for m in whole]
+    return np.array([list(row) for row in rows], dtype=np.intp).reshape(len(rows), 6)
 
 
 def _coupling(robot: Assembly, n: int, coordinates: int) -> Coupling | None:

@@ -69,10 +69,12 @@ class RobotBuilder:
 
         `origin` and `after` are 4x4 poses, 3-vectors (translation only) or `Pose`; `mimic` is
         (joint, multiplier, offset). Further keywords: lower, upper, velocity, effort, damping,
-        friction, armature; one number or one per coordinate or degree of freedom.
+        friction, armature, stiffness, spring_reference; one number or one per coordinate or degree of
+        freedom.
         """
         where = f'joint "{d.text(name, "add_joint: name")}"'
         allowed = {"lower", "upper", "velocity", "effort", "damping", "friction", "armature"}
+        allowed |= {"stiffness", "spring_reference"}
         if unknown := set(limits) - allowed:
             raise PhalanxError(
                 f"{where}: unknown keyword {listing(unknown)}; expected {listing(sorted(allowed))}."

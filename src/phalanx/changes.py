@@ -16,9 +16,11 @@ import numpy as np
 from . import description as d
 from .arrays import real_or_none
 from .assembly import BASE, Assembly, Moving
-from .description import IDENTITY, Description, Joint, Link, Pose
+from .description import IDENTITY, Description, Joint, Link, Mimic, Pose
 from .errors import PhalanxError, nearest, shown
 from .joints import WELD, pose_of
+
+_AGREES = 1e-6  # how far a follower may be from where its driver takes it; files round
 
 
 def replaced(assembly: Assembly, gravity: Any, armature: Any, name: str | None) -> Description:
@@ -32,6 +34,8 @@ def replaced(assembly: Assembly, gravity: Any, armature: Any, name: str | None) 
 
 
 def _with_armature(assembly: Assembly, new: Description, armature: Any) -> Description:
+    if isinstance(armature, Mapping):
+        return _with_armature_of(assembly, new, armature)
     values = _checked_armature(assembly, armature)
     joints = tuple(
         replace(j, armature=tuple(values[assembly.v_of[j.name]].tolist()))
@@ -43,15 +47,54 @@ def _with_armature(assembly: Assembly, new: Description, armature: Any) -> Descr
     return replace(new, joints=joints, base_armature=base)
 
 
+def _with_armature_of(assembly: Assembly, new: Description, armature: Mapping[str, Any]) -> Description:
+    """The description with another armature on the named joints, each one's own."""
+    by_name = {m.joint.name: m for m in assembly.moving}
+    values: dict[str, tuple[float, ...]] = {}
+    for name, value in armature.items():
+        m = _moving(assembly, by_name, name)
+        given = _not_negative(value, m.kind.nv)
+        if given is None:
+            of = f'joint "{name}" ({m.kind.name})' if name != BASE else "floating base"
+            several = f" or ({m.kind.nv},)" if m.kind.nv > 1 else ""
+            raise PhalanxError(
+                f'robot "{new.name}": {of}: armature got {shown(value)}; '
+                f"expected one number{several}, finite, >= 0."
+            )
+        values[name] = tuple(given.tolist())
+    joints = tuple(replace(j, armature=values[j.name]) if j.name in values else j for j in new.joints)
+    return replace(new, joints=joints, base_armature=values.get(BASE, new.base_armature))
+
+
 def _checked_armature(assembly: Assembly, armature: Any) -> np.ndarray:
-    where = f'robot "{assembly.description.name}": armature'
-    values = real_or_none(armature, where)
-    fits = values is not None and values.shape in ((), (1,), (assembly.nv,))
-    if values is None or not fits or not np.isfinite(values).all() or (values < 0).any():
+    """Armature (nv,) of all joints; one number is meant for joints of one axis.
+
+    On the others it would be a choice of axes too, and on a floating base a mass that does not fall.
+    """
+    values = _not_negative(armature, assembly.nv)
+    if values is None:
         raise PhalanxError(
-            f"{where} got {shown(armature)}; expected one number or ({assembly.nv},), finite, >= 0."
+            f'robot "{assembly.description.name}": armature got {shown(armature)}; '
+            f"expected one number or ({assembly.nv},), finite, >= 0, or a mapping from joints to these."
         )
-    return np.broadcast_to(values, (assembly.nv,))
+    if np.ndim(armature) == 0:
+        for m in assembly.own:
+            if m.kind.nv > 1:
+                values[assembly.v_of[m.joint.name]] = 0.0
+    return values
+
+
+def _not_negative(value: Any, size: int) -> np.ndarray | None:
+    """One number or so many as an array (size,), None if it is anything else."""
+    values = real_or_none(value, "armature")
+    if (
+        values is None
+        or values.shape not in ((), (1,), (size,))
+        or not np.isfinite(values).all()
+        or (values < 0).any()
+    ):
+        return None
+    return np.array(np.broadcast_to(values, (size,)))
 
 
 def welded(assembly: Assembly, joints: Mapping[str, Any]) -> Description:
@@ -65,22 +108,39 @@ def welded(assembly: Assembly, joints: Mapping[str, Any]) -> Description:
     poses: dict[str, Pose] = {}
     by_name = {m.joint.name: m for m in assembly.moving if m.joint.name != BASE}
     for name, value in joints.items():
-        if name not in by_name:
-            raise PhalanxError(
-                f'robot "{robot}" has no moving joint "{_named(name)}";'
-                f"{nearest(name, by_name, what='joints')}"
-            )
-        if name in assembly.drivers:
-            raise PhalanxError(
-                f'robot "{robot}": joint "{name}" follows "{assembly.drivers[name].joint}" '
-                'and cannot be fixed alone; fix its driver, or load with mimic="independent".'
-            )
-        poses[name] = _joint_pose(robot, by_name[name], value)
+        m = _moving(assembly, by_name, name)
+        poses[name] = _joint_pose(robot, m, value)
     for name, mimic in assembly.drivers.items():  # followers stop with their driver
         if mimic.joint in joints:
             driven = mimic.multiplier * np.asarray(joints[mimic.joint], dtype=float) + mimic.offset
+            _require_agreement(robot, name, mimic, joints.get(name, driven), driven)
             poses[name] = _joint_pose(robot, by_name[name], driven)
+        elif name in joints:
+            raise PhalanxError(
+                f'robot "{robot}": joint "{name}" follows "{mimic.joint}" '
+                'and cannot be fixed alone; fix its driver, or load with mimic="independent".'
+            )
     return d.weld(assembly.description, poses)
+
+
+def _moving(assembly: Assembly, by_name: Mapping[str, Moving], name: Any) -> Moving:
+    """The moving joint of that name, or an error naming the nearest."""
+    if name not in by_name:
+        raise PhalanxError(
+            f'robot "{assembly.description.name}" has no moving joint "{_named(name)}";'
+            f"{nearest(name, (n for n in by_name if n != BASE), what='joints')}"
+        )
+    return by_name[name]
+
+
+def _require_agreement(robot: str, follower: str, mimic: Mimic, value: Any, driven: np.ndarray) -> None:
+    """Raise if a follower is to stand where its driver does not take it."""
+    if not np.allclose(np.asarray(value, dtype=float), driven, rtol=_AGREES, atol=_AGREES):
+        raise PhalanxError(
+            f'robot "{robot}": joint "{follower}" is to be fixed at {shown(value)}, but follows '
+            f'"{mimic.joint}", which takes it to {float(np.ravel(driven)[0]):.9g}; leave "{follower}" out, '
+            'or load with mimic="independent".'
+        )
 
 
 def _named(name: Any) -> str:

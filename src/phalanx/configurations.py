@@ -8,16 +8,19 @@ Every joint knows the geometry of its own coordinates; here they are taken toget
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from .arrays import MOST_AXES, UNREADABLE, refuse_masks, require_memory
-from .assembly import Assembly, Moving
-from .errors import PhalanxError, shown
+from .assembly import Assembly, Frame, Moving
+from .errors import PhalanxError, nearest, shown
+from .joints import leveled
+from .model import frozen
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,15 @@ def per_rate(assembly: Assembly, attribute: str, default: float) -> np.ndarray:
     return frozen(values)
 
 
+def spring_reference(assembly: Assembly) -> np.ndarray:
+    """Coordinates (nq,) at which springs are at rest."""
+    result = neutral(assembly)
+    for m, q, _ in _own(assembly):
+        if m.joint.spring_reference:
+            result[q] = m.joint.spring_reference
+    return frozen(result)
+
+
 # ------------------------------------------------------------------- points
 
 
@@ -67,8 +79,9 @@ def random_state(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Random (q, qd, qdd): q within limits (else ±pi), qd and qdd normal, qd clipped to its limits."""
     rng, shape = _generator(rng), _batch_shape(batch)
-    size = 8 * prod(shape) * (assembly.nq + 2 * assembly.nv)
-    require_memory(size, f"random_state: batch {shape}", "take the states in several batches")
+    size = 8 * prod(shape) * max(1, assembly.nq + 2 * assembly.nv)
+    size = max(size, *shape) if shape else size  # of no states with very long axes too
+    require_memory(size, f"random_state: batch {shown(shape)}", "take the states in several batches")
     lower = np.where(np.isfinite(limits.lower), limits.lower, -np.pi)
     upper = np.where(np.isfinite(limits.upper), limits.upper, np.pi)
     # A limit on one side only leaves a window of the usual width on the other.
@@ -89,8 +102,25 @@ def normalize(assembly: Assembly, q: Any) -> np.ndarray:
     for m, part, _ in _own(assembly):
         if m.kind.quaternion is not None:
             turn = result[..., part][..., m.kind.quaternion]
+            turn[...] = leveled(turn)
             with np.errstate(invalid="ignore"):  # a quaternion of zeros becomes NaN
                 turn /= np.linalg.norm(turn, axis=-1, keepdims=True)
+    return result
+
+
+def expand(assembly: Assembly, q: Any) -> np.ndarray:
+    """Coordinates of all joints, in order, followers' filled in."""
+    q = _coordinates(assembly, q, "q")
+    if not assembly.drivers:
+        return np.array(q)
+    result = np.empty((*q.shape[:-1], sum(m.kind.nq for m in assembly.moving)), q.dtype)
+    start = 0
+    for m in assembly.moving:
+        own = q[..., assembly.q_of[m.joint.name]]
+        if mimic := assembly.drivers.get(m.joint.name):
+            own = own * q.dtype.type(mimic.multiplier) + q.dtype.type(mimic.offset)
+        result[..., start : start + m.kind.nq] = own
+        start += m.kind.nq
     return result
 
 
@@ -117,6 +147,43 @@ def difference(assembly: Assembly, q0: Any, q1: Any) -> np.ndarray:
     return result
 
 
+# ------------------------------------------------------------------- wrenches
+
+
+def wrenches(assembly: Assembly, given: Mapping[str, Any], array: Callable[[Any, str], Any]) -> Any:
+    """Wrenches (…, n_links, 6) on all links from those on some frames, each in its own; `array` reads one."""
+    name, links = assembly.description.name, np.arange(len(assembly.moving))
+    total: Any = np.zeros((len(links), 6), np.float32)
+    for frame, value in given.items():
+        if frame not in assembly.frames:
+            raise PhalanxError(
+                f'external: robot "{name}" has no frame {shown(frame)};'
+                f"{nearest(frame, assembly.frames, what='frames')}"
+            )
+        where = f'external on "{frame}"'
+        wrench, at = array(value, where), assembly.frames[frame]
+        if not wrench.shape or wrench.shape[-1] != 6:
+            raise PhalanxError(f'{where} has shape {wrench.shape}, expected (…, 6) for robot "{name}".')
+        # On the link that carries the frame, about its origin; what is welded to the world takes all.
+        moved = wrench @ _from_frame(at).astype(wrench.dtype)
+        part = moved[..., None, :] * (links == at.link).astype(wrench.dtype)[:, None]
+        try:
+            total = total + part
+        except (ValueError, TypeError):
+            raise PhalanxError(
+                f"{where} has the batch {wrench.shape[:-1]}, which does not broadcast with "
+                f'{total.shape[:-2]} of those before it for robot "{name}".'
+            ) from None
+    return total
+
+
+def _from_frame(frame: Frame) -> np.ndarray:
+    """The matrix (6, 6) with which a row of a wrench in a frame becomes that in its link's frame."""
+    turn, (x, y, z) = np.reshape(frame.pose.rotation, (3, 3)), frame.pose.translation
+    lever = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.block([[turn, lever @ turn], [np.zeros((3, 3)), turn]]).T
+
+
 # ------------------------------------------------------------------- arrays
 
 
@@ -138,12 +205,6 @@ def real_array(value: Any, label: str, robot: str) -> np.ndarray:
             "convert it with np.asarray(x, dtype=float)."
         )
     return array.astype(np.float64)
-
-
-def frozen(array: np.ndarray) -> np.ndarray:
-    """The array, never to be written to again."""
-    array.setflags(write=False)
-    return array
 
 
 def _own(assembly: Assembly) -> Iterator[tuple[Moving, slice, slice]]:
@@ -187,7 +248,7 @@ def _together(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _generator(rng: Any) -> np.random.Generator:
     try:
-        if isinstance(rng, list | tuple):  # NumPy follows lists in lists until the stack ends
+        if isinstance(rng, list | tuple | np.ndarray):  # NumPy follows lists in lists until the stack ends
             rng = [operator.index(number) for number in rng]
         return np.random.default_rng(rng)
     except (*UNREADABLE, AttributeError):
@@ -199,7 +260,7 @@ def _generator(rng: Any) -> np.random.Generator:
 
 def _batch_shape(batch: Any) -> tuple[int, ...]:
     try:
-        sizes = tuple(batch) if isinstance(batch, Iterable) else (batch,)
+        sizes = islice(batch, MOST_AXES + 1) if isinstance(batch, Iterable) else (batch,)
         shape = tuple(operator.index(size) for size in sizes)
     except TypeError:
         shape = (-1,)

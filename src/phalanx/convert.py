@@ -6,6 +6,9 @@ Joints are matched by name, whatever their order. In every joint that the engine
 their rates are v = B(q) qd with an orthogonal matrix B. So forces map like rates,
 tau' = B tau, mass matrices M' = B M B^T, and accelerations a = B qdd + Bd qd.
 
+Where a coupled robot's followers have coordinates of their own in the other engine, they are filled in, and
+dropped on the way back: B has more rows than columns, M = B^T M' B, tau = B^T tau', and tau' acts on drivers.
+
 In Pinocchio a joint without limits may have q = [cos, sin]; a planar one has
 q = [x, y, cos, sin] and rates in the axes of the child; a floating one has rates
 [linear; angular]. In MuJoCo quaternions are wxyz, and a free joint has rates
@@ -14,7 +17,7 @@ q = [x, y, cos, sin] and rates in the axes of the child; a floating one has rate
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, overload
@@ -24,7 +27,8 @@ import numpy as np
 from .arrays import UNREADABLE, refuse_masks
 from .assembly import BASE
 from .errors import PhalanxError, listing, shown
-from .joints import FREE, transpose_quaternion
+from .joints import FREE
+from .joints.orderings import MUJOCO, PINOCCHIO, Rule
 from .robot import Robot, require_robot
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -57,16 +61,16 @@ def from_pinocchio(robot: Robot, model: Any, q: Any, v: Any = None, a: Any = Non
 
 def tau_to_pinocchio(robot: Robot, model: Any, q: Any, tau: Any) -> Array:
     """Pinocchio's joint forces for the forces `tau` at the robot's own q."""
-    return _rates_to(_pinocchio(robot, model), q, tau, "tau")
+    return _forces_to(_pinocchio(robot, model), q, tau)
 
 
 def tau_from_pinocchio(robot: Robot, model: Any, q: Any, tau: Any) -> Array:
     """The joint forces for Pinocchio's `tau` at the robot's own q."""
-    return _rates_from(_pinocchio(robot, model), q, tau, "tau")
+    return _forces_from(_pinocchio(robot, model), q, tau)
 
 
 def pinocchio_basis(robot: Robot, model: Any, q: Any) -> Array:
-    """The orthogonal B (…, nv, nv) with v = B qd in Pinocchio, at the robot's own q."""
+    """B (…, model.nv, nv) with v = B qd in Pinocchio, at the robot's own q; orthogonal unless coupled."""
     return _basis(_pinocchio(robot, model), q)
 
 
@@ -97,16 +101,16 @@ def from_mujoco(robot: Robot, model: Any, qpos: Any, qvel: Any = None, qacc: Any
 
 def tau_to_mujoco(robot: Robot, model: Any, q: Any, tau: Any) -> Array:
     """MuJoCo's joint forces for the forces `tau` at the robot's own q."""
-    return _rates_to(_mujoco(robot, model), q, tau, "tau")
+    return _forces_to(_mujoco(robot, model), q, tau)
 
 
 def tau_from_mujoco(robot: Robot, model: Any, q: Any, tau: Any) -> Array:
     """The joint forces for MuJoCo's `tau` at the robot's own q."""
-    return _rates_from(_mujoco(robot, model), q, tau, "tau")
+    return _forces_from(_mujoco(robot, model), q, tau)
 
 
 def mujoco_basis(robot: Robot, model: Any, q: Any) -> Array:
-    """The orthogonal B (…, nv, nv) with qvel = B qd in MuJoCo, at the robot's own q."""
+    """B (…, model.nv, nv) with qvel = B qd in MuJoCo, at the robot's own q; orthogonal unless coupled."""
     return _basis(_mujoco(robot, model), q)
 
 
@@ -121,7 +125,8 @@ class MujocoNames:
 
     def at(self, addresses: Iterable[int]) -> list[str]:
         """The names that stand at the addresses, empty where a thing has none."""
-        return [self.given[a : self.given.index(b"\0", a)].decode() for a in addresses]
+        ends = ((a, self.given.index(b"\0", a)) for a in addresses)
+        return [self.given[a:end].decode("utf-8", "backslashreplace") for a, end in ends]
 
     @cached_property
     def taken(self) -> frozenset[str]:
@@ -153,105 +158,6 @@ def unique_names(given: Sequence[str], otherwise: Sequence[str]) -> tuple[str, .
     return tuple(result)
 
 
-# ------------------------------------------------------------------- one joint
-
-
-class _Rule(NamedTuple):
-    """How one joint's coordinates map: q there and back, the basis B(q), and Bd qd."""
-
-    to: Callable[[Array], Array]
-    back: Callable[[Array], Array]
-    basis: Callable[[Array], Array] | None = None  # None = identity
-    drift: Callable[[Array, Array], Array] | None = None  # None = B is constant
-
-
-def _same(q: Array) -> Array:
-    return q
-
-
-def _turn(angle: Array) -> Array:
-    """Plane rotation matrices (…, 2, 2)."""
-    c, s = np.cos(angle), np.sin(angle)
-    return np.stack([np.stack([c, -s], -1), np.stack([s, c], -1)], -2)
-
-
-def _angle_to(q: Array) -> Array:
-    return np.concatenate([np.cos(q), np.sin(q)], -1)
-
-
-def _angle_back(p: Array) -> Array:
-    return np.arctan2(p[..., 1:], p[..., :1])
-
-
-def _planar_to(q: Array) -> Array:
-    return np.concatenate([q[..., :2], _angle_to(q[..., 2:])], -1)
-
-
-def _planar_back(p: Array) -> Array:
-    return np.concatenate([p[..., :2], _angle_back(p[..., 2:])], -1)
-
-
-def _planar_basis(q: Array) -> Array:
-    basis = np.zeros((*q.shape[:-1], 3, 3), q.dtype)
-    basis[..., :2, :2] = _turn(-q[..., 2])
-    basis[..., 2, 2] = 1.0
-    return basis
-
-
-def _planar_drift(q: Array, qd: Array) -> Array:
-    velocity = (_turn(-q[..., 2]) @ qd[..., :2, None])[..., 0]
-    spin = qd[..., 2]
-    return np.stack([spin * velocity[..., 1], -spin * velocity[..., 0], np.zeros_like(spin)], -1)
-
-
-def _scalar_first(q: Array) -> Array:
-    return np.concatenate([q[..., :-4], q[..., -1:], q[..., -4:-1]], -1)
-
-
-def _scalar_last(p: Array) -> Array:
-    return np.concatenate([p[..., :-4], p[..., -3:], p[..., -4:-3]], -1)
-
-
-def _swapped(q: Array) -> Array:
-    basis = np.zeros((6, 6), q.dtype)
-    basis[:3, 3:] = basis[3:, :3] = np.eye(3)
-    return basis
-
-
-def _world_linear(q: Array) -> Array:
-    basis = np.zeros((*q.shape[:-1], 6, 6), q.dtype)
-    basis[..., :3, 3:] = transpose_quaternion(q[..., 3:]).swapaxes(-1, -2)
-    basis[..., 3:, :3] = np.eye(3)
-    return basis
-
-
-def _world_linear_drift(q: Array, qd: Array) -> Array:
-    angular, linear = qd[..., :3], qd[..., 3:]
-    turn = transpose_quaternion(q[..., 3:]).swapaxes(-1, -2)
-    drift = (turn @ np.cross(angular, linear)[..., None])[..., 0]
-    return np.concatenate([drift, np.zeros_like(drift)], -1)
-
-
-_SAME = _Rule(_same, _same)
-_COSINE_SINE = _Rule(_angle_to, _angle_back)
-# By the joint's type here and the number of its coordinates there.
-_SCALARS = {(kind, 1): _SAME for kind in ("revolute", "continuous", "prismatic", "helical")}
-_PINOCCHIO = {
-    **_SCALARS,
-    ("revolute", 2): _COSINE_SINE,
-    ("continuous", 2): _COSINE_SINE,
-    ("universal", 2): _SAME,
-    ("spherical", 4): _SAME,
-    ("planar", 4): _Rule(_planar_to, _planar_back, _planar_basis, _planar_drift),
-    ("floating", 7): _Rule(_same, _same, _swapped),
-}
-_MUJOCO = {
-    **_SCALARS,
-    ("spherical", 4): _Rule(_scalar_first, _scalar_last),
-    ("floating", 7): _Rule(_scalar_first, _scalar_last, _world_linear, _world_linear_drift),
-}
-
-
 # ------------------------------------------------------------------- all joints
 
 
@@ -264,7 +170,9 @@ class _Place(NamedTuple):
 
 
 class _Pair(NamedTuple):
-    rule: _Rule
+    """A joint's rule, and where its coordinates and rates stand in expanded coordinates and there."""
+
+    rule: Rule
     q: slice
     v: slice
     other: _Place
@@ -292,7 +200,7 @@ def _pinocchio(robot: Robot, model: Any) -> _Match:
     sizes = zip(model.names, model.idx_qs, model.nqs, model.idx_vs, model.nvs, strict=True)
     # The first entry is the universe; a joint without rates mimics another one.
     places = [_Place(name, slice(i, i + n), slice(j, j + m)) for name, i, n, j, m in sizes if m > 0]
-    return _Match(robot, "Pinocchio", _pairs(robot, "Pinocchio", _PINOCCHIO, places), model.nq, model.nv)
+    return _Match(robot, "Pinocchio", _pairs(robot, "Pinocchio", PINOCCHIO, places), model.nq, model.nv)
 
 
 def _mujoco(robot: Robot, model: Any) -> _Match:
@@ -303,16 +211,16 @@ def _mujoco(robot: Robot, model: Any) -> _Match:
         _Place(name, slice(i, i + sizes[kind][0]), slice(j, j + sizes[kind][1]))
         for name, (kind, i, j) in zip(MujocoNames.of(model).joints, starts, strict=True)
     ]
-    return _Match(robot, "MuJoCo", _pairs(robot, "MuJoCo", _MUJOCO, places), model.nq, model.nv)
+    return _Match(robot, "MuJoCo", _pairs(robot, "MuJoCo", MUJOCO, places), model.nq, model.nv)
 
 
 def _pairs(
-    robot: Robot, engine: str, rules: dict[tuple[str, int], _Rule], places: Iterable[_Place]
+    robot: Robot, engine: str, rules: dict[tuple[str, int], Rule], places: Iterable[_Place]
 ) -> list[_Pair]:
     """The joints of both sides paired by name; the floating base with the free joint left over."""
     kinds = dict(zip(robot.joint_names, robot.joint_types, strict=True))
-    followers = _followers(robot)
-    missing = {name: kinds.get(name, FREE) for name in robot.q_slices if name not in followers}
+    places_here = _expanded(robot)
+    missing = {name: kinds.get(name, FREE) for name in places_here}
     pairs, strange = [], []
     for place in places:
         name = place.name
@@ -328,36 +236,51 @@ def _pairs(
                 f'convert: joint "{place.name}" of robot "{robot.name}" is {kind}, but has {size} '
                 f"coordinates in the {engine} model; expected a model of the same robot."
             )
-        pairs.append(_Pair(rules[kind, size], robot.q_slices[name], robot.v_slices[name], place))
+        here = places_here[name]
+        pairs.append(_Pair(rules[kind, size], here.q, here.v, place))
+    missing = {name: kind for name, kind in missing.items() if name not in robot.mimics}
     if missing or strange:
         raise _mismatch(robot, engine, missing, strange)
     return pairs
+
+
+def _expanded(robot: Robot) -> dict[str, _Place]:
+    """Where each joint stands in coordinates in which followers have their own."""
+    places: dict[str, _Place] = {}
+    nq = nv = 0
+    for name in ([BASE] if BASE in robot.q_slices else []) + list(robot.joint_names):
+        q, v = (part.stop - part.start for part in (robot.q_slices[name], robot.v_slices[name]))
+        places[name] = _Place(name, slice(nq, nq := nq + q), slice(nv, nv := nv + v))
+    return places
 
 
 def _mismatch(robot: Robot, engine: str, missing: Iterable[str], strange: Iterable[str]) -> PhalanxError:
     ours = listing(name or "floating base" for name in missing)
     said = [f"only the robot has {ours}"] if ours else []
     said += [f"only the model has {listing(strange)}"] if strange else []
-    remedy = ' Load the robot with mimic="independent".' if robot.is_coupled else ""
     return PhalanxError(
         f'convert: robot "{robot.name}" and the {engine} model differ in their moving joints: '
-        f"{'; '.join(said)}. Load both from the same file, with or without a floating base.{remedy}"
+        f"{'; '.join(said)}. Load both from the same file, with or without a floating base."
     )
 
 
-def _followers(robot: Robot) -> frozenset[str]:
-    """The joints that follow another one and have no coordinates of their own."""
+def _own(robot: Robot, x: Array, *, rates: bool) -> Array:
+    """Coordinates or rates of the joints that follow none, from those of all."""
     if not robot.is_coupled:
-        return frozenset()
-    return frozenset(joint.name for joint in robot.description.joints if joint.mimic is not None)
+        return x
+    parts = [
+        place.v if rates else place.q for name, place in _expanded(robot).items() if name not in robot.mimics
+    ]
+    return np.concatenate([x[..., part] for part in parts], -1)
 
 
 def _to(match: _Match, q: Any, qd: Any, qdd: Any) -> Any:
     robot = match.robot
     q = _checked(q, robot.nq, "q", f'robot "{robot.name}"')
+    full = robot.expand(q)
     out = np.empty((*q.shape[:-1], match.nq), q.dtype)
     for rule, own, _, other in match.pairs:
-        out[..., other.q] = rule.to(q[..., own])
+        out[..., other.q] = rule.to(full[..., own])
     if qd is None:
         _refuse_alone(qdd)
         return out
@@ -369,17 +292,25 @@ def _to(match: _Match, q: Any, qd: Any, qdd: Any) -> Any:
 
 def _from(match: _Match, q: Any, v: Any, a: Any) -> Any:
     p = _checked(q, match.nq, "q", f"{match.engine} model")
-    own = np.empty((*p.shape[:-1], match.robot.nq), p.dtype)
+    full = np.zeros(
+        (*p.shape[:-1], sum(_size(place.q) for place in _expanded(match.robot).values())), p.dtype
+    )
     for rule, part, _, other in match.pairs:
-        own[..., part] = rule.back(p[..., other.q])
+        full[..., part] = rule.back(p[..., other.q])
+    own = _own(match.robot, full, rates=False)
     if v is None:
         _refuse_alone(a)
         return own
-    rates = _rates_from(match, own, v, "v")
+    rates = _own(match.robot, _rates_from(match, own, v, "v"), rates=True)
     if a is None:
         return own, rates
     a = _checked(a, match.nv, "a", f"{match.engine} model")
-    return own, rates, _rates_from(match, own, a - _drift(match, own, rates), "a")
+    full = _rates_from(match, own, a - _drift(match, own, rates), "a")
+    return own, rates, _own(match.robot, full, rates=True)
+
+
+def _size(part: slice) -> int:
+    return int(part.stop - part.start)
 
 
 def _refuse_alone(acceleration: Any) -> None:
@@ -390,23 +321,47 @@ def _refuse_alone(acceleration: Any) -> None:
 
 
 def _rates_to(match: _Match, q: Any, x: Any, label: str) -> Array:
-    """B x for rates or forces x of the robot."""
+    """B x for rates x of the robot."""
     robot = match.robot
-    q = _checked(q, robot.nq, "q", f'robot "{robot.name}"')
     x = _checked(x, robot.nv, label, f'robot "{robot.name}"')
-    out = np.empty((*np.broadcast_shapes(q.shape[:-1], x.shape[:-1]), match.nv), np.result_type(q, x))
+    return _turned(match, q, x @ robot.coupling.T.astype(x.dtype) if robot.is_coupled else x)
+
+
+def _forces_to(match: _Match, q: Any, x: Any) -> Array:
+    """Forces x of the robot on the joints that they belong to, none on those that follow."""
+    robot = match.robot
+    x = _checked(x, robot.nv, "tau", f'robot "{robot.name}"')
+    full = np.zeros((*x.shape[:-1], robot.model.n), x.dtype)
+    for name, place in _expanded(robot).items():
+        if name not in robot.mimics:
+            full[..., place.v] = x[..., robot.v_slices[name]]
+    return _turned(match, q, full)
+
+
+def _turned(match: _Match, q: Any, full: Array) -> Array:
+    """Rates or forces of all joints in the axes of the other engine."""
+    robot = match.robot
+    q = robot.expand(_checked(q, robot.nq, "q", f'robot "{robot.name}"'))
+    out = np.empty((*np.broadcast_shapes(q.shape[:-1], full.shape[:-1]), match.nv), np.result_type(q, full))
     for rule, part, rates, other in match.pairs:
-        own = x[..., rates]
+        own = full[..., rates]
         out[..., other.v] = own if rule.basis is None else (rule.basis(q[..., part]) @ own[..., None])[..., 0]
     return out
 
 
+def _forces_from(match: _Match, q: Any, x: Any) -> Array:
+    """Forces of the other engine projected on the robot's degrees of freedom."""
+    full = _rates_from(match, q, x, "tau")
+    return full @ match.robot.coupling.astype(full.dtype) if match.robot.is_coupled else full
+
+
 def _rates_from(match: _Match, q: Any, x: Any, label: str) -> Array:
-    """B^T x for rates or forces x of the other engine, at the robot's own q."""
+    """Rates or forces of all joints from those of the other engine, at the robot's own q."""
     robot = match.robot
-    q = _checked(q, robot.nq, "q", f'robot "{robot.name}"')
+    q = robot.expand(_checked(q, robot.nq, "q", f'robot "{robot.name}"'))
     x = _checked(x, match.nv, label, f"{match.engine} model")
-    out = np.empty((*np.broadcast_shapes(q.shape[:-1], x.shape[:-1]), robot.nv), np.result_type(q, x))
+    shape = (*np.broadcast_shapes(q.shape[:-1], x.shape[:-1]), robot.model.n)
+    out = np.zeros(shape, np.result_type(q, x))
     for rule, part, rates, other in match.pairs:
         theirs = x[..., other.v]
         if rule.basis is not None:
@@ -417,12 +372,14 @@ def _rates_from(match: _Match, q: Any, x: Any, label: str) -> Array:
 
 def _drift(match: _Match, q: Array, qd: Any) -> Array:
     """Bd qd, the part of the other engine's accelerations that qdd does not explain."""
-    qd = _checked(qd, match.robot.nv, "qd", f'robot "{match.robot.name}"')
+    robot = match.robot
+    qd = _checked(qd, robot.nv, "qd", f'robot "{robot.name}"')
     out = np.zeros((*np.broadcast_shapes(q.shape[:-1], qd.shape[:-1]), match.nv), np.result_type(q, qd))
     batch = out.shape[:-1]
+    q, full = robot.expand(q), qd @ robot.coupling.T.astype(qd.dtype) if robot.is_coupled else qd
     for rule, part, rates, other in match.pairs:
         if rule.drift is not None:
-            coordinates, own = q[..., part], qd[..., rates]
+            coordinates, own = q[..., part], full[..., rates]
             out[..., other.v] = rule.drift(
                 np.broadcast_to(coordinates, (*batch, coordinates.shape[-1])),
                 np.broadcast_to(own, (*batch, own.shape[-1])),
@@ -432,12 +389,11 @@ def _drift(match: _Match, q: Array, qd: Any) -> Array:
 
 def _basis(match: _Match, q: Any) -> Array:
     robot = match.robot
-    q = _checked(q, robot.nq, "q", f'robot "{robot.name}"')
-    out = np.zeros((*q.shape[:-1], match.nv, robot.nv), q.dtype)
+    q = robot.expand(_checked(q, robot.nq, "q", f'robot "{robot.name}"'))
+    out = np.zeros((*q.shape[:-1], match.nv, robot.model.n), q.dtype)
     for rule, part, rates, other in match.pairs:
-        size = rates.stop - rates.start
-        out[..., other.v, rates] = np.eye(size) if rule.basis is None else rule.basis(q[..., part])
-    return out
+        out[..., other.v, rates] = np.eye(_size(rates)) if rule.basis is None else rule.basis(q[..., part])
+    return out @ robot.coupling.astype(q.dtype) if robot.is_coupled else out
 
 
 def _checked(x: Any, size: int, label: str, whose: str) -> Array:

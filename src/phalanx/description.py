@@ -9,27 +9,18 @@ payload or saving a robot is an edit of this description followed by a new build
 from __future__ import annotations
 
 import heapq
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .arrays import real_numbers
 from .errors import PhalanxError, is_one_of, listing, nearest, shown
-from .joints import joint_type
 
 Triple = tuple[float, float, float]
-_COORDINATES = ("lower", "upper")  # of a joint, one entry per coordinate
-_RATES = ("velocity", "effort", "damping", "friction", "armature")  # one per degree of freedom
-_SEVERAL = (*_COORDINATES, *_RATES)
-_several = attrgetter(*_SEVERAL)
-_UNLIMITED = ("lower", "upper", "velocity", "effort")  # may be infinite
-_FINITE = tuple(x for x in _SEVERAL if x not in _UNLIMITED)
 
 
 class Pose(NamedTuple):
@@ -88,7 +79,8 @@ class Joint:
     the child link's frame in the joint frame once it has moved (identity in URDF; the
     constant part of a standard Denavit-Hartenberg row; minus the anchor in MJCF).
     Limits hold one entry per coordinate (`lower`, `upper`) or degree of freedom
-    (`velocity`, `effort`, `damping`, `friction`, `armature`); empty means none.
+    (`velocity`, `effort`, `damping`, `friction`, `armature`), and so do springs (`spring_reference`, the
+    coordinates at rest, and `stiffness`); empty means none.
     """
 
     name: str
@@ -108,6 +100,8 @@ class Joint:
     friction: tuple[float, ...] = ()
     armature: tuple[float, ...] = ()
     mimic: Mimic | None = None
+    stiffness: tuple[float, ...] = ()
+    spring_reference: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -223,138 +217,19 @@ def ordered(description: Description) -> tuple[str, list[Joint]]:
     return roots[0], result
 
 
-def check_numbers(description: Description) -> None:
-    """Raise for numbers that no robot has: NaN, negative masses, zero axes."""
-    where = description.where
-    _finite(where, "the robot", description)
-    # Looking at everything at once tells which links and joints deserve a closer look: mostly none.
-    for link in _odd_links(description.links):
-        _finite(where, f'link "{link.name}"', link)
-        if link.mass < 0.0:
-            raise PhalanxError(
-                f'{where}: link "{link.name}" has the negative mass {link.mass:g} kg; expected >= 0.'
-            )
-    for joint in _odd_joints(description.joints):
-        _check_joint(where, joint)
-
-
-def _odd_links(links: Sequence[Link]) -> Sequence[Link]:
-    """The links whose numbers may be wrong: all or none."""
-    try:
-        mass = np.array([link.mass for link in links])
-        fine = np.isfinite(mass).all() and (mass >= 0.0).all()
-        return () if fine and _all_finite(links, "com", "inertia") else links
-    except (TypeError, ValueError):
-        return links
-
-
-def _odd_joints(joints: Sequence[Joint]) -> Sequence[Joint]:
-    """The joints whose numbers may be wrong: all, or those of two axes."""
-    try:
-        poses = [p for joint in joints for p in (joint.origin, joint.after) if p is not IDENTITY]
-        fine = (
-            all(_sizes_fit(*pattern) for pattern in {(j.type, tuple(map(len, _several(j)))) for j in joints})
-            and not np.isnan(_flat(_several(j) for j in joints)).any()
-            and _all_finite(joints, "axis", "axis2", *_FINITE)
-            and (_flat((j.armature,) for j in joints) >= 0.0).all()
-            and np.isfinite(np.array([j.pitch for j in joints])).all()
-            and np.isfinite(_flat((j.mimic[1:],) for j in joints if j.mimic is not None)).all()
-            and np.isfinite(translations(poses)).all()
-            and _are_rotations(rotations(poses)).all()
-            and (np.linalg.norm(_flat((j.axis,) for j in joints).reshape(-1, 3), axis=-1) > 1e-12).all()
-        )
-        return [j for j in joints if joint_type(j.type).axes > 1] if fine else joints
-    except (TypeError, ValueError, AttributeError, OverflowError):
-        return joints
-
-
-def _flat(items: Iterable[Iterable[Iterable[float]]]) -> np.ndarray:
+def flat(items: Iterable[Iterable[Iterable[float]]]) -> np.ndarray:
     """All numbers of some tuples of tuples, without a loop of Python's own."""
     return np.fromiter(chain.from_iterable(chain.from_iterable(items)), float)
 
 
-def _all_finite(items: Iterable[Any], *names: str) -> bool:
-    """Whether attributes that are tuples of numbers hold finite ones only."""
-    get = attrgetter(*names)
-    return bool(np.isfinite(_flat(map(get, items))).all())
-
-
-def _sizes_fit(kind: str, sizes: tuple[int, ...]) -> bool:
-    """Whether the limits and the like of a joint have as many entries as its type has."""
-    found = joint_type(kind)
-    expected = (*(found.nq for _ in _COORDINATES), *(found.nv for _ in _RATES))
-    return all(size in (0, count) for size, count in zip(sizes, expected, strict=True))
-
-
 def translations(poses: Iterable[Pose]) -> np.ndarray:
     """Their translations (k, 3)."""
-    return _flat((pose.translation,) for pose in poses).reshape(-1, 3)
+    return flat((pose.translation,) for pose in poses).reshape(-1, 3)
 
 
 def rotations(poses: Iterable[Pose]) -> np.ndarray:
     """Their rotations (k, 3, 3)."""
-    return _flat((pose.rotation,) for pose in poses).reshape(-1, 3, 3)
-
-
-def _check_joint(where: str, joint: Joint) -> None:
-    """Raise for a number that no joint has."""
-    _finite(where, f'joint "{joint.name}"', joint, _UNLIMITED)
-    kind = joint_type(joint.type, where=where, joint=joint.name)
-    axes = [joint.axis, joint.axis2][: kind.axes]
-    if any(math.hypot(*axis) < 1e-12 for axis in axes):
-        raise PhalanxError(
-            f'{where}: joint "{joint.name}" ({joint.type}) has the axis (0, 0, 0); '
-            "expected a direction. Give it a non-zero axis or make the joint fixed."
-        )
-    if kind.axes == 2 and _parallel(*axes):
-        raise PhalanxError(
-            f'{where}: joint "{joint.name}" ({joint.type}) has parallel axes; expected two directions.'
-        )
-    for label, given in (("origin", joint.origin), ("after", joint.after)):
-        if not _are_rotations(np.reshape(given.rotation, (1, 3, 3)))[0]:
-            raise PhalanxError(
-                f'{where}: joint "{joint.name}" has the pose {label}, which is not a rotation; '
-                "expected a right-handed orthonormal matrix."
-            )
-    for label, size in (*((x, kind.nq) for x in _COORDINATES), *((x, kind.nv) for x in _RATES)):
-        if len(getattr(joint, label)) not in (0, size):
-            raise PhalanxError(
-                f'{where}: joint "{joint.name}" ({joint.type}) has {len(getattr(joint, label))} '
-                f"values of {label}; expected {size}."
-            )
-    if any(a < 0 for a in joint.armature):
-        raise PhalanxError(
-            f'{where}: joint "{joint.name}" has the negative armature {min(joint.armature):g}; expected >= 0.'
-        )
-
-
-def _are_rotations(turns: np.ndarray) -> np.ndarray:
-    """Whether each of the matrices (k, 3, 3) is orthonormal and right-handed."""
-    square = turns @ np.swapaxes(turns, -1, -2)
-    near = np.abs(square - np.eye(3)).max(axis=(-1, -2), initial=0.0) <= 1e-6
-    volume = np.einsum("ki,ki->k", np.cross(turns[:, 0], turns[:, 1]), turns[:, 2])
-    return near & ~(volume < 0)
-
-
-def unphysical(description: Description) -> list[tuple[str, str, float]]:
-    """Return (link, what is broken, by how much) for inertias that no rigid body has."""
-    if not description.links:
-        return []
-    packed = np.array([link.inertia for link in description.links])
-    full = packed[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)
-    moments = np.linalg.eigvalsh(full)
-    size = np.abs(moments).max(axis=1)
-    negative = moments[:, 0] < -1e-9 * size
-    excess = moments[:, 2] - moments[:, 0] - moments[:, 1]
-    found = []
-    for i in np.flatnonzero(negative | (excess > 1e-6 * size)):
-        what = "negative principal moment" if negative[i] else "triangle inequality exceeded by"
-        found.append((description.links[i].name, what, float(moments[i, 0] if negative[i] else excess[i])))
-    return found
-
-
-def _parallel(a: Triple, b: Triple) -> bool:
-    return math.hypot(*np.cross(a, b)) < 1e-9 * math.hypot(*a) * math.hypot(*b)
+    return flat((pose.rotation,) for pose in poses).reshape(-1, 3, 3)
 
 
 def _refuse_duplicates(where: str, what: str, names: Sequence[str]) -> None:
@@ -374,19 +249,6 @@ def _cycle(start: str, above: Mapping[str, Joint]) -> list[str]:
         seen.append(link)
         link = above[link].parent
     return seen[position[link] :]
-
-
-def _finite(where: str, what: str, item: Any, unlimited: Iterable[str] = ()) -> None:
-    for f in fields(item):
-        value = getattr(item, f.name)
-        if isinstance(value, Pose):
-            value = (*value.rotation, *value.translation)
-        if isinstance(value, Mimic):
-            value = value[1:]
-        values = value if isinstance(value, tuple) else (value,)
-        for x in values:
-            if isinstance(x, float) and (math.isnan(x) or (math.isinf(x) and f.name not in unlimited)):
-                raise PhalanxError(f"{where}: {what} has {f.name} = {x}; expected finite numbers.")
 
 
 def number(value: Any, where: str) -> float:

@@ -1,15 +1,12 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""From a method of `Robot` to a backend: function, algorithm, backend, threads.
-
-Attaches one method per registered function to `Robot`; inputs are checked here, once.
-"""
+"""From a function of a robot to a backend: function, algorithm, backend, threads; inputs are checked here."""
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Hashable, Mapping
-from textwrap import wrap
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,8 +14,8 @@ import numpy as np
 from .algorithms import (
     ALGORITHMS,
     FUNCTIONS,
+    NOTHING,
     Algorithm,
-    Function,
     find,
     functions_algorithms,
     require_covered,
@@ -29,20 +26,20 @@ from .backends.base import (
     Call,
     backend,
     common_batch,
-    memo_key,
-    module_of,
     require_shape,
 )
 from .backends.buffers import empty_result
 from .configurations import real_array
 from .errors import PhalanxError, is_one_of, nearest, shown
+from .frames import seats_of
 from .robot import Robot, require_robot
 from .structure import factors_well, require_invertible
 
 _threads: int | None = None
 _DEEP = 14
 _PREFERRED = ("native", "numpy")  # backends in the order in which "auto" asks them
-_SMALL = 1 << 12  # numbers in the largest input up to which nobody asks whether threads pay
+_MANY = 40  # links beyond which several frames cost less together than one after another
+_BLOCK = 1 << 18  # bytes of the poses of all links that are kept at once
 
 
 def set_threads(count: int | None) -> None:
@@ -65,13 +62,14 @@ def evaluate(
     optional: Mapping[str, Any],
     *,
     frame: str | None = None,
+    choices: Mapping[str, Any] = NOTHING,
     out: Any = None,
     algorithm: Any = "auto",
     backend: str = "auto",
     threads: int | None = None,
 ) -> Any:
     """The function of the robot for a batch of inputs."""
-    call = resolve(robot, function, algorithm, frame)
+    call = resolve(robot, function, algorithm, frame, choices)
     return compute(call, inputs, optional, out=out, threads=threads, runner=serving(call, backend))
 
 
@@ -106,6 +104,8 @@ def _computed(
         raise PhalanxError(f"{f.name}: unknown input {min(unknown)!r};{known}")
     if len(inputs) != len(f.inputs):
         raise PhalanxError(f"{f.name}: got {len(inputs)} inputs, expected {', '.join(f.inputs)}.")
+    if isinstance(given.get("external"), Mapping):
+        given["external"] = call.robot.wrenches(given["external"])
     labels = [*f.inputs, *given]
     sizes = [call.sizes({**f.inputs, **f.optional}[label]) for label in labels]
     arrays = [
@@ -124,26 +124,100 @@ def _computed(
     return result[()] if out is None else out
 
 
-def kernel(
-    robot: Robot, function: str, algorithm: Any = "auto", dtype: Any = "float64", frame: str | None = None
+def frame_poses(
+    robot: Robot,
+    q: Any,
+    frames: Iterable[str],
+    *,
+    out: Any = None,
+    backend: str = "auto",
+    threads: int | None = None,
 ) -> Any:
-    """The function of a robot compiled now: a `Kernel`."""
+    """Poses (…, k, 4, 4) of several frames in the base frame of the file.
+
+    `frames` are names of links of the file, such as `robot.frame_names`; poses come in their order.
+
+    `q` (…, nq): positions.
+
+    Any batch shape. `out` takes the result, an array of its shape; `backend` is "auto", "native", "numpy"
+    or "jax"; at most `threads` threads share a large batch.
+    """
+    if isinstance(frames, str) or not isinstance(frames, Iterable):
+        raise PhalanxError(
+            f"frame_poses: frames is {shown(frames)}, expected several names such as robot.frame_names; "
+            "for one, use frame_pose."
+        )
+    calls = [resolve(robot, "frame_pose", "auto", name) for name in frames]
+    links = resolve(robot, "forward_kinematics")
+    array = _checked(links, q, "q", (robot.nq,))
+    batch = common_batch(links, {"q": array.shape[:-1]})
+    dtype = np.dtype(np.float32 if array.dtype == np.float32 else np.float64)
+    shape = (*batch, len(calls), 4, 4)
+    result = empty_result(shape, dtype) if out is None else _checked_out(links, out, shape, dtype)
+    count, array = _thread_count(threads), array.copy() if np.may_share_memory(array, result) else array
+    if robot.n_links > _MANY and len(calls) > 2:
+        _place(links, [call.frame for call in calls], array, result, backend, count)
+    else:
+        for k, call in enumerate(calls):
+            compute(
+                call, (array,), {}, out=result[..., k, :, :], threads=count, runner=serving(call, backend)
+            )
+    return result
+
+
+def _place(links: Call, names: list[Any], q: np.ndarray, out: np.ndarray, backend: str, threads: int) -> None:
+    """Fill in the poses of frames from those of all links, one block of states after another."""
+    carrier, own = seats_of(links.robot, names)
+    own = own.astype(out.dtype)
+    batch = out.shape[:-3]
+    rows = q.reshape(math.prod(batch), links.robot.nq)
+    flat = out.reshape((len(rows), *own.shape))  # a copy where `out` has gaps
+    size = max(1, _BLOCK // (128 * links.robot.n_links))
+    for start in range(0, len(rows), size):
+        part = slice(start, start + size)
+        poses = compute(links, (rows[part],), {}, threads=threads, runner=serving(links, backend))
+        flat[part] = poses[:, carrier] @ own
+        flat[part, carrier < 0] = own[carrier < 0]
+    if not np.may_share_memory(flat, out):
+        out[...] = flat.reshape(out.shape)
+
+
+def kernel(
+    robot: Robot,
+    function: str,
+    algorithm: Any = "auto",
+    dtype: Any = "float64",
+    frame: str | None = None,
+    axes: str | None = None,
+) -> Any:
+    """The function of a robot compiled now: a `Kernel`.
+
+    `dtype` is "float64" or "float32". Functions of a frame are told which one by `frame`, the name of a
+    link of the file; all frames of a robot share their machine code. `axes` is that of `jacobian`.
+    """
     from .backends.native.kernel import kernel_class
 
-    call = resolve(robot, function, algorithm, frame)
+    call = resolve(robot, function, algorithm, frame, {} if axes is None else {"axes": axes})
     kind = float_type(dtype, "kernel")
-    if not _is_native(call):
+    if not is_native(call):
         raise PhalanxError(f'kernel: robot "{robot.name}" has no degree of freedom; nothing to compile.')
     return kernel_class(function)(call, kind, compute)
 
 
-def resolve(robot: Robot, function: str, algorithm: Any = "auto", frame: str | None = None) -> Call:
+def resolve(
+    robot: Robot,
+    function: str,
+    algorithm: Any = "auto",
+    frame: str | None = None,
+    choices: Mapping[str, Any] = NOTHING,
+) -> Call:
     """The call that serves a function of a robot, or an error that names one that does."""
     require_robot(robot, function)
     algorithm, options = _with_options(function, algorithm)
     auto = isinstance(algorithm, str) and algorithm == "auto"
     chosen = choose(robot, function) if auto else find(function, algorithm)
     require_covered(robot, chosen)
+    options = {**_chosen(function, choices), **options}
     for key, value in options.items():
         if not is_one_of(key, chosen.options) or not _is_value(value, chosen.options[key]):
             allowed = {k: list(v) for k, v in chosen.options.items()}
@@ -156,6 +230,18 @@ def resolve(robot: Robot, function: str, algorithm: Any = "auto", frame: str | N
     if function in ("forward_dynamics", "mass_matrix_inverse"):
         require_invertible(robot)
     return Call(robot, chosen, frame, tuple(sorted(options.items())))
+
+
+def _chosen(function: str, choices: Mapping[str, Any]) -> dict[str, Any]:
+    """Keywords of a function that differ from its defaults, as options of its algorithms."""
+    known = FUNCTIONS[function].choices
+    for name, value in choices.items():
+        if name not in known:
+            raise PhalanxError(f"{function}: takes no {name}; expected none.")
+        if not isinstance(value, str) or value not in known[name]:
+            told = " or ".join(f'"{word}"' for word in known[name])
+            raise PhalanxError(f"{function}: {name}={shown(value)}, expected {told}.")
+    return {name: value for name, value in choices.items() if value != known[name][0]}
 
 
 def _is_value(value: Any, values: Any) -> bool:
@@ -199,14 +285,14 @@ def _may_factor(robot: Robot) -> bool:
 
 def serving(call: Call, name: str = "auto") -> Backend:
     """The backend that runs a call where one of that name is asked for."""
-    if isinstance(name, str) and name in ("auto", "native") and not _is_native(call):
+    if isinstance(name, str) and name in ("auto", "native") and not is_native(call):
         name = "numpy"
     if isinstance(name, str) and name == "auto":
         return next(found for found in map(backend, _PREFERRED) if found.serves(call))
     return backend(name)
 
 
-def _is_native(call: Call) -> bool:
+def is_native(call: Call) -> bool:
     """Whether there is anything to compile: ufuncs know no axes of length zero."""
     f = call.function
     return call.robot.nv > 0 and 0 not in call.sizes(f.output)
@@ -233,7 +319,10 @@ def _checked(call: Call, value: Any, label: str, size: tuple[int, ...]) -> np.nd
 def _checked_out(call: Call, out: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     where = f"{call.function.name}: out"
     if not isinstance(out, np.ndarray) or is_masked_array(out):
-        raise PhalanxError(f"{where} is {type(out).__name__}, expected a plain NumPy array of shape {shape}.")
+        plain = " without a mask" if is_masked_array(out) else ""
+        raise PhalanxError(
+            f"{where} is {type(out).__name__}, expected a NumPy array of shape {shape}{plain}."
+        )
     if out.shape != shape or out.dtype != dtype:
         raise PhalanxError(
             f"{where} has shape {out.shape} and dtype {out.dtype}, expected {shape} and {np.dtype(dtype)} "
@@ -242,117 +331,3 @@ def _checked_out(call: Call, out: Any, shape: tuple[int, ...], dtype: Any) -> np
     if not out.flags.writeable:
         raise PhalanxError(f"{where} is read-only, expected a writeable array.")
     return out
-
-
-# ------------------------------------------------------------------- methods of Robot
-
-
-_METHOD = """
-def {name}(self, {parameters}, *, out=None, algorithm="auto", backend="auto", threads=None):
-    short = self._memo.get({key!r})
-    if short is not None and algorithm is auto and backend is auto{absent}:
-        direct, shape, built = short
-        if out is None and threads is None:
-            result = empty(shape)
-            if direct({inputs}, result):
-                return result
-        if threads is None or type(threads) is int:
-            result = batch(built, ({inputs},), out, threads)
-            if result is not None:
-                return result
-    result = evaluate(
-        self, {name!r}, ({inputs},), {{{given}}}, frame={frame}, out=out, algorithm=algorithm,
-        backend=backend, threads=threads,
-    )
-    if short is None:
-        prepare(self, {name!r})
-    return result
-"""
-
-
-def _method(f: Function) -> Any:
-    """A method of Robot for a registered function.
-
-    One state in plain arrays goes straight to its compiled kernel; everything else, and
-    everything wrong, takes the checked way. Written out with real parameters because packing and
-    unpacking arguments would take as long as the dynamics of an arm.
-    """
-    inputs = ", ".join(f.inputs)
-    source = _METHOD.format(
-        name=f.name,
-        parameters=inputs + (", frame" if f.frame else "") + "".join(f", {n}=None" for n in f.optional),
-        key=_short_key(f.name),
-        absent="".join(f" and {n} is None" for n in f.optional),
-        inputs=inputs,
-        given=", ".join(f"{n!r}: {n}" for n in f.optional),
-        frame="frame" if f.frame else None,
-    )
-    scope: dict[str, Any] = {"evaluate": evaluate, "prepare": _prepare_short_way, "empty": np.empty}
-    scope |= {"batch": _plain_batch, "auto": "auto"}
-    exec(source, scope)
-    method = scope[f.name]
-    method.__doc__ = _explained(f)
-    method.__qualname__, method.__module__ = f"Robot.{f.name}", __name__
-    return method
-
-
-_OPTIONAL = {
-    "external": "wrenches [N m, N] on the links, each in its own link frame at its origin",
-    "base_velocity": "twist of the base [rad/s, m/s], in its own coordinates",
-    "base_acceleration": "the component-wise derivative of that twist",
-}
-_KEYWORDS = """Any batch shape, by NumPy's rules of broadcasting. `out` takes the result; `backend` is
-    "auto", "native", "numpy" or "jax"; `threads` bounds those that share a large batch."""
-
-
-def _explained(f: Function) -> str:
-    """The docstring of a method: what it computes, from what, and by which algorithms."""
-    choices = ALGORITHMS[f.name].values()
-    lines = [(next(iter(choices)).run.__doc__ or "").split("\n")[0], ""]
-    lines += [f"    `{n}` (…, {_sizes(f.optional[n])}): {_OPTIONAL[n]}." for n in f.optional]
-    lines += [""] if f.optional else []
-    lines.append("    " + _KEYWORDS)
-    if len(choices) > 1:
-        names = ", ".join(a.name for a in choices)
-        lines += ["", *wrap(f"Algorithms: {names}.", 100, initial_indent="    ", subsequent_indent="    ")]
-    return "\n".join(lines) + "\n    "
-
-
-def _sizes(shape: tuple[str, ...]) -> str:
-    return ", ".join({"q": "nq", "v": "nv", "l": "n_links"}.get(s, s) for s in shape)
-
-
-def _plain_batch(built: Any, inputs: tuple[Any, ...], out: Any, threads: int | None) -> Any:
-    """The result of a batch without anything to convert, else None."""
-    if threads is None:
-        large = any(type(x) is np.ndarray and x.size > _SMALL for x in inputs)
-        threads = available_threads() if large else 1
-    return built.batch(inputs, out, threads) if threads > 0 else None
-
-
-def _short_key(function: str) -> str:
-    return f"short way: {function}"
-
-
-def _prepare_short_way(robot: Robot, function: str) -> None:
-    """Remember the entry of a float64 kernel that the checked way has compiled."""
-    f = FUNCTIONS[function]
-    call = resolve(robot, function) if not f.frame else None
-    if call is None or not call.sizes(f.output) or not _is_native(call):
-        return
-    built = robot._memo.get(memo_key(call, (), np.dtype(np.float64)))
-    if built is not None:
-        robot._memo[_short_key(function)] = (built.direct, call.sizes(f.output), built)
-
-
-def _on_jax(robot: Robot) -> Any:
-    """Pure functions of JAX arrays, safe under `jit`, `vmap`, `grad` and `jvp`."""
-    return robot.memo("jax", lambda: module_of("jax", "jax.functions").JaxFunctions(robot, resolve))
-
-
-for _f in FUNCTIONS.values():
-    setattr(Robot, _f.name, _method(_f))
-for _alias, _name in (("rnea", "inverse_dynamics"), ("crba", "mass_matrix"), ("aba", "forward_dynamics")):
-    setattr(Robot, _alias, getattr(Robot, _name))
-Robot.kernel = kernel
-Robot.jax = property(_on_jax)

@@ -6,7 +6,6 @@ Names in messages come from files: whatever a terminal would obey instead of sho
 is too long to read is cut.
 """
 
-import difflib
 import sys
 import warnings
 from collections.abc import Iterable
@@ -116,6 +115,8 @@ def _closest(text: str, known: Iterable[str]) -> str:
     folded: dict[str, str] = {}
     for other in known:
         folded.setdefault(other.casefold(), other)
+    import difflib  # takes a while, and most names are known
+
     text = text.casefold()
     close = difflib.get_close_matches(text, folded, n=1, cutoff=0.7)
     if not close and len(text) >= 3:

@@ -21,6 +21,7 @@ from .banded.symmetric import inverse
 from .errors import PhalanxError
 from .model import Model, identity_transform
 from .spatial import Array, Transform, dense, matvec, namespace, transpose
+from .sweeps import current
 
 _SINGULAR = 1e-13
 
@@ -140,9 +141,10 @@ class Shape:
 
 def links_of(model: Model, X: Transform) -> Links:
     """The links of a model whose bodies have the transforms X from their parents."""
-    if (own := getattr(model, "own_links", None)) is not None:
-        made: Links = own(X)
-        return made
+    order = current()
+    own: Links | None = None if order is None else order.links_of(model, X)
+    if own is not None:
+        return own
     shape = Shape(model)
     tails = _tails(model, shape, X)
     seats = None if shape.slots == 1 else _pick(model, X, np.where(shape.has(1), shape.last, model.n))

@@ -18,7 +18,6 @@ from . import robots as catalogue
 from .description import Description, is_coupled, triple
 from .errors import PhalanxError
 from .io.files import path_text, read_bytes
-from .io.mjcf import read_mjcf
 from .io.saved import read_description
 from .io.sdf import read_sdf
 from .io.table import read_table
@@ -40,6 +39,7 @@ def load(
 ) -> Robot:
     """The robot of a URDF, MJCF, SDF, DH or saved file, a file object, a text or a built-in name.
 
+    A `mujoco.MjModel` or `mujoco.MjSpec` is taken as it is.
     `strict` refuses inertias that no rigid body has; `mimic="independent"` gives mimic joints
     coordinates of their own; `floating_base` lets the base link move freely. Files named .xacro are
     expanded first, with `xacro_args` for their arguments and `packages` for the folders of $(find …);
@@ -108,6 +108,8 @@ def _describe(source: Any, strict: bool, macros: Macros | None) -> Description:
         raise PhalanxError(f"load: {source!r:.60} is no file; xacro_args and packages are for xacro files.")
     if isinstance(source, Description):
         return source
+    if type(source).__module__.partition(".")[0] == "mujoco":
+        return _mjcf(source, type(source).__name__)
     if isinstance(source, bytes) or (isinstance(source, str) and _is_text(source)):
         return _parse(source, "<text>", None, strict, macros)
     if hasattr(source, "read"):
@@ -168,7 +170,7 @@ def _parse(
     if head in ("<", "") or suffix in (".urdf", ".xml", ".mjcf", ".sdf"):
         tag = root_tag(content, source=label)
         if tag == "mujoco":
-            return read_mjcf(path if path else content, source=label)
+            return _mjcf(path if path else content, label)
         if tag == "sdf":
             return read_sdf(content, source=label)
         return read_urdf(content, source=label, strict=strict)
@@ -176,6 +178,14 @@ def _parse(
     if "format" in table:
         return read_description(table, source=label)
     return read_table(table, source=label)
+
+
+def _mjcf(given: Any, label: str) -> Description:
+    from .io.mjcf import is_mujoco, read_mjcf  # takes a while, and most robots are no MJCF
+
+    if not isinstance(given, (str, bytes, Path)) and not is_mujoco(given):
+        raise PhalanxError(f"load: got {label} of MuJoCo, expected a MjModel or a MjSpec.")
+    return read_mjcf(given, source=label)
 
 
 def _table(content: str | bytes, label: str, *, as_json: bool) -> dict[str, Any]:

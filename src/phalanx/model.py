@@ -22,7 +22,9 @@ from .spatial import (
     Array,
     Inertia,
     Transform,
+    cross,
     dot,
+    join,
     matvec,
     moments_of_inertia,
     namespace,
@@ -30,6 +32,8 @@ from .spatial import (
     transpose,
     unpack,
 )
+
+_REGROUPED_DIGITS = 1e-10  # of a moment of inertia that regrouping may take
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,8 @@ class Model:
     links: np.ndarray  # (n_links,) last body of each link
     link_frame: Transform  # X from each link's last body to the link's frame in the file
     coupling: Coupling | None = None
+    # (k, 6) degrees of freedom of joints whose rates are a whole twist, in axes that turn with the child
+    twists: np.ndarray = field(default_factory=lambda: np.zeros((0, 6), dtype=np.intp))
     # The chain in DH frames of the model that this one was made from.
     dh_of: Callable[[], DHChain] | None = field(default=None, repr=False)
 
@@ -96,19 +102,35 @@ class Model:
             dh_of=lambda: self.dh.cast(convert),
         )
 
+    def fixed(self) -> Model:
+        """The same model in arrays that nobody can write to."""
+        groups = tuple(Group(g.motion, frozen(g.bodies), frozen(g.coordinates)) for g in self.groups)
+        return replace(
+            self.cast(frozen),
+            groups=groups,
+            parents=frozen(self.parents),
+            carrier=frozen(self.carrier),
+            links=frozen(self.links),
+            twists=frozen(self.twists),
+        )
+
     def regrouped(self) -> Model:
         """A model with the same forces and accelerations and as many zero inertias as possible.
 
         A mass on the axis of a turn does not notice the turn, so it may as well belong to the
         parent: mass, first moment and second moment along z move there (the base parameters
-        of Gautier and Khalil 1990). Energies and mass centres are those of another robot.
+        of Gautier and Khalil 1990). Energies and mass centres are those of another robot. A body whose
+        moment about z would lose digits in its second moments, being that small beside the others, stays
+        as it is.
         """
         m, h = self.inertia.m.copy(), self.inertia.h.copy()
         J = unpack(second_moments(self.inertia.moment))
+        own = self.inertia.moment[:, 5]
+        stays = np.abs(J[:, 0, 0] + J[:, 1, 1] - own) > _REGROUPED_DIGITS * np.abs(own)
         turning = {int(i) for g in self.groups if g.motion.keeps_axis for i in g.bodies}
         for i in range(self.n - 1, -1, -1):
             p, r, z = int(self.parents[i]), self.rest.r[i], self.rest.E[i, 2]
-            if i not in turning or (p >= 0 and m[p] == 0.0):
+            if i not in turning or stays[i] or (p >= 0 and (m[p] == 0.0 or stays[p])):
                 continue
             mass, first, second = m[i], h[i, 2], J[i, 2, 2]
             m[i] = h[i, 2] = J[i, 2, 2] = 0.0
@@ -118,8 +140,10 @@ class Model:
                 h[p] += mass * r + first * z
                 J[p] += mass * np.outer(r, r) + line + line.T + second * np.outer(z, z)
         packed = J[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
+        moment = moments_of_inertia(packed)
+        moment[stays] = self.inertia.moment[stays]
         # A mass centre is not to be had from these: DH frames keep the robot's own inertias.
-        return replace(self, inertia=Inertia(m, h, moments_of_inertia(packed)), dh_of=lambda: self.dh)
+        return replace(self, inertia=Inertia(m, h, moment), dh_of=lambda: self.dh)
 
     @cached_property
     def dh(self) -> DHChain:
@@ -129,7 +153,7 @@ class Model:
     def indices(self) -> list[np.ndarray]:
         """All arrays of whole numbers."""
         groups = (a for g in self.groups for a in (g.bodies, g.coordinates))
-        return [self.parents, self.carrier, self.links, *groups]
+        return [self.parents, self.carrier, self.links, self.twists, *groups]
 
     def constants(self) -> list[np.ndarray]:
         """All arrays of real numbers."""
@@ -194,11 +218,26 @@ class Model:
         """A field of constants over bodies that follows from the whole model."""
         return constants(self)
 
-    def moves(self, body: int) -> Array:
-        """1 for each body (n, 1) whose joint moves `body`, else 0."""
-        mask = np.zeros((self.n, 1))
-        mask[self.ancestors(body)] = 1.0
-        return mask.astype(self.axis.dtype)
+    def rotor_forces(self, qd: Array) -> Array | None:
+        """Joint forces (…, nv) that armature takes at constant rates, None if it takes none.
+
+        Where linear axes turn with the child, a velocity v that keeps its components turns: with armature
+        a along these axes the momentum p = a v changes by w x p and has the moment v x p.
+        """
+        if not len(self.twists):
+            return None
+        a = self.armature[..., self.twists[:, 3:]]
+        if isinstance(a, np.ndarray) and not np.any(a):
+            return None
+        w, v = qd[..., self.twists[:, :3]], qd[..., self.twists[:, 3:]]
+        # v x p with differences of armature in front: none is left where all three are equal.
+        moment = (a[..., [2, 0, 1]] - a[..., [1, 2, 0]]) * (v[..., [1, 2, 0]] * v[..., [2, 0, 1]])
+        F = join(moment, cross(w, a * v))
+        place = np.zeros(self.nv, dtype=np.intp)
+        place[self.twists.ravel()] = np.arange(self.twists.size)
+        mask = np.zeros(self.nv)
+        mask[self.twists] = 1.0
+        return F.reshape((*qd.shape[:-1], self.twists.size))[..., place] * mask.astype(self.axis.dtype)
 
     def joint_columns(self, columns: Array) -> Array:
         """Vectors per body (…, n, k) summed for each degree of freedom (…, nv, k)."""
@@ -255,6 +294,11 @@ class _TransposedAxes:
 
     def __matmul__(self, F: Array) -> Array:
         return self.S.model.joint_forces(dot(self.S.axis, F))
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    """The array on memory that cannot be made writeable again: kernels have its numbers built in."""
+    return np.ndarray(array.shape, array.dtype, buffer=array.tobytes())
 
 
 def joint_kinematics(model: Model, q: Array) -> tuple[Transform, Axes, Any]:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Robot: an immutable robot, its facts and its changed copies; no algorithm.
 
-The dynamics methods are attached by `dispatch`, which lies below the algorithms.
+The methods that compute are attached by `methods`, which lies below the algorithms.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 
 from . import changes, configurations
 from .assembly import BASE, Frame, assemble, judge_inertias
-from .configurations import Limits, frozen, per_rate
+from .configurations import Limits, per_rate
 from .description import Description, Loop, Mimic
 from .dh import require_chain
 from .errors import PhalanxError, nearest, printable, shown, warn
@@ -29,6 +29,7 @@ from .io.dh_table import DHTable, table_of
 from .io.files import write_text
 from .io.saved import write_description
 from .io.urdf_writer import write_urdf
+from .model import frozen
 
 
 class Robot:
@@ -37,7 +38,7 @@ class Robot:
     Safe to share between threads; pickles and copies by its description.
     """
 
-    # Attached by `dispatch`, one per registered function; declared here for editors and checkers.
+    # Attached by `methods`, one per registered function; declared here for editors and checkers.
     inverse_dynamics: Callable[..., Any]
     forward_dynamics: Callable[..., Any]
     mass_matrix: Callable[..., Any]
@@ -46,6 +47,7 @@ class Robot:
     gravity_forces: Callable[..., Any]
     forward_kinematics: Callable[..., Any]
     frame_pose: Callable[..., Any]
+    frame_poses: Callable[..., Any]
     jacobian: Callable[..., Any]
     center_of_mass: Callable[..., Any]
     kinetic_energy: Callable[..., Any]
@@ -61,8 +63,6 @@ class Robot:
         self._assembly = assemble(description, strict=strict, warn=warn)
         self._memo: dict[Any, Any] = {}
         self.model = self._assembly.model
-        for array in (*self.model.indices(), *self.model.constants()):
-            array.setflags(write=False)
 
     # ------------------------------------------------------------------------ facts
 
@@ -121,7 +121,7 @@ class Robot:
 
     @property
     def armature(self) -> np.ndarray:
-        """Rotor inertia seen by each degree of freedom (nv,); part of the mass matrix."""
+        """Rotor inertia seen by each degree of freedom (nv,), added to the diagonal of the mass matrix."""
         armature: np.ndarray = self.model.armature
         return armature
 
@@ -139,6 +139,16 @@ class Robot:
     def friction(self) -> np.ndarray:
         """Dry friction as the file gives it (nv,); kept, never applied."""
         return per_rate(self._assembly, "friction", 0.0)
+
+    @cached_property
+    def stiffness(self) -> np.ndarray:
+        """Stiffness of the joints' springs as the file gives it (nv,); kept, never applied."""
+        return per_rate(self._assembly, "stiffness", 0.0)
+
+    @cached_property
+    def spring_reference(self) -> np.ndarray:
+        """Coordinates (nq,) at which the joints' springs are at rest; neutral where there is none."""
+        return configurations.spring_reference(self._assembly)
 
     @cached_property
     def link_masses(self) -> np.ndarray:
@@ -169,6 +179,12 @@ class Robot:
     def loops(self) -> tuple[Loop, ...]:
         """The joints of the file that close loops; kept, while the robot computes without them."""
         return self.description.loops
+
+    @cached_property
+    def coupling(self) -> np.ndarray:
+        """G (nv with mimic="independent", nv): rates of all joints are G @ qd, forces G.T @ theirs."""
+        coupling = self.model.coupling
+        return frozen(np.eye(self.nv) if coupling is None else np.array(coupling.A))
 
     @cached_property
     def depth(self) -> int:
@@ -290,7 +306,11 @@ class Robot:
     # ----------------------------------------------------------------- changed copies
 
     def replace(self, *, gravity: Any = None, armature: Any = None, name: str | None = None) -> Robot:
-        """A copy with another gravity (3,), armature (scalar or (nv,)) or name."""
+        """A copy with another gravity (3,), armature or name.
+
+        `armature` is one number for all joints of one axis (the others then have none), values (nv,), or
+        a mapping from some joints to theirs such as {"elbow": 0.1}; "" names a floating base.
+        """
         return _rebuild(changes.replaced(self._assembly, gravity, armature, name))
 
     def fix(self, joints: Mapping[str, Any]) -> Robot:
@@ -322,6 +342,18 @@ class Robot:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Random (q, qd, qdd): q within limits (else ±pi), qd and qdd normal, qd clipped to its limits."""
         return configurations.random_state(self._assembly, self.limits, batch, rng)
+
+    def wrenches(self, given: Mapping[str, Any], array: Callable[[Any, str], Any] | None = None) -> Any:
+        """Wrenches (…, n_links, 6) on all links from {"link": wrench} (…, 6), each in its own frame.
+
+        What `external={"link": wrench}` does; any frame of the file is a link here. `array` reads a value.
+        """
+        read = array or (lambda value, where: configurations.real_array(value, where, self.name))
+        return configurations.wrenches(self._assembly, given, read)
+
+    def expand(self, q: Any) -> np.ndarray:
+        """Coordinates (…, nq with mimic="independent") of all joints, those that follow others included."""
+        return configurations.expand(self._assembly, q)
 
     def integrate(self, q: Any, dq: Any) -> np.ndarray:
         """Coordinates reached from q with the constant rates dq for unit time."""

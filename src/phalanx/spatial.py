@@ -58,6 +58,16 @@ def cross(a: Array, b: Array) -> Array:
     return a[..., _NEXT] * b[..., _PREVIOUS] - a[..., _PREVIOUS] * b[..., _NEXT]
 
 
+def double_cross(a: Array, b: Array) -> Array:
+    """The matrix a^ b^, which takes x to a x (b x x): b a^T - (a . b) 1."""
+    product = b[..., :, None] * a[..., None, :]
+    xx, yy, zz = product[..., 0, 0], product[..., 1, 1], product[..., 2, 2]
+    rows = [-(yy + zz), product[..., 0, 1], product[..., 0, 2]]
+    rows += [product[..., 1, 0], -(xx + zz), product[..., 1, 2]]
+    rows += [product[..., 2, 0], product[..., 2, 1], -(xx + yy)]
+    return namespace(a, b).stack(rows, axis=-1).reshape(product.shape)
+
+
 def matvec(A: Array, x: Array) -> Array:
     """Matrix times vector."""
     return (A @ x[..., None])[..., 0]

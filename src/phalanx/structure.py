@@ -15,7 +15,8 @@ from .sweeps import eliminate, ordering
 _FULL_CHECK = 64  # degrees of freedom up to which the factor itself is looked at
 _TOLERANCE = 1e-13
 _LARGEST = 256  # degrees of freedom up to which a condition number is computed
-_WELL = 1e3  # condition up to which a factor of the mass matrix loses no two digits (docs/band_sparsity.md)
+_WELL = 1e3  # median condition up to which a factor loses no two digits (docs/band_sparsity.md)
+_STATES = 32  # configurations whose median is taken; fewer for many degrees of freedom
 
 
 def require_invertible(robot: Robot) -> None:
@@ -24,25 +25,38 @@ def require_invertible(robot: Robot) -> None:
     if loose:
         raise PhalanxError(
             f'robot "{robot.name}": the mass matrix is singular in every configuration, because nothing '
-            f"with inertia resists joint{'s' if len(loose) > 1 else ''} {listing(loose)}. Give the links "
-            "they carry a mass and an inertia, set robot.replace(armature=…), or fix them with robot.fix(…)."
+            f"with inertia resists joint{'s' if len(loose) > 1 else ''} {listing(loose)}. "
+            f"{_remedy(robot, loose)}"
         )
+
+
+def _remedy(robot: Robot, loose: list[str]) -> str:
+    """What to do about joints that nothing resists."""
+    masses = "Give the links they carry a mass and an inertia"
+    if any(name not in robot.v_slices for name in loose):  # the floating base
+        return f"{masses}."
+    # A rotor on a joint of several axes is more than a remedy: on floating ones a mass that does not fall.
+    if any(part.stop - part.start > 1 for part in map(robot.v_slices.get, loose) if part is not None):
+        return f"{masses}, or fix them with robot.fix(…)."
+    named = f'{{"{loose[0]}": …{", …" if len(loose) > 1 else ""}}}'
+    return f"{masses}, set robot.replace(armature={named}), or fix them with robot.fix(…)."
 
 
 def factors_well(robot: Robot) -> bool:
     """Whether a factor of the mass matrix gives accelerations about as accurate as articulated bodies do.
 
-    Looked up once a robot, in a few configurations: the digits that a factor loses follow the condition of
-    the matrix with its diagonal scaled to one, which light links, heavy tips and long chains make large.
+    Looked up once a robot: the digits that a factor loses follow the condition of the matrix with its
+    diagonal scaled to one, which light links, heavy tips and long chains make large. The median of many
+    configurations tells robots apart; the largest of a few depends on which ones were drawn.
     """
     found: bool = robot.memo("factors well", lambda: 0 < robot.nv <= _LARGEST and _condition(robot) < _WELL)
     return found
 
 
 def _condition(robot: Robot) -> float:
-    """The largest condition number of the scaled mass matrix in a few random configurations."""
+    """The median condition number of the scaled mass matrix in random configurations."""
     model = robot.model
-    q, _, _ = robot.random_state(4, rng=1)
+    q, _, _ = robot.random_state(max(4, min(_STATES, 64 * _STATES // robot.nv)), rng=1)
     with ordering(Sequential(model.parents, model.pattern)), np.errstate(all="ignore"):
         masses = np.broadcast_to(crba(model, q), (len(q), robot.nv, robot.nv))
         scale = 1.0 / np.sqrt(np.diagonal(masses, axis1=-2, axis2=-1))
@@ -50,7 +64,8 @@ def _condition(robot: Robot) -> float:
     if not np.isfinite(scaled).all():
         return np.inf
     sizes = np.linalg.eigvalsh(scaled)
-    return float((sizes[:, -1] / np.maximum(sizes[:, 0], np.finfo(float).tiny)).max())
+    found = np.sort(sizes[:, -1] / np.maximum(sizes[:, 0], np.finfo(float).tiny))
+    return float(found[len(found) // 2])
 
 
 def _loose_joints(robot: Robot) -> list[str]:

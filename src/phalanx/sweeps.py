@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, ClassVar
 
 from .errors import PhalanxError
 from .model import diagonal
@@ -20,7 +20,12 @@ from .spatial import Array, Field
 
 
 class Order(ABC):
-    """An order of visiting bodies: how each sweep is carried out."""
+    """An order of visiting bodies: how each sweep is carried out.
+
+    One that is `by_halves` asks texts that can for sums and products over links as trees.
+    """
+
+    by_halves: ClassVar[bool] = False
 
     @abstractmethod
     def propagate(self, X: Any, c: Any, root: Any, through: Any, plus: Any) -> Any: ...
@@ -62,6 +67,9 @@ class Order(ABC):
     @abstractmethod
     def pick(self, x: Any, body: int) -> Any: ...
 
+    def marked(self, x: Any, at: Array) -> Any:
+        raise PhalanxError("marked: this order has no single bodies; use the NumPy backend.")
+
     @abstractmethod
     def total(self, values: Array) -> Array: ...
 
@@ -73,6 +81,20 @@ class Order(ABC):
 
     @abstractmethod
     def substitute(self, factor: Array, b: Array) -> Array: ...
+
+    # What follows is None for orders that have nothing but arrays over all links.
+
+    def triangle(self) -> Any:
+        """The pairs of links of a chain, one of which stands for all."""
+        return None
+
+    def tridiagonal(self, solver: str, D: Array, U: Array, R: Array) -> Any:
+        """The solution of a block-tridiagonal system, by the solver of that name."""
+        return None
+
+    def links_of(self, model: Any, X: Any) -> Any:
+        """The links of a model, one of which stands for all."""
+        return None
 
     def fold_from(
         self, tips: Any, step: Callable[..., Any], state: tuple[Any, ...], local: tuple[Any, ...]
@@ -211,7 +233,8 @@ def relay(
     A level is a list of (target, source); the places of a state are links, or pairs of them.
     `join(state at the targets, state at the sources, *along(level, targets))` is the new state at
     the targets; all of a level read before any writes. `links[place]` is the link of a place. Levels of
-    type `triangle.Walk` join associatively, so that an order may also go place by place.
+    type `triangle.Walk` join associatively, so that an order may also go place by place. Those of
+    type `triangle.Sums` each add a term to a state that begins with zeros.
     """
     return _order.get().relay(levels, state, join, along, links)
 
@@ -229,6 +252,11 @@ def children(x: Any, *, tip: Any = None) -> Any:
 def pick(x: Any, body: int) -> Any:
     """The value of x at one body."""
     return _order.get().pick(x, body)
+
+
+def marked(x: Any, at: Array) -> Any:
+    """The value of an operator x at the body where `at` (n,) is one; zero if it is zero everywhere."""
+    return _order.get().marked(x, at)
 
 
 def total(values: Array) -> Array:

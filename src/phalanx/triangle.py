@@ -8,6 +8,7 @@ Walks within the columns are levels of (target, source), as `sweeps.relay` takes
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
@@ -31,16 +32,40 @@ class Walk(list[Level]):
         self.inward = inward
 
 
+class Sums(list[Level]):
+    """Levels of which each adds a term to the state, one after another or, `by_halves`, in a tree."""
+
+    def __init__(self, levels: Iterable[Level], *, by_halves: bool = False) -> None:
+        super().__init__(levels)
+        self.by_halves = by_halves
+
+
+class Places(ABC):
+    """Places that are no array of whole numbers: they know how to read a field."""
+
+    @abstractmethod
+    def read(self, x: Any, end: Any = None) -> Any:
+        """The values of a field at these places; `end`, or zero, where there is none."""
+
+
 class Triangle:
     """The n (n + 1) / 2 pairs of a chain of n links."""
 
     def __init__(self, n: int) -> None:
         self.n = n
+        self._known: dict[Any, Any] = {}
         pairs = [(row, column) for column in range(n) for row in range(column, n)]
         self.row, self.column = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
         lower = np.zeros((n, n), dtype=np.intp)
         lower[self.row, self.column] = np.arange(len(pairs))
         self.place = np.maximum(lower, lower.T)  # of the pair (row, column), in either order
+
+    def worked_out(self, make: Callable[..., Any], *options: Any) -> Any:
+        """What `make(pairs, *options)` works out for these pairs, once."""
+        key = (make, *options)
+        if key not in self._known:
+            self._known[key] = make(self, *options)
+        return self._known[key]
 
     def of_rows(self, x: Any) -> Any:
         """Values per link at the row of each pair."""
@@ -76,9 +101,10 @@ class Triangle:
         """Levels of a paper's own in which each column comes from a later one of the same row."""
         return Walk(levels(), inward=True)
 
-    def beyond(self) -> list[Level]:
-        """For each link, all pairs of links up to it, themselves."""
-        return [[(a, a) for a in range(len(self.row)) if self.row[a] <= k] for k in range(self.n)]
+    def beyond(self, *, by_halves: bool = False) -> Sums:
+        """For each link, all pairs of links up to it, themselves: sums over the links from each row on."""
+        levels = ([(a, a) for a in range(len(self.row)) if self.row[a] <= k] for k in range(self.n))
+        return Sums(levels, by_halves=by_halves)
 
     def link(self, k: Any) -> Any:
         """The place of a link among links."""
@@ -106,11 +132,18 @@ class Triangle:
 
 def triangle(n: int) -> Triangle:
     """The pairs of a chain of n links, as the order of the sweeps sees them."""
-    own = getattr(current(), "triangle", None)
-    return _triangle(n) if own is None else own()
+    order = current()
+    own: Triangle | None = None if order is None else order.triangle()
+    return _triangle(n) if own is None else own
 
 
 _triangle = cache(Triangle)
+
+
+def asks_for_trees() -> bool:
+    """Whether the order of the sweeps wants sums and products over links as trees."""
+    order = current()
+    return order is not None and order.by_halves
 
 
 def strides(count: int) -> list[int]:
@@ -118,9 +151,11 @@ def strides(count: int) -> list[int]:
     return [1 << k for k in range((count - 1).bit_length())]
 
 
-def along_chain(count: int) -> Walk:
-    """Each of `count` places from the one before it."""
-    return Walk(([(i, i - 1)] for i in range(1, count)), inward=False)
+def along_chain(count: int, strides: list[int] | None = None) -> Walk:
+    """Each of `count` places from the one before it; with strides, all from those so far before them."""
+    if strides is None:
+        return Walk(([(i, i - 1)] for i in range(1, count)), inward=False)
+    return Walk(([(i, i - h) for i in range(h, count)] for h in strides), inward=False)
 
 
 def back_along_chain(count: int, strides: list[int] | None = None) -> Walk:
@@ -132,14 +167,14 @@ def back_along_chain(count: int, strides: list[int] | None = None) -> Walk:
 
 def at_places(x: Any, places: Any) -> Any:
     """The values of a field at some places."""
-    if hasattr(places, "read"):
+    if isinstance(places, Places):
         return places.read(x)
     return x[places] if isinstance(x, Field) else x[..., places, :]
 
 
 def shifted(x: Any, sources: np.ndarray, *, end: Any = None) -> Any:
     """The value that each place reads from its source; where that is -1, `end`, or zero vectors."""
-    if hasattr(sources, "read"):
+    if isinstance(sources, Places):
         return sources.read(x, end)
     if isinstance(x, Field):
         return x.zip(end, lambda a, b, rank: _read(a, sources, b, rank))

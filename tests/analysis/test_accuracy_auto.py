@@ -1,6 +1,10 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""What "auto" picks loses at most two digits against articulated bodies, whatever the robot's links weigh."""
+"""What "auto" picks loses at most two digits against articulated bodies, whatever the robot's links weigh.
+
+Rounding errors of single states differ by a digit and more, and from processor to processor, since sines
+and sums are rounded differently. So typical errors of many states are compared, never two single ones.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,9 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.analysis.accuracy import exact_result, relative_error
+from phalanx import structure
+from phalanx.analysis.accuracy import exact_result, state_errors, typical_error
+from phalanx.robot import Robot
 from phalanx.structure import factors_well
 from reference.chains import scaled
 
@@ -47,22 +53,21 @@ def hard(robot: px.Robot, case: str, seed: int) -> px.Robot:
     return scaled(robot, lambda i: float(factors[i]))
 
 
+STATES = 12
+
+
 @cache
 def known(maker: str, n: int, case: str, seed: int) -> tuple[Any, ...]:
-    """(robot, state, exact accelerations, error of articulated bodies)."""
+    """(robot, states, exact accelerations, typical error of articulated bodies)."""
     robot = hard(MAKERS[maker](n, seed), case, seed)
-    state = robot.random_state(2, rng=seed)
+    state = robot.random_state(STATES if n < 20 else 6, rng=seed)
     exact = exact_result(robot, "forward_dynamics", list(state))
-    return robot, state, exact, error(robot.forward_dynamics(*state, algorithm="aba", backend="numpy"), exact)
+    found = robot.forward_dynamics(*state, algorithm="aba", backend="numpy")
+    return robot, state, exact, typical_error(state_errors(found, exact))
 
 
-def error(found: Any, exact: Any) -> float:
-    return max(relative_error(x, y) for x, y in zip(np.asarray(found), exact, strict=True))
-
-
-def digits_lost(found: float, reference: float) -> float:
-    least = float(np.finfo(float).eps) / 2.0
-    return float(np.log10(max(found, least) / max(reference, least)))
+def digits_lost(found: Any, exact: Any, reference: float) -> float:
+    return float(np.log10(typical_error(state_errors(found, exact)) / reference))
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -70,8 +75,8 @@ def digits_lost(found: float, reference: float) -> float:
 def test_auto_loses_at_most_two_digits(maker: str, case: str) -> None:
     for n, seed in ((3, 0), (7, 1), (13, 2), (13, 3)):
         robot, state, exact, reference = known(maker, n, case, seed)
-        found = error(robot.forward_dynamics(*state, backend="numpy"), exact)
-        assert digits_lost(found, reference) <= 2.0, (n, seed, found, reference)
+        found = robot.forward_dynamics(*state, backend="numpy")
+        assert digits_lost(found, exact, reference) <= 2.0, (n, seed, reference)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -80,8 +85,8 @@ def test_auto_of_logarithmic_depth_loses_at_most_two_digits(maker: str, n: int, 
     # The texts are those that run on JAX; NumPy runs them in the same order of joins.
     algorithm = "contraction" if maker == "tree" else "abia"
     robot, state, exact, reference = known(maker, n, case, 4)
-    found = error(robot.forward_dynamics(*state, algorithm=algorithm, backend="numpy"), exact)
-    assert digits_lost(found, reference) <= 2.0, (found, reference)
+    found = robot.forward_dynamics(*state, algorithm=algorithm, backend="numpy")
+    assert digits_lost(found, exact, reference) <= 2.0, reference
 
 
 def test_jax_picks_those_algorithms() -> None:
@@ -95,15 +100,29 @@ def test_jax_picks_those_algorithms() -> None:
 @pytest.mark.parametrize("name", px.robots())
 def test_arms_are_factored_and_keep_their_digits(name: str) -> None:
     robot = px.load(name)
-    assert px.accuracy(robot, states=2, backend="numpy").digits_lost <= 1.5
+    assert px.accuracy(robot, backend="numpy").digits_lost <= 1.5
     assert factors_well(robot), "the cheaper way stays the choice for ordinary arms"
 
 
-def test_a_factor_would_lose_more_than_two_digits_where_auto_avoids_it() -> None:
+def test_a_factor_would_lose_more_digits_where_auto_avoids_it() -> None:
     lost = []
     for seed in range(6):
-        robot, state, exact, reference = known("sliding chain", 13, "heavy tip", seed)
+        robot, state, exact, reference = known("sliding chain", 13, "inner light", seed)
         assert not factors_well(robot)
-        found = error(robot.forward_dynamics(*state, algorithm="jsiia", backend="numpy"), exact)
-        lost.append(digits_lost(found, reference))
-    assert max(lost) > 2.0
+        found = robot.forward_dynamics(*state, algorithm="jsiia", backend="numpy")
+        lost.append(digits_lost(found, exact, reference))
+    assert np.mean(lost) > 1.5, lost
+
+
+def test_the_choice_does_not_depend_on_the_configurations_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The largest condition of four configurations differed by a factor of ten between draws.
+    robot = px.chain(13, seed=2)
+    found = []
+    for seed in range(8):
+        with monkeypatch.context() as patch:
+            drawn = Robot.random_state
+            patch.setattr(
+                Robot, "random_state", lambda self, batch, rng, s=seed, d=drawn: d(self, batch, rng=s)
+            )
+            found.append(structure._condition(robot))
+    assert max(found) < 2.0 * min(found)

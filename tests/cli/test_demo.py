@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: MIT
 """`phalanx demo`: torques of random states."""
 
+import argparse
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from phalanx.cli import main
+from phalanx.cli import demo, main
 from phalanx.loading import load
 
 # The published inertias of the PUMA 560 break the triangle inequality.
@@ -23,7 +26,26 @@ def test_the_table_fits_and_names_every_joint(
     assert max(map(len, text.splitlines())) <= 80
     assert all(name in text for name in load("puma560").joint_names)
     assert "1,000 random states" in text
-    assert "states per second" in text
+    assert "kernel compiled in" in text or "kernel read from the cache in" in text
+    assert re.search(r"^computed in \S+ s: [\d,]+ states per second", text, re.MULTILINE)
+
+
+def test_compiling_and_computing_are_told_apart(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PHALANX_CACHE_DIR", str(tmp_path))
+    reports = []
+    for _ in range(2):
+        assert main(["demo", "--batch", "10", "--json"]) == 0
+        reports.append(json.loads(capsys.readouterr().out))
+    assert [report["cached"] for report in reports] == [False, True]
+    assert all(report["compile_seconds"] > 0.0 for report in reports)
+
+
+def test_a_million_states_are_the_default() -> None:
+    parser = argparse.ArgumentParser()
+    demo.add(parser.add_subparsers())
+    assert parser.parse_args(["demo"]).batch == 1_000_000
 
 
 def test_json_holds_the_torques_of_the_seeded_states(capsys: pytest.CaptureFixture[str]) -> None:

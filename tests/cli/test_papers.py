@@ -22,7 +22,7 @@ def test_the_table_fits_the_terminal(
     assert max(map(len, captured.out.splitlines())) <= int(columns)
     assert "150n / 116n" in captured.out
     assert "Table 2: operations of the general" in captured.out
-    assert "60 rows: 54 exact, 6 differ." in captured.out
+    assert "64 rows: 58 exact, 6 differ." in captured.out
 
 
 def test_only_some_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
@@ -30,7 +30,7 @@ def test_only_some_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
     text = " ".join(capsys.readouterr().out.split())
     assert "567" in text
     assert "150n" not in text
-    assert "workers wait for each other's messages" in text
+    assert "Workers wait for each other's messages" in text
 
 
 def test_json_holds_numbers_and_verdicts(capsys: pytest.CaptureFixture[str]) -> None:

@@ -126,5 +126,6 @@ def test_every_function_is_a_method_with_the_shared_keywords(function: str) -> N
     method = getattr(px.Robot, function)
     assert method.__doc__
     keywords = method.__kwdefaults__
-    assert keywords == {"out": None, "algorithm": "auto", "backend": "auto", "threads": None}
+    chosen = {name: known[0] for name, known in FUNCTIONS[function].choices.items()}
+    assert keywords == {**chosen, "out": None, "algorithm": "auto", "backend": "auto", "threads": None}
     assert getattr(textbook, function), "the textbook loops know every function"

@@ -13,11 +13,13 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.backends.native.build import module, unrolls
-from phalanx.backends.native.emit import straight
+from phalanx.backends.native.emit.walk import block_function
+from phalanx.backends.native.extent import unrolls
+from phalanx.backends.native.source import module
 from phalanx.backends.native.target import host
 from phalanx.dispatch import resolve
 from phalanx.explain.closed_form import general_chain
+from phalanx.ir.form.straight import straight
 from phalanx.ir.rewrite import instructions
 from phalanx.ir.scalar import Graph
 from phalanx.ir.trace import Program
@@ -112,7 +114,9 @@ def in_block(text: str) -> Counter[str]:
 def of_one_turn() -> Counter[str]:
     """What sine and cosine of one angle take."""
     program = Program({"q": (1,)}, (1,), [Graph().input("q", 0).sin()])
-    return in_block(straight.block_function(instructions(program), {"q": 1}, host(), "double")[0])
+    return in_block(
+        block_function(straight(instructions(program), {"q": (1,)}, {"out": (1,)}), host(), "double")[0]
+    )
 
 
 KERNELS = [  # in straight-line code
@@ -120,9 +124,7 @@ KERNELS = [  # in straight-line code
     for name in ("two_link", "ur5", "panda", "puma560", "mixed", "floating")
     for function in COUNTED
     for a in px.algorithms(function)
-    if not a.refusal(robot(name))
-    and unrolls(resolve(robot(name), function, a.name))
-    and a.lanes != "segments"
+    if not a.refusal(robot(name)) and unrolls(resolve(robot(name), function, a.name)) and not a.splits
 ]
 
 

@@ -17,13 +17,16 @@ from phalanx.algorithms import FUNCTIONS, algorithms
 from phalanx.analysis.cost import Count
 from phalanx.analysis.loops import cost_of_loops
 from phalanx.backends.base import Call
-from phalanx.backends.native.build import looped, module, serves, unrolls
-from phalanx.backends.native.emit import straight
+from phalanx.backends.native.emit.walk import block_function
+from phalanx.backends.native.extent import serves, unrolls
+from phalanx.backends.native.source import looped, module
 from phalanx.backends.native.target import host
 from phalanx.dispatch import resolve
 from phalanx.explain.prediction.workload import workload
+from phalanx.ir.form.straight import straight
 from phalanx.ir.rewrite import instructions
 from phalanx.ir.rolled.segments.roll import SegmentProgram
+from phalanx.ir.rolled.stages.matrices import Pairs
 from phalanx.ir.scalar import Graph
 from phalanx.ir.trace import Program
 from reference.llvm_counting import carried_out
@@ -79,7 +82,7 @@ def choices(name: str, function: str) -> list[Any]:
                 {k: v} for k, values in a.options.items() if isinstance(values, tuple) for v in values[1:]
             ]
             found += [(a.name, options) for options in ({}, *listed)]
-            found += [(a.name, {"segments": 5})] if a.lanes == "segments" else []
+            found += [(a.name, {"segments": 5})] if a.splits == "segments" else []
     return found
 
 
@@ -97,7 +100,7 @@ CASES = [
 def of_one_turn() -> Counter[str]:
     """What sine and cosine of one angle take."""
     program = Program({"q": (1,)}, (1,), [Graph().input("q", 0).sin()])
-    text = straight.block_function(instructions(program), {"q": 1}, host(), "double")[0]
+    text = block_function(straight(instructions(program), {"q": (1,)}, {"out": (1,)}), host(), "double")[0]
     return carried_out(text)["block"]
 
 
@@ -115,9 +118,11 @@ def in_text(call: Call) -> Count:
     loops = looped(call, ())
     lanes = host().lanes(8)
     total = np.zeros(4, dtype=int)
-    for function, seen in carried_out(module(call, (), np.dtype(np.float64), host())).items():
+    text = module(call, (), np.dtype(np.float64), host())
+    for function, seen in carried_out(text).items():
         found = operations(seen)
-        if isinstance(loops, SegmentProgram) and function.startswith("links"):
+        body = text[text.index(f"@{function}(") :].partition("\n}")[0]
+        if isinstance(loops, SegmentProgram) and f"<{lanes} x double>" in body:
             # Once for a group of segments, as many as there are lanes.
             count = len(loops.bodies)
             assert not (found % -(-count // lanes)).any()
@@ -135,7 +140,7 @@ def test_counts_of_loops_are_the_instructions_that_the_kernel_carries_out(
     call = call_of(name, function, choice)
     loops = looped(call, ())
     assert loops is not None
-    found = cost_of_loops(loops, FUNCTIONS[function].symbol)
+    found = cost_of_loops(loops.built(), FUNCTIONS[function].symbol)
     assert Count(*found._all()) == in_text(call)
     for parts in (found.by_quantity, found.by_link):
         assert sum(parts.values(), Count()) == Count(*found._all())
@@ -150,9 +155,9 @@ def kinds_of_stages(call: Call) -> set[str]:
         return {f"segments {type(stage).__name__}" for _, stage in loops.stages}
     found = set()
     for stage in loops.stages:
-        pairs = getattr(stage, "pairs", None)
-        shape = f" {getattr(pairs, 'shape', 'pairs')}" if pairs is not None else ""
-        found.add("coupled " * (loops.joints is not None) + type(stage).__name__ + shape)
+        entries = getattr(stage, "entries", None)
+        shape = "" if entries is None else " pairs" if isinstance(entries, Pairs) else f" {entries.shape}"
+        found.add("coupled " * (loops.layout.joints is not None) + type(stage).__name__ + shape)
     return found
 
 

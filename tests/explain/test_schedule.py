@@ -198,18 +198,22 @@ def test_a_result_travels_once_to_each_processor_that_needs_it() -> None:
         ({"machine": M.transputers(), "algorithm": "lathrop"}, "by 'lathrop'; use assignment=\"list\""),
         ({"machine": M.transputers(), "granularity": "scalar"}, "has equations for tasks, got 'scalar'"),
         ({"machine": M.processor_array()}, "is for mass_matrix"),
+        ({"function": "mass_matrix", "machine": M.processor_array(),
+          "algorithm": ("processor_array", {"processors": "n"})}, "asks for n processors"),
+        ({"function": "mass_matrix", "machine": M.processor_array(),
+          "algorithm": ("processor_array", {"form": "composite", "moment": "inside"})}, "newton_euler"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_scheduled_is_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(px.PhalanxError, match=message):
-        px.schedule(px.load("puma560"), "inverse_dynamics", **arguments)
+        px.schedule(px.load("puma560"), **{"function": "inverse_dynamics", **arguments})
 
 
 def test_robots_that_a_paper_does_not_cover_are_refused() -> None:
     with pytest.raises(px.PhalanxError, match="does not turn"):
         px.schedule(px.load("stanford"), "inverse_dynamics", machine=M.transputers())
-    with pytest.raises(px.PhalanxError, match="is for turning joints"):
-        px.schedule(px.load("stanford"), "mass_matrix", machine=M.processor_array())
+    with pytest.raises(px.PhalanxError, match="branches"):
+        px.schedule(px.tree(5, 1.0, seed=3), "mass_matrix", machine=M.processor_array())
 
 
 @pytest.mark.parametrize("machine", [M.pram(2), M.systolic(), M.transputers(assignment="list")], ids=str)

@@ -13,13 +13,13 @@ import pytest
 
 import phalanx as px
 from phalanx.algorithms.inertia.recursive_doubling import stage_a_levels, stage_b_levels
-from phalanx.algorithms.inverse.zomaya_morris_parallel import messages as program_messages
 from phalanx.explain.scheduling.array_program import ArraySchedule, array_schedule
 from phalanx.explain.scheduling.networks import shuffle
 from phalanx.explain.scheduling.placement import PlacedMessage
 from phalanx.explain.scheduling.reservation import SystolicSchedule
 from phalanx.explain.scheduling.validity import violations
-from phalanx.orders.messages import run_on_threads
+from phalanx.machines.channels import run_on_threads
+from phalanx.machines.transputer_programs import messages as program_messages
 
 M = px.machines
 
@@ -40,20 +40,36 @@ def test_the_published_432_operations_are_the_load_of_one_processor_not_the_time
     assert s.work == 630 + 498, "Table 3 with diagonal inertias, six joints"
 
 
-def test_messages_are_those_of_the_program_that_really_runs() -> None:
+@pytest.mark.parametrize(
+    ("program", "makespan", "path"), [("delayed", 632.0, (346, 286)), ("ahead", 549.0, (291, 258))]
+)
+def test_the_other_programs_take_as_long_as_simulated_elsewhere(
+    program: str, makespan: float, path: tuple[int, int]
+) -> None:
+    s = transputers(program=program)
+    assert violations(s) == []
+    assert s.loads == (0.0, 432.0, 306.0, 390.0), "the same tasks on the same processors"
+    assert s.makespan == makespan
+    assert (s.path.multiplications, s.path.additions) == path
+    assert program in str(s.machine)
+
+
+@pytest.mark.parametrize("program", ["repaired", "delayed", "ahead"])
+def test_messages_are_those_of_the_program_that_really_runs(program: str) -> None:
     robot = px.load("puma560")
-    s = transputers()
+    s = transputers(program=program)
+    assert violations(transputers(program=program, unit="microseconds")) == []
     assert (len(s.messages), s.words) == (63, 222)
     links = Counter((s.processors[m.sender], s.processors[m.receiver]) for m in s.messages)
     reals: Counter[tuple[str, str]] = Counter()
     for m in s.messages:
         reals[s.processors[m.sender], s.processors[m.receiver]] += m.words
-    _, sent = run_on_threads(robot, *robot.random_state(rng=0))
+    _, sent = run_on_threads(robot, *robot.random_state(rng=0), program=program)
     for link in links:
         told = {x: n for x, n in sent.items() if (x.sender, x.receiver) == link}
         assert links[link] == sum(told.values())
         assert reals[link] == sum(x.reals * n for x, n in told.items())
-    assert len(program_messages(6)) == 63
+    assert len(program_messages(6, program)) == 63
 
 
 def test_with_assumed_figures_of_the_t800_the_speed_up_is_near_the_published_one() -> None:
@@ -78,9 +94,10 @@ def test_a_list_schedule_on_the_same_machine_is_faster_than_the_paper() -> None:
     assert s.makespan < 0.8 * transputers(unit="microseconds").makespan
 
 
+@pytest.mark.parametrize("program", ["repaired", "delayed", "ahead"])
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 9])
-def test_the_program_runs_for_any_number_of_joints_without_deadlock(n: int) -> None:
-    s = px.schedule(px.chain(n), "inverse_dynamics", machine=M.transputers())
+def test_the_programs_run_for_any_number_of_joints_without_deadlock(n: int, program: str) -> None:
+    s = px.schedule(px.chain(n), "inverse_dynamics", machine=M.transputers(program=program))
     assert violations(s) == []
     assert len(s.messages) == 3 + 10 * n
     assert s.words == 37 * n
@@ -157,42 +174,84 @@ def test_recursive_doubling_grows_by_the_same_time_for_every_level(n: int) -> No
 # ------------------------------------------------------------------- Fijany's arrays
 
 
-def array(n: int, processors: str = "n(n+1)/2", **options: Any) -> ArraySchedule:
-    robot = px.chain(n, seed=n)
+FORMS: dict[str, dict[str, str]] = {
+    "apart": {},
+    "inside": {"moment": "inside"},
+    "composite": {"form": "composite"},
+}
+
+
+def array(
+    n: int, processors: str = "n(n+1)/2", form: str = "apart", prismatic: float = 0.0, **options: Any
+) -> ArraySchedule:
+    robot = px.chain(n, seed=n, prismatic=prismatic)
     q = robot.random_state(rng=n)[0]
-    s = array_schedule(robot, M.processor_array(processors, **options), q)
+    machine = M.processor_array(processors, **options)
+    s = array_schedule(robot, machine, q, algorithm=("processor_array", FORMS[form]))
     assert violations(s) == []
-    np.testing.assert_allclose(s.mass_matrix, robot.mass_matrix(q, backend="numpy"), rtol=0.0,
-                               atol=1e-13 * np.abs(s.mass_matrix).max())  # fmt: skip
+    expected = robot.mass_matrix(q, algorithm="crba", backend="numpy")
+    np.testing.assert_allclose(s.mass_matrix, expected, rtol=0.0, atol=1e-13 * np.abs(expected).max())
     return s
 
 
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("network", ["shuffle-exchange", "nearest"])
 @pytest.mark.parametrize("processors", ["n(n+1)/2", "n"])
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 6, 8, 11])
 def test_arrays_compute_the_mass_matrix_while_they_are_scheduled(
-    n: int, processors: str, network: str
+    n: int, processors: str, network: str, form: str
 ) -> None:
-    s = array(n, processors, network=network)
-    assert len(s.processors) == M.processor_array(processors).count(n)
-    steps = s.communication_steps
-    assert s.makespan == s.busiest.total + steps, "a step of communication takes one unit"
+    for prismatic in (0.0, 0.4):
+        s = array(n, processors, form, prismatic, network=network)
+        assert len(s.processors) == M.processor_array(processors).count(n)
+        steps = s.communication_steps
+        assert s.makespan == s.busiest.total + steps, "a step of communication takes one unit"
 
 
+@pytest.mark.parametrize("L", range(5))
 @pytest.mark.parametrize(
-    ("n", "published"), [(2, (118, 86)), (4, (145, 113)), (6, (172, 140)), (8, (172, 140)), (16, (199, 167))]
+    ("form", "slopes", "constants"),
+    [
+        ("apart", (27, 27), (91, 59)),  # as listed
+        ("inside", (33, 33), (109, 74)),  # printed: 33L + 109, 33L + 89
+        ("composite", (48, 63), (100, 65)),  # printed, all four
+    ],
 )
-def test_a_processor_of_the_triangle_does_what_the_listing_says(n: int, published: tuple[int, int]) -> None:
-    busiest = array(n).busiest
-    assert (busiest.multiplications, busiest.additions) == published
+def test_a_processor_of_the_triangle_has_the_published_slopes(
+    form: str, slopes: tuple[int, int], constants: tuple[int, int], L: int
+) -> None:
+    busiest = array(2**L, form=form).busiest
+    expected = tuple(slope * L + constant for slope, constant in zip(slopes, constants, strict=True))
+    assert (busiest.multiplications, busiest.additions) == expected
+
+
+def test_six_joints_take_what_the_table_says() -> None:
+    composite, inside = array(6, form="composite").busiest, array(6, form="inside").busiest
+    assert (composite.multiplications, composite.additions) == (244, 254)
+    assert inside.multiplications == 208
 
 
 @pytest.mark.parametrize("n", [4, 5, 6, 7, 8])
-def test_a_processor_of_the_row_has_the_published_slopes(n: int) -> None:
-    small, large = array(n, "n").busiest, array(n + 1, "n").busiest
+@pytest.mark.parametrize(
+    ("form", "rows", "doublings"),
+    [("apart", (39, 38), (27, 18)), ("inside", (39, 38), (27, 18)), ("composite", (9, 8), (48, 60))],
+)
+def test_a_processor_of_the_row_has_the_published_slopes(
+    form: str, rows: tuple[int, int], doublings: tuple[int, int], n: int
+) -> None:
+    # Printed for composite bodies: 9n + 48L and 8n + 63L; row by row no arms are doubled.
+    small, large = array(n, "n", form).busiest, array(n + 1, "n", form).busiest
     levels = ceil(log2(n + 1)) - ceil(log2(n))
-    assert large.multiplications - small.multiplications == 39 + 27 * levels
-    assert large.additions - small.additions == 38 + 18 * levels
+    assert large.multiplications - small.multiplications == rows[0] + doublings[0] * levels
+    assert large.additions - small.additions == rows[1] + doublings[1] * levels
+
+
+def test_the_options_of_the_algorithm_tell_the_form() -> None:
+    robot, machine = px.load("puma560"), M.processor_array()
+    s = px.schedule(robot, "mass_matrix", ("processor_array", {"form": "composite"}), machine)
+    assert isinstance(s, ArraySchedule)
+    assert (s.busiest.multiplications, s.busiest.additions) == (244, 254)
+    assert 'form="composite"' in s.graph.title
 
 
 @pytest.mark.parametrize("L", [1, 2, 3, 4])
@@ -201,6 +260,8 @@ def test_communication_is_logarithmic_with_a_shuffle_and_linear_without(L: int) 
     shuffled, nearest = array(n).communication_steps, array(n, network="nearest").communication_steps
     assert shuffled == 12 * L - 5, "R, P, F and N: L exchanges, L - 1 shuffles there and back; three shifts"
     assert nearest == 4 * (n - 1) + 3
+    shuffled = array(n, form="composite").communication_steps
+    assert shuffled == 9 * L - 4, "R, bodies and arms; two shifts"
 
 
 @pytest.mark.parametrize("count", range(1, 34))

@@ -299,9 +299,22 @@ def costs(rng: Random) -> None:
         case 3:
             px.algorithms(function)
         case 4:
-            px.recommend(anything(rng), function, near(rng, 4, 0.5), near(rng, "float64", 0.5))
+            # Only what is refused: an answer takes seconds of measuring.
+            wrong = rng.choice(
+                ({"batch": rng.choice((0, -1, 1.5, None, "4", True))}, {"dtype": "i4"}, {"dtype": []})
+            )
+            if rng.random() < 0.3:
+                px.recommend(anything(rng), function)
+            else:
+                px.recommend(robot, function, **wrong)
         case 5:
-            px.compare(anything(rng), function, batch=near(rng, 4, 0.5), processors=near(rng, 4, 0.5))
+            wrong = rng.choice(
+                ({"batch": rng.choice((0, 1.5, None, "4"))}, {"processors": rng.choice((0, "4", 1.5))})
+            )
+            if rng.random() < 0.3:
+                px.compare(anything(rng), function)
+            else:
+                px.compare(robot, function, **wrong)
         case _:
             more = {
                 "dtype": near(rng, "float64", 0.3),
@@ -410,10 +423,29 @@ def command_line(rng: Random) -> None:
         assert not out.getvalue(), f"{arguments} printed {out.getvalue():.100}"
 
 
+def on_jax(rng: Random) -> None:
+    """A pure function of JAX arrays; each compiles, so that there are few of these."""
+    robot, function = rng.choice(_robots()[:2]), rng.choice(("inverse_dynamics", "mass_matrix", "frame_pose"))
+    given, more, _ = _inputs(rng, robot, function)
+    if FUNCTIONS[function].frame:
+        given.append(near(rng, robot.frame_names[-1]))
+    given[0] = near(rng, given[0], 0.5)
+    more["schedule"] = near(rng, rng.choice(("sequential", "doubling")), 0.3)
+    more["algorithm"] = near(rng, "auto", 0.3)
+    if rng.random() < 0.3:
+        more["parameters"] = near(rng, {rng.choice(("armature", "mass", "x")): anything(rng)}, 0.3)
+    getattr(robot.jax, function)(*given, **more)
+
+
 TARGETS: tuple[tuple[Callable[[Random], None], int], ...] = (
     *((dynamics, 30), (kernels, 12), (configurations, 10), (changes, 12), (builders, 12), (dh_rows, 6)),
     *((generators, 6), (machines, 6), (costs, 4), (others, 6), (command_line, 4)),
 )
+
+
+def jax_call(seed: int) -> None:
+    """One call of a function on JAX from a seed."""
+    on_jax(Random(f"jax {seed}"))
 
 
 def call(seed: int) -> None:

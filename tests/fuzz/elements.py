@@ -64,6 +64,7 @@ WORDS = (
         "\ufffd",
     ),
 )
+_MOST_COPIED = 200  # elements: deeper trees are beyond Python's own copying
 ENCODINGS = (
     *("utf-8", "UTF-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "latin-1", "ascii", "cp037", "cp1252"),
     *(
@@ -154,7 +155,7 @@ def _drop(target: Node, parent: Node | None, _: list[Node], rng: Random) -> None
 
 
 def _double(target: Node, parent: Node | None, _: list[Node], rng: Random) -> None:
-    if parent is not None:
+    if parent is not None and sum(1 for _ in target.walk()) < _MOST_COPIED:
         times = rng.choice((1, 1, 2, 50))
         parent.children += [copy.deepcopy(target) for _ in range(times)]
 

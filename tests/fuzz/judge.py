@@ -18,6 +18,7 @@ import threading
 import time
 import traceback
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +28,11 @@ sys.path.insert(0, str(TESTS))
 import numpy as np  # noqa: E402
 
 import phalanx as px  # noqa: E402
-from fuzz.calls import call  # noqa: E402
+from fuzz.calls import call, jax_call  # noqa: E402
 from fuzz.robot_files import RobotFile, robot_file  # noqa: E402
 
-LONGEST = 4000  # characters of a message
+LONGEST = 2000  # characters of a message
+CALLS = {"call": call, "jax": jax_call}
 
 
 def load(case: RobotFile) -> px.Robot:
@@ -75,8 +77,10 @@ def run(kind: str, seed: int) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            if kind == "call":
-                call(seed)
+            if kind in CALLS:
+                CALLS[kind](seed)
+            elif kind == "fault":
+                FAULTS[seed]()
             else:
                 use(load(robot_file(kind, seed)))
         except px.PhalanxError as error:
@@ -84,6 +88,23 @@ def run(kind: str, seed: int) -> str:
         except Exception:
             return traceback.format_exc(limit=-6)
     return "fine"
+
+
+def _linger() -> None:
+    threading.Thread(target=time.sleep, args=(60.0,), name="lingering", daemon=True).start()
+
+
+# What the judge must see, for its own test.
+FAULTS: list[Callable[[], Any]] = [
+    lambda: {}["missing"],
+    lambda: Path("left.txt").write_text("x"),
+    lambda: time.sleep(60.0),
+    lambda: faulthandler._sigsegv(),  # type: ignore[attr-defined]
+    lambda: np.empty(2**44),
+    lambda: os._exit(0),
+    lambda: (_ for _ in ()).throw(px.PhalanxError("")),
+    _linger,
+]
 
 
 def _judged(message: str) -> str:
@@ -109,7 +130,10 @@ def main() -> None:
     os.environ["TMPDIR"] = str(scratch)
     os.chdir(scratch)
     faulthandler.enable()
-    _limit_memory(16)
+    if kind == "jax":  # which asks for much more memory than it uses
+        os.environ["JAX_ENABLE_X64"] = "1"
+    else:
+        _limit_memory(16)
     for seed in range(start, stop):
         _tell(seed=seed)
         faulthandler.dump_traceback_later(seconds, exit=True)

@@ -142,6 +142,8 @@ def mjcf(rng: Random) -> Node:
                     joints.append(f"joint{i}_{k}")
                     names |= {"axis": _axis(rng), "range": [-50.0, 50.0], "armature": 0.1, "damping": 0.5}
                 body.children.append(node("joint", **names))
+                if kind == "ball":  # nothing may turn after it
+                    break
         if rng.random() < 0.5:
             body.children.append(
                 node("inertial", pos=_triple(rng), mass=rng.uniform(0.1, 3.0), diaginertia=_moments(rng))
@@ -206,9 +208,9 @@ def dh(rng: Random) -> dict[str, Any]:
         row |= {"theta": rng.uniform(-3, 3), "type": rng.choice(("revolute", "prismatic", "fixed"))}
         row |= {"mass": 1.5, "com": _triple(rng), "inertia": _moments(rng)}
         if rng.random() < 0.3:
-            row |= {"name": f"axis{i}", "link": f"part{i}", "lower": -1.0, "upper": 1.0, "velocity": 3.0}
+            row |= {"name": f"axis{i}", "link": f"part{i}"}
         if rng.random() < 0.3 and row["type"] != "fixed":
-            row |= {"motor_inertia": 1e-4, "gear_ratio": 50.0, "inertia_about": "frame"}
+            row |= {"motor_inertia": 1e-4, "gear_ratio": 50.0, "lower": -1.0, "upper": 1.0, "velocity": 3.0}
         rows.append(row)
     table: dict[str, Any] = {"name": "arm", "convention": rng.choice(("standard", "modified"))}
     table |= {"angles": rng.choice(("radians", "degrees")), "gravity": [0, 0, -9.81]}

@@ -28,9 +28,10 @@ sys.path.insert(0, str(HERE.parent))
 
 from fuzz.robot_files import FORMATS, robot_file  # noqa: E402
 
-KINDS = (*FORMATS, "call")
+KINDS = (*FORMATS, "call", "jax")
 # Parts of all cases: formats with more to go wrong get more.
-SHARES = {"urdf": 0.2, "mjcf": 0.15, "dh": 0.1, "table": 0.08, "saved": 0.08, "sdf": 0.04, "call": 0.35}
+SHARES = {"urdf": 0.2, "mjcf": 0.15, "dh": 0.1, "table": 0.08, "saved": 0.08, "sdf": 0.04, "call": 0.345}
+SHARES["jax"] = 0.005
 PORTION = 500  # cases of a process
 
 
@@ -98,7 +99,7 @@ def judged(kind: str, start: int, stop: int, *, seconds: float = 120.0) -> Repor
             last, open_case = facts["seed"], "told" not in facts
             if not open_case:
                 report.add(kind, last, facts["told"], facts["seconds"])
-        if process.returncode or open_case:
+        if process.returncode or open_case or last < start:
             told = f"{err[-3000:]}\nthe process ended with status {process.returncode}"
             report.add(kind, max(last, start), told, 0.0)
             last = max(last, start)

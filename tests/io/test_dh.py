@@ -243,7 +243,10 @@ def test_a_bad_row_is_refused_with_file_row_and_key(row: Any, message: str) -> N
             {"rows": [{}], "tool": {"xyzz": [1, 2, 3]}},
             'arm.toml: "tool": unknown key "xyzz"; did you mean "xyz"?',
         ),
-        ({"rows": [{}], "base": np.diag([1, 1, -1, 1])}, 'arm.toml: "base" is an array of shape (4, 4)'),
+        (
+            {"rows": [{}], "base": np.diag([1, 1, -1, 1])},
+            'arm.toml: "base" is an array of shape (4, 4); expected',
+        ),
         ([1], "arm.toml: got [1], expected a table of keys and values."),
     ],
 )
@@ -266,3 +269,11 @@ def test_a_table_that_is_no_robot_says_what_is_expected(table: dict[str, Any]) -
         PhalanxError, match=r"x.toml: not a robot .*expected the rows of a Denavit-Hartenberg table"
     ):
         read_table(table, source="x.toml")
+
+
+def test_a_gear_ratio_beyond_all_numbers_is_refused() -> None:
+    row = {"a": 1.0, "motor_inertia": 1.0, "gear_ratio": 1e300}
+    with pytest.raises(
+        PhalanxError, match=r'row 1: "gear_ratio" is 1e\+300; expected a ratio at which "motor'
+    ):
+        description_from_dh([row])

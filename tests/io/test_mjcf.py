@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.description import Description, Mimic, check_numbers, ordered
+from phalanx.checks import check_numbers
+from phalanx.description import IDENTITY, Description, Mimic, ordered
 from phalanx.errors import PhalanxError, PhalanxWarning
 from phalanx.io.mjcf import read_mjcf
+from phalanx.io.mjcf.tree import _joint
 
 BOX = '<geom type="box" size="0.1 0.2 0.3" mass="1.5"/>'
 
@@ -201,13 +203,34 @@ def test_what_is_no_tree_of_rigid_bodies_is_left_out_with_a_warning(rest: str, m
 @pytest.mark.parametrize(
     ("joint", "message"),
     [
-        ('stiffness="3"', r'1 joint spring \("i"\)'),
         ('type="ball" range="0 30"', r'1 limit of a ball joint \("i"\)'),
     ],
 )
 def test_what_is_left_out_of_a_joint_is_named(joint: str, message: str) -> None:
     with pytest.warns(PhalanxWarning, match=message):
         two_hinges("", joint)
+
+
+def test_what_the_model_switches_off_is_not_left_out() -> None:
+    import mujoco
+
+    flag = "spring" if hasattr(mujoco.mjtDisableBit, "mjDSBL_SPRING") else "passive"
+    two_hinges(f'<option><flag {flag}="disable"/></option>', 'stiffness="3"')
+
+
+def test_unequal_linear_armature_of_a_free_joint_is_refused() -> None:
+    import mujoco
+
+    # No file can say so, but a compiled model can be changed.
+    model = mujoco.MjModel.from_xml_string(
+        f'<mujoco><worldbody><body><joint type="free" armature="2"/>{BOX}</body></worldbody></mujoco>'
+    )
+    assert _joint(model, "root", 0, "world", "body1", IDENTITY).armature == (2.0,) * 6
+    model.dof_armature[1] = 3.0
+    with pytest.raises(
+        PhalanxError, match=r'joint "root" \(free\) has unequal armature along its linear axes'
+    ):
+        _joint(model, "root", 0, "world", "body1", IDENTITY)
 
 
 def test_includes_are_found_beside_a_path(tmp_path: Path) -> None:
@@ -218,7 +241,8 @@ def test_includes_are_found_beside_a_path(tmp_path: Path) -> None:
     d = read_mjcf(tmp_path / "all.xml", source="all.xml")
     assert [link.name for link in d.links] == ["world", "a"]
     with pytest.raises(
-        PhalanxError, match=r"^t: MuJoCo refuses the model: .*part\.xml.* only if a path is loaded\.$"
+        PhalanxError,
+        match=r'^t:1: <include> names the file "part\.xml"; a text or file object reads no other',
     ):
         read_mjcf('<mujoco><include file="part.xml"/></mujoco>', source="t")
 

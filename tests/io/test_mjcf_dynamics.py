@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -257,3 +258,40 @@ def test_a_robot_tells_how_many_joints_follow_and_how_many_loops_are_open() -> N
     connect = '<connect body1="b" anchor="0 0 0"/>'
     text = told(one + other + connect * 2)
     assert text.endswith("nq = 1, nv = 1, 2 joints follow others, 2 loops left open>")
+
+
+PACKAGED = Path(mujoco.__file__).parent / "testdata" / "model.xml"
+
+
+@pytest.mark.skipif(not PACKAGED.exists(), reason="this mujoco comes without models")
+def test_a_model_of_the_package_moves_as_in_mujoco() -> None:
+    with pytest.warns(px.PhalanxWarning, match=r"left out"):
+        robot = px.load(PACKAGED)
+    model = mujoco.MjModel.from_xml_path(str(PACKAGED))
+    q, qd, _ = state(robot)
+    data = moved(robot, model, q, qd)
+    for site in range(model.nsite):
+        name = model.site(site).name
+        if name in robot.frame_names and name not in robot.link_names:
+            close(robot.frame_pose(q, name)[:3, 3], data.site_xpos[site])
+    zero = np.zeros(robot.nv)
+    bias = robot.inverse_dynamics(q, qd, convert.from_mujoco(robot, model, data.qpos, data.qvel, zero)[2])
+    close(convert.tau_to_mujoco(robot, model, q, bias), data.qfrc_bias)
+    assert [loop.name for loop in robot.loops] == ["weld0"]
+
+
+def test_springs_pull_as_mujoco_has_them() -> None:
+    spring = 'stiffness="3" springref="40"'
+    slide = '<joint type="slide" axis="0 1 2" ref="0.2" stiffness="5" springref="-0.3"/>'
+    world = body(
+        f'<joint {AXIS} ref="10" {spring}/>', body(slide, body('<joint type="ball" stiffness="2"/>'))
+    )
+    robot, model = load(world)
+    assert robot.stiffness.tolist() == [3.0, 5.0, 2.0, 2.0, 2.0]
+    close(convert.to_mujoco(robot, model, robot.spring_reference), model.qpos_spring)
+    q, qd, _ = state(robot)
+    data = moved(robot, model, q, qd)
+    pull = -robot.stiffness * robot.difference(robot.spring_reference, q)
+    close(convert.tau_to_mujoco(robot, model, q, pull), data.qfrc_passive)
+    qdd = robot.forward_dynamics(q, qd, pull)
+    close(convert.to_mujoco(robot, model, q, qd, qdd)[2], data.qacc)

@@ -33,7 +33,7 @@ poses = st.builds(Pose, several(finite, 9), several(finite, 3))
 links = st.builds(Link, st.text(), finite, several(finite, 3), several(finite, 6))
 joints = st.builds(
     Joint, *[st.text()] * 4, poses, poses, several(finite, 3), several(finite, 3), finite,
-    *[some(anything)] * 7, st.none() | st.builds(Mimic, st.text(), finite, finite),
+    *[some(anything)] * 7, st.none() | st.builds(Mimic, st.text(), finite, finite), *[some(finite)] * 2,
 )  # fmt: skip
 frames = st.builds(FixedFrame, st.text(), st.text(), poses)
 loops = st.builds(Loop, *[st.text()] * 4, poses, poses, several(finite, 3), several(finite, 3), finite)

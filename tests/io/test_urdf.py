@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.description import Description, Joint, Mimic, check_numbers, ordered
+from phalanx.checks import check_numbers
+from phalanx.description import Description, Joint, Mimic, ordered
 from phalanx.errors import PhalanxError, PhalanxWarning
 from phalanx.io.angles import rotation_rpy
 from phalanx.io.urdf import TYPES, read_urdf

@@ -20,6 +20,7 @@ from phalanx.ir.ops import OPS
 from phalanx.ir.rewrite import Code, instructions
 from phalanx.ir.scalar import Graph, Node
 from phalanx.ir.trace import Program, trace
+from phalanx.joints import rescale
 from reference.kernels import arguments, covered, frame_of, reference, robot
 from reference.sampling import agree
 
@@ -31,6 +32,9 @@ RULES: dict[str, Callable[..., Any]] = {
     "neg": lambda a: -a,
     "sin": math.sin,
     "cos": math.cos,
+    "abs": abs,
+    "max": max,
+    "rescale": lambda a: float(rescale(np.float64(a))),
     "fma": lambda a, b, c: a * b + c,
     "fms": lambda a, b, c: a * b - c,
     "fnma": lambda a, b, c: c - a * b,
@@ -72,7 +76,9 @@ def expression(seed: int) -> tuple[list[Any], list[Fraction], list[Fraction]]:
     for _ in range(rng.randint(1, 40)):
         # Mostly recent operands: programs then grow deep enough for chains of sums.
         (a, x), (b, y) = (nodes[-1 - rng.randint(0, min(6, len(nodes) - 1))] for _ in range(2))
-        kind = rng.choice(["add", "sub", "mul", "mul", "neg", "sin", "cos", "div", "scale", "shift"])
+        kind = rng.choice(
+            ["add", "sub", "mul", "mul", "neg", "sin", "cos", "div", "scale", "shift", "abs", "max"]
+        )
         if x.denominator.bit_length() > 300 or y.denominator.bit_length() > 300:
             kind = "neg"
         if type(a) is not Node and kind in ("sin", "cos"):
@@ -85,6 +91,11 @@ def expression(seed: int) -> tuple[list[Any], list[Fraction], list[Fraction]]:
             nodes.append((term - a, Fraction(term) - x))
         elif kind in ("neg", "sin", "cos"):
             nodes.append((-a if kind == "neg" else getattr(a, kind)(), EXACT[kind](x)))
+        elif kind == "abs":
+            nodes.append((abs(a), abs(x)))
+        elif kind == "max":
+            if type(a) is Node:
+                nodes.append((a.maximum(b), max(x, y)))
         elif kind == "div":
             if type(b) is Node:
                 nodes.append((a / b.cos(), x / EXACT["cos"](y)))

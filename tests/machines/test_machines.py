@@ -59,6 +59,14 @@ def test_arrays_have_the_processors_of_the_paper(n: int) -> None:
         (lambda m: m.transputers(5, assignment="list"), "a T800 has 4; use at most 4"),
         (lambda m: m.transputers(assignment="best"), "assignment is 'best', expected one of 'paper', 'list'"),
         (lambda m: m.transputers(unit="hours"), "unit is 'hours'"),
+        (
+            lambda m: m.transputers(program="printed"),
+            "program is 'printed', expected one of 'repaired'",
+        ),
+        (
+            lambda m: m.transputers(3, assignment="list", program="ahead"),
+            'leave it out with assignment="list"',
+        ),
         (lambda m: m.transputers(per_word=float("inf")), "per_word is inf"),
         (lambda m: T800(bytes_per_microsecond=0.0), "bytes_per_microsecond is 0"),
         (lambda m: m.systolic(nodes="two"), "nodes is 'two', expected one of 'per link', 'one'"),

@@ -58,7 +58,7 @@ LISTING = {
     },
     "kane": {
         "serial costs": 10,
-        "parallel costs": 27,
+        "parallel costs": 28,
         "orders": 10,
         "frames": 2,
         "mapping": 3,

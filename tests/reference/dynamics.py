@@ -159,7 +159,19 @@ def inverse_dynamics(
         tau[b.v] = b.S.T @ F[b.name]
         if b.parent in F:
             F[b.parent] = F[b.parent] + b.X.T @ F[b.name]
-    return tau + robot.armature * qdd
+    return tau + robot.armature * qdd + rotor_forces(robot, qd)
+
+
+def rotor_forces(robot: Robot, qd: np.ndarray) -> np.ndarray:
+    """What linear armature of floating joints takes at constant rates: Kirchhoff's equations of p = A v."""
+    force = np.zeros(robot.nv)
+    floating = [name for name, part in robot.v_slices.items() if part.stop - part.start == 6]
+    for name in floating:
+        part = robot.v_slices[name]
+        w, v = qd[part][:3], qd[part][3:]
+        p = robot.armature[part][3:] * v
+        force[part] = [*np.cross(v, p), *np.cross(w, p)]
+    return force
 
 
 def body_jacobians(robot: Robot, q: np.ndarray) -> dict[str, np.ndarray]:

@@ -25,7 +25,8 @@ TESTS = Path(__file__).parents[1]
 def robot(name: str) -> px.Robot:
     """A robot of the tests by name, made once so that its kernels are shared."""
     if name == "mixed":  # every joint type once, on three branches
-        return px.tree(8, 0.6, seed=5, joints=MOVING_TYPES).replace(armature=0.2)
+        mixed = px.tree(8, 0.6, seed=5, joints=MOVING_TYPES)
+        return mixed.replace(armature=np.full(mixed.nv, 0.2))
     if name == "floating":
         return px.tree(4, 0.5, seed=1, joints=("revolute", "prismatic")).with_floating_base()
     return px.load(name)

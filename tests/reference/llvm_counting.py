@@ -97,9 +97,7 @@ def _step(line: str) -> tuple[str, ...] | None:
     if found := re.fullmatch(r"br i1 (\S+), label %(\w+), label %(\w+)(, !prof !0)?", line):
         condition, first, second, rare = found.groups()
         return ("go", second) if rare else ("branch", condition, first, second)
-    if found := re.fullmatch(r"call void @((?:links|chain)\d+)\(ptr %scratch, i64 (\S+)\)", line):
-        return "call", *found.groups()
-    if found := re.fullmatch(r"call void @(place\d+)\(ptr %scratch(?:, ptr %p\d+)+\)", line):
+    if found := re.fullmatch(r"call void @(block_\d+)\(ptr %scratch(?:, ptr %p\d+)+\)", line):
         return "call", found.group(1), "0"
     assert not re.match(r"br |switch |call void @(?!llvm\.|turn_large)", line), line
     return ("return",) if line == "ret void" else None

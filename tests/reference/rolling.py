@@ -11,7 +11,7 @@ import numpy as np
 import phalanx as px
 from phalanx.algorithms import FUNCTIONS
 from phalanx.backends.native import compile, gufunc, loop
-from phalanx.backends.native.emit.rolled import rolled_block_function
+from phalanx.backends.native.emit.walk import block_function
 from phalanx.backends.native.target import Target, host
 from phalanx.dispatch import resolve
 from phalanx.ir.rolled import RolledProgram, roll
@@ -35,8 +35,10 @@ _alive: list[Any] = []  # machine code and what the gufuncs around it point to
 def kernel(rolled: RolledProgram, dtype: Any = np.float64, target: Target | None = None) -> Any:
     """The gufunc of a rolled program."""
     target = target or host()
-    element, shapes = PRECISIONS[dtype], [*rolled.inputs.values(), rolled.output]
-    block, declarations, scratch = rolled_block_function(rolled, target, element)
+    element, shapes = PRECISIONS[dtype], [*rolled.layout.inputs.values(), rolled.layout.output]
+    block, declarations, scratch = block_function(
+        rolled.built(target.lanes(np.dtype(dtype).itemsize)), target, element
+    )
     text = loop.module_text(block, declarations, shapes, element, target, scratch)
     loaded = compile.load(compile.object_code(text, target))
     *inputs, output = ("(" + ",".join(map(str, s)) + ")" for s in shapes)
@@ -67,5 +69,7 @@ def tolerance(robot: px.Robot, function: str, q: np.ndarray) -> float:
 
 def block_lines(robot: px.Robot, function: str, algorithm: Any) -> tuple[int, int]:
     """Number of lines of text and bytes of scratch of a rolled program."""
-    text, _, scratch = rolled_block_function(program(robot, function, algorithm), host(), "double")
+    text, _, scratch = block_function(
+        program(robot, function, algorithm).built(host().lanes(8)), host(), "double"
+    )
     return text.count("\n"), scratch

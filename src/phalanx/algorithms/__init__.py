@@ -6,6 +6,7 @@ from . import energy, forward, inertia, inverse, kinematics
 from .registry import (
     ALGORITHMS,
     FUNCTIONS,
+    NOTHING,
     Algorithm,
     Function,
     algorithms,
@@ -17,6 +18,7 @@ from .registry import (
 __all__ = [
     "ALGORITHMS",
     "FUNCTIONS",
+    "NOTHING",
     "Algorithm",
     "Function",
     "algorithms",

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Where the links are, and how the joints move a frame."""
 
+from ..frames import Placement
 from ..model import Model, identity_transform, joint_kinematics, pose_matrix
 from ..spatial import Array, Transform, angular, cross, join, linear, matvec, transpose
-from ..sweeps import pick, propagate
-from .registry import algorithm
+from ..sweeps import marked, propagate
+from .registry import AXES, algorithm
 
 FORWARD = {"source": "Featherstone 2008, section 4.3", "coupled": True}
 
@@ -19,26 +20,41 @@ def body_transforms(model: Model, q: Array) -> Transform:
 
 @algorithm("forward_kinematics", name="recursive", **FORWARD)
 def forward_kinematics(model: Model, q: Array) -> Array:
-    """Poses (…, n_links, 4, 4) of all links, in the frames of the file."""
+    """Poses (…, n_links, 4, 4) of all moving links (`robot.link_names`) in the base frame of the file."""
     return pose_matrix(model.link_frame @ body_transforms(model, q)[model.links])
 
 
+def frame_transform(model: Model, X_w: Transform, frame: Placement) -> Transform:
+    """X of a frame from the world, where bodies have X_w."""
+    X_b = marked(X_w, frame.at)
+    still = identity_transform(model)
+    X_f: Transform = frame.X @ Transform(X_b.E + still.E * frame.world, X_b.r)
+    return X_f
+
+
 @algorithm("frame_pose", name="recursive", **FORWARD)
-def frame_pose(model: Model, q: Array, *, body: int, X_f_b: Transform) -> Array:
-    """Pose (…, 4, 4) of the frame that `X_f_b` places on a body (-1 = world)."""
-    X_w = body_transforms(model, q)
-    X_b = identity_transform(model, like=X_w) if body < 0 else pick(X_w, body)
-    return pose_matrix(X_f_b @ X_b)
+def frame_pose(model: Model, q: Array, *, frame: Placement) -> Array:
+    """Pose (…, 4, 4) of a frame in the base frame of the file: rotation and origin.
+
+    `frame` is a name in `robot.frame_names`: of any link of the file, welded or not.
+    """
+    return pose_matrix(frame_transform(model, body_transforms(model, q), frame))
 
 
-@algorithm("jacobian", name="recursive", **FORWARD)
-def jacobian(model: Model, q: Array, *, body: int, X_f_b: Transform) -> Array:
-    """J (…, 6, nv): twist of a frame per unit rate of each joint, world axes, at the frame's origin."""
+@algorithm("jacobian", name="recursive", options=AXES, **FORWARD)
+def jacobian(model: Model, q: Array, *, frame: Placement, axes: str = "world") -> Array:
+    """Jacobian J (…, 6, nv) of a frame: J @ qd is its velocity [angular; linear].
+
+    `frame` is a name in `robot.frame_names`: of any link of the file, welded or not. The first three rows
+    give its angular velocity (rad/s), the last three the velocity of its origin (m/s), both along the
+    axes of the base frame of the file, or with `axes="local"` along those of the frame itself.
+    """
     X_w = body_transforms(model, q)
-    X_b = identity_transform(model, like=X_w) if body < 0 else pick(X_w, body)
-    p = (X_f_b @ X_b).r
+    X_f = frame_transform(model, X_w, frame)
     Et = transpose(X_w.E)
-    w = matvec(Et, angular(model.axis))
-    v = matvec(Et, linear(model.axis)) + cross(w, p[..., None, :] - X_w.r)
-    J = join(w, v) * model.moves(body)
-    return transpose(model.joint_columns(J))
+    w = matvec(Et, angular(model.axis)) * frame.moves
+    v = matvec(Et, linear(model.axis)) * frame.moves + cross(w, X_f.r[..., None, :] - X_w.r)
+    if axes == "local":
+        E_f = X_f.E[..., None, :, :]
+        w, v = matvec(E_f, w), matvec(E_f, v)
+    return transpose(model.joint_columns(join(w, v)))

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import index
 from types import MappingProxyType
@@ -31,6 +31,8 @@ class _WholeNumbers:
 
 
 WHOLE_NUMBERS = _WholeNumbers()
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+AXES = MappingProxyType({"axes": ("world", "local")})  # along which a velocity is given
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,9 @@ class Function:
     """A quantity that users ask for: its inputs, optional inputs and output as symbolic sizes.
 
     Sizes are named `q` (nq), `v` (nv), `l` (n_links), or are numbers; `frame` tells that the
-    function is asked for one frame of the robot.
+    function is asked for one frame of the robot. `choices` are keywords that take one of some words, the
+    first by default; its algorithms know them as options. `forces` tells which input, or the "result", joint
+    forces are.
     """
 
     name: str
@@ -46,7 +50,9 @@ class Function:
     output: tuple[str, ...]
     optional: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     frame: bool = False
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     symbol: str = "result"  # what the literature calls it
+    forces: str = ""
 
 
 @dataclass(frozen=True)
@@ -70,18 +76,31 @@ class Algorithm:
     bodies: str = "any"  # or "rigid", "definite"
     work: str = "O(n)"
     span: str = "O(depth)"
-    loops: bool = True  # whether it runs as loops over bodies
-    lanes: str = "states"  # what registers hold side by side: "states" of a batch, or "segments" of one chain
+    splits: str = ""  # "segments": it cuts a chain into pieces that can be swept side by side
     options: Mapping[str, tuple[Any, ...] | _WholeNumbers] = field(default_factory=dict)
 
-    def __call__(self, model: Model, *inputs: Any, external: Any = None, **more: Any) -> Any:
+    def __call__(self, model: Model, *inputs: Any, **more: Any) -> Any:
         """The result of the equations for inputs as users give them (wrenches in link frames)."""
-        if external is not None:
-            in_dh = self.frames == "dh"
-            more["external"] = (
-                link_wrenches_dh(model.dh, external) if in_dh else link_wrenches(model, external)
-            )
-        return self.run(model, *inputs, **more)
+        return self.with_rotors(model, inputs, self.in_frames(model, more))
+
+    def in_frames(self, model: Model, more: Mapping[str, Any]) -> dict[str, Any]:
+        """Inputs by name with wrenches in the frames of the equations."""
+        external = more.get("external")
+        if external is None:
+            return {name: value for name, value in more.items() if name != "external"}
+        in_dh = self.frames == "dh"
+        wrenches = link_wrenches_dh(model.dh, external) if in_dh else link_wrenches(model, external)
+        return {**more, "external": wrenches}
+
+    def with_rotors(self, model: Model, inputs: Sequence[Any], more: Mapping[str, Any]) -> Any:
+        """The result of the equations, which know armature at rest, for armature that moves."""
+        function = FUNCTIONS[self.function]
+        given = dict(zip(function.inputs, inputs, strict=True))
+        force = model.rotor_forces(given["qd"]) if function.forces and "qd" in given else None
+        if force is not None and function.forces in given:
+            given[function.forces] = given[function.forces] - force
+        result = self.run(model, *given.values(), **more)
+        return result + force if force is not None and function.forces not in given else result
 
     def refusal(self, robot: Robot) -> str:
         """Why the algorithm does not cover a robot, as the end of a sentence; empty if it does."""
@@ -171,6 +190,7 @@ function(
     "v",
     optional=MappingProxyType({"external": ("l", "6"), "base_velocity": ("6",), "base_acceleration": ("6",)}),
     symbol="tau",
+    forces="result",
 )
 function("mass_matrix", {"q": "q"}, "vv", symbol="M")
 function(
@@ -179,13 +199,14 @@ function(
     "v",
     optional=MappingProxyType({"external": ("l", "6")}),
     symbol="qdd",
+    forces="tau",
 )
-function("bias_forces", {"q": "q", "qd": "v"}, "v")
+function("bias_forces", {"q": "q", "qd": "v"}, "v", forces="result")
 function("gravity_forces", {"q": "q"}, "v")
 function("mass_matrix_inverse", {"q": "q"}, "vv")
 function("forward_kinematics", {"q": "q"}, "l44")
 function("frame_pose", {"q": "q"}, "44", frame=True)
-function("jacobian", {"q": "q"}, "6v", frame=True)
+function("jacobian", {"q": "q"}, "6v", frame=True, choices=AXES)
 function("center_of_mass", {"q": "q"}, "3")
 function("kinetic_energy", {"q": "q", "qd": "v"}, "")
 function("potential_energy", {"q": "q"}, "")

@@ -5,24 +5,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import prod
 
 import numpy as np
 
+from ..ir.form.count import Run, is_partial, runs
+from ..ir.form.program import Program
 from ..ir.ops import INPUT, NEG, OPS
 from ..ir.rewrite import Code
-from ..ir.rolled import RolledProgram
-from ..ir.rolled.runs import Run, runs
-from ..ir.rolled.segments.roll import SegmentProgram
 from .cost import REAL, Bytes, Cost, Count
 
-# Inputs that hold what the caller passes, or constants of the robot.
-_GIVEN = ("state", "global", "param", "param row", "param column", "param third", "delta", "inside")
 
-
-def cost_of_loops(
-    program: RolledProgram | SegmentProgram, result: str, written_out: Cost | None = None
-) -> Cost:
+def cost_of_loops(program: Program, result: str, written_out: Cost | None = None) -> Cost:
     """The cost of a program of loops; what has no name of its own belongs to the quantity `result`.
 
     Its longest path and width are those of the same equations written out, if these are given.
@@ -41,11 +34,10 @@ def cost_of_loops(
         links += run.times[:, None] * each
         constants |= {a for i in run.code.instructions if i.op != INPUT for a in i.args if type(a) is float}
         intermediate += times * _partial_results(run.code)
-    tables = program.tables if isinstance(program, SegmentProgram) else (program.table,)
     moved = Bytes(
-        inputs=REAL * sum(prod(shape) for shape in program.inputs.values()),
-        outputs=REAL * prod(program.output),
-        parameters=REAL * (sum(table.size for table in tables) + len(constants)),
+        inputs=REAL * sum(region.size for region in program.inputs),
+        outputs=REAL * sum(region.size for region in program.outputs),
+        parameters=REAL * (program.parameters + len(constants)),
         intermediate=REAL * intermediate,
     )
     bodies = [*range(len(links) - 1), -1]
@@ -71,21 +63,22 @@ def _count(numbers: np.ndarray) -> Count:
 def _counts(run: Run) -> Iterator[tuple[str, tuple[int, int, int, int]]]:
     """What one run counts as, by quantity; the product and the sum of a multiply-add may belong to two."""
     for i in run.code.instructions:
-        op = OPS.get(i.op)  # a choice between two values is no operation
-        if op is None or i.op in (INPUT, NEG):
+        op = OPS[i.op]
+        if i.op in (INPUT, NEG):
             continue
         if op.multiplications and op.additions:
             yield i.of_product, (op.multiplications, 0, 0, 0)
             yield i.quantity, (0, op.additions, 0, 0)
         else:
             yield i.quantity, (op.multiplications, op.additions, op.divisions, op.trigonometric)
-    for name in run.angles:
-        yield name, (0, 0, 0, 2)
+    for turn in run.turns:
+        for value in turn.values:
+            yield value.quantity, (0, 0, 0, 1)
 
 
 def _partial_results(code: Code) -> int:
     """Partial results that are made, and reads of such, those of earlier loops included."""
     made = [i.op not in (INPUT, NEG) for i in code.instructions]
-    kept = [i.op == INPUT and i.args[0] not in _GIVEN for i in code.instructions]
+    kept = [i.op == INPUT and is_partial(i.args[0]) for i in code.instructions]
     read = (a for i in code.instructions if i.op != INPUT for a in i.args if type(a) is int)
     return sum(made) + sum(made[a] or kept[a] for a in read)

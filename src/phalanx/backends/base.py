@@ -16,13 +16,14 @@ import numpy as np
 from ..algorithms import FUNCTIONS, Algorithm, Function
 from ..arrays import MOST_AXES
 from ..errors import PhalanxError, nearest, shown
+from ..frames import AnyFrame, placement_of
 from ..ir.task import Task
 from ..model import Model
 from ..robot import Robot
-from ..spatial import Transform
 
 _MODULES = {"native": "native.backend", "numpy": "numpy", "jax": "jax.backend"}
 _EXTRAS = {"jax": "jax"}  # what pip installs beyond Phalanx for a backend
+FRAMED = "compiled for a frame"  # how keys of what was compiled begin, if it is told a frame
 
 
 @dataclass(frozen=True)
@@ -43,37 +44,54 @@ class Call:
         known = {"q": self.robot.nq, "v": self.robot.nv, "l": self.robot.n_links}
         return tuple(known[s] if s in known else int(s) for s in symbols)
 
+    def input_sizes(self, optional: Sequence[str] = ()) -> dict[str, tuple[int, ...]]:
+        """The sizes of all inputs by name, with some of the optional ones."""
+        f = self.function
+        chosen = {**f.inputs, **{name: f.optional[name] for name in optional}}
+        return {name: self.sizes(symbols) for name, symbols in chosen.items()}
+
+    def shapes(self, optional: Sequence[str] = ()) -> tuple[tuple[int, ...], ...]:
+        """The shapes of all inputs, then of the output."""
+        return (*self.input_sizes(optional).values(), self.sizes(self.function.output))
+
     def arguments(self) -> dict[str, Any]:
         """Keyword arguments of the equations that the call itself fixes."""
         more: dict[str, Any] = dict(self.options)
         if self.frame is not None:
-            frame = self.robot.frame(self.frame)
-            turn = np.reshape(frame.pose.rotation, (3, 3)).T.copy()
-            place: Transform = Transform(turn, np.array(frame.pose.translation))
-            body = -1
-            if frame.link >= 0:
-                place = place @ self.robot.model.link_frame[frame.link]
-                body = int(self.robot.model.links[frame.link])
-            more |= {"body": body, "X_f_b": place}
+            more["frame"] = placement_of(self.robot, self.frame)
         return more
 
-    def task(self, optional: Sequence[str] = (), model: Model | None = None) -> Task:
-        """What a program shall compute, with some of the optional inputs; by default on the robot's model."""
+    def task(
+        self, optional: Sequence[str] = (), model: Model | None = None, frame: AnyFrame | None = None
+    ) -> Task:
+        """What a program shall compute, with some of the optional inputs; by default on the robot's model.
+
+        With `frame` the program is told its frame when it runs.
+        """
         f = self.function
+        arguments = self.arguments() if frame is None else {**dict(self.options), "frame": frame}
         return Task(
             self.algorithm,
             self.robot.model if model is None else model,
             {name: self.sizes(symbols) for name, symbols in f.inputs.items()},
             self.sizes(f.output),
             {name: self.sizes(f.optional[name]) for name in optional},
-            self.arguments(),
+            arguments,
         )
 
 
 def memo_key(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> tuple[Any, ...]:
     """Under which key a robot remembers what was compiled for a call."""
     a = call.algorithm
-    return ("compiled", a.function, a.name, call.options, call.frame, optional, dtype.str)
+    return (
+        FRAMED if call.frame is not None else "compiled",
+        a.function,
+        a.name,
+        call.options,
+        call.frame,
+        optional,
+        dtype.str,
+    )
 
 
 def require_shape(call: Call, shape: tuple[int, ...], label: str, size: tuple[int, ...]) -> None:

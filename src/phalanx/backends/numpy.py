@@ -35,8 +35,8 @@ class NumpyBackend(Backend):
         model = model_in(call.robot, out.dtype)
         order = call.robot.memo("sequential", lambda: Sequential(model.parents, model.pattern))
         arguments = call.arguments()
-        if "X_f_b" in arguments:
-            arguments["X_f_b"] = arguments["X_f_b"].map(lambda array, _: array.astype(out.dtype))
+        if "frame" in arguments:
+            arguments["frame"] = arguments["frame"].map(lambda array: array.astype(out.dtype))
         core = call.sizes(call.function.output)
         batch = out.shape[: out.ndim - len(core)]
         count = int(np.prod(batch))

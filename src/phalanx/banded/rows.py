@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..spatial import Array, namespace
+from ..spatial import Array, Field, namespace
 
 
 def before(x: Array, rank: int = 1, *, first: Array = None, step: int = 1) -> Array:
@@ -27,7 +27,7 @@ def after(x: Array, rank: int = 1, *, step: int = 1) -> Array:
 
 def together(a: Any, b: Any, rank: int = 1) -> Any:
     """The rows of a, then those of b, in the batch of both."""
-    if hasattr(a, "zip"):
+    if isinstance(a, Field):
         return a.zip(b, together)
     xp = namespace(a, b)
     split = [x.ndim - rank - 1 for x in (a, b)]

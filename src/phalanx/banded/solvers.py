@@ -93,8 +93,9 @@ SOLVERS: dict[str, Solver] = {"cyclic_reduction": cyclic_reduction, "odd_even": 
 
 def tridiagonal(solver: str, D: Array, U: Array, R: Array) -> Array:
     """The solution by the solver of that name; U has a block for each row, of which the last is not read."""
-    own = getattr(current(), "tridiagonal", None)
-    return SOLVERS[solver](D, U[..., :-1, :, :], R) if own is None else own(solver, D, U, R)
+    order = current()
+    own = None if order is None else order.tridiagonal(solver, D, U, R)
+    return SOLVERS[solver](D, U[..., :-1, :, :], R) if own is None else own
 
 
 def _solved(D: Array, *parts: Array) -> list[Array]:

@@ -118,6 +118,8 @@ def _joints(robot: Robot, names: list[str], types: list[str]) -> list[dict[str, 
                 "damping": robot.damping[own_v],
                 "friction": robot.friction[own_v],
                 "armature": robot.armature[own_v],
+                "stiffness": robot.stiffness[own_v],
+                "spring_reference": robot.spring_reference[own_q],
             }
         )
     return joints

@@ -135,7 +135,7 @@ def _note(record: Record) -> str:
     """What stands below the table: figures of a claim, the reason of a difference, remarks."""
     parts = [record.note]
     if record.differs or record.computed is None:
-        parts.insert(0, f"{record.item}: {record.verdict.removeprefix('differs: ')}.")
+        parts.insert(0, f"{record.item}: {record.verdict.removeprefix('differs: ').removesuffix('.')}.")
     elif isinstance(record.computed, Claim):
         parts.insert(0, f"{record.computed.figures}.")
     return " ".join(part for part in parts if part)

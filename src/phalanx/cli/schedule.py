@@ -52,7 +52,9 @@ def add(commands: Any) -> None:
             phalanx schedule puma560 --machine transputers:unit=microseconds
             phalanx schedule panda --machine transputers:assignment=list
             phalanx schedule puma560 --machine systolic --algorithm luh_walker_paul
+            phalanx schedule puma560 --machine transputers:program=ahead
             phalanx schedule puma560 --machine array:network=nearest
+            phalanx schedule ur5 --machine array --algorithm processor_array:moment=inside
             phalanx schedule arm.urdf --function forward_dynamics --processors 16 --json
         """,
     )

@@ -141,7 +141,9 @@ def closed_form(
         raise PhalanxError(
             f"closed_form: inertias={shown(inertias)};{nearest(inertias, _INERTIAS, what='kinds')}"
         )
-    whole = isinstance(sizes, Sequence) and all(type(n) is int and 1 <= n <= _LONGEST for n in sizes)
+    whole = isinstance(sizes, list | tuple | range) and all(
+        type(n) is int and 1 <= n <= _LONGEST for n in sizes
+    )
     wanted = sorted(set(sizes)) if whole else []
     if len(wanted) <= FURTHER:
         raise PhalanxError(

@@ -129,7 +129,7 @@ def _checked(function: str, batch: int, dtype: Any) -> np.dtype:
     functions_algorithms(function)
     if FUNCTIONS[function].frame:
         raise PhalanxError(f"recommend: {function} has one algorithm; nothing to choose from.")
-    if isinstance(batch, bool) or not isinstance(batch, int | np.integer) or batch < 1:
+    if isinstance(batch, bool) or not isinstance(batch, int | np.integer) or not 1 <= batch <= 2**62:
         raise PhalanxError(f"recommend: batch is {shown(batch)}, expected a positive whole number.")
     return float_type(dtype, "recommend")
 
@@ -172,7 +172,7 @@ def _predicted(
 
 def _is_comparable(call: Call) -> bool:
     """Whether a call is no hopeless case: far more work than the choice of "auto" by its order alone."""
-    from ..backends.native.build import predicted_instructions
+    from ..backends.native.extent import predicted_instructions
 
     auto = resolve(call.robot, call.algorithm.function, choose(call.robot, call.algorithm.function).name)
     return predicted_instructions(call) <= _HOPELESS * predicted_instructions(auto)

@@ -12,7 +12,7 @@ from ..dispatch import resolve
 from ..errors import PhalanxError, is_one_of, shown
 from ..machines import Machine, Pram, ProcessorArray, Systolic, Transputers, pram
 from ..machines.many import numbered
-from ..robot import Robot
+from ..robot import Robot, require_robot
 from .cost import convention_at, program_of
 from .scheduling.array_program import array_schedule
 from .scheduling.list_scheduler import Placed, on_network, on_shared_memory
@@ -41,12 +41,13 @@ def schedule(
     paper's own assignment, the paper also says what the tasks are, and these choices do not apply.
     """
     machine = pram() if machine is None else machine
+    require_robot(robot, "schedule")
     if isinstance(machine, Transputers) and machine.assignment == "paper":
         _require(machine, algorithm, "zomaya_morris", function, "inverse_dynamics", granularity)
         return paper_schedule(robot, machine)
     if isinstance(machine, ProcessorArray) and machine.assignment == "paper":
         _require(machine, algorithm, "processor_array", function, "mass_matrix", granularity)
-        return array_schedule(robot, machine)
+        return array_schedule(robot, machine, algorithm=algorithm)
     granularity = default_granularity(machine) if granularity is None else granularity
     graph = task_graph(
         robot, function, algorithm, granularity=granularity, customise=customise, convention=convention

@@ -32,7 +32,9 @@ def cost_over_n(
     """
     if not is_one_of(quantity, ("work", "span")):
         raise PhalanxError(f'figures.cost_over_n: quantity {shown(quantity)}, expected "work" or "span".')
-    few = isinstance(lengths, Sequence) and all(type(n) is int and 1 <= n <= _LONGEST for n in lengths)
+    few = isinstance(lengths, list | tuple | range) and all(
+        type(n) is int and 1 <= n <= _LONGEST for n in lengths
+    )
     if not few or not lengths:
         raise PhalanxError(
             f"figures.cost_over_n: lengths is {shown(lengths)}, expected whole numbers from 1 to {_LONGEST}."

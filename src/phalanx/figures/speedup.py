@@ -56,7 +56,7 @@ def speedup_over_processors(
 
 
 def _several(processors: Any) -> Sequence[Any]:
-    if not isinstance(processors, Sequence) or isinstance(processors, str) or not processors:
+    if not isinstance(processors, list | tuple | range) or not processors:
         raise PhalanxError(
             f"figures.speedup_over_processors: processors is {shown(processors)}, expected whole numbers."
         )

@@ -49,6 +49,7 @@ _TOP = ("name", "convention", "angles", "gravity", "source", "base", "tool", "ro
 _ROW = (
     *("a", "alpha", "d", "theta", "type", "name", "link", "mass", "com", "inertia", "inertia_about"),
     *("lower", "upper", "velocity", "effort", "damping", "friction", "armature"),
+    *("stiffness", "spring_reference"),
     *("gear_ratio", "motor_inertia", "motor_damping", "motor_friction"),
 )
 # What a motor's quantity is multiplied by to be felt at the joint.
@@ -159,6 +160,9 @@ def limits(row: Fields, unit: float = 1.0) -> dict[str, tuple[float, ...]]:
     for key, scale in (("velocity", unit), ("effort", 1.0)):
         if key in row:
             found[key] = (row.number(key, unlimited=True) * scale,)
+    for key, scale in (("stiffness", 1.0), ("spring_reference", unit)):
+        if key in row:
+            found[key] = (row.number(key) * scale,)
     return found
 
 
@@ -173,7 +177,11 @@ def _reflected(row: Fields, key: str) -> tuple[float, ...]:
             f'{row.where}: "{motor}" needs a "gear_ratio"; add it, or give "{key}" at the joint.'
         )
     # Motors may turn against their joint: the sign of the ratio matters to neither result.
-    return (row.number(motor) * abs(row.number("gear_ratio")) ** power,)
+    ratio = abs(row.number("gear_ratio"))
+    felt = row.number(motor) * (ratio * ratio if power == 2 else ratio)
+    if not math.isfinite(felt):
+        raise row.refuse("gear_ratio", f'a ratio at which "{motor}" is a finite {key} at the joint')
+    return (felt,)
 
 
 def _angle(value: float, degrees: bool) -> float:

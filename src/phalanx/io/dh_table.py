@@ -16,7 +16,17 @@ from ..dh import DHChain
 from ..spatial import Transform
 from .angles import roll_pitch_yaw, rotation_x, rotation_z
 
-_LIMITS = ("lower", "upper", "velocity", "effort", "damping", "friction", "armature")
+_LIMITS = (
+    "lower",
+    "upper",
+    "velocity",
+    "effort",
+    "damping",
+    "friction",
+    "armature",
+    "stiffness",
+    "spring_reference",
+)
 _RESERVED = ("base", "tool")  # links that a table has by itself
 
 

@@ -24,7 +24,17 @@ _FRAME = tuple(f.name for f in fields(FixedFrame))
 _LOOP = tuple(f.name for f in fields(Loop))
 _LISTS = ("links", "joints", "frames", "loops")
 _OPTIONAL = ("frames", "loops")  # absent where there are none, so that older versions read the file
-_SEVERAL = ("lower", "upper", "velocity", "effort", "damping", "friction", "armature")
+_SEVERAL = (
+    "lower",
+    "upper",
+    "velocity",
+    "effort",
+    "damping",
+    "friction",
+    "armature",
+    "stiffness",
+    "spring_reference",
+)
 
 
 def write_description(description: Description) -> str:

@@ -22,8 +22,8 @@ A table, as TOML or JSON gives it (SI units, angles in rad):
     xyz = [0, 0, 0.3]              # the child's frame in the parent's at rest
     rpy = [0, 0, 0]                # roll, pitch, yaw about fixed axes
     axis = [0, 0, 1]               # and axis2 of a universal, pitch of a helical joint
-    lower = -3                     # also upper, velocity, effort, damping, friction, armature;
-                                   # a list where the joint has several coordinates
+    lower = -3                     # also upper, velocity, effort, damping, friction, armature, stiffness,
+                                   # spring_reference; a list where the joint has several coordinates
     mimic = { joint = "other", multiplier = 1, offset = 0 }
 """
 
@@ -42,7 +42,17 @@ from .saved import read_description
 
 _TOP = ("name", "gravity", "source", "floating_base", "link", "links", "joint", "joints")
 _LINK = ("name", "mass", "com", "inertia")
-_PER_COORDINATE = ("lower", "upper", "velocity", "effort", "damping", "friction", "armature")
+_PER_COORDINATE = (
+    "lower",
+    "upper",
+    "velocity",
+    "effort",
+    "damping",
+    "friction",
+    "armature",
+    "stiffness",
+    "spring_reference",
+)
 _JOINT = (
     *("name", "type", "parent", "child", "xyz", "rpy", "axis", "axis2", "pitch", "mimic"),
     *_PER_COORDINATE,

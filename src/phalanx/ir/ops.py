@@ -22,7 +22,11 @@ class Op:
 INPUT = "input"
 ADD, SUB, MUL, DIV, NEG = "add", "sub", "mul", "div", "neg"
 SIN, COS = "sin", "cos"
+RESCALE = "rescale"  # the power of two that brings x >= 0 to between two and four, if x is a normal number
 FMA, FMS, FNMA = "fma", "fms", "fnma"  # a b + c, a b - c, c - a b
+MIN, MAX, SQRT, ABS = "min", "max", "sqrt", "abs"
+LESS = "less"  # one where a < b, else zero
+CHOOSE = "choose"  # b where a is not zero, else c
 
 OPS = {
     op.name: op
@@ -35,8 +39,15 @@ OPS = {
         Op(NEG, 1),
         Op(SIN, 1, trigonometric=1),
         Op(COS, 1, trigonometric=1),
+        Op(RESCALE, 1),
         Op(FMA, 3, multiplications=1, additions=1),
         Op(FMS, 3, multiplications=1, additions=1),
         Op(FNMA, 3, multiplications=1, additions=1),
+        Op(MIN, 2),
+        Op(MAX, 2),
+        Op(SQRT, 1, divisions=1),
+        Op(ABS, 1),
+        Op(LESS, 2),
+        Op(CHOOSE, 3),
     )
 }

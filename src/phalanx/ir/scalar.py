@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from .ops import ADD, COS, DIV, INPUT, MUL, NEG, SIN, SUB
+from ..joints import rescale
+from .ops import ABS, ADD, COS, DIV, INPUT, MAX, MUL, NEG, RESCALE, SIN, SUB
 
 
 class Node:
@@ -59,6 +60,20 @@ class Node:
 
     def cos(self) -> Any:
         return self.graph.cos(self)
+
+    def __abs__(self) -> Any:
+        return self.graph.abs(self)
+
+    def maximum(self, other: Any) -> Any:
+        return self.graph.maximum(self, other)
+
+    def rescale(self) -> Any:
+        return self.graph.rescale(self)
+
+    @property
+    def leaf(self) -> Any:
+        """Where it comes from, None if it is computed."""
+        return self.args[0] if self.op is INPUT else None
 
     def __repr__(self) -> str:
         told = ", ".join(f"%{a.number}" if isinstance(a, Node) else repr(a) for a in self.args)
@@ -183,6 +198,26 @@ class Graph:
     def cos(self, a: Node) -> Any:
         a = a.args[0] if a.op is NEG else a
         return self._make(COS, (a,), (COS, a.number))
+
+    def abs(self, a: Any) -> Any:
+        if type(a) is not Node:
+            return abs(float(a))
+        a = a.args[0] if a.op is NEG else a
+        return a if a.op is ABS else self._make(ABS, (a,), (ABS, a.number))
+
+    def maximum(self, a: Any, b: Any) -> Any:
+        if type(a) is not Node:
+            a, b = b, a
+        if type(a) is not Node:
+            return max(float(a), float(b))
+        if type(b) is not Node:
+            return self._make(MAX, (a, float(b)), (MAX, a.number, -1, float(b)))
+        return a if a is b else self._make(MAX, (a, b), (MAX, a.number, b.number))
+
+    def rescale(self, a: Any) -> Any:
+        if type(a) is not Node:
+            return float(rescale(np.asarray(a, dtype=float)))
+        return self._make(RESCALE, (a,), (RESCALE, a.number))
 
     def _make(self, op: str, args: tuple[Any, ...], key: tuple[Any, ...]) -> Node:
         node = self._known.get(key)

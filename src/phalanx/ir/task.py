@@ -9,7 +9,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..algorithms import FUNCTIONS, Algorithm, Function
+from ..frames import AnyFrame
 from ..model import Model
+
+
+def refusal_of_loops(algorithm: Algorithm, model: Model) -> str:
+    """Why an algorithm has no loops over the bodies of a robot, empty if it has."""
+    if model.coupling is not None and algorithm.topology == "chain":
+        return "mimic joints follow other joints"
+    if algorithm.splits:
+        return "it does not visit one body after another"
+    return ""
+
+
+def cuts(model: Model) -> bool:
+    """Whether a model can be cut into segments: a chain that moves, of which no joint follows another."""
+    return model.n > 0 and model.is_chain and model.coupling is None
 
 
 @dataclass(frozen=True)
@@ -26,6 +41,11 @@ class Task:
     @property
     def function(self) -> Function:
         return FUNCTIONS[self.algorithm.function]
+
+    @property
+    def is_told(self) -> bool:
+        """Whether its program reads numbers that are told with a call, for all states alike."""
+        return any(isinstance(value, AnyFrame) for value in self.arguments.values())
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:

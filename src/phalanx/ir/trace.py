@@ -13,6 +13,7 @@ import numpy as np
 
 from ..dh import DHChain
 from ..errors import PhalanxError
+from ..frames import AnyFrame, Placement
 from ..model import Model
 from ..orders.sequential import Sequential
 from ..spatial import Inertia
@@ -22,6 +23,7 @@ from .quantities import announcing
 from .scalar import GeneralGraph, Graph, Node, live
 from .task import Task
 
+TOLD = "told"  # the pseudo input that holds what is told with a call, for all states alike
 _BOOK = Bookkeeping()
 
 
@@ -92,20 +94,20 @@ def trace(task: Task, customise: str = "full", book: Bookkeeping = _BOOK) -> Pro
     }
     if customise != "full" and "external" in symbols:
         symbols["external"][~_tips(model)] = 0.0
-    constants = {
-        k: v.map(lambda array, _: array.astype(object)) if hasattr(v, "map") else v
-        for k, v in task.arguments.items()
-    }
+    constants = dict(task.arguments)
+    if "frame" in constants:
+        constants["frame"] = _frame(graph, constants["frame"])
     order = BodyByBody(graph, model.parents, model.pattern)
     around = wrappers(graph, book, customise, model)
     text = replace(task.algorithm, run=announcing(task.algorithm.run, graph, f.symbol, around))
     graph.wanted = book.results
     graph.quantity = "external"  # of what happens before the text begins
-    seen = parameters(graph, model, customise, book)
-    given = [symbols[name] for name in task.inputs]
+    known = parameters(graph, model, customise, book)
     try:
         with ordering(order):
-            result = text(seen, *given, **{name: symbols[name] for name in task.optional}, **constants)
+            more = text.in_frames(known, {name: symbols[name] for name in task.optional} | constants)
+            graph.quantity = "tau"  # of rotors, around the text
+            result = text.with_rotors(known, [symbols[name] for name in task.inputs], more)
     except (ZeroDivisionError, OverflowError):  # Python's numbers raise where NumPy's become infinite
         raise PhalanxError(
             f'{f.name}: algorithm "{task.algorithm.name}" divides by zero, because numbers of the '
@@ -176,6 +178,13 @@ def _structured(numbers: np.ndarray, symbols: np.ndarray) -> np.ndarray:
 
 def _nothing(like: np.ndarray) -> np.ndarray:
     return np.zeros(like.shape).astype(object)
+
+
+def _frame(graph: Graph, frame: Placement | AnyFrame) -> Placement:
+    """The frame as recording scalars; that of a kernel is told when it runs."""
+    if isinstance(frame, AnyFrame):
+        return frame.placement(lambda k: graph.input(TOLD, k))
+    return frame.map(lambda array: array.astype(object))
 
 
 def _tips(model: Model) -> np.ndarray:

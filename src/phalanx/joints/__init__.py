@@ -15,6 +15,7 @@ have cJ = 0: constant axes leave none.
 
 from .motions import MOTIONS, Helix, Motion, nearly_straight, split_turn
 from .quaternions import quaternion_exp, quaternion_log, quaternion_product, rotate, transpose_quaternion
+from .scaling import leveled, rescale
 from .trigonometry import cos, sin
 from .types import FREE, WELD, JointType, Step, frame_along, joint_type, joint_types, pose_of
 
@@ -30,11 +31,13 @@ __all__ = [
     "frame_along",
     "joint_type",
     "joint_types",
+    "leveled",
     "nearly_straight",
     "pose_of",
     "quaternion_exp",
     "quaternion_log",
     "quaternion_product",
+    "rescale",
     "rotate",
     "sin",
     "split_turn",

@@ -7,11 +7,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..spatial import Array, dot, namespace
+from .scaling import leveled
 
 
 def transpose_quaternion(q: Array) -> Array:
     """Rotation from the parent's to the turned axes, for quaternions xyzw of any length."""
-    xp = namespace(q)
+    xp, q = namespace(q), leveled(q)
     scale = 2.0 / dot(q, q)
     x, y, z, w = (q[..., k] for k in range(4))
     sx, sy, sz = x * scale, y * scale, z * scale
@@ -36,12 +37,13 @@ def quaternion_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def conjugate(q: np.ndarray) -> np.ndarray:
-    """The quaternion of the turn back, for one of unit length."""
-    return q * np.array([-1.0, -1.0, -1.0, 1.0], dtype=q.dtype)
+    """A quaternion of the turn back."""
+    return leveled(q) * np.array([-1.0, -1.0, -1.0, 1.0], dtype=q.dtype)
 
 
 def rotate(q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Vectors turned by quaternions of any length."""
+    q = leveled(q)
     t = np.cross(q[..., :3], v) * (2.0 / np.sum(q * q, axis=-1, keepdims=True))
     return v + q[..., 3:] * t + np.cross(q[..., :3], t)
 
@@ -54,7 +56,7 @@ def quaternion_exp(w: np.ndarray) -> np.ndarray:
 
 def quaternion_log(q: np.ndarray) -> np.ndarray:
     """Rotation vector, at most pi long, of a quaternion of any length."""
-    q = np.where(q[..., 3:] < 0, -q, q)
+    q = leveled(np.where(q[..., 3:] < 0, -q, q))
     size = np.linalg.norm(q[..., :3], axis=-1, keepdims=True)
     angle = 2.0 * np.arctan2(size, q[..., 3:])
     with np.errstate(divide="ignore", invalid="ignore"):

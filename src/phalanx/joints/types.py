@@ -25,6 +25,7 @@ from .quaternions import (
     quaternion_product,
     rotate,
 )
+from .scaling import leveled
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,9 @@ def frame_along(axis: Sequence[float] | np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=1024)  # robots of very many joints have few directions
 def _frame_along(*axis: float) -> np.ndarray:
+    largest = max(map(abs, axis))
+    if largest > 1e150:  # whose square is no number
+        axis = tuple(x / largest for x in axis)
     z = _unit([0.0 if abs(x) < 1e-12 else x for x in _unit(axis)])
     main = max(range(3), key=lambda i: abs(z[i]))
     # The cyclic order keeps a frame along x, y or z a signed permutation.
@@ -182,7 +186,7 @@ class Spherical(JointType):
 
     @classmethod
     def difference(cls, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-        return quaternion_log(quaternion_product(conjugate(q0), q1))
+        return quaternion_log(quaternion_product(conjugate(q0), leveled(q1)))
 
 
 class Floating(JointType):
@@ -205,7 +209,7 @@ class Floating(JointType):
     @classmethod
     def difference(cls, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         back = conjugate(q0[..., 3:])
-        w = quaternion_log(quaternion_product(back, q1[..., 3:]))
+        w = quaternion_log(quaternion_product(back, leveled(q1[..., 3:])))
         v = inverse_left_jacobian(w, rotate(back, q1[..., :3] - q0[..., :3]))
         return np.concatenate([w, v], axis=-1)
 

@@ -13,6 +13,7 @@ from .many import numbered
 from .times import Links, Times, require_times
 
 UNITS = ("operations", "microseconds")
+PROGRAMS = ("repaired", "delayed", "ahead")  # of the paper's assignment
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class Transputers(Machine):
     links: Links = field(default_factory=Links)
     assignment: str = "paper"
     figures: T800 = field(default_factory=T800)
+    program: str = "repaired"
 
     @property
     def names(self) -> Sequence[str]:
@@ -52,13 +54,15 @@ class Transputers(Machine):
         return numbered(self.count)
 
     def __str__(self) -> str:
-        return f"transputers({self.count}, assignment={self.assignment!r})"
+        program = f", program={self.program!r}" if self.program != "repaired" else ""
+        return f"transputers({self.count}, assignment={self.assignment!r}{program})"
 
 
 def transputers(
     processors: int = 4,
     *,
     assignment: str = "paper",
+    program: str = "repaired",
     unit: str = "operations",
     figures: T800 | None = None,
     multiplication: float | None = None,
@@ -68,9 +72,12 @@ def transputers(
 ) -> Transputers:
     """A master and `processors - 1` workers; every pair has a link.
 
-    `assignment="paper"` runs the program of Zomaya and Morris, "list" our own list schedule. In
-    `unit="operations"` an operation takes one unit and messages none, as their count of operations
-    assumes; in "microseconds" the `figures` of the T800 hold. Each time can be set by itself.
+    `assignment="paper"` runs the program of Zomaya and Morris, "list" our own list schedule. The printed
+    program reads values before they have arrived; `program` tells how that is mended: "repaired" exchanges
+    them later in a pass, "delayed" does the work of a link one pass later, and "ahead", not in the paper,
+    has buffered channels and lets each worker run through its own recursion first. In `unit="operations"`
+    an operation takes one unit and messages none, as their count of operations assumes; in "microseconds"
+    the `figures` of the T800 hold. Each time can be set by itself.
     """
     figures = T800() if figures is None else figures
     if not isinstance(figures, T800):
@@ -80,6 +87,12 @@ def transputers(
         raise PhalanxError(
             f"transputers: the paper's assignment is for 4 processors, got {count}; "
             'use assignment="list" for other numbers.'
+        )
+    one_of(program, PROGRAMS, "transputers: program")
+    if assignment == "list" and program != "repaired":
+        raise PhalanxError(
+            f"transputers: program={program!r} is one of the paper's assignment; leave it out with "
+            'assignment="list".'
         )
     if count > figures.links:
         raise PhalanxError(
@@ -96,4 +109,4 @@ def transputers(
     times = replace(times, **{k: v for k, v in given.items() if v is not None})
     given = {"start_up": start_up, "per_word": per_word}
     links = replace(links, **{k: v for k, v in given.items() if v is not None})
-    return Transputers(times, unit, count, links, assignment, figures)
+    return Transputers(times, unit, count, links, assignment, figures, program)

@@ -18,6 +18,8 @@ from .slots import Slots, lift
 class Doubling(Sequential):
     """Affine sweeps by pointer jumping; sweeps that have no such order are refused."""
 
+    by_halves = True
+
     def __init__(self, parents: np.ndarray, pattern: np.ndarray | None = None) -> None:
         super().__init__(parents, pattern, joining="shift")
 

@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import PhalanxError
 from ..spatial import Array, Field
 from ..sweeps import Order, Segments
+from ..triangle import Sums
 from .contraction import Round, rounds_of
 from .hops import Hop, Paths, hops_of
 from .joining import Joining, Level, joining_of, levels
@@ -214,19 +215,25 @@ class Sequential(Order):
     def relay(
         self, levels: Any, state: tuple[Any, ...], join: Callable[..., Any], along: Any, links: Any
     ) -> list[tuple[Any, ...]]:
-        history = [state]
-        count = places(state[0])
-        link = np.arange(count) if links is None else np.asarray(links)
-        for number, level in enumerate(levels):
-            values = [Slots(count, None, start=x) for x in state]
+        link = np.arange(places(state[0])) if links is None else np.asarray(links)
+
+        def after(number: int, level: Any, state: tuple[Any, ...]) -> tuple[Any, ...]:
+            values = [Slots(len(link), None, start=x) for x in state]
             for to, source in (part.T for part in self.abreast(np.array(level, np.intp).reshape(-1, 2))):
                 self.visit(link[to])
                 mine, theirs = (tuple(take(x, at) for x in state) for at in (to, source))
                 made = join(mine, theirs, *(along(number, to) if along else ()))
                 for slots, x in zip(values, made, strict=True):
                     slots.set(to, x)
-            state = tuple(slots.all() for slots in values)
-            history.append(state)
+            return tuple(slots.all() for slots in values)
+
+        if isinstance(levels, Sums) and levels.by_halves:
+            terms = [after(number, level, state) for number, level in enumerate(levels)]
+            self.leave()
+            return [state, _added_by_halves(terms)] if terms else [state]
+        history = [state]
+        for number, level in enumerate(levels):
+            history.append(after(number, level, history[-1]))
         self.leave()
         return history
 
@@ -257,6 +264,20 @@ class Sequential(Order):
 
     def pick(self, x: Any, body: int) -> Any:
         return x[body] if isinstance(x, Field) else x[..., body, :]
+
+    def marked(self, x: Any, at: Array) -> Any:
+        if at.dtype != object:
+            places = np.flatnonzero(at)
+            return x[int(places[0])] if len(places) else x.map(_nothing)
+        # Of recording scalars only those that may be one are left when the sum is folded.
+        return x.map(lambda array, rank: self._weighted(array, at, rank))
+
+    def _weighted(self, array: Array, at: Array, rank: int) -> Array:
+        each = np.moveaxis(array, -1 - rank, 0)
+        total = each[0] * at[0]
+        for k in range(1, len(at)):
+            total = total + each[k] * at[k]
+        return total
 
     def total(self, values: Array) -> Array:
         if not values.shape[-1]:
@@ -305,3 +326,17 @@ class Sequential(Order):
         for p in self.pattern.tolist():
             result.append(np.empty(0, np.intp) if p < 0 else np.concatenate([[p], result[p]]).astype(np.intp))
         return result
+
+
+def _added_by_halves(terms: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """The sum of states, two neighbours at a time: as many additions in a row as the logarithm of terms."""
+    while len(terms) > 1:
+        pairs = zip(terms[0::2], terms[1::2], strict=False)
+        rest = terms[len(terms) - len(terms) % 2 :]
+        terms = [tuple(a + b for a, b in zip(x, y, strict=True)) for x, y in pairs] + rest
+    return terms[0]
+
+
+def _nothing(array: Array, rank: int) -> Array:
+    """Zeros shaped as the value of one body."""
+    return np.zeros((*array.shape[: -1 - rank], *array.shape[array.ndim - rank :]), array.dtype)

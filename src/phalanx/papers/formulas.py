@@ -46,14 +46,29 @@ class Formula:
     def __truediv__(self, divisor: Fraction) -> Formula:
         return formula({term: c / divisor for term, c in self.coefficients.items()})
 
+    def __neg__(self) -> Formula:
+        return formula({term: -c for term, c in self.coefficients.items()})
+
+    @property
+    def leading(self) -> Fraction:
+        """The coefficient of the fastest growing term."""
+        return next((c for term in TERMS if (c := self[term])), Fraction(0))
+
     def __str__(self) -> str:
-        text = "".join(
-            f"{'-' if c < 0 else '+'}{'' if abs(c) == 1 and term != '1' else abs(c)}"
-            f"{'' if term == '1' else term}"
-            for term in TERMS
-            if (c := self[term])
-        )
-        return text.removeprefix("+") or "0"
+        texts = [(c < 0, _term(abs(c), term)) for term in TERMS if (c := self[term])]
+        if not texts:
+            return "0"
+        first = f"{'-' if texts[0][0] else ''}{texts[0][1]}"
+        return first + "".join(f" {'-' if negative else '+'} {text}" for negative, text in texts[1:])
+
+    __repr__ = __str__
+
+
+def _term(c: Fraction, term: str) -> str:
+    """A multiple of a term: 48L, 39/2 n^2, n."""
+    if term == "1":
+        return str(c)
+    return f"{'' if c == 1 else c}{' ' if c.denominator > 1 else ''}{term}"
 
 
 def formula(coefficients: Mapping[str, Fraction | int]) -> Formula:

@@ -31,6 +31,8 @@ class Instant:
         texts = [s + _shown(m, a) for s, m, a in sorted(self.events)]
         return texts[0] if len(texts) == 1 else f"max({', '.join(texts)})"
 
+    __repr__ = __str__
+
 
 def latest(instants: Iterable[Instant]) -> Instant:
     """The latest of several instants."""

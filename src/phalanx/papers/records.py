@@ -43,9 +43,20 @@ class Record:
         return self.verdict.startswith("differs")
 
     def __str__(self) -> str:
-        return (
-            f"{self.item}: {shown(self.published)} published, {shown(self.computed)} computed, {self.verdict}"
-        )
+        """The record as sentences."""
+        told = f"{self.item}: {shown(self.published)} published"
+        if isinstance(self.computed, Claim):
+            told += f"; {'it holds' if self.computed.holds else 'it does not hold'}: {self.computed.figures}"
+            why = self.verdict.partition(f"{self.computed.figures}. ")[2]
+            return f"{told}.{f' {why}' if why else ''}"
+        if self.computed is None:
+            return f"{told}; {self.verdict}."
+        if self.exact:
+            return f"{told} and computed."
+        return f"{told}, {shown(self.computed)} computed; {self.verdict.removesuffix('.')}."
+
+    def __repr__(self) -> str:
+        return f"<Record of {self.paper}, {self.source}: {self}>"
 
 
 @dataclass(frozen=True)
@@ -59,10 +70,11 @@ class Claim:
         return f"{'holds' if self.holds else 'does not hold'}: {self.figures}"
 
 
-def verdict(published: Any, computed: Any, why: str = "") -> str:
+def verdict(published: Any, computed: Any, why: str = "", unit: str = "") -> str:
     """What to say about two values: numbers, formulas, words, claims or rows of them.
 
-    `why` explains a difference that is known; what differs is told from the values themselves.
+    `why` explains a difference that is known; what differs is told from the values themselves, by the
+    names that the `unit` has for their parts.
     """
     ours, theirs = _parts(computed), _parts(published)
     if isinstance(computed, Claim):
@@ -71,7 +83,13 @@ def verdict(published: Any, computed: Any, why: str = "") -> str:
         return EXACT
     if (part := _deviation(theirs, ours)) <= CLOSE:
         return f"within {_percent(part)} %"
-    return _differs(_difference(theirs, ours), why)
+    return _differs(_difference(theirs, ours, unit), why)
+
+
+def sentence(text: str) -> str:
+    """A text with a capital letter in front and a full stop in the end; a symbol in front stays as it is."""
+    first = text.partition(" ")[0]
+    return text and (text if "_" in first else text[0].upper() + text[1:]) + "."
 
 
 def shown(value: Any) -> str:
@@ -119,23 +137,32 @@ def _percent(part: float) -> str:
 
 
 def _differs(what: str, why: str) -> str:
-    return "differs: " + "; ".join(x for x in (what, why) if x)
+    return "differs: " + ". ".join(x for x in (what, sentence(why)) if x)
 
 
-def _difference(published: Sequence[Any], computed: Sequence[Any]) -> str:
+_PARTS = {"*": "multiplications", "+": "additions", "÷": "divisions"}
+
+
+def _difference(published: Sequence[Any], computed: Sequence[Any], unit: str) -> str:
     """Which parts differ, and by how much."""
+    names = [_PARTS.get(name, name) for name in unit.split(" / ")]
     if len(published) != len(computed):
         return f"{len(computed)} parts instead of {len(published)}"
-    told = [_one_difference(a, b) for a, b in zip(published, computed, strict=True)]
-    return told[0] if len(told) == 1 else " / ".join(text or "equal" for text in told)
+    if len(published) == 1:
+        return _one_difference(published[0], computed[0], "")
+    if len(names) != len(published):
+        return f"{shown(computed)} instead of {shown(published)}"
+    return ", ".join(map(_one_difference, published, computed, names))
 
 
-def _one_difference(a: Any, b: Any) -> str:
+def _one_difference(a: Any, b: Any, name: str) -> str:
+    of = f"{name} " if name else ""
     if _same(a, b):
-        return ""
+        return f"{of}agree"
     if isinstance(a, Formula) and isinstance(b, Formula):
-        text = str(b - a)
-        return f"{'' if text.startswith('-') else '+'}{text}"
+        more = b - a
+        return f"{of}{more} more" if more.leading > 0 else f"{of}{-more} less"
     if _relative(a, b) <= 0.5:
-        return f"{100.0 * (float(b) / float(a) - 1.0):+.2g} %"
-    return f"{shown(b)} instead of {shown(a)}"
+        percent = 100.0 * (float(b) / float(a) - 1.0)
+        return f"{of}{abs(percent):.2g} % {'more' if percent > 0 else 'less'}"
+    return f"{shown(b)} instead of {shown(a)}{f' {name}' if name else ''}"

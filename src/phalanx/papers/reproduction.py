@@ -10,7 +10,7 @@ from ..errors import PhalanxError, shown
 from ..progress import steps
 from .catalogue import Paper, Row, paper
 from .quantities import find, how
-from .records import Record, verdict
+from .records import Record, sentence, verdict
 
 Progress = Callable[[str, int, int], None]  # item, how many are done, of how many
 
@@ -41,7 +41,7 @@ def _record(chosen: Paper, row: Row) -> Record:
     except PhalanxError as error:  # a package that is not installed, say: the other rows are still worth it
         value, told = None, f"not computed: {error}".rstrip(".")
     else:
-        told = verdict(row.published, value, row.why)
+        told = verdict(row.published, value, row.why, row.unit)
     # Of a small deviation the verdict gives the size; its cause goes to the notes.
     cause = row.why if told.startswith("within") else ""
     return Record(
@@ -51,12 +51,8 @@ def _record(chosen: Paper, row: Row) -> Record:
         published=row.published,
         computed=value,
         verdict=told,
-        note=" ".join(x for x in (_sentence(cause), row.note) if x),
+        note=" ".join(x for x in (sentence(cause), row.note) if x),
         unit=row.unit,
         how=how(row.quantity),
         printed=row.printed,
     )
-
-
-def _sentence(text: str) -> str:
-    return text and text[0].upper() + text[1:] + "."

@@ -5,24 +5,24 @@
 from __future__ import annotations
 
 import tomllib
-from importlib import resources
+from pathlib import Path
 
 from ..description import Description
 from ..errors import PhalanxError, nearest
 from ..io.table import read_table
 
 _SUFFIX = ".toml"
+_FOLDER = Path(__file__).parent  # `importlib.resources` takes longer to import than a robot to load
 
 
 def builtin_names() -> list[str]:
     """Names of the built-in robots."""
-    files = (entry.name for entry in resources.files("phalanx.robots").iterdir())
-    return sorted(name.removesuffix(_SUFFIX) for name in files if name.endswith(_SUFFIX))
+    return sorted(file.stem for file in _FOLDER.glob(f"*{_SUFFIX}"))
 
 
 def builtin(name: str) -> Description:
     """The description of the built-in robot of that name."""
     if name not in builtin_names():
         raise PhalanxError(f'no built-in robot "{name}";{nearest(name, builtin_names(), what="built in")}')
-    text = resources.files("phalanx.robots").joinpath(name + _SUFFIX).read_text(encoding="utf-8")
+    text = (_FOLDER / (name + _SUFFIX)).read_text(encoding="utf-8")
     return read_table(tomllib.loads(text), source=name + _SUFFIX)

@@ -9,10 +9,63 @@ import pytest
 
 import phalanx as px
 from phalanx.algorithms.inertia.processor_array import steps
+from phalanx.backends.base import installed
 from phalanx.triangle import triangle
 from reference.counting import depth
+from reference.sampling import agree
 
 SIZES = range(1, 34)
+CHOICES = [
+    {"processors": processors, **form}
+    for processors in ("n(n+1)/2", "n")
+    for form in ({}, {"moment": "inside"}, {"form": "composite"})
+]
+each_choice = pytest.mark.parametrize("options", CHOICES, ids=lambda o: "-".join(o.values()))
+
+
+def chain(n: int, prismatic: float = 0.4) -> px.Robot:
+    return px.chain(n, seed=n, prismatic=prismatic).replace(armature=np.linspace(0.1, 0.3, n))
+
+
+@each_choice
+@pytest.mark.parametrize("prismatic", [0.0, 0.4])
+def test_every_form_gives_the_matrix_of_composite_bodies(options: dict[str, str], prismatic: float) -> None:
+    for n in SIZES:
+        robot = chain(n, prismatic)
+        q, _, _ = robot.random_state(3, rng=n)
+        expected = robot.mass_matrix(q, algorithm="crba", backend="numpy")
+        found = robot.mass_matrix(q, algorithm=("processor_array", options), backend="numpy")
+        agree(found, expected, 1e-13)
+
+
+@each_choice
+@pytest.mark.parametrize("backend", ["native", "jax"])
+def test_every_form_runs_on_other_backends(options: dict[str, str], backend: str) -> None:
+    if backend not in installed():
+        pytest.skip(f"{backend} is not installed")
+    robot = chain(5)
+    q, _, _ = robot.random_state(4, rng=1)
+    found = robot.mass_matrix(q, algorithm=("processor_array", options), backend=backend)
+    agree(found, robot.mass_matrix(q, algorithm="crba", backend="numpy"), 1e-13)
+
+
+@each_choice
+@pytest.mark.parametrize("n", [1, 2, 9, 33])
+def test_every_form_runs_as_loops(options: dict[str, str], n: int) -> None:
+    pytest.importorskip("llvmlite", reason="llvmlite is not installed")
+    from reference.rolling import kernel, program
+
+    robot = chain(n)
+    q, _, _ = robot.random_state(3, rng=2)
+    found = kernel(program(robot, "mass_matrix", ("processor_array", options)))(q)
+    agree(found, robot.mass_matrix(q, algorithm="crba", backend="numpy"), 1e-13)
+
+
+def test_composite_bodies_have_no_moments_to_sum_up() -> None:
+    robot = px.chain(3)
+    options = {"form": "composite", "moment": "inside"}
+    with pytest.raises(px.PhalanxError, match=r'moment="inside" for form="newton_euler" only'):
+        robot.mass_matrix(robot.neutral(), algorithm=("processor_array", options))
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -76,6 +129,12 @@ def test_neighbours_stay_within_the_column() -> None:
 @pytest.mark.parametrize(("n", "expected"), [(2, 17), (4, 25), (8, 32), (16, 38), (32, 44)])
 def test_depth_is_that_of_the_listing(n: int, expected: int) -> None:
     assert depth("processor_array", n) == expected
+
+
+@pytest.mark.parametrize("options", [{"form": "composite"}, {"moment": "inside"}], ids=str)
+def test_depth_of_the_other_forms_grows_by_the_same_steps_for_every_doubling(options: dict[str, str]) -> None:
+    found = [depth("processor_array", n, **options) for n in (4, 8, 16, 32)]
+    assert np.ptp(np.diff(found)) <= 1, found
 
 
 def test_an_unknown_number_of_processors_is_refused() -> None:

@@ -74,6 +74,16 @@ def test_parameters_of_the_robot_change_nothing() -> None:
         agree(np.asarray(result), getattr(robot, function)(q, qd, qdd, backend="numpy"), 1e-9)
 
 
+def test_armature_of_a_floating_base_is_a_parameter_too() -> None:
+    robot = px.chain(2).with_floating_base()
+    rotors = np.linspace(0.1, 0.8, robot.nv)
+    q, qd, qdd = robot.random_state(2, rng=8)
+    for function in ("inverse_dynamics", "forward_dynamics"):
+        result = getattr(robot.jax, function)(q, qd, qdd, parameters={"armature": rotors})
+        wanted = getattr(robot.replace(armature=rotors), function)(q, qd, qdd, backend="numpy")
+        agree(np.asarray(result), wanted, 1e-11)
+
+
 def test_inverse_dynamics_is_linear_in_the_parameters() -> None:
     q, qd, qdd = TREE.random_state((), rng=9)
     own = TREE.jax.parameters()

@@ -48,7 +48,8 @@ def robot_of(kind: str) -> px.Robot:
         return px.chain(20, prismatic=0.3)
     if kind == "floating":
         return px.tree(4, 0.6, seed=3).with_floating_base()
-    return px.tree(9, 0.6, seed=1, joints=MOVING_TYPES).replace(armature=0.2)
+    mixed = px.tree(9, 0.6, seed=1, joints=MOVING_TYPES)
+    return mixed.replace(armature=np.full(mixed.nv, 0.2))
 
 
 def state(robot: px.Robot, batch: Any = ()) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from reference.sampling import MOVING_TYPES, agree
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
 from phalanx.backends.native import compile, loop
-from phalanx.backends.native.emit.rolled import rolled_block_function
+from phalanx.backends.native.emit.walk import block_function
 from phalanx.backends.native.target import Target, aarch64, host
 from reference.rolling import block_lines, kernel, program, reference, states, tolerance
 
@@ -51,7 +51,7 @@ PAIRS = [(function, name) for function in FUNCTIONS for name in ALGORITHMS[funct
 EVERY = [
     (function, name)
     for function, name in PAIRS
-    if ALGORITHMS[function][name].topology == "tree" and ALGORITHMS[function][name].loops
+    if ALGORITHMS[function][name].topology == "tree" and not ALGORITHMS[function][name].splits
 ]
 
 
@@ -82,7 +82,7 @@ def test_optional_inputs_agree_with_the_reference(
     inputs = states(robot, function, 9)
     rng = np.random.default_rng(1)
     rolled = program(robot, function, algorithm, names)
-    more = {name: rng.standard_normal((9, *rolled.inputs[name])) for name in names}
+    more = {name: rng.standard_normal((9, *rolled.layout.inputs[name])) for name in names}
     wanted = reference(robot, function, algorithm, *inputs, **more)
     agree(kernel(rolled)(*inputs, *more.values()), wanted, tolerance(robot, function, inputs[0]))
 
@@ -197,8 +197,8 @@ def test_registers_without_multiply_add_agree() -> None:
 
 def test_object_code_for_another_machine_is_produced() -> None:
     rolled = program(robots()["mixed tree"], "forward_dynamics", "aba")
-    block, declarations, scratch = rolled_block_function(rolled, aarch64(), "double")
-    shapes = [*rolled.inputs.values(), rolled.output]
+    block, declarations, scratch = block_function(rolled.built(aarch64().lanes(8)), aarch64(), "double")
+    shapes = [*rolled.layout.inputs.values(), rolled.layout.output]
     text = loop.module_text(block, declarations, shapes, "double", aarch64(), scratch)
     assert compile.object_code(text, aarch64())[:4] == b"\x7fELF"
 

@@ -18,12 +18,12 @@ from reference.sampling import agree
 
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
-from phalanx.backends.native import build
+from phalanx.backends.native import extent
 from phalanx.backends.native.target import Target, host
 from reference.rolling import block_lines, kernel, program, reference, states, tolerance
 
 DEFAULT: dict[str, Any] = {}
-NOWHERE = [a.name for known in ALGORITHMS.values() for a in known.values() if not a.loops]
+NOWHERE = [a.name for known in ALGORITHMS.values() for a in known.values() if a.splits]
 
 
 def variants() -> list[tuple[str, Any]]:
@@ -31,7 +31,7 @@ def variants() -> list[tuple[str, Any]]:
     found: list[tuple[str, Any]] = []
     for function, known in ALGORITHMS.items():
         for a in known.values():
-            if not a.loops:
+            if a.splits:
                 continue
             if a.topology != "tree":
                 found.append((function, (a.name, DEFAULT)))
@@ -114,7 +114,7 @@ def test_optional_inputs_agree_with_the_reference(name: str) -> None:
     names = tuple(FUNCTIONS[function].optional)
     rolled = program(robot, function, name, names)
     rng = np.random.default_rng(1)
-    more = {name: rng.standard_normal((9, *rolled.inputs[name])) for name in names}
+    more = {name: rng.standard_normal((9, *rolled.layout.inputs[name])) for name in names}
     wanted = reference(robot, function, name, *inputs, **more)
     agree(kernel(rolled)(*inputs, *more.values()), wanted, loose(robot, function, (name,), inputs[0]))
 
@@ -290,7 +290,7 @@ def test_scratch_memory_grows_with_the_bodies_only(function: str, algorithm: Any
 def test_every_algorithm_is_served_at_any_length(n: int) -> None:
     robot = px.chain(n)
     for function, (name, options) in EVERY:
-        assert build.serves(resolve(robot, function, (name, options))), name
+        assert extent.serves(resolve(robot, function, (name, options))), name
 
 
 @pytest.mark.parametrize(

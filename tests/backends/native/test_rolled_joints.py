@@ -17,7 +17,7 @@ from reference.sampling import MOVING_TYPES, agree, pairwise
 
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
-from phalanx.backends.native import build
+from phalanx.backends.native import extent
 from phalanx.backends.native.target import Target, host
 from phalanx.dispatch import resolve
 from reference.rolling import block_lines, kernel, program, reference, states, tolerance
@@ -204,8 +204,8 @@ def test_ten_thousand_links_compile_within_two_seconds(choice: Any) -> None:
 @pytest.mark.parametrize("choice", CHOICES, ids=name_of)
 def test_long_chains_are_served(choice: Any) -> None:
     call = resolve(robot("thousand"), "forward_dynamics", choice)
-    assert build.serves(call)
-    assert not build.unrolls(call)
+    assert extent.serves(call)
+    assert not extent.unrolls(call)
 
 
 def test_results_do_not_depend_on_how_long_chains_are_called() -> None:

@@ -17,7 +17,7 @@ from reference.sampling import MOVING_TYPES, agree
 
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
-from phalanx.backends.native.build import serves, unrolls
+from phalanx.backends.native.extent import serves, unrolls
 from phalanx.backends.native.target import Target, host
 from phalanx.dispatch import resolve
 from reference.rolling import block_lines, kernel, program, reference, states, tolerance
@@ -130,7 +130,7 @@ def test_wrenches_on_links_agree_with_the_reference(shape: str) -> None:
     robot = shaped(shape, rotors=True) if shape in SHAPES else whole(shape)
     inputs = states(robot, FORWARD, 9)
     wrenches = np.random.default_rng(1).standard_normal((9, len(robot.link_names), 6))
-    wrenches = wrenches[:, : program(robot, FORWARD, "dca", ("external",)).inputs["external"][0]]
+    wrenches = wrenches[:, : program(robot, FORWARD, "dca", ("external",)).layout.inputs["external"][0]]
     out = compiled(robot, ("external",))(*inputs, wrenches)
     near = tolerance(robot, FORWARD, inputs[0])
     agree(out, reference(robot, FORWARD, "dca", *inputs, external=wrenches), near)

@@ -19,7 +19,7 @@ from reference.sampling import agree
 
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
-from phalanx.backends.native import build
+from phalanx.backends.native import extent
 from reference.rolling import block_lines, kernel, program, reference, states, tolerance
 
 EVERY: list[tuple[str, Any]] = [
@@ -82,7 +82,7 @@ def test_optional_inputs_agree_with_the_reference(function: str, names: tuple[st
     inputs = states(robot, function, 9)
     rolled = program(robot, function, algorithm, names)
     rng = np.random.default_rng(1)
-    more = {name: rng.standard_normal((9, *rolled.inputs[name])) for name in names}
+    more = {name: rng.standard_normal((9, *rolled.layout.inputs[name])) for name in names}
     wanted = reference(robot, function, algorithm, *inputs, **more)
     agree(kernel(rolled)(*inputs, *more.values()), wanted, tolerance(robot, function, inputs[0]))
 
@@ -106,7 +106,7 @@ def test_a_long_robot_is_served_by_loops() -> None:
     robot = coupled(px.chain(300), drives)
     for function, algorithm in EVERY:
         frame = robot.frame_names[-1] if function in ("frame_pose", "jacobian") else None
-        assert build.serves(resolve(robot, function, algorithm, frame)), function
+        assert extent.serves(resolve(robot, function, algorithm, frame)), function
     q, qd, qdd = robot.random_state(3, rng=0)
     tau = robot.inverse_dynamics(q, qd, qdd, backend="native")
     agree(tau, robot.inverse_dynamics(q, qd, qdd, backend="numpy"), 1e-12)

@@ -12,12 +12,14 @@ import pytest
 
 import phalanx as px
 from phalanx.backends.native import compile, gufunc, loop
-from phalanx.backends.native.build import looped
-from phalanx.backends.native.emit.segments import segment_block_function
+from phalanx.backends.native.emit.walk import block_function
+from phalanx.backends.native.source import looped
 from phalanx.backends.native.target import Target, aarch64, host
 from phalanx.dispatch import resolve
 from phalanx.ir.rolled.planning.locality import in_local_order
-from phalanx.ir.rolled.segments.roll import SegmentProgram, cuts
+from phalanx.ir.rolled.segments.roll import SegmentProgram
+from phalanx.ir.rolled.stages.loops import Loop, Once
+from phalanx.ir.task import cuts
 from reference.chains import agrees_with_articulated_bodies, chains_of_all_types
 from reference.sampling import agree
 
@@ -50,7 +52,9 @@ def program_of(made: px.Robot, count: int) -> SegmentProgram:
 
 
 def text(cut: SegmentProgram, dtype: Any, target: Target) -> str:
-    block, declarations, scratch = segment_block_function(cut, target, ELEMENTS[dtype])
+    block, declarations, scratch = block_function(
+        cut.built(target.lanes(np.dtype(dtype).itemsize)), target, ELEMENTS[dtype]
+    )
     shapes = [*cut.inputs.values(), cut.output]
     return loop.module_text(block, declarations, shapes, ELEMENTS[dtype], target, scratch, 1)
 
@@ -236,11 +240,11 @@ def test_the_text_does_not_grow_with_the_chain() -> None:
 
 
 def test_scratch_memory_grows_with_the_links_only() -> None:
-    sizes = [segment_block_function(program(n, 8), host(), "double")[2] for n in (64, 128, 192)]
+    sizes = [block_function(program(n, 8).built(), host(), "double")[2] for n in (64, 128, 192)]
     assert sizes[2] - sizes[1] == sizes[1] - sizes[0]
     for made in SEVERAL.values():
         few, many = (made(n) for n in (500, 1000))
-        sizes = [segment_block_function(program_of(m, 8), host(), "double")[2] for m in (few, many)]
+        sizes = [block_function(program_of(m, 8).built(), host(), "double")[2] for m in (few, many)]
         assert sizes[1] < 1.05 * sizes[0] * many.model.n / few.model.n
 
 
@@ -252,13 +256,13 @@ def test_object_code_for_another_machine_is_produced() -> None:
 
 def test_the_local_order_computes_every_operand_first_and_the_same_results() -> None:
     for _, stage in program(12, 3).stages:
-        for code in stage.codes():
-            made = in_local_order(code)
-            assert len(made.instructions) <= len(code.instructions)
-            for number, i in enumerate(made.instructions):
-                if i.op != "input":
-                    assert all(a < number for a in i.args if isinstance(a, int))
-            assert tree_of(made) == tree_of(code)
+        assert isinstance(stage, Loop | Once)
+        made = in_local_order(stage.code)
+        assert len(made.instructions) <= len(stage.code.instructions)
+        for number, i in enumerate(made.instructions):
+            if i.op != "input":
+                assert all(a < number for a in i.args if isinstance(a, int))
+        assert tree_of(made) == tree_of(stage.code)
 
 
 def tree_of(code: Any) -> list[Any]:

@@ -15,7 +15,7 @@ import pytest
 
 import phalanx as px
 from phalanx.algorithms import FUNCTIONS
-from phalanx.backends.native import build, compile
+from phalanx.backends.native import compile, source
 from phalanx.backends.native.target import Target, aarch64, host
 from phalanx.dispatch import resolve
 from reference.kernels import arguments, frame_of, in_fresh_interpreter, kernel, robot
@@ -93,12 +93,12 @@ def machine_of(code: bytes) -> int:
 def test_object_code_for_arm_is_produced(function: str, dtype: str) -> None:
     r = robot("panda")
     call = resolve(r, function, **frame_of(function, r))
-    text = build.module(call, (), np.dtype(dtype), aarch64())
+    text = source.module(call, (), np.dtype(dtype), aarch64())
     assert machine_of(compile.object_code(text, aarch64())) == 183
 
 
 def test_arm_code_uses_multiply_adds_on_vectors() -> None:
-    text = build.module(resolve(robot("panda"), "inverse_dynamics"), (), np.dtype("float64"), aarch64())
+    text = source.module(resolve(robot("panda"), "inverse_dynamics"), (), np.dtype("float64"), aarch64())
     assembly = compile.assembly(text, aarch64())
     assert assembly.count("fmla") > 100
     assert "v0.2d" in assembly
@@ -114,7 +114,7 @@ def test_every_width_compiles_for_every_function(bits: int, dtype: str) -> None:
     r = robot("two_link")
     for function in FUNCTIONS:
         call = resolve(r, function, **frame_of(function, r))
-        text = build.module(call, (), np.dtype(dtype), target)
+        text = source.module(call, (), np.dtype(dtype), target)
         assert f"<{target.lanes(np.dtype(dtype).itemsize)} x " in text
         assert machine_of(compile.object_code(text, target)) == 62
 
@@ -138,7 +138,7 @@ def block_of(text: str) -> str:
 def test_the_text_of_a_block_is_the_golden_one(function: str) -> None:
     """Set PHALANX_UPDATE_GOLDEN=1 to accept a change."""
     target = Target("x86_64-unknown-linux-gnu", "haswell", "", 256, True)
-    text = block_of(build.module(resolve(px.load("two_link"), function), (), np.dtype("float64"), target))
+    text = block_of(source.module(resolve(px.load("two_link"), function), (), np.dtype("float64"), target))
     file = GOLDEN / f"two_link_{function}.ll"
     if os.environ.get("PHALANX_UPDATE_GOLDEN"):
         file.parent.mkdir(exist_ok=True)
@@ -148,20 +148,20 @@ def test_the_text_of_a_block_is_the_golden_one(function: str) -> None:
 
 def test_the_text_of_a_module_is_the_same_every_time() -> None:
     def text(r: Any) -> str:
-        return build.module(resolve(r, "forward_dynamics"), (), np.dtype("float64"), host())
+        return source.module(resolve(r, "forward_dynamics"), (), np.dtype("float64"), host())
 
     made = text(px.load("panda"))
     assert made == text(px.load("panda"))
-    source = """
+    code = """
 import hashlib
 import numpy as np
 import phalanx as px
-from phalanx.backends.native import build
+from phalanx.backends.native import source
 from phalanx.backends.native.target import host
 from phalanx.dispatch import resolve
 call = resolve(px.load("panda"), "forward_dynamics")
-print(hashlib.sha256(build.module(call, (), np.dtype("float64"), host()).encode()).hexdigest())
+print(hashlib.sha256(source.module(call, (), np.dtype("float64"), host()).encode()).hexdigest())
 """
     import hashlib
 
-    assert in_fresh_interpreter(source, PYTHONHASHSEED="5") == hashlib.sha256(made.encode()).hexdigest()
+    assert in_fresh_interpreter(code, PYTHONHASHSEED="5") == hashlib.sha256(made.encode()).hexdigest()

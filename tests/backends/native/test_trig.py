@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from phalanx.backends.native import compile, gufunc, loop
-from phalanx.backends.native.emit import straight
+from phalanx.backends.native.emit.walk import block_function
 from phalanx.backends.native.target import _LEVELS, _NEEDS, Target, host
+from phalanx.ir.form.straight import straight
 from phalanx.ir.rewrite import Code, Instruction
 
 mpmath = pytest.importorskip("mpmath", reason="the reference for sine and cosine is mpmath")
@@ -46,7 +47,8 @@ def turner(element: str, name: str, angles: int = 1) -> Any:
         ],
         list(range(angles, 3 * angles)),
     )
-    block, declarations = straight.block_function(code, {"q": angles}, target, element)
+    program = straight(code, {"q": (angles,)}, {"out": (len(code.results),)})
+    block, declarations, _ = block_function(program, target, element)
     text = loop.module_text(block, declarations, [(angles,), (2 * angles,)], element, target)
     loaded = compile.load(compile.object_code(text, target))
     loops = [(KINDS[element], loaded.loop)]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.backends.native import build
+from phalanx.backends.native import build, extent
 from phalanx.backends.native.emit import widths
 from reference.kernels import arguments, same_bits
 
@@ -34,7 +34,7 @@ def robot_of(seed: int) -> px.Robot:
 def test_all_widths_give_the_same_bits(
     function: str, algorithm: str, dtype: str, limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(build, "_UNROLLED", 0)
+    monkeypatch.setattr(extent, "_UNROLLED", 0)
     monkeypatch.setattr(build.cache, "read", lambda key: None)
     monkeypatch.setattr(build.cache, "write", lambda key, code: None)
     usual = robot_of(3).kernel(function, algorithm=algorithm, dtype=dtype)
@@ -51,7 +51,7 @@ def test_all_widths_give_the_same_bits(
         same_bits(out, wanted[k])
     if build.host().bits > 128:
         wide = f"<{build.host().lanes(np.dtype(dtype).itemsize)} x "
-        assert ("@alone_block(" in other.llvm_ir()) == (limit == "_LITTLE")
+        assert ("@alone(" in other.llvm_ir()) == (limit == "_LITTLE")
         assert (wide in other.llvm_ir()) == (limit == "_LITTLE")
 
 

@@ -31,8 +31,7 @@ from ..registry import WHOLE_NUMBERS, algorithm
     topology="chain",
     bodies="rigid",
     span="O(n / segments + segments)",
-    loops=False,
-    lanes="segments",
+    splits="segments",
     options={"segments": WHOLE_NUMBERS},
 )
 def partition(

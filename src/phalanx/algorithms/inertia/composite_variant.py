@@ -5,22 +5,11 @@
 from ...dh import proximal_offsets, proximal_rotations
 from ...dh.motion import first_axis
 from ...model import Model, diagonal
-from ...spatial import (
-    Array,
-    Inertia,
-    Tensor,
-    Transform,
-    angular,
-    cross,
-    join,
-    linear,
-    namespace,
-    transpose,
-)
-from ...sweeps import accumulate, pairs, parent, relay
+from ...spatial import Array, Inertia, Tensor, Transform, namespace, transpose
+from ...sweeps import accumulate, parent, relay
 from ...triangle import along_chain
 from ..registry import algorithm
-from .frames import by_joint, identity, project, proximal_moments, with_diagonal
+from .frames import along_ancestors, by_joint, identity, proximal_moments, with_diagonal
 
 
 @algorithm(
@@ -56,14 +45,5 @@ def composite_variant(model: Model, q: Array) -> Array:
     R = relay(along_chain(chain.n), (Tensor(U),), lambda own, before: (before[0] @ own[0],))[-1][0]
     Z = R.matrix[..., :, 2]
     P = parent(R, root=Tensor(identity(U))) @ P
-
-    def carry(x: Array, Z: Array, P: Array, _: Array) -> Array:
-        n, f = angular(x), linear(x)
-        n = n + cross(P, f)
-        return join(n, f)
-
-    def emit(x: Array, Z: Array, P: Array, turns: Array) -> Array:
-        return project(turns[..., 0], Z, angular(x), linear(x))
-
-    A = pairs(join(R @ n, R @ f), carry=carry, emit=emit, along=(Z, P, turns[:, None]))
+    A = along_ancestors(R @ n, R @ f, Z, P, turns)
     return with_diagonal(A, a_ii) + diagonal(chain.armature)

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: MIT
 """What the mass-matrix papers share: a chain seen from one frame, and the two kinds of joints."""
 
+from typing import Any
+
 from ...dh import DHChain, offsets, proximal_inertias, rotations
 from ...dh.motion import first_axis
-from ...spatial import Array, Tensor, dot, namespace, parallel_axis
-from ...sweeps import parent, relay
-from ...triangle import Triangle, along_chain
+from ...spatial import Array, Tensor, angular, cross, dot, join, linear, namespace, parallel_axis
+from ...sweeps import pairs, parent, relay
+from ...triangle import Triangle, along_chain, strides
 
 
 def base_frame(chain: DHChain, q: Array) -> tuple[Array, Array, Array, Array]:
@@ -18,6 +20,33 @@ def base_frame(chain: DHChain, q: Array) -> tuple[Array, Array, Array, Array]:
     s = p + chain.s
     S = R @ s
     return R.matrix, Z, P, S
+
+
+def reach(chain: DHChain, q: Array) -> tuple[Array, Array, Array, Array]:
+    """(R, Z, O, C) in O_0: rotations from the links, joint axes, origins of joints, mass centres.
+
+    By doubling: runs of 1, 2, 4, … links are joined, rotations and origins together.
+    """
+    A, p = Tensor(rotations(chain, q)), offsets(chain, q)
+
+    def joined(own: Any, before: Any) -> Any:
+        (R, E), (Rb, Eb) = own, before
+        E = after(Eb, Rb, E)
+        R = Rb @ R
+        return R, E
+
+    R, E = relay(along_chain(chain.n, strides(chain.n)), (A, A @ p), joined)[-1]
+    Z = parent(R.matrix[..., :, 2], root=first_axis(chain))
+    O = parent(E)  # noqa: E741
+    s = p + chain.s
+    C = after(O, R, s)
+    return R.matrix, Z, O, C
+
+
+def after(E: Array, R: Tensor, x: Array) -> Array:
+    """E + R x, the four terms of a coordinate added two by two."""
+    terms = R.matrix * x[..., None, :]
+    return (E + terms[..., 0]) + (terms[..., 1] + terms[..., 2])
 
 
 def arms(pair: Triangle, P: Array) -> Array:
@@ -54,6 +83,23 @@ def by_joint(turns: Array, turning: Array, sliding: Array) -> Array:
 def project(turns: Array, z: Array, n: Array, f: Array) -> Array:
     """z . n where the joint turns, z . f where it slides."""
     return dot(z, by_joint(turns, n, f))
+
+
+def along_ancestors(n: Array, f: Array, Z: Array, P: Array, turns: Array) -> Array:
+    """The matrix (…, n, n) of z_j . n, or z_j . f, while each link's wrench goes along its ancestors j.
+
+    Z are the joints' axes and P leads to each link's origin from that of the one before.
+    """
+
+    def carry(x: Array, Z: Array, P: Array, _: Array) -> Array:
+        n, f = angular(x), linear(x)
+        n = n + cross(P, f)
+        return join(n, f)
+
+    def emit(x: Array, Z: Array, P: Array, turns: Array) -> Array:
+        return project(turns[..., 0], Z, angular(x), linear(x))
+
+    return pairs(join(n, f), carry=carry, emit=emit, along=(Z, P, turns[:, None]))
 
 
 def with_diagonal(M: Array, values: Array) -> Array:

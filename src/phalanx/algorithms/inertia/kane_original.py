@@ -7,9 +7,9 @@ from typing import Any
 from ...model import Model, diagonal
 from ...spatial import Array, cross, inner, matvec, namespace, rotated, unpack
 from ...sweeps import relay
-from ...triangle import at_places, triangle
+from ...triangle import asks_for_trees, at_places, triangle
 from ..registry import algorithm
-from .frames import arms, base_frame, by_joint
+from .frames import arms, base_frame, by_joint, reach
 
 
 @algorithm(
@@ -20,19 +20,27 @@ from .frames import arms, base_frame, by_joint
     frames="dh",
     work="O(n^3)",
     span="O(n)",
+    options={"processors": ("one", "n^3")},
 )
-def kane_original(model: Model, q: Array) -> Array:
+def kane_original(model: Model, q: Array, *, processors: str = "one") -> Array:
     """The mass matrix `M` (…, nv, nv) of a chain, by sums over links for each pair of joints.
+
+    With processors="n^3" all sums and products over links are trees: span O(log n).
 
     Source: Fijany, "Serial and Parallel Computation of Kane's Equations for Multibody Dynamics", OKE:
     a_ij = sum over k >= j of V*_k(i) . m_k V*_k(j) + w_k(i) . I_k w_k(j), in the base frame.
-    Cost:   work O(n^3), span O(n).
+    Cost:   work O(n^3), span O(n), on n^3 processors O(log n): four operations for each doubling of n.
     """
-    chain, pair = model.dh, triangle(model.dh.n)
-    R, Z, P, S = base_frame(chain, q)
+    chain, pair, trees = model.dh, triangle(model.dh.n), processors == "n^3" or asks_for_trees()
+    # P_{k*,i} stands at the pair (k, i).
+    if trees:
+        R, Z, O, C = reach(chain, q)  # noqa: E741
+        Pstar = pair.of_rows(C) - pair.of_columns(O)
+    else:
+        R, Z, P, S = base_frame(chain, q)
+        Pstar = arms(pair, P) + pair.of_rows(S)
     J = rotated(R, chain.J)
     m = chain.m[:, None]
-    Pstar = arms(pair, P) + pair.of_rows(S)  # P_{k*,i} at the pair (k, i)
 
     def partial(j: Any, k: int) -> tuple[Array, Array]:
         """Partial velocities w_k(j) and V*_k(j) of joints j at link k."""
@@ -53,5 +61,5 @@ def kane_original(model: Model, q: Array) -> Array:
         )
 
     zero = namespace(m).zeros_like(pair.of_rows(m))
-    a = relay(pair.beyond(), (zero,), add, along=along, links=pair.row)[-1][0]
+    a = relay(pair.beyond(by_halves=trees), (zero,), add, along=along, links=pair.row)[-1][0]
     return pair.matrix(a[..., 0]) + diagonal(chain.armature)

@@ -2,17 +2,19 @@
 # SPDX-License-Identifier: MIT
 """The mass matrix on a triangular array of processors, everything seen from the end effector."""
 
-from functools import cache
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
-from ...dh import offsets, rotations
+from ...dh import DHChain, offsets, rotations
 from ...dh.motion import first_axis
+from ...errors import PhalanxError
 from ...model import Model, diagonal
-from ...spatial import Array, Tensor, cross, matvec, rotated, transpose, unpack
-from ...sweeps import relay
+from ...spatial import Array, Tensor, cross, double_cross, matvec, rotated, transpose, unpack
+from ...sweeps import parent, relay
 from ...triangle import Level, Triangle, at_places, back_along_chain, shifted, strides, triangle
 from ..registry import algorithm
-from .frames import by_joint, identity, moments, project
+from .frames import along_ancestors, by_joint, identity, moments, project
 
 
 @algorithm(
@@ -23,17 +25,35 @@ from .frames import by_joint, identity, moments, project
     frames="dh",
     work="O(n^2 log n)",
     span="O(log n)",
-    options={"processors": ("n(n+1)/2", "n")},
+    options={
+        "processors": ("n(n+1)/2", "n"),
+        "form": ("newton_euler", "composite"),
+        "moment": ("apart", "inside"),
+    },
 )
-def processor_array(model: Model, q: Array, *, processors: str = "n(n+1)/2") -> Array:
+def processor_array(
+    model: Model,
+    q: Array,
+    *,
+    processors: str = "n(n+1)/2",
+    form: str = "newton_euler",
+    moment: str = "apart",
+) -> Array:
     """The mass matrix `M` (…, nv, nv) of a chain; processor (j, i), j >= i, yields a_ji.
 
-    On n processors, one for each column, the sums within columns run row by row: span O(n).
+    On n processors, one for each column, the sums within columns run row by row: span O(n). `form` is that
+    of the equations: "newton_euler" (VN-EB) or "composite" rigid bodies (VCR-B). In the first, moments are
+    summed after the forces of the next row have acted on them ("apart", as listed), or together with the
+    forces, the cross product "inside" the sums; with K turned as a whole, that is what the table of costs
+    charges.
 
     Source: Fijany, "Serial and Parallel Computation of Kane's Equations for Multibody Dynamics",
-    PA for VN-EB, repaired: arms, first and second moments all refer to O_j.
+    PA for VN-EB, repaired: arms, first and second moments all refer to O_j. PA and PPA for VCR-B are given
+    by their cost only; derived here, and seen from the end effector as well, since a column of the array
+    holds the links up to the tip but not those down to the base.
     Cost:   work O(n^2 log n), span O(log n): ceil(log2 n) steps for each of R, P, F and N.
     """
+    require_summed(form, moment)
     chain, pair, plan = model.dh, triangle(model.dh.n), steps(model.dh.n, processors)
     A = rotations(chain, q)
     p, h, k = (at_places(x, plan.rows) for x in (offsets(chain, q), *moments(chain, q)))
@@ -44,24 +64,97 @@ def processor_array(model: Model, q: Array, *, processors: str = "n(n+1)/2") -> 
     Z = R @ first_axis(chain)
     P = Rn @ p
     H = Rn @ h
+    if form == "composite":
+        K = Rn @ Tensor(unpack(k)) @ Rn.T
+        M, H, K = composite(chain, plan, P, H, K)
+        f, n = unit_wrenches(chain, plan, Z, M, H, K)
+        if processors == "n":
+            entries = along_ancestors(n, f, Z, parent(P), chain.turns)
+        else:
+            entries = pair.matrix(at_arms(chain, pair, plan, Z, P, f, n))
+        return entries + diagonal(chain.armature)
     Zj, P, H = (at_places(x, plan.holder) for x in (Z, P, H))
     Zi, turns = at_places(Zj, plan.first), chain.turns[pair.column]
     # Step 2: wd, V, F(j+1,j,i) and N(j+1,j,i).
-    plus = lambda own, other: (own[0] + other[0],)  # noqa: E731
-    (arm,) = relay(plan.outward, (shifted(P, plan.before),), plus, links=pair.row)[-1]
+    if moment == "inside":  # arms from sums towards the tip, of which step 3 needs every level
+        runs = relay(plan.inward, (P,), plus, links=pair.row)
+        arm = at_places(runs[-1][0], plan.first) - runs[-1][0]
+    else:
+        (arm,) = relay(plan.outward, (shifted(P, plan.before),), plus, links=pair.row)[-1]
     wd = by_joint(turns, Zi, 0.0)
     V = by_joint(turns, cross(Zi, arm), Zi)
     F = cross(wd, H) + pair.of_rows(chain.m[:, None]) * V
     if processors == "n":  # a column meets every K, so each is projected once
         N = matvec(unpack(at_places(rotated(Rn.matrix, k), plan.holder)), wd) + cross(H, V)
+    elif moment == "inside":
+        N = Rn @ Tensor(unpack(k)) @ Rn.T @ wd + cross(H, V)
     else:
         N = Rn @ matvec(unpack(k), Rn.T @ wd) + cross(H, V)
-    # Step 3: F(n+1,j,i), then F(n+1,j+1,i) from the next row, N(n+1,j,i) and a_ji.
-    (F,) = relay(plan.inward, (F,), plus, links=pair.row)[-1]
-    N = N + cross(P, shifted(F, plan.after))
-    (N,) = relay(plan.inward, (N,), plus, links=pair.row)[-1]
+    # Step 3: F(n+1,j,i) and N(n+1,j,i), then a_ji.
+    if moment == "inside":
+
+        def carried(own: Any, next: Any, P: Array) -> Any:  # the moment of links a .. b-1, then b .. c-1
+            (F, N), (Fn, Nn) = own, next
+            F = F + Fn
+            N = N + Nn + cross(P, Fn)
+            return F, N
+
+        reach = lambda level, places: (at_places(runs[level][0], places),)  # noqa: E731
+        F, N = relay(plan.inward, (F, N), carried, along=reach, links=pair.row)[-1]
+    else:  # F(n+1,j+1,i) from the next row in between
+        (F,) = relay(plan.inward, (F,), plus, links=pair.row)[-1]
+        N = N + cross(P, shifted(F, plan.after))
+        (N,) = relay(plan.inward, (N,), plus, links=pair.row)[-1]
     a = project(chain.turns[pair.row], Zj, N, F)
     return pair.matrix(a) + diagonal(chain.armature)
+
+
+def require_summed(form: str, moment: str) -> None:
+    """Raise if moments shall be summed in a way that the form does not have."""
+    if form == "composite" and moment != "apart":
+        raise PhalanxError(
+            f'mass_matrix: processor_array has moment="{moment}" for form="newton_euler" only; composite '
+            "bodies have no moments to sum up."
+        )
+
+
+def plus(own: Any, other: Any) -> Any:
+    """The sum of two runs."""
+    return (own[0] + other[0],)
+
+
+def composite(chain: DHChain, plan: Steps, P: Array, H: Array, K: Tensor) -> Any:
+    """(M, H, K) of the links from each row to the tip, about O_j in frame n+1."""
+    M = at_places(chain.m[:, None], plan.rows)
+
+    def joined(own: Any, next: Any) -> Any:
+        (M, H, K, P), (Mn, Hn, Kn, Pn) = own, next
+        moved = Hn + Mn * P  # the first moment of the further run, about the nearer one's origin
+        # K + Kn - Mn P^ P^ - P^ Hn^ - Hn^ P^
+        K = Tensor(K.matrix + Kn.matrix - double_cross(P, moved) - double_cross(Hn, P))
+        H = H + moved
+        P = P + Pn
+        M = M + Mn
+        return M, H, K, P
+
+    return relay(plan.rotations, (M, H, K, P), joined, links=plan.rows)[-1][:3]
+
+
+def unit_wrenches(
+    chain: DHChain, plan: Steps, Z: Array, M: Array, H: Array, K: Tensor
+) -> tuple[Array, Array]:
+    """(f, n): what a unit acceleration of each joint takes for all links beyond, about O_j."""
+    turns = chain.turns[plan.rows]
+    f = by_joint(turns, cross(Z, H), M * Z)
+    n = by_joint(turns, K @ Z, cross(H, Z))
+    return f, n
+
+
+def at_arms(chain: DHChain, pair: Triangle, plan: Steps, Z: Array, P: Array, f: Array, n: Array) -> Array:
+    """a_ji at each pair, from the wrench of row j and its arm about O_i."""
+    (arm,) = relay(plan.outward, (shifted(P, plan.before),), plus, links=pair.row)[-1]
+    n = n + cross(arm, f)
+    return project(chain.turns[pair.column], at_places(Z, plan.first), n, f)
 
 
 class Steps(NamedTuple):
@@ -86,9 +179,8 @@ def steps(n: int, processors: str = "n(n+1)/2") -> Steps:
 
     A column of the array meets rows 1, 2, 4, … away; a single processor takes its column row by row.
     """
-    pair = triangle(n)
-    # Those of arrays are remembered; an order with pairs of its own has nothing to work out.
-    return _steps(pair, n, processors) if type(pair) is Triangle else _worked_out(pair, n, processors)
+    made: Steps = triangle(n).worked_out(_worked_out, n, processors)
+    return made
 
 
 def _worked_out(pair: Triangle, n: int, processors: str) -> Steps:
@@ -100,6 +192,3 @@ def _worked_out(pair: Triangle, n: int, processors: str) -> Steps:
         return Steps(rows, held, next_holder, pair.row, pair.outward(), pair.inward(), before, after, first)
     inward, everyone = pair.inward(jumps), pair.place[pair.row, pair.column]
     return Steps(pair.row, inward, after, everyone, pair.outward(jumps), inward, before, after, first)
-
-
-_steps = cache(_worked_out)

@@ -32,8 +32,8 @@ def zomaya_morris(
 
     All vectors of link i are written in O_i; s leads from O_i to its mass centre. That z0 has one
     component, A_i a zero and most inertias a diagonal is left to whoever unrolls the equations:
-    the result is the paper's semi-customised form. The program for a master and three workers
-    is `zomaya_morris_parallel`.
+    the result is the paper's semi-customised form. The programs for a master and three workers
+    are in `machines.transputer_programs`.
 
     Source: Zomaya, Morris, "A parallel Newton-Euler formulation for fast dynamic simulation of robot
     manipulators", 1989, equations (5) to (13); (12) takes moments of the updated f_i.

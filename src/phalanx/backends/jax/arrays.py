@@ -19,7 +19,7 @@ import numpy as np
 
 _RUNS = 12  # pieces up to which slices take the place of a gather
 _SMALL = 3  # inner size up to which a product is written out; larger ones only compile longer
-_EXACT = jax.lax.Precision.HIGHEST
+EXACT = jax.lax.Precision.HIGHEST
 
 
 class JaxArray:
@@ -109,6 +109,15 @@ jax.tree_util.register_pytree_node(JaxArray, lambda x: ((x.value,), None), lambd
 class Namespace:
     """The functions of `jax.numpy` on these arrays."""
 
+    def rescale(self, x: JaxArray) -> JaxArray:
+        """`joints.rescale` by the bits; constant for derivatives, since no result depends on it."""
+        value = jax.lax.stop_gradient(x.value)
+        kind = jnp.int64 if value.dtype == np.float64 else jnp.int32
+        mask = kind(0x7FF << 52 if kind is jnp.int64 else 0xFF << 23)
+        value = jnp.maximum(value, jnp.finfo(value.dtype).tiny)
+        bits = jax.lax.bitcast_convert_type(value, kind) & mask
+        return JaxArray(jax.lax.bitcast_convert_type(mask - bits, value.dtype))
+
     def __getattr__(self, name: str) -> Any:
         function = getattr(jnp, name)
         if not callable(function) or isinstance(function, type):
@@ -145,7 +154,7 @@ def array(value: Any, dtype: Any = None) -> JaxArray:
 def product(a: Any, b: Any) -> Any:
     """Matrix product; small ones as sums of outer products."""
     if a.ndim < 2 or b.ndim < 2 or a.shape[-1] > _SMALL:
-        return jnp.matmul(a, b, precision=_EXACT)
+        return jnp.matmul(a, b, precision=EXACT)
     total = a[..., :, 0:1] * b[..., 0:1, :]
     for k in range(1, a.shape[-1]):
         total = total + a[..., :, k : k + 1] * b[..., k : k + 1, :]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,7 @@ import jax
 import numpy as np
 
 from ..base import Backend, Call, memo_key
-from .functions import run
+from .functions import frame_of, run
 from .levels import Levels
 
 _LEAST = 8  # states to which small batches are filled up: each length would be compiled anew
@@ -41,11 +42,11 @@ class JaxBackend(Backend):
         rows = {
             name: _rows(a, call.sizes(symbols[name]), batch, count, out.dtype) for name, a in arrays.items()
         }
-        key = ("jax", *memo_key(call, tuple(optional), out.dtype))
+        key = ("jax", *memo_key(replace(call, frame=None), tuple(optional), out.dtype))  # one for all frames
         # The precision is that of the arrays, whatever JAX is set to outside.
         with jax.enable_x64(True):
             compiled = call.robot.memo(key, lambda: jax.jit(partial(run, call, Levels, out.dtype, {})))
-            result: Any = np.asarray(compiled(rows, None))
+            result: Any = np.asarray(compiled(rows, None, frame_of(call, out.dtype)))
         out[...] = result[:count].reshape(out.shape)
 
 

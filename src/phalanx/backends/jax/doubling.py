@@ -27,6 +27,8 @@ class NotDoubledError(PhalanxError):
 class Doubling(Levels):
     """Every body looks at its first, second, fourth, … ancestor."""
 
+    by_halves = True
+
     def propagate(self, X: Any, c: Any, root: Any, through: Any, plus: Any) -> Any:
         if not self.n:
             return super().propagate(X, c, root, through, plus)

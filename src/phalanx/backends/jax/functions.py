@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, partial
 from inspect import Parameter, Signature
 from typing import Any
@@ -14,19 +14,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ...algorithms import ALGORITHMS, FUNCTIONS, Algorithm, Function
-from ...arrays import UNREADABLE, refuse_masks
+from ...algorithms import ALGORITHMS, FUNCTIONS, NOTHING, Algorithm, Function
+from ...arrays import UNREADABLE, is_endless, refuse_masks
 from ...errors import PhalanxError, is_one_of, listing, nearest, shown
+from ...frames import placement_of, seats_of
 from ...robot import Robot
 from ...sweeps import ordering
 from ..base import Call, common_batch, require_shape
 from ..numpy import model_in
-from .arrays import JaxArray, array, unwrap
+from .arrays import EXACT, JaxArray, array, unwrap
 from .doubling import Doubling, NotDoubledError
 from .levels import Levels
 from .native import NativeFunctions
 from .parameters import check_parameters, parameters_of, with_parameters
-from .pytrees import each, register_all
+from .pytrees import register_all
 
 ORDERS: dict[str, type[Levels]] = {"sequential": Levels, "doubling": Doubling}
 
@@ -81,6 +82,17 @@ class JaxFunctions:
         arrays, dtype = checked_inputs(call, dict(zip(names, inputs, strict=True)))
         return call, list(arrays.values()), dtype
 
+    def frame_poses(self, q: Any, frames: Iterable[str], **keywords: Any) -> Any:
+        """Poses (…, k, 4, 4) of several frames in the base frame of the file, in the order of their names.
+
+        Keywords: `schedule` and `parameters` as for the others.
+        """
+        carrier, own = seats_of(self.robot, frames)
+        links = self.evaluate("forward_kinematics", {"q": q}, **keywords)
+        still = jnp.broadcast_to(jnp.eye(4, dtype=links.dtype), (*links.shape[:-3], 1, 4, 4))
+        poses = jnp.concatenate([links, still], axis=-3)  # the last is the world's
+        return jnp.matmul(poses[..., carrier, :, :], own.astype(links.dtype), precision=EXACT)
+
     @cached_property
     def _constants(self) -> dict[str, np.ndarray]:
         return parameters_of(self.robot)
@@ -91,6 +103,7 @@ class JaxFunctions:
         inputs: Mapping[str, Any],
         *,
         frame: str | None = None,
+        choices: Mapping[str, Any] = NOTHING,
         algorithm: Any = "auto",
         schedule: str = "sequential",
         parameters: Mapping[str, Any] | None = None,
@@ -100,19 +113,21 @@ class JaxFunctions:
             raise PhalanxError(f"{function}: unknown schedule {shown(schedule)};{nearest(schedule, ORDERS)}")
         if schedule == "doubling" and is_one_of(algorithm, ("auto",)):
             algorithm = fastest_in_depth(self.robot, function)
-        call = self._resolve(self.robot, function, algorithm, frame)
+        call = self._resolve(self.robot, function, algorithm, frame, choices)
+        if isinstance(inputs.get("external"), Mapping):
+            inputs = {**inputs, "external": self.robot.wrenches(inputs["external"], _real)}
         arrays, dtype = checked_inputs(call, inputs)
         if parameters is not None:
             parameters = check_parameters(self.robot, parameters, function)
             _require_bodies(call)
         try:
-            return self._compiled_for(call, schedule, dtype)(arrays, parameters)
+            return self._compiled_for(call, schedule, dtype)(arrays, parameters, frame_of(call, dtype))
         except NotDoubledError:
             raise PhalanxError(self._not_doubled(call, arrays, dtype)) from None
 
     def _compiled_for(self, call: Call, schedule: str, dtype: Any) -> Any:
         a = call.algorithm
-        key = (a.function, a.name, call.options, call.frame, schedule, dtype)
+        key = (a.function, a.name, call.options, schedule, dtype)  # one for all frames
         if key not in self._compiled:
             self._compiled[key] = jax.jit(partial(run, call, ORDERS[schedule], dtype, self._constants))
         return self._compiled[key]
@@ -125,7 +140,8 @@ class JaxFunctions:
                 continue
             probe = Call(self.robot, other, call.frame)
             try:
-                jax.eval_shape(partial(run, probe, Doubling, dtype, self._constants), arrays, None)
+                run_probe = partial(run, probe, Doubling, dtype, self._constants)
+                jax.eval_shape(run_probe, arrays, None, frame_of(probe, dtype))
             except NotDoubledError:
                 continue
             except PhalanxError as error:
@@ -155,16 +171,17 @@ def run(
     constants: Mapping[str, Any],
     arrays: dict[str, Any],
     parameters: Mapping[str, Any] | None,
+    frame: Any = None,
 ) -> Any:
-    """The result of a call on arrays of JAX, to be traced."""
+    """The result of a call on arrays of JAX, to be traced; so is its `frame`, see `frame_of`."""
     register_all()
     f = call.function
     model = model_in(call.robot, dtype)
     if parameters is not None:
         model = with_parameters(model, parameters, constants)
-    arguments = call.arguments()
-    if "X_f_b" in arguments:
-        arguments["X_f_b"] = each(arguments["X_f_b"], lambda a, _: array(a, dtype))
+    arguments: dict[str, Any] = dict(call.options)
+    if frame is not None:
+        arguments["frame"] = frame.map(lambda a: array(a, dtype))
     cores = {name: len({**f.inputs, **f.optional}[name]) for name in arrays}
     walk = order(model.parents, model.pattern)
 
@@ -175,6 +192,13 @@ def run(
             return unwrap(array(call.algorithm(model, *inputs, **wrapped, **arguments), dtype))
 
     return over_batch(one, arrays, cores, call.sizes(f.output), dtype)
+
+
+def frame_of(call: Call, dtype: Any) -> Any:
+    """The frame that a call is asked for, as arrays that compiled code is given; None if it asks for none."""
+    if call.frame is None:
+        return None
+    return placement_of(call.robot, call.frame).map(lambda a: jnp.asarray(a, dtype))
 
 
 def over_batch(
@@ -220,7 +244,7 @@ def _real(value: Any, where: str) -> Any:
         )
     refuse_masks(value, where)
     try:
-        a = jnp.asarray(value)
+        a = None if is_endless(value) else jnp.asarray(value)  # which would end the stack
     except UNREADABLE:
         a = None
     if a is None or not (jnp.issubdtype(a.dtype, jnp.floating) or jnp.issubdtype(a.dtype, jnp.integer)):
@@ -248,6 +272,7 @@ def _method(f: Function) -> Callable[..., Any]:
             Parameter("self", both),
             *(Parameter(name, both) for name in (*f.inputs, *(("frame",) if f.frame else ()))),
             *(Parameter(name, both, default=None) for name in f.optional),
+            *(Parameter(name, keyword, default=known[0]) for name, known in f.choices.items()),
             *(Parameter(name, keyword, default=value) for name, value in options.items()),
         ]
     )
@@ -258,7 +283,8 @@ def _method(f: Function) -> Callable[..., Any]:
         inputs = {name: given.pop(name) for name in f.inputs}
         extra = {name: given.pop(name, None) for name in f.optional}
         inputs |= {name: value for name, value in extra.items() if value is not None}
-        return functions.evaluate(f.name, inputs, **given)
+        choices = {name: given.pop(name) for name in f.choices if name in given}
+        return functions.evaluate(f.name, inputs, choices=choices, **given)
 
     first: Algorithm = next(iter(ALGORITHMS[f.name].values()))
     method.__name__, method.__qualname__, method.__doc__ = f.name, f"JaxFunctions.{f.name}", first.run.__doc__

@@ -178,6 +178,15 @@ class Levels(Sequential):
     def children(self, x: Any, tip: Any) -> Any:
         return super().children(*((x, tip) if constant(x, tip) else (arrays(x), arrays(tip))))
 
+    def marked(self, x: Any, at: Array) -> Any:
+        weights = unwrap(at)
+
+        def one(array: Any, rank: int) -> JaxArray:
+            own = weights.reshape((*weights.shape, *(1,) * rank))
+            return JaxArray((unwrap(array) * own).sum(axis=-1 - rank))
+
+        return x.map(one)
+
     def total(self, values: Array) -> Array:
         return values.sum(axis=-1)
 

@@ -15,7 +15,8 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ...errors import PhalanxError, nearest
+from ...arrays import UNREADABLE, is_endless, refuse_masks
+from ...errors import PhalanxError, is_one_of, nearest, shown
 from ...model import Model
 from ...robot import Robot
 from ...spatial import Inertia, Transform, matvec, transpose, unpack
@@ -68,12 +69,20 @@ def check_parameters(robot: Robot, given: Any, where: str) -> dict[str, Any]:
     sizes = {"l": robot.n_links, "v": robot.nv, "3": 3}
     arrays = {}
     for name, value in given.items():
-        if name not in _SHAPES:
+        if not is_one_of(name, _SHAPES):
             raise PhalanxError(
-                f"{where}: unknown parameter {name!r};{nearest(name, _SHAPES, what='parameters')}"
+                f"{where}: unknown parameter {shown(name)};{nearest(name, _SHAPES, what='parameters')}"
             )
         expected = tuple(sizes[s] for s in _SHAPES[name])
-        arrays[name] = jnp.asarray(value)
+        refuse_masks(value, f"{where}: parameter {name}")
+        try:
+            if is_endless(value):
+                raise TypeError
+            arrays[name] = jnp.asarray(value)
+        except UNREADABLE:
+            raise PhalanxError(
+                f"{where}: parameter {name} is {shown(value)}, expected real numbers of shape {expected}."
+            ) from None
         if arrays[name].shape != expected:
             raise PhalanxError(
                 f"{where}: parameter {name} has shape {arrays[name].shape}, expected {expected} "

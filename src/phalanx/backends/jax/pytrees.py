@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 
+from ...frames import Placement
 from ...spatial import Array, Field, Identity
 
 _known: set[type[Field]] = set()
@@ -34,6 +35,9 @@ def register_all(kind: type[Field] = Field) -> None:
         register_all(child)
 
 
+jax.tree_util.register_pytree_node(
+    Placement, lambda p: ((p.at, p.world, p.moves, p.X.E, p.X.r), None), lambda _, a: Placement.of(*a)
+)
 jax.tree_util.register_pytree_node(Identity, lambda x: ((), None), lambda *_: Identity())
 
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from ..base import Backend, Call
 from . import threads as pool
-from .build import is_countable, native, serves
-from .costs import kernel_cost
+from .build import native
+from .extent import is_countable, serves
 
 
 class NativeBackend(Backend):
@@ -24,6 +24,8 @@ class NativeBackend(Backend):
         return serves(call)
 
     def cost(self, call: Call) -> Any:
+        from .costs import kernel_cost  # traces
+
         return kernel_cost(call) if is_countable(call) else None
 
     def job(self, call: Call, inputs: tuple[np.ndarray, ...], out: np.ndarray) -> Callable[[], Any]:

@@ -4,46 +4,27 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache as once
-from math import prod
 from typing import Any
 
 import numpy as np
 
-from ...algorithms import algorithms
 from ...arrays import MOST_AXES
 from ...errors import PhalanxError, warn
-from ...ir.rewrite import instructions
-from ...ir.rolled import RolledProgram, refusal, roll
-from ...ir.rolled.segments.roll import SegmentProgram, cuts, roll_segments
-from ...ir.trace import Program, trace
-from ...model import Model
-from ..base import Call, memo_key
+from ...frames import branch_of, branches, frames_kept, placement_of
+from ..base import FRAMED, Call, memo_key
 from ..buffers import empty_result
-from . import cache, compile, gufunc, loop, objects
-from .emit import straight
-from .emit.segments import segment_block_function
-from .emit.widths import in_widths
+from . import cache, compile, gufunc, objects
+from .extent import unrolls
 from .locks import building
-from .target import Target, host
+from .target import host
 from .threads import Pace, share
 
-# Instructions up to which code is unrolled: about a second of compiling.
-_UNROLLED = 8_000
-# Functions of the dynamics alone, to which regrouped inertias make no difference.
-_REGROUPED = {
-    "inverse_dynamics",
-    "mass_matrix",
-    "forward_dynamics",
-    "bias_forces",
-    "gravity_forces",
-    "mass_matrix_inverse",
-}
-_ELEMENTS = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
+_BRANCH = np.dtype(np.int64).itemsize  # bytes in front of the numbers that are told
 
 
 @dataclass(frozen=True)
@@ -60,7 +41,13 @@ class Native:
     shared: Callable[..., bool]
     seconds: float
     cached: bool
+    told: np.ndarray | None = None  # what a kernel for all frames is told of this one
     pace: Pace = field(default_factory=Pace, compare=False)
+
+    @property
+    def address(self) -> int:
+        """Where what the kernel is told stands, 0 if it is told nothing."""
+        return 0 if self.told is None else int(self.told.ctypes.data) + _BRANCH
 
     @property
     def signature(self) -> str:
@@ -114,175 +101,107 @@ def native(call: Call, optional: Sequence[str] = (), dtype: Any = np.float64) ->
     found: Native | None = call.robot._memo.get(key)
     if found is None:
         with building:
+            if call.function.frame:
+                _make_room(call.robot)
             found = call.robot.memo(key, lambda: _build(call, names, dtype))
     assert found is not None
     return found
 
 
-def traced(call: Call, optional: tuple[str, ...]) -> Program:
-    """The scalar program of a call, as its kernel runs it."""
-    return trace(call.task(optional, _model(call)))
-
-
-def looped(call: Call, optional: tuple[str, ...]) -> RolledProgram | SegmentProgram | None:
-    """The loops that the kernel of a call runs, None if it is straight-line code."""
-    if _segments(call):
-        return roll_segments(call.task(optional, _model(call)))
-    if unrolls(call) or not _rolls(call):
-        return None
-    return roll(call.task(optional, _model(call)))
-
-
-def _model(call: Call) -> Model:
-    """The robot's model; for functions of the dynamics alone with its inertias regrouped.
-
-    Neither mass centres, as in DH frames, nor inverses are to be had from regrouped inertias. Along a
-    thousand links regrouping hands masses down the whole chain, which costs a digit and more; loops
-    gain little.
-    """
-    model = call.robot.model
-    a = call.algorithm
-    as_given = a.frames == "dh" or a.bodies != "any"
-    if a.function not in _REGROUPED or as_given or not unrolls(call):
-        return model
-    regrouped: Model = call.robot.memo("regrouped", model.regrouped)
-    return regrouped
-
-
-def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Target) -> str:
-    """The LLVM text of a call."""
-    element = _ELEMENTS[dtype]
-    scratch, rows, alone = 0, 0, "@block"
-    loops = looped(call, optional)
-    if isinstance(loops, SegmentProgram):
-        block, declarations, scratch = segment_block_function(loops, target, element)
-        rows = 1
-    elif loops is None:
-        _require_short(call)
-        program = traced(call, optional)
-        sizes = {name: prod(shape) for name, shape in program.inputs.items()}
-        block, declarations = straight.block_function(instructions(program), sizes, target, element)
-    else:
-        block, declarations, scratch, target, alone = in_widths(loops, target, element)
-        _require_memory(call, scratch)
-    shapes = _shapes(call, optional)
-    return loop.module_text(block, declarations, shapes, element, target, scratch, rows, alone)
-
-
-def serves(call: Call) -> bool:
-    """Whether a call can be compiled in reasonable time: unrolled, or as loops over bodies."""
-    return unrolls(call) or _segments(call) or _rolls(call)
-
-
-def _segments(call: Call) -> bool:
-    """Whether lanes are segments of a chain in one state, not states."""
-    return call.algorithm.lanes == "segments" and cuts(call.robot.model)
-
-
-def _rolls(call: Call) -> bool:
-    """Whether there are loops over bodies for a call."""
-    return not refusal(call.algorithm, call.robot.model)
-
-
-def _require_short(call: Call) -> None:
-    """Raise if unrolling, the only way, would compile for minutes."""
-    if predicted_instructions(call) > 16 * _UNROLLED:
-        raise PhalanxError(
-            f'{call.function.name}: the code of algorithm "{call.algorithm.name}" for robot '
-            f'"{call.robot.name}" ({call.robot.model.n} bodies) is too long to compile; '
-            f'use backend="numpy" or "jax".'
-        )
-
-
-def _require_memory(call: Call, scratch: int) -> None:
-    """Raise if a matrix that loops keep would not fit the memory of this machine."""
-    if hasattr(os, "sysconf") and scratch > 0.5 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"):
-        others = [a for a in algorithms(call.function.name) if a.name != call.algorithm.name]
-        remedy = 'use algorithm "auto"'
-        if all(a.refusal(call.robot) for a in others):
-            remedy = "no other algorithm covers it; take a shorter robot"
-        raise PhalanxError(
-            f'{call.function.name}: algorithm "{call.algorithm.name}" keeps a matrix over the bodies of '
-            f'robot "{call.robot.name}" ({call.robot.model.n} bodies): {scratch / 1e9:.1f} GB for each '
-            f"thread, more than half of the memory of this machine; {remedy}."
-        )
-
-
-def unrolls(call: Call) -> bool:
-    """Whether a call becomes straight-line code."""
-    return predicted_instructions(call) <= _UNROLLED and not _segments(call)
-
-
-def is_countable(call: Call) -> bool:
-    """Whether the scalar program of a call is short enough to be traced for its operations."""
-    return predicted_instructions(call) <= 2 * _UNROLLED
-
-
-def predicted_instructions(call: Call) -> int:
-    """A guess, from the robot's shape alone, of what unrolling would give (within a factor of two)."""
-    depth = call.robot.model.depth + 1.0
-    n, work = len(depth), call.algorithm.work
-    if "depth" in work:  # entries for pairs of bodies, perhaps their elimination
-        return int(70 * n + 8 * depth.sum() + 0.5 * (depth**2).sum())
-    if "n^3" in work:
-        return 8 * n**3
-    if "n^2" in work:
-        return 30 * n**2
-    # Axes at right angles leave three entries of a rotation, general ones all nine.
-    dense = max(1.0, np.count_nonzero(call.robot.model.rest.E) / (4.5 * max(n, 1)))
-    forward, joined = call.algorithm.function == "forward_dynamics", "log" in work
-    each = int(dense * ((450 if joined else 200) if forward else 75))
-    # With a logarithm: a join for every body whenever the depth doubles.
-    return each * n * (int(depth.max(initial=1)).bit_length() if joined else 1)
+def _make_room(robot: Any) -> None:
+    """Forget all frames of a robot before there are too many; their code stays."""
+    known = [key for key in robot._memo if isinstance(key, tuple) and key[0] == FRAMED]
+    if len(known) >= frames_kept(robot):
+        for key in known:
+            robot._memo.pop(key, None)
 
 
 def _build(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> Native:
     start = time.perf_counter()
+    loaded, cached = _code(call, optional, dtype)
+    shapes = call.shapes(optional)
+    name = call.algorithm.function
+    told = _told(call, dtype) if call.function.frame else None
+    address = 0 if told is None else told.ctypes.data + _BRANCH
+    ufunc = _ufunc(name, shapes, dtype, loaded, address, told)
+    direct = shared = never
+    if objects.usable():
+        direct, shared = (
+            objects.array_function(entry, name, dtype, address, (loaded, told))
+            for entry in (loaded.direct, loaded.shared)
+        )
+    seconds = time.perf_counter() - start
+    return Native(call, optional, dtype, shapes, loaded, ufunc, direct, shared, seconds, cached, told)
+
+
+def _code(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> tuple[compile.Loaded, bool]:
+    """The machine code of a call, one for all frames, and whether it was there already."""
+    if not call.function.frame:
+        return _read_or_made(call, optional, dtype)
+    memo, key = call.robot._memo, ("code", *memo_key(replace(call, frame=None), optional, dtype))
+    if key in memo:
+        return memo[key], True
+    loaded, cached = _read_or_made(call, optional, dtype)
+    return memo.setdefault(key, loaded), cached
+
+
+def _read_or_made(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> tuple[compile.Loaded, bool]:
     target = host()
+    cache.check_variables()
     key = cache.key_of(
         call.robot.digest,
         call.algorithm.function,
         call.algorithm.name,
         call.options,
-        call.arguments() if call.frame is not None else None,
         optional,
         dtype.str,
         target,
         compile.VERSION,
         objects.LAYOUT,
     )
-    code = cache.read(key)
-    cached = code is not None
-    if code is None:
-        code = compile.object_code(module(call, optional, dtype, target), target)
-        cache.write(key, code)
-    loaded = compile.load(code)
-    shapes = _shapes(call, optional)
-    name = call.algorithm.function
-    ufunc = _ufunc(name, shapes, dtype, loaded)
-    direct = shared = never
-    if objects.usable():
-        direct, shared = (
-            objects.array_function(address, name, dtype, loaded) for address in (loaded.direct, loaded.shared)
-        )
-    seconds = time.perf_counter() - start
-    return Native(call, optional, dtype, shapes, loaded, ufunc, direct, shared, seconds, cached)
+    if (code := cache.read(key)) is not None:
+        with contextlib.suppress(PhalanxError):  # no object code, for all its right digest
+            return compile.load(code), True
+    from .source import module  # the compiler half, which a cached kernel does not need
+
+    code = compile.object_code(module(call, optional, dtype, target), target)
+    cache.write(key, code)
+    return compile.load(code), False
+
+
+def _told(call: Call, dtype: np.dtype) -> np.ndarray:
+    """What a kernel for all frames is told of one: the number of its branch, then its placement."""
+    frame, robot = placement_of(call.robot, call.frame), call.robot
+    number = 0
+    if unrolls(call):
+        number = branch_of(robot.memo("branches", lambda: branches(robot.model)), frame)
+    branch = np.array([number], np.int64)
+    return np.frombuffer(branch.tobytes() + frame.numbers().astype(dtype).tobytes(), np.uint8)
 
 
 _alive: list[Any] = []  # what gufuncs of NumPy before 2.2 point to; they take no attributes
 
 
-def _ufunc(name: str, shapes: tuple[tuple[int, ...], ...], dtype: np.dtype, loaded: compile.Loaded) -> Any:
-    """The gufunc around a loop, which keeps its machine code alive."""
+def _ufunc(
+    name: str,
+    shapes: tuple[tuple[int, ...], ...],
+    dtype: np.dtype,
+    loaded: compile.Loaded,
+    address: int,
+    told: Any,
+) -> Any:
+    """The gufunc around a loop, which keeps its machine code alive, and what it is told at an address."""
     try:
-        made, needs = gufunc.make_gufunc(name, "", _signature(shapes), len(shapes), [(dtype, loaded.loop)])
+        made, needs = gufunc.make_gufunc(
+            name, "", _signature(shapes), len(shapes), [(dtype, loaded.loop)], address
+        )
     except (RuntimeError, ImportError, AttributeError):
         _warn_of_slow_path()
-        return gufunc.SlowUfunc(name, shapes, dtype, loaded)
+        return gufunc.SlowUfunc(name, shapes, dtype, loaded.loop, address, (loaded, told))
     try:
-        setattr(made, "needs", (loaded, needs))  # noqa: B010
+        setattr(made, "needs", (loaded, told, needs))  # noqa: B010
     except AttributeError:
-        _alive.append((made, loaded, needs))
+        _alive.append((made, loaded, told, needs))
     return made
 
 
@@ -291,12 +210,6 @@ def _warn_of_slow_path() -> None:
     """Say so once in a process."""
     text = f"NumPy {np.__version__} keeps its ufuncs differently; kernels run through a slower path."
     warn(text)
-
-
-def _shapes(call: Call, optional: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
-    """The shapes of all inputs, then of the output."""
-    task = call.task(optional)
-    return (*task.shapes.values(), task.output)
 
 
 def _signature(shapes: Sequence[tuple[int, ...]]) -> str:

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Object code on disk, keyed by everything that shapes it.
 
-An entry is read only if its length, its digest and its key are right and it belongs to this
-user; anything else is rebuilt. Writes go through a temporary file and a rename, so that
-processes may share the folder.
+An entry is read only if it is a regular file that belongs to this user and that nobody else may
+write, and if its length, its digest and its key are right; anything else is rebuilt. So damage is noticed
+and other users cannot hand in code; whoever writes as this user can. Writes go through a temporary file
+and a rename, so that processes may share the folder.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ import contextlib
 import dataclasses
 import hashlib
 import os
+import stat
 import sys
-import tempfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -28,6 +29,9 @@ _MAGIC = b"phalanx kernel 1\n"
 _SUFFIX = ".kernel"
 _NEW = ".new"
 _LIMIT = 512 * 2**20
+_LARGEST = 2**30  # bytes of an entry that is read at all
+# Folders of the package whose sources no kernel depends on; reading them takes longer than a kernel.
+_UNRELATED = ("cli", "explain", "figures", "machines", "papers")
 
 
 def folder() -> Path:
@@ -37,7 +41,21 @@ def folder() -> Path:
     try:
         return _user_folder()
     except RuntimeError:  # nobody's home, as in some containers; entries of others are never read
-        return Path(tempfile.gettempdir()) / "phalanx"
+        from tempfile import gettempdir
+
+        return Path(gettempdir()) / "phalanx"
+
+
+def check_variables() -> None:
+    """Raise if an environment variable of the cache makes no sense, before anything is compiled for it."""
+    limit()
+    if not (given := os.environ.get("PHALANX_CACHE_DIR")):
+        return
+    there = [place for place in (Path(given), *Path(given).parents) if os.path.lexists(place)]
+    if there and not there[0].is_dir():
+        raise PhalanxError(
+            f'PHALANX_CACHE_DIR={given!r}, expected a folder; "{there[0]}" is there and is no folder.'
+        )
 
 
 def _user_folder() -> Path:
@@ -70,27 +88,25 @@ def _exact(part: Any) -> Any:
 
 @cache
 def _sources() -> str:
-    """A digest of all source files of the package, so that no code outlives its equations."""
-    root = Path(__file__).parents[2]
+    """A digest of the source files that shape kernels, so that no code outlives its equations."""
+    root = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
     sha = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        sha.update(path.read_bytes())
+    for place, folders, files in os.walk(root):
+        folders[:] = sorted(f for f in folders if place != root or f not in _UNRELATED)
+        for name in sorted(f for f in files if f.endswith(".py")):
+            with open(os.path.join(place, name), "rb", buffering=0) as file:
+                sha.update(file.read())
     return sha.hexdigest()
 
 
 def read(key: str) -> bytes | None:
     """The object code under a key, or None."""
     path = _path(key)
-    try:
-        with path.open("rb") as file:
-            if hasattr(os, "getuid") and os.fstat(file.fileno()).st_uid != os.getuid():
-                return None
-            data = file.read()
-    except OSError:
-        return None
+    data = own_file(path)
     head = len(_MAGIC) + 64 + 32
     if (
-        len(data) <= head
+        data is None
+        or len(data) <= head
         or not data.startswith(_MAGIC)
         or data[len(_MAGIC) : len(_MAGIC) + 64] != key.encode()
     ):
@@ -103,8 +119,36 @@ def read(key: str) -> bytes | None:
     return code
 
 
+def own_file(path: Path) -> bytes | None:
+    """What a regular file of this user holds that nobody else may write; None of all else.
+
+    A pipe would be waited for, a device read without end, so neither is opened.
+    """
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return None
+        plain = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+        careful = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        with open(os.open(path, plain | careful), "rb") as file:
+            facts = os.fstat(file.fileno())  # of what was opened, whatever its name leads to by now
+            if not stat.S_ISREG(facts.st_mode) or facts.st_size > _LARGEST or not _is_private(facts):
+                return None
+            return file.read(facts.st_size + 1)
+    except OSError:
+        return None
+
+
+def _is_private(facts: os.stat_result) -> bool:
+    """Whether a file belongs to this user and nobody else may write it, where files have owners."""
+    if not hasattr(os, "getuid"):
+        return True
+    return facts.st_uid == os.getuid() and not facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
 def write(key: str, code: bytes) -> None:
     """Keep object code under a key; a full or read-only disk is no error."""
+    import tempfile  # takes a while, and most entries are only read
+
     path = _path(key)
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -147,7 +191,7 @@ def _path(key: str) -> Path:
 def limit() -> int:
     """`PHALANX_CACHE_BYTES`, else half a gibibyte."""
     given = os.environ.get("PHALANX_CACHE_BYTES") or str(_LIMIT)
-    if not given.isdecimal():
+    if not given.isdecimal() or len(given) > 19:
         raise PhalanxError(f"PHALANX_CACHE_BYTES={given!r}, expected a whole number of bytes.")
     return int(given)
 

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import sys
 from dataclasses import dataclass
 from functools import cache
@@ -23,6 +22,7 @@ VERSION = f"llvmlite {llvmlite.__version__}, LLVM {'.'.join(map(str, llvm.llvm_v
 def optimised(text: str, target: Target) -> tuple[Any, Any]:
     """The parsed module and the code generator that will translate it."""
     module = llvm.parse_assembly(f'target triple = "{target.triple}"\n{text}')
+    module.verify()  # LLVM aborts the process on text that is not valid
     machine = target.machine()
     module.data_layout = str(machine.target_data)
     return module, machine
@@ -80,11 +80,15 @@ def load(code: bytes) -> Loaded:
 @cache
 def _library() -> dict[str, int]:
     """Where the C library's functions are, wherever the process has them."""
-    library = ctypes.CDLL(ctypes.util.find_library("m") or None)
-    basics = ctypes.CDLL(ctypes.util.find_library("c") or None)
-    found = {name: _address(library, name) for name in ("sin", "cos", "sinf", "cosf")}
-    return found | {name: _address(basics, name) for name in ("malloc", "free", "memset", "memcpy")}
+    needed = {"m": ("sin", "cos", "sinf", "cosf"), "c": ("malloc", "free", "memset", "memcpy")}
+    return {name: _address(library, name) for library, names in needed.items() for name in names}
 
 
-def _address(library: Any, name: str) -> int:
-    return int(ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0)
+def _address(library: str, name: str) -> int:
+    """Where a function of the C library is; looking for the library's file would start another process."""
+    if sys.platform != "win32" and (found := getattr(ctypes.CDLL(None), name, None)) is not None:
+        return int(ctypes.cast(found, ctypes.c_void_p).value or 0)
+    from ctypes.util import find_library
+
+    found = getattr(ctypes.CDLL(find_library(library) or None), name)
+    return int(ctypes.cast(found, ctypes.c_void_p).value or 0)

@@ -8,7 +8,8 @@ from ...analysis.cost import Cost, cost_of
 from ...analysis.loops import cost_of_loops
 from ...errors import PhalanxError
 from ..base import Call
-from .build import looped, predicted_instructions, traced
+from .extent import predicted_instructions
+from .source import looped, traced
 
 LONGEST = 1_000_000  # operations: about a minute of writing out
 
@@ -25,7 +26,7 @@ def kernel_cost(call: Call) -> Cost:
         return cost_of(traced(call, ()), fused=True).named(call.robot)
     short = predicted_instructions(call) <= LONGEST
     written_out = cost_of(traced(call, ()), fused=True) if short else None
-    return cost_of_loops(loops, call.function.symbol, written_out).named(call.robot)
+    return cost_of_loops(loops.built(), call.function.symbol, written_out).named(call.robot)
 
 
 def require_short(call: Call) -> None:

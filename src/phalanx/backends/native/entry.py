@@ -25,15 +25,27 @@ _LOOKS = 1000
 _LONG = 256
 
 
-def entries_text(shapes: Sequence[tuple[int, ...]], size: int, pause: str) -> str:
-    """LLVM text of the entries; the last shape is the output's, `pause` lets a waiting core rest."""
-    return _direct(shapes, size) + _shared(shapes, size, pause) + _bound()
+def entries_text(shapes: Sequence[tuple[int, ...]], size: int, pause: str, *, told: bool = False) -> str:
+    """LLVM text of the entries; the last shape is the output's, `pause` lets a waiting core rest.
+
+    With `told` they hand on the address of what is told with a call, which stands in `self`.
+    """
+    return _direct(shapes, size, told) + _shared(shapes, size, pause, told) + _bound(told)
 
 
-def _direct(shapes: Sequence[tuple[int, ...]], size: int) -> str:
-    call = ", ".join(f"ptr %x{k}" for k in range(len(shapes)))
+def _told(told: bool, place: int) -> tuple[str, str]:
+    """Text that reads the address of what is told, and that address."""
+    if not told:
+        return "", "null"
+    return f"%toldat = getelementptr i8, ptr %self, i64 {place}\n  %told = load ptr, ptr %toldat", "%told"
+
+
+def _direct(shapes: Sequence[tuple[int, ...]], size: int, is_told: bool) -> str:
+    get, told = _told(is_told, objects.TOLD)
+    call = ", ".join(f"ptr %x{k}" for k in range(len(shapes))) + (f", ptr {told}" if is_told else "")
     return f"""
 define ptr @direct(ptr %self, ptr %args, i64 %count) #0 {{
+  {get}
   {_arguments(shapes)}
   br i1 %batched, label %many, label %alone
 alone:
@@ -45,7 +57,7 @@ many:
   store i64 %rows, ptr %length
   {_store_pointers(shapes, "%x")}
   {_UNLOCK}
-  call void @loop(ptr %pointers, ptr %length, ptr %strides, ptr null)
+  call void @loop(ptr %pointers, ptr %length, ptr %strides, ptr {told})
   {_LOCK}
   br label %answer
 no:
@@ -56,7 +68,7 @@ answer:
 }}"""
 
 
-def _shared(shapes: Sequence[tuple[int, ...]], size: int, pause: str) -> str:
+def _shared(shapes: Sequence[tuple[int, ...]], size: int, pause: str, is_told: bool) -> str:
     """Take rows by a ticket until none is left, then wait a moment for the rows that others took.
 
     True if all rows are done. False if not yet, or, the ticket untouched, if the arrays do not fit.
@@ -66,8 +78,10 @@ def _shared(shapes: Sequence[tuple[int, ...]], size: int, pause: str) -> str:
         for k, shape in enumerate(shapes)
     ]
     newline = "\n  "
+    get, told = _told(is_told, objects.TOLD)
     return f"""
 define ptr @shared(ptr %self, ptr %args, i64 %count) #0 {{
+  {get}
   {_arguments(shapes, ticket=True)}
   br i1 %batched, label %many, label %no
 many:
@@ -93,7 +107,7 @@ compute:
   store i64 %taken, ptr %length
   {newline.join(moved)}
   {_store_pointers(shapes, "%from")}
-  call void @loop(ptr %pointers, ptr %length, ptr %strides, ptr null)
+  call void @loop(ptr %pointers, ptr %length, ptr %strides, ptr {told})
   %earlier = atomicrmw add ptr %donep, i64 %taken acq_rel
   br label %take
 wait:
@@ -109,12 +123,12 @@ again:
   br label %wait
 leave:
   {_LOCK}
-  %told = select i1 %all, i64 {TRUE}, i64 {FALSE}
+  %reply = select i1 %all, i64 {TRUE}, i64 {FALSE}
   br label %answer
 no:
   br label %answer
 answer:
-  %which = phi i64 [ %told, %leave ], [ {FALSE}, %no ]
+  %which = phi i64 [ %reply, %leave ], [ {FALSE}, %no ]
   {_return()}
 }}"""
 
@@ -269,9 +283,11 @@ _UNLOCK = f"""%savep = getelementptr i8, ptr %self, i64 {objects.SAVE}
 _LOCK = "call void %restore(ptr %thread)"
 
 
-def _bound() -> str:
+def _bound(is_told: bool) -> str:
+    get, told = _told(is_told, objects.BOUND_TOLD)
     return f"""
 define ptr @bound(ptr %self, ptr %nothing) #0 {{
+  {get}
   %noneat = getelementptr i8, ptr %self, i64 {objects.NONE}
   %none = load ptr, ptr %noneat
   %argsat = getelementptr i8, ptr %self, i64 {objects.ARGUMENTS}
@@ -284,11 +300,11 @@ define ptr @bound(ptr %self, ptr %nothing) #0 {{
   %long = icmp sge i64 %rows, {_LONG}
   br i1 %long, label %many, label %few
 few:
-  call void @loop(ptr %args, ptr %dims, ptr %steps, ptr null)
+  call void @loop(ptr %args, ptr %dims, ptr %steps, ptr {told})
   br label %answer
 many:
   {_UNLOCK}
-  call void @loop(ptr %args, ptr %dims, ptr %steps, ptr null)
+  call void @loop(ptr %args, ptr %dims, ptr %steps, ptr {told})
   {_LOCK}
   br label %answer
 answer:

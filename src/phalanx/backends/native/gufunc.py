@@ -48,12 +48,15 @@ def _constructor() -> Any:
 
 
 def make_gufunc(
-    name: str, doc: str, signature: str, operands: int, loops: list[tuple[np.dtype, int]]
+    name: str, doc: str, signature: str, operands: int, loops: list[tuple[np.dtype, int]], told: int = 0
 ) -> tuple[np.ufunc, Any]:
-    """A gufunc with one loop per dtype (an address each), and what must live as long as it does."""
+    """A gufunc with one loop per dtype (an address each), and what must live as long as it does.
+
+    `told` is the address that loops get as their last argument.
+    """
     count = len(loops)
     functions = (ctypes.c_void_p * count)(*(address for _, address in loops))
-    data = (ctypes.c_void_p * count)(*([None] * count))
+    data = (ctypes.c_void_p * count)(*([told or None] * count))
     codes = b"".join(bytes([_DOUBLE if d == np.float64 else _FLOAT] * operands) for d, _ in loops)
     types = ctypes.create_string_buffer(codes, len(codes))
     texts = [s.encode() for s in (name, doc, signature)]
@@ -79,14 +82,23 @@ class SlowUfunc:
     Offers what Phalanx uses of a gufunc: calling with broadcasting and `out`.
     """
 
-    def __init__(self, name: str, shapes: Sequence[tuple[int, ...]], dtype: np.dtype, loaded: Any) -> None:
+    def __init__(
+        self,
+        name: str,
+        shapes: Sequence[tuple[int, ...]],
+        dtype: np.dtype,
+        loop: int,
+        told: int,
+        keep: Any,
+    ) -> None:
         self.__name__ = name
+        self.told = told  # the address that the loop gets as its last argument
         self.shapes = shapes
         self.dtype = dtype
-        self.loaded = loaded
+        self.keep = keep
         self.nin, self.nout = len(shapes) - 1, 1
         pointers = [ctypes.c_void_p] * 4
-        self._loop = ctypes.CFUNCTYPE(None, *pointers)(loaded.loop)
+        self._loop = ctypes.CFUNCTYPE(None, *pointers)(loop)
 
     def __call__(self, *inputs: Any, out: Any = None) -> Any:
         *cores, core = self.shapes
@@ -106,7 +118,7 @@ class SlowUfunc:
             dims = np.array([count], dtype=np.int64)
             inner = [s for a in rows for s in a.strides[1:]]
             steps = np.array([*(a.strides[0] for a in rows), *inner], dtype=np.int64)
-            self._loop(args.ctypes.data, dims.ctypes.data, steps.ctypes.data, None)
+            self._loop(args.ctypes.data, dims.ctypes.data, steps.ctypes.data, self.told)
         result = rows[-1].reshape((*batch, *core))
         if out is None:
             return result[()]

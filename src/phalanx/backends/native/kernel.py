@@ -6,19 +6,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache, cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...algorithms import FUNCTIONS
-from ...analysis.cost import Cost
 from ...arrays import is_masked_array
 from ...errors import PhalanxError, nearest
 from ..base import Call, require_few_axes
 from . import compile, objects
-from .build import Native, module, native, never
-from .costs import kernel_cost
+from .build import Native, native, never
 from .target import host
+
+if TYPE_CHECKING:
+    from ...analysis.cost import Cost
 
 
 class Kernel:
@@ -78,10 +79,14 @@ class Kernel:
     @cached_property
     def cost(self) -> Cost:
         """Operations that the kernel carries out for one state."""
+        from .costs import kernel_cost  # the compiler half
+
         return kernel_cost(self._call)
 
     def llvm_ir(self) -> str:
         """The LLVM text of the kernel."""
+        from .source import module
+
         return module(self._call, (), self.dtype, host())
 
     def assembly(self) -> str:
@@ -111,7 +116,7 @@ class Kernel:
             return through_ufunc
         try:
             step: Callable[[], None] = objects.bound_function(
-                kernel.loaded.bound, self.function, arrays, cores, kernel
+                kernel.loaded.bound, self.function, arrays, cores, kernel.address, kernel
             )
         except ValueError as error:
             raise PhalanxError(f"bind: {error}; pass C-contiguous arrays.") from None

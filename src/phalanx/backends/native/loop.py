@@ -28,21 +28,26 @@ def module_text(
     scratch: int = 0,
     rows: int = 0,
     alone: str = "@block",
+    *,
+    told: bool = False,
 ) -> str:
     """The module with the block, the ufunc loop `@loop` and the entries that Python calls.
 
     `shapes` are the core shapes of the inputs and, last, the output. A block that asks for
     `scratch` bytes gets their address as its last argument, aligned to 64. It takes as many
     `rows` as there are lanes, unless told otherwise. A state that is alone goes to the function `alone`.
+    With `told` the loop's last argument is the address of numbers for all states, handed on to the block.
     """
     size = 8 if element == "double" else 4
     save, restore, needs = _status(target)
     text = [block, _turn_large(element), _copy(element)]
-    text += [_loop(shapes, size, rows or target.lanes(size), scratch, alone, save, restore), *needs]
+    more_of_all = ", ptr %told" if told else ""
+    lanes = rows or target.lanes(size)
+    text += [_loop(shapes, size, lanes, scratch, alone, save, restore, more_of_all), *needs]
     pause, more = _pause(target)
     text += [
-        _single(shapes, scratch, alone, size),
-        entries_text(shapes, size, pause),
+        _single(shapes, scratch, alone, size, more_of_all),
+        entries_text(shapes, size, pause, told=told),
         *more,
         *sorted(declarations),
     ]
@@ -188,8 +193,9 @@ def _loop(
     alone: str,
     save: str,
     restore: str,
+    told: str,
 ) -> str:
-    """`loop(args, dimensions, steps, data)`, the inner loop of a generalized ufunc."""
+    """`loop(args, dimensions, steps, told)`, the inner loop of a generalized ufunc."""
     n = len(shapes)
     lines: list[str] = []
     place = n  # core strides follow the outer strides of all operands
@@ -245,7 +251,7 @@ def _loop(
         else f"%buf{k} = getelementptr i8, ptr %scratch, i64 {scratch + sum(rows[:k])}"
         for k, r in enumerate(rows)
     ]
-    give = give if scratch else ""
+    give = told + (give if scratch else "")
     in_place = ", ".join(f"ptr %w{k}, i64 %o{k}" for k in range(n)) + give
     single = ", ".join(f"ptr %x{k}, i64 0" for k in range(n)) + give
     buffered = ", ".join(f"ptr %buf{k}, i64 {size * prod(s)}" for k, s in enumerate(shapes)) + give
@@ -257,7 +263,7 @@ def _loop(
     )
     newline = "\n  "
     return f"""
-define void @loop(ptr %args, ptr %dims, ptr %steps, ptr %data) #0 {{
+define void @loop(ptr %args, ptr %dims, ptr %steps, ptr %told) #0 {{
 entry:
   {save}
   %count = load i64, ptr %dims
@@ -347,10 +353,10 @@ def _starved(
     return f"call void @copy({to}, ptr @nothing, i64 0, i64 0, i64 0, i64 0, {sizes})"
 
 
-def _single(shapes: Sequence[tuple[int, ...]], scratch: int, alone: str, size: int) -> str:
+def _single(shapes: Sequence[tuple[int, ...]], scratch: int, alone: str, size: int, told: str) -> str:
     """`single(in0, …, out)`: one state in arrays that lie as the block wants them."""
     n = len(shapes)
     parameters = ", ".join(f"ptr %p{k}" for k in range(n))
     get, give, put = _scratch(scratch, 0, _starved(shapes, size, "1", "", "", "%p"))
-    call = ", ".join(f"ptr %p{k}, i64 0" for k in range(n)) + give
-    return f"define void @single({parameters}) #0 {{\n  {get}\n  call void {alone}({call})\n  {put}\n  ret void\n}}"
+    call = ", ".join(f"ptr %p{k}, i64 0" for k in range(n)) + told + give
+    return f"define void @single({parameters}{told}) #0 {{\n  {get}\n  call void {alone}({call})\n  {put}\n  ret void\n}}"

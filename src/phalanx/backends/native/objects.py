@@ -26,8 +26,8 @@ POINTER, NDIM, SHAPE, DTYPE, FLAGS = (_HEAD + place for place in (0, 8, 16, 40, 
 CONTIGUOUS, ALIGNED, WRITEABLE = 0x0001, 0x0100, 0x0400
 _DATA = bytes.__basicsize__ - 1  # where the content of a bytes object starts
 # Words of `self`: of functions of arrays, and of those bound to arrays.
-SAVE, RESTORE, TRUE, FALSE, ARRAY, NUMBER, WHOLE = (_DATA + 8 * k for k in range(7))
-NONE, ARGUMENTS, DIMENSIONS, STEPS = (_DATA + 8 * k for k in range(2, 6))
+SAVE, RESTORE, TRUE, FALSE, ARRAY, NUMBER, WHOLE, TOLD = (_DATA + 8 * k for k in range(8))
+NONE, ARGUMENTS, DIMENSIONS, STEPS, BOUND_TOLD = (_DATA + 8 * k for k in range(2, 7))
 # None, True and False are counted like any object, or live for ever and are left alone: their memory
 # would go from core to core.
 COUNTED = sys.version_info < (3, 12)
@@ -55,14 +55,17 @@ def usable() -> bool:
     )
 
 
-def array_function(address: int, name: str, dtype: np.dtype, keep: Any) -> Callable[..., bool]:
-    """The built-in function `direct(inputs…, out)` or `shared(inputs…, out, ticket)`."""
-    words = [*_lock(), id(True), id(False), id(np.ndarray), id(np.dtype(dtype)), id(np.dtype(np.int64))]
+def array_function(address: int, name: str, dtype: np.dtype, told: int, keep: Any) -> Callable[..., bool]:
+    """The built-in function `direct(inputs…, out)` or `shared(inputs…, out, ticket)`.
+
+    `told` is the address that compiled loops get as their last argument.
+    """
+    words = [*_lock(), id(True), id(False), id(np.ndarray), id(np.dtype(dtype)), id(np.dtype(np.int64)), told]
     return _builtin(address, name, _METH_FASTCALL, words, keep)
 
 
 def bound_function(
-    address: int, name: str, arrays: Sequence[np.ndarray], cores: Sequence[int], keep: Any
+    address: int, name: str, arrays: Sequence[np.ndarray], cores: Sequence[int], told: int, keep: Any
 ) -> Any:
     """The built-in function `step()` that runs the loop on these arrays (output last)."""
     batch = np.broadcast_shapes(*(a.shape[: a.ndim - c] for a, c in zip(arrays, cores, strict=True)))
@@ -72,7 +75,7 @@ def bound_function(
     args = np.array([a.ctypes.data for a in arrays], dtype=np.uint64)
     dims = np.array([count], dtype=np.int64)
     steps = np.array([*outer, *inner], dtype=np.int64)
-    words = [*_lock(), id(None), args.ctypes.data, dims.ctypes.data, steps.ctypes.data]
+    words = [*_lock(), id(None), args.ctypes.data, dims.ctypes.data, steps.ctypes.data, told]
     # NumPy moves the memory of an array, even where asked not to check, only if none refers weakly to it.
     fixed = [weakref.ref(a) for a in arrays]
     return _builtin(address, name, _METH_NOARGS, words, (arrays, fixed, args, dims, steps, keep))

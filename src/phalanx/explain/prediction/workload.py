@@ -17,11 +17,9 @@ from typing import Any
 import numpy as np
 
 from ...backends.base import Call
+from ...ir.form.count import runs
 from ...ir.ops import COS, DIV, INPUT, NEG, SIN
 from ...ir.rewrite import Code, instructions
-from ...ir.rolled.planning.locality import in_local_order
-from ...ir.rolled.runs import runs
-from ...ir.rolled.segments.roll import SegmentProgram
 
 # Registers that code generators keep for themselves.
 _RESERVED = 4
@@ -71,7 +69,7 @@ def workload(call: Call, dtype: Any = np.float64) -> Workload:
 
 
 def _workload(call: Call, lanes: int) -> Workload:
-    from ...backends.native.build import looped, traced
+    from ...backends.native.source import looped, traced
     from ...backends.native.target import host
 
     f = call.function
@@ -82,13 +80,11 @@ def _workload(call: Call, lanes: int) -> Workload:
     program = looped(call, ())
     if program is None:
         return empty.plus(instructions(traced(call, ())), 1, registers=registers)
-    alone = isinstance(program, SegmentProgram)
-    work = replace(empty, looped=True, alone=alone)
-    for run in runs(program):
-        # Segments go side by side, as many at once as there are lanes.
-        times = int(run.times.sum()) // run.abreast * -(-run.abreast // lanes)
-        code = in_local_order(run.code) if alone else run.code
-        work = work.plus(code, times, moves=run.moves, angles=len(run.angles), registers=registers)
+    built = program.built(lanes)
+    work = replace(empty, looped=True, alone=built.lanes > 1)
+    for run in runs(built):
+        angles = sum(len(turn.angles) for turn in run.turns)
+        work = work.plus(run.code, run.rounds, moves=run.moves, angles=angles, registers=registers)
     return work
 
 

@@ -7,7 +7,7 @@ Values are carried along, so that what is placed in time has also been computed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +29,9 @@ class Value:
 
     data: Any
     task: int = -1
+
+
+Along = Callable[[int, int], list[Value]]  # of a level and a place
 
 
 @dataclass
@@ -54,13 +57,43 @@ class Lockstep:
         for place, x in enumerate(data):
             self.values[name, place] = Value(x)
 
-    def compute(self, output: str, inputs: tuple[str, ...], run: Callable[..., Any]) -> None:
-        """Every processor computes something from values of its own."""
+    def compute(
+        self,
+        output: str,
+        inputs: tuple[str, ...],
+        run: Callable[..., Any],
+        *,
+        where: Sequence[bool] | None = None,
+        otherwise: Callable[..., Any] | None = None,
+    ) -> None:
+        """Every processor computes something from values of its own; `otherwise` it does something else."""
         work = [
-            (place, place, [self.values[name, place] for name in inputs]) for place in range(len(self.rows))
+            (
+                place,
+                place,
+                [self.values[name, place] for name in inputs],
+                run if otherwise is None or where is None or where[place] else otherwise,
+            )
+            for place in range(len(self.rows))
         ]
-        for place, value in self._work(output, work, run):
+        for place, value in self._work(output, work):
             self.values[output, place] = value
+
+    def copy(self, output: str, content: str) -> None:
+        """The values get a second name, under which they may change."""
+        for place in range(len(self.rows)):
+            self.values[output, place] = self.values[content, place]
+
+    def apart(self, program: Callable[[int], None]) -> None:
+        """Every processor runs a program of its own, all from now on, until the last one is done."""
+        start, ends, busiest = self.now, [self.now], Count()
+        for processor in range(len(self.rows)):
+            self.now, before = start, len(self.tasks)
+            program(processor)
+            ends.append(self.now)
+            busiest = max(busiest, sum((t.work for t in self.tasks[before:]), Count()), key=lambda c: c.total)
+        self.now = max(ends)
+        self.phases.append(busiest)
 
     def alone(
         self, output: str, processor: int, link: int, inputs: list[Value], run: Callable[..., Any]
@@ -81,13 +114,19 @@ class Lockstep:
                     self.values[output, place] = Value(end)
         self._pass_on(moved)
 
-    def double(self, content: str, step: int, join: Callable[..., Any]) -> None:
-        """Every processor joins its value with those 1, 2, 4, … rows further (step 1) or before (step -1).
+    def double(
+        self, content: str, step: int, join: Callable[..., Any], *, along: Along | None = None
+    ) -> list[dict[int, Value]]:
+        """The values before each level in which processors join those 1, 2, 4, … rows apart.
 
-        With a shuffle, values move so that partners are neighbours, and home again in the end.
+        Every processor joins its value with that of one further on (step 1) or before (step -1);
+        `along(level, place)` is what it has besides. With a shuffle, values move so that partners are
+        neighbours, and home again in the end.
         """
         at = [list(range(len(c))) for c in self.columns]  # where the value of each row is
+        history = []
         for level in range(max(map(_levels, self.columns), default=0)):
+            history.append({place: self.values[content, place] for place in range(len(self.rows))})
             if self.shuffled and level:
                 self._shuffle(content, at, level, forwards=False)
             pairs = [
@@ -97,14 +136,16 @@ class Lockstep:
                 if 0 <= k + step * (1 << level) < len(column)
             ]
             self._meet(content, pairs, level, step)
-            work = [
-                (c[k], c[where[k]], [self.values[content, c[k]], self.values[content, c[other]]])
-                for c, where, k, other in pairs
-            ]
-            for place, value in self._work(content, work, join):
+            work = []
+            for c, where, k, other in pairs:
+                own, partner = self.values[content, c[k]], self.values[content, c[other]]
+                more = along(level, c[k]) if along else []
+                work.append((c[k], c[where[k]], [own, partner, *more], join))
+            for place, value in self._work(content, work):
                 self.values[content, place] = value
         while self.shuffled and any(where != sorted(where) for where in at):
             self._shuffle(content, at, None, forwards=True)
+        return history
 
     def _meet(self, content: str, pairs: list[Any], level: int, step: int) -> None:
         """Partners' values come: at once to a neighbour, else row by row."""
@@ -154,11 +195,11 @@ class Lockstep:
         self.now = end
 
     def _work(
-        self, name: str, work: list[tuple[int, int, list[Value]]], run: Callable[..., Any]
+        self, name: str, work: list[tuple[int, int, list[Value], Callable[..., Any]]]
     ) -> list[tuple[int, Value]]:
         """The values that processors compute for the rows of others or their own, all at the same time."""
         start, end, made = self.now, self.now, []
-        for place, processor, inputs in work:
+        for place, processor, inputs, run in work:
             made.append((place, self._task(name, processor, self.rows[place], inputs, run)))
             end, self.now = max(end, self.now), start
         self.now = end

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""The program of Zomaya and Morris in time: a master and three workers that wait for messages."""
+"""The programs of Zomaya and Morris in time: a master and three workers that wait for messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...algorithms import find, require_covered
-from ...algorithms.inverse.zomaya_morris_parallel import (
+from ...analysis.cost import Count
+from ...errors import PhalanxError
+from ...ir.scalar import Graph
+from ...machines import Transputers
+from ...machines.transputer_programs import (
     JOINTS,
     PROCESSORS,
     PROGRAMS,
@@ -23,10 +27,6 @@ from ...algorithms.inverse.zomaya_morris_parallel import (
     inputs_of,
     message,
 )
-from ...analysis.cost import Count
-from ...errors import PhalanxError
-from ...ir.scalar import Graph
-from ...machines import Transputers
 from ...robot import Robot
 from .networks import all_pairs
 from .placement import Hop, PlacedMessage, PlacedTask, Schedule
@@ -38,7 +38,7 @@ _FREE = ("(13)",)  # the projection on the axis, which the paper does not charge
 def paper_schedule(robot: Robot, machine: Transputers) -> Schedule:
     """The paper's own assignment and messages for a robot, its equations semi-customised."""
     require_covered(robot, find("inverse_dynamics", "zomaya_morris"))
-    graph, number = paper_tasks(robot)
+    graph, number = paper_tasks(robot, machine.program)
     run = _Run(graph, number, machine, robot.nv)
     run.to_the_end()
     network = all_pairs(PROCESSORS, machine.links, master=0)
@@ -46,14 +46,14 @@ def paper_schedule(robot: Robot, machine: Transputers) -> Schedule:
     return Schedule(graph, machine, PROCESSORS, tuple(order), tuple(run.messages), network=network)
 
 
-def paper_tasks(robot: Robot) -> tuple[TaskGraph, dict[Value, int]]:
+def paper_tasks(robot: Robot, program: str = "repaired") -> tuple[TaskGraph, dict[Value, int]]:
     """The computations of all workers as tasks, and the task that makes each value."""
     n = robot.nv
     diagonal = not robot.model.dh.J[:, [1, 2, 4]].any()
     lines = [
         (i, line)
-        for program in PROGRAMS.values()
-        for _, i, line in program.lines(n)
+        for own in PROGRAMS[program].of.values()
+        for _, i, line in own.lines(n)
         if isinstance(line, Compute)
     ]
     lines = _sorted(lines)
@@ -117,22 +117,32 @@ def _operations(line: Compute, diagonal: bool) -> Count:
     return operations_of(line.run(*(symbols(name) for name in line.inputs)))
 
 
+_Exchange = tuple[str, str, str, int]  # sender, receiver, content and link
+
+
 @dataclass
 class _Worker:
     """A processor on its way through its program."""
 
     lines: Iterator[tuple[int, int, Line]]
     now: float = 0.0
-    waits_for: dict[tuple[str, str, str, int], float] | None = None  # exchanges and when it came to them
+    waits_for: dict[_Exchange, float] | None = None  # and when it came to them
     done: bool = False
 
 
 class _Run:
-    """All processors until the last one ends; both sides of a message wait for each other."""
+    """All processors until the last one ends.
+
+    Both sides of a message wait for each other; if channels are buffered, only who receives it waits.
+    """
 
     def __init__(self, graph: TaskGraph, number: dict[Value, int], machine: Transputers, n: int) -> None:
         self.graph, self.number, self.machine, self.n = graph, number, machine, n
-        self.workers = {name: _Worker(PROGRAMS[name].lines(n)) for name in PROCESSORS}
+        programs = PROGRAMS[machine.program]
+        self.workers = {name: _Worker(programs.of[name].lines(n)) for name in PROCESSORS}
+        self.buffered = programs.buffered
+        self.arrived: dict[_Exchange, float] = {}  # in buffers
+        self.link_is_free: dict[tuple[str, str], float] = {}
         self.tasks: list[PlacedTask] = []
         self.messages: list[PlacedMessage] = []
 
@@ -156,10 +166,13 @@ class _Run:
         if isinstance(line, Compute):
             self._compute(name, i, line)
         else:
-            worker.waits_for = {
-                _exchange(name, x, i): worker.now
-                for x in (line.exchanges if isinstance(line, Par) else (line,))
-            }
+            exchanges = line.exchanges if isinstance(line, Par) else (line,)
+            if self.buffered:
+                for x in exchanges:
+                    if isinstance(x, Send):
+                        self._send(*_exchange(name, x, i))
+                exchanges = tuple(x for x in exchanges if isinstance(x, Receive))
+            worker.waits_for = {_exchange(name, x, i): worker.now for x in exchanges}
         return True
 
     def _compute(self, name: str, i: int, line: Compute) -> None:
@@ -172,6 +185,14 @@ class _Run:
     def _exchange(self) -> bool:
         """Carry out all messages whose two sides have come to them."""
         any_done = False
+        if self.buffered:
+            for worker in self.workers.values():
+                for key in [k for k in worker.waits_for or () if k in self.arrived]:
+                    worker.now = max(worker.now, self.arrived.pop(key))
+                    assert worker.waits_for is not None
+                    del worker.waits_for[key]
+                    any_done = True
+            return any_done
         for sender in PROCESSORS:
             for key in list(self.workers[sender].waits_for or ()):
                 a, b, content, i = key
@@ -182,20 +203,32 @@ class _Run:
         return any_done
 
     def _carry(self, a: str, b: str, content: str, i: int) -> None:
-        words = message(a, Send(content, b), self.n).reals
+        """A message for which both sides wait."""
         key = (a, b, content, i)
-        starts = [self.workers[x].waits_for.pop(key) for x in (a, b)]  # type: ignore[union-attr]
-        start = max(starts)
-        end = start + self.machine.links.of(words)
+        start = max(self.workers[x].waits_for.pop(key) for x in (a, b))  # type: ignore[union-attr]
+        end = self._message(key, start)
         for x in (a, b):
             self.workers[x].now = max(self.workers[x].now, end)
+
+    def _send(self, a: str, b: str, content: str, i: int) -> None:
+        """A message into a buffer, as soon as the link is free."""
+        key = (a, b, content, i)
+        end = self._message(key, max(self.workers[a].now, self.link_is_free.get((a, b), 0.0)))
+        self.arrived[key] = self.link_is_free[a, b] = end
+
+    def _message(self, key: _Exchange, start: float) -> float:
+        """Note a message; when it has arrived."""
+        a, b, content, i = key
+        words = message(a, Send(content, b), self.n).reals
+        end = start + self.machine.links.of(words)
         sender, receiver = PROCESSORS.index(a), PROCESSORS.index(b)
         task = -1 if content == JOINTS else self.number[content, i]
         name = "inputs" if content == JOINTS else self.graph.tasks[task].name
         hop = Hop(sender, receiver, start, end)
         self.messages.append(PlacedMessage(task, sender, receiver, start, end, words, name, (hop,)))
+        return end
 
 
-def _exchange(name: str, x: Send | Receive, i: int) -> tuple[str, str, str, int]:
+def _exchange(name: str, x: Send | Receive, i: int) -> _Exchange:
     """Sender, receiver, content and link."""
     return (name, x.receiver, x.content, i) if isinstance(x, Send) else (x.sender, name, x.content, i)

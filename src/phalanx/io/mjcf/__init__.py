@@ -4,32 +4,34 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from phalanx.convert import MujocoNames
 from phalanx.description import Description
-from phalanx.errors import PhalanxError, warn
+from phalanx.errors import warn
+from phalanx.io.mjcf.compiling import compiled, is_mujoco
 from phalanx.io.mjcf.equalities import read_equalities
 from phalanx.io.mjcf.leftover import left_out
 from phalanx.io.mjcf.sites import read_sites
 from phalanx.io.mjcf.tree import read_tree, triple
-from phalanx.io.xml import root_tag
+
+__all__ = ["is_mujoco", "read_mjcf"]
 
 
-def read_mjcf(text: str | bytes | os.PathLike[str], *, source: str) -> Description:
-    """The bodies, joints, sites and loops of an MJCF text or file; `source` names it in messages.
+def read_mjcf(given: Any, *, source: str) -> Description:
+    """The bodies, joints, sites and loops of MJCF; `source` names it in messages.
 
-    Only a path lets the model include other files and meshes. What moves bodies but is no
-    part of a tree of rigid bodies (tendons, springs, loops) is named in one warning.
+    Given is a text, a path, a `mujoco.MjSpec` or a `mujoco.MjModel`. Only a path or a specification
+    lets the model include other files and meshes. What moves bodies but is no
+    part of a tree of rigid bodies (tendons, loops) is named in one warning.
     """
-    model = _compiled(text, source)
+    model = compiled(given, source)
     names = MujocoNames.of(model)
     links, joints = read_tree(model, names)
     joints, loops, others = read_equalities(model, names, joints)
     if ignored := left_out(model, names, loops, others):
         kept = " The loops are kept as robot.loops." if loops else ""
-        _warn(
+        warn(
             f"{source}: left out, for they are not part of a tree of rigid bodies: {'; '.join(ignored)}."
             f"{kept} Remove them from the file if they do not matter."
         )
@@ -43,37 +45,6 @@ def read_mjcf(text: str | bytes | os.PathLike[str], *, source: str) -> Descripti
         loops=tuple(loops),
         source=source,
     )
-
-
-def _warn(text: str) -> None:
-    warn(text)
-
-
-def _compiled(text: str | bytes | os.PathLike[str], source: str) -> Any:
-    """The model as MuJoCo compiles it; its complaints become one line of ours."""
-    if isinstance(text, str | bytes):
-        # MuJoCo would read anything else as an empty model or as URDF.
-        tag = root_tag(text, source=source)
-        if tag != "mujoco":
-            raise PhalanxError(f"{source}: the root element is <{tag}>; expected <mujoco> of an MJCF file.")
-    try:
-        import mujoco
-    except ImportError:
-        raise PhalanxError(
-            f"{source}: reading MJCF needs the package mujoco. Install it: pip install phalanx[mjcf]"
-        ) from None
-    try:
-        if isinstance(text, bytes):
-            text = text.decode()
-        if isinstance(text, str):
-            return mujoco.MjModel.from_xml_string(text)
-        return mujoco.MjModel.from_xml_path(os.fspath(text))
-    except (ValueError, TypeError, mujoco.FatalError) as error:
-        reason = " ".join(str(error).split()).removeprefix("Error: ").removeprefix("XML Error: ")
-        hint = (
-            "" if isinstance(text, os.PathLike) else " Files it refers to are found only if a path is loaded."
-        )
-        raise PhalanxError(f"{source}: MuJoCo refuses the model: {reason.rstrip('.')}.{hint}") from None
 
 
 def _weightless(model: Any) -> bool:

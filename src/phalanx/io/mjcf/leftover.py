@@ -12,7 +12,7 @@ import numpy as np
 from phalanx.convert import MujocoNames
 from phalanx.description import Loop
 from phalanx.errors import listing
-from phalanx.io.mjcf.tree import TYPES, drives_scalar_joint, rotors
+from phalanx.io.mjcf.tree import TYPES, drives_scalar_joint, rotors, springs_are_off
 
 MOST = 5  # names of a kind that a message lists
 
@@ -30,7 +30,7 @@ def left_out(model: Any, names: MujocoNames, loops: list[Loop], others: list[str
         ("loop", "loops", [f"{x.name}: {x.predecessor} to {x.successor}" for x in loops]),
         ("equality constraint", "equality constraints", others),
         ("tendon", "tendons", of("tendon", range(model.ntendon))),
-        ("joint spring", "joint springs", joints[_stiff(model)]),
+        ("nonlinear joint spring", "nonlinear joint springs", joints[_stiff(model)]),
         ("nonlinear joint damping", "nonlinear joint dampings", joints[_nonlinear(model)]),
         ("limit of a ball joint", "limits of ball joints", joints[balls]),
         ("gravity compensation", "gravity compensations", bodies[model.body_gravcomp != 0]),
@@ -52,9 +52,11 @@ def left_out(model: Any, names: MujocoNames, loops: list[Loop], others: list[str
 
 
 def _stiff(model: Any) -> Any:
-    """Which joints have springs."""
+    """Which joints have springs that act, and not in proportion to their deflection."""
+    if springs_are_off(model):
+        return np.zeros(model.njnt, dtype=bool)
     higher = getattr(model, "jnt_stiffnesspoly", np.zeros((model.njnt, 1)))
-    return (model.jnt_stiffness != 0) | higher.any(axis=1)
+    return higher.any(axis=1)
 
 
 def _nonlinear(model: Any) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 
 from phalanx.convert import MujocoNames
 from phalanx.description import IDENTITY, Joint, Link, Pose, Triple
+from phalanx.errors import PhalanxError
 from phalanx.joints import joint_type
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -81,6 +82,11 @@ def _joint(model: Any, name: str, j: int, parent: str, child: str, origin: Pose)
     rest = float(model.qpos0[model.jnt_qposadr[j]])
     if kind == "floating":
         before, after = IDENTITY, IDENTITY
+        if np.ptp(model.dof_armature[model.jnt_dofadr[j] :][:3]):
+            raise PhalanxError(
+                f'joint "{name}" (free) has unequal armature along its linear axes, those of the world in '
+                "MuJoCo and of the body here; make the three values equal."
+            )
     elif kind == "revolute" and rest:
         after = Pose.of(_rotation_about(axis, -rest)) @ after
     elif kind == "prismatic" and rest:
@@ -97,6 +103,7 @@ def _joint(model: Any, name: str, j: int, parent: str, child: str, origin: Pose)
         axis=triple(axis),
         **_limits(model, j, kind),
         **_losses(model, j, kind),
+        **_spring(model, j, kind),
     )
 
 
@@ -129,6 +136,26 @@ def _losses(model: Any, j: int, kind: str) -> dict[str, Any]:
         if np.any(values):
             found[label] = tuple(values[order].tolist())
     return found
+
+
+def _spring(model: Any, j: int, kind: str) -> dict[str, Any]:
+    """Stiffness per degree of freedom and the coordinates at rest, where there is a spring that acts."""
+    if not model.jnt_stiffness[j] or springs_are_off(model):
+        return {}
+    type, first = joint_type(kind), int(model.jnt_qposadr[j])
+    rest = model.qpos_spring[first : first + type.nq].tolist()
+    if type.quaternion is not None:
+        rest = [*rest[:-4], *rest[-3:], rest[-4]]  # MuJoCo writes w first
+    return {"stiffness": (float(model.jnt_stiffness[j]),) * type.nv, "spring_reference": tuple(rest)}
+
+
+def springs_are_off(model: Any) -> bool:
+    """Whether the model switches its springs off."""
+    import mujoco
+
+    bits = mujoco.mjtDisableBit
+    off = getattr(bits, "mjDSBL_SPRING", None) or bits.mjDSBL_PASSIVE  # its name in 3.3.0
+    return bool(model.opt.disableflags & off)
 
 
 def _geared_armature(model: Any, j: int) -> float:

@@ -8,79 +8,35 @@ in a table.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from ...algorithms import Algorithm
 from ...errors import PhalanxError
-from ...model import Model
+from ...frames import numbers_told
 from ...sweeps import ordering
 from ..quantities import announcing
-from ..task import Task
-from .bodies.body import (
-    DOF,
-    JOINT,
-    OWN,
-    BodyModel,
-    body_arguments,
-    body_model,
-    moving_rest,
-    other_motions,
-)
-from .bodies.joints import Joints
-from .graph import CHOOSE, BodyGraph
+from ..task import Task, refusal_of_loops
+from . import leaves as L
+from .bodies.body import BodyModel, body_arguments, body_model, moving_rest, other_motions
+from .graph import BodyGraph
+from .leaves import OWN
 from .planning.loops import Wanted
 from .planning.plan import Plan
-from .program import (
-    CARRIER,
-    LINKS,
-    TOGETHER,
-    Columns,
-    Factor,
-    InverseOut,
-    Levels,
-    LimbLevels,
-    Loop,
-    MatrixOut,
-    Once,
-    Pairs,
-    RolledProgram,
-    Solve,
-    Step,
-    columns_of,
-)
+from .program import RolledProgram
+from .stages.bodies import Layout
+from .stages.coupled import DOF
+from .stages.loops import Loop
 from .sweeps.matrices import Matrix, Solution
 from .sweeps.order import Rolled
 
-__all__ = [
-    "CARRIER",
-    "CHOOSE",
-    "DOF",
-    "JOINT",
-    "LINKS",
-    "OWN",
-    "TOGETHER",
-    "Columns",
-    "Factor",
-    "InverseOut",
-    "Joints",
-    "Levels",
-    "LimbLevels",
-    "Loop",
-    "MatrixOut",
-    "Once",
-    "Pairs",
-    "RolledProgram",
-    "Solve",
-    "Step",
-    "refusal",
-    "roll",
-]
+__all__ = ["RolledProgram", "roll"]
 
 
 def roll(task: Task) -> RolledProgram:
     """The loops of an algorithm for one robot, its parameters in a table."""
     algorithm, model, function = task.algorithm, task.model, task.function
-    if reason := refusal(algorithm, model):
+    if reason := refusal_of_loops(algorithm, model):
         raise PhalanxError(
             f'{algorithm.function}: algorithm "{algorithm.name}" has no loops over bodies for this robot: '
             f'{reason}; the NumPy backend serves it: backend="numpy".'
@@ -91,51 +47,40 @@ def roll(task: Task) -> RolledProgram:
     order = Rolled(graph, chain, model=model, links=model.links if several else None)
     body = body_model(graph, model, order)
     given, more = body_arguments(body, task)
-    text = announcing(algorithm.run, graph, function.symbol)
+    text = replace(algorithm, run=announcing(algorithm.run, graph, function.symbol))
     with ordering(order):
-        result = text(body, *given, **more)
+        result = text.with_rotors(body, given, more)
     plan = Plan(graph, order)
     _want_output(plan, body, np.asarray(result, dtype=object), function.output)
     planned = plan.stages()
     rest = _rest_stages(plan, body)
-    stages = [*rest, *planned]
-    columns = columns_of(stages)
     outward = [number for number, out in plan.carried.items() if out]
     inward = [number for number, out in plan.carried.items() if not out]
-    return RolledProgram(
+    layout = Layout(
         task.shapes,
         task.output,
         model.n,
         None if chain else model.parents,
-        graph.table(columns),
-        columns,
+        graph.table(plan.columns),
+        plan.columns,
         body.source.maps,
-        stages,
         len(plan.slots),
         len(plan.commons),
         len(plan.angles),
         {number: place for place, number in enumerate(outward)},
         {number: place for place, number in enumerate(inward)},
-        bool(rest),
         body.source.joints,
         order.limb_rows,
+        numbers_told(model) if task.is_told else 0,
     )
-
-
-def refusal(algorithm: Algorithm, model: Model) -> str:
-    """Why an algorithm has no loops over the bodies of a robot, empty if it has."""
-    if model.coupling is not None and algorithm.topology == "chain":
-        return "mimic joints follow other joints"
-    if not algorithm.loops:
-        return "it does not visit one body after another"
-    return ""
+    return RolledProgram(layout, [*rest, *planned])
 
 
 def _want_output(plan: Plan, body: BodyModel, result: np.ndarray, sizes: tuple[str, ...]) -> None:
     """Want the result of an algorithm, laid out as the sizes of its function say."""
     values = result.ravel().tolist()
     if sizes == ("v", "v") and not isinstance(values[0], (Matrix, Solution)):
-        entry = plan.graph.of_pair(values[0], "row")  # of a row where no link has mass
+        entry = plan.graph.of_pair(values[0], L.ROW)  # of a row where no link has mass
         values = plan.order.matrix_of(entry).ravel().tolist()
     if isinstance(values[0], Matrix):
         return plan.matrix_output(values[0])
@@ -143,11 +88,11 @@ def _want_output(plan: Plan, body: BodyModel, result: np.ndarray, sizes: tuple[s
         return plan.inverse_output(values[0].matrix)
     for k, value in enumerate(values):
         if sizes[:1] == ("l",):
-            plan.output(value, ("out", "link out", len(values), k))
+            plan.output(value, L.Out("link out", len(values), k))
         elif sizes[-1:] == ("v",) and body.source.joints is not None:
-            plan.output(value, ("add", DOF, 1, k * body.source.joints.count))
+            plan.output(value, L.Out(DOF, 1, k * body.source.joints.count, add=True))
         elif sizes[-1:] == ("v",):
-            plan.output(value, ("out", OWN, 1, k * body.source.model.n))
+            plan.output(value, L.Out(OWN, 1, k * body.source.model.n))
         else:
             plan.common_output(value, k)
     return None
@@ -169,8 +114,8 @@ def _rest_stages(plan: Plan, body: BodyModel) -> list[Loop]:
     ):
         if k:
             source.maps[name] = groups[k - 1].bodies
-        wanted: Wanted = [(x, ("rest", j)) for j, x in enumerate(values)]
-        code, targets = plan.code(wanted, lambda fresh, x: fresh.leaf(*x.args) if x.op == "input" else None)
+        wanted: Wanted = [(x, L.Rest(j)) for j, x in enumerate(values)]
+        code, targets = plan.code(wanted, lambda fresh, x: None if x.leaf is None else fresh.leaf(x.leaf))
         if len(source.maps[name]):
             made.append(Loop(code, targets, bodies=name))
     return made

@@ -21,11 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from ..ops import ADD, COS, DIV, INPUT, MUL, NEG, SIN, SUB
+from ...joints import rescale
+from ..ops import ABS, ADD, CHOOSE, COS, DIV, INPUT, MAX, MUL, NEG, RESCALE, SIN, SUB
 from ..scalar import Graph, Node
+from . import leaves as L
 
 LOCAL = -1
-CHOOSE = "choose"  # the second operand where the first is not zero, else the third
 
 _FOLDED: dict[str, Any] = {
     ADD: np.add,
@@ -34,6 +35,9 @@ _FOLDED: dict[str, Any] = {
     DIV: np.divide,
     SIN: np.sin,
     COS: np.cos,
+    ABS: np.abs,
+    MAX: np.maximum,
+    RESCALE: rescale,
     CHOOSE: lambda mask, a, b: np.where(mask != 0.0, a, b),
 }
 
@@ -74,7 +78,7 @@ class BodyGraph(LoopGraph):
         if key not in self._column_of:
             self._column_of[key] = len(self.columns)
             self.columns.append(column)
-        return self.leaf("param", self._column_of[key])
+        return self.leaf(L.Param(self._column_of[key]))
 
     def params(self, array: np.ndarray) -> np.ndarray:
         """Columns (n, …) as an array (1, …) of entries at the current body."""
@@ -93,10 +97,10 @@ class BodyGraph(LoopGraph):
         return np.stack(chosen, axis=1) if chosen else np.zeros((self.n, 0))
 
     def placed(
-        self, *what: Any, phase: int, common: bool = False, paired: bool = False, linked: bool = False
+        self, what: L.Leaf, *, phase: int, common: bool = False, paired: bool = False, linked: bool = False
     ) -> Node:
         """A leaf that is ready in a phase."""
-        node = self.leaf(*what)
+        node = self.leaf(what)
         self._phase[node.number] = phase
         self._common[node.number] = common
         self._paired[node.number] = paired
@@ -116,9 +120,9 @@ class BodyGraph(LoopGraph):
         if self.paired(x) or self.common(x):
             return x
         if self.is_param(x):
-            return self.placed(f"param {side}", x.args[1], phase=LOCAL, paired=True)
+            return self.placed(L.Param(x.leaf.column, side), phase=LOCAL, paired=True)
         self.lent = max(self.lent, self.phase(x))
-        return self.placed(side, x.number, phase=LOCAL, paired=True)
+        return self.placed(L.Elsewhere(x.number, side), phase=LOCAL, paired=True)
 
     def phase(self, x: Any) -> int:
         """The first phase in which x is known."""
@@ -130,11 +134,11 @@ class BodyGraph(LoopGraph):
 
     def is_param(self, x: Any) -> bool:
         """Whether x is an entry of a column."""
-        return type(x) is Node and x.op is INPUT and x.args[0] == "param"
+        return type(x) is Node and isinstance(x.leaf, L.Param) and x.leaf.whose == L.OWN
 
     def column(self, x: Any) -> np.ndarray:
         """The values over all bodies of a parameter or number."""
-        return self.columns[x.args[1]] if type(x) is Node else np.full(self.n, float(x))
+        return self.columns[x.leaf.column] if type(x) is Node else np.full(self.n, float(x))
 
     def _make(self, op: str, args: tuple[Any, ...], key: tuple[Any, ...]) -> Any:
         if op in _FOLDED and all(self.is_param(a) for a in args if type(a) is Node):
@@ -142,7 +146,7 @@ class BodyGraph(LoopGraph):
                 return self.param(_FOLDED[op](*(self.column(a) for a in args)))
         if op is not INPUT and any(self.paired(a) for a in args):
             # Inside a pair, a body without further ado is that of the row.
-            args = tuple(self.of_pair(a, "row") if type(a) is Node else a for a in args)
+            args = tuple(self.of_pair(a, L.ROW) if type(a) is Node else a for a in args)
             key = (op, *(a.number if type(a) is Node else ("constant", a) for a in args))
         node = super()._make(op, args, key)
         if node.number == len(self._phase):
@@ -169,6 +173,12 @@ def copied(graph: LoopGraph, node: Node, args: list[Any]) -> Any:
         return args[0] * args[1]
     if node.op is DIV:
         return args[0] / args[1]
+    if node.op is ABS:
+        return graph.abs(args[0])
+    if node.op is MAX:
+        return graph.maximum(*args)
+    if node.op is RESCALE:
+        return graph.rescale(args[0])
     if node.op is CHOOSE:
         return graph.choose(*args)
     assert node.op is NEG, node

@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from ...algorithms.inverse.zomaya_morris_parallel import (
-    PROCESSORS,
-    PROGRAMS,
-    Compute,
-    messages,
-    tasks,
-)
 from ...dh import axes, offsets
 from ...explain.schedule import schedule
 from ...explain.scheduling.placement import Schedule
 from ...explain.scheduling.transputer_program import paper_tasks
 from ...loading import load
 from ...machines import T800, transputers
+from ...machines.transputer_programs import (
+    PROCESSORS,
+    PROGRAMS,
+    Compute,
+    messages,
+    tasks,
+)
 from ...robot import Robot
 from ..catalogue import paper
 from ..quantities import quantity
@@ -83,15 +83,15 @@ def busiest_load() -> int:
 
 
 @quantity
-def makespan() -> int:
+def makespan(program: str = "repaired") -> int:
     """px.schedule of the library's program on px.machines.transputers(4)"""
-    return round(_scheduled().makespan)
+    return round(_scheduled(program=program).makespan)
 
 
 @quantity
-def makespan_path() -> tuple[int, int]:
+def makespan_path(program: str = "repaired") -> tuple[int, int]:
     """operations along the critical chain of px.schedule on px.machines.transputers(4)"""
-    path = _scheduled().path
+    path = _scheduled(program=program).path
     return path.multiplications, path.additions
 
 
@@ -149,16 +149,17 @@ def _percent(before: float, after: float) -> int:
 
 def _load(robot: Robot, n: int, processor: str) -> tuple[int, int]:
     graph, number = paper_tasks(robot)
-    own = {line.output for _, _, line in PROGRAMS[processor].lines(n) if isinstance(line, Compute)}
+    own = {
+        line.output for _, _, line in PROGRAMS["repaired"].of[processor].lines(n) if isinstance(line, Compute)
+    }
     work = [graph.tasks[k].work for (name, _), k in number.items() if name in own]
     return sum(w.multiplications for w in work), sum(w.additions for w in work)
 
 
 @cache
-def _scheduled(unit: str = "operations") -> Schedule:
-    return schedule(
-        load(_ROBOT), "inverse_dynamics", "zomaya_morris", transputers(len(PROCESSORS), unit=unit)
-    )
+def _scheduled(unit: str = "operations", program: str = "repaired") -> Schedule:
+    machine = transputers(len(PROCESSORS), unit=unit, program=program)
+    return schedule(load(_ROBOT), "inverse_dynamics", "zomaya_morris", machine)
 
 
 @cache

@@ -1,19 +1,17 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""The mass matrix on arrays of processors: Fijany's programs and composite bodies, placed in time."""
+"""The mass matrix on arrays of processors: Fijany's programs, placed in time."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 from ...algorithms.inertia.processor_array import steps
-from ...algorithms.inertia.recursive_doubling import stage_a_levels
 from ...analysis.cost import Count
-from ...explain.schedule import schedule
 from ...explain.scheduling.array_program import ArraySchedule, array_schedule
-from ...machines import pram, processor_array
+from ...machines import processor_array
 from ..formulas import Formula, formula
 from ..quantities import quantity
 from ..records import Claim
@@ -22,6 +20,11 @@ from .operations import cost_at, general, pair, work
 from .orders import grows_as
 
 _FUNCTION = "mass_matrix"
+FORMS: dict[str, dict[str, str]] = {
+    "VN-EB listed": {},
+    "VN-EB": {"moment": "inside"},
+    "VCR-B": {"form": "composite"},
+}
 _SIZES = {"n(n+1)/2": (4, 6, 8, 12, 16), "n": (4, 5, 6, 7, 8, 9, 12)}
 _TREE_SIZES = (4, 8, 16)
 
@@ -34,21 +37,17 @@ def leading_work(function: str, algorithm: str) -> tuple[Any, Any]:
 
 @quantity
 def parallel_cost(processors: str, form: str, n: int | None = None) -> tuple[Any, Any]:
-    """operations of the busiest processor of px.machines.processor_array, or on a critical chain"""
+    """operations of the busiest processor in each step of px.schedule on px.machines.processor_array"""
     return pair(lambda size: _busiest(processors, form, size), n, _SIZES[processors])
 
 
 @quantity
-def parallel_slopes(processors: str, form: str) -> tuple[Any, Any]:
+def parallel_slopes(
+    processors: str, form: str, terms: Sequence[str] = ("n", "L"), additions: bool = True
+) -> Any:
     """coefficients of n and L in the operations of the busiest processor of px.schedule"""
-    return tuple(_only(part, ("n", "L")) for part in parallel_cost(processors, form))
-
-
-@quantity
-def row_of_a_column(algorithm: str) -> tuple[Any, Any]:
-    """twice the coefficients of n^2 that phalanx.cost finds: what each pair of links takes"""
-    products, sums = leading_work(_FUNCTION, algorithm)
-    return formula({"n": 2 * products["n^2"]}), formula({"n": 2 * sums["n^2"]})
+    products, sums = (_only(part, terms) for part in parallel_cost(processors, form))
+    return (products, sums) if additions else products
 
 
 @quantity
@@ -87,8 +86,12 @@ def array_levels() -> Any:
 @quantity
 def communication(network: str, order: str) -> Claim:
     """steps in which messages pass in px.schedule on px.machines.processor_array"""
-    counts = {n: _array("n(n+1)/2", n, network).communication_steps for n in _TREE_SIZES}
-    return Claim(grows_as(counts, order), at_sizes(counts))
+    counts = {
+        form: {n: _array("n(n+1)/2", n, form, network).communication_steps for n in _TREE_SIZES}
+        for form in FORMS
+    }
+    told = "; ".join(f"{form}: {at_sizes(steps)}" for form, steps in counts.items())
+    return Claim(all(grows_as(steps, order) for steps in counts.values()), told)
 
 
 @quantity
@@ -129,60 +132,20 @@ def least_work(algorithm: str, others: Sequence[str], n: int) -> Claim:
 @quantity
 def faster_in_parallel(processors: str, form: str, n: int) -> Claim:
     """operations in time of both forms on the same number of processors"""
-    times = {name: _busiest(processors, name, n).total for name in ("array", "composite")}
-    told = f"{times['array']} operations for VN-EB, {times['composite']} for VCR-B"
+    times = {name: _busiest(processors, name, n).total for name in ("VN-EB", "VCR-B")}
+    told = ", ".join(f"{count} operations for {name}" for name, count in times.items())
     return Claim(times[form] == min(times.values()), told)
 
 
 def _busiest(processors: str, form: str, n: int) -> Count:
-    """What one processor does in time: the busiest of the array, or along the chain that takes longest."""
-    if form == "array":
-        return _array(processors, n).busiest
-    return _composite(processors, n)
+    """What one processor does in time: the busiest one in each step."""
+    return _array(processors, n, form).busiest
 
 
 @cache
-def _array(processors: str, n: int, network: str = "shuffle-exchange") -> ArraySchedule:
-    return array_schedule(general(n), processor_array(processors, network=network))
-
-
-@cache
-def _composite(processors: str, n: int) -> Count:
-    """Composite bodies: by doubling, a computation on every level; or one processor a joint."""
-    if processors == "n(n+1)/2":
-        return _levels_of_doubling(n)
-    placed = schedule(
-        general(n), _FUNCTION, "composite_variant", pram(n), granularity="equation", customise="none"
-    )
-    return placed.path
-
-
-def _levels_of_doubling(n: int) -> Count:
-    """What a processor does that takes part on every level of recursive_doubling, by phalanx.cost."""
-    found = cost_at(_FUNCTION, "recursive_doubling", n).by_quantity
-    joins = sum(map(len, stage_a_levels(n)))
-    inside = sum(c.k < n for level in stage_a_levels(n) for c in level)
-    pairs = n * (n - 1) // 2
-    formed = _each(cost_at(_FUNCTION, "composite_original", n).by_quantity, ("U",), n - 1)  # from angles
-    level = _each(found, ("r", "M", "c", "E"), joins)
-    level += _each(
-        {"U": _less(found["U"], formed.multiplications * (n - 1)), "P": found["P"]}, ("U", "P"), inside
-    )
-    diagonal = _each(found, ("F", "N"), n)
-    column = _each(found, ("f", "n"), pairs)
-    project = _each(found, ("project",), n + pairs)
-    each_level = [level, column, project] * len(stage_a_levels(n))
-    return sum([formed, diagonal, project, *each_level], Count())
-
-
-def _each(found: Mapping[str, Count], names: Sequence[str], times: int) -> Count:
-    """What these quantities take once, if they are formed so many times."""
-    total = sum((found[name] for name in names), Count())
-    return Count(total.multiplications // times, total.additions // times, total.divisions // times)
-
-
-def _less(count: Count, multiplications: int) -> Count:
-    return Count(count.multiplications - multiplications, count.additions)
+def _array(processors: str, n: int, form: str, network: str = "shuffle-exchange") -> ArraySchedule:
+    machine = processor_array(processors, network=network)
+    return array_schedule(general(n), machine, algorithm=("processor_array", FORMS[form]))
 
 
 def _total_form(algorithm: str) -> Formula:

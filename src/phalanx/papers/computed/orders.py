@@ -61,6 +61,19 @@ def span_faster_than_log(function: str, algorithm: str, options: Mapping[str, An
 
 
 @quantity
+def time_order_on_processors(
+    function: str, algorithm: str, order: str, power: int, options: Mapping[str, Any] | None = None
+) -> Claim:
+    """growth of px.schedule's makespan with the joints, on pram(n^power), up to 32 joints"""
+    chosen = (algorithm, options or {})
+    times = {
+        n: round(schedule(general(n), function, chosen, pram(n**power), customise="semi").makespan)
+        for n in (4, 8, 16, 32)
+    }
+    return _order(times, order)
+
+
+@quantity
 def linear_time_on_n_processors(function: str, algorithm: str) -> Claim:
     """growth of px.schedule's makespan on pram(n) with the joints"""
     sizes = (4, 8, 16)

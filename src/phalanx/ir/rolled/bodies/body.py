@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from ....dh import link_wrenches_dh
 from ....errors import PhalanxError
+from ....frames import AnyFrame, Placement
 from ....joints import Helix
 from ....model import Group, Model
 from ....orders.sequential import Sequential
@@ -20,15 +21,15 @@ from ....spatial import Array, Transform, dot
 from ....sweeps import ordering
 from ...scalar import Node
 from ...task import Task
+from .. import leaves as L
 from ..graph import LOCAL, BodyGraph
+from ..leaves import OWN
+from ..stages.coupled import DOF, JOINT
 from .chain import body_chain
 from .joints import Joints, joints_of
-from .links import BodyLinks, body_links, link_map, link_maps
+from .links import link_map, link_maps
 
 REST = "rest"  # the pseudo input that holds the transforms of bodies whose motion is no helix
-OWN = "own"  # the map from a body to itself
-JOINT = "joint"  # from a body to the degree of freedom that it has first; others to one past the last
-DOF = "degree of freedom"  # from a body to the one that moves it
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +44,7 @@ class Source:
 
     def state(self, name: str, map: str, width: int, offset: int) -> Node:
         """The scalar number map[body] * width + offset of an input."""
-        return self.graph.leaf("state", name, self.known(map), width, offset)
+        return self.graph.leaf(L.State(name, self.known(map), width, offset))
 
     def known(self, map: str) -> str:
         """The name of a map; that of the identity if it is one."""
@@ -62,8 +63,8 @@ class Source:
 
     def moved(self, x: Any, map: str) -> Any:
         """x, an input or a number, as another body has it."""
-        if type(x) is Node and x.args[0] == "state" and x.args[2] in (OWN, JOINT):
-            return self.state(x.args[1], map, *x.args[3:])
+        if type(x) is Node and isinstance(x.leaf, L.State) and x.leaf.map in (OWN, JOINT):
+            return self.state(x.leaf.name, map, x.leaf.width, x.leaf.offset)
         if type(x) is Node:
             raise PhalanxError(
                 "rolled code: the rates of joints with several axes must be inputs; use the NumPy backend."
@@ -88,12 +89,27 @@ class BodyModel(Model):
             return tuple(params(array) for array in whole)
         return whole.map(lambda array, _: params(array)) if hasattr(whole, "map") else params(whole)
 
-    def own_links(self, X: Transform) -> BodyLinks:
-        """Its link, for `links.links_of`."""
-        return body_links(self, X)
-
     def body_rates(self, rate: Array) -> Array:
         return self.source.body_rates(rate)
+
+    def rotor_forces(self, qd: Array) -> Array | None:
+        factors, rates = rotor_products(self.source.model)
+        if not factors.any():
+            return None
+        own, maps, param = qd.ravel()[0], self.source.maps, self.source.graph.param
+        total: Any = 0.0
+        for k in range(2):
+            pair = []
+            for j in range(2):
+                maps[f"rotor{k}{j}"] = self.of_rates(rates[k, j])
+                pair.append(self.source.moved(own, f"rotor{k}{j}"))
+            total = total + pair[0] * pair[1] * param(factors[k])
+        return np.array([total], dtype=object)
+
+    def of_rates(self, rates: np.ndarray) -> np.ndarray:
+        """Where the rates of some bodies stand among those of the robot."""
+        joints = self.source.joints
+        return rates if joints is None else joints.dof[rates]
 
     def joint_columns(self, columns: Array) -> Array:
         return columns * self.source.ratio
@@ -101,11 +117,6 @@ class BodyModel(Model):
     def joint_matrix(self, M: Array) -> Array:
         entry = M.ravel()[0]
         made: Array = self.source.order.matrix_of(entry) if self.source.graph.paired(entry) else M
-        return made
-
-    def moves(self, body: int) -> Array:
-        full = self.source.model.moves(body)
-        made: Array = self.source.graph.params(np.asarray(full, dtype=float))
         return made
 
 
@@ -154,6 +165,19 @@ def twist_owners(model: Model) -> tuple[np.ndarray, np.ndarray]:
     factor[place] = axis[body, component]
     owner[place] = body
     return factor, owner
+
+
+def rotor_products(model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """`Model.rotor_forces` as two products of rates for each body: factors (2, n) and bodies (2, 2, n)."""
+    factors, bodies = np.zeros((2, model.n)), np.tile(np.arange(model.n), (2, 2, 1))
+    first = np.arange(model.n) if model.coupling is None else np.argmax(model.coupling.A != 0.0, axis=0)
+    for at, a in zip(first[model.twists], model.armature[model.twists[:, 3:]], strict=True):
+        w, v = at[:3], at[3:]
+        for k, (after, last) in enumerate(((1, 2), (2, 0), (0, 1))):
+            factors[0, w[k]], bodies[0, :, w[k]] = a[last] - a[after], (v[after], v[last])
+            factors[:, v[k]] = a[last], -a[after]
+            bodies[0, :, v[k]], bodies[1, :, v[k]] = (w[after], v[last]), (w[last], v[after])
+    return factors, bodies
 
 
 def rates(model: Model) -> tuple[np.ndarray, np.ndarray]:
@@ -228,9 +252,22 @@ def body_arguments(body: BodyModel, task: Task) -> tuple[list[Array], dict[str, 
         given = more["external"]
         in_dh = task.algorithm.frames == "dh"
         more["external"] = link_wrenches_dh(body.dh, given) if in_dh else body_wrenches(body, given)
-    for name, value in task.arguments.items():
-        more[name] = value.map(lambda array, _: array.astype(object)) if hasattr(value, "map") else value
+    more |= task.arguments
+    if "frame" in more:
+        more["frame"] = _frame(body.source, more["frame"])
     return [symbols[name] for name in task.inputs], more
+
+
+def _frame(source: Source, frame: Placement | AnyFrame) -> Placement:
+    """A frame as one body sees it; that of a kernel is told when it runs."""
+    graph = source.graph
+    if isinstance(frame, AnyFrame):
+        return frame.placement_of_one(
+            lambda k: graph.leaf(L.Told(k)),
+            lambda k: graph.placed(L.Told(k, to_all=True), phase=LOCAL, common=True),
+        )
+    whole = frame.map(lambda array: array.astype(object))
+    return replace(whole, at=graph.params(frame.at), moves=graph.params(frame.moves))
 
 
 def body_inputs(
@@ -249,7 +286,7 @@ def body_inputs(
             values = [source.state(name, "link", width, k) for k in range(width)]
         else:
             inner, width = shapes[name], prod(shapes[name])
-            values = [source.graph.placed("global", name, k, phase=LOCAL, common=True) for k in range(width)]
+            values = [source.graph.placed(L.Global(name, k), phase=LOCAL, common=True) for k in range(width)]
         flat = np.empty(len(values), dtype=object)
         flat[:] = values
         made[name] = flat.reshape((1, *inner) if size in ("q", "v", "l") else inner)

@@ -29,6 +29,13 @@ class Joints:
         """The degree of freedom of each body that is its first one, one past the last for others."""
         return np.where(self.first, self.dof, self.count)
 
+    @property
+    def first_body(self) -> np.ndarray:
+        """The first body of each degree of freedom."""
+        bodies = np.flatnonzero(self.first)
+        order: np.ndarray = bodies[np.argsort(self.dof[bodies])]
+        return order
+
 
 def joints_of(model: Model) -> Joints | None:
     """The degrees of freedom of a robot with mimic joints, None of others."""

@@ -18,8 +18,9 @@ from ....links import Links, Shape, bases, from_seats, inverse_transform, rotors
 from ....model import Model, identity_transform
 from ....spatial import Array, Transform, dense, dot
 from ...scalar import Node
+from .. import leaves as L
 from ..graph import LOCAL
-from ..program import CARRIER, END, LINKS
+from ..stages.bodies import CARRIER, END, LINKS
 from ..sweeps.places import chosen, rebuilt, scalars
 
 
@@ -127,21 +128,21 @@ def _lifted(X: Transform) -> Transform:
 
 def gathered(order: Any, f: Any) -> Any:
     """Values of bodies as links have them, those of their last bodies."""
-    return _moved(order, f, "of body", linked=True)
+    return _moved(order, f, L.BODY, linked=True)
 
 
 def spread(order: Any, f: Any) -> Any:
     """Values of links as the bodies of their joints have them."""
-    return _moved(order, f, "of link", linked=False)
+    return _moved(order, f, L.LINK, linked=False)
 
 
-def _moved(order: Any, f: Any, kind: str, *, linked: bool) -> Any:
+def _moved(order: Any, f: Any, whose: str, *, linked: bool) -> Any:
     graph = order.graph
 
     def one(x: Any) -> Any:
         if type(x) is not Node or graph.common(x) or graph.phase(x) == LOCAL:
             return x
         phase = graph.phase(x) if linked else graph.phase(x) + 1
-        return graph.placed(kind, x.number, phase=phase, linked=linked)
+        return graph.placed(L.Elsewhere(x.number, whose), phase=phase, linked=linked)
 
     return f if order.links is None else rebuilt(f, [one(x) for x in scalars(f)])

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...ops import INPUT
 from ...rewrite import Code
 from ...scalar import Graph, Node
-from ..program import Columns
+from .. import leaves as L
+from ..stages.columns import Columns
 from .loops import Leaf, LoopPlan, Wanted
 
 
@@ -19,11 +19,12 @@ class ColumnPlan(LoopPlan):
     def __init__(self, bodies: LoopPlan, before: int) -> None:
         super().__init__(bodies.graph, bodies.order)
         self.bodies = bodies
+        self.columns = bodies.columns
         self.before = before
         self.sums: list[Code] = []
         self.kept: dict[int, int] = {}
 
-    def columns(self, wanted: Wanted, shape: str, diagonal: Any = 0.0, instead: Any = None) -> Columns:
+    def planned(self, wanted: Wanted, shape: str, diagonal: Any = 0.0, instead: Any = None) -> Columns:
         """The loops that compute what is wanted, in the order in which they run."""
         for value, target in wanted:
             self.in_loop[max(self.graph.phase(value), 0)].append((value, target))
@@ -31,25 +32,26 @@ class ColumnPlan(LoopPlan):
         loops = [self._loop(phase) for phase in range(last, -1, -1) if self.in_loop[phase]][::-1]
         kept = None
         if self.kept:
-            values: Wanted = [(self.graph.nodes[x], ("keep", k)) for x, k in self.kept.items()]
-            kept = ColumnPlan(self.bodies, self.before).columns(values, shape)
-        return Columns(loops, len(self.slots), shape, diagonal, instead, tuple(self.sums), kept)
+            values: Wanted = [(self.graph.nodes[x], L.KeptPair(k)) for x, k in self.kept.items()]
+            kept = ColumnPlan(self.bodies, self.before).planned(values, shape)
+        return Columns(diagonal, instead, loops, len(self.slots), shape, tuple(self.sums), kept)
 
     def common(self, x: Node) -> int:
         return self.bodies.common(x)
 
     def _given(self, fresh: Graph, x: Node, phase: int, leaf: Leaf) -> Any:
-        kind = x.args[0] if x.op is INPUT else ""
-        if kind in ("row", "column", "third"):
-            return fresh.leaf(f"load {kind}", self.bodies.slot(self.graph.nodes[x.args[1]], self.before))
-        if kind in ("param row", "param column", "param third", "delta", "so far"):
-            return fresh.leaf(*x.args)
-        if kind == "pair third":
-            return fresh.leaf("kept", x.args[1], self.kept.setdefault(x.args[2], len(self.kept)))
-        if kind == "sum":
-            code, _ = self.code([(self.order.sums[x.args[1]], ())], leaf)
+        found = x.leaf
+        if isinstance(found, L.Elsewhere) and found.whose == L.DIAGONAL:
+            return fresh.leaf(L.Slot(self.slot(self.graph.nodes[found.node], phase), L.DIAGONAL))
+        if isinstance(found, L.Elsewhere):
+            slot = self.bodies.slot(self.graph.nodes[found.node], self.before)
+            return fresh.leaf(L.Slot(slot, found.whose))
+        if isinstance(found, L.Param | L.Delta | L.SoFar):
+            return fresh.leaf(found)
+        if isinstance(found, L.PairThird):
+            return fresh.leaf(L.KeptPair(self.kept.setdefault(found.node, len(self.kept)), found.side))
+        if isinstance(found, L.Sum):
+            code, _ = self.code([(self.order.sums[found.number], L.Entry())], leaf)
             self.sums.append(code)
-            return fresh.leaf("sum", len(self.sums) - 1)
-        if kind == "diagonal":
-            return fresh.leaf("load diagonal", self.slot(self.graph.nodes[x.args[1]], phase))
+            return fresh.leaf(L.Sum(len(self.sums) - 1))
         return None

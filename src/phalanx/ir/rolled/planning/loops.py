@@ -16,11 +16,13 @@ from ...ops import INPUT, NEG
 from ...rewrite import Code, instructions
 from ...scalar import Graph, Node
 from ...trace import Program
+from .. import leaves as L
 from ..graph import LOCAL, BodyGraph, LoopGraph, copied
-from ..program import LINKS, Loop
+from ..stages.bodies import LINKS
+from ..stages.loops import Loop
 from ..sweeps.order import Rolled
 
-Wanted = list[tuple[Any, tuple[Any, ...]]]  # values, and where each goes
+Wanted = list[tuple[Any, L.Target]]  # values, and where each goes
 Leaf = Callable[[Graph, Node], Any]  # a node as a leaf of another graph; None if it is computed there
 
 
@@ -34,6 +36,7 @@ class LoopPlan(ABC):
         self.saved: dict[int, int] = {}  # slot to the first loop that fills it
         self.in_loop: dict[int, Wanted] = defaultdict(list)
         self.in_link_loop: dict[int, Wanted] = defaultdict(list)  # after the loop over all bodies
+        self.columns: dict[int, int] = {}  # of parameters that are read, with their places in the table
         self.carried: dict[int, bool] = {}  # live carries: whether outward
 
     @abstractmethod
@@ -55,7 +58,7 @@ class LoopPlan(ABC):
             phase, linked = before - 1, self.order.links is not None
         if self.saved.get(slot, phase + 1) > phase:
             self.saved[slot] = phase
-            self.wanted_in(phase, linked).append((x, ("save", slot)))
+            self.wanted_in(phase, linked).append((x, L.Save(slot)))
         return slot
 
     def wanted_in(self, phase: int, linked: bool) -> Wanted:
@@ -73,14 +76,14 @@ class LoopPlan(ABC):
 
         def leaf(fresh: Graph, x: Node) -> Any:
             if self.graph.common(x):
-                return fresh.leaf("common", self.common(x))
+                return fresh.leaf(L.Common(self.common(x)))
             if (given := self._given(fresh, x, phase, leaf)) is not None:
                 return given
-            if x.op is INPUT and x.args[0] == "carry" and self.graph.phase(x) == phase:
-                self._want_carry(x.args[1], wanted, roots)
-                return fresh.leaf(*x.args)
+            if isinstance(x.leaf, L.Carry) and self.graph.phase(x) == phase:
+                self._want_carry(x.leaf.number, wanted, roots)
+                return fresh.leaf(x.leaf)
             if x.op is INPUT or (LOCAL < self.graph.phase(x) < phase and x.op is not NEG):
-                return fresh.leaf("load", self.slot(x, phase))
+                return fresh.leaf(L.Slot(self.slot(x, phase)))
             return None
 
         return leaf
@@ -90,11 +93,11 @@ class LoopPlan(ABC):
             return
         carry = self.order.carries[number]
         self.carried[number] = carry.outward
-        wanted.append((carry.source, ("carry", number)))
+        wanted.append((carry.source, L.Carry(number)))
         root = carry.root
-        roots[number] = ("common", self.common(root)) if type(root) is Node else root
+        roots[number] = L.Common(self.common(root)) if type(root) is Node else root
 
-    def code(self, wanted: Wanted, leaf: Leaf) -> tuple[Code, list[tuple[Any, ...]]]:
+    def code(self, wanted: Wanted, leaf: Leaf) -> tuple[Code, list[L.Target]]:
         """The instructions for what is wanted, and where each result goes."""
         fresh = LoopGraph()
         taken: dict[int, Any] = {}
@@ -119,4 +122,8 @@ class LoopPlan(ABC):
             fresh.quantity = node.quantity
             taken[number] = copied(fresh, node, args)
         results = [taken[x.number] if type(x) is Node else float(x) for x, _ in wanted]
-        return instructions(Program({}, (), results)), [target for _, target in wanted]
+        made = instructions(Program({}, (), results))
+        for i in made.instructions:
+            if i.op is INPUT and isinstance(i.args[0], L.Param):
+                self.columns.setdefault(i.args[0].column, len(self.columns))
+        return made, [target for _, target in wanted]

@@ -12,24 +12,16 @@ from collections import defaultdict
 from typing import Any
 
 from ....errors import PhalanxError
-from ...ops import COS, INPUT, SIN
+from ...ops import COS, SIN
 from ...scalar import Graph, Node
+from .. import leaves as L
 from ..graph import LOCAL, BodyGraph
-from ..program import (
-    END,
-    LINKS,
-    Columns,
-    Factor,
-    InverseOut,
-    Levels,
-    LimbLevels,
-    Loop,
-    MatrixOut,
-    Once,
-    Pairs,
-    Solve,
-    Step,
-)
+from ..stages.bodies import END, LINKS
+from ..stages.columns import Columns
+from ..stages.factor import Factor, InverseOut, Solve
+from ..stages.levels import Levels, LimbLevels, Step
+from ..stages.loops import Loop, Once
+from ..stages.matrices import MatrixOut, Pairs
 from ..sweeps.elimination import Change, Elimination
 from ..sweeps.limbs import LimbElimination
 from ..sweeps.matrices import Entries, Matrix
@@ -53,21 +45,22 @@ class Plan(LoopPlan):
 
     # ------------------------------------------------------------------ what is wanted
 
-    def output(self, value: Any, target: tuple[Any, ...]) -> None:
+    def output(self, value: Any, target: L.Target) -> None:
         """Want a value per body in the output."""
         self.in_loop[max(self.graph.phase(value), 0)].append((value, target))
 
     def common_output(self, value: Any, position: int) -> None:
         """Want a value per state in the output."""
-        self.in_once[max(self.graph.phase(value), 0)].append((value, ("out", position)))
+        self.in_once[max(self.graph.phase(value), 0)].append((value, L.OutAt(position)))
 
     def slot(self, x: Node, before: int) -> int:
-        if x.op is INPUT and x.args[0] == "of body":
-            return self.slot(self.graph.nodes[x.args[1]], before)
-        if x.op is INPUT and x.args[0] in ("variable", "result"):
-            self.eliminations.add(x.args[1])
-            x = x if x.args[0] == "variable" else self.graph.nodes[x.args[2]]
-        elif x.op is not INPUT or x.args[0] != "solution":
+        leaf = x.leaf
+        if isinstance(leaf, L.Elsewhere) and leaf.whose == L.BODY:
+            return self.slot(self.graph.nodes[leaf.node], before)
+        if isinstance(leaf, L.Variable | L.Result):
+            self.eliminations.add(leaf.elimination)
+            x = x if isinstance(leaf, L.Variable) else self.graph.nodes[leaf.variable]
+        elif not isinstance(leaf, L.Solution):
             return super().slot(x, before)
         return self.slots.setdefault(x.number, len(self.slots))
 
@@ -75,7 +68,7 @@ class Plan(LoopPlan):
         """The number of a value per state."""
         if x.number not in self.commons:
             self.commons[x.number] = len(self.commons)
-            self.in_once[max(self.graph.phase(x), 0)].append((x, ("common", self.commons[x.number])))
+            self.in_once[max(self.graph.phase(x), 0)].append((x, L.Common(self.commons[x.number])))
         return self.commons[x.number]
 
     def total(self, number: int) -> int:
@@ -83,7 +76,7 @@ class Plan(LoopPlan):
         if ("total", number) not in self.commons:
             self.commons["total", number] = len(self.commons)
             value, phase = self.order.totals[number]
-            self.in_loop[phase].append((value, ("total", self.commons["total", number])))
+            self.in_loop[phase].append((value, L.Total(self.commons["total", number])))
         return self.commons["total", number]
 
     def angle(self, turn: Node) -> int:
@@ -126,28 +119,26 @@ class Plan(LoopPlan):
     def angle_loop(self) -> Loop | None:
         """The loop that comes first and takes the angles of all joints."""
         named = zip(self.angle_nodes, self.angle_quantities, strict=True)
-        wanted: Wanted = [(x, ("angle", k, quantity)) for k, (x, quantity) in enumerate(named)]
+        wanted: Wanted = [(x, L.Angle(k, quantity)) for k, (x, quantity) in enumerate(named)]
         return Loop(*self.code(wanted, self._leaf_in_loop(0, wanted, {}))) if wanted else None
 
     def _once(self, phase: int) -> Once:
         def leaf(fresh: Graph, x: Node) -> Any:
-            if x.op is not INPUT:
-                return None
-            if x.args[0] == "total":
-                return fresh.leaf("common", self.total(x.args[1]))
-            if x.args[0] == "pick":
-                value, body = self.order.picks[x.args[1]]
-                return fresh.leaf("at", self.slot(value, 1), body)
-            return fresh.leaf(*x.args)
+            if isinstance(x.leaf, L.Total):
+                return fresh.leaf(L.Common(self.total(x.leaf.number)))
+            if isinstance(x.leaf, L.Pick):
+                value, body = self.order.picks[x.leaf.number]
+                return fresh.leaf(L.SlotAt(self.slot(value, 1), body))
+            return None if x.leaf is None else fresh.leaf(x.leaf)
 
         return Once(*self.code(self.in_once[phase], leaf))
 
     def _given(self, fresh: Graph, x: Node, phase: int, leaf: Leaf) -> Any:
         if x.op in (SIN, COS):
-            return fresh.leaf("sine" if x.op is SIN else "cosine", self.angle(x))
-        if x.op is INPUT and x.args[0] == "of link":
-            return fresh.leaf("load at", self.slot(self.graph.nodes[x.args[1]], phase), END)
-        return fresh.leaf(*x.args) if x.op is INPUT and x.args[0] in ("param", "state") else None
+            return fresh.leaf(L.Turned(self.angle(x), x.op is SIN))
+        if isinstance(x.leaf, L.Elsewhere) and x.leaf.whose == L.LINK:
+            return fresh.leaf(L.Slot(self.slot(self.graph.nodes[x.leaf.node], phase), END))
+        return fresh.leaf(x.leaf) if isinstance(x.leaf, L.Param | L.State | L.Told) else None
 
     # ------------------------------------------------------------------ rows that go level by level
 
@@ -157,7 +148,7 @@ class Plan(LoopPlan):
         for variable, value in E.initial:
             phase = self.graph.phase(value) if not self.graph.common(value) else LOCAL
             phase = E.phase - 1 if phase == LOCAL else phase
-            self.wanted_in(phase, E.linked).append((value, ("save", self.slot(variable, E.phase))))
+            self.wanted_in(phase, E.linked).append((value, L.Save(self.slot(variable, E.phase))))
         if isinstance(E, LimbElimination):
             return LimbLevels(self._steps(E, E.before), self._steps(E, E.start), steps, last, E.outward)
         return Levels(steps, last, E.outward, LINKS if E.linked else None)
@@ -168,18 +159,16 @@ class Plan(LoopPlan):
     def _step(self, E: Elimination, change: Change) -> Step:
         def leaf(fresh: Graph, x: Node) -> Any:
             if self.graph.common(x):
-                return fresh.leaf("common", self.common(x))
-            if x.op is not INPUT:
-                return None
-            if x.args[0] == "operand":
-                return fresh.leaf("load", self.slot(self.graph.nodes[x.args[2]], E.phase), x.args[1])
-            if x.args[0] == "param operand":
-                return fresh.leaf("param", x.args[2], x.args[1])
-            return fresh.leaf(*x.args)
+                return fresh.leaf(L.Common(self.common(x)))
+            if isinstance(x.leaf, L.Elsewhere):
+                return fresh.leaf(L.Slot(self.slot(self.graph.nodes[x.leaf.node], E.phase), x.leaf.whose))
+            return None if x.leaf is None else fresh.leaf(x.leaf)
 
-        code, _ = self.code([(value, ()) for value, _, _ in change.values], leaf)
-        targets = [(self.slot(variable, E.phase), operand) for _, variable, operand in change.values]
-        return Step(change.rows, change.offsets, code, targets, change.carrier)
+        changed: Wanted = [
+            (value, L.Row(self.slot(variable, E.phase), operand))
+            for value, variable, operand in change.values
+        ]
+        return Step(change.rows, change.offsets, *self.code(changed, leaf), change.carrier)
 
     # ------------------------------------------------------------------ matrices
 
@@ -194,7 +183,7 @@ class Plan(LoopPlan):
     def _solves(self, phase: int, made: list[Any]) -> None:
         """The solutions that are ready in a phase."""
         for number, (matrix, value) in enumerate(self.order.solves):
-            node = self.graph.leaf("solution", number)
+            node = self.graph.leaf(L.Solution(number))
             if self.graph.phase(node) == phase and node.number in self.slots:
                 slot = self.slots[node.number]
                 made.append(Solve(self._kept(value, phase), slot))
@@ -207,22 +196,20 @@ class Plan(LoopPlan):
         walk = matrix.walk
         if isinstance(walk, Entries):
             inner = ColumnPlan(self, walk.phase)
-            return inner.columns([(walk.entry, ("entry",))], walk.shape, *self._diagonal(matrix))
+            return inner.planned([(walk.entry, L.Entry())], walk.shape, *self._diagonal(matrix))
         start = [self._kept(x, walk.phase) for x in walk.start]
 
         def leaf(fresh: Graph, x: Node) -> Any:
             if self.graph.common(x):
-                return fresh.leaf("common", self.common(x))
-            if x.op is not INPUT:
-                return None
-            if x.args[0] == "there":
-                return fresh.leaf("load", self.slot(self.graph.nodes[x.args[1]], walk.phase))
-            return fresh.leaf("param", x.args[1]) if x.args[0] == "param there" else fresh.leaf(*x.args)
+                return fresh.leaf(L.Common(self.common(x)))
+            if isinstance(x.leaf, L.Elsewhere):
+                return fresh.leaf(L.Slot(self.slot(self.graph.nodes[x.leaf.node], walk.phase), L.THERE))
+            return None if x.leaf is None else fresh.leaf(x.leaf)
 
-        wanted: Wanted = [(x, ("walk", k)) for k, x in enumerate(walk.carried)]
-        wanted.append((walk.entry, ("entry",)))
+        wanted: Wanted = [(x, L.Walked(k)) for k, x in enumerate(walk.carried)]
+        wanted.append((walk.entry, L.Entry()))
         code, _ = self.code(wanted, leaf)
-        return Pairs(start, code, *self._diagonal(matrix))
+        return Pairs(*self._diagonal(matrix), start, code)
 
     def _diagonal(self, matrix: Matrix) -> tuple[Any, Any]:
         """What is added on the diagonal, and what stands there before."""

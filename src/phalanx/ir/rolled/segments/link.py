@@ -12,10 +12,11 @@ import numpy as np
 
 from ....model import Group, Model
 from ....spatial import Array, Inertia, Transform
+from .. import leaves as L
 from ..bodies.body import BodyAxes, BodyModel, body_model, moving_rest, other_motions
 from ..planning.loops import Wanted
 from ..planning.plan import Plan
-from ..program import Loop
+from ..stages.loops import Loop
 from ..sweeps.order import Rolled
 
 
@@ -29,6 +30,10 @@ class SegmentLink(BodyModel):
 
     def axes(self) -> SegmentAxes:
         return SegmentAxes(self.axis, self.source, self.rows)
+
+    def of_rates(self, rates: np.ndarray) -> np.ndarray:
+        of_rows: np.ndarray = self.rows[rates]
+        return of_rows
 
     def derived(self, constants: Callable[[Model], Any]) -> Any:
         field = constants(self.original)
@@ -87,6 +92,7 @@ def filled_up(model: Model, rows: np.ndarray, fills: np.ndarray) -> Model:
         inertia=Inertia(*(masked(array, 0.0) for array, _ in model.inertia.arrays())),
         armature=masked(model.armature, np.inf),
         links=real[np.searchsorted(rows[real], model.links)],
+        twists=real[np.searchsorted(rows[real], model.twists)],
     )
 
 
@@ -105,5 +111,5 @@ def placing(plan: Plan, link: SegmentLink) -> list[Loop]:
 
 
 def _placed(plan: Plan, values: list[Any]) -> Loop:
-    wanted: Wanted = [(x, ("rest", k)) for k, x in enumerate(values)]
-    return Loop(*plan.code(wanted, lambda fresh, x: fresh.leaf(*x.args) if x.op == "input" else None))
+    wanted: Wanted = [(x, L.Rest(k)) for k, x in enumerate(values)]
+    return Loop(*plan.code(wanted, lambda fresh, x: None if x.leaf is None else fresh.leaf(x.leaf)))

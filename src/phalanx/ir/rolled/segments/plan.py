@@ -8,10 +8,12 @@ from typing import Any
 
 from ...ops import COS, INPUT, SIN
 from ...scalar import Graph, Node
+from .. import leaves as L
 from ..graph import BodyGraph
 from ..planning.loops import Leaf, Wanted
 from ..planning.plan import Plan
-from ..program import Loop, Once, Stage
+from ..stages.bodies import Stage
+from ..stages.loops import Loop, Once
 from ..sweeps.order import Rolled
 
 _TOGETHER = 24  # values that go round with one loop: with more, registers are stored and loaded all the time
@@ -31,13 +33,13 @@ class LinkPlan(Plan):
         if number not in self.ends:
             self.ends[number] = len(self.ends)
             value = self.graph.nodes[number]
-            self.in_loop[max(self.graph.phase(value), 0)].append((value, ("end", self.ends[number])))
+            self.in_loop[max(self.graph.phase(value), 0)].append((value, L.End(self.ends[number])))
         return self.ends[number]
 
     def _leaf_in_loop(self, phase: int, wanted: Wanted, roots: dict[int, Any]) -> Leaf:
         usual = super()._leaf_in_loop(phase, wanted, roots)
         loops = {carry.phase for carry in self.order.carries}
-        own = (self.graph.leaf("carry", c.number).number for c in self.order.carries if c.phase == phase)
+        own = (self.graph.leaf(L.Carry(c.number)).number for c in self.order.carries if c.phase == phase)
         start = min(own, default=len(self.graph.nodes))
 
         def leaf(fresh: Graph, x: Node) -> Any:
@@ -87,21 +89,19 @@ class LinkPlan(Plan):
             if type(x) is not Node or x.number in seen or self.graph.phase(x) != phase:
                 continue
             seen.add(x.number)
-            if x.op is INPUT and x.args[0] == "carry":
-                found.add(x.args[1])
-                stack.append(self.order.carries[x.args[1]].source)
+            if isinstance(x.leaf, L.Carry):
+                found.add(x.leaf.number)
+                stack.append(self.order.carries[x.leaf.number].source)
             elif x.op is not INPUT:
                 stack += x.args
         return found
 
     def _once(self, phase: int) -> Once:
         def leaf(fresh: Graph, x: Node) -> Any:
-            if x.op is not INPUT:
-                return None
-            if x.args[0] == "share":
-                value = self.chain.graph.nodes[x.args[1]]
-                return fresh.leaf("share", self.chain.slot(value, self.graph.phase(x)))
-            return fresh.leaf(*x.args)
+            if isinstance(x.leaf, L.Share):
+                value = self.chain.graph.nodes[x.leaf.number]
+                return fresh.leaf(L.Share(self.chain.slot(value, self.graph.phase(x))))
+            return None if x.leaf is None else fresh.leaf(x.leaf)
 
         return Once(*self.code(self.in_once[phase], leaf))
 
@@ -116,8 +116,8 @@ class ChainPlan(Plan):
         return [self._loop(phase)] if self.in_loop[phase] else []
 
     def _given(self, fresh: Graph, x: Node, phase: int, leaf: Leaf) -> Any:
-        if x.op is INPUT and x.args[0] == "end":
-            return fresh.leaf("end", self.links.end(x.args[1]))
+        if isinstance(x.leaf, L.End):
+            return fresh.leaf(L.End(self.links.end(x.leaf.number)))
         return super()._given(fresh, x, phase, leaf)
 
 

@@ -10,7 +10,7 @@ weigh nothing and whose joints an infinite rotor holds, which changes no bit of 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,14 +20,19 @@ from ....model import Model
 from ....orders.segments import starts
 from ....spatial import Array, Field
 from ....sweeps import Order, Segments, ordering
+from ...form.program import Program
 from ...quantities import announcing
 from ...scalar import Node
 from ...task import Task
+from .. import leaves as L
 from ..bodies.body import body_arguments
 from ..graph import BodyGraph
-from ..program import Stage, columns_of
+from ..stages.bodies import Stage
+from ..stages.loops import Loop, Once
 from ..sweeps.order import Rolled
 from ..sweeps.places import rebuilt, scalars
+from .build import build_stage
+from .layout import SegmentBuilder
 from .link import placing, segment_link
 from .plan import ChainPlan, LinkPlan, staged
 
@@ -36,12 +41,9 @@ from .plan import ChainPlan, LinkPlan, staged
 class SegmentProgram:
     """What an emitter needs: for links and for segments their tables, and all stages in order.
 
-    A stage over links has the further inputs "share" (number) of a value of its segment, and targets
-    ("end", number) for the value at the link where its loop ends; one over segments has inputs "end" and
-    keeps its shares in slots. Rows of links are those of segment 0, then of segment 1, and so on.
-
-    Where some links' motion is no helix, transforms are inputs, too ("rest"). A loop over all links gives
-    them their constants; one over the rows of such a motion (`Loop.bodies`) then puts its own in their place.
+    Rows of links are those of segment 0, then of segment 1, and so on. Where some joints are not
+    one-degree-of-freedom screws, transforms are inputs, too. A loop over all links gives them their
+    constants; one over the rows of such a motion (`Loop.bodies`) then puts its own in their place.
     """
 
     inputs: Mapping[str, tuple[int, ...]]
@@ -56,10 +58,16 @@ class SegmentProgram:
     angles: int
     ends: int
 
-
-def cuts(model: Model) -> bool:
-    """Whether a model can be cut: a chain that moves, of which no joint follows another."""
-    return model.n > 0 and model.is_chain and model.coupling is None
+    def built(self, lanes: int = 8) -> Program:
+        """The program, with so many segments side by side."""
+        b = SegmentBuilder(self, lanes)
+        b.spread_all()
+        for over, stage in self.stages:
+            assert isinstance(stage, Loop | Once)
+            build_stage(b, over, stage)
+        b.gather()
+        parameters = sum(table.size for table in self.tables)
+        return b.finished(int(self.bodies.max()) + 1, parameters)
 
 
 def roll_segments(task: Task) -> SegmentProgram:
@@ -67,9 +75,9 @@ def roll_segments(task: Task) -> SegmentProgram:
     order = Whole(task.model, task.arguments.get("segments"))
     link = order.link
     given, more = body_arguments(link, task)
-    text = announcing(task.algorithm.run, order.parts.links.graph, task.function.symbol)
+    run = announcing(task.algorithm.run, order.parts.links.graph, task.function.symbol)
     with ordering(order):
-        result = text(link, *given, **more)
+        result = replace(task.algorithm, run=run).with_rotors(link, given, more)
     return order.planned(task, result)
 
 
@@ -99,19 +107,16 @@ class Whole(Order):
         links, chain = LinkPlan(parts.links.graph, parts.links), ChainPlan(parts.chain.graph, parts.chain)
         links.chain, chain.links = chain, links
         (value,) = np.asarray(result, dtype=object).ravel().tolist()
-        links.output(value, ("out",))
+        links.output(value, L.Out(L.OWN, 1, 0))
         stages = staged(links, chain)
         stages[:0] = [(False, loop) for loop in placing(links, self.link)]
-        of_links, of_segments = (
-            columns_of(stage for over, stage in stages if over is which) for which in (False, True)
-        )
         return SegmentProgram(
             task.shapes,
             task.output,
             self.bodies,
             self.link.source.maps,
-            (links.graph.table(of_links), chain.graph.table(of_segments)),
-            (of_links, of_segments),
+            (links.graph.table(links.columns), chain.graph.table(chain.columns)),
+            (links.columns, chain.columns),
             stages,
             (len(links.slots), len(chain.slots)),
             (len(links.commons), len(chain.commons)),
@@ -164,7 +169,7 @@ class SymbolicSegments(Segments):
             phase = max(inner.phase(value), 0)
             if (phase % 2 == 0) != (place > 0) and self.longest > 1:
                 raise PhalanxError("segments: a loop keeps only values at the links where it ends.")
-            return outer.placed("end", value.number, phase=phase)
+            return outer.placed(L.End(value.number), phase=phase)
 
         return rebuilt(x, [one(value) for value in scalars(x)])
 
@@ -174,7 +179,7 @@ class SymbolicSegments(Segments):
         def one(value: Any) -> Any:
             if type(value) is not Node:
                 return value
-            return inner.placed("share", value.number, phase=max(outer.phase(value), 0) + 1, common=True)
+            return inner.placed(L.Share(value.number), phase=max(outer.phase(value), 0) + 1, common=True)
 
         return rebuilt(x, [one(value) for value in scalars(x)])
 

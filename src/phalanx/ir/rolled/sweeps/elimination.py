@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...scalar import Node
+from .. import leaves as L
 from .places import rebuilt, scalars
-
-ODD, EVEN, ALL, FIRST = "odd", "even", "all", "first"
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ class Elimination:
         made = []
         for value in starts:
             node = self.order.graph.placed(
-                "variable", self.number, self.count, phase=self.phase, linked=self.linked
+                L.Variable(self.number, self.count), phase=self.phase, linked=self.linked
             )
             self.count += 1
             made.append(node)
@@ -64,8 +63,8 @@ class Elimination:
             if type(x) is not Node or graph.common(x):
                 return x
             if graph.is_param(x):
-                return graph.leaf("param operand", operand, x.args[1])
-            return graph.leaf("operand", operand, x.number)
+                return graph.leaf(L.Param(x.leaf.column, operand))
+            return graph.leaf(L.Elsewhere(x.number, operand))
 
         return rebuilt(f, [one(x) for x in scalars(f)])
 
@@ -76,7 +75,7 @@ class Elimination:
     def where(self, operand: int, f: Any) -> Any:
         """The field, and zero where an operand would lie beyond the ends."""
         graph = self.order.graph
-        within = graph.leaf("inside", operand)
+        within = graph.leaf(L.Inside(operand))
         return rebuilt(f, [graph.choose(within, x, 0.0) for x in scalars(f)])
 
     def becomes(self, variables: Any, values: Any, operand: int = 0) -> list[tuple[Any, Node, int]]:

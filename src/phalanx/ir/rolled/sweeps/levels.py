@@ -11,7 +11,8 @@ import numpy as np
 
 from ....banded.symmetric import factor, solve
 from ....spatial import Tensor, transpose
-from .elimination import ALL, EVEN, FIRST, ODD, Change, Elimination
+from ..stages.levels import ALL, EVEN, FIRST, ODD
+from .elimination import Change, Elimination
 from .places import chosen
 
 

@@ -16,15 +16,13 @@ from typing import Any
 import numpy as np
 
 from ....spatial import Array, Field
-from ...ops import INPUT
 from ...scalar import Node
+from .. import leaves as L
 from ..graph import BodyGraph, copied
 from ..limbs import limb_rows
-from .elimination import FIRST, ODD, Change, Elimination
+from ..stages.levels import FIRST, LADEN, ODD, WORLD
+from .elimination import Change, Elimination
 from .places import rebuilt, scalars
-
-LADEN = "laden"  # rows of links that carry limbs
-WORLD = "world"  # the row that stands for the world
 
 Changes = list[tuple[Any, Node, int]]
 
@@ -50,7 +48,7 @@ class LimbElimination(Elimination):
 
     def owns(self, x: Any) -> bool:
         """Whether x is a variable of this elimination."""
-        return type(x) is Node and x.op is INPUT and x.args[:2] == ("variable", self.number)
+        return type(x) is Node and isinstance(x.leaf, L.Variable) and x.leaf.elimination == self.number
 
     def kept(self, values: Any, spare: Any) -> tuple[Any, Changes]:
         """Variables that keep values of a row, and how they become these.

@@ -15,6 +15,7 @@ from ....spatial import Array, Field
 from ....sweeps import Order
 from ....triangle import Walk as Levels
 from ...scalar import Node
+from .. import leaves as L
 from ..graph import LOCAL, BodyGraph
 from ..limbs import LimbRows
 from .elimination import Elimination
@@ -179,17 +180,17 @@ class Rolled(RowSweeps, Order):
 
     def _sum(self, join: Callable[..., Any], more: tuple[Any, ...]) -> Array:
         """A sum over the links from the row of a pair on."""
-        so_far = self.graph.placed("so far", phase=LOCAL, paired=True)
+        so_far = self.graph.placed(L.SoFar(), phase=LOCAL, paired=True)
         (x,) = join((box(so_far, (1, 1)),), None, *more)
         self.sums.append(x.ravel()[0])
-        return box(self.graph.placed("sum", len(self.sums) - 1, phase=LOCAL, paired=True), (1, 1))
+        return box(self.graph.placed(L.Sum(len(self.sums) - 1), phase=LOCAL, paired=True), (1, 1))
 
     def _start(self, levels: Levels) -> Any:
         """1 where a walk begins, else 0."""
         if isinstance(levels, PairWalk) and (levels.across or not levels.inward):
-            return self.graph.placed("delta", phase=LOCAL, paired=True)
+            return self.graph.placed(L.Delta(), phase=LOCAL, paired=True)
         mask = self.graph.at_body(self.graph.n - 1 if levels.inward else 0)
-        return self.graph.of_pair(mask, "row") if isinstance(levels, PairWalk) else mask
+        return self.graph.of_pair(mask, L.ROW) if isinstance(levels, PairWalk) else mask
 
     # ------------------------------------------------------------------ one value of all bodies
 
@@ -204,7 +205,7 @@ class Rolled(RowSweeps, Order):
             return float(np.cumsum(self.graph.column(value))[-1])
         phase = _even(max(self.graph.phase(value), 0))
         self.totals.append((value, phase))
-        return self.graph.placed("total", len(self.totals) - 1, phase=phase + 1, common=True)
+        return self.graph.placed(L.Total(len(self.totals) - 1), phase=phase + 1, common=True)
 
     def pick(self, x: Any, body: int) -> Any:
         def one(value: Any) -> Any:
@@ -214,10 +215,14 @@ class Rolled(RowSweeps, Order):
                 return float(self.graph.column(value)[body])
             phase = max(self.graph.phase(value), 0)
             self.picks.append((value, body))
-            return self.graph.placed("pick", len(self.picks) - 1, phase=phase + 1, common=True)
+            return self.graph.placed(L.Pick(len(self.picks) - 1), phase=phase + 1, common=True)
 
         picked = rebuilt(x, [one(value) for value in scalars(x)])
         return picked[0] if isinstance(picked, Field) else picked[..., 0, :]
+
+    def marked(self, x: Any, at: Array) -> Any:
+        mask = at.ravel()[0]
+        return rebuilt(x, [self._total(value * mask) for value in scalars(x)])[0]
 
     # ------------------------------------------------------------------ pairs of bodies
 
@@ -228,7 +233,7 @@ class Rolled(RowSweeps, Order):
         there = tuple(rebuilt(f, [self._there(x) for x in scalars(f)]) for f in along)
         first = list(scalars(start))
         x = np.empty(len(first), dtype=object)
-        x[:] = [self.graph.leaf("walk", k) for k in range(len(first))]
+        x[:] = [self.graph.leaf(L.Walked(k)) for k in range(len(first))]
         x = x.reshape(start.shape)
         entry = emit(x, *there).ravel()[0]
         walk = Walk(phase, first, list(scalars(carry(x, *there))), entry)
@@ -240,7 +245,7 @@ class Rolled(RowSweeps, Order):
 
     def unit(self, ones: Array) -> Array:
         self.shape = "square"
-        return box(self.graph.placed("delta", phase=LOCAL, paired=True), (1, 1))
+        return box(self.graph.placed(L.Delta(), phase=LOCAL, paired=True), (1, 1))
 
     def matrix_of(self, entry: Any) -> Array:
         """The matrix of entries that pairs have computed."""
@@ -251,8 +256,8 @@ class Rolled(RowSweeps, Order):
         if type(x) is not Node or self.graph.common(x):
             return x
         if self.graph.is_param(x):
-            return self.graph.leaf("param there", x.args[1])
-        return self.graph.leaf("there", x.number)
+            return self.graph.leaf(L.Param(x.leaf.column, L.THERE))
+        return self.graph.leaf(L.Elsewhere(x.number, L.THERE))
 
     def eliminate(self, M: Array) -> Array:
         return M  # what is solved with is factored where it is kept
@@ -266,7 +271,7 @@ class Rolled(RowSweeps, Order):
             return box(Solution(matrix), b.shape)
         phase = max(matrix.walk.phase, self.graph.phase(value) + 1)
         self.solves.append((matrix, value))
-        return box(self.graph.placed("solution", len(self.solves) - 1, phase=phase), b.shape)
+        return box(self.graph.placed(L.Solution(len(self.solves) - 1), phase=phase), b.shape)
 
     # ------------------------------------------------------------------ carries
 
@@ -291,7 +296,7 @@ class Rolled(RowSweeps, Order):
 
     def _leaf(self, carry: Carry) -> Node:
         return self.graph.placed(
-            "carry", carry.number, phase=carry.phase, paired=carry.paired, linked=carry.linked
+            L.Carry(carry.number), phase=carry.phase, paired=carry.paired, linked=carry.linked
         )
 
     def _carried(

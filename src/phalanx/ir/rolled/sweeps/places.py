@@ -8,14 +8,16 @@ Texts index fields by arrays of links; here an index is an object that knows how
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ....spatial import Array, Field
 from ....sweeps import bodies_of, current
-from ....triangle import Walk
+from ....triangle import Places, Walk
 from ...scalar import Node
+from .. import leaves as L
 from ..graph import LOCAL, BodyGraph
 
 
@@ -69,7 +71,7 @@ class Mask:
         return self.values.shape
 
     def __getitem__(self, index: Any) -> Mask:
-        if hasattr(index, "read"):
+        if isinstance(index, Places):
             return Mask(self.graph, index.read(self.values[..., None])[..., 0])
         return Mask(self.graph, self.values[index])
 
@@ -95,20 +97,20 @@ class Mask:
 # ------------------------------------------------------------------- places
 
 
-class Place:
+class Place(Places):
     """A place whose scalars are found one by one."""
 
     def __init__(self, find: Callable[[Any], Any]) -> None:
         self.find = find
 
-    def read(self, x: Any) -> Any:
+    def read(self, x: Any, end: Any = None) -> Any:
         return rebuilt(x, [self.find(value) for value in scalars(x)])
 
     def __getitem__(self, at: Any) -> Any:
         return HERE if isinstance(at, slice) else self
 
 
-class Neighbour:
+class Neighbour(Places):
     """The place of the parent (-1) or of the child (+1) in a chain."""
 
     def __init__(self, order: Any, step: int) -> None:
@@ -121,10 +123,10 @@ class Neighbour:
         return self
 
 
-class Here:
+class Here(Places):
     """The place itself."""
 
-    def read(self, x: Any) -> Any:
+    def read(self, x: Any, end: Any = None) -> Any:
         return x
 
     def __add__(self, step: int) -> Any:
@@ -158,8 +160,8 @@ class Pairs:
     def __init__(self, order: Any) -> None:
         graph: BodyGraph = order.graph
         self.order, self.n = order, graph.n
-        self.row = Place(lambda x: graph.of_pair(x, "row"))
-        self.column = Place(lambda x: graph.of_pair(x, "column"))
+        self.row = Place(lambda x: graph.of_pair(x, L.ROW))
+        self.column = Place(lambda x: graph.of_pair(x, L.COLUMN))
         self.later = Neighbour(order, 1)
 
     @property
@@ -169,7 +171,7 @@ class Pairs:
     def __getitem__(self, at: tuple[Any, Any]) -> Any:
         row, column = at
         if column is THIRD:
-            return Place(lambda x: self._of_third(x, "row" if row is self.row else "column"))
+            return Place(lambda x: self._of_third(x, L.ROW if row is self.row else L.COLUMN))
         if row is self.column and column is self.column:
             return Place(self._on_diagonal)
         assert (row, column) == (self.row, self.column)
@@ -178,12 +180,12 @@ class Pairs:
     def _of_third(self, x: Any, side: str) -> Any:
         """The value of the pair of a third link and the one of this pair's row or column."""
         graph: BodyGraph = self.order.graph
-        return graph.placed("pair third", side, x.number, phase=LOCAL, paired=True) if graph.paired(x) else x
+        return graph.placed(L.PairThird(side, x.number), phase=LOCAL, paired=True) if graph.paired(x) else x
 
     def link(self, k: Any) -> Place:
-        return Place(lambda x: self.order.graph.of_pair(x, "third"))
+        return Place(lambda x: self.order.graph.of_pair(x, L.THIRD))
 
-    def beyond(self) -> Sums:
+    def beyond(self, *, by_halves: bool = False) -> Sums:
         return Sums()
 
     def _on_diagonal(self, x: Any) -> Any:
@@ -191,11 +193,13 @@ class Pairs:
         graph: BodyGraph = self.order.graph
         if not graph.paired(x):
             return x
-        kind = x.args[0] if x.op == "input" else ""
-        if kind in ("row", "param row"):
-            return graph.placed(kind.replace("row", "column"), x.args[1], phase=LOCAL, paired=True)
+        if isinstance(x.leaf, L.Elsewhere | L.Param) and x.leaf.whose == L.ROW:
+            return graph.placed(replace(x.leaf, whose=L.COLUMN), phase=LOCAL, paired=True)
         phase = max(graph.phase(x), 0) + 1
-        return graph.placed("diagonal", x.number, phase=phase, paired=True)
+        return graph.placed(L.Elsewhere(x.number, L.DIAGONAL), phase=phase, paired=True)
+
+    def worked_out(self, make: Callable[..., Any], *options: Any) -> Any:
+        return make(self, *options)
 
     def of_rows(self, x: Any) -> Any:
         return self.row.read(x)

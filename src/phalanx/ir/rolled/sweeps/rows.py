@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ....spatial import Array
+from ....spatial import Array, Transform
+from .. import leaves as L
+from ..bodies.links import BodyLinks, body_links
 from ..graph import BodyGraph
 from ..limbs import LimbRows
 from . import levels
@@ -36,6 +38,10 @@ class RowSweeps:
     def tridiagonal(self, solver: str, D: Array, U: Array, R: Array) -> Array:
         return levels.SOLVERS[solver](self, D, U, R)
 
+    def links_of(self, model: Any, X: Transform) -> BodyLinks:
+        """The link of the body that stands for all."""
+        return body_links(model, X)
+
     def limbs(self) -> OneLimb:
         """The limbs of a robot, one of which stands for all."""
         return OneLimb(self)
@@ -50,7 +56,7 @@ class RowSweeps:
     def finished(self, E: Elimination, x: Any) -> Any:
         """Variables as they are after an elimination."""
         each = (
-            self.graph.placed("result", E.number, variable.number, phase=E.phase, linked=E.linked)
+            self.graph.placed(L.Result(E.number, variable.number), phase=E.phase, linked=E.linked)
             for variable in scalars(x)
         )
         return rebuilt(x, list(each))

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""From instructions to LLVM: one function that computes a block of states, one per lane.
+"""Text of one LLVM function: real numbers in lanes, and rows of states in and out of them.
 
 States arrive and leave as rows. A block of rows is loaded as it lies and transposed in
 registers, so that lane k of every vector belongs to state k.
@@ -10,14 +10,9 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ....ir.rewrite import Code
-from ..target import Target
-from .trig import CONSTANTS, LARGEST
-
-_BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
+from .trig import CONSTANTS
 
 
 @dataclass
@@ -78,11 +73,39 @@ class Writer:
             f"call {v} {name}({v} {self.operand(a)}, {v} {self.operand(b)}, {v} {self.operand(c)})"
         )
 
+    def told(self, index: str | int) -> str:
+        """A number that is told with a call, in all lanes."""
+        at = self.put(f"getelementptr {self.element}, ptr %told, i64 {index}")
+        return self.in_all_lanes(at)
+
+    def in_all_lanes(self, place: str) -> str:
+        """The number at an address, in all lanes."""
+        one = self.put(f"load {self.element}, ptr {place}, align {self.size}")
+        v = self.vector
+        wide = self.put(f"insertelement {v} poison, {self.element} {one}, i64 0")
+        return self.put(f"shufflevector {v} {wide}, {v} poison, <{self.lanes} x i32> zeroinitializer")
+
     def intrinsic(self, name: str, *args: str) -> str:
         v = self.vector
         full = f"@llvm.{name}.v{self.lanes}f{8 * self.size}"
         self.used.add(f"declare {v} {full}({', '.join([v] * len(args))})")
         return self.put(f"call {v} {full}({', '.join(f'{v} {a}' for a in args)})")
+
+    def maximum(self, a: str | float, b: str | float) -> str:
+        """The larger of two; b where one is NaN."""
+        a, b, v = self.operand(a), self.operand(b), self.vector
+        larger = self.put(f"fcmp ogt {v} {a}, {b}")
+        return self.put(f"select <{self.lanes} x i1> {larger}, {v} {a}, {v} {b}")
+
+    def rescale(self, x: str | float) -> str:
+        """The power of two that brings x >= 0 to between two and four: its exponent is that of x mirrored."""
+        kind, exponent = ("i64", 0x7FF << 52) if self.element == "double" else ("i32", 0xFF << 23)
+        least = 2.0**-1022 if self.element == "double" else 2.0**-126  # the smallest normal number
+        v, iv = self.vector, f"<{self.lanes} x {kind}>"
+        bits = self.put(f"bitcast {v} {self.maximum(x, least)} to {iv}")
+        bits = self.put(f"and {iv} {bits}, splat ({kind} {exponent})")
+        mirrored = self.put(f"sub {iv} splat ({kind} {exponent}), {bits}")
+        return self.put(f"bitcast {iv} {mirrored} to {v}")
 
     # ------------------------------------------------------------- rows and lanes
 
@@ -248,120 +271,3 @@ class Writer:
         whole = self.put(f"bitcast {v} {x} to {iv}")
         flipped = self.put(f"xor {iv} {whole}, {sign}")
         return self.put(f"bitcast {iv} {flipped} to {v}")
-
-
-def block_function(
-    code: Code, inputs: Mapping[str, int], target: Target, element: str
-) -> tuple[str, set[str]]:
-    """LLVM text of `block(in0, stride0, …, out, stride)` for as many rows as there are lanes."""
-    size = 8 if element == "double" else 4
-    w = Writer(element, target.lanes(size), target.fma)
-    columns = {name: w.load_rows(f"%p{k}", f"%s{k}", n) for k, (name, n) in enumerate(inputs.items())}
-    values: list[str | float] = [0.0] * len(code.instructions)
-    angles = _angles(code)
-    early = _needed_for(code, angles)
-    for number in early:
-        values[number] = instruction(w, code, number, values, columns, {})
-    turned = _turn_all(w, [values[a] for a in angles])
-    trig = dict(zip(angles, turned, strict=True))
-    done = set(early)
-    for number in range(len(code.instructions)):
-        if number not in done:
-            values[number] = instruction(w, code, number, values, columns, trig)
-    outputs = [w.operand(values[x] if isinstance(x, int) else x) for x in code.results]
-    last = len(inputs)
-    w.store_rows(f"%p{last}", f"%s{last}", outputs)
-    parameters = ", ".join(f"ptr %p{k}, i64 %s{k}" for k in range(last + 1))
-    body = "\n  ".join(w.lines)
-    return f"define internal void @block({parameters}) noinline #0 {{\n  {body}\n  ret void\n}}\n", w.used
-
-
-def _angles(code: Code) -> list[int]:
-    """Instructions whose sine or cosine is taken, in order."""
-    found: dict[int, None] = {}
-    for i in code.instructions:
-        if i.op in ("sin", "cos"):
-            found.setdefault(i.args[0])
-    return list(found)
-
-
-def _needed_for(code: Code, wanted: list[int]) -> list[int]:
-    seen: set[int] = set()
-    stack = list(wanted)
-    while stack:
-        number = stack.pop()
-        if number not in seen:
-            seen.add(number)
-            if code.instructions[number].op != "input":
-                stack += [a for a in code.instructions[number].args if isinstance(a, int)]
-    return sorted(seen)
-
-
-def instruction(
-    w: Writer,
-    code: Code,
-    number: int,
-    values: list[str | float],
-    columns: dict[str, list[str]],
-    trig: dict[int, tuple[str, str]],
-) -> str | float:
-    i = code.instructions[number]
-    if i.op == "input":
-        name, index = i.args
-        return columns[name][index]
-    args = [values[a] if isinstance(a, int) else float(a) for a in i.args]
-    if i.op in _BINARY:
-        return w.binary(_BINARY[i.op], *args)
-    if i.op == "neg":
-        return w.neg(args[0])
-    if i.op == "sin":
-        return trig[i.args[0]][0]
-    if i.op == "cos":
-        return trig[i.args[0]][1]
-    a, b, c = args
-    if i.op == "fma":
-        return w.multiply_add(a, b, c)
-    if i.op == "fms":
-        return w.multiply_add(a, b, w.neg(c))
-    return w.multiply_add(w.neg(a), b, c)
-
-
-def _turn_all(w: Writer, angles: list[str | float]) -> list[tuple[str, str]]:
-    """Sine and cosine of all angles; if one is too large for the fast path, the C library steps in."""
-    if not angles:
-        return []
-    v, m = w.vector, len(angles)
-    names = [w.operand(a) for a in angles]
-    largest = ""
-    for x in names:
-        size = w.intrinsic("fabs", x)
-        largest = w.intrinsic("maxnum", largest, size) if largest else size
-    turned = [w.sincos(x) for x in names]
-    beyond = w.put(f"fcmp ogt {v} {largest}, {w.constant(LARGEST)}")
-    bits = w.put(f"bitcast <{w.lanes} x i1> {beyond} to i{w.lanes}")
-    rare = w.put(f"icmp ne i{w.lanes} {bits}, 0")
-    w.do(f"br i1 {rare}, label %slow, label %fast, !prof !0")
-    w.do("slow:")
-    place = w.put(f"alloca [{3 * m} x {v}], align {w.size * w.lanes}")
-    for k, (x, (s, c)) in enumerate(zip(names, turned, strict=True)):
-        for part, value in ((0, x), (m, s), (2 * m, c)):
-            at = w.put(f"getelementptr {v}, ptr {place}, i64 {part + k}")
-            w.do(f"store {v} {value}, ptr {at}")
-    w.do(f"call void @turn_large(ptr {place}, i64 {m * w.lanes})")
-    again = []
-    for k in range(m):
-        pair = []
-        for part in (m, 2 * m):
-            at = w.put(f"getelementptr {v}, ptr {place}, i64 {part + k}")
-            pair.append(w.put(f"load {v}, ptr {at}"))
-        again.append(pair)
-    w.do("br label %fast")
-    w.do("fast:")
-    entry = "%0"
-    return [
-        (
-            w.put(f"phi {v} [ {s}, {entry} ], [ {ss}, %slow ]"),
-            w.put(f"phi {v} [ {c}, {entry} ], [ {cc}, %slow ]"),
-        )
-        for (s, c), (ss, cc) in zip(turned, again, strict=True)
-    ]

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.algorithms.inverse import zomaya_morris_parallel as program
-from phalanx.algorithms.inverse.zomaya_morris_parallel import Message, Send
 from phalanx.ir.ops import ADD, MUL, SUB
 from phalanx.ir.scalar import Graph
-from phalanx.orders import messages
-from phalanx.orders.messages import Channel, run_on_threads
+from phalanx.machines import channels
+from phalanx.machines import transputer_programs as program
+from phalanx.machines.channels import Channel, run_on_threads
+from phalanx.machines.transputer_programs import Message, Send
+from phalanx.machines.transputers import PROGRAMS as NAMES
 from reference.sampling import agree
 
 
@@ -34,15 +35,16 @@ def table(n: int) -> Counter[Message]:
     return wanted + Counter({Message("P2", "P0", "tau", 1): n})
 
 
+@pytest.mark.parametrize("name", program.PROGRAMS)
 @pytest.mark.parametrize("n", [1, 2, 6, 11])
-def test_four_threads_give_the_torques_with_the_messages_of_the_paper(n: int) -> None:
+def test_four_threads_give_the_torques_with_the_messages_of_the_paper(n: int, name: str) -> None:
     robot = (px.load("puma560") if n == 6 else px.chain(n)).replace(armature=0.1)
     q, qd, qdd = robot.random_state((3,), rng=0)
-    tau, sent = run_on_threads(robot, q, qd, qdd)
+    tau, sent = run_on_threads(robot, q, qd, qdd, program=name)
     agree(tau, robot.inverse_dynamics(q, qd, qdd, algorithm="newton_euler"), 1e-12)
     assert sent == table(n)
-    assert sent == Counter(m for m, _ in program.messages(n))
-    one, _ = run_on_threads(robot, q[0], qd, qdd[0])
+    assert sent == Counter(m for m, _ in program.messages(n, name))
+    one, _ = run_on_threads(robot, q[0], qd, qdd[0], program=name)
     agree(one, robot.inverse_dynamics(q[0], qd, qdd[0]), 1e-12)
 
 
@@ -59,16 +61,17 @@ def test_six_joints_take_63_messages_of_222_reals() -> None:
     assert reals["P2", "P0"] == 6
 
 
-def test_every_task_finds_its_inputs_on_its_own_processor() -> None:
+@pytest.mark.parametrize("name", program.PROGRAMS)
+def test_every_task_finds_its_inputs_on_its_own_processor(name: str) -> None:
     n = 5
-    arrived = {(m.receiver, (m.content, i)) for m, i in program.messages(n)}
-    made = {(t.processor, t.output) for t in program.tasks(n)}
+    arrived = {(m.receiver, (m.content, i)) for m, i in program.messages(n, name)}
+    made = {(t.processor, t.output) for t in program.tasks(n, name)}
     known = program.prepared(px.chain(n).model, np.zeros(n), np.zeros(n), np.zeros(n))
-    for task in program.tasks(n):
+    for task in program.tasks(n, name):
         for value in task.inputs:
             here = (task.processor, value)
             assert value in known or here in made or here in arrived, f"{task.processor} lacks {value}"
-    assert {t.equation for t in program.tasks(n)} == {f"({k})" for k in range(5, 14)}
+    assert {t.equation for t in program.tasks(n, name)} == {f"({k})" for k in range(5, 14)}
 
 
 def test_the_loads_of_the_workers_are_those_of_the_paper() -> None:
@@ -101,6 +104,27 @@ def test_the_loads_of_the_workers_are_those_of_the_paper() -> None:
     assert loads == {"P1": (40, 32), "P2": (28, 23), "P3": (37, 28)}
 
 
+def test_all_programs_have_the_same_tasks_on_the_same_processors() -> None:
+    assert tuple(program.PROGRAMS) == NAMES
+    wanted = {(t.processor, t.output) for t in program.tasks(4)}
+    assert all(
+        {(t.processor, t.output) for t in program.tasks(4, name)} == wanted for name in program.PROGRAMS
+    )
+
+
+def test_a_full_buffer_does_not_hold_up_the_sender() -> None:
+    channel = Channel("P1", "P2", buffered=True)
+    for i in (1, 2):
+        channel.offer(("w", i), float(i))
+        channel.wait()
+    assert [channel.take(("w", i)) for i in (1, 2)] == [1.0, 2.0]
+
+
+def test_an_unknown_program_is_refused() -> None:
+    with pytest.raises(px.PhalanxError, match="program is 'printed', expected one of 'repaired'"):
+        run_on_threads(px.chain(2), np.zeros(2), np.zeros(2), np.zeros(2), program="printed")
+
+
 def test_other_chains_are_refused() -> None:
     robot = px.load("stanford")
     with pytest.raises(
@@ -119,7 +143,7 @@ def test_a_channel_delivers_only_what_is_expected(monkeypatch: pytest.MonkeyPatc
     channel.offer(("w", 1), 0.0)
     with pytest.raises(px.PhalanxError, match=r"channel P1 to P2: got \('w', 1\), expected \('w', 2\)"):
         channel.take(("w", 2))
-    monkeypatch.setattr(messages, "_PATIENCE", 0.01)
+    monkeypatch.setattr(channels, "_PATIENCE", 0.01)
     with pytest.raises(px.PhalanxError, match="channel P1 to P2: nothing came within"):
         channel.take(("w", 1))
     assert program.message("P1", Send("tau", "P0"), 6).reals == 1

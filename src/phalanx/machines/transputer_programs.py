@@ -1,11 +1,13 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Zomaya and Morris's program for a master and three workers, as data.
+"""Zomaya and Morris's programs for a master and three workers, as data.
 
 Source: Zomaya, Morris, "A parallel Newton-Euler formulation for fast dynamic simulation of robot
 manipulators", 1989, the parallel form (PSCSNEA). The printed program uses angular velocities and
-accelerations before they have arrived; here their exchange stands behind (5) and (6), which takes
-as many messages.
+accelerations before they have arrived. In "repaired" their exchange stands behind (5) and (6), which takes
+as many messages; in "delayed" it stays at the head of a pass, and the work of a link comes one pass
+later. "ahead" is not in the paper: channels are buffered, so that each worker runs through its own recursion
+first and only then does what no other link waits for.
 
 P0 is the master. P1 holds (5), (10) and (12); P2 (6), (8) and (13); P3 (7), (9) and (11).
 """
@@ -15,10 +17,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from ...dh import DHChain, axes, offsets, rotations
-from ...dh.motion import first_axis
-from ...model import Model, identity_transform
-from ...spatial import Array, cross, dot, matvec, transpose, unpack
+from ..dh import DHChain, axes, offsets, rotations
+from ..dh.motion import first_axis
+from ..model import Model, identity_transform
+from ..spatial import Array, cross, dot, matvec, transpose, unpack
 
 MASTER = "P0"
 WORKERS = ("P1", "P2", "P3")
@@ -66,18 +68,51 @@ Line = Compute | Send | Receive | Par
 
 
 @dataclass(frozen=True)
+class Ahead:
+    """A line about link i + 1 in the pass of link i."""
+
+    line: Compute
+
+
+@dataclass(frozen=True)
+class Outward:
+    """Lines for i = 0 … n, those about links 1 to n: phase 1."""
+
+    lines: tuple[Line | Ahead, ...]
+
+
+@dataclass(frozen=True)
+class Inward:
+    """Lines for i = n … 1: phase 2."""
+
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True)
 class Program:
-    """What a processor does: at first, for i = 1 … n (phase 1), and for i = n … 1 (phase 2)."""
+    """What a processor does: at first, then one loop over the links after another."""
 
     first: tuple[Line, ...]
-    outward: tuple[Line, ...]
-    inward: tuple[Line, ...]
+    loops: tuple[Outward | Inward, ...]
 
     def lines(self, n: int) -> Iterator[tuple[int, int, Line]]:
         """Phase, link and line in the order in which they run."""
         yield from ((0, 0, line) for line in self.first)
-        yield from ((1, i, line) for i in range(1, n + 1) for line in self.outward)
-        yield from ((2, i, line) for i in range(n, 0, -1) for line in self.inward)
+        for loop in self.loops:
+            outward = isinstance(loop, Outward)
+            for i in range(n + 1) if outward else range(n, 0, -1):
+                for line in loop.lines:
+                    link, own = (i + 1, line.line) if isinstance(line, Ahead) else (i, line)
+                    if 1 <= link <= n:
+                        yield (1 if outward else 2), link, own
+
+
+@dataclass(frozen=True)
+class Programs:
+    """The programs of all processors; without buffers, who sends waits until the message is taken."""
+
+    of: Mapping[str, Program]
+    buffered: bool = False
 
 
 # ------------------------------------------------------------------- the equations
@@ -118,46 +153,59 @@ def _back(A: Array, x: Array) -> Array:
 
 JOINTS = "joints"  # theta, theta', theta'' of all joints
 
-PROGRAMS: Mapping[str, Program] = {
-    "P0": Program(
-        first=(Par((Send(JOINTS, "P1"), Send(JOINTS, "P2"), Send(JOINTS, "P3"))),),
-        outward=(),
-        inward=(Receive("tau", "P2"),),
+_START = (Receive(JOINTS, "P0"),)
+_MASTER = Program(
+    (Par((Send(JOINTS, "P1"), Send(JOINTS, "P2"), Send(JOINTS, "P3"))),), (Inward((Receive("tau", "P2"),)),)
+)
+# Phase 2 is the same in all of them.
+_P1_INWARD = Inward((Receive("F", "P3"), eq_12a, eq_12b, Receive("f", "P3"), eq_12c, Send("n", "P2")))
+_P2_INWARD = Inward((Receive("n", "P1"), eq_13, Send("tau", "P0")))
+_P3_INWARD = Inward((Send("F", "P1"), eq_11, Send("f", "P1")))
+# Angular velocities and accelerations change hands.
+_P1_EXCHANGE = Par((Send("w", "P2"), Send("w", "P3"), Receive("wd", "P2")))
+_P2_EXCHANGE = Par((Send("wd", "P1"), Send("wd", "P3"), Receive("w", "P1")))
+_P3_EXCHANGE = Par((Receive("w", "P1"), Receive("wd", "P2")))
+
+
+def _programs(
+    p1: tuple[Outward, ...], p2: tuple[Outward, ...], p3: tuple[Outward, ...], *, buffered: bool = False
+) -> Programs:
+    workers = {
+        "P1": Program(_START, (*p1, _P1_INWARD)),
+        "P2": Program(_START, (*p2, _P2_INWARD)),
+        "P3": Program(_START, (*p3, _P3_INWARD)),
+    }
+    return Programs({"P0": _MASTER, **workers}, buffered)
+
+
+_P3_LINK = Outward(
+    (eq_7a, _P3_EXCHANGE, eq_7b, Send("vd", "P2"), Receive("psi", "P2"), eq_9),
+)
+PROGRAMS: Mapping[str, Programs] = {
+    "repaired": _programs(
+        (Outward((eq_5, _P1_EXCHANGE, eq_10a, eq_10b, eq_10c)),),
+        (Outward((eq_6, _P2_EXCHANGE, eq_8a, Receive("vd", "P3"), eq_8b, Send("psi", "P3"))),),
+        (_P3_LINK,),
     ),
-    "P1": Program(
-        first=(Receive(JOINTS, "P0"),),
-        outward=(
-            eq_5,
-            Par((Send("w", "P2"), Send("w", "P3"), Receive("wd", "P2"))),
-            eq_10a,
-            eq_10b,
-            eq_10c,
-        ),
-        inward=(Receive("F", "P3"), eq_12a, eq_12b, Receive("f", "P3"), eq_12c, Send("n", "P2")),
+    "delayed": _programs(
+        (Outward((_P1_EXCHANGE, Ahead(eq_5), eq_10a, eq_10b, eq_10c)),),
+        (Outward((_P2_EXCHANGE, Ahead(eq_6), eq_8a, Receive("vd", "P3"), eq_8b, Send("psi", "P3"))),),
+        (_P3_LINK,),
     ),
-    "P2": Program(
-        first=(Receive(JOINTS, "P0"),),
-        outward=(
-            eq_6,
-            Par((Send("wd", "P1"), Send("wd", "P3"), Receive("w", "P1"))),
-            eq_8a,
-            Receive("vd", "P3"),
-            eq_8b,
-            Send("psi", "P3"),
+    "ahead": _programs(
+        (
+            Outward((eq_5, Send("w", "P2"), Send("w", "P3"))),
+            Outward((Receive("wd", "P2"), eq_10a, eq_10b, eq_10c)),
         ),
-        inward=(Receive("n", "P1"), eq_13, Send("tau", "P0")),
-    ),
-    "P3": Program(
-        first=(Receive(JOINTS, "P0"),),
-        outward=(
-            eq_7a,
-            Par((Receive("w", "P1"), Receive("wd", "P2"))),
-            eq_7b,
-            Send("vd", "P2"),
-            Receive("psi", "P2"),
-            eq_9,
+        (
+            Outward((eq_6, Send("wd", "P1"), Send("wd", "P3"), Receive("w", "P1"))),
+            Outward((eq_8a, Receive("vd", "P3"), eq_8b, Send("psi", "P3"))),
         ),
-        inward=(Send("F", "P1"), eq_11, Send("f", "P1")),
+        (
+            Outward((eq_7a, Receive("w", "P1"), Receive("wd", "P2"), eq_7b, Send("vd", "P2"))),
+            Outward((Receive("psi", "P2"), eq_9)),
+        ),
+        buffered=True,
     ),
 }
 
@@ -186,22 +234,22 @@ class Message:
     reals: int
 
 
-def tasks(n: int) -> list[Task]:
+def tasks(n: int, program: str = "repaired") -> list[Task]:
     """All computations for n joints, processor by processor in the order of their programs."""
     return [
         Task(name, phase, line.equation, inputs_of(line, i), (line.output, i), line.run)
-        for name, program in PROGRAMS.items()
-        for phase, i, line in program.lines(n)
+        for name, own in PROGRAMS[program].of.items()
+        for phase, i, line in own.lines(n)
         if isinstance(line, Compute)
     ]
 
 
-def messages(n: int) -> list[tuple[Message, int]]:
+def messages(n: int, program: str = "repaired") -> list[tuple[Message, int]]:
     """All messages for n joints with the links they are about, in the order in which they are sent."""
     return [
         (message(name, send, n), i)
-        for name, program in PROGRAMS.items()
-        for _, i, line in program.lines(n)
+        for name, own in PROGRAMS[program].of.items()
+        for _, i, line in own.lines(n)
         for send in (line.exchanges if isinstance(line, Par) else (line,))
         if isinstance(send, Send)
     ]

@@ -12,7 +12,10 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import find, require_covered
-from ..algorithms.inverse.zomaya_morris_parallel import (
+from ..errors import PhalanxError
+from ..robot import Robot
+from .base import one_of
+from .transputer_programs import (
     JOINTS,
     MASTER,
     PROCESSORS,
@@ -20,6 +23,7 @@ from ..algorithms.inverse.zomaya_morris_parallel import (
     Compute,
     Message,
     Par,
+    Program,
     Receive,
     Send,
     Value,
@@ -27,17 +31,16 @@ from ..algorithms.inverse.zomaya_morris_parallel import (
     message,
     prepared,
 )
-from ..errors import PhalanxError
-from ..robot import Robot
 
 _PATIENCE = 60.0  # seconds after which a missing message is an error
 
 
 class Channel:
-    """One direction of a link; who sends waits until the message has been taken."""
+    """One direction of a link; who sends waits until the message has been taken, unless it is `buffered`."""
 
-    def __init__(self, sender: str, receiver: str) -> None:
+    def __init__(self, sender: str, receiver: str, *, buffered: bool = False) -> None:
         self.name = f"{sender} to {receiver}"
+        self.buffered = buffered
         self._messages: queue.SimpleQueue[tuple[Value, Any]] = queue.SimpleQueue()
         self._taken: queue.SimpleQueue[None] = queue.SimpleQueue()
 
@@ -46,8 +49,9 @@ class Channel:
         self._messages.put((what, content))
 
     def wait(self) -> None:
-        """Return when the message has been taken."""
-        self._get(self._taken)
+        """Return when the message has been taken, or is in the buffer."""
+        if not self.buffered:
+            self._get(self._taken)
 
     def take(self, what: Value) -> Any:
         """The message, which has to be the expected one."""
@@ -67,8 +71,11 @@ class Channel:
 class Processor:
     """Runs its program on values of its own; all others come as messages."""
 
-    def __init__(self, name: str, robot: Robot, channels: dict[tuple[str, str], Channel]) -> None:
+    def __init__(
+        self, name: str, program: Program, robot: Robot, channels: dict[tuple[str, str], Channel]
+    ) -> None:
         self.name = name
+        self.program = program
         self.model = robot.model
         self.channels = channels
         self.values: dict[Value, Any] = {}
@@ -76,7 +83,7 @@ class Processor:
 
     def run(self) -> Processor:
         """The processor after its program."""
-        for _, i, line in PROGRAMS[self.name].lines(self.model.n):
+        for _, i, line in self.program.lines(self.model.n):
             if isinstance(line, Compute):
                 self.values[line.output, i] = line.run(*(self.values[x] for x in inputs_of(line, i)))
             else:
@@ -99,8 +106,14 @@ class Processor:
             self.channels[self.name, send.receiver].wait()
 
 
-def run_on_threads(robot: Robot, q: Any, qd: Any, qdd: Any) -> tuple[np.ndarray, Counter[Message]]:
-    """Joint forces (…, n) from a master and three workers on threads of their own, and their messages."""
+def run_on_threads(
+    robot: Robot, q: Any, qd: Any, qdd: Any, *, program: str = "repaired"
+) -> tuple[np.ndarray, Counter[Message]]:
+    """Joint forces (…, n) from a master and three workers on threads of their own, and their messages.
+
+    `program` is one of those of `phalanx.machines.transputers`: "repaired", "delayed" or "ahead".
+    """
+    chosen = PROGRAMS[one_of(program, tuple(PROGRAMS), "run_on_threads: program")]
     require_covered(robot, find("inverse_dynamics", "zomaya_morris"))
     state = tuple(np.asarray(x, dtype=float) for x in (q, qd, qdd))
     if any(x.shape[-1:] != (robot.nv,) for x in state):
@@ -110,8 +123,9 @@ def run_on_threads(robot: Robot, q: Any, qd: Any, qdd: Any) -> tuple[np.ndarray,
             f'for robot "{robot.name}".'
         )
     state = tuple(np.broadcast_arrays(*state))
-    channels = {(a, b): Channel(a, b) for a in PROCESSORS for b in PROCESSORS if a != b}
-    processors = [Processor(name, robot, channels) for name in PROCESSORS]
+    links = [(a, b) for a in PROCESSORS for b in PROCESSORS if a != b]
+    channels = {(a, b): Channel(a, b, buffered=chosen.buffered) for a, b in links}
+    processors = [Processor(name, chosen.of[name], robot, channels) for name in PROCESSORS]
     master = processors[PROCESSORS.index(MASTER)]
     master.values[JOINTS, 0] = state
     with ThreadPoolExecutor(len(processors)) as threads:

@@ -1,0 +1,135 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""What a kernel is made of: the program of a call, its loops, its LLVM text; cached ones need none of it."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from ...algorithms import algorithms
+from ...errors import PhalanxError
+from ...frames import AnyFrame, branch_of, branches, everywhere, numbers_told, placement_of
+from ...ir.form.program import Program as StraightProgram
+from ...ir.form.straight import straight
+from ...ir.rewrite import instructions
+from ...ir.rolled import RolledProgram, roll
+from ...ir.rolled.segments.roll import SegmentProgram, roll_segments
+from ...ir.task import Task
+from ...ir.trace import Program, trace
+from ...model import Model
+from ..base import Call
+from . import loop
+from .emit.walk import block_function, branched_block_function
+from .emit.widths import in_widths
+from .extent import is_segmented, is_writable, rolls, unrolls
+from .target import Target
+
+# Functions of the dynamics alone, to which regrouped inertias make no difference.
+_REGROUPED = {
+    "inverse_dynamics",
+    "mass_matrix",
+    "forward_dynamics",
+    "bias_forces",
+    "gravity_forces",
+    "mass_matrix_inverse",
+}
+_ELEMENTS = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
+
+
+def traced(call: Call, optional: tuple[str, ...]) -> Program:
+    """The scalar program of a call, as its kernel runs it; of several branches, that of the call's frame."""
+    if not call.function.frame:
+        return trace(call.task(optional, _model(call)))
+    every = branches(call.robot.model)
+    return trace(_task(call, optional, every[branch_of(every, placement_of(call.robot, call.frame))]))
+
+
+def looped(call: Call, optional: tuple[str, ...]) -> RolledProgram | SegmentProgram | None:
+    """The loops that the kernel of a call runs, None if it is straight-line code."""
+    if is_segmented(call):
+        return roll_segments(call.task(optional, _model(call)))
+    if unrolls(call) or not rolls(call):
+        return None
+    return roll(_task(call, optional, everywhere(call.robot.model)))
+
+
+def _task(call: Call, optional: tuple[str, ...], frame: AnyFrame) -> Task:
+    """What a kernel shall compute; if it is one of a frame, the frame is told when it runs."""
+    return call.task(optional, _model(call), frame if call.function.frame else None)
+
+
+def _model(call: Call) -> Model:
+    """The robot's model; for functions of the dynamics alone with its inertias regrouped.
+
+    Neither mass centres, as in DH frames, nor inverses are to be had from regrouped inertias. Along a
+    thousand links regrouping hands masses down the whole chain, which costs a digit and more; loops
+    gain little.
+    """
+    model = call.robot.model
+    a = call.algorithm
+    as_given = a.frames == "dh" or a.bodies != "any"
+    if a.function not in _REGROUPED or as_given or not unrolls(call):
+        return model
+    regrouped: Model = call.robot.memo("regrouped", model.regrouped)
+    return regrouped
+
+
+def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Target) -> str:
+    """The LLVM text of a call; that of a function of a frame serves all frames."""
+    element = _ELEMENTS[dtype]
+    scratch, rows, alone = 0, 0, "@block"
+    loops = looped(call, optional)
+    if isinstance(loops, SegmentProgram):
+        rows, program = 1, loops.built(target.lanes(dtype.itemsize))
+        block, declarations, scratch = block_function(program, target, element)
+    elif loops is None:
+        block, declarations, scratch = _straight(call, optional, target, element)
+    else:
+        block, declarations, scratch, target, alone = in_widths(loops.built, target, element)
+        _require_memory(call, scratch)
+    shapes = call.shapes(optional)
+    told = call.function.frame
+    return loop.module_text(block, declarations, shapes, element, target, scratch, rows, alone, told=told)
+
+
+def _straight(
+    call: Call, optional: tuple[str, ...], target: Target, element: str
+) -> tuple[str, set[str], int]:
+    """Straight-line code of a call; for a function of a frame, one for each branch of the robot."""
+    _require_short(call)
+    if not call.function.frame:
+        return block_function(_program(call, traced(call, optional)), target, element)
+    made = [trace(_task(call, optional, frame)) for frame in branches(call.robot.model)]
+    return branched_block_function([_program(call, each) for each in made], target, element)
+
+
+def _program(call: Call, equations: Program) -> StraightProgram:
+    """The equations as a program without loops."""
+    told = numbers_told(call.robot.model) if call.function.frame else 0
+    return straight(instructions(equations), equations.inputs, {"out": equations.output}, told)
+
+
+def _require_short(call: Call) -> None:
+    """Raise if unrolling, the only way, would compile for minutes."""
+    if not is_writable(call):
+        raise PhalanxError(
+            f'{call.function.name}: the code of algorithm "{call.algorithm.name}" for robot '
+            f'"{call.robot.name}" ({call.robot.model.n} bodies) is too long to compile; '
+            f'use backend="numpy" or "jax".'
+        )
+
+
+def _require_memory(call: Call, scratch: int) -> None:
+    """Raise if a matrix that loops keep would not fit the memory of this machine."""
+    if hasattr(os, "sysconf") and scratch > 0.5 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"):
+        others = [a for a in algorithms(call.function.name) if a.name != call.algorithm.name]
+        remedy = 'use algorithm "auto"'
+        if all(a.refusal(call.robot) for a in others):
+            remedy = "no other algorithm covers it; take a shorter robot"
+        raise PhalanxError(
+            f'{call.function.name}: algorithm "{call.algorithm.name}" keeps a matrix over the bodies of '
+            f'robot "{call.robot.name}" ({call.robot.model.n} bodies): {scratch / 1e9:.1f} GB for each '
+            f"thread, more than half of the memory of this machine; {remedy}."
+        )

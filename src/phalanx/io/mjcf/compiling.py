@@ -1,0 +1,145 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""From MJCF, a `mujoco.MjSpec` or a `mujoco.MjModel` to a compiled model.
+
+MuJoCo compiles what the dynamics of a tree need. Files of meshes, height fields and pictures are
+left out where they are missing and no inertia comes from them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from phalanx.errors import PhalanxError
+from phalanx.io.mjcf.assets import drop_files, named_files, refuse_irregular
+from phalanx.io.mjcf.scan import check_file, check_text
+from phalanx.io.xml import root_tag
+
+_LOCK = threading.Lock()
+_BROKEN: list[str] = []  # the model on which MuJoCo failed inside, after which it hangs
+
+
+def is_mujoco(value: object) -> bool:
+    """Whether a value is a model or a specification of the `mujoco` package, which stays unloaded."""
+    kind = type(value)
+    return kind.__module__.split(".")[0] == "mujoco" and kind.__name__ in ("MjModel", "MjSpec")
+
+
+def compiled(given: Any, source: str) -> Any:
+    """The `mujoco.MjModel` of a text, a path, a specification or a model; `source` names it in messages."""
+    if isinstance(given, str | bytes):
+        # MuJoCo would read anything else as an empty model or as URDF.
+        tag = root_tag(given, source=source)
+        if tag != "mujoco":
+            raise PhalanxError(f"{source}: the root element is <{tag}>; expected <mujoco> of an MJCF file.")
+    try:
+        import mujoco
+    except ImportError:
+        raise PhalanxError(
+            f"{source}: reading MJCF needs the package mujoco. Install it: pip install phalanx[mjcf]"
+        ) from None
+    if isinstance(given, mujoco.MjModel):
+        return given
+    if isinstance(given, str | bytes):
+        check_text(given, source)
+    elif isinstance(given, os.PathLike):
+        # MuJoCo loses its way from a relative path to a file that is included from the folder above.
+        given = Path(os.path.abspath(given))
+        check_file(str(given), source)
+    with _quiet(mujoco):
+        return _model(mujoco, given, not isinstance(given, str | bytes), source)
+
+
+def _model(mujoco: Any, given: Any, reads_files: bool, source: str) -> Any:
+    """The model with all its files or, where that fails, without those that no inertia comes from."""
+    if _BROKEN:
+        raise PhalanxError(
+            f"{source}: MuJoCo has failed inside on {_BROKEN[0]} and may hang on any other model; load this "
+            "one in a new process."
+        )
+    failures = (ValueError, TypeError, mujoco.FatalError)
+    needed: list[tuple[str, str]] = []
+    try:
+        spec = _specification(mujoco, given)
+        if reads_files:
+            refuse_irregular(spec, source)
+        elif named_files(spec) and (needed := drop_files(spec)):
+            raise PhalanxError(
+                f"{source}: {_takers(needed)}, and a text or file object reads no other files. "
+                "Load the path of the model instead."
+            )
+        return spec.compile()
+    except PhalanxError:
+        raise
+    except RuntimeError as error:
+        _BROKEN.append(source)
+        raise PhalanxError(f"{source}: MuJoCo fails on the model: {error}") from None
+    except failures as error:
+        reason = _reason(error)
+    try:
+        spec = _specification(mujoco, given)
+        if named_files(spec):
+            needed = drop_files(spec)
+            return spec.compile()
+        if " Time = " in reason and not isinstance(given, mujoco.MjSpec):
+            # Versions before 4 refuse specifications that would be hard to simulate, but not files.
+            make = mujoco.MjModel.from_xml_path if reads_files else mujoco.MjModel.from_xml_string
+            return make(str(given) if reads_files else _decoded(given))
+    except failures as error:
+        reason = reason if needed else _reason(error)
+    hint = f" {_takers(needed)}: put the files in place, or give an <inertial>." if needed else ""
+    raise PhalanxError(f"{source}: MuJoCo refuses the model: {reason.rstrip('.')}.{hint}")
+
+
+def _reason(error: Exception) -> str:
+    """MuJoCo's complaint in one line."""
+    return " ".join(str(error).split()).removeprefix("Error: ").removeprefix("XML Error: ")
+
+
+def _takers(needed: list[tuple[str, str]]) -> str:
+    body, file = needed[0]
+    more = f" (and {len(needed) - 1} more)" if len(needed) > 1 else ""
+    return f'body "{body}" takes its inertia from the mesh file "{file}"{more}'
+
+
+def _specification(mujoco: Any, given: Any) -> Any:
+    """What MuJoCo shall compile, without what costs time and changes no robot."""
+    if isinstance(given, mujoco.MjSpec):
+        spec = given.copy()
+    elif isinstance(given, Path):
+        spec = mujoco.MjSpec.from_file(str(given))
+    else:
+        spec = mujoco.MjSpec.from_string(_decoded(given))
+    spec.compiler.LRopt.mode = int(mujoco.mjtLRMode.mjLRMODE_NONE)  # lengths of actuators, by simulation
+    spec.nkey = spec.nuserdata = 0
+    for name in ("actuator", "body", "cam", "geom", "jnt", "sensor", "site", "tendon"):
+        setattr(spec, f"nuser_{name}", -1)  # as many as there are
+    return spec
+
+
+def _decoded(text: str | bytes) -> str:
+    return text if isinstance(text, str) else text.decode("utf-8-sig")
+
+
+@contextlib.contextmanager
+def _quiet(mujoco: Any) -> Iterator[None]:
+    """Keep MuJoCo from writing a log into the working directory while it compiles, and from warning.
+
+    Its warnings are about simulations. A handler that somebody has set stays.
+    """
+    with _LOCK, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        handled = mujoco.get_mju_user_warning() is not None
+        if not handled:
+            mujoco.set_mju_user_warning(lambda _: None)
+        try:
+            yield
+        finally:
+            if not handled:
+                mujoco.set_mju_user_warning(None)

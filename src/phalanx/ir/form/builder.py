@@ -1,0 +1,309 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Programs under construction: statements are appended where the builder stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..ops import ADD, COS, DIV, FMA, INPUT, MUL, NEG, SIN
+from ..rewrite import Code
+from .program import (
+    Carried,
+    Choice,
+    Clear,
+    Final,
+    Flag,
+    For,
+    If,
+    Load,
+    Move,
+    Number,
+    Owned,
+    Part,
+    Program,
+    Real,
+    Region,
+    Store,
+    Turn,
+    Value,
+    Weave,
+)
+from .wholes import Counter, Index, Table, Whole, entry, times
+
+Leaf = Callable[[Any], Real]  # an input of instructions
+
+
+class Loop:
+    """An open loop: its index and its loop-carried values."""
+
+    def __init__(self) -> None:
+        self.index = Counter()
+        self.carried: dict[Carried, Real] = {}
+
+    def carry(self, start: Real) -> Carried:
+        """A loop-carried value; what it becomes is told by `feed`."""
+        made = Carried(start)
+        self.carried[made] = start
+        return made
+
+    def feed(self, carried: Carried, value: Real) -> None:
+        """Tell the value for the next round."""
+        self.carried[carried] = value
+
+
+class Builder:
+    """A program under construction."""
+
+    def __init__(
+        self, inputs: Mapping[str, tuple[int, ...]], outputs: Mapping[str, tuple[int, ...]], lanes: int = 1
+    ) -> None:
+        self.lanes = lanes
+        self.shapes = {**inputs, **outputs}
+        self.inputs = {name: Region(name, prod(shape), "input", given=True) for name, shape in inputs.items()}
+        self.outputs = {name: Region(name, prod(shape), "output") for name, shape in outputs.items()}
+        self.regions: dict[str, Region] = {}
+        self._uniform: Region | None = None
+        self.tables: dict[str, Table] = {}
+        self._body: list[Any] = []
+
+    def finished(self, bodies: int = 0, parameters: int = 0) -> Program:
+        """The program, for a robot of so many bodies and parameters."""
+        return Program(
+            tuple(self.inputs.values()),
+            tuple(self.outputs.values()),
+            tuple(self._body),
+            tuple(self.regions.values()),
+            self.lanes,
+            bodies,
+            parameters,
+            self.shapes,
+            self._uniform,
+        )
+
+    # ------------------------------------------------------------- places
+
+    def region(self, name: str, size: int, *, given: bool = False) -> Region:
+        """Scratch memory; what is reserved under that name already has to be enough."""
+        made = self.regions.setdefault(name, Region(name, size, given=given))
+        assert size <= made.size, name
+        return made
+
+    def uniform(self, name: str, size: int) -> Region:
+        """The numbers that are told with a call, for all states alike."""
+        self._uniform = self._uniform or Region(name, size, "uniform", given=True)
+        return self._uniform
+
+    def table(self, name: str, values: np.ndarray, *, wide: bool = False) -> Table:
+        """Constants under a name, made once."""
+        return self.tables.setdefault(name, Table(name, values, wide))
+
+    def entry(self, name: str, values: np.ndarray, index: Index) -> Index:
+        """A whole number from a table."""
+        return entry(self.table(name, values), index)
+
+    def wide_entry(self, name: str, values: np.ndarray, index: Index) -> Index:
+        """Whole numbers, one for each lane, from a table; -1 stands for none."""
+        return Whole("entry", (self.table(name, values, wide=True), index))
+
+    # ------------------------------------------------------------- real numbers
+
+    def put(self, statement: Any) -> Any:
+        self._body.append(statement)
+        return statement
+
+    def load(self, region: Region, index: Index) -> Real:
+        loaded: Load = self.put(Load(region, index))
+        return loaded
+
+    def store(self, region: Region, index: Index, value: Real) -> None:
+        self.put(Store(region, index, value))
+
+    def add_to(self, region: Region, index: Index, value: Real, quantity: str = "") -> None:
+        """Add a value to what stands at a place."""
+        self.store(region, index, self.add(self.load(region, index), value, quantity))
+
+    def number(self, table: Table, index: Index) -> Real:
+        found: Number = self.put(Number(table, index))
+        return found
+
+    def flag(self, condition: Index) -> Real:
+        """One where a condition holds, else zero."""
+        made: Flag = self.put(Flag(condition))
+        return made
+
+    def choice(self, condition: Index, a: Real, b: Real) -> Real:
+        """a where a condition on whole numbers holds, else b."""
+        made: Choice = self.put(Choice(condition, a, b))
+        return made
+
+    def value(self, op: str, *args: Real, quantity: str = "", of_product: str = "") -> Real:
+        """An operation on real numbers."""
+        made: Value = self.put(Value(op, args, quantity, of_product))
+        return made
+
+    def add(self, a: Real, b: Real, quantity: str = "") -> Real:
+        return self.value(ADD, a, b, quantity=quantity)
+
+    def mul(self, a: Real, b: Real) -> Real:
+        return self.value(MUL, a, b)
+
+    def div(self, a: Real, b: Real) -> Real:
+        return self.value(DIV, a, b)
+
+    def neg(self, a: Real) -> Real:
+        return -a if isinstance(a, float) else self.value(NEG, a)
+
+    def multiply_add(self, a: Real, b: Real, c: Real) -> Real:
+        """a b + c."""
+        return self.value(FMA, a, b, c)
+
+    def turn(self, angles: Iterable[tuple[Real, str]]) -> list[tuple[Value, Value]]:
+        """Sine and cosine of each of some angles, which are given with the quantity they are for."""
+        given = list(angles)
+        sines = tuple(Value(SIN, (x,), quantity) for x, quantity in given)
+        cosines = tuple(Value(COS, (x,), quantity) for x, quantity in given)
+        if given:
+            self.put(Turn(tuple(x for x, _ in given), sines, cosines))
+        return list(zip(sines, cosines, strict=True))
+
+    # ------------------------------------------------------------- loops
+
+    @contextmanager
+    def _inside(self) -> Iterator[list[Any]]:
+        outer, self._body = self._body, []
+        try:
+            yield self._body
+        finally:
+            self._body = outer
+
+    @contextmanager
+    def loop(self, end: Index, *, first: Index = 0, down: bool = False) -> Iterator[Loop]:
+        """A loop over first … end - 1 (at least one round), or back."""
+        loop = Loop()
+        with self._inside() as body:
+            yield loop
+        carried, again = tuple(loop.carried), tuple(loop.carried.values())
+        self.put(For(loop.index, first, end, down, carried, again, tuple(body)))
+
+    @contextmanager
+    def walk(self, first: Index, following: Callable[[Index], Index]) -> Iterator[Loop]:
+        """A loop whose index is `first`, then what `following` says of it, until that is negative."""
+        loop = Loop()
+        with self._inside() as body:
+            yield loop
+        carried, again = tuple(loop.carried), tuple(loop.carried.values())
+        after = following(loop.index)
+        self.put(For(loop.index, first, 0, False, carried, again, tuple(body), after))
+
+    @contextmanager
+    def only_if(self, condition: Index) -> Iterator[None]:
+        """Statements that run only if a condition holds."""
+        with self._inside() as body:
+            yield
+        if isinstance(condition, int):
+            self._body += body if condition else []
+        elif body:
+            self.put(If(condition, tuple(body)))
+
+    @contextmanager
+    def owner(self, body_index: Index) -> Iterator[None]:
+        """Statements that count in the name of a body."""
+        with self._inside() as body:
+            yield
+        self.put(Owned(body_index, tuple(body)))
+
+    @contextmanager
+    def part(self, width: int) -> Iterator[None]:
+        """Statements with so many lanes of their own."""
+        with self._inside() as body:
+            yield
+        self.put(Part(width, tuple(body)))
+
+    def in_blocks(self, size: int, width: int, block: Callable[[Index, int], None]) -> None:
+        """`block(first, width)` for all whole blocks of some places, in a loop, then for the rest."""
+        if size // width:
+            with self.loop(size // width) as loop:
+                block(times(loop.index, width), width)
+        if size % width:
+            block(size - size % width, size % width)
+
+    # ------------------------------------------------------------- memory
+
+    def clear(self, region: Region, count: int) -> None:
+        """Zeros at the first places of a region."""
+        self.put(Clear(region, count))
+
+    def move(
+        self,
+        target: Region,
+        to: Index,
+        source: Region,
+        index: Index,
+        count: Index,
+        *,
+        rest: int | None = None,
+        step: int = 1,
+    ) -> None:
+        """Numbers from one region to another; `rest` as `Move` tells it."""
+        if rest is None:
+            assert isinstance(count, int)
+            rest = count
+        self.put(Move(target, to, source, index, count, rest, step))
+
+    def weave(
+        self,
+        region: Region,
+        index: Index,
+        memory: Region,
+        starts: tuple[Index, ...],
+        count: int,
+        *,
+        back: bool,
+    ) -> None:
+        """Between lanes and rows of plain memory, as `Weave` tells it."""
+        self.put(Weave(region, index, memory, starts, count, back))
+
+
+class Values:
+    """The values of instructions as statements; inputs are read where they are first used."""
+
+    def __init__(self, b: Builder, code: Code, leaf: Leaf) -> None:
+        self.b, self.code, self.leaf = b, code, leaf
+        self._known: list[Any] = [None] * len(code.instructions)
+
+    def __call__(self, x: Any) -> Real:
+        """An operand or result: an instruction by its number, or a constant."""
+        if not isinstance(x, int):
+            return float(x)
+        if self._known[x] is None:
+            self._known[x] = self.leaf(self.code.instructions[x].args[0])
+        found: Real = self._known[x]
+        return found
+
+    def written(self) -> Iterator[int]:
+        """Append the instructions one after another, and tell the number of each."""
+        for number, made in enumerate(self.code.instructions):
+            if made.op == INPUT:
+                continue
+            operands = [self(a) for a in made.args]
+            self._known[number] = self.b.value(
+                made.op, *operands, quantity=made.quantity, of_product=made.of_product
+            )
+            yield number
+
+
+def run(b: Builder, code: Code, leaf: Leaf) -> list[Real]:
+    """Append instructions and return their results."""
+    values = Values(b, code, leaf)
+    for _ in values.written():
+        pass
+    return [values(x) for x in code.results]
+
+
+__all__ = ["Builder", "Final", "Leaf", "Loop", "Values", "run"]

@@ -1,0 +1,101 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Matrices over degrees of freedom of robots with mimic joints, summed from entries between bodies.
+
+Coupling across branches fills a matrix, so that its lower triangle is kept whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from ...form.program import Real
+from ...form.wholes import Index, plus, select, times, whole
+from ..bodies.joints import Joints
+from .bodies import BodyBuilder
+
+DOF = "degree of freedom"  # from a body to the one that moves it
+JOINT = "joint"  # from a body to the degree of freedom that it has first; others to one past the last
+
+
+@contextmanager
+def over_joints(b: BodyBuilder) -> Iterator[None]:
+    """Build what follows for a chain of all degrees of freedom, if these are not the bodies."""
+    bodies = b.layout
+    if bodies.joints is not None:
+        b.layout = replace(bodies, n=bodies.joints.count, parents=None)
+        b.n = b.layout.n
+    yield
+    b.layout, b.n = bodies, bodies.n
+
+
+def owner_of(b: BodyBuilder, row: Index) -> Index:
+    """The body in whose name the row of a matrix counts."""
+    joints = b.layout.joints
+    return row if joints is None else b.entry("first body", joints.first_body, row)
+
+
+def summed_entries(
+    b: BodyBuilder,
+    fill: Callable[[Callable[[Real, Index, Index], None], Callable[[Index, Real], None]], None],
+) -> None:
+    """Clear the matrix and let `fill(add, on_diagonal)` add entries between bodies, and of single ones."""
+    joints = _joints(b)
+    size = joints.count * (joints.count + 1) // 2
+    matrix, ratios = b.region("matrix", size), b.table("ratio", joints.ratio)
+    b.clear(matrix, size)
+
+    def add(value: Real, body: Index, other: Index) -> None:
+        k, j = b.mapped(DOF, body), b.mapped(DOF, other)
+        amount = b.mul(b.mul(value, b.number(ratios, body)), b.number(ratios, other))
+        # Two bodies of one degree of freedom meet on the diagonal, either way round.
+        twice = whole("and", whole("eq", k, j), whole("ne", body, other))
+        b.add_to(matrix, place(k, j), b.choice(twice, b.add(amount, amount), amount))
+
+    def on_diagonal(body: Index, value: Real) -> None:
+        """What the first body of a degree of freedom has for it."""
+        k = b.mapped(DOF, body)
+        b.add_to(matrix, place(k, k), value)
+
+    fill(add, on_diagonal)
+
+
+def _joints(b: BodyBuilder) -> Joints:
+    assert b.layout.joints is not None
+    return b.layout.joints
+
+
+def place(k: Index, j: Index) -> Index:
+    """Where an entry of the lower triangle stands."""
+    below = whole("gt", k, j) if k is not j else 1
+    row, column = select(below, k, j), select(below, j, k)
+    return plus(whole("div", times(row, plus(row, 1)), 2), column)
+
+
+def summed_matrix_out(b: BodyBuilder) -> None:
+    """Write the summed matrix row by row."""
+    count = _joints(b).count
+    rows = b.region("rows", count)
+    with b.loop(count) as row:
+        with b.loop(count) as column:
+            value = b.load(b.regions["matrix"], place(row.index, column.index))
+            b.store(rows, column.index, value)
+        b.move(b.outputs["out"], times(row.index, count), rows, 0, count)
+
+
+def gather_forces(b: BodyBuilder, value: Callable[[Index], Real]) -> None:
+    """Sum what bodies have for their degrees of freedom into the right-hand side."""
+    solution = b.regions["solution"]
+    b.clear(solution, _joints(b).count + 1)
+    with b.loop(b.n) as loop, b.owner(loop.index):
+        b.add_to(solution, b.mapped(DOF, loop.index), value(loop.index))
+
+
+def hand_out(b: BodyBuilder, slot: int) -> None:
+    """Give the solution to the first body of each degree of freedom, and zero to others."""
+    solution = b.regions["solution"]
+    b.store(solution, _joints(b).count, 0.0)
+    with b.loop(b.n) as loop:
+        b.store(b.slots, b.kept(loop.index, slot), b.load(solution, b.mapped(JOINT, loop.index)))

@@ -1,0 +1,190 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""The sparse factor of a matrix over bodies, and its solutions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...form.program import Final, Real, Region
+from ...form.wholes import Index, plus, select, times, whole
+from .bodies import BodyBuilder, Layout, Stage
+from .coupled import gather_forces, hand_out, over_joints, owner_of
+from .matrices import Entries, keep_summed
+
+TOGETHER = 4  # right-hand sides that share one pass over the factor when all are unit vectors
+
+
+@dataclass(frozen=True)
+class Factor(Stage):
+    """A matrix, kept and factored in place: M = L^T D L, with 1/D on the diagonal."""
+
+    entries: Entries
+
+    def build(self, b: BodyBuilder) -> None:
+        if b.layout.joints is not None:
+            keep_summed(b, self.entries)
+        else:
+            b.region("matrix", _size(b) + (self.entries.shape != "rows"))
+            with b.loop(b.n) as loop, b.owner(loop.index):
+                self._keep(b, loop.index)
+        with over_joints(b):
+            _factored(b)
+
+    def _keep(self, b: BodyBuilder, body: Index) -> None:
+        """Keep the entries of a body."""
+        row, matrix = row_of(b, body), b.regions["matrix"]
+        depth = depth_of(b, body)
+        if self.entries.shape == "rows":
+            self.entries.of(b, body, lambda x, there: b.store(matrix, plus(row, depth_of(b, there)), x))
+        else:
+            # With all that it carries; others fall into a place of no use.
+            first, last = (b.entry(name, table, body) for name, table in _families(b.layout).items())
+
+            def store(value: Real, there: Index) -> None:
+                place = b.entry("first", _families(b.layout)["first"], there)
+                inside = whole("and", whole("ge", place, first), whole("le", place, last))
+                b.store(matrix, select(inside, plus(row_of(b, there), depth), _size(b)), value)
+
+            self.entries.of(b, body, store)
+        self.entries.add_diagonal(b, body, matrix, plus(row, depth))
+
+
+def depth_of(b: BodyBuilder, body: Index) -> Index:
+    return b.entry(f"depth of {b.n}", b.layout.depth, body)
+
+
+def row_of(b: BodyBuilder, body: Index) -> Index:
+    """Where the row of a body starts among the packed entries."""
+    length = b.layout.depth + 1
+    return b.entry(f"row of {b.n}", np.cumsum(length) - length, body)
+
+
+def _size(b: BodyBuilder) -> int:
+    return int((b.layout.depth + 1).sum())
+
+
+def _families(p: Layout) -> dict[str, np.ndarray]:
+    """Numbers of the bodies with families together: a body's own, and the last one among all it carries."""
+    parents = np.arange(-1, p.n - 1) if p.parents is None else p.parents
+    size = np.ones(p.n, dtype=np.int64)
+    for i in range(p.n - 1, -1, -1):
+        if parents[i] >= 0:
+            size[parents[i]] += size[i]
+    first, free = np.zeros(p.n, dtype=np.int64), np.zeros(p.n + 1, dtype=np.int64)
+    for i, parent in enumerate(parents.tolist()):
+        first[i] = free[parent]  # the last entry of `free` is the world's
+        free[parent] += size[i]
+        free[i] = first[i] + 1
+    return {"first": first, "last": first + size - 1}
+
+
+def _factored(b: BodyBuilder) -> None:
+    """Factor the matrix in place."""
+    matrix = b.regions["matrix"]
+    with b.loop(b.n, down=True) as loop, b.owner(owner_of(b, loop.index)):
+        body = loop.index
+        row, first = row_of(b, body), b.parent(body)
+        pivot = plus(row, depth_of(b, body))
+        inverse = b.div(1.0, b.load(matrix, pivot))
+        b.store(matrix, pivot, inverse)
+        with b.only_if(whole("ge", first, 0)), b.walk(first, b.parent) as walk:
+            _eliminate(b, row, inverse, walk.index)
+
+
+def _eliminate(b: BodyBuilder, row: Index, inverse: Real, there: Index) -> None:
+    """Take a body's row, scaled, off the row of one of its ancestors."""
+    matrix, own, depth = b.regions["matrix"], row_of(b, there), depth_of(b, there)
+    place = plus(row, depth)
+    scaled = b.mul(b.load(matrix, place), inverse)
+    minus = b.neg(scaled)
+    with b.loop(plus(depth, 1)) as loop:
+        target = plus(own, loop.index)
+        source = b.load(matrix, plus(row, loop.index))
+        b.store(matrix, target, b.multiply_add(minus, source, b.load(matrix, target)))
+    b.store(matrix, place, scaled)
+
+
+# ------------------------------------------------------------------- solutions
+
+
+@dataclass(frozen=True)
+class Solve(Stage):
+    """The solution for the right-hand side in one slot, stored to another."""
+
+    source: int | float
+    slot: int
+
+    def build(self, b: BodyBuilder) -> None:
+        joints = b.layout.joints
+        solution = b.region("solution", b.n if joints is None else joints.count + 1)
+        if joints is not None:
+            gather_forces(b, lambda body: b.value_of(body, self.source))
+        else:
+            with b.loop(b.n) as loop:
+                b.store(solution, loop.index, b.value_of(loop.index, self.source))
+        with over_joints(b):
+            _backward(b, solution, b.n, 1)
+            _forward(b, solution, 1)
+        if joints is not None:
+            return hand_out(b, self.slot)
+        with b.loop(b.n) as loop:
+            b.store(b.slots, b.kept(loop.index, self.slot), b.load(solution, loop.index))
+        return None
+
+
+def _backward(b: BodyBuilder, solution: Region, end: Index, width: int) -> None:
+    """x_j -= L_kj x_k for the ancestors j of body k, from body `end` - 1 to the root."""
+    with b.loop(end, down=True) as loop, b.owner(owner_of(b, loop.index)):
+        body = loop.index
+        row, first = row_of(b, body), b.parent(body)
+        minus = [b.neg(b.load(solution, plus(times(body, width), k))) for k in range(width)]
+        with b.only_if(whole("ge", first, 0)), b.walk(first, b.parent) as walk:
+            entry = b.load(b.regions["matrix"], plus(row, depth_of(b, walk.index)))
+            for k in range(width):
+                place = plus(times(walk.index, width), k)
+                b.store(solution, place, b.multiply_add(entry, minus[k], b.load(solution, place)))
+
+
+def _forward(b: BodyBuilder, solution: Region, width: int) -> None:
+    """x_k = x_k / d_k - sum over ancestors j of L_kj x_j, from the root to the tips."""
+    matrix = b.regions["matrix"]
+    with b.loop(b.n) as loop, b.owner(owner_of(b, loop.index)):
+        body = loop.index
+        row = row_of(b, body)
+        diagonal = b.load(matrix, plus(row, depth_of(b, body)))
+        own = [b.mul(diagonal, b.load(solution, plus(times(body, width), k))) for k in range(width)]
+        with b.walk(body, b.parent) as walk:
+            # The walk begins at the body itself, whose place still holds what must not be taken off.
+            there = walk.index
+            other = whole("ne", there, body)
+            entry = b.load(matrix, plus(row, depth_of(b, there)))
+            sums = [walk.carry(x) for x in own]
+            for k, x in enumerate(sums):
+                minus = b.neg(b.load(solution, plus(times(there, width), k)))
+                walk.feed(x, b.choice(other, b.multiply_add(entry, minus, x), x))
+        for k, x in enumerate(sums):
+            b.store(solution, plus(times(body, width), k), Final(x))
+
+
+@dataclass(frozen=True)
+class InverseOut(Stage):
+    """The inverse of the factored matrix, written to the output a few rows at a time."""
+
+    def build(self, b: BodyBuilder) -> None:
+        with over_joints(b):
+            solution = b.region("solution", b.n * min(TOGETHER, b.n))
+            b.in_blocks(b.n, TOGETHER, lambda first, width: _inverse_rows(b, solution, first, width))
+
+
+def _inverse_rows(b: BodyBuilder, solution: Region, first: Index, width: int) -> None:
+    """Write `width` rows of the inverse from `first` on: the solutions for unit vectors."""
+    b.clear(solution, b.n * width)
+    for k in range(width):
+        b.store(solution, plus(times(plus(first, k), width), k), 1.0)
+    _backward(b, solution, plus(first, width), width)
+    _forward(b, solution, width)
+    for k in range(width):
+        b.move(b.outputs["out"], times(plus(first, k), b.n), solution, k, b.n, step=width)

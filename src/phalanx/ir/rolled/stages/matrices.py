@@ -1,0 +1,163 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Matrices over bodies: entries from walks along ancestors or from loops over columns, written to the output.
+
+A row that is kept holds one entry per ancestor, by depth: the rows of a body and of its ancestors then lie
+side by side entry by entry, and nothing is stored between branches.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ...form.builder import run
+from ...form.program import Real, Region
+from ...form.wholes import Index, less, plus, select, times, whole
+from ...rewrite import Code
+from .. import leaves as L
+from .bodies import BodyBuilder, Stage
+from .coupled import summed_entries, summed_matrix_out
+
+Store = Callable[[Real, Index], None]  # of a value, with another body
+
+
+@dataclass(frozen=True)
+class Entries(ABC):
+    """The entries of a symmetric matrix over bodies; `shape` tells which ones a body makes.
+
+    "columns": with bodies from itself on; "rows": up to itself; "square": with all. Kept values are
+    slots (int) or constants (float).
+    """
+
+    diagonal: int | float  # what is added on the diagonal
+    instead: int | float | None  # what stands on the diagonal before that is added
+
+    @property
+    def shape(self) -> str:
+        return "rows"
+
+    @abstractmethod
+    def of(self, b: BodyBuilder, body: Index, store: Store) -> None:
+        """The entries of a body: `store(value, other body)` for each."""
+
+    def prepare(self, b: BodyBuilder) -> None:
+        """What has to be done before the first entry."""
+        return None
+
+    def add_diagonal(self, b: BodyBuilder, body: Index, region: Region, place: Index) -> None:
+        """Complete an entry of the diagonal."""
+        if self.instead is not None:
+            b.store(region, place, b.value_of(body, self.instead))
+        if self.adds:
+            b.add_to(region, place, b.value_of(body, self.diagonal))
+
+    @property
+    def adds(self) -> bool:
+        """Whether anything is added on the diagonal."""
+        return isinstance(self.diagonal, int) or self.diagonal != 0.0
+
+
+@dataclass(frozen=True)
+class Pairs(Entries):
+    """A walk along ancestors. Results of its code: what is carried on, then the entry."""
+
+    start: list[int | float]
+    code: Code
+
+    def of(self, b: BodyBuilder, body: Index, store: Store) -> None:
+        starts = [b.value_of(body, x) for x in self.start]
+        with b.walk(body, b.parent) as walk:
+            carried = {L.Walked(k): walk.carry(x) for k, x in enumerate(starts)}
+            *again, entry = run(b, self.code, b.reader({L.THERE: walk.index}, carried))
+            for name, value in zip(carried.values(), again, strict=True):
+                walk.feed(name, value)
+            store(entry, walk.index)
+
+
+@dataclass(frozen=True)
+class MatrixOut(Stage):
+    """A matrix, written to the output as it is made: some rows at a time, with their mirror images.
+
+    Only those rows are kept, so that scratch memory grows with the bodies, not with their square.
+    """
+
+    entries: Entries
+
+    def build(self, b: BodyBuilder) -> None:
+        if b.layout.joints is not None:
+            keep_summed(b, self.entries)
+            return summed_matrix_out(b)
+        self.entries.prepare(b)
+        b.region("rows", min(b.strip, b.n) * b.n)
+        return b.in_blocks(b.n, b.strip, lambda first, width: self._strip(b, first, width))
+
+    def _strip(self, b: BodyBuilder, first: Index, width: int) -> None:
+        """The rows of `width` bodies from `first` on."""
+        self._keep(b, first, width)
+        self._rows_out(b, first, width)
+        if self.entries.shape != "square":
+            self._mirrored(b, first, width)
+
+    def _keep(self, b: BodyBuilder, first: Index, width: int) -> None:
+        n, shape, rows = b.n, self.entries.shape, b.regions["rows"]
+        if shape == "rows" and b.layout.parents is not None:
+            b.clear(rows, width * n)  # no entries with bodies of other branches
+        with b.loop(width) as loop:
+            body, row = plus(loop.index, first), times(loop.index, n)
+
+            def store(value: Real, other: Index) -> None:
+                b.store(rows, plus(row, other), value)
+                if shape == "square":
+                    return
+                # Within the strip the mirror image is part of the rows, too.
+                test = ("ge", other, first) if shape == "rows" else ("lt", other, plus(first, width))
+                mirror = plus(times(less(other, first), n), body)
+                b.store(rows, select(whole(*test), mirror, plus(row, other)), value)
+
+            with b.owner(body):
+                self.entries.of(b, body, store)
+                self.entries.add_diagonal(b, body, rows, plus(row, body))
+
+    def _rows_out(self, b: BodyBuilder, first: Index, width: int) -> None:
+        """Write the rows of a strip, as far as they are known."""
+        n, shape = b.n, self.entries.shape
+        with b.loop(width) as loop:
+            to, index = times(plus(loop.index, first), n), times(loop.index, n)
+            if shape == "columns":
+                to, index = plus(to, first), plus(index, first)
+            # Strips begin at whole registers.
+            count, rest = (plus(first, width), width) if shape == "rows" else (n, n)
+            if shape == "columns":
+                count = less(n, first)
+            b.move(b.outputs["out"], to, b.regions["rows"], index, count, rest=rest)
+
+    def _mirrored(self, b: BodyBuilder, first: Index, width: int) -> None:
+        """Write the entries beyond the strip as columns of other rows."""
+        begin, end = (0, first) if self.entries.shape == "rows" else (plus(first, width), b.n)
+        if begin == end:
+            return
+        with b.only_if(whole("gt", end, begin)), b.loop(end, first=begin) as loop:
+            to = plus(times(loop.index, b.n), first)
+            b.move(b.outputs["out"], to, b.regions["rows"], loop.index, width, step=b.n)
+
+
+def keep_summed(b: BodyBuilder, entries: Entries) -> None:
+    """Keep the matrix over the degrees of freedom of a robot with mimic joints."""
+
+    def fill(add: Callable[[Real, Index, Index], None], on_diagonal: Callable[[Index, Real], None]) -> None:
+        with b.loop(b.n) as loop:
+            body = loop.index
+
+            def store(value: Real, there: Index) -> None:
+                if entries.shape != "rows":
+                    value = b.choice(whole("ge", there, body), value, 0.0)
+                add(value, body, there)
+
+            with b.owner(body):
+                entries.of(b, body, store)
+                if entries.adds:
+                    on_diagonal(body, b.value_of(body, entries.diagonal))
+
+    summed_entries(b, fill)
