@@ -81,7 +81,7 @@ def _odd_joints(joints: Sequence[Joint]) -> Sequence[Joint]:
             and np.isfinite(flat((j.mimic[1:],) for j in joints if j.mimic is not None)).all()
             and np.isfinite(translations(poses)).all()
             and _are_rotations(rotations(poses)).all()
-            and (np.linalg.norm(flat((j.axis,) for j in joints).reshape(-1, 3), axis=-1) > 1e-12).all()
+            and (np.abs(flat((j.axis,) for j in joints).reshape(-1, 3)).max(axis=-1) > 1e-12).all()
         )
         return [j for j in joints if joint_type(j.type).axes > 1] if fine else joints
     except (TypeError, ValueError, AttributeError, OverflowError):
