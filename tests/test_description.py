@@ -13,7 +13,8 @@ from hypothesis import given
 from scipy.spatial.transform import Rotation
 
 import phalanx as px
-from phalanx.description import Description, Joint, Link, Pose, ordered, packed_inertia, pose, unphysical
+from phalanx.checks import unphysical
+from phalanx.description import Description, Joint, Link, Pose, ordered, packed_inertia, pose
 from reference.sampling import agree, seeds
 
 A, B, C, D = (Link(name, 1.0) for name in "abcd")

@@ -24,6 +24,7 @@ LAYERS = (
     "spatial",
     "joints",
     "description",
+    "checks",
     "attachments",
     "dh",
     "model",

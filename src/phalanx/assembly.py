@@ -6,14 +6,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from . import description as d
 from .attachments import check_attachments
+from .checks import check_numbers, implausible, unphysical
 from .description import Description, Joint, Mimic, Pose, ordered
 from .errors import PhalanxError, listing, nearest, warn
-from .joints import FREE, JointType, Motion, Step, joint_type, split_turn
+from .joints import FREE, JointType, Motion, Step, joint_type, nearly_straight, split_turn
 from .model import Coupling, Group, Model
 from .spatial import Inertia, Transform
 
@@ -71,7 +73,7 @@ class Assembly:
 
 def assemble(description: Description, *, strict: bool = False, warn: bool = True) -> Assembly:
     """The assembly of a description that makes sense, or an error."""
-    d.check_numbers(description)
+    check_numbers(description)
     root, joints = ordered(description)
     check_attachments(description)
     if strict or warn:
@@ -94,8 +96,8 @@ def assemble(description: Description, *, strict: bool = False, warn: bool = Tru
 
 def judge_inertias(description: Description, strict: bool) -> None:
     """Warn of inertias that no rigid body has, or no robot; with `strict`, raise."""
-    _judge(description, strict, d.unphysical(description), " kg m2", "that no rigid body has")
-    _judge(description, strict, d.implausible(description), "", "that no robot has; check the units")
+    _judge(description, strict, unphysical(description), " kg m2", "that no rigid body has")
+    _judge(description, strict, implausible(description), "", "that no robot has; check the units")
 
 
 def _judge(
@@ -115,20 +117,23 @@ def _judge(
 def _weld(description: Description, root: str, joints: list[Joint]) -> tuple[list[Moving], dict[str, Frame]]:
     """Moving joints with their parents among the moving links, and every link and frame of the file."""
     moving: list[Moving] = []
+    known: dict[Any, list[Step]] = {}  # robots of very many joints have few directions
     frames = {root: Frame(-1, d.IDENTITY)}
     if description.floating_base:
         base = Joint(BASE, FREE, "", root, armature=description.base_armature)
         joints = [base, *joints]
         frames[""] = frames.pop(root)
     for joint in joints:
-        kind = joint_type(joint.type, where=description.where, joint=joint.name)
+        kind = joint_type(joint.type)
         parent = frames[joint.parent]
         origin = joint.origin if parent.pose is d.IDENTITY else parent.pose @ joint.origin
         if kind.nv == 0:
             frames[joint.child] = Frame(parent.link, origin @ joint.after)
             continue
         frames[joint.child] = Frame(len(moving), d.IDENTITY)
-        steps = kind.steps(joint.axis, joint.axis2, joint.pitch)
+        key = kind, joint.axis, joint.axis2, joint.pitch
+        if (steps := known.get(key)) is None:
+            steps = known[key] = kind.steps(*key[1:])
         moving.append(Moving(joint, kind, steps, parent.link, origin))
     named = {link.name: frames[link.name] for link in description.links}
     for frame in description.frames:
@@ -150,25 +155,26 @@ def _refuse_second_base(description: Description, root: str, moving: list[Moving
 
 def _drivers(description: Description, moving: list[Moving]) -> dict[str, Mimic]:
     """For each mimic joint the joint it follows in the end, with multiplier and offset of the whole way."""
-    by_name = {m.joint.name: m for m in moving}
-    result: dict[str, Mimic] = {}
-    for m in moving:
-        multiplier, offset, seen, here = 1.0, 0.0, [m.joint.name], m
-        while here.joint.mimic:
-            mimic = here.joint.mimic
-            here = _driver(description, here, by_name)
-            offset += multiplier * mimic.offset
-            multiplier *= mimic.multiplier
-            if mimic.joint in seen:
+    followers = [m for m in moving if m.joint.mimic is not None]
+    by_name = {m.joint.name: m for m in moving} if followers else {}
+    whole: dict[str, Mimic] = {}
+    for m in followers:
+        path: dict[str, Mimic] = {}  # from here to a joint that moves by itself or is known already
+        here = m
+        while here.joint.mimic and here.joint.name not in whole:
+            if here.joint.name in path:
                 raise PhalanxError(
-                    f"{description.where}: the mimic joints {listing(seen)} follow each other in a "
+                    f"{description.where}: the mimic joints {listing(path)} follow each other in a "
                     "circle; expected one of them to move by itself. Remove one <mimic>, or load with "
                     'mimic="independent".'
                 )
-            seen.append(mimic.joint)
-        if here is not m:
-            result[m.joint.name] = Mimic(here.joint.name, multiplier, offset)
-    return result
+            path[here.joint.name] = here.joint.mimic
+            here = _driver(description, here, by_name)
+        end = whole.get(here.joint.name, Mimic(here.joint.name))
+        for name, (_, multiplier, offset) in reversed(path.items()):
+            end = Mimic(end.joint, multiplier * end.multiplier, multiplier * end.offset + offset)
+            whole[name] = end
+    return {m.joint.name: whole[m.joint.name] for m in followers}
 
 
 def _driver(description: Description, m: Moving, by_name: dict[str, Moving]) -> Moving:
@@ -196,64 +202,71 @@ def _driver(description: Description, m: Moving, by_name: dict[str, Moving]) -> 
 
 def _model(robot: Assembly) -> Model:
     """The bodies of a robot, in body frames."""
-    n = sum(len(m.steps) for m in robot.moving)
-    parents = np.empty(n, dtype=np.intp)
-    carrier = np.empty(n, dtype=np.intp)
-    rest = np.tile(np.eye(4), (n, 1, 1))
-    pitch, axis = np.zeros(n), np.zeros((n, 6))
-    links = np.empty(len(robot.moving), dtype=np.intp)
-    link_frame = np.tile(np.eye(4), (len(robot.moving), 1, 1))  # pose in the last body's frame
-    groups: dict[type[Motion], tuple[list[int], list[range]]] = {}
-    body = coordinate = 0
-    for k, m in enumerate(robot.moving):
-        above = int(links[m.parent]) if m.parent >= 0 else -1
-        before = (link_frame[m.parent] if m.parent >= 0 else np.eye(4)) @ m.origin.matrix
-        for step in m.steps:
-            parents[body] = above
-            carrier[body] = body + step.carrier
-            rest[body] = before
-            rest[body, :3, :3] = before[:3, :3] @ step.frame
-            pitch[body], axis[body] = step.pitch, step.axis
-            bodies, coordinates = groups.setdefault(step.motion, ([], []))
-            bodies.append(body)
-            coordinates.append(range(coordinate, coordinate := coordinate + step.motion.nq))
-            # The next step stands where this one does, turned back to the joint's axes.
-            above, before = body, np.eye(4)
-            before[:3, :3] = step.frame.T
-            body += 1
-        links[k] = body - 1
-        link_frame[k] = before @ m.joint.after.matrix
+    steps = [step for m in robot.moving for step in m.steps]
+    n = len(steps)
+    counts = np.array([len(m.steps) for m in robot.moving], dtype=np.intp)
+    links = np.cumsum(counts) - 1  # the last body of each
+    first = links - counts + 1
+    frames = np.concatenate([np.empty((0, 3)), *(step.frame for step in steps)]).reshape(n, 3, 3)
+    back = np.tile(np.eye(4), (n, 1, 1))  # from a body's frame to the joint's axes
+    back[:, :3, :3] = np.swapaxes(frames, 1, 2)
+    # Poses of the links' frames in the frames of their last bodies.
+    link_frame = back[links] @ _matrices([m.joint.after for m in robot.moving])
+    above = np.array([m.parent for m in robot.moving], dtype=np.intp)
+    on_link = np.where((above >= 0)[:, None, None], link_frame[above], np.eye(4))
+    # A joint's first body stands on its parent link, the next ones where those before them do.
+    before = np.roll(back, 1, axis=0)
+    before[first] = on_link @ _matrices([m.origin for m in robot.moving])
+    rest = before.copy()
+    rest[:, :3, :3] = before[:, :3, :3] @ frames
+    parents = np.arange(-1, n - 1)
+    parents[first] = np.where(above >= 0, links[above], -1)
     at_rest = _transform(rest)
+    groups = _groups(steps)
     offset = np.zeros(n)
-    for motion, (turning, _) in groups.items():
-        for i in turning if motion.turns else []:
-            at_rest.E[i], offset[i] = split_turn(at_rest.E[i])
+    for group in groups:
+        if group.motion.turns:
+            for i in group.bodies[nearly_straight(at_rest.E[group.bodies])]:
+                at_rest.E[i], offset[i] = split_turn(at_rest.E[i])
     return Model(
         n=n,
         nq=robot.nq,
         nv=robot.nv,
         parents=parents,
-        groups=tuple(
-            Group(
-                motion,
-                np.array(b, dtype=np.intp),
-                np.array([list(c) for c in q], dtype=np.intp).reshape(len(b), motion.nq),
-            )
-            for motion, (b, q) in groups.items()
-        ),
+        groups=groups,
         rest=at_rest,
         offset=offset,
-        pitch=pitch,
-        axis=axis,
-        carrier=carrier,
+        pitch=np.array([step.pitch for step in steps], dtype=float),
+        axis=np.array([step.axis for step in steps], dtype=float).reshape(n, 6),
+        carrier=np.arange(n) + np.array([step.carrier for step in steps], dtype=np.intp),
         inertia=_inertias(robot, n, links, link_frame),
         armature=_armature(robot),
         gravity=np.array(robot.description.gravity),
         links=links,
         link_frame=_transform(link_frame),
-        coupling=_coupling(robot, n, coordinate),
+        coupling=_coupling(robot, n, sum(step.motion.nq for step in steps)),
         twists=_twists(robot),
     )
+
+
+def _groups(steps: list[Step]) -> tuple[Group, ...]:
+    """The bodies of each motion, in the order in which motions appear."""
+    bodies: dict[type[Motion], list[int]] = {}
+    for i, step in enumerate(steps):
+        bodies.setdefault(step.motion, []).append(i)
+    start = np.cumsum([0, *(step.motion.nq for step in steps)])
+    return tuple(
+        Group(motion, np.array(own, dtype=np.intp), start[own][:, None] + np.arange(motion.nq))
+        for motion, own in bodies.items()
+    )
+
+
+def _matrices(poses: list[Pose]) -> np.ndarray:
+    """Homogeneous matrices (k, 4, 4)."""
+    result = np.tile(np.eye(4), (len(poses), 1, 1))
+    result[:, :3, :3] = d.rotations(poses)
+    result[:, :3, 3] = d.translations(poses)
+    return result
 
 
 def _transform(poses: np.ndarray) -> Transform:
@@ -271,10 +284,10 @@ def _inertias(robot: Assembly, n: int, links: np.ndarray, link_frame: np.ndarray
     carried = [(link, frame) for link, frame in carried if frame.link >= 0]
     if carried:
         where = np.array([frame.link for _, frame in carried])
-        poses = np.array([(*f.pose.rotation, *f.pose.translation) for _, f in carried])
+        poses = [frame.pose for _, frame in carried]
         carrier = link_frame[where]
-        turn = carrier[:, :3, :3] @ poses[:, :9].reshape(-1, 3, 3)
-        place = np.einsum("kij,kj->ki", carrier[:, :3, :3], poses[:, 9:]) + carrier[:, :3, 3]
+        turn = carrier[:, :3, :3] @ d.rotations(poses)
+        place = np.einsum("kij,kj->ki", carrier[:, :3, :3], d.translations(poses)) + carrier[:, :3, 3]
         mass = np.array([link.mass for link, _ in carried])
         com = np.einsum("kij,kj->ki", turn, np.array([link.com for link, _ in carried])) + place
         packed = np.array([link.inertia for link, _ in carried])
@@ -311,14 +324,15 @@ def _coupling(robot: Assembly, n: int, coordinates: int) -> Coupling | None:
         return None
     q_map, offset = np.zeros((coordinates, robot.nq)), np.zeros(coordinates)
     v_map = np.zeros((n, robot.nv))
-    body = coordinate = 0
-    for m in robot.moving:
-        q, v = robot.q_of[m.joint.name], robot.v_of[m.joint.name]
+    coordinate = body = 0
+    for name in (m.joint.name for m in robot.moving):
         ratio = 1.0
-        if mimic := robot.drivers.get(m.joint.name):
+        if mimic := robot.drivers.get(name):
             ratio, offset[coordinate] = mimic.multiplier, mimic.offset
-        q_map[coordinate : coordinate + m.kind.nq, q] = ratio * np.eye(m.kind.nq)
-        v_map[body : body + m.kind.nv, v] = ratio * np.eye(m.kind.nv)
-        coordinate += m.kind.nq
-        body += m.kind.nv
+        for column in range(robot.q_of[name].start, robot.q_of[name].stop):
+            q_map[coordinate, column] = ratio
+            coordinate += 1
+        for column in range(robot.v_of[name].start, robot.v_of[name].stop):
+            v_map[body, column] = ratio
+            body += 1
     return Coupling(q_map, offset, v_map)

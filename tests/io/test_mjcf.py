@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.description import IDENTITY, Description, Mimic, check_numbers, ordered
+from phalanx.checks import check_numbers
+from phalanx.description import IDENTITY, Description, Mimic, ordered
 from phalanx.errors import PhalanxError, PhalanxWarning
 from phalanx.io.mjcf import read_mjcf
 from phalanx.io.mjcf.tree import _joint

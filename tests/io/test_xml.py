@@ -16,13 +16,13 @@ LAUGHS = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10 if i else "lol"}">' for i 
 
 def test_elements_carry_tags_attributes_and_lines() -> None:
     root = parse('<?xml version="1.0"?>\n<a x="1">\n  <b/>text<!-- c -->\n  <c/><b y="2"/>\n</a>', source="f")
-    assert (root.tag, root.attributes, root.line) == ("a", {"x": "1"}, 2)
-    assert [(child.tag, child.line) for child in root.children] == [("b", 3), ("c", 4), ("b", 4)]
-    second = list(root.all("b"))[1]
-    assert second.attributes == {"y": "2"}
-    first = root.first("b")
-    assert first is root.children[0]
-    assert root.first("z") is None
+    assert (root.tag, root.attrib, root.line) == ("a", {"x": "1"}, 2)
+    assert [(child.tag, child.line) for child in root] == [("b", 3), ("c", 4), ("b", 4)]
+    second = list(root.findall("b"))[1]
+    assert second.attrib == {"y": "2"}
+    first = root.find("b")
+    assert first is next(iter(root))
+    assert root.find("z") is None
 
 
 @pytest.mark.parametrize("text", ["\n\n  <?xml version='1.0'?><a/>", b"\n\n  <?xml version='1.0'?><a/>"])
@@ -32,8 +32,8 @@ def test_blank_lines_before_the_declaration_are_skipped_and_counted(text: str | 
 
 def test_bytes_are_read_in_their_declared_encoding() -> None:
     text = '<?xml version="1.0" encoding="latin-1"?><a x="é"/>'
-    assert parse(text.encode("latin-1"), source="f").attributes["x"] == "é"
-    assert parse(text, source="f").attributes["x"] == "é"
+    assert parse(text.encode("latin-1"), source="f").attrib["x"] == "é"
+    assert parse(text, source="f").attrib["x"] == "é"
 
 
 @pytest.mark.parametrize("read", [parse, root_tag])

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from phalanx.description import Description, check_numbers, ordered, unphysical
+from phalanx.checks import check_numbers, unphysical
+from phalanx.description import Description, ordered
 from phalanx.errors import PhalanxError
 from phalanx.robots import builtin, builtin_names
 

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phalanx.description import Description, check_numbers, ordered, unphysical
+from phalanx.checks import check_numbers, unphysical
+from phalanx.description import Description, ordered
 from phalanx.errors import PhalanxError
 from phalanx.robots import chain, coil, dill, snake, tree
 

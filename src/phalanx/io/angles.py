@@ -8,13 +8,16 @@ import math
 
 import numpy as np
 
+_RIGHT_ANGLE = math.pi / 2
 RIGHT_ANGLE_TOLERANCE = 1e-14  # what fifteen printed digits of pi/2 leave over
 
 
 def cos_sin(angle: float) -> tuple[float, float]:
     """Cosine and sine, exact at multiples of a right angle."""
-    quarter = round(angle / (math.pi / 2))
-    if abs(angle - quarter * (math.pi / 2)) <= RIGHT_ANGLE_TOLERANCE:
+    if angle == 0.0:
+        return 1.0, 0.0
+    quarter = round(angle / _RIGHT_ANGLE)
+    if abs(angle - quarter * _RIGHT_ANGLE) <= RIGHT_ANGLE_TOLERANCE:
         return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[quarter % 4]
     return math.cos(angle), math.sin(angle)
 
@@ -34,12 +37,11 @@ def rotation_z(angle: float) -> np.ndarray:
 def rotation_rpy(roll: float, pitch: float, yaw: float) -> tuple[float, ...]:
     """The rows of Rz(yaw) Ry(pitch) Rx(roll)."""
     (cr, sr), (cp, sp), (cy, sy) = cos_sin(roll), cos_sin(pitch), cos_sin(yaw)
-    rows = (
-        cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr,
-        sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr,
-        -sp, cp * sr, cp * cr,
+    return (  # -0.0 becomes 0.0
+        cy * cp + 0.0, cy * sp * sr - sy * cr + 0.0, cy * sp * cr + sy * sr + 0.0,
+        sy * cp + 0.0, sy * sp * sr + cy * cr + 0.0, sy * sp * cr - cy * sr + 0.0,
+        -sp + 0.0, cp * sr + 0.0, cp * cr + 0.0,
     )  # fmt: skip
-    return tuple(x + 0.0 for x in rows)  # -0.0 becomes 0.0
 
 
 def roll_pitch_yaw(turn: np.ndarray) -> tuple[float, float, float]:

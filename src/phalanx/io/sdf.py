@@ -16,7 +16,7 @@ import numpy as np
 from phalanx.description import IDENTITY, Description, FixedFrame, Joint, Link, Mimic, Pose, Triple
 from phalanx.errors import PhalanxError, listing, nearest
 from phalanx.io.angles import rotation_rpy
-from phalanx.io.urdf import UNLIMITED, turned_inertia
+from phalanx.io.urdf import UNLIMITED, turned_inertias
 from phalanx.io.xml import Element, parse
 from phalanx.joints import transpose_quaternion
 
@@ -38,18 +38,18 @@ _Z: Triple = (0.0, 0.0, 1.0)
 def read_sdf(text: str | bytes, *, source: str) -> Description:
     """The links, joints and frames of an SDF text with one model; `source` names it in messages."""
     root = parse(text, source=source, keep_text=True)
-    worlds = list(root.all("world")) if root.tag == "sdf" else []
-    models = [model for holder in (root, *worlds) for model in holder.all("model")]
+    worlds = list(root.findall("world")) if root.tag == "sdf" else []
+    models = [model for holder in (root, *worlds) for model in holder.findall("model")]
     if root.tag != "sdf" or len(models) != 1:
         told = f"{len(models)} models" if root.tag == "sdf" else f"the root element <{root.tag}>"
         raise PhalanxError(f"{source}:{root.line}: got {told}; expected <sdf> with one <model>.")
     reader = _Reader(source, models[0], _version(root))
-    gravity = worlds[0].first("gravity") if worlds else None
+    gravity = worlds[0].find("gravity") if worlds else None
     return reader.description(Description.gravity if gravity is None else reader.triple(gravity, "world"))
 
 
 def _version(root: Element) -> tuple[int, ...]:
-    digits = root.attributes.get("version", "1.7").split(".")
+    digits = root.attrib.get("version", "1.7").split(".")
     return tuple(int(x) for x in digits if x.isdecimal())
 
 
@@ -59,14 +59,14 @@ class _Reader:
     def __init__(self, source: str, model: Element, version: tuple[int, ...]) -> None:
         self.source, self.model, self.version = source, model, version
         for nested in ("model", "include"):
-            if found := model.first(nested):
+            if found := model.find(nested):
                 raise self.error(
                     found,
                     f"<{nested}> inside a model is not supported; flatten it first (gz sdf -p model.sdf).",
                 )
         self.named: dict[str, Element] = {}
-        for element in (e for e in model.children if e.tag in ("link", "joint", "frame")):
-            name = element.attributes.get("name", "")
+        for element in (e for e in model if e.tag in ("link", "joint", "frame")):
+            name = element.attrib.get("name", "")
             if not name or name in self.named or name in (WORLD, MODEL):
                 raise self.error(element, f'<{element.tag}> has the name "{name}"; expected a unique name.')
             self.named[name] = element
@@ -74,8 +74,8 @@ class _Reader:
 
     def description(self, gravity: Triple) -> Description:
         """The description; gravity is turned into the frame of the base."""
-        links = [self.link(element) for element in self.model.all("link")]
-        joints = [self.joint(element) for element in self.model.all("joint")]
+        links = [self.link(element) for element in self.model.findall("link")]
+        joints = [self.joint(element) for element in self.model.findall("joint")]
         if any(joint.parent == WORLD for joint in joints):
             links.insert(0, Link(WORLD))
         else:
@@ -84,8 +84,8 @@ class _Reader:
             turn = np.reshape(self.between(WORLD, base).rotation, (3, 3))
             x, y, z = (turn.T @ gravity + 0.0).tolist()
             gravity = (x, y, z)
-        frames = [self.frame(element) for element in self.model.all("frame")]
-        name = self.model.attributes.get("name", "model")
+        frames = [self.frame(element) for element in self.model.findall("frame")]
+        name = self.model.attrib.get("name", "model")
         return Description(
             name, tuple(links), tuple(joints), gravity, frames=tuple(frames), source=self.source
         )
@@ -114,19 +114,15 @@ class _Reader:
                 f'{self.source}: unknown frame "{name}";{nearest(name, self.named, what="frames")}'
             )
         element = self.named[name]
-        pose = element.first("pose")
-        given = "" if pose is None else pose.attributes.get("relative_to", pose.attributes.get("frame", ""))
+        pose = element.find("pose")
+        given = "" if pose is None else pose.attrib.get("relative_to", pose.attrib.get("frame", ""))
         if not given and element.tag != "link":
             given = self.above(element)
         return given or MODEL
 
     def above(self, element: Element) -> str:
         """What a frame is attached to, the child of a joint; nothing for a frame of the model."""
-        return (
-            self.end(element, "child")
-            if element.tag == "joint"
-            else element.attributes.get("attached_to", "")
-        )
+        return self.end(element, "child") if element.tag == "joint" else element.attrib.get("attached_to", "")
 
     def between(self, a: str, b: str) -> Pose:
         """The pose of frame b in frame a."""
@@ -147,22 +143,22 @@ class _Reader:
     @property
     def canonical(self) -> str:
         """The link to which the frame of the model belongs: the first, unless the file says which."""
-        first = self.model.first("link")
-        given = self.model.attributes.get("canonical_link", "")
-        return given or ("" if first is None else first.attributes["name"])
+        first = self.model.find("link")
+        given = self.model.attrib.get("canonical_link", "")
+        return given or ("" if first is None else first.attrib["name"])
 
     def pose(self, holder: Element, where: str) -> Pose:
         """The <pose> of an element as it stands there: x y z roll pitch yaw, or a quaternion."""
-        element = holder.first("pose")
+        element = holder.find("pose")
         if element is None or not element.text.strip():
             return IDENTITY
-        if element.attributes.get("rotation_format") == "quat_xyzw":
+        if element.attrib.get("rotation_format") == "quat_xyzw":
             x, y, z, *turn = self.numbers(element, where, 7)
             if not math.hypot(*turn) > 1e-12:
                 raise self.error(element, f"{where}: the quaternion of <pose> is zero; expected a rotation.")
             return Pose.of(transpose_quaternion(np.array(turn)).T, (x, y, z))
         x, y, z, *angles = self.numbers(element, where, 6)
-        if element.attributes.get("degrees") in ("true", "1"):
+        if element.attrib.get("degrees") in ("true", "1"):
             angles = [math.radians(angle) for angle in angles]
         return Pose(rotation_rpy(*angles), (x, y, z))
 
@@ -170,39 +166,39 @@ class _Reader:
 
     def link(self, element: Element) -> Link:
         """A link; without <inertial>, or without entries of it, SDF gives it 1 kg and 1 kg m2."""
-        name = element.attributes["name"]
-        inertial = element.first("inertial")
+        name = element.attrib["name"]
+        inertial = element.find("inertial")
         if inertial is None:
             return Link(name, 1.0, (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 1.0, 0.0, 1.0))
         where = f'link "{name}"'
         at = self.pose(inertial, where)
-        moments = inertial.first("inertia")
+        moments = inertial.find("inertia")
         entries = {"ixx": 1.0, "ixy": 0.0, "ixz": 0.0, "iyy": 1.0, "iyz": 0.0, "izz": 1.0}
         packed = tuple(self.entry(moments, key, where, default) for key, default in entries.items())
         return Link(
             name,
             self.entry(inertial, "mass", where, 1.0),
             at.translation,
-            turned_inertia(packed, at.rotation),
+            turned_inertias([packed], [at.rotation])[0],
         )
 
     def joint(self, element: Element) -> Joint:
         """A joint with its geometry, limits, damping, friction and coupling."""
-        name = element.attributes["name"]
+        name = element.attrib["name"]
         where = f'joint "{name}"'
-        given = element.attributes.get("type", "")
+        given = element.attrib.get("type", "")
         if given not in _TYPES:
             raise self.error(element, f'{where} has type "{given}"; supported: {", ".join(_TYPES)}.')
         kind = _TYPES[given]
         ends: dict[str, Any] = {role: self.carrier(self.end(element, role)) for role in ("parent", "child")}
-        holders = [element.first(tag) for tag in ("axis", "axis2")[: _AXES.get(kind, 0)]]
+        holders = [element.find(tag) for tag in ("axis", "axis2")[: _AXES.get(kind, 0)]]
         axes = [_Z if holder is None else self.axis(holder, name) for holder in holders]
         more: dict[str, Any] = dict(zip(("axis", "axis2"), axes, strict=False))
         if holders:
             more |= self.limits(holders, kind, where)
         if kind == "helical":
             more["pitch"] = self.screw_pitch(element, where)
-        mimic = holders[0].first("mimic") if holders and holders[0] is not None else None
+        mimic = holders[0].find("mimic") if holders and holders[0] is not None else None
         return Joint(
             name,
             kind,
@@ -215,11 +211,11 @@ class _Reader:
 
     def axis(self, holder: Element, joint: str) -> Triple:
         """The axis in the joint's frame."""
-        xyz = holder.first("xyz")
+        xyz = holder.find("xyz")
         if xyz is None:
             return _Z
-        frame = xyz.attributes.get("expressed_in", "") or joint
-        old = holder.first("use_parent_model_frame")
+        frame = xyz.attrib.get("expressed_in", "") or joint
+        old = holder.find("use_parent_model_frame")
         if self.version < (1, 5) or (old is not None and old.text.strip() in ("true", "1")):
             frame = MODEL
         turn = np.reshape(self.between(joint, frame).rotation, (3, 3))
@@ -230,21 +226,21 @@ class _Reader:
         """Limits, damping and friction of each axis; a negative effort or velocity is none."""
         found: dict[str, tuple[float, ...]] = {}
         for key, default in (("lower", -math.inf), ("upper", math.inf), ("velocity", -1.0), ("effort", -1.0)):
-            held = [None if holder is None else holder.first("limit") for holder in holders]
+            held = [None if holder is None else holder.find("limit") for holder in holders]
             values = [self.entry(limit, key, where, default, unlimited=True) for limit in held]
             if key in ("velocity", "effort"):
                 values = [math.inf if value < 0.0 else value for value in values]
             values = [math.copysign(math.inf, x) if abs(x) >= UNLIMITED else x for x in values]
             found[key] = (default,) if kind == "continuous" and key in ("lower", "upper") else tuple(values)
         for key in ("damping", "friction"):
-            held = [None if holder is None else holder.first("dynamics") for holder in holders]
+            held = [None if holder is None else holder.find("dynamics") for holder in holders]
             values = [self.entry(dynamics, key, where, 0.0) for dynamics in held]
             found[key] = tuple(values) if any(values) else ()
         return found
 
     def screw_pitch(self, element: Element, where: str) -> float:
         """Metres per radian, from metres per turn or the older radians per metre of the other hand."""
-        if element.first("screw_thread_pitch") is not None:
+        if element.find("screw_thread_pitch") is not None:
             return self.entry(element, "screw_thread_pitch", where, 1.0) / (2.0 * math.pi)
         older = self.entry(element, "thread_pitch", where, 1.0)
         if older == 0.0:
@@ -257,9 +253,9 @@ class _Reader:
             self.entry(element, key, where, default)
             for key, default in (("multiplier", 1.0), ("reference", 0.0), ("offset", 0.0))
         )
-        driver = element.attributes.get("joint", "")
+        driver = element.attrib.get("joint", "")
         if driver not in self.named or self.named[driver].tag != "joint":
-            joints = [e.attributes["name"] for e in self.model.all("joint")]
+            joints = [e.attrib["name"] for e in self.model.findall("joint")]
             raise self.error(
                 element,
                 f'{where} mimics the unknown joint "{driver}";{nearest(driver, joints, what="joints")}',
@@ -268,7 +264,7 @@ class _Reader:
 
     def frame(self, element: Element) -> FixedFrame:
         """A frame with the link that carries it."""
-        name = element.attributes["name"]
+        name = element.attrib["name"]
         link = self.carrier(name)
         return FixedFrame(name, link, self.between(link, name))
 
@@ -276,11 +272,11 @@ class _Reader:
 
     def end(self, joint: Element, role: str) -> str:
         """The name of the parent or child of a joint."""
-        element = joint.first(role)
-        name = "" if element is None else (element.text.strip() or element.attributes.get("link", ""))
+        element = joint.find(role)
+        name = "" if element is None else (element.text.strip() or element.attrib.get("link", ""))
         if not name or (name != WORLD and name not in self.named) or (name == WORLD and role == "child"):
-            links = [e.attributes["name"] for e in self.model.all("link")]
-            which = f'joint "{joint.attributes["name"]}" has the {role} "{name}"'
+            links = [e.attrib["name"] for e in self.model.findall("link")]
+            which = f'joint "{joint.attrib["name"]}" has the {role} "{name}"'
             raise self.error(joint, f"{which};{nearest(name, links, what='links')}")
         return name
 
@@ -288,7 +284,7 @@ class _Reader:
         self, holder: Element | None, key: str, where: str, default: float, *, unlimited: bool = False
     ) -> float:
         """The number in a child element, or the default of the format."""
-        element = None if holder is None else holder.first(key)
+        element = None if holder is None else holder.find(key)
         if element is None or not element.text.strip():
             return default
         return self.numbers(element, where, 1, unlimited=unlimited)[0]

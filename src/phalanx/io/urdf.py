@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,11 +16,13 @@ from phalanx.description import IDENTITY, Description, Joint, Link, Mimic, Pose,
 from phalanx.errors import PhalanxError, listing, nearest, warn
 from phalanx.io.angles import rotation_rpy
 from phalanx.io.xacro import only_macros
-from phalanx.io.xml import Element, parse
+from phalanx.io.xml import Element, UnfitError, children_quickly, parse
 
 TYPES = ("fixed", "revolute", "continuous", "prismatic", "planar", "floating")
 UNLIMITED = 1e16  # what Gazebo and others write for no limit, since many readers refuse "inf"
 _HINTS = {"spherical": "three revolute joints in a row", "universal": "two revolute joints in a row"}
+_MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+_MOST_KNOWN = 10_000  # from where on a file is one that does not repeat itself
 _ZERO: Triple = (0.0, 0.0, 0.0)
 _X: Triple = (1.0, 0.0, 0.0)
 # These declare something for later use; they add no link or joint by themselves.
@@ -35,17 +38,40 @@ def read_urdf(text: str | bytes, *, source: str, strict: bool = False) -> Descri
     A joint that mimics an unknown joint is left independent with a warning, since published
     files have such joints; with `strict` it is an error.
     """
+    with contextlib.suppress(UnfitError, PhalanxError):  # said again below, with the line
+        children = children_quickly(text)
+        return _read(next(children), children, source, strict)
     root = parse(text, source=source)
-    if root.tag != "robot":
-        raise PhalanxError(
-            f"{source}:{root.line}: the root element is <{root.tag}>; expected <robot> of a URDF file."
-        )
+    _Reader(source).judge_xacro(root, strict)
+    return _read(root, root, source, strict)
+
+
+def _read(root: Element, children: Iterable[Element], source: str, strict: bool) -> Description:
     reader = _Reader(source)
-    reader.judge_xacro(root, strict)
-    links = tuple(reader.link(element) for element in root.all("link"))
-    joints = tuple(reader.joint(element) for element in root.all("joint"))
-    joints = reader.known_mimics(root, joints, strict)
-    return Description(root.attributes.get("name", "robot"), links, joints, source=source)
+    if root.tag != "robot":
+        raise reader.error(root, f"the root element is <{root.tag}>; expected <robot> of a URDF file.")
+    bodies, joints = [], []
+    for element in children:
+        if element.tag == "link":
+            bodies.append(reader.link(element))
+        elif element.tag == "joint":
+            joints.append(reader.joint(element))
+    return Description(
+        root.attrib.get("name", "robot"),
+        _turned(bodies),
+        reader.known_mimics(root, joints, strict),
+        source=source,
+    )
+
+
+def _turned(bodies: list[tuple[Link, tuple[float, ...]]]) -> tuple[Link, ...]:
+    """The links, with inertias that are given in other axes turned to theirs, all at once."""
+    given = {(link.inertia, turn): None for link, turn in bodies if turn is not IDENTITY.rotation}
+    new = dict(zip(given, turned_inertias(*zip(*given, strict=True)) if given else (), strict=True))
+    return tuple(
+        link if turn is IDENTITY.rotation else Link(link.name, link.mass, link.com, new[link.inertia, turn])
+        for link, turn in bodies
+    )
 
 
 class _Reader:
@@ -53,27 +79,39 @@ class _Reader:
 
     def __init__(self, source: str) -> None:
         self.source = source
+        self.known: dict[Any, Any] = {}
 
-    def link(self, element: Element) -> Link:
-        """A link with its mass, mass centre and inertia in link axes."""
+    def once(self, key: Any, read: Callable[[], Any]) -> Any:
+        """What elements with these attributes give: files of very many links repeat themselves."""
+        found = self.known.get(key)
+        if found is None:
+            found = read()
+            if len(self.known) < _MOST_KNOWN:
+                self.known[key] = found
+        return found
+
+    def link(self, element: Element) -> tuple[Link, tuple[float, ...]]:
+        """A link with its mass, mass centre and inertia, and the rotation of the axes of the latter."""
         name = self.text(element, "name", "link")
         where = f'link "{name}"'
-        inertial = element.first("inertial")
+        inertial = element.find("inertial")
         if inertial is None:
-            return Link(name)
-        mass = inertial.first("mass")
+            return Link(name), IDENTITY.rotation
+        mass = inertial.find("mass")
         if mass is None:
             raise self.error(inertial, f"{where} has an <inertial> without <mass>; expected one. Add it.")
-        turn, com = self.origin(inertial, where)
-        inertia = self.inertia(inertial.first("inertia"), turn.rotation, where)
-        return Link(name, self.number(mass, "value", where), com, inertia)
+        at = self.origin(inertial, where)
+        inertia = self.inertia(inertial.find("inertia"), where)
+        return Link(name, self.number(mass, "value", where), at.translation, inertia), at.rotation
 
-    def inertia(self, element: Element | None, rotation: tuple[float, ...], where: str) -> tuple[float, ...]:
-        """xx, xy, xz, yy, yz, zz in link axes; the schema's default of each entry is 0."""
+    def inertia(self, element: Element | None, where: str) -> tuple[float, ...]:
+        """xx, xy, xz, yy, yz, zz; the schema's default of each entry is 0."""
         if element is None:
             return (0.0,) * 6
-        entries = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-        return turned_inertia(tuple(self.number(element, entry, where, 0.0) for entry in entries), rotation)
+        return self.once(
+            ("inertia", *element.attrib.items()),
+            lambda: tuple(self.number(element, entry, where, 0.0) for entry in _MOMENTS),
+        )
 
     def joint(self, element: Element) -> Joint:
         """A joint with its geometry, limits, damping, friction and coupling."""
@@ -86,39 +124,50 @@ class _Reader:
                 element,
                 f'{where} has type "{kind}"; supported: {", ".join(TYPES)}.{hint}',
             )
-        pose, translation = self.origin(element, where)
-        axis = element.first("axis")
+        axis = element.find("axis")
         return Joint(
             name,
             kind,
             parent=self.end(element, "parent", where),
             child=self.end(element, "child", where),
-            origin=pose._replace(translation=translation),
-            axis=_X if axis is None or kind in ("fixed", "floating") else self.triple(axis, "xyz", where, _X),
-            mimic=self.mimic(element.first("mimic"), where),
+            origin=self.origin(element, where),
+            axis=_X if axis is None or kind in ("fixed", "floating") else self.axis(axis, where),
+            mimic=self.mimic(element.find("mimic"), where),
             **self.limits(element, kind, where),
         )
 
+    def axis(self, element: Element, where: str) -> Triple:
+        """The axis of a joint."""
+        return self.once(("axis", *element.attrib.items()), lambda: self.triple(element, "xyz", where, _X))
+
     def limits(self, element: Element, kind: str, where: str) -> dict[str, Any]:
         """Limits, damping and friction; URDF knows them for joints with one coordinate only."""
-        found: dict[str, Any] = {}
         if kind not in ("revolute", "continuous", "prismatic"):
-            return found
-        limit = element.first("limit")
+            return {}
+        limit, dynamics = element.find("limit"), element.find("dynamics")
+        key = [kind, None, *(() if limit is None else limit.attrib.items())]
+        key += [None, *(() if dynamics is None else dynamics.attrib.items())]
+        found: dict[str, Any] = self.once(tuple(key), lambda: self.limits_in(limit, dynamics, kind, where))
+        return found
+
+    def limits_in(
+        self, limit: Element | None, dynamics: Element | None, kind: str, where: str
+    ) -> dict[str, Any]:
+        """What <limit> and <dynamics> say."""
+        found: dict[str, Any] = {}
         if kind == "continuous":
             found["lower"], found["upper"] = (-math.inf,), (math.inf,)
         elif limit is not None:
             for side in ("lower", "upper"):  # the standard's default of both is 0
                 found[side] = (_limit(self.number(limit, side, where, 0.0, unlimited=True)),)
-        for holder, attribute, target in (
-            (limit, "velocity", "velocity"),
-            (limit, "effort", "effort"),
-            (element.first("dynamics"), "damping", "damping"),
-            (element.first("dynamics"), "friction", "friction"),
-        ):
-            if holder is not None and attribute in holder.attributes:
-                value = self.number(holder, attribute, where, unlimited=holder is limit)
-                found[target] = (_limit(value) if holder is limit else value,)
+        if limit is not None:
+            for key in ("velocity", "effort"):
+                if key in limit.attrib:
+                    found[key] = (_limit(self.number(limit, key, where, unlimited=True)),)
+        if dynamics is not None:
+            for key in ("damping", "friction"):
+                if key in dynamics.attrib:
+                    found[key] = (self.number(dynamics, key, where),)
         return found
 
     def mimic(self, element: Element | None, where: str) -> Mimic | None:
@@ -131,23 +180,26 @@ class _Reader:
             self.number(element, "offset", where, 0.0),
         )
 
-    def known_mimics(self, root: Element, joints: tuple[Joint, ...], strict: bool) -> tuple[Joint, ...]:
+    def known_mimics(self, root: Element, joints: list[Joint], strict: bool) -> tuple[Joint, ...]:
         """The joints; those that mimic an unknown joint are made independent, or raise if `strict`."""
-        names = [joint.name for joint in joints]
-        known = set(names)
+        known = {joint.name for joint in joints}
         lost: dict[str, str] = {}
-        for element, joint in zip(root.all("joint"), joints, strict=True):
-            driver = joint.mimic.joint if joint.mimic else ""
+        for joint in joints:
+            if joint.mimic is None:
+                continue
+            driver = joint.mimic.joint
             if driver == joint.name:
-                raise self.error(element, f'joint "{driver}" mimics itself; expected another joint.')
-            if driver and driver not in known:
+                raise self.error(
+                    _named(root, driver), f'joint "{driver}" mimics itself; expected another joint.'
+                )
+            if driver not in known:
                 lost[joint.name] = driver
                 if strict:
-                    hint = nearest(driver, names, what="joints")
+                    hint = nearest(driver, (joint.name for joint in joints), what="joints")
                     message = f'joint "{joint.name}" mimics the unknown joint "{driver}";{hint}'
-                    raise self.error(element, message)
+                    raise self.error(_named(root, joint.name), message)
         if not lost:
-            return joints
+            return tuple(joints)
         pairs = listing(f"{name} of {driver}" for name, driver in lost.items())
         warn(
             f"{self.source}: joints mimic unknown joints ({pairs}); they are left independent. "
@@ -157,15 +209,15 @@ class _Reader:
 
     def judge_xacro(self, root: Element, strict: bool) -> None:
         """Warn of xacro elements that an expansion has left over; raise where there was none."""
-        macros = [element.attributes.get("name", "") for element in root.all("xacro:macro")]
+        macros = [element.attrib.get("name", "") for element in root.findall("xacro:macro")]
         found = [
             (parent, element)
             for parent, element in _inside(root)
             if element.tag.startswith("xacro:") and element.tag not in _XACRO_DECLARATIONS
         ]
-        empty = root.first("link") is None
+        empty = root.find("link") is None
         if macros and empty and not found:
-            raise PhalanxError(only_macros(f"{self.source}:{root.line}", macros))
+            raise PhalanxError(only_macros(f"{self.source}:{getattr(root, 'line', 0)}", macros))
         tags = {element.tag for _, element in found}
         untouched = "xacro:include" in tags and len(tags) > 1  # the file of macros, and calls of them
         for parent, element in found:
@@ -186,27 +238,31 @@ class _Reader:
     def remedy(self) -> str:
         return "Run xacro first (`xacro robot.xacro > robot.urdf`), or pass xacro_args={…} to px.load."
 
-    def origin(self, element: Element, where: str) -> tuple[Pose, Triple]:
-        """The turn (a pose without translation) and the translation of <origin>."""
-        origin = element.first("origin")
+    def origin(self, element: Element, where: str) -> Pose:
+        """The pose of <origin>."""
+        origin = element.find("origin")
         if origin is None:
-            return IDENTITY, _ZERO
+            return IDENTITY
+        return self.once(("origin", *origin.attrib.items()), lambda: self.pose(origin, where))
+
+    def pose(self, origin: Element, where: str) -> Pose:
+        """The pose that <origin> tells."""
         rpy = self.triple(origin, "rpy", where, _ZERO)
-        turn = IDENTITY if rpy == _ZERO else Pose(rotation_rpy(*rpy))
-        return turn, self.triple(origin, "xyz", where, _ZERO)
+        turn = IDENTITY.rotation if rpy == _ZERO else rotation_rpy(*rpy)
+        return Pose(turn, self.triple(origin, "xyz", where, _ZERO))
 
     def end(self, element: Element, role: str, where: str) -> str:
         """The name of the parent or child link."""
-        child = element.first(role)
+        child = element.find(role)
         if child is None:
             raise self.error(element, f'{where} has no <{role}>; expected <{role} link="…"/>.')
         return self.text(child, "link", where)
 
     def text(self, element: Element, attribute: str, where: str) -> str:
         """An attribute that must be there and not empty."""
-        value = element.attributes.get(attribute, "")
+        value = element.attrib.get(attribute, "")
         if not value:
-            got = "an empty" if attribute in element.attributes else "no"
+            got = "an empty" if attribute in element.attrib else "no"
             within = where if where == element.tag else f"{where}: <{element.tag}>"
             raise self.error(element, f'{within} has {got} "{attribute}" attribute; expected a name. Add it.')
         if "${" in value:
@@ -223,43 +279,38 @@ class _Reader:
         unlimited: bool = False,
     ) -> float:
         """One number; infinite only where `unlimited`."""
-        value = element.attributes.get(attribute)
+        value = element.attrib.get(attribute)
         if value is None:
             if default is not None:
                 return default
             raise self.error(
                 element, f'{where}: <{element.tag}> has no "{attribute}"; expected a number. Add it.'
             )
-        numbers = list(self.numbers(value, unlimited))
-        if len(numbers) != 1 or numbers[0] is None:
-            raise self.wrong(element, attribute, where, "a finite number" if not unlimited else "a number")
-        return numbers[0]
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        # Python reads 1_000 as a number; no other URDF reader does.
+        if (number - number == 0.0 or (unlimited and math.isinf(number))) and "_" not in value:
+            return number
+        raise self.wrong(element, attribute, where, "a number" if unlimited else "a finite number")
 
     def triple(self, element: Element, attribute: str, where: str, default: Triple) -> Triple:
         """Three finite numbers."""
-        value = element.attributes.get(attribute)
+        value = element.attrib.get(attribute)
         if value is None:
             return default
-        numbers = tuple(self.numbers(value, False))
-        if len(numbers) != 3 or None in numbers:
-            raise self.wrong(element, attribute, where, "three finite numbers")
-        return numbers  # type: ignore[return-value]
-
-    def numbers(self, value: str, unlimited: bool) -> Iterator[float | None]:
-        """The numbers of an attribute, None where there is none."""
-        for word in value.split():
-            try:
-                number = float(word)
-            except ValueError:
-                yield None
-                continue
-            # Python reads 1_000 as a number; no other URDF reader does.
-            fine = "_" not in word and (math.isfinite(number) or (unlimited and math.isinf(number)))
-            yield number if fine else None
+        try:
+            x, y, z = map(float, value.split())
+        except ValueError:
+            x = y = z = math.nan
+        if (x - x) + (y - y) + (z - z) == 0.0 and "_" not in value:  # else one is infinite or NaN
+            return (x, y, z)
+        raise self.wrong(element, attribute, where, "three finite numbers")
 
     def wrong(self, element: Element, attribute: str, where: str, expected: str) -> PhalanxError:
         """The error for an attribute that does not hold the `expected` numbers."""
-        value = element.attributes[attribute]
+        value = element.attrib[attribute]
         remedy = f" {self.remedy}" if "${" in value or "$(" in value else ""
         return self.error(
             element, f'{where}: <{element.tag}> has {attribute}="{value}"; expected {expected}.{remedy}'
@@ -267,28 +318,34 @@ class _Reader:
 
     def error(self, element: Element, message: str) -> PhalanxError:
         """An error that names the file and the line."""
-        return PhalanxError(f"{self.source}:{element.line}: {message}")
+        return PhalanxError(f"{self.source}:{getattr(element, 'line', 0)}: {message}")
 
 
-def turned_inertia(packed: tuple[float, ...], rotation: tuple[float, ...]) -> tuple[float, ...]:
-    """The inertia (xx, xy, xz, yy, yz, zz) in the axes in which `rotation` turns its own ones."""
-    if rotation == IDENTITY.rotation:
-        return packed
-    turn = np.reshape(rotation, (3, 3))
-    full = np.array(packed)[[0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(3, 3)
-    return tuple((turn @ full @ turn.T)[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist())
+def turned_inertias(
+    packed: Sequence[tuple[float, ...]], rotations: Sequence[tuple[float, ...]]
+) -> list[tuple[float, ...]]:
+    """Inertias (xx, xy, xz, yy, yz, zz) in the axes in which the rotations turn their own ones."""
+    turn = np.reshape(rotations, (-1, 3, 3))
+    full = np.reshape(packed, (-1, 6))[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)
+    new = turn @ full @ np.swapaxes(turn, 1, 2)
+    return [tuple(row) for row in new[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist()]
 
 
 def _limit(value: float) -> float:
     return math.copysign(math.inf, value) if abs(value) >= UNLIMITED else value
 
 
+def _named(root: Element, name: str) -> Element:
+    """The joint of that name, for messages."""
+    return next((e for e in root.findall("joint") if e.attrib.get("name") == name), root)
+
+
 def _inside(root: Element) -> Iterator[tuple[Element, Element]]:
     """Parent and child for the children of the robot, of its links, joints and inertials."""
-    for child in root.children:
+    for child in root:
         yield root, child
         if child.tag in ("link", "joint"):
-            for part in child.children:
+            for part in child:
                 yield child, part
                 if part.tag == "inertial":
-                    yield from ((part, entry) for entry in part.children)
+                    yield from ((part, entry) for entry in part)

@@ -70,7 +70,7 @@ def _expanded(
             if finder.missing:
                 raise finder.missing from None
             raise PhalanxError(_told(xacro, error, source)) from None
-    if empty and (macros := [e.attributes.get("name", "") for e in root.all("xacro:macro")]):
+    if empty and (macros := [e.attrib.get("name", "") for e in root.findall("xacro:macro")]):
         raise PhalanxError(only_macros(f"{source}:{root.line}", macros))
     return text
 

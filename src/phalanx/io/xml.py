@@ -6,35 +6,44 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from typing import Any
 from xml.parsers import expat
 
 from phalanx.errors import PhalanxError
 
 _LONGEST = 10_000  # characters of text in an element, from where on pieces are dropped: numbers are shorter
 
+_PIECE = 2**16  # bytes
+
 
 class Element:
-    """A tag with its attributes, children and line; and its text, where that is asked for."""
+    """A tag with its attributes, children and line; and its text, where that is asked for.
 
-    __slots__ = ("attributes", "children", "line", "tag", "text")
+    Names are those of the standard library's elements, so that the same code reads both.
+    """
 
-    def __init__(self, tag: str, attributes: dict[str, str], line: int) -> None:
+    __slots__ = ("attrib", "children", "line", "tag", "text")
+
+    def __init__(self, tag: str, attrib: dict[str, str], line: int) -> None:
         self.tag = tag
-        self.attributes = attributes
+        self.attrib = attrib
         self.children: list[Element] = []
         self.line = line
         self.text = ""
 
-    def first(self, tag: str) -> Element | None:
+    def __iter__(self) -> Iterator[Element]:
+        return iter(self.children)
+
+    def find(self, tag: str) -> Element | None:
         """The first child of that tag, or None."""
         for child in self.children:
             if child.tag == tag:
                 return child
         return None
 
-    def all(self, tag: str) -> Iterator[Element]:
+    def findall(self, tag: str) -> list[Element]:
         """The children of that tag, in file order."""
-        return (child for child in self.children if child.tag == tag)
+        return [child for child in self.children if child.tag == tag]
 
 
 class _FoundError(Exception):
@@ -59,6 +68,41 @@ def parse(text: str | bytes, *, source: str, keep_text: bool = False) -> Element
 
     _run(text, source, start, end, data if keep_text else None)
     return root[0]
+
+
+class UnfitError(Exception):
+    """A text that `children_quickly` leaves to `parse`."""
+
+
+def children_quickly(text: str | bytes) -> Iterator[Element]:
+    """The root element and then its children, one after another: three times as fast, but without lines.
+
+    The standard library's parser has no say about document types and expands the prefixes of names, so it
+    is left to plain files. Children are dropped once they have been used: a large file takes little memory.
+    """
+    from xml.etree import ElementTree
+
+    builder = ElementTree.TreeBuilder()
+    above: Any = builder.start("", {})  # where the root appears as soon as it begins
+    try:
+        data, encoding, _ = _encoded(text, "")
+        if b"\0" in data or b"<!DOCTYPE" in data or b"xmlns" in data:
+            raise UnfitError
+        parser = ElementTree.XMLParser(target=builder, encoding=encoding)
+        begun = False
+        for start in range(0, len(data), _PIECE):
+            parser.feed(data[start : start + _PIECE])
+            if len(above) and not begun:
+                yield above[0]
+                begun = True
+            if begun:
+                yield from above[0][:-1]  # the last one may not be complete
+                del above[0][:-1]
+        parser.close()
+    except (ElementTree.ParseError, LookupError, ValueError, TypeError):
+        raise UnfitError from None
+    if begun:
+        yield from above[0]
 
 
 def root_tag(text: str | bytes, *, source: str) -> str:

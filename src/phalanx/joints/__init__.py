@@ -13,7 +13,7 @@ acceleration that neither qdd nor the velocity product V x VJ explains. All the 
 have cJ = 0: constant axes leave none.
 """
 
-from .motions import MOTIONS, Helix, Motion, split_turn
+from .motions import MOTIONS, Helix, Motion, nearly_straight, split_turn
 from .quaternions import quaternion_exp, quaternion_log, quaternion_product, rotate, transpose_quaternion
 from .scaling import leveled, rescale
 from .trigonometry import cos, sin
@@ -32,6 +32,7 @@ __all__ = [
     "joint_type",
     "joint_types",
     "leveled",
+    "nearly_straight",
     "pose_of",
     "quaternion_exp",
     "quaternion_log",

@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -47,18 +49,30 @@ _LINEAR_Z = (0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 
 def frame_along(axis: Sequence[float] | np.ndarray) -> np.ndarray:
     """A rotation whose third column is the direction `axis`; sparse where the axis is."""
-    z = np.asarray(axis, dtype=float)
-    if (largest := np.abs(z).max()) > 1e150:  # whose square is no number
-        z = z / largest
-    z = z / np.linalg.norm(z)
-    z[np.abs(z) < 1e-12] = 0.0
-    z = z / np.linalg.norm(z)
-    main = int(np.argmax(np.abs(z)))
+    x, y, z = axis
+    return _frame_along(float(x), float(y), float(z))
+
+
+@lru_cache(maxsize=1024)  # robots of very many joints have few directions
+def _frame_along(*axis: float) -> np.ndarray:
+    largest = max(map(abs, axis))
+    if largest > 1e150:  # whose square is no number
+        axis = tuple(x / largest for x in axis)
+    z = _unit([0.0 if abs(x) < 1e-12 else x for x in _unit(axis)])
+    main = max(range(3), key=lambda i: abs(z[i]))
     # The cyclic order keeps a frame along x, y or z a signed permutation.
-    x = np.eye(3)[(main + 1) % 3]
-    x = x - (x @ z) * z
-    x = x / np.linalg.norm(x)
-    return np.column_stack([x, np.cross(z, x), z])
+    next_one = (main + 1) % 3
+    x = _unit([(1.0 if i == next_one else 0.0) - z[next_one] * z[i] for i in range(3)])
+    (a, b, c), (p, q, r) = x, z
+    frame = np.array([(a, q * c - r * b, p), (b, r * a - p * c, q), (c, p * b - q * a, r)])
+    frame.setflags(write=False)
+    return frame
+
+
+def _unit(vector: Sequence[float]) -> list[float]:
+    v = np.array(vector)
+    length = math.sqrt(v @ v)
+    return [x / length for x in vector]
 
 
 class JointType(ABC):
