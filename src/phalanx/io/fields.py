@@ -112,7 +112,7 @@ class Fields:
         return list(value)
 
     def inertia(self, key: str) -> tuple[float, ...]:
-        """The inertia (xx, xy, xz, yy, yz, zz) at `key` from 3x3, six, three or named numbers; zero if absent."""
+        """The inertia (xx, xy, xz, yy, yz, zz) at `key`: 3x3, six, three or named numbers; zero if absent."""
         value = self.table.get(key)
         expected = "finite numbers: a 3x3 matrix, [xx, xy, xz, yy, yz, zz], [xx, yy, zz] or {xx = …, …}"
         if value is None:
