@@ -201,7 +201,7 @@ def test_unphysical_inertias_warn_once_or_are_refused() -> None:
     ) as caught:
         px.load(thin)
     assert len(caught) == 1
-    with pytest.raises(px.PhalanxError, match=r'"upper": triangle.*Correct them, or load with strict=False'):
+    with pytest.raises(px.PhalanxError, match=r'"upper": triangle.*Correct them, or leave out strict=True'):
         px.load(thin, strict=True)
 
 

@@ -12,7 +12,8 @@ A table, as TOML or JSON gives it (SI units, angles in rad):
     name = "upper"
     mass = 2
     com = [0, 0, 0.2]              # in the link's frame
-    inertia = [0.03, 0.03, 0.001]  # about the mass centre; 3x3, [xx, xy, xz, yy, yz, zz] or [xx, yy, zz]
+    inertia = [0.03, 0.03, 0.001]  # about the mass centre; 3x3, [xx, xy, xz, yy, yz, zz], [xx, yy, zz]
+                                   # or { xx = 0.03, … }
 
     [[joint]]                      # in JSON: "joints": [{…}, …]
     name = "shoulder"
