@@ -119,6 +119,9 @@ TOO_LARGE: dict[str, Any] = {
         np.broadcast_to(PLAIN, (2**40, 2)), backend="numpy"
     ),
     "a result of a kernel": lambda: ROBOT.kernel("mass_matrix")(np.broadcast_to(PLAIN, (2**20, 2**20, 2))),
+    "a difference": lambda: ROBOT.difference(np.broadcast_to(PLAIN, (2**40, 2)), PLAIN),
+    "a step": lambda: ROBOT.integrate(np.zeros((2**20, 1, 2)), np.zeros((2**20, 2))),
+    "a copy": lambda: ROBOT.normalize(np.broadcast_to(PLAIN, (2**45, 2))),
     "a chain": lambda: px.chain(10**12),
     "a tree": lambda: px.tree(10**30),
     "a snake": lambda: px.snake(10**5000),

@@ -321,3 +321,13 @@ def test_joints_of_another_type_are_refused() -> None:
         px.PhalanxError, match=r'joint "second" of robot "arm" is continuous, but has 4 coordinates'
     ):
         convert.to_mujoco(robot, model, robot.neutral())
+
+
+def test_batches_that_do_not_broadcast_are_refused() -> None:
+    pinocchio = pytest.importorskip("pinocchio")
+    robot, model = px.load("two_link"), pinocchio.Model()
+    parent = 0
+    for name in robot.joint_names:
+        parent = model.addJoint(parent, pinocchio.JointModelRZ(), pinocchio.SE3.Identity(), name)
+    with pytest.raises(px.PhalanxError, match=r"batch shapes \(2,\) of q and \(3,\) do not broadcast"):
+        px.convert.to_pinocchio(robot, model, np.zeros((2, 2)), np.zeros((3, 2)))

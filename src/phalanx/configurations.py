@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import MOST_AXES, UNREADABLE, refuse_masks, require_memory
+from .arrays import MOST_AXES, UNREADABLE, memory_for, refuse_masks, require_memory
 from .assembly import Assembly, Frame, Moving
 from .errors import PhalanxError, nearest, shown
 from .joints import leveled
@@ -96,6 +96,7 @@ def random_state(
     return normalize(assembly, q), qd, rng.standard_normal((*shape, assembly.nv))
 
 
+@memory_for("normalize", "take the states in several batches")
 def normalize(assembly: Assembly, q: Any) -> np.ndarray:
     """Coordinates with every quaternion at unit length."""
     result: np.ndarray = np.array(_coordinates(assembly, q, "q"))
@@ -108,6 +109,7 @@ def normalize(assembly: Assembly, q: Any) -> np.ndarray:
     return result
 
 
+@memory_for("expand", "take the states in several batches")
 def expand(assembly: Assembly, q: Any) -> np.ndarray:
     """Coordinates of all joints, in order, followers' filled in."""
     q = _coordinates(assembly, q, "q")
@@ -127,6 +129,7 @@ def expand(assembly: Assembly, q: Any) -> np.ndarray:
 # ------------------------------------------------------------------- steps
 
 
+@memory_for("integrate", "take the states in several batches")
 def integrate(assembly: Assembly, q: Any, dq: Any) -> np.ndarray:
     """Coordinates reached from q with the constant rates dq for unit time."""
     q, dq = _coordinates(assembly, q, "q"), _rates(assembly, dq, "dq")
@@ -137,6 +140,7 @@ def integrate(assembly: Assembly, q: Any, dq: Any) -> np.ndarray:
     return result
 
 
+@memory_for("difference", "take the states in several batches")
 def difference(assembly: Assembly, q0: Any, q1: Any) -> np.ndarray:
     """The rates dq with integrate(q0, dq) equal to q1."""
     q0, q1 = _coordinates(assembly, q0, "q0"), _coordinates(assembly, q1, "q1")
@@ -153,6 +157,8 @@ def difference(assembly: Assembly, q0: Any, q1: Any) -> np.ndarray:
 def wrenches(assembly: Assembly, given: Mapping[str, Any], array: Callable[[Any, str], Any]) -> Any:
     """Wrenches (…, n_links, 6) on all links from those on some frames, each in its own; `array` reads one."""
     name, links = assembly.description.name, np.arange(len(assembly.moving))
+    if not isinstance(given, Mapping):
+        raise PhalanxError(f'wrenches: got {shown(given)}, expected a mapping such as {{"link": wrench}}.')
     total: Any = np.zeros((len(links), 6), np.float32)
     for frame, value in given.items():
         if frame not in assembly.frames:
@@ -233,12 +239,15 @@ def _checked(assembly: Assembly, value: Any, label: str, size: int, symbol: str)
 
 def _common_batch(assembly: Assembly, where: str, **arrays: np.ndarray) -> tuple[int, ...]:
     try:
-        return np.broadcast_shapes(*(a.shape[:-1] for a in arrays.values()))
+        shape = np.broadcast_shapes(*(a.shape[:-1] for a in arrays.values()))
     except ValueError:
         told = ", ".join(f"{name} {a.shape[:-1]}" for name, a in arrays.items())
         raise PhalanxError(
             f'{where}: the batch shapes for robot "{assembly.description.name}" do not broadcast: {told}.'
         ) from None
+    size = 8 * prod(shape) * max(1, assembly.nq)
+    require_memory(size, f"{where}: a batch {shape}", "take the states in several batches")
+    return shape
 
 
 def _together(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

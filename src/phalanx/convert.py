@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from .arrays import UNREADABLE, refuse_masks
+from .arrays import UNREADABLE, memory_for, refuse_masks
 from .assembly import BASE
 from .errors import PhalanxError, listing, shown
 from .joints import FREE
@@ -274,6 +274,7 @@ def _own(robot: Robot, x: Array, *, rates: bool) -> Array:
     return np.concatenate([x[..., part] for part in parts], -1)
 
 
+@memory_for("convert", "take the states in several batches")
 def _to(match: _Match, q: Any, qd: Any, qdd: Any) -> Any:
     robot = match.robot
     q = _checked(q, robot.nq, "q", f'robot "{robot.name}"')
@@ -290,6 +291,7 @@ def _to(match: _Match, q: Any, qd: Any, qdd: Any) -> Any:
     return out, rates, _rates_to(match, q, qdd, "qdd") + _drift(match, q, qd)
 
 
+@memory_for("convert", "take the states in several batches")
 def _from(match: _Match, q: Any, v: Any, a: Any) -> Any:
     p = _checked(q, match.nq, "q", f"{match.engine} model")
     full = np.zeros(
@@ -320,6 +322,7 @@ def _refuse_alone(acceleration: Any) -> None:
         )
 
 
+@memory_for("convert", "take the states in several batches")
 def _rates_to(match: _Match, q: Any, x: Any, label: str) -> Array:
     """B x for rates x of the robot."""
     robot = match.robot
@@ -342,7 +345,7 @@ def _turned(match: _Match, q: Any, full: Array) -> Array:
     """Rates or forces of all joints in the axes of the other engine."""
     robot = match.robot
     q = robot.expand(_checked(q, robot.nq, "q", f'robot "{robot.name}"'))
-    out = np.empty((*np.broadcast_shapes(q.shape[:-1], full.shape[:-1]), match.nv), np.result_type(q, full))
+    out = np.empty((*_batch(q, full), match.nv), np.result_type(q, full))
     for rule, part, rates, other in match.pairs:
         own = full[..., rates]
         out[..., other.v] = own if rule.basis is None else (rule.basis(q[..., part]) @ own[..., None])[..., 0]
@@ -355,12 +358,13 @@ def _forces_from(match: _Match, q: Any, x: Any) -> Array:
     return full @ match.robot.coupling.astype(full.dtype) if match.robot.is_coupled else full
 
 
+@memory_for("convert", "take the states in several batches")
 def _rates_from(match: _Match, q: Any, x: Any, label: str) -> Array:
     """Rates or forces of all joints from those of the other engine, at the robot's own q."""
     robot = match.robot
     q = robot.expand(_checked(q, robot.nq, "q", f'robot "{robot.name}"'))
     x = _checked(x, match.nv, label, f"{match.engine} model")
-    shape = (*np.broadcast_shapes(q.shape[:-1], x.shape[:-1]), robot.model.n)
+    shape = (*_batch(q, x), robot.model.n)
     out = np.zeros(shape, np.result_type(q, x))
     for rule, part, rates, other in match.pairs:
         theirs = x[..., other.v]
@@ -374,7 +378,7 @@ def _drift(match: _Match, q: Array, qd: Any) -> Array:
     """Bd qd, the part of the other engine's accelerations that qdd does not explain."""
     robot = match.robot
     qd = _checked(qd, robot.nv, "qd", f'robot "{robot.name}"')
-    out = np.zeros((*np.broadcast_shapes(q.shape[:-1], qd.shape[:-1]), match.nv), np.result_type(q, qd))
+    out = np.zeros((*_batch(q, qd), match.nv), np.result_type(q, qd))
     batch = out.shape[:-1]
     q, full = robot.expand(q), qd @ robot.coupling.T.astype(qd.dtype) if robot.is_coupled else qd
     for rule, part, rates, other in match.pairs:
@@ -387,6 +391,7 @@ def _drift(match: _Match, q: Array, qd: Any) -> Array:
     return out
 
 
+@memory_for("convert", "take the states in several batches")
 def _basis(match: _Match, q: Any) -> Array:
     robot = match.robot
     q = robot.expand(_checked(q, robot.nq, "q", f'robot "{robot.name}"'))
@@ -394,6 +399,16 @@ def _basis(match: _Match, q: Any) -> Array:
     for rule, part, rates, other in match.pairs:
         out[..., other.v, rates] = np.eye(_size(rates)) if rule.basis is None else rule.basis(q[..., part])
     return out @ robot.coupling.astype(q.dtype) if robot.is_coupled else out
+
+
+def _batch(q: Array, x: Array) -> tuple[int, ...]:
+    """The batch shape of coordinates and what belongs to them."""
+    try:
+        return np.broadcast_shapes(q.shape[:-1], x.shape[:-1])
+    except ValueError:
+        raise PhalanxError(
+            f"convert: the batch shapes {q.shape[:-1]} of q and {x.shape[:-1]} do not broadcast."
+        ) from None
 
 
 def _checked(x: Any, size: int, label: str, whose: str) -> Array:

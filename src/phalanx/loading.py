@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from . import robots as catalogue
-from .description import Description, is_coupled, triple
+from .description import Description, flag, is_coupled, triple
 from .errors import PhalanxError, warn
 from .io.files import path_text, read_bytes
 from .io.saved import read_description
@@ -47,6 +47,7 @@ def load(
     other files if `xacro_args` is given. Expand only files that you trust: they evaluate expressions.
     """
     coupled = is_coupled(mimic, "load")
+    strict, floating_base = flag(strict, "load: strict"), flag(floating_base, "load: floating_base")
     macros = None if xacro_args is None and packages is None else Macros(xacro_args, packages)
     with _collector_paused():
         described = _describe(source, strict, macros)

@@ -64,7 +64,7 @@ WORDS = (
         "\ufffd",
     ),
 )
-_MOST_COPIED = 200  # elements: deeper trees are beyond Python's own copying
+_MOST_COPIED = 60  # elements: deeper trees are beyond Python's own copying
 ENCODINGS = (
     *("utf-8", "UTF-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "latin-1", "ascii", "cp037", "cp1252"),
     *(

@@ -323,3 +323,16 @@ def test_a_model_with_a_free_joint_gets_no_floating_base() -> None:
         px.load(text, floating_base=True)
     with pytest.raises(PhalanxError, match=r"Leave out floating_base=True or with_floating_base\(\)\.$"):
         px.load(text).with_floating_base()
+
+
+@pytest.mark.parametrize("suffix", [".xml", ".mjcf", ".XML", ""])
+def test_the_suffix_of_a_file_does_not_matter(suffix: str, tmp_path: Path) -> None:
+    part = f"<mujoco><worldbody><body name='part'><joint/>{BOX}</body></worldbody></mujoco>"
+    (tmp_path / "part.xml").write_text(part)
+    model = tmp_path / f"model{suffix}"
+    model.write_text(
+        f"<mujoco model='m'><include file='part.xml'/><worldbody><body>{BOX}</body></worldbody></mujoco>"
+    )
+    robot = px.load(model)
+    assert robot.name == "m"
+    assert robot.link_names == ("part",)

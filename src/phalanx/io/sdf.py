@@ -56,7 +56,7 @@ def read_sdf(text: str | bytes, *, source: str) -> Description:
 
 def _version(root: Element) -> tuple[int, ...]:
     digits = root.attrib.get("version", "1.7").split(".")
-    return tuple(int(x) for x in digits[:2] if x.isdecimal() and len(x) < 5)
+    return tuple(int(x[:9]) for x in digits if x.isdecimal())
 
 
 class _Reader:

@@ -112,8 +112,13 @@ def _specification(mujoco: Any, given: Any) -> Any:
     """What MuJoCo shall compile, without what costs time and changes no robot."""
     if isinstance(given, mujoco.MjSpec):
         spec = given.copy()
-    elif isinstance(given, Path):
+    elif isinstance(given, Path) and given.suffix == ".xml":
         spec = mujoco.MjSpec.from_file(str(given))
+    elif isinstance(
+        given, Path
+    ):  # MuJoCo 4 reads no other suffix, unless it takes the content for such a file
+        name = f"{given}.xml"
+        spec = mujoco.MjSpec.from_file(name, include={name: given.read_bytes()})
     else:
         spec = mujoco.MjSpec.from_string(_decoded(given))
     spec.compiler.LRopt.mode = int(mujoco.mjtLRMode.mjLRMODE_NONE)  # lengths of actuators, by simulation
