@@ -53,7 +53,8 @@ class Accuracy:
         name = self.algorithm if isinstance(self.algorithm, str) else " ".join(map(str, self.algorithm))
         return (
             f'{self.function} of "{printable(self.robot)}" by {name} in {self.dtype}: '
-            f"error {self.error:.1e}, {self.digits_lost:.1f} digits lost against {self.reference} ({self.reference_error:.1e})"
+            f"error {self.error:.1e}, {self.digits_lost:.1f} digits lost against {self.reference} "
+            f"({self.reference_error:.1e})"
         )
 
 
