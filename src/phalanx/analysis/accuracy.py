@@ -12,7 +12,7 @@ import numpy as np
 
 from ..algorithms import FUNCTIONS, find, functions_algorithms
 from ..arrays import float_type
-from ..errors import PhalanxError, shown
+from ..errors import PhalanxError, printable, shown
 from ..orders.sequential import Sequential
 from ..robot import Robot, require_robot
 from ..sweeps import ordering
@@ -52,8 +52,9 @@ class Accuracy:
     def __str__(self) -> str:
         name = self.algorithm if isinstance(self.algorithm, str) else " ".join(map(str, self.algorithm))
         return (
-            f'{self.function} of "{self.robot}" by {name} in {self.dtype}: error {self.error:.1e}, '
-            f"{self.digits_lost:.1f} digits lost against {self.reference} ({self.reference_error:.1e})"
+            f'{self.function} of "{printable(self.robot)}" by {name} in {self.dtype}: '
+            f"error {self.error:.1e}, {self.digits_lost:.1f} digits lost against {self.reference} "
+            f"({self.reference_error:.1e})"
         )
 
 

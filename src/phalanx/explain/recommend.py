@@ -19,7 +19,7 @@ from ..algorithms import FUNCTIONS, algorithms, functions_algorithms
 from ..arrays import float_type
 from ..backends.base import Call
 from ..dispatch import choose, compute, resolve, serving
-from ..errors import PhalanxError, shown
+from ..errors import PhalanxError, printable, shown
 from ..progress import steps
 from ..robot import Robot
 from .prediction.calibration import calibration
@@ -72,7 +72,7 @@ class Recommendation:
         return (self.algorithm, dict(self.options)) if self.options else self.algorithm
 
     def __str__(self) -> str:
-        return f'{self.function} of "{self.robot}", {_states(self.batch)}: {self.reason}'
+        return f'{self.function} of "{printable(self.robot)}", {_states(self.batch)}: {self.reason}'
 
 
 def recommend(robot: Robot, function: str, batch: int = 4096, dtype: Any = "float64") -> Recommendation:

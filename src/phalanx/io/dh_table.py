@@ -13,6 +13,7 @@ import numpy as np
 
 from ..description import Description, Joint
 from ..dh import DHChain
+from ..errors import printable
 from ..spatial import Transform
 from .angles import roll_pitch_yaw, rotation_x, rotation_z
 
@@ -128,6 +129,7 @@ def _free(name: str, ending: str) -> str:
 
 
 def _short(text: str, width: int) -> str:
+    text = printable(text)
     return text if len(text) <= width else text[: width - 1] + "…"
 
 

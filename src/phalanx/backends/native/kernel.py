@@ -12,7 +12,7 @@ import numpy as np
 
 from ...algorithms import FUNCTIONS
 from ...arrays import is_masked_array
-from ...errors import PhalanxError, nearest
+from ...errors import PhalanxError, nearest, printable
 from ..base import Call, require_few_axes
 from . import compile, objects
 from .build import Native, native, never
@@ -152,7 +152,7 @@ class Kernel:
         return isinstance(first, np.ndarray) and self._native.pace.is_brief(first)
 
     def __repr__(self) -> str:
-        what = f'{self.function} of "{self.robot.name}" by {self.algorithm}'
+        what = f'{self.function} of "{printable(self.robot.name)}" by {self.algorithm}'
         return f"<Kernel {what}, {self.dtype}: {self.signature}>"
 
     def __reduce__(self) -> Any:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ...analysis.cost import Count
+from ...errors import printable
 from ...machines import Machine
 from ...machines.many import Many
 from ...plotting import place_of
@@ -181,7 +182,7 @@ class Schedule:
         }
 
     def __repr__(self) -> str:
-        return f"<Schedule of {self.graph.title or 'tasks'} on {self.machine}: {self._facts()}>"
+        return f"<Schedule of {printable(self.graph.title or 'tasks')} on {self.machine}: {self._facts()}>"
 
     def _facts(self) -> str:
         p = len(self.processors)
