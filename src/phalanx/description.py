@@ -71,6 +71,20 @@ class Link:
     inertia: tuple[float, ...] = (0.0,) * 6  # xx, xy, xz, yy, yz, zz in link axes
 
 
+# What a joint has for each coordinate or degree of freedom.
+PER_COORDINATE = (
+    "lower",
+    "upper",
+    "velocity",
+    "effort",
+    "damping",
+    "friction",
+    "armature",
+    "stiffness",
+    "spring_reference",
+)
+
+
 @dataclass(frozen=True)
 class Joint:
     """A joint from `parent` to `child`.

@@ -34,7 +34,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ..description import Description, Joint, Link, Mimic, Triple
+from ..description import PER_COORDINATE, Description, Joint, Link, Mimic, Triple
 from ..errors import PhalanxError, listing
 from ..joints import joint_type
 from .dh import read_dh
@@ -43,20 +43,9 @@ from .saved import read_description
 
 _TOP = ("name", "gravity", "source", "floating_base", "link", "links", "joint", "joints")
 _LINK = ("name", "mass", "com", "inertia")
-_PER_COORDINATE = (
-    "lower",
-    "upper",
-    "velocity",
-    "effort",
-    "damping",
-    "friction",
-    "armature",
-    "stiffness",
-    "spring_reference",
-)
 _JOINT = (
     *("name", "type", "parent", "child", "xyz", "rpy", "axis", "axis2", "pitch", "mimic"),
-    *_PER_COORDINATE,
+    *PER_COORDINATE,
 )
 
 
@@ -108,7 +97,7 @@ def _joint(joint: Fields) -> Joint:
     name = joint.text("name")
     joint.where += f' ("{name}")'
     kind = joint_type(joint.text("type"), where=joint.where)
-    several: dict[str, Any] = {key: _per_coordinate(joint, key) for key in _PER_COORDINATE if key in joint}
+    several: dict[str, Any] = {key: _per_coordinate(joint, key) for key in PER_COORDINATE if key in joint}
     for given, missing, value in (("lower", "upper", math.inf), ("upper", "lower", -math.inf)):
         if given in several and missing not in several:
             several[missing] = (value,) * len(several[given])
