@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import phalanx as px
 from phalanx.algorithms import FUNCTIONS
 from phalanx.dispatch import choose
 from reference.kernels import ROBOTS, arguments, covered, frame_of, kernel, reference, robot, same_bits
