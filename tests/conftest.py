@@ -60,7 +60,8 @@ def pytest_unconfigure() -> None:
 def reference_unless_named(request: pytest.FixtureRequest) -> Iterator[None]:
     """Let "auto" stand for the NumPy reference where a test states equations about many robots.
 
-    Compiling each of them would take minutes; `contract/` holds every backend to the same results.
+    Compiling each of them would take minutes. `contract/` holds every backend to the same results, and
+    `test_pinocchio.py` some robots on every backend to Pinocchio's.
     """
     folder = request.path.relative_to(HERE).parts[0]
     if folder != "algorithms" and request.path.stem not in _MANY_ROBOTS:

@@ -153,3 +153,18 @@ FAULTS: list[tuple[Any, str]] = [
 def test_bad_changes_are_refused(change: Any, message: str) -> None:
     with pytest.raises(px.PhalanxError, match=message):
         change(px.chain(3))
+
+
+def test_what_is_wrong_with_a_payload_is_told_of_the_payload() -> None:
+    robot = px.load("panda")
+    where = 'with_payload: robot "panda", payload on "panda_link7"'
+    with pytest.raises(px.PhalanxError) as caught:
+        robot.with_payload("panda_link7", -1.0)
+    assert str(caught.value).startswith(f"{where}: link")
+    with pytest.warns(px.PhalanxWarning) as warned:
+        robot.with_payload("panda_link7", 1.0, inertia={"xx": 1.0})
+    text = str(warned[0].message)
+    assert text.startswith(f"{where}: 1 link has an inertia that no rigid body has")
+    assert text.endswith("The numbers are used as they are; check mass, com and inertia.")
+    assert "strict" not in text
+    assert "panda.toml" not in text

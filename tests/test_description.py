@@ -232,7 +232,7 @@ def test_implausible_magnitudes_are_told() -> None:
     assert str(caught[0].message) == (
         'robot "r": 2 links have inertias that no robot has; check the units ("b": mass centre at a '
         'distance [m] of 1e+08; "c": mass [kg] 2e+12). The numbers are used as they are; '
-        "load with strict=True to refuse them."
+        "strict=True refuses them."
     )
     with pytest.raises(px.PhalanxError, match="that no robot has; check the units"):
         px.Robot(far, strict=True)

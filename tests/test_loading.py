@@ -201,7 +201,7 @@ def test_unphysical_inertias_warn_once_or_are_refused() -> None:
     ) as caught:
         px.load(thin)
     assert len(caught) == 1
-    with pytest.raises(px.PhalanxError, match=r'"upper": triangle.*Correct them, or load with strict=False'):
+    with pytest.raises(px.PhalanxError, match=r'"upper": triangle.*Correct them, or leave out strict=True'):
         px.load(thin, strict=True)
 
 
@@ -280,3 +280,13 @@ def test_whatever_stands_in_a_table_gives_a_robot_or_one_error(place: int, width
     text = TOML[:place] + value + TOML[place + width :]
     robot = loaded_or_refused(text)
     assert robot is None or robot.nv <= 1
+
+
+def test_a_urdf_without_any_inertia_warns_once() -> None:
+    bare = ARM.replace(INERTIAL, "")
+    with pytest.warns(px.PhalanxWarning, match=r"^<text>: no link has a mass or an inertia") as caught:
+        robot = px.load(bare)
+    assert len(caught) == 1
+    assert not robot.inverse_dynamics(*robot.random_state(rng=0)).any()
+    px.load(ARM.replace(INERTIAL, "", 1))  # one is enough
+    px.load('<robot name="r"><link name="base"/></robot>')  # and nothing moves here

@@ -236,7 +236,7 @@ def test_unphysical_inertias_give_one_warning_with_links_and_amounts() -> None:
     with pytest.warns(px.PhalanxWarning) as caught:
         robot = broken()
     assert [str(w.message) for w in caught] == [
-        f"{TEXT} The numbers are used as they are; load with strict=True to refuse them."
+        f"{TEXT} The numbers are used as they are; strict=True refuses them."
     ]
     # Copies are not new robots: the suite turns warnings into errors.
     pickle.loads(pickle.dumps(robot))
@@ -246,7 +246,7 @@ def test_unphysical_inertias_give_one_warning_with_links_and_amounts() -> None:
 def test_unphysical_inertias_are_refused_on_request() -> None:
     with pytest.raises(px.PhalanxError) as caught:
         broken(strict=True)
-    assert str(caught.value) == f"{TEXT} Correct them, or load with strict=False."
+    assert str(caught.value) == f"{TEXT} Correct them, or leave out strict=True."
 
 
 def test_an_unphysical_payload_gives_a_warning_of_its_own() -> None:

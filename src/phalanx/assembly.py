@@ -94,24 +94,21 @@ def assemble(description: Description, *, strict: bool = False, warn: bool = Tru
     return Assembly(description, tuple(moving), frames, drivers, q_of, v_of)
 
 
-def judge_inertias(description: Description, strict: bool) -> None:
+def judge_inertias(description: Description, strict: bool, remedy: str = "strict=True refuses them") -> None:
     """Warn of inertias that no rigid body has, or no robot; with `strict`, raise."""
-    _judge(description, strict, unphysical(description), " kg m2", "that no rigid body has")
-    _judge(description, strict, implausible(description), "", "that no robot has; check the units")
-
-
-def _judge(
-    description: Description, strict: bool, found: list[tuple[str, str, float]], unit: str, said: str
-) -> None:
-    if not found:
-        return
-    rows = "; ".join(f'"{link}": {what} {amount:.3g}{unit}' for link, what, amount in found[:10])
-    more = f"; and {len(found) - 10} more" if len(found) > 10 else ""
-    links = "1 link has an inertia" if len(found) == 1 else f"{len(found)} links have inertias"
-    text = f"{description.where}: {links} {said} ({rows}{more})."
-    if strict:
-        raise PhalanxError(f"{text} Correct them, or load with strict=False.")
-    warn(f"{text} The numbers are used as they are; load with strict=True to refuse them.")
+    for found, unit, said in (
+        (unphysical(description), " kg m2", "that no rigid body has"),
+        (implausible(description), "", "that no robot has; check the units"),
+    ):
+        if not found:
+            continue
+        rows = "; ".join(f'"{link}": {what} {amount:.3g}{unit}' for link, what, amount in found[:10])
+        more = f"; and {len(found) - 10} more" if len(found) > 10 else ""
+        links = "1 link has an inertia" if len(found) == 1 else f"{len(found)} links have inertias"
+        text = f"{description.where}: {links} {said} ({rows}{more})."
+        if strict:
+            raise PhalanxError(f"{text} Correct them, or leave out strict=True.")
+        warn(f"{text} The numbers are used as they are; {remedy}.")
 
 
 def _weld(description: Description, root: str, joints: list[Joint]) -> tuple[list[Moving], dict[str, Frame]]:

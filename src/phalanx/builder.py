@@ -37,7 +37,8 @@ class RobotBuilder:
     ) -> str:
         """Add a link and return its name.
 
-        `inertia` about its mass centre in link axes: 3x3, (xx, xy, xz, yy, yz, zz) or a diagonal.
+        `inertia` about its mass centre in link axes: 3x3, (xx, xy, xz, yy, yz, zz), a diagonal, or a mapping
+        with these names.
         """
         d.text(name, "add_link: name")
         self._links.append(
@@ -45,7 +46,7 @@ class RobotBuilder:
                 name,
                 d.number(mass, f'link "{name}": mass'),
                 d.triple(com, f'link "{name}": com'),
-                d.packed_inertia(inertia, name),
+                d.packed_inertia(inertia, f'link "{name}": inertia'),
             )
         )
         return name

@@ -16,6 +16,7 @@ import numpy as np
 from . import description as d
 from .arrays import real_or_none
 from .assembly import BASE, Assembly, Moving
+from .checks import check_numbers
 from .description import IDENTITY, Description, Joint, Link, Mimic, Pose
 from .errors import PhalanxError, nearest, shown
 from .joints import WELD, pose_of
@@ -162,18 +163,20 @@ def _joint_pose(robot: str, m: Moving, value: Any) -> Pose:
 
 def loaded(
     description: Description, link: str, mass: float, com: Sequence[float], inertia: Any
-) -> tuple[Description, Link]:
-    """The description with a body welded to a link or frame, and that body under a name of its own."""
+) -> tuple[Description, Description]:
+    """The description with a body welded to a link or frame, and that body by itself."""
     taken = {own.name for own in description.links} | {own.name for own in description.frames}
     name = next(n for k in range(len(taken) + 1) if (n := f"{link}_payload{k or ''}") not in taken)
-    where = f'payload on "{link}"'
+    where = f'with_payload: robot "{description.name}", payload on "{link}"'
     body = Link(
         name,
         d.number(mass, f"{where}: mass"),
         d.triple(com, f"{where}: com"),
-        d.packed_inertia(inertia, name),
+        d.packed_inertia(inertia, f"{where}: inertia"),
     )
     carrier, origin = next(((f.link, f.pose) for f in description.frames if f.name == link), (link, IDENTITY))
     joint = Joint(f"{name}_joint", WELD, carrier, name, origin)
     links, joints = (*description.links, body), (*description.joints, joint)
-    return replace(description, links=links, joints=joints), body
+    own = Description(name, (body,), (), source=where)
+    check_numbers(own)  # what is wrong here is not the robot's file
+    return replace(description, links=links, joints=joints), own

@@ -71,6 +71,20 @@ class Link:
     inertia: tuple[float, ...] = (0.0,) * 6  # xx, xy, xz, yy, yz, zz in link axes
 
 
+# What a joint has for each coordinate or degree of freedom.
+PER_COORDINATE = (
+    "lower",
+    "upper",
+    "velocity",
+    "effort",
+    "damping",
+    "friction",
+    "armature",
+    "stiffness",
+    "spring_reference",
+)
+
+
 @dataclass(frozen=True)
 class Joint:
     """A joint from `parent` to `child`.
@@ -281,11 +295,21 @@ def triple(value: Any, where: str) -> Triple:
     return tuple(array.tolist())
 
 
-def packed_inertia(value: Any, link: str) -> tuple[float, ...]:
-    """Return (xx, xy, xz, yy, yz, zz) from a 3x3 matrix, six entries, a diagonal or None."""
-    where = f'link "{link}": inertia'
+MOMENTS = ("xx", "xy", "xz", "yy", "yz", "zz")
+
+
+def packed_inertia(value: Any, where: str) -> tuple[float, ...]:
+    """Return (xx, xy, xz, yy, yz, zz) from a 3x3 matrix, these six, three on the diagonal, names or None.
+
+    Named entries are a mapping such as {"xx": 0.1, "yy": 0.2, "zz": 0.3}; what is left out is zero.
+    """
     if value is None:
         return (0.0,) * 6
+    if isinstance(value, Mapping):
+        if unknown := [key for key in value if key not in MOMENTS]:
+            hint = nearest(unknown[0], MOMENTS, what="entries")
+            raise PhalanxError(f"{where}: unknown entry {shown(unknown[0])};{hint}")
+        return tuple(number(value.get(key, 0.0), f'{where}: "{key}"') for key in MOMENTS)
     array = real_numbers(value, where, "numbers")
     if array.shape == (3,):
         array = np.diag(array)

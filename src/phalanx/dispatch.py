@@ -147,25 +147,26 @@ def frame_poses(
             f"frame_poses: frames is {shown(frames)}, expected several names such as robot.frame_names; "
             "for one, use frame_pose."
         )
-    calls = [resolve(robot, "frame_pose", "auto", name) for name in frames]
+    names = list(frames)
+    for name in names:
+        robot.frame(name)
     links = resolve(robot, "forward_kinematics")
     array = _checked(links, q, "q", (robot.nq,))
     batch = common_batch(links, {"q": array.shape[:-1]})
     dtype = np.dtype(np.float32 if array.dtype == np.float32 else np.float64)
-    shape = (*batch, len(calls), 4, 4)
+    shape = (*batch, len(names), 4, 4)
     result = empty_result(shape, dtype) if out is None else _checked_out(links, out, shape, dtype)
-    count, array = _thread_count(threads), array.copy() if np.may_share_memory(array, result) else array
-    if robot.n_links > _MANY and len(calls) > 2:
-        _place(links, [call.frame for call in calls], array, result, backend, count)
+    if np.may_share_memory(array, result):
+        array = array.copy()
+    if robot.n_links > _MANY and len(names) > 2:
+        _place(links, names, array, result, backend, threads)
     else:
-        for k, call in enumerate(calls):
-            compute(
-                call, (array,), {}, out=result[..., k, :, :], threads=count, runner=serving(call, backend)
-            )
+        for k, name in enumerate(names):
+            robot.frame_pose(array, name, out=result[..., k, :, :], backend=backend, threads=threads)
     return result
 
 
-def _place(links: Call, names: list[Any], q: np.ndarray, out: np.ndarray, backend: str, threads: int) -> None:
+def _place(links: Call, names: list[Any], q: np.ndarray, out: np.ndarray, backend: str, threads: Any) -> None:
     """Fill in the poses of frames from those of all links, one block of states after another."""
     carrier, own = seats_of(links.robot, names)
     own = own.astype(out.dtype)

@@ -16,7 +16,7 @@ from typing import Any
 
 from . import robots as catalogue
 from .description import Description, flag, is_coupled, triple
-from .errors import PhalanxError
+from .errors import PhalanxError, warn
 from .io.files import path_text, read_bytes
 from .io.saved import read_description
 from .io.sdf import read_sdf
@@ -24,6 +24,7 @@ from .io.table import read_table
 from .io.urdf import read_urdf
 from .io.xacro import Macros
 from .io.xml import root_tag
+from .joints import WELD
 from .robot import Robot
 
 
@@ -174,7 +175,9 @@ def _parse(
             return _mjcf(path if path else content, label)
         if tag == "sdf":
             return read_sdf(content, source=label)
-        return read_urdf(content, source=label, strict=strict)
+        described = read_urdf(content, source=label, strict=strict)
+        _tell_of_no_mass(described)
+        return described
     table = _table(content, label, as_json=head == "{")
     if "format" in table:
         return read_description(table, source=label)
@@ -187,6 +190,16 @@ def _mjcf(given: Any, label: str) -> Description:
     if not isinstance(given, (str, bytes, Path)) and not is_mujoco(given):
         raise PhalanxError(f"load: got {label} of MuJoCo, expected a MjModel or a MjSpec.")
     return read_mjcf(given, source=label)
+
+
+def _tell_of_no_mass(description: Description) -> None:
+    """Warn of a robot on which nothing has inertia: files for pictures often have none."""
+    moves = any(joint.type != WELD for joint in description.joints)
+    if moves and not any(link.mass or any(link.inertia) for link in description.links):
+        warn(
+            f"{description.where}: no link has a mass or an inertia, so that all forces are zero and only "
+            "kinematics make sense. Add <inertial> elements."
+        )
 
 
 def _table(content: str | bytes, label: str, *, as_json: bool) -> dict[str, Any]:

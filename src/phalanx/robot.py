@@ -259,9 +259,19 @@ class Robot:
     # -------------------------------------------------------------------- from and to files
 
     @classmethod
-    def from_dh(cls, rows: Sequence[Mapping[str, Any]], convention: str = "standard", **more: Any) -> Robot:
-        """The robot of a Denavit-Hartenberg table; rows and keywords as in a DH file."""
-        return cls(description_from_dh(rows, convention=convention, **more))
+    def from_dh(
+        cls,
+        rows: Sequence[Mapping[str, Any]],
+        convention: str = "standard",
+        *,
+        strict: bool = False,
+        **more: Any,
+    ) -> Robot:
+        """The robot of a Denavit-Hartenberg table; rows and keywords as in a DH file.
+
+        `strict` refuses inertias that no rigid body has.
+        """
+        return cls(description_from_dh(rows, convention=convention, **more), strict=strict)
 
     def to_dh(self) -> DHTable:
         """The Denavit-Hartenberg table (standard) of a serial chain, with base and tool frames."""
@@ -328,7 +338,7 @@ class Robot:
         self.frame(link)
         new, body = changes.loaded(self.description, link, mass, com, inertia)
         robot = _rebuild(new)
-        judge_inertias(replace(new, links=(body,)), strict=False)  # `_rebuild` is silent
+        judge_inertias(body, strict=False, remedy="check mass, com and inertia")  # `_rebuild` is silent
         return robot
 
     # ------------------------------------------------------------------- configurations

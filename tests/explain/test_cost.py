@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.backends.native.emit.walk import block_function
+from phalanx.backends.native.emit.module import block_function
 from phalanx.backends.native.extent import unrolls
 from phalanx.backends.native.source import module
 from phalanx.backends.native.target import host

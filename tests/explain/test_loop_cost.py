@@ -17,7 +17,7 @@ from phalanx.algorithms import FUNCTIONS, algorithms
 from phalanx.analysis.cost import Count
 from phalanx.analysis.loops import cost_of_loops
 from phalanx.backends.base import Call
-from phalanx.backends.native.emit.walk import block_function
+from phalanx.backends.native.emit.module import block_function
 from phalanx.backends.native.extent import serves, unrolls
 from phalanx.backends.native.source import looped, module
 from phalanx.backends.native.target import host

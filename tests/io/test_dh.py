@@ -4,7 +4,9 @@
 
 import json
 import math
+import re
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,9 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import phalanx as px
 from phalanx.description import Description, Joint, Pose
 from phalanx.errors import PhalanxError
-from phalanx.io.dh import description_from_dh, inertia_about_com, read_dh
+from phalanx.io.dh import ROW, description_from_dh, inertia_about_com, read_dh
 from phalanx.io.table import read_table
 
 HALF = math.pi / 2
@@ -277,3 +280,77 @@ def test_a_gear_ratio_beyond_all_numbers_is_refused() -> None:
         PhalanxError, match=r'row 1: "gear_ratio" is 1e\+300; expected a ratio at which "motor'
     ):
         description_from_dh([row])
+
+
+# ------------------------------------------------------------------- inertias, directions, hints
+
+
+def test_inertias_by_name_by_matrix_and_by_six_numbers_are_the_same() -> None:
+    matrix = [[0.3, 0.01, 0.02], [0.01, 0.4, -0.03], [0.02, -0.03, 0.5]]
+    named = {"zz": 0.5, "xx": 0.3, "xy": 0.01, "yy": 0.4, "yz": -0.03, "xz": 0.02}
+    six = [0.3, 0.01, 0.02, 0.4, -0.03, 0.5]
+    found = [read_dh({"rows": [{"inertia": x}]}, source="f").links[1].inertia for x in (matrix, named, six)]
+    assert found[0] == found[1] == found[2] == tuple(six)
+    part = read_dh({"rows": [{"inertia": {"xx": 1, "yy": 2, "zz": 3}}]}, source="f").links[1].inertia
+    assert part == (1.0, 0.0, 0.0, 2.0, 0.0, 3.0)
+    with pytest.raises(PhalanxError, match='row 1: "inertia": unknown key "xxx"; did you mean "xx"'):
+        read_dh({"rows": [{"inertia": {"xxx": 1}}]}, source="f")
+    with pytest.raises(PhalanxError, match='row 1: "inertia": "xx" is "a"; expected a finite number'):
+        read_dh({"rows": [{"inertia": {"xx": "a"}}]}, source="f")
+
+
+@pytest.mark.parametrize("convention", ["standard", "modified"])
+@pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+def test_a_joint_that_counts_backwards_is_the_one_with_minus_q(convention: str, kind: str) -> None:
+    row = {"a": 0.4, "alpha": 0.3, "d": 0.2, "theta": 0.5, "type": kind, "mass": 1.0, "inertia": [1, 1, 1]}
+    rows = [row, {**row, "direction": -1}]
+    plain = px.Robot.from_dh([row, row], convention=convention)
+    back = px.Robot.from_dh(rows, convention=convention)
+    q, qd, qdd = plain.random_state(3, rng=0)
+    flip = np.array([1.0, -1.0])
+    expected = plain.inverse_dynamics(q * flip, qd * flip, qdd * flip) * flip
+    np.testing.assert_allclose(back.inverse_dynamics(q, qd, qdd), expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        back.frame_pose(q, "link2"), plain.frame_pose(q * flip, "link2"), rtol=1e-12, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (
+            {"offset": 1},
+            'unknown key "offset"; the offset of q is "theta" where the joint turns and "d" where',
+        ),
+        ({"flip": True}, 'unknown key "flip"; write direction = -1'),
+        ({"Jm": 1}, 'unknown key "Jm"; write "motor_inertia"'),
+        ({"sigma": 1}, 'unknown key "sigma"; write type = "revolute"'),
+        ({"direction": 2}, '"direction" is 2; expected 1, or -1 for a joint that counts backwards'),
+        ({"massive": 2}, 'unknown key "massive"; did you mean "mass"?'),
+        ({"wobble": 2}, 'unknown key "wobble"; known keys: '),
+    ],
+)
+def test_keys_of_other_programs_get_the_key_to_write(row: dict[str, Any], message: str) -> None:
+    with pytest.raises(PhalanxError) as caught:
+        px.Robot.from_dh([row])
+    assert message in str(caught.value)
+
+
+def test_unphysical_tables_recommend_what_from_dh_takes() -> None:
+    rows = [{"a": 1.0, "mass": 1.0, "inertia": [1.0, 0.0, 0.0]}]
+    with pytest.warns(px.PhalanxWarning, match=r"^from_dh: 1 link .* strict=True refuses them\.$"):
+        px.Robot.from_dh(rows)
+    with pytest.raises(PhalanxError, match=r"^from_dh: .* Correct them, or leave out strict=True\.$"):
+        px.Robot.from_dh(rows, strict=True)
+
+
+def test_the_page_tells_of_all_keys_of_a_row() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "howto" / "dh_tables.md").read_text(encoding="utf-8")
+    table = page[page.index("## Rows") : page.index("## Inertias")]
+    told = [
+        key
+        for line in table.splitlines()
+        if line.startswith("| `")
+        for key in re.findall(r"`(\w+)`", line.split("|")[1])
+    ]
+    assert sorted(told) == sorted(ROW)

@@ -220,6 +220,10 @@ def test_mistakes_give_one_clear_line(text: str, message: str) -> None:
     assert message in str(caught.value)
 
 
+def test_versions_beyond_reason_are_no_trouble() -> None:
+    assert px.load(f'<sdf version="{"9" * 5000}.x"><model name="m"><link name="a"/></model></sdf>').nv == 0
+
+
 def test_long_chains_of_frames_are_no_recursion() -> None:
     n = 5000
     links = "".join(

@@ -190,6 +190,20 @@ def test_one_warning_tells_what_urdf_cannot_hold() -> None:
         assert part in text
 
 
+def test_frames_that_are_no_links_become_links_and_springs_are_told() -> None:
+    builder = px.RobotBuilder("arm")
+    builder.add_link("base")
+    builder.add_link("tip", mass=1.0, inertia=(1, 1, 1))
+    builder.add_joint("hinge", "revolute", "base", "tip", after=(0.0, 1.0, 0.0), stiffness=2.0)
+    tool = np.array([[0.0, -1, 0, 1], [1, 0, 0, 2], [0, 0, 1, 3], [0, 0, 0, 1]])
+    builder.add_frame("tool", "tip", tool)
+    robot = builder.build()
+    with pytest.warns(px.PhalanxWarning, match="left out: springs"):
+        text = robot.to_urdf()
+    pinocchio_agrees(robot, text)
+    assert "tool" in px.load(text).frame_names
+
+
 def test_names_are_escaped_kept_apart_or_refused() -> None:
     def one(link: str, joint: str) -> px.Robot:
         builder = px.RobotBuilder("<r & s>")

@@ -131,6 +131,7 @@ MISTAKES: list[tuple[str, dict[str, Any], str]] = [
     (ARM, {"xacro_args": {"prefx": "a"}}, '"prefx", which the file does not use; did you mean "prefix"?'),
     (ARM, {"xacro_args": {"prefix": [1]}}, "xacro_args has 'prefix': [1]; expected a name and a text"),
     (ARM, {"xacro_args": 3}, "xacro_args is 3; expected a mapping"),
+    (ARM, {"xacro_args": {"prefix": 10**5000}}, '"prefix" is a value of type int, too long to write'),
     (ARM, {"packages": 3}, "packages is 3; expected folders to look in"),
     (ARM, {"packages": {"rods": "/no/such"}}, '$(find rods): no folder of the package "rods" is known; pass'),
     (ARM.replace("</robot>", "<xacro:gone/></robot>"), {}, "the file: unknown macro name: xacro:gone"),

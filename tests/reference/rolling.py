@@ -11,7 +11,7 @@ import numpy as np
 import phalanx as px
 from phalanx.algorithms import FUNCTIONS
 from phalanx.backends.native import compile, gufunc, loop
-from phalanx.backends.native.emit.walk import block_function
+from phalanx.backends.native.emit.module import block_function
 from phalanx.backends.native.target import Target, host
 from phalanx.dispatch import resolve
 from phalanx.ir.rolled import RolledProgram, roll

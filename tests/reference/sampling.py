@@ -39,7 +39,8 @@ def agree(actual: Any, expected: Any, tolerance: float = 1e-11, *, least: float 
     """Raise unless the arrays agree relative to the largest expected entry, or to `least`."""
     actual, expected = np.asarray(actual), np.asarray(expected)
     assert actual.shape == expected.shape, f"shape {actual.shape}, expected {expected.shape}"
-    scale = np.abs(expected).max(initial=least) or 1.0
+    # An infinite entry must be met exactly, and widens no tolerance.
+    scale = np.abs(expected[np.isfinite(expected)]).max(initial=least) or 1.0
     np.testing.assert_allclose(actual, expected, rtol=0.0, atol=tolerance * scale)
 
 

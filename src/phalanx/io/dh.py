@@ -19,10 +19,12 @@ A table, as TOML or JSON gives it (lengths in m, angles in rad, masses in kg, SI
     d = 0
     theta = 0                      # an offset where the joint turns, as d is where it slides
     type = "revolute"              # or "prismatic", or "fixed": a row without a joint
+    direction = 1                  # or -1: q counts the other way round
     name = "joint1"                # of the joint; `link` names the link
     mass = 2
     com = [-0.2, 0, 0]             # in the link's own DH frame
-    inertia = [0, 0.03, 0.03]      # 3x3, [xx, xy, xz, yy, yz, zz] or [xx, yy, zz], in the DH axes
+    inertia = [0, 0.03, 0.03]      # 3x3, [xx, xy, xz, yy, yz, zz], [xx, yy, zz] or { xx = 0, … };
+                                   # in the DH axes
     inertia_about = "com"          # or "frame"
     lower = -3                     # limits: lower, upper, velocity, effort
     armature = 0.1                 # rotor inertia felt at the joint; or motor_inertia and gear_ratio
@@ -46,12 +48,32 @@ from .fields import Fields
 
 CONVENTIONS = ("standard", "modified")
 _TOP = ("name", "convention", "angles", "gravity", "source", "base", "tool", "row", "rows")
-_ROW = (
-    *("a", "alpha", "d", "theta", "type", "name", "link", "mass", "com", "inertia", "inertia_about"),
+ROW = (
+    *("a", "alpha", "d", "theta", "type", "direction", "name", "link"),
+    *("mass", "com", "inertia", "inertia_about"),
     *("lower", "upper", "velocity", "effort", "damping", "friction", "armature"),
     *("stiffness", "spring_reference"),
     *("gear_ratio", "motor_inertia", "motor_damping", "motor_friction"),
 )
+# Names of the same things elsewhere, with what to write here.
+_ELSEWHERE = {
+    "offset": 'the offset of q is "theta" where the joint turns and "d" where it slides',
+    "sigma": 'write type = "revolute" or type = "prismatic"',
+    "flip": "write direction = -1 for a joint that counts backwards",
+    "sign": "write direction = -1 for a joint that counts backwards",
+    "qlim": 'write "lower" and "upper"',
+    "limits": 'write "lower" and "upper", "velocity" and "effort"',
+    "m": 'write "mass"',
+    "r": 'write "com", the mass centre in the link\'s own frame',
+    "cog": 'write "com", the mass centre in the link\'s own frame',
+    "I": 'write "inertia"; its six entries go xx, xy, xz, yy, yz, zz',
+    "G": 'write "gear_ratio"',
+    "Jm": 'write "motor_inertia", with a "gear_ratio"; or "armature" at the joint',
+    "B": 'write "motor_damping", with a "gear_ratio"; or "damping" at the joint',
+    "Tc": 'write "motor_friction", with a "gear_ratio"; or "friction" at the joint',
+    "tool": "the tool stands beside the rows, not in one of them",
+    "base": "the base stands beside the rows, not in one of them",
+}
 # What a motor's quantity is multiplied by to be felt at the joint.
 _REFLECTED = {
     "armature": ("motor_inertia", 2),
@@ -71,7 +93,7 @@ def read_dh(table: Mapping[str, Any], *, source: str) -> Description:
     links = [Link("base")]
     joints: list[Joint] = []
     for number, entry in enumerate(top.tables("rows", "row"), start=1):
-        row = Fields(entry, f"{source}: row {number}", _ROW)
+        row = Fields(entry, f"{source}: row {number}", ROW, _ELSEWHERE)
         links.append(_link(row, number))
         joints.append(_joint(row, number, links[-2].name, links[-1].name, standard, degrees))
     if not joints:
@@ -140,7 +162,11 @@ def _joint(row: Fields, number: int, parent: str, child: str, standard: bool, de
     alpha, theta = (_angle(row.number(key, 0.0), degrees) for key in ("alpha", "theta"))
     # The offsets d and theta commute with the motion, so a modified row needs no `after`.
     pose = standard_pose(a, alpha, d, theta) if standard else modified_pose(a, alpha, d, theta)
+    direction = row.number("direction", 1.0)
+    if direction not in (1.0, -1.0):
+        raise row.refuse("direction", "1, or -1 for a joint that counts backwards")
     values: dict[str, Any] = {
+        "axis": (0.0, 0.0, direction),
         "after" if standard else "origin": pose,
         **limits(row, unit if kind == "revolute" else 1.0),
         **{key: _reflected(row, key) for key in _REFLECTED},

@@ -11,23 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ..description import Description, Joint
+from ..description import PER_COORDINATE, Description, Joint
 from ..dh import DHChain
 from ..errors import printable
 from ..spatial import Transform
 from .angles import roll_pitch_yaw, rotation_x, rotation_z
 
-_LIMITS = (
-    "lower",
-    "upper",
-    "velocity",
-    "effort",
-    "damping",
-    "friction",
-    "armature",
-    "stiffness",
-    "spring_reference",
-)
 _RESERVED = ("base", "tool")  # links that a table has by itself
 
 
@@ -99,7 +88,7 @@ def table_of(chain: DHChain, description: Description, joints: Sequence[Joint]) 
         row["type"] = "revolute" if chain.turns[i] else "prismatic"
         row["name"], row["link"] = _free(joint.name, "_joint"), _free(joint.child, "_link")
         row |= {"mass": float(chain.m[i]), "com": chain.s[i].tolist(), "inertia": chain.J[i].tolist()}
-        row |= {key: float(getattr(joint, key)[0]) for key in _LIMITS if getattr(joint, key)}
+        row |= {key: float(getattr(joint, key)[0]) for key in PER_COORDINATE if getattr(joint, key)}
         rows += [row] if chain.w[i] == 0.0 else _parted(row, float(chain.w[i]))
     return DHTable(description.name, rows, _pose(chain.base), _pose(chain.tool), description.gravity)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..description import Pose, packed_inertia
+from ..description import MOMENTS, Pose, packed_inertia
 from ..errors import PhalanxError, listing, nearest, shown
 from .angles import rotation_rpy
 
@@ -19,9 +19,14 @@ _INFINITE = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf}
 
 
 class Fields:
-    """One table of a file with known keys; every complaint starts with `where`."""
+    """One table of a file with known keys; every complaint starts with `where`.
 
-    def __init__(self, table: object, where: str, keys: Iterable[str]) -> None:
+    `others` tells for keys of other programs what to write instead.
+    """
+
+    def __init__(
+        self, table: object, where: str, keys: Iterable[str], others: Mapping[str, str] | None = None
+    ) -> None:
         self.where = where
         if not isinstance(table, Mapping):
             raise PhalanxError(f"{where}: got {brief(table)}, expected a table of keys and values.")
@@ -29,9 +34,9 @@ class Fields:
         known = set(keys)
         for key in table:
             if key not in known:
-                raise PhalanxError(
-                    f'{where}: unknown key "{key}";{nearest(key, sorted(known), what="known keys")}'
-                )
+                meant = (others or {}).get(key) if isinstance(key, str) else None
+                hint = nearest(key, sorted(known), what="known keys") if meant is None else f" {meant}."
+                raise PhalanxError(f'{where}: unknown key "{key}";{hint}')
 
     def __contains__(self, key: str) -> bool:
         return key in self.table
@@ -107,15 +112,18 @@ class Fields:
         return list(value)
 
     def inertia(self, key: str) -> tuple[float, ...]:
-        """The inertia (xx, xy, xz, yy, yz, zz) at `key` from 3x3, six or three numbers; zero if absent."""
+        """The inertia (xx, xy, xz, yy, yz, zz) at `key`: 3x3, six, three or named numbers; zero if absent."""
         value = self.table.get(key)
-        expected = "finite numbers: a 3x3 matrix, [xx, xy, xz, yy, yz, zz] or [xx, yy, zz]"
+        expected = "finite numbers: a 3x3 matrix, [xx, xy, xz, yy, yz, zz], [xx, yy, zz] or {xx = …, …}"
         if value is None:
             return (0.0,) * 6
+        if isinstance(value, Mapping):
+            entries = Fields(value, f'{self.where}: "{key}"', MOMENTS)
+            return tuple(entries.number(name, 0.0) for name in MOMENTS)
         if not _all_real(value):
             raise self.refuse(key, expected)
         try:
-            return packed_inertia(value, "")
+            return packed_inertia(value, self.where)
         except ValueError:  # ragged lists too
             raise self.refuse(key, f"{expected}; the matrix symmetric") from None
 

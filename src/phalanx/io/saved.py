@@ -10,7 +10,18 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from ..description import IDENTITY, Description, FixedFrame, Joint, Link, Loop, Mimic, Pose, Triple
+from ..description import (
+    IDENTITY,
+    PER_COORDINATE,
+    Description,
+    FixedFrame,
+    Joint,
+    Link,
+    Loop,
+    Mimic,
+    Pose,
+    Triple,
+)
 from ..errors import PhalanxError
 from .fields import Fields, brief
 
@@ -24,17 +35,6 @@ _FRAME = tuple(f.name for f in fields(FixedFrame))
 _LOOP = tuple(f.name for f in fields(Loop))
 _LISTS = ("links", "joints", "frames", "loops")
 _OPTIONAL = ("frames", "loops")  # absent where there are none, so that older versions read the file
-_SEVERAL = (
-    "lower",
-    "upper",
-    "velocity",
-    "effort",
-    "damping",
-    "friction",
-    "armature",
-    "stiffness",
-    "spring_reference",
-)
 
 
 def write_description(description: Description) -> str:
@@ -140,7 +140,7 @@ def _joint(joint: Fields) -> Joint:
         axis2=_triple(joint, "axis2", Joint.axis2),
         pitch=joint.number("pitch", Joint.pitch),
         mimic=_mimic(joint) if "mimic" in joint else None,
-        **{key: joint.numbers(key, None, (), unlimited=True) for key in _SEVERAL},
+        **{key: joint.numbers(key, None, (), unlimited=True) for key in PER_COORDINATE},
     )
 
 

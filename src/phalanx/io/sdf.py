@@ -32,6 +32,12 @@ _TYPES = {
     "screw": "helical",
 }
 _AXES = {"revolute": 1, "continuous": 1, "prismatic": 1, "helical": 1, "universal": 2}
+_DYNAMICS = {
+    "damping": "damping",
+    "friction": "friction",
+    "stiffness": "spring_stiffness",
+    "spring_reference": "spring_reference",
+}
 _Z: Triple = (0.0, 0.0, 1.0)
 
 
@@ -50,7 +56,7 @@ def read_sdf(text: str | bytes, *, source: str) -> Description:
 
 def _version(root: Element) -> tuple[int, ...]:
     digits = root.attrib.get("version", "1.7").split(".")
-    return tuple(int(x[:9]) for x in digits if x.isdecimal())
+    return tuple(int(x) for x in digits[:2] if x.isdecimal() and len(x) < 5)
 
 
 class _Reader:
@@ -223,7 +229,7 @@ class _Reader:
         return (x, y, z)
 
     def limits(self, holders: list[Element | None], kind: str, where: str) -> dict[str, tuple[float, ...]]:
-        """Limits, damping and friction of each axis; a negative effort or velocity is none."""
+        """Limits, damping, friction and springs of each axis; a negative effort or velocity is none."""
         found: dict[str, tuple[float, ...]] = {}
         for key, default in (("lower", -math.inf), ("upper", math.inf), ("velocity", -1.0), ("effort", -1.0)):
             held = [None if holder is None else holder.find("limit") for holder in holders]
@@ -232,9 +238,9 @@ class _Reader:
                 values = [math.inf if value < 0.0 else value for value in values]
             values = [math.copysign(math.inf, x) if abs(x) >= UNLIMITED else x for x in values]
             found[key] = (default,) if kind == "continuous" and key in ("lower", "upper") else tuple(values)
-        for key in ("damping", "friction"):
-            held = [None if holder is None else holder.find("dynamics") for holder in holders]
-            values = [self.entry(dynamics, key, where, 0.0) for dynamics in held]
+        held = [None if holder is None else holder.find("dynamics") for holder in holders]
+        for key, entry in _DYNAMICS.items():
+            values = [self.entry(dynamics, entry, where, 0.0) for dynamics in held]
             found[key] = tuple(values) if any(values) else ()
         return found
 

@@ -12,7 +12,8 @@ A table, as TOML or JSON gives it (SI units, angles in rad):
     name = "upper"
     mass = 2
     com = [0, 0, 0.2]              # in the link's frame
-    inertia = [0.03, 0.03, 0.001]  # about the mass centre; 3x3, [xx, xy, xz, yy, yz, zz] or [xx, yy, zz]
+    inertia = [0.03, 0.03, 0.001]  # about the mass centre; 3x3, [xx, xy, xz, yy, yz, zz], [xx, yy, zz]
+                                   # or { xx = 0.03, … }
 
     [[joint]]                      # in JSON: "joints": [{…}, …]
     name = "shoulder"
@@ -33,7 +34,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ..description import Description, Joint, Link, Mimic, Triple
+from ..description import PER_COORDINATE, Description, Joint, Link, Mimic, Triple
 from ..errors import PhalanxError, listing
 from ..joints import joint_type
 from .dh import read_dh
@@ -42,20 +43,9 @@ from .saved import read_description
 
 _TOP = ("name", "gravity", "source", "floating_base", "link", "links", "joint", "joints")
 _LINK = ("name", "mass", "com", "inertia")
-_PER_COORDINATE = (
-    "lower",
-    "upper",
-    "velocity",
-    "effort",
-    "damping",
-    "friction",
-    "armature",
-    "stiffness",
-    "spring_reference",
-)
 _JOINT = (
     *("name", "type", "parent", "child", "xyz", "rpy", "axis", "axis2", "pitch", "mimic"),
-    *_PER_COORDINATE,
+    *PER_COORDINATE,
 )
 
 
@@ -107,7 +97,7 @@ def _joint(joint: Fields) -> Joint:
     name = joint.text("name")
     joint.where += f' ("{name}")'
     kind = joint_type(joint.text("type"), where=joint.where)
-    several: dict[str, Any] = {key: _per_coordinate(joint, key) for key in _PER_COORDINATE if key in joint}
+    several: dict[str, Any] = {key: _per_coordinate(joint, key) for key in PER_COORDINATE if key in joint}
     for given, missing, value in (("lower", "upper", math.inf), ("upper", "lower", -math.inf)):
         if given in several and missing not in several:
             several[missing] = (value,) * len(several[given])

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from phalanx.description import IDENTITY, Description, Joint, Link, Mimic, Pose, Triple
+from phalanx.description import IDENTITY, Description, Joint, Link, Loop, Mimic, Pose, Triple
 from phalanx.errors import PhalanxError, listing, nearest, warn
 from phalanx.io.angles import rotation_rpy
 from phalanx.io.xacro import only_macros
@@ -50,18 +50,20 @@ def _read(root: Element, children: Iterable[Element], source: str, strict: bool)
     reader = _Reader(source)
     if root.tag != "robot":
         raise reader.error(root, f"the root element is <{root.tag}>; expected <robot> of a URDF file.")
-    bodies, joints = [], []
+    bodies, joints, loops, couplings = [], [], [], []
     for element in children:
         if element.tag == "link":
             bodies.append(reader.link(element))
         elif element.tag == "joint":
             joints.append(reader.joint(element))
-    return Description(
-        root.attrib.get("name", "robot"),
-        _turned(bodies),
-        reader.known_mimics(root, joints, strict),
-        source=source,
-    )
+        elif element.tag == "loop":
+            loops.append(reader.loop(element))
+        elif element.tag == "coupling":
+            couplings.append(reader.text(element, "name", "coupling"))
+    known = reader.known_mimics(root, joints, strict)
+    reader.tell_of_loops(loops, couplings)
+    name = root.attrib.get("name", "robot")
+    return Description(name, _turned(bodies), known, loops=tuple(loops), source=source)
 
 
 def _turned(bodies: list[tuple[Link, tuple[float, ...]]]) -> tuple[Link, ...]:
@@ -135,6 +137,39 @@ class _Reader:
             mimic=self.mimic(element.find("mimic"), where),
             **self.limits(element, kind, where),
         )
+
+    def loop(self, element: Element) -> Loop:
+        """A joint that closes a loop, as URDF+ has it: with a frame on either link."""
+        name = self.text(element, "name", "loop")
+        where = f'loop "{name}"'
+        axis = element.find("axis")
+        frames: dict[str, Any] = {}
+        for role in ("predecessor", "successor"):
+            own, older = element.find(role), element.find(f"{role}_origin")
+            at = IDENTITY if own is None else self.origin(own, where)
+            frames[f"{role}_pose"] = at if older is None else self.pose(older, where)
+        return Loop(
+            name,
+            self.text(element, "type", where),
+            self.end(element, "predecessor", where),
+            self.end(element, "successor", where),
+            axis=_X if axis is None else self.axis(axis, where),
+            **frames,
+        )
+
+    def tell_of_loops(self, loops: list[Loop], couplings: list[str]) -> None:
+        """Warn that nothing is computed with them."""
+        told = (
+            [f"{len(loops)} loop{'s' * (len(loops) > 1)} ({listing(x.name for x in loops)})"] if loops else []
+        )
+        if couplings:
+            told.append(f"{len(couplings)} coupling{'s' * (len(couplings) > 1)} ({listing(couplings)})")
+        if told:
+            kept = " The loops are kept as robot.loops." if loops else ""
+            warn(
+                f"{self.source}: left out, for they are not part of a tree of rigid bodies: "
+                f"{' and '.join(told)}.{kept} Remove them from the file if they do not matter."
+            )
 
     def axis(self, element: Element, where: str) -> Triple:
         """The axis of a joint."""

@@ -25,7 +25,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from ..description import IDENTITY, Description, Joint, Link, Mimic, Pose, Triple
+from ..description import IDENTITY, Description, Joint, Link, Loop, Mimic, Pose, Triple
 from ..errors import PhalanxError, listing
 from ..joints import frame_along
 from .angles import roll_pitch_yaw
@@ -46,6 +46,7 @@ def write_urdf(description: Description, drivers: Mapping[str, Mimic]) -> tuple[
     lines = ['<?xml version="1.0"?>', f"<robot name={_quoted(description.name, description, 'robot')}>"]
     lines += [_link(link, description) for link in tree.links]
     lines += [_joint(joint, description) for joint in tree.joints]
+    lines += [_loop(loop, description) for loop in description.loops]
     return "\n".join([*lines, "</robot>", ""]), tree.lost()
 
 
@@ -66,11 +67,16 @@ class _Rewriter:
     def __post_init__(self) -> None:
         self.links, self.joints, self.angles, self.dropped = list(self.description.links), [], [], {}
         self._link_names = {link.name for link in self.description.links}
+        self._link_names |= {frame.name for frame in self.description.frames}
         self._joint_names = {joint.name for joint in self.description.joints}
         for joint in self.description.joints:
             mimic = self.drivers.get(joint.name)
             for part in self.parts(replace(joint, mimic=mimic)):
                 self.joints += self.placed(part)
+        for frame in self.description.frames:
+            self.links.append(Link(frame.name))
+            name = _free(f"{frame.name}_frame", self._joint_names)
+            self.joints.append(Joint(name, "fixed", frame.link, frame.name, origin=frame.pose))
 
     def parts(self, joint: Joint) -> Iterator[Joint]:
         """The joint as joints of URDF's types in a row, links without mass between them."""
@@ -157,6 +163,8 @@ class _Rewriter:
         d, found = self.description, []
         if any(any(j.armature) for j in d.joints) or any(d.base_armature):
             found.append("armature")
+        if any(any(j.stiffness) for j in d.joints):
+            found.append("springs")
         if d.gravity != Description.gravity:
             found.append(f"gravity {d.gravity} (load with gravity=…)")
         if d.floating_base:
@@ -234,9 +242,7 @@ def _joint(joint: Joint, description: Description) -> str:
     lines = [f"  <joint name={name} type={quoteattr(joint.type)}>"]
     lines += [f"    <parent link={parent}/>", f"    <child link={child}/>"]
     if joint.origin != IDENTITY:
-        turn = np.reshape(joint.origin.rotation, (3, 3))
-        rpy = "" if _is_identity(turn) else f' rpy="{_numbers(roll_pitch_yaw(turn))}"'
-        lines.append(f'    <origin xyz="{_numbers(joint.origin.translation)}"{rpy}/>')
+        lines.append(f"    {_origin(joint.origin)}")
     if joint.type not in ("fixed", "floating"):
         lines.append(f'    <axis xyz="{_numbers(_triple(_unit(joint.axis)))}"/>')
     if joint.type in _ONE_COORDINATE:
@@ -246,6 +252,23 @@ def _joint(joint: Joint, description: Description) -> str:
         factor, offset = _number(joint.mimic.multiplier), _number(joint.mimic.offset)
         lines.append(f'    <mimic joint={driver} multiplier="{factor}" offset="{offset}"/>')
     return "\n".join([*lines, "  </joint>"])
+
+
+def _loop(loop: Loop, description: Description) -> str:
+    """A joint that closes a loop, as URDF+ writes it; other readers pass over it."""
+    name = _quoted(loop.name, description, "loop")
+    lines = [f"  <loop name={name} type={quoteattr(loop.type)}>"]
+    for role in ("predecessor", "successor"):
+        link, at = getattr(loop, role), getattr(loop, f"{role}_pose")
+        lines.append(f"    <{role} link={_quoted(link, description, 'link')}>{_origin(at)}</{role}>")
+    lines.append(f'    <axis xyz="{_numbers(_triple(_unit(loop.axis)))}"/>')
+    return "\n".join([*lines, "  </loop>"])
+
+
+def _origin(pose: Pose) -> str:
+    turn = np.reshape(pose.rotation, (3, 3))
+    rpy = "" if _is_identity(turn) else f' rpy="{_numbers(roll_pitch_yaw(turn))}"'
+    return f'<origin xyz="{_numbers(pose.translation)}"{rpy}/>'
 
 
 def _limits(joint: Joint) -> Iterator[str]:

@@ -114,7 +114,10 @@ def _texts(arguments: Any) -> dict[str, str]:
                 f"load: xacro_args has {shown(name)}: {shown(value)}; expected a name and a text, number or "
                 "truth value."
             )
-        texts[name] = str(value).lower() if isinstance(value, bool) else str(value)
+        try:
+            texts[name] = str(value).lower() if isinstance(value, bool) else str(value)
+        except ValueError:  # a whole number of thousands of digits
+            raise PhalanxError(f'load: xacro_args: "{name}" is {shown(value)}, too long to write.') from None
     return texts
 
 

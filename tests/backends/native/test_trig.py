@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from phalanx.backends.native import compile, gufunc, loop
-from phalanx.backends.native.emit.walk import block_function
+from phalanx.backends.native.emit.module import block_function
 from phalanx.backends.native.target import _LEVELS, _NEEDS, Target, host
 from phalanx.ir.form.straight import straight
 from phalanx.ir.rewrite import Code, Instruction

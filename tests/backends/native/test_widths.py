@@ -56,6 +56,7 @@ def test_all_widths_give_the_same_bits(
 
 
 def test_a_matrix_that_fits_no_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = (px.chain(301, seed=77) for _ in range(2))
     real = os.sysconf
     monkeypatch.setattr(os, "sysconf", lambda name: 8 if name == "SC_PHYS_PAGES" else real(name))
     with pytest.raises(
@@ -63,6 +64,6 @@ def test_a_matrix_that_fits_no_memory_is_refused(monkeypatch: pytest.MonkeyPatch
         match=r'algorithm "jsiia" keeps a matrix over the bodies of robot "chain" \(301 bodies\)'
         r'.* GB for each thread, more than half of the memory of this machine; use algorithm "auto"',
     ):
-        px.chain(301, seed=77).kernel("forward_dynamics", algorithm="jsiia")
+        first.kernel("forward_dynamics", algorithm="jsiia")
     with pytest.raises(px.PhalanxError, match="no other algorithm covers it; take a shorter robot"):
-        px.chain(301, seed=77).kernel("mass_matrix_inverse")
+        second.kernel("mass_matrix_inverse")

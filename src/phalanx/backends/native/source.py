@@ -21,7 +21,7 @@ from ...ir.trace import Program, trace
 from ...model import Model
 from ..base import Call
 from . import loop
-from .emit.walk import block_function, branched_block_function
+from .emit.module import block_function, branched_block_function
 from .emit.widths import in_widths
 from .extent import is_segmented, is_writable, rolls, unrolls
 from .target import Target

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ....ir.form.program import Program
 from ..target import Target
-from .walk import Module, scratch_bytes
+from .module import Module, scratch_bytes
 
 _ALONE = "alone"
 _NARROW = 128  # bits
