@@ -308,8 +308,8 @@ def _armature(robot: Assembly) -> np.ndarray:
             armature[robot.v_of[m.joint.name]] += ratio * ratio * np.array(m.joint.armature)
             if not np.isfinite(armature[robot.v_of[m.joint.name]]).all():
                 raise PhalanxError(
-                    f'{robot.description.where}: joint "{m.joint.name}" follows another {ratio:g} times as far, '
-                    "so that its armature is no finite number there; expected a smaller multiplier."
+                    f'{robot.description.where}: joint "{m.joint.name}" follows another {ratio:g} times as '
+                    "far, so that its armature is no finite number there; expected a smaller multiplier."
                 )
     return armature
 
