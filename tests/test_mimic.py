@@ -227,3 +227,13 @@ def test_followers_are_not_fixed_elsewhere(joints: dict[str, Any], said: str) ->
     robot = coupled_tree(3, {"joint2": ("joint1", -1.5, 0.25)})
     with pytest.raises(px.PhalanxError, match=said):
         robot.fix(joints)
+
+
+def test_a_multiplier_that_leaves_no_finite_armature_is_refused() -> None:
+    builder = px.RobotBuilder()
+    for name in ("base", "a", "b"):
+        builder.add_link(name, mass=1.0, inertia=(1.0, 1.0, 1.0))
+    builder.add_joint("j", "revolute", "base", "a")
+    builder.add_joint("k", "revolute", "a", "b", mimic=("j", 1e200), armature=1.0)
+    with pytest.raises(px.PhalanxError, match=r'joint "k" follows another 1e\+200 times as far'):
+        builder.build()

@@ -305,7 +305,12 @@ def _armature(robot: Assembly) -> np.ndarray:
         if m.joint.armature:
             mimic = robot.drivers.get(m.joint.name)
             ratio = mimic.multiplier if mimic else 1.0
-            armature[robot.v_of[m.joint.name]] += ratio**2 * np.array(m.joint.armature)
+            armature[robot.v_of[m.joint.name]] += ratio * ratio * np.array(m.joint.armature)
+            if not np.isfinite(armature[robot.v_of[m.joint.name]]).all():
+                raise PhalanxError(
+                    f'{robot.description.where}: joint "{m.joint.name}" follows another {ratio:g} times as '
+                    "far, so that its armature is no finite number there; expected a smaller multiplier."
+                )
     return armature
 
 

@@ -142,7 +142,7 @@ def frame_poses(
     Any batch shape. `out` takes the result, an array of its shape; `backend` is "auto", "native", "numpy"
     or "jax"; at most `threads` threads share a large batch.
     """
-    if isinstance(frames, str) or not isinstance(frames, Iterable):
+    if isinstance(frames, str) or not isinstance(frames, Iterable) or getattr(frames, "ndim", 1) != 1:
         raise PhalanxError(
             f"frame_poses: frames is {shown(frames)}, expected several names such as robot.frame_names; "
             "for one, use frame_pose."

@@ -336,3 +336,8 @@ def test_the_suffix_of_a_file_does_not_matter(suffix: str, tmp_path: Path) -> No
     robot = px.load(model)
     assert robot.name == "m"
     assert robot.link_names == ("part",)
+
+
+def test_a_long_word_inside_a_tag_is_looked_at_once() -> None:
+    with pytest.raises(PhalanxError):  # minutes, if it were tried from each of its letters
+        px.load(f"<mujoco><worldbody {'x' * 300_000}/></mujoco>")

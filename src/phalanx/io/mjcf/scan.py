@@ -31,7 +31,8 @@ _INCLUDED = ("include", "model", "flexcomp")  # what MuJoCo reads at once; meshe
 _OPEN = re.compile(r"""<\s*+([^\s<>/"'=]++)((?:[^<>"']|"[^"]*+"|'[^']*+')*+)>""")
 _CLOSE = re.compile(r"<\s*+/[^<>]*+>")
 _SKIPPED = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<!", ">"))
-_ATTRIBUTE = re.compile(r"""([^\s<>/"'=]++)\s*+=\s*+("[^"]*+"|'[^']*+')""")
+# A name begins where none is going on: else a long one without "=" would be tried from each of its letters.
+_ATTRIBUTE = re.compile(r"""(?<![^\s<>/"'=])([^\s<>/"'=]++)\s*+=\s*+("[^"]*+"|'[^']*+')""")
 
 
 @dataclass
