@@ -20,7 +20,7 @@ pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
 from phalanx.backends.native import extent
 from phalanx.backends.native.target import Target, host
-from reference.rolling import block_lines, kernel, program, reference, states, tolerance
+from reference.rolling import block_lines, frame_of, kernel, program, reference, states, tolerance
 
 DEFAULT: dict[str, Any] = {}
 NOWHERE = [a.name for known in ALGORITHMS.values() for a in known.values() if a.splits]
@@ -290,7 +290,8 @@ def test_scratch_memory_grows_with_the_bodies_only(function: str, algorithm: Any
 def test_every_algorithm_is_served_at_any_length(n: int) -> None:
     robot = px.chain(n)
     for function, (name, options) in EVERY:
-        assert extent.serves(resolve(robot, function, (name, options))), name
+        call = resolve(robot, function, (name, options), frame_of(robot, function))
+        assert extent.serves(call), name
 
 
 @pytest.mark.parametrize(
