@@ -90,7 +90,7 @@ def _not_negative(value: Any, size: int) -> np.ndarray | None:
     values = real_or_none(value, "armature")
     if (
         values is None
-        or values.shape not in ((), (1,), (size,))
+        or values.shape not in ((), (size,))
         or not np.isfinite(values).all()
         or (values < 0).any()
     ):
