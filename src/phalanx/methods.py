@@ -56,7 +56,7 @@ def _method(f: Function) -> Any:
     """A method of Robot for a registered function.
 
     One state in plain arrays goes straight to its compiled kernel; everything else, and
-    everything wrong, takes the checked way. Written out with real parameters because packing and
+    everything wrong, takes the slow path. Written out with real parameters because packing and
     unpacking arguments would take as long as the dynamics of an arm.
     """
     inputs = ", ".join(f.inputs)
@@ -75,7 +75,7 @@ def _method(f: Function) -> Any:
         given=", ".join(f"{n!r}: {n}" for n in f.optional),
         frame="frame" if f.frame else None,
     )
-    scope: dict[str, Any] = {"evaluate": evaluate, "prepare": _prepare_short_way, "empty": np.empty}
+    scope: dict[str, Any] = {"evaluate": evaluate, "prepare": _prepare_fast_path, "empty": np.empty}
     scope |= {"batch": _plain_batch, "auto": "auto", "none": NOTHING}
     exec(source, scope)
     method = scope[f.name]
@@ -128,11 +128,11 @@ def _plain_batch(built: Any, inputs: tuple[Any, ...], out: Any, threads: int | N
 
 
 def _short_key(function: str) -> str:
-    return f"short way: {function}"
+    return f"fast path: {function}"
 
 
-def _prepare_short_way(robot: Robot, function: str, frame: Any, choices: Mapping[str, Any]) -> None:
-    """Remember the entry of a float64 kernel that the checked way has compiled."""
+def _prepare_fast_path(robot: Robot, function: str, frame: Any, choices: Mapping[str, Any]) -> None:
+    """Remember the entry of a float64 kernel that the slow path has compiled."""
     f = FUNCTIONS[function]
     call = resolve(robot, function, "auto", frame, choices)
     if not call.sizes(f.output) or not is_native(call):

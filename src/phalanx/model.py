@@ -142,7 +142,7 @@ class Model:
         packed = J[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
         moment = moments_of_inertia(packed)
         moment[stays] = self.inertia.moment[stays]
-        # A mass centre is not to be had from these: DH frames keep the robot's own inertias.
+        # These have no mass centre: DH frames keep the robot's own inertias.
         return replace(self, inertia=Inertia(m, h, moment), dh_of=lambda: self.dh)
 
     @cached_property

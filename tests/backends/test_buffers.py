@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Memory of results goes round, but never while somebody holds a result."""
+"""Buffers of results are recycled, but never while somebody holds a result."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 """Memory for results: at cache lines, and used again once nobody holds a result any more.
 
 The operating system hands out fresh pages one by one, each at the price of several states; where two
-threads fill them, they wait for each other. Results of medium size therefore come from a few blocks
-that go round.
+threads fill them, they wait for each other. Results of medium size therefore come from a pool of a few
+buffers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from ..arrays import require_memory
 
 _LINE = 64  # bytes of a cache line: wide stores that straddle two take twice as long
-_SMALL, _LARGE = 1 << 19, 1 << 24  # bytes of results between which blocks go round
+_SMALL, _LARGE = 1 << 19, 1 << 24  # bytes of results between which buffers are recycled
 
 
 class _Block:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""XML from strangers: elements with their line numbers, and no document types or entities."""
+"""Untrusted XML: elements with their line numbers, and no document types or entities."""
 
 from __future__ import annotations
 

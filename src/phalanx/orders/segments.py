@@ -17,7 +17,7 @@ from .slots import Bodies, Slots, places, take
 
 _MOST = 8  # segments at once, unless told otherwise: as many as numbers in the widest register
 _LEAST = 16  # bodies in each of them: shorter ones cost more than they save, and digits
-_LONGEST = 1500  # beyond, what a tip does at its base is below the normal numbers, which are the fast ones
+_LONGEST = 1500  # beyond, what a tip does at its base is a subnormal number, and these are slow
 
 
 def starts(ends: Bodies, count: int | None) -> Bodies:

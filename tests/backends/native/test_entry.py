@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""The short ways around the ufunc: they refuse what they cannot take, leak nothing, keep what they need."""
+"""The fast paths around the ufunc: they refuse what they cannot take, leak nothing, keep what they need."""
 
 from __future__ import annotations
 
@@ -376,7 +376,7 @@ def test_a_step_takes_no_arguments() -> None:
 # ------------------------------------------------- where objects are laid out differently
 
 
-def test_everything_works_without_the_short_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_everything_works_without_the_fast_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(objects, "usable", lambda: False)
     r = px.load("ur5")
     k = r.kernel("inverse_dynamics")
@@ -399,10 +399,10 @@ def test_everything_works_without_the_short_ways(monkeypatch: pytest.MonkeyPatch
     agree(out, r.inverse_dynamics(*inputs, backend="numpy"), 1e-13)
 
 
-def test_the_short_way_of_a_method_is_the_kernel_that_the_checked_way_made() -> None:
+def test_the_fast_path_of_a_method_is_the_kernel_that_the_slow_path_made() -> None:
     r = px.load("two_link")
-    assert "short way: inverse_dynamics" not in r._memo
+    assert "fast path: inverse_dynamics" not in r._memo
     first = r.inverse_dynamics(*arguments(r, "inverse_dynamics"))
-    made = r._memo["short way: inverse_dynamics"]
+    made = r._memo["fast path: inverse_dynamics"]
     assert isinstance(made[2], build.Native)
     same_bits(r.inverse_dynamics(*arguments(r, "inverse_dynamics")), first)

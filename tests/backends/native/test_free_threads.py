@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Many Python threads at once, with and without the interpreter's lock: building, binding, collecting."""
+"""Many Python threads at once, with and without the GIL: building, binding, collecting."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@
 
 `direct(q, …, out)` checks that every argument is an array exactly as the block wants it, for one
 state or one row of states, and answers True, or touches nothing and answers False. A batch runs
-without the interpreter's lock. `shared(q, …, out, ticket)` does the same for a row of states that
+without the GIL. `shared(q, …, out, ticket)` does the same for a row of states that
 several threads compute together: each takes the next few rows until none is left. `bound()` runs
 the loop on arrays fixed beforehand. `objects` makes built-in functions of all three.
 """
@@ -274,7 +274,7 @@ def _store_pointers(shapes: Sequence[tuple[int, ...]], name: str) -> str:
     return "\n  ".join(f"store ptr {name}{k}, ptr %at{k}" for k in range(len(shapes)))
 
 
-# Without the interpreter's lock, between these two.
+# Without the GIL, between these two.
 _UNLOCK = f"""%savep = getelementptr i8, ptr %self, i64 {objects.SAVE}
   %save = load ptr, ptr %savep
   %restorep = getelementptr i8, ptr %self, i64 {objects.RESTORE}

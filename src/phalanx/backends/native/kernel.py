@@ -26,7 +26,7 @@ class Kernel:
     """A function of one robot, compiled; call it like the method of `Robot`.
 
     Its class is made for the function, with the names of its inputs as parameters.
-    `evaluate` is the checked way of the library, taken whenever the short way does not apply.
+    `evaluate` is the slow path of the library, taken whenever the fast path does not apply.
     """
 
     _call: Call
@@ -210,5 +210,5 @@ def kernel_class(function: str) -> type[Kernel]:
     exec(source, scope)
     call = scope["__call__"]
     call.__qualname__ = f"Kernel.{function}"  # what Python calls it where arguments are too many or too few
-    call.__doc__ = "The function for any batch of inputs; one state in plain arrays takes the shortest way."
+    call.__doc__ = "The function for any batch of inputs; one state in plain arrays takes the fast path."
     return type("Kernel", (Kernel,), {"__call__": call, "__doc__": Kernel.__doc__, "__module__": __name__})

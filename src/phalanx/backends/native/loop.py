@@ -319,7 +319,7 @@ end:
 def _scratch(size: int, more: int, starved: str) -> tuple[str, str, str]:
     """Text that gets memory for a block and for buffers, hands it to a block and gives it back.
 
-    Where there is none to be had, `starved` runs instead.
+    If allocation fails, `starved` runs instead: it fills the output with NaN.
     """
     if not size + more:
         return "", "", ""

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-# Every object begins alike, with its type last; builds without the interpreter's lock have more before it.
+# Every object begins alike, with its type last; builds without the GIL have more before it.
 # How often it is referred to is read only in versions that keep the number right before the type.
 _HEAD = object.__basicsize__
 TYPE, COUNT = _HEAD - 8, _HEAD - 16
@@ -95,7 +95,7 @@ def _outer_stride(array: np.ndarray, core: int, batch: tuple[int, ...]) -> int:
 
 
 def _lock() -> list[int]:
-    """Addresses of the functions that give up the interpreter's lock and take it again.
+    """Addresses of the functions that give up the GIL and take it again.
 
     Without such a lock they let other threads go on that must stop all, to collect garbage for instance.
     """

@@ -63,7 +63,7 @@ def _task(call: Call, optional: tuple[str, ...], frame: AnyFrame) -> Task:
 def _model(call: Call) -> Model:
     """The robot's model; for functions of the dynamics alone with its inertias regrouped.
 
-    Neither mass centres, as in DH frames, nor inverses are to be had from regrouped inertias. Along a
+    Regrouped inertias have neither mass centres, as in DH frames, nor inverses. Along a
     thousand links regrouping hands masses down the whole chain, which costs a digit and more; loops
     gain little.
     """

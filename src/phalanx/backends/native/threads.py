@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Large batches split over threads; machine code runs without the interpreter's lock."""
+"""Large batches split over threads; machine code runs without the GIL."""
 
 from __future__ import annotations
 

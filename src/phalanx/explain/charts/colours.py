@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Colours of quantities: told apart by those who see few colours, and in print."""
+"""Colours of quantities: colour-blind safe, and told apart in print."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def _want_output(plan: Plan, body: BodyModel, result: np.ndarray, sizes: tuple[s
 
 
 def _rest_stages(plan: Plan, body: BodyModel) -> list[Loop]:
-    """The loops that place bodies whose motion is no helix; they run before all others."""
+    """The loops that place bodies that are not one-degree-of-freedom screws; they run before all others."""
     source = body.source
     groups = other_motions(source.model)
     if not groups:

@@ -29,7 +29,7 @@ from .chain import body_chain
 from .joints import Joints, joints_of
 from .links import link_map, link_maps
 
-REST = "rest"  # the pseudo input that holds the transforms of bodies whose motion is no helix
+REST = "rest"  # the pseudo input that holds the transforms of bodies that are not screws
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +181,7 @@ def rotor_products(model: Model) -> tuple[np.ndarray, np.ndarray]:
 
 
 def rates(model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """Turn and slide of each body per unit of its coordinate (n, 2), and which are no helix (n,)."""
+    """Turn and slide of each body per unit of its coordinate (n, 2), and which are not screws (n,)."""
     both = np.zeros((model.n, 2))
     other = np.zeros(model.n, dtype=bool)
     for g in model.groups:
@@ -313,7 +313,7 @@ def body_wrenches(model: BodyModel, wrench: Array) -> Array:
 
 
 def other_motions(model: Model) -> list[Group]:
-    """The groups of bodies whose motion is no helix."""
+    """The groups of bodies whose motion is not a one-degree-of-freedom screw."""
     return [g for g in model.groups if g.motion.rates is None]
 
 

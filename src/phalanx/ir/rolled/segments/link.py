@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""One link that stands for those of all segments: its model, its axes, and how what is no helix is placed."""
+"""One link that stands for those of all segments: its model, its axes, and how it is placed."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def filled_up(model: Model, rows: np.ndarray, fills: np.ndarray) -> Model:
 
 
 def placing(plan: Plan, link: SegmentLink) -> list[Loop]:
-    """The loops that place all links: by constants, then again those whose motion is no helix."""
+    """The loops that place all links: by constants, then again those that are not screws."""
     source = link.source
     groups = other_motions(source.model)
     if not groups:

@@ -16,7 +16,7 @@ from ..stages.bodies import Stage
 from ..stages.loops import Loop, Once
 from ..sweeps.order import Rolled
 
-_TOGETHER = 24  # values that go round with one loop: with more, registers are stored and loaded all the time
+_TOGETHER = 24  # loop-carried values of one loop: with more, registers are stored and loaded all the time
 
 
 class LinkPlan(Plan):
@@ -52,7 +52,7 @@ class LinkPlan(Plan):
         return leaf
 
     def loops(self, phase: int) -> list[Loop]:
-        """The loops of a phase: several where many values go round independently."""
+        """The loops of a phase: several where many loop-carried values are independent."""
         made = []
         for part in self._parts(phase):
             self.in_loop[phase] = part
