@@ -74,8 +74,7 @@ class RobotBuilder:
         freedom.
         """
         where = f'joint "{d.text(name, "add_joint: name")}"'
-        allowed = {"lower", "upper", "velocity", "effort", "damping", "friction", "armature"}
-        allowed |= {"stiffness", "spring_reference"}
+        allowed = set(d.PER_COORDINATE)
         if unknown := set(limits) - allowed:
             raise PhalanxError(
                 f"{where}: unknown keyword {listing(unknown)}; expected {listing(sorted(allowed))}."
@@ -99,7 +98,8 @@ class RobotBuilder:
 
     def add_frame(self, name: str, link: str, pose: Any = None) -> str:
         """Add a frame fixed to a link and return its name; `pose` in the link's frame, as `origin`."""
-        self._frames.append(FixedFrame(str(name), str(link), d.pose(pose, f'frame "{name}"')))
+        where = f'frame "{d.text(name, "add_frame: name")}"'
+        self._frames.append(FixedFrame(name, d.text(link, f"{where}: link"), d.pose(pose, where)))
         return name
 
     def add_loop(
@@ -114,13 +114,13 @@ class RobotBuilder:
         axis: Sequence[float] = (0.0, 0.0, 1.0),
     ) -> str:
         """Add a joint that closes a loop and return its name; kept in `robot.loops`, not computed with."""
-        where = f'loop "{name}"'
+        where = f'loop "{d.text(name, "add_loop: name")}"'
         self._loops.append(
             Loop(
-                str(name),
-                str(type),
-                str(predecessor),
-                str(successor),
+                name,
+                d.text(type, f"{where}: type"),
+                d.text(predecessor, f"{where}: predecessor"),
+                d.text(successor, f"{where}: successor"),
                 d.pose(predecessor_pose, where),
                 d.pose(successor_pose, where),
                 d.triple(axis, f"{where}: axis"),

@@ -137,7 +137,7 @@ class Fields:
         expected = "{xyz, rpy}, three numbers or a 4x4 matrix of a rotation and a translation"
         try:
             matrix = np.asarray(value, dtype=float) if _all_real(value) else np.empty(0)
-        except ValueError:
+        except (TypeError, ValueError):
             matrix = np.empty(0)
         if matrix.shape == (3,):
             return Pose.of(None, matrix)
