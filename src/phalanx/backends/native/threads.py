@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 from collections import deque
@@ -54,8 +55,10 @@ def _serve(tasks: SimpleQueue[Callable[[], None]]) -> None:
 def _ask(count: int, task: Callable[[], None]) -> int:
     """Let up to `count` waiting threads run `task`; a queue wakes them in half the time of an executor."""
     global _helpers
+    if sys.is_finalizing():  # a thread that starts now never gets the GIL, and its start would wait for it
+        return 0
     count = min(count, _MOST)
-    with _lock, suppress(RuntimeError):  # neither at the end of the interpreter nor beyond a limit of threads
+    with _lock, suppress(RuntimeError):  # beyond a limit of threads
         while _helpers < count:
             threading.Thread(target=_serve, args=(_tasks,), name=f"phalanx-{_helpers}", daemon=True).start()
             _helpers += 1
