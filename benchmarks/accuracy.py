@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 import phalanx as px
-from phalanx.analysis.accuracy import exact_result, relative_error
+from phalanx.study.accuracy import exact_result, relative_error
 
 FUNCTION = "forward_dynamics"
 ALGORITHMS = {

@@ -34,8 +34,8 @@ import pinocchio as pin
 
 import phalanx as px
 from phalanx.dispatch import resolve
-from phalanx.orders.sequential import Sequential
-from phalanx.sweeps import ordering
+from phalanx.sweeps.orders.sequential import Sequential
+from phalanx.sweeps.verbs import ordering
 
 SHARE = Path(pin.__file__).parents[4] / "share" / "example-robot-data" / "robots"
 FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "mass_matrix")

@@ -26,8 +26,8 @@ import pinocchio as pin
 
 import phalanx as px
 from phalanx.dispatch import resolve
-from phalanx.explain.prediction.timing import job, sample, timed
-from phalanx.explain.recommend import served
+from phalanx.study.prediction.timing import job, sample, timed
+from phalanx.study.recommend import served
 
 SHARE = Path(pin.__file__).parents[4] / "share" / "example-robot-data" / "robots"
 FUNCTIONS = ("inverse_dynamics", "mass_matrix", "forward_dynamics")

@@ -38,7 +38,7 @@ def measured(record: Any) -> bool:
 
 
 def _rows(records: Iterable[Any]) -> str:
-    from phalanx.papers.records import shown
+    from phalanx.study.papers.records import shown
 
     lines = ["| item | published | computed | verdict |", "|---|---|---|---|"]
     for r in records:
@@ -77,8 +77,8 @@ def with_table(page: str, name: str, made: str) -> str:
 
 def fresh(name: str) -> tuple[Path, str]:
     """A paper's page and its text as it has to be."""
-    from phalanx.papers import reproduce
-    from phalanx.papers.catalogue import paper
+    from phalanx.study.papers import reproduce
+    from phalanx.study.papers.catalogue import paper
 
     file = PAGES / f"{name}.md"
     made = table(reproduce(name), paper(name).sources)
@@ -86,7 +86,7 @@ def fresh(name: str) -> tuple[Path, str]:
 
 
 def main(chosen: Sequence[str]) -> None:
-    from phalanx.papers import names
+    from phalanx.study.papers import names
 
     for name in chosen or names():
         file, text = fresh(name)

@@ -16,8 +16,8 @@ import pytest
 import phalanx as px
 from phalanx import convert
 from phalanx.algorithms import find
-from phalanx.orders.sequential import Sequential
-from phalanx.sweeps import ordering
+from phalanx.sweeps.orders.sequential import Sequential
+from phalanx.sweeps.verbs import ordering
 from reference.sampling import agree, conditioning
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")

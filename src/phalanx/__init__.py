@@ -6,20 +6,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .algorithms import algorithms
-from .builder import RobotBuilder
 from .dispatch import set_threads
 from .errors import PhalanxError, PhalanxWarning
-from .loading import chain, coil, dill, load, robots, snake, tree
+from .io.loading import chain, coil, dill, load, robots, snake, tree
 from .methods import Robot
+from .robot.builder import RobotBuilder
 
 if TYPE_CHECKING:
-    from . import convert, figures, machines, papers
-    from .analysis.accuracy import accuracy
-    from .explain.closed_form import closed_form
-    from .explain.compare import compare
-    from .explain.cost import cost
-    from .explain.recommend import recommend
-    from .explain.schedule import schedule
+    from .io import convert
+    from .study import figures, machines, papers
+    from .study.accuracy import accuracy
+    from .study.closed_form import closed_form
+    from .study.compare import compare
+    from .study.cost import cost
+    from .study.recommend import recommend
+    from .study.schedule import schedule
 
 __version__ = "0.1.0"
 
@@ -51,16 +52,16 @@ __all__ = [
 
 # Imported when first asked for: few programs need them.
 _LATER = {
-    "accuracy": ".analysis.accuracy",
-    "closed_form": ".explain.closed_form",
-    "compare": ".explain.compare",
-    "convert": ".convert",
-    "cost": ".explain.cost",
-    "figures": ".figures",
-    "machines": ".machines",
-    "papers": ".papers",
-    "recommend": ".explain.recommend",
-    "schedule": ".explain.schedule",
+    "accuracy": ".study.accuracy",
+    "closed_form": ".study.closed_form",
+    "compare": ".study.compare",
+    "convert": ".io.convert",
+    "cost": ".study.cost",
+    "figures": ".study.figures",
+    "machines": ".study.machines",
+    "papers": ".study.papers",
+    "recommend": ".study.recommend",
+    "schedule": ".study.schedule",
 }
 
 
@@ -72,4 +73,4 @@ def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = import_module(_LATER[name], __name__)
-    return module if _LATER[name] == f".{name}" else getattr(module, name)
+    return getattr(module, name, module)

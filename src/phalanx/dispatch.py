@@ -11,29 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from .algorithms import (
-    ALGORITHMS,
-    FUNCTIONS,
-    NOTHING,
-    Algorithm,
-    find,
-    functions_algorithms,
-    require_covered,
-)
+from .algorithms import ALGORITHMS, FUNCTIONS, NOTHING, Algorithm, find, functions_algorithms, require_covered
 from .arrays import float_type, is_masked_array, memory_for
-from .backends.base import (
-    Backend,
-    Call,
-    backend,
-    common_batch,
-    require_shape,
-)
+from .backends.base import Backend, Call, backend, common_batch, require_shape
 from .backends.buffers import empty_result
-from .configurations import real_array
+from .backends.structure import factors_well, require_invertible
 from .errors import PhalanxError, is_one_of, nearest, shown
-from .frames import seats_of
-from .robot import Robot, require_robot
-from .structure import factors_well, require_invertible
+from .robot.configurations import real_array
+from .robot.frames import seats_of
+from .robot.robot import Robot, require_robot
 
 _threads: int | None = None
 _DEEP = 14

@@ -17,8 +17,8 @@ import numpy as np
 from .algorithms import ALGORITHMS, FUNCTIONS, NOTHING, Function
 from .backends.base import memo_key, module_of
 from .dispatch import available_threads, evaluate, frame_poses, is_native, kernel, resolve
-from .frames import frames_kept
-from .robot import Robot
+from .robot.frames import frames_kept
+from .robot.robot import Robot
 
 __all__ = ["Robot"]
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from phalanx.cli import demo, main
-from phalanx.loading import load
+from phalanx.io.loading import load
 
 # The published inertias of the PUMA 560 break the triangle inequality.
 pytestmark = pytest.mark.filterwarnings("ignore::phalanx.errors.PhalanxWarning")

@@ -14,8 +14,8 @@ import pytest
 
 import phalanx as px
 from phalanx.cli import main
-from phalanx.description import Loop, Pose
-from phalanx.loading import load
+from phalanx.io.loading import load
+from phalanx.robot.description import Loop, Pose
 
 # The published inertias of the PUMA 560 break the triangle inequality.
 pytestmark = pytest.mark.filterwarnings("ignore::phalanx.errors.PhalanxWarning")

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import phalanx as px
-from phalanx.description import Description, Joint, Pose
 from phalanx.errors import PhalanxError
 from phalanx.io.dh import ROW, description_from_dh, inertia_about_com, read_dh
 from phalanx.io.table import read_table
+from phalanx.robot.description import Description, Joint, Pose
 
 HALF = math.pi / 2
 SNAPPED = 1e-12  # angles within 1e-14 of a right angle become right, times lengths up to 3

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.checks import check_numbers
-from phalanx.description import IDENTITY, Description, Mimic, ordered
 from phalanx.errors import PhalanxError, PhalanxWarning
 from phalanx.io.mjcf import read_mjcf
 from phalanx.io.mjcf.tree import _joint
+from phalanx.robot.checks import check_numbers
+from phalanx.robot.description import IDENTITY, Description, Mimic, ordered
 
 BOX = '<geom type="box" size="0.1 0.2 0.3" mass="1.5"/>'
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phalanx.description import Description, FixedFrame, Joint, Link, Loop, Mimic, Pose
 from phalanx.errors import PhalanxError
+from phalanx.io.robots import builtin, builtin_names, tree
 from phalanx.io.saved import read_description, write_description
 from phalanx.io.table import read_table
-from phalanx.robots import builtin, builtin_names, tree
+from phalanx.robot.description import Description, FixedFrame, Joint, Link, Loop, Mimic, Pose
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 anything = st.floats(allow_nan=False)

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from phalanx.description import IDENTITY, Joint, Link, Mimic, Pose
 from phalanx.errors import PhalanxError
 from phalanx.io.table import read_table
+from phalanx.robot.description import IDENTITY, Joint, Link, Mimic, Pose
 
 ARM = """
 name = "arm"

@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.checks import check_numbers
-from phalanx.description import Description, Joint, Loop, Mimic, ordered
 from phalanx.errors import PhalanxError, PhalanxWarning
 from phalanx.io.angles import rotation_rpy
 from phalanx.io.urdf import TYPES, read_urdf
 from phalanx.io.xml import Element, UnfitError
-from phalanx.joints import joint_types
+from phalanx.robot.checks import check_numbers
+from phalanx.robot.description import Description, Joint, Loop, Mimic, ordered
+from phalanx.robot.joints import joint_types
 
 LINKS = '<link name="a"/><link name="b"/>'
 ENDS = '<parent link="a"/><child link="b"/>'

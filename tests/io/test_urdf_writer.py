@@ -14,7 +14,7 @@ import pytest
 import phalanx as px
 from phalanx import convert
 from phalanx.io.angles import roll_pitch_yaw, rotation_rpy
-from phalanx.joints import joint_types
+from phalanx.robot.joints import joint_types
 from reference.sampling import agree
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")

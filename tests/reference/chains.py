@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.analysis.accuracy import exact_result, relative_error
+from phalanx.study.accuracy import exact_result, relative_error
 from reference.dynamics import rotor_forces
 from reference.sampling import MOVING_TYPES, agree, conditioning
 

@@ -31,9 +31,9 @@ from phalanx.algorithms.inertia import (
     recursive_doubling,
 )
 from phalanx.algorithms.inverse import luh_walker_paul
-from phalanx.model import Model
-from phalanx.orders.sequential import Sequential
-from phalanx.sweeps import ordering
+from phalanx.robot.model import Model
+from phalanx.sweeps.orders.sequential import Sequential
+from phalanx.sweeps.verbs import ordering
 
 Leaves = Callable[[tuple[int, ...]], np.ndarray]
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 import phalanx as px
-from phalanx import dh
-from phalanx.dh import DHChain
+from phalanx.robot import dh
+from phalanx.robot.dh import DHChain
 from phalanx.spatial import unpack
 from reference.sampling import agree
 

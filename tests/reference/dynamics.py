@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from phalanx.description import Joint, Pose, ordered
-from phalanx.joints import frame_along, joint_type
-from phalanx.robot import Robot
+from phalanx.robot.description import Joint, Pose, ordered
+from phalanx.robot.joints import frame_along, joint_type
+from phalanx.robot.robot import Robot
 
 
 def skew(v: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.description import Description, Link, Pose, ordered
+from phalanx.robot.description import Description, Link, Pose, ordered
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
 

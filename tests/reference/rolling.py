@@ -14,7 +14,7 @@ from phalanx.backends.native import compile, gufunc, loop
 from phalanx.backends.native.emit.module import block_function
 from phalanx.backends.native.target import Target, host
 from phalanx.dispatch import resolve
-from phalanx.ir.rolled import RolledProgram, roll
+from phalanx.program.rolled import RolledProgram, roll
 from reference.sampling import conditioning
 
 PRECISIONS = {np.float64: "double", np.float32: "float"}

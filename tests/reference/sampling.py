@@ -12,7 +12,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import phalanx as px
-from phalanx.joints import joint_types
+from phalanx.robot.joints import joint_types
 
 ALL_TYPES = tuple(joint_types())
 MOVING_TYPES = tuple(t for t in ALL_TYPES if t != "fixed")

@@ -9,9 +9,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 import phalanx as px
-from phalanx.analysis.cost import Count
-from phalanx.explain.scheduling.tasks import Task, TaskGraph
-from phalanx.machines import Machine
+from phalanx.program.cost import Count
+from phalanx.study.machines import Machine
+from phalanx.study.scheduling.tasks import Task, TaskGraph
 
 
 def task(work: int, *before: int, words: int = 1, **more: Any) -> Task:

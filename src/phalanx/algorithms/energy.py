@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Energies and the centre of mass: sums over bodies."""
 
-from ..model import Model, joint_kinematics
+from ..robot.model import Model, joint_kinematics
 from ..spatial import Array, dot, matvec, transpose
-from ..sweeps import propagate, total
+from ..sweeps.verbs import propagate, total
 from .kinematics import body_transforms
 from .registry import algorithm
 

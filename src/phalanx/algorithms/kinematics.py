@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Where the links are, and how the joints move a frame."""
 
-from ..frames import Placement
-from ..model import Model, identity_transform, joint_kinematics, pose_matrix
+from ..robot.frames import Placement
+from ..robot.model import Model, identity_transform, joint_kinematics, pose_matrix
 from ..spatial import Array, Transform, angular, cross, join, linear, matvec, transpose
-from ..sweeps import marked, propagate
+from ..sweeps.verbs import marked, propagate
 from .registry import AXES, algorithm
 
 FORWARD = {"source": "Featherstone 2008, section 4.3", "coupled": True}

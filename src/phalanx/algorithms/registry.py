@@ -10,11 +10,11 @@ from operator import index
 from types import MappingProxyType
 from typing import Any
 
-from ..dh import link_wrenches_dh, refusal
 from ..errors import PhalanxError, listing, nearest, shown
-from ..links import singular_link
-from ..model import Model, link_wrenches
-from ..robot import Robot
+from ..robot.dh import link_wrenches_dh, refusal
+from ..robot.model import Model, link_wrenches
+from ..robot.robot import Robot
+from .links import singular_link
 
 
 class _WholeNumbers:

@@ -16,10 +16,10 @@ import numpy as np
 from ..algorithms import FUNCTIONS, Algorithm, Function
 from ..arrays import MOST_AXES
 from ..errors import PhalanxError, nearest, shown
-from ..frames import AnyFrame, placement_of
-from ..ir.task import Task
-from ..model import Model
-from ..robot import Robot
+from ..program.task import Task
+from ..robot.frames import AnyFrame, placement_of
+from ..robot.model import Model
+from ..robot.robot import Robot
 
 _MODULES = {"native": "native.backend", "numpy": "numpy", "jax": "jax.backend"}
 _EXTRAS = {"jax": "jax"}  # what pip installs beyond Phalanx for a backend

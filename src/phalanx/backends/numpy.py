@@ -9,10 +9,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..model import Model
-from ..orders.sequential import Sequential
-from ..robot import Robot
-from ..sweeps import ordering
+from ..robot.model import Model
+from ..robot.robot import Robot
+from ..sweeps.orders.sequential import Sequential
+from ..sweeps.verbs import ordering
 from .base import Backend, Call
 
 # Body values per block: large enough to hide Python's overhead, small enough for the cache.

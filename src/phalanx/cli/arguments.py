@@ -12,8 +12,8 @@ from typing import Any
 
 from ..algorithms import FUNCTIONS
 from ..errors import PhalanxError
-from ..loading import load
-from ..robot import Robot
+from ..io.loading import load
+from ..robot.robot import Robot
 
 Run = Callable[[argparse.Namespace], int]
 

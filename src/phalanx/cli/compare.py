@@ -11,9 +11,9 @@ from dataclasses import asdict
 from typing import Any
 
 from ..errors import printable
-from ..explain.compare import Comparison, compare
-from ..explain.recommend import duration
-from ..plotting import require_drawable
+from ..study.compare import Comparison, compare
+from ..study.plotting import require_drawable
+from ..study.recommend import duration
 from .arguments import add_command, add_function, add_robot, load_robot, positive_integer
 from .report import emit, emit_json, table, terminal_width
 
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     rows = compare(robot, args.function, batch=args.batch, processors=args.processors)
     title = f"{args.function} of {printable(robot.name)} ({robot.nv} degrees of freedom), one thread"
     if args.plot:
-        from ..figures import comparison
+        from ..study.figures import comparison
 
         comparison(rows, args.plot, title=f"{args.function} of {robot.name}", batch=args.batch)
     if args.json:

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from ..analysis.closed_forms import Formula
-from ..analysis.conventions import CONVENTIONS
-from ..analysis.cost import Cost, Count
 from ..dispatch import resolve
 from ..errors import PhalanxError, printable
-from ..explain.closed_form import ClosedForm, closed_form
-from ..explain.cost import LEVELS, cost
+from ..program.cost import Cost, Count
+from ..study.closed_form import ClosedForm, closed_form
+from ..study.conventions import CONVENTIONS
+from ..study.cost import LEVELS, cost
+from ..study.fitting import Formula
 from .arguments import add_algorithm, add_command, add_function, add_robot, algorithm_of, load_robot
 from .report import emit, emit_json, table, terminal_width
 
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
         form = closed_form(args.function, own, customise=args.customise, convention=args.convention)
     title = f"{args.function} of {printable(robot.name)} by {name}"
     if args.plot:
-        from ..figures.cost_profile import cost_profile
+        from ..study.figures.cost_profile import cost_profile
 
         cost_profile(found, args.plot, title=title, by=args.by)
     if args.json:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..dispatch import evaluate
 from ..errors import printable
-from ..robot import Robot
+from ..robot.robot import Robot
 from .arguments import add_command, add_robot, load_robot, positive_integer
 from .report import emit, emit_json, number, table, terminal_width
 

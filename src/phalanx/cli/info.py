@@ -9,10 +9,10 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from ..assembly import BASE
-from ..description import Loop
-from ..joints import FREE
-from ..robot import Robot
+from ..robot.assembly import BASE
+from ..robot.description import Loop
+from ..robot.joints import FREE
+from ..robot.robot import Robot
 from .arguments import add_command, add_robot, load_robot
 from .drawing import draw_tree
 from .report import emit, emit_json, fit, number, table, terminal_width

@@ -10,8 +10,8 @@ from collections import Counter
 from itertools import zip_longest
 from typing import Any
 
-from ..papers import Record, names, paper, reproduce
-from ..papers.records import Claim, shown
+from ..study.papers import Record, names, paper, reproduce
+from ..study.papers.records import Claim, shown
 from .arguments import add_command
 from .report import GAP, emit, emit_json, terminal_width
 

@@ -10,15 +10,15 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from .. import machines
 from ..errors import PhalanxError, nearest, printable
-from ..explain.cost import LEVELS
-from ..explain.schedule import schedule
-from ..explain.scheduling.array_program import ArraySchedule
-from ..explain.scheduling.placement import Schedule
-from ..explain.scheduling.reservation import SystolicSchedule
-from ..explain.scheduling.tasks import GRANULARITIES
-from ..machines import Machine, ProcessorArray
+from ..study import machines
+from ..study.cost import LEVELS
+from ..study.machines import Machine, ProcessorArray
+from ..study.schedule import schedule
+from ..study.scheduling.array_program import ArraySchedule
+from ..study.scheduling.placement import Schedule
+from ..study.scheduling.reservation import SystolicSchedule
+from ..study.scheduling.tasks import GRANULARITIES
 from .arguments import (
     add_algorithm,
     add_command,

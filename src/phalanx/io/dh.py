@@ -41,8 +41,8 @@ from typing import Any
 
 import numpy as np
 
-from ..description import Description, Joint, Link, Pose, Triple
 from ..errors import PhalanxError
+from ..robot.description import Description, Joint, Link, Pose, Triple
 from .angles import rotation_x, rotation_z
 from .fields import Fields
 

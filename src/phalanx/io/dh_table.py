@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..description import PER_COORDINATE, Description, Joint
-from ..dh import DHChain
 from ..errors import printable
+from ..robot.description import PER_COORDINATE, Description, Joint
+from ..robot.dh import DHChain
 from ..spatial import Transform
 from .angles import roll_pitch_yaw, rotation_x, rotation_z
 

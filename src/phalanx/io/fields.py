@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..description import MOMENTS, Pose, packed_inertia
 from ..errors import PhalanxError, listing, nearest, shown
+from ..robot.description import MOMENTS, Pose, packed_inertia
 from .angles import rotation_rpy
 
 _MOST = 100  # entries of a list of numbers: inertias, poses and limits have fewer

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from ..description import (
+from ..errors import PhalanxError
+from ..robot.description import (
     IDENTITY,
     PER_COORDINATE,
     Description,
@@ -22,7 +23,6 @@ from ..description import (
     Pose,
     Triple,
 )
-from ..errors import PhalanxError
 from .fields import Fields, brief
 
 FORMAT = "phalanx-robot"

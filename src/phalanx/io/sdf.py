@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from phalanx.description import IDENTITY, Description, FixedFrame, Joint, Link, Mimic, Pose, Triple
 from phalanx.errors import PhalanxError, listing, nearest
 from phalanx.io.angles import rotation_rpy
 from phalanx.io.urdf import UNLIMITED, turned_inertias
 from phalanx.io.xml import Element, parse
-from phalanx.joints import transpose_quaternion
+from phalanx.robot.description import IDENTITY, Description, FixedFrame, Joint, Link, Mimic, Pose, Triple
+from phalanx.robot.joints import transpose_quaternion
 
 WORLD, MODEL = "world", "__model__"
 _TYPES = {

@@ -34,9 +34,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ..description import PER_COORDINATE, Description, Joint, Link, Mimic, Triple
 from ..errors import PhalanxError, listing
-from ..joints import joint_type
+from ..robot.description import PER_COORDINATE, Description, Joint, Link, Mimic, Triple
+from ..robot.joints import joint_type
 from .dh import read_dh
 from .fields import Fields
 from .saved import read_description

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from phalanx.description import IDENTITY, Description, Joint, Link, Loop, Mimic, Pose, Triple
 from phalanx.errors import PhalanxError, listing, nearest, warn
 from phalanx.io.angles import rotation_rpy
 from phalanx.io.xacro import only_macros
 from phalanx.io.xml import Element, UnfitError, children_quickly, parse
+from phalanx.robot.description import IDENTITY, Description, Joint, Link, Loop, Mimic, Pose, Triple
 
 TYPES = ("fixed", "revolute", "continuous", "prismatic", "planar", "floating")
 UNLIMITED = 1e16  # what Gazebo and others write for no limit, since many readers refuse "inf"

@@ -25,9 +25,9 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from ..description import IDENTITY, Description, Joint, Link, Loop, Mimic, Pose, Triple
 from ..errors import PhalanxError, listing
-from ..joints import frame_along
+from ..robot.description import IDENTITY, Description, Joint, Link, Loop, Mimic, Pose, Triple
+from ..robot.joints import frame_along
 from .angles import roll_pitch_yaw
 from .urdf import TYPES, UNLIMITED
 

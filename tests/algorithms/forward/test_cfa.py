@@ -12,8 +12,8 @@ import pytest
 
 import phalanx as px
 from phalanx.algorithms import find
-from phalanx.links import links_of, singular_link
-from phalanx.model import joint_kinematics
+from phalanx.algorithms.links import links_of, singular_link
+from phalanx.robot.model import joint_kinematics
 from reference.chains import (
     KINDS,
     SIZES,

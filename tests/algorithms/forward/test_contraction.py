@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 import phalanx as px
-from phalanx.analysis.accuracy import exact_result, relative_error
+from phalanx.study.accuracy import exact_result, relative_error
 from reference.chains import (
     KINDS,
     agrees_with_articulated_bodies,

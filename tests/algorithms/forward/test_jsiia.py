@@ -10,8 +10,8 @@ from hypothesis import given
 
 import phalanx as px
 from phalanx.algorithms.forward.jsiia import columns
-from phalanx.orders.sequential import Sequential
-from phalanx.sweeps import ordering
+from phalanx.sweeps.orders.sequential import Sequential
+from phalanx.sweeps.verbs import ordering
 from reference.chains import KINDS, agrees_with_pinocchio
 from reference.sampling import agree, conditioning, seeds, trees
 

@@ -12,9 +12,9 @@ import pytest
 
 import phalanx as px
 from phalanx.algorithms import find
-from phalanx.analysis.accuracy import exact_result, relative_error
-from phalanx.lending import lent_inertia
-from phalanx.orders.segments import starts
+from phalanx.algorithms.lending import lent_inertia
+from phalanx.study.accuracy import exact_result, relative_error
+from phalanx.sweeps.orders.segments import starts
 from reference.chains import (
     KINDS,
     SIZES,

@@ -7,8 +7,8 @@ import pytest
 
 import phalanx as px
 from phalanx.algorithms import find
-from phalanx.orders.doubling import Doubling
-from phalanx.sweeps import ordering
+from phalanx.sweeps.orders.doubling import Doubling
+from phalanx.sweeps.verbs import ordering
 from reference.counting import depth, operations
 from reference.sampling import agree
 

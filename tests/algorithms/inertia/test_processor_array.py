@@ -10,7 +10,7 @@ import pytest
 import phalanx as px
 from phalanx.algorithms.inertia.processor_array import steps
 from phalanx.backends.base import installed
-from phalanx.triangle import triangle
+from phalanx.sweeps.triangle import triangle
 from reference.counting import depth
 from reference.sampling import agree
 

@@ -14,13 +14,13 @@ import pytest
 import phalanx as px
 from phalanx.algorithms import find
 from phalanx.algorithms.inverse.lathrop import Force, Motion, join_forces, join_motions
-from phalanx.ir.ops import ADD, MUL, SUB
-from phalanx.ir.scalar import Graph, Node, live
-from phalanx.orders.doubling import Doubling
-from phalanx.orders.joining import JOININGS, segments
-from phalanx.orders.sequential import Sequential
+from phalanx.program.ops import ADD, MUL, SUB
+from phalanx.program.scalar import Graph, Node, live
 from phalanx.spatial import Field
-from phalanx.sweeps import ordering
+from phalanx.sweeps.orders.doubling import Doubling
+from phalanx.sweeps.orders.joining import JOININGS, segments
+from phalanx.sweeps.orders.sequential import Sequential
+from phalanx.sweeps.verbs import ordering
 from reference.sampling import agree
 
 ORDERS = {**JOININGS, "three segments": partial(segments, pieces=3)}

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.dh import offsets, rotations
-from phalanx.orders.sequential import Sequential
+from phalanx.robot.dh import offsets, rotations
 from phalanx.spatial import Tensor
-from phalanx.sweeps import ordering
+from phalanx.sweeps.orders.sequential import Sequential
+from phalanx.sweeps.verbs import ordering
 from reference import dynamics as textbook
 from reference.sampling import agree
 

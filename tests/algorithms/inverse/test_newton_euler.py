@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 
 import phalanx as px
-from phalanx.model import gravity_twist, joint_kinematics
-from phalanx.orders.sequential import Sequential
+from phalanx.robot.model import gravity_twist, joint_kinematics
 from phalanx.spatial import motion_cross
-from phalanx.sweeps import ordering, propagate
+from phalanx.sweeps.orders.sequential import Sequential
+from phalanx.sweeps.verbs import ordering, propagate
 from reference import dynamics as textbook
 from reference.sampling import agree, seeds, trees
 

@@ -12,9 +12,9 @@ from hypothesis import given
 
 import phalanx as px
 from phalanx.algorithms import find
-from phalanx.orders.hops import Paths
-from phalanx.orders.sequential import Sequential
-from phalanx.sweeps import ordering
+from phalanx.sweeps.orders.hops import Paths
+from phalanx.sweeps.orders.sequential import Sequential
+from phalanx.sweeps.verbs import ordering
 from reference import dynamics as textbook
 from reference.sampling import agree, seeds, trees
 

@@ -73,7 +73,12 @@ def test_the_cached_way_neither_traces_nor_compiles(monkeypatch: pytest.MonkeyPa
     assert fresh().cached
 
 
-COMPILER = ("phalanx.ir.trace", "phalanx.ir.scalar", "phalanx.ir.rewrite", "phalanx.ir.rolled")
+COMPILER = (
+    "phalanx.program.trace",
+    "phalanx.program.scalar",
+    "phalanx.program.rewrite",
+    "phalanx.program.rolled",
+)
 EMITTERS = ("phalanx.backends.native.source", "phalanx.backends.native.loop", "phalanx.backends.native.emit")
 FIRST = """
 import sys
@@ -89,8 +94,8 @@ print(*sorted(m for m in sys.modules if any(m == n or m.startswith(n + ".") for 
 
 
 def test_a_cached_kernel_does_without_the_compiler_half() -> None:
-    code = FIRST.format(names=(*COMPILER, *EMITTERS, "phalanx.analysis", "phalanx.explain", "phalanx.papers"))
-    assert "phalanx.ir.trace" in in_fresh_interpreter(code)
+    code = FIRST.format(names=(*COMPILER, *EMITTERS, "phalanx.study"))
+    assert "phalanx.program.trace" in in_fresh_interpreter(code)
     assert in_fresh_interpreter(code) == ""
 
 

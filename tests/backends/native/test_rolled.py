@@ -14,12 +14,12 @@ import pytest
 import phalanx as px
 from phalanx.algorithms import ALGORITHMS, FUNCTIONS, Algorithm
 from phalanx.dispatch import resolve
-from phalanx.ir.rolled import roll
-from phalanx.ir.task import Task
-from phalanx.model import Model, joint_kinematics
-from phalanx.orders.sequential import Sequential
+from phalanx.program.rolled import roll
+from phalanx.program.task import Task
+from phalanx.robot.model import Model, joint_kinematics
 from phalanx.spatial import Tensor, dot
-from phalanx.sweeps import children, ordering, parent, paths, scan
+from phalanx.sweeps.orders.sequential import Sequential
+from phalanx.sweeps.verbs import children, ordering, parent, paths, scan
 from reference.sampling import MOVING_TYPES, agree
 
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.ir.rolled.limbs import limb_rows
+from phalanx.program.rolled.limbs import limb_rows
 from reference.sampling import MOVING_TYPES, agree
 
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")

@@ -13,8 +13,8 @@ import pytest
 
 import phalanx as px
 from phalanx.algorithms import ALGORITHMS
-from phalanx.description import Mimic
 from phalanx.dispatch import resolve
+from phalanx.robot.description import Mimic
 from reference.sampling import agree
 
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")

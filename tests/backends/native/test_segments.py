@@ -16,10 +16,10 @@ from phalanx.backends.native.emit.module import block_function
 from phalanx.backends.native.source import looped
 from phalanx.backends.native.target import Target, aarch64, host
 from phalanx.dispatch import resolve
-from phalanx.ir.rolled.planning.locality import in_local_order
-from phalanx.ir.rolled.segments.roll import SegmentProgram
-from phalanx.ir.rolled.stages.loops import Loop, Once
-from phalanx.ir.task import cuts
+from phalanx.program.rolled.planning.locality import in_local_order
+from phalanx.program.rolled.segments.roll import SegmentProgram
+from phalanx.program.rolled.stages.loops import Loop, Once
+from phalanx.program.task import cuts
 from reference.chains import agrees_with_articulated_bodies, chains_of_all_types
 from reference.sampling import agree
 

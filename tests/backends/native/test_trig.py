@@ -13,8 +13,8 @@ import pytest
 from phalanx.backends.native import compile, gufunc, loop
 from phalanx.backends.native.emit.module import block_function
 from phalanx.backends.native.target import _LEVELS, _NEEDS, Target, host
-from phalanx.ir.form.straight import straight
-from phalanx.ir.rewrite import Code, Instruction
+from phalanx.program.form.straight import straight
+from phalanx.program.rewrite import Code, Instruction
 
 mpmath = pytest.importorskip("mpmath", reason="the reference for sine and cosine is mpmath")
 

@@ -4,9 +4,9 @@
 
 from typing import Any
 
-from ...model import Model, gravity_twist, joint_kinematics
+from ...robot.model import Model, gravity_twist, joint_kinematics
 from ...spatial import Array, Projector, force_cross, inner, motion_cross
-from ...sweeps import fold, parent, propagate
+from ...sweeps.verbs import fold, parent, propagate
 from ..registry import algorithm
 
 

@@ -5,9 +5,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ...banded.symmetric import congruent, interface, unit
-from ...lending import lent_inertia
-from ...model import Model, gravity_twist, joint_kinematics
+from ...robot.model import Model, gravity_twist, joint_kinematics
 from ...spatial import (
     Array,
     Articulated,
@@ -21,8 +19,10 @@ from ...spatial import (
     motion_cross,
     transpose,
 )
-from ...sweeps import children, fold, parent, paths, scan
+from ...sweeps.verbs import children, fold, parent, paths, scan
+from ..banded.symmetric import congruent, interface, unit
 from ..inverse.scan import scan as inverse_dynamics
+from ..lending import lent_inertia
 from ..registry import algorithm
 
 

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Forward dynamics by the constraint forces of a chain: one block-tridiagonal system."""
 
-from ...banded import SOLVERS, tridiagonal
-from ...banded.symmetric import congruent, mirrored
-from ...links import Links, links_of
-from ...model import Model, diagonal, gravity_twist, joint_kinematics
+from ...robot.model import Model, diagonal, gravity_twist, joint_kinematics
 from ...spatial import Array, force_cross, matvec, motion_cross, transpose
-from ...sweeps import paths
+from ...sweeps.verbs import paths
+from ..banded import SOLVERS, tridiagonal
+from ..banded.symmetric import congruent, mirrored
 from ..inverse.scan import scan as inverse_dynamics
+from ..links import Links, links_of
 from ..registry import algorithm
 
 

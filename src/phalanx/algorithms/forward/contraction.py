@@ -5,8 +5,7 @@
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ...lending import lent_inertia_on_tree
-from ...model import Model, gravity_twist, joint_kinematics
+from ...robot.model import Model, gravity_twist, joint_kinematics
 from ...spatial import (
     Array,
     Field,
@@ -19,7 +18,8 @@ from ...spatial import (
     motion_cross,
     transpose,
 )
-from ...sweeps import contract, parent, paths
+from ...sweeps.verbs import contract, parent, paths
+from ..lending import lent_inertia_on_tree
 from ..registry import algorithm
 from .abia import Run, joined, links
 

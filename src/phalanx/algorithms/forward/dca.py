@@ -5,9 +5,9 @@
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from ...banded.symmetric import congruent, factor, inverse, mirrored, solve
-from ...model import Model, diagonal
+from ...robot.model import Model, diagonal
 from ...spatial import Array, Field, matvec, transpose
+from ..banded.symmetric import congruent, factor, inverse, mirrored, solve
 from ..registry import algorithm
 from .cfa import chain, rho
 

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Forward dynamics by factoring the joint-space inertia matrix."""
 
-from ...banded.symmetric import mirrored
-from ...model import Model, diagonal, joint_kinematics
+from ...robot.model import Model, diagonal, joint_kinematics
 from ...spatial import Array, beside, dot
-from ...sweeps import accumulate, eliminate, propagate, substitute, unit
+from ...sweeps.verbs import accumulate, eliminate, propagate, substitute, unit
+from ..banded.symmetric import mirrored
 from ..inertia.crba import crba
 from ..inverse.cartesian_tensor import cartesian_tensor
 from ..registry import algorithm

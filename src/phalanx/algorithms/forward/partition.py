@@ -4,9 +4,7 @@
 
 from typing import Any
 
-from ...banded.symmetric import congruent, interface, unit
-from ...lending import lent_inertia
-from ...model import Model, gravity_twist, identity_transform, joint_kinematics
+from ...robot.model import Model, gravity_twist, identity_transform, joint_kinematics
 from ...spatial import (
     Array,
     Articulated,
@@ -20,8 +18,10 @@ from ...spatial import (
     motion_cross,
     transpose,
 )
-from ...sweeps import fold, parent, propagate
-from ...sweeps import segments as cut
+from ...sweeps.verbs import fold, parent, propagate
+from ...sweeps.verbs import segments as cut
+from ..banded.symmetric import congruent, interface, unit
+from ..lending import lent_inertia
 from ..registry import WHOLE_NUMBERS, algorithm
 
 

@@ -5,23 +5,12 @@
 from functools import partial
 from typing import Any
 
-from ...dh import DHChain, proximal_inertias, proximal_offsets, proximal_rotations
-from ...dh.motion import first_axis
-from ...model import Model, diagonal
-from ...spatial import (
-    Array,
-    Tensor,
-    angular,
-    cross,
-    join,
-    linear,
-    matvec,
-    parallel_axis,
-    rotated,
-    unpack,
-)
-from ...sweeps import pairs, relay
-from ...triangle import at_places, back_along_chain
+from ...robot.dh import DHChain, proximal_inertias, proximal_offsets, proximal_rotations
+from ...robot.dh.motion import first_axis
+from ...robot.model import Model, diagonal
+from ...spatial import Array, Tensor, angular, cross, join, linear, matvec, parallel_axis, rotated, unpack
+from ...sweeps.triangle import at_places, back_along_chain
+from ...sweeps.verbs import pairs, relay
 from ..registry import algorithm
 from .frames import by_joint, project
 

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: MIT
 """The mass matrix by composite rigid bodies and their first and second moments."""
 
-from ...dh import proximal_offsets, proximal_rotations
-from ...dh.motion import first_axis
-from ...model import Model, diagonal
+from ...robot.dh import proximal_offsets, proximal_rotations
+from ...robot.dh.motion import first_axis
+from ...robot.model import Model, diagonal
 from ...spatial import Array, Inertia, Tensor, Transform, namespace, transpose
-from ...sweeps import accumulate, parent, relay
-from ...triangle import along_chain
+from ...sweeps.triangle import along_chain
+from ...sweeps.verbs import accumulate, parent, relay
 from ..registry import algorithm
 from .frames import along_ancestors, by_joint, identity, proximal_moments, with_diagonal
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """The mass matrix by the composite-rigid-body algorithm, and its inverse."""
 
-from ...model import Model, diagonal, joint_kinematics
+from ...robot.model import Model, diagonal, joint_kinematics
 from ...spatial import Array, dot
-from ...sweeps import accumulate, eliminate, pairs, substitute
+from ...sweeps.verbs import accumulate, eliminate, pairs, substitute
 from ..registry import algorithm
 
 

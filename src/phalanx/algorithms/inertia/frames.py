@@ -4,11 +4,11 @@
 
 from typing import Any
 
-from ...dh import DHChain, offsets, proximal_inertias, rotations
-from ...dh.motion import first_axis
+from ...robot.dh import DHChain, offsets, proximal_inertias, rotations
+from ...robot.dh.motion import first_axis
 from ...spatial import Array, Tensor, angular, cross, dot, join, linear, namespace, parallel_axis
-from ...sweeps import pairs, parent, relay
-from ...triangle import Triangle, along_chain, strides
+from ...sweeps.triangle import Triangle, along_chain, strides
+from ...sweeps.verbs import pairs, parent, relay
 
 
 def base_frame(chain: DHChain, q: Array) -> tuple[Array, Array, Array, Array]:

@@ -4,10 +4,10 @@
 
 from typing import Any
 
-from ...model import Model, diagonal
+from ...robot.model import Model, diagonal
 from ...spatial import Array, cross, matvec, rotated, unpack
-from ...sweeps import relay
-from ...triangle import triangle
+from ...sweeps.triangle import triangle
+from ...sweeps.verbs import relay
 from ..registry import algorithm
 from .frames import arms, base_frame, by_joint, project
 

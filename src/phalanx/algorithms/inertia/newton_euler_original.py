@@ -4,9 +4,9 @@
 
 from dataclasses import replace
 
-from ...model import Model
+from ...robot.model import Model
 from ...spatial import Array
-from ...sweeps import unit
+from ...sweeps.verbs import unit
 from ..inverse.luh_walker_paul import luh_walker_paul
 from ..registry import algorithm
 

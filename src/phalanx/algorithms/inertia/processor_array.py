@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...dh import DHChain, offsets, rotations
-from ...dh.motion import first_axis
 from ...errors import PhalanxError
-from ...model import Model, diagonal
+from ...robot.dh import DHChain, offsets, rotations
+from ...robot.dh.motion import first_axis
+from ...robot.model import Model, diagonal
 from ...spatial import Array, Tensor, cross, double_cross, matvec, rotated, transpose, unpack
-from ...sweeps import parent, relay
-from ...triangle import Level, Triangle, at_places, back_along_chain, shifted, strides, triangle
+from ...sweeps.triangle import Level, Triangle, at_places, back_along_chain, shifted, strides, triangle
+from ...sweeps.verbs import parent, relay
 from ..registry import algorithm
 from .frames import along_ancestors, by_joint, identity, moments, project
 

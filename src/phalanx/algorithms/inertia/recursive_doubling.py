@@ -5,12 +5,12 @@
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-from ...dh import proximal_offsets, proximal_rotations
-from ...dh.motion import first_axis
-from ...model import Model, diagonal
+from ...robot.dh import proximal_offsets, proximal_rotations
+from ...robot.dh.motion import first_axis
+from ...robot.model import Model, diagonal
 from ...spatial import Array, Tensor, angular, cross, linear
-from ...sweeps import relay
-from ...triangle import Level, Walk, at_places, triangle
+from ...sweeps.triangle import Level, Walk, at_places, triangle
+from ...sweeps.verbs import relay
 from ..registry import algorithm
 from .composite_original import bodies, joined, unit_wrenches
 from .frames import project

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Inverse dynamics without acceleration, and without motion at all."""
 
-from ...model import Model, gravity_twist, joint_kinematics
+from ...robot.model import Model, gravity_twist, joint_kinematics
 from ...spatial import Array
-from ...sweeps import accumulate, propagate
+from ...sweeps.verbs import accumulate, propagate
 from ..registry import algorithm
 from .cartesian_tensor import cartesian_tensor
 

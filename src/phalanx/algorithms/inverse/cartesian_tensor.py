@@ -2,18 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Inverse dynamics by the Newton-Euler recursion on Cartesian tensors."""
 
-from ...model import Model, joint_kinematics
-from ...spatial import (
-    Array,
-    Identity,
-    Tensor,
-    acceleration_tensor,
-    angular,
-    cross,
-    inertial_wrench,
-    linear,
-)
-from ...sweeps import accumulate, parent, propagate
+from ...robot.model import Model, joint_kinematics
+from ...spatial import Array, Identity, Tensor, acceleration_tensor, angular, cross, inertial_wrench, linear
+from ...sweeps.verbs import accumulate, parent, propagate
 from ..registry import algorithm
 
 

@@ -5,11 +5,11 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...dh import axes, offsets, rotations
-from ...dh.motion import base_motion, but_last, either
-from ...model import Model, identity_transform
+from ...robot.dh import axes, offsets, rotations
+from ...robot.dh.motion import base_motion, but_last, either
+from ...robot.model import Model, identity_transform
 from ...spatial import Array, Field, Tensor, angular, cross, dot, linear, matvec, transpose, unpack
-from ...sweeps import children, pick, scan
+from ...sweeps.verbs import children, pick, scan
 from ..registry import algorithm
 
 

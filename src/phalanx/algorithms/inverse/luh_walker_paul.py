@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Inverse dynamics by the recursion of Luh, Walker and Paul in Denavit-Hartenberg frames."""
 
-from ...dh import axes, offsets, rotations
-from ...dh.motion import base_motion, either, first_axis
-from ...model import Model
+from ...robot.dh import axes, offsets, rotations
+from ...robot.dh.motion import base_motion, either, first_axis
+from ...robot.model import Model
 from ...spatial import Array, Identity, Tensor, angular, cross, dot, linear, unpack
-from ...sweeps import accumulate, children, parent, propagate
+from ...sweeps.verbs import accumulate, children, parent, propagate
 from ..registry import algorithm
 
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Inverse dynamics by the recursive Newton-Euler algorithm."""
 
-from ...model import Model, gravity_twist, joint_kinematics
+from ...robot.model import Model, gravity_twist, joint_kinematics
 from ...spatial import Array, force_cross, motion_cross
-from ...sweeps import accumulate, propagate
+from ...sweeps.verbs import accumulate, propagate
 from ..registry import algorithm
 
 

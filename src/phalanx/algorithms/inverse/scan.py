@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Inverse dynamics as three block-bidiagonal systems, each solved by a scan."""
 
-from ...model import Model, gravity_twist, joint_kinematics
+from ...robot.model import Model, gravity_twist, joint_kinematics
 from ...spatial import Array, force_cross, motion_cross
-from ...sweeps import parent, paths
+from ...sweeps.verbs import parent, paths
 from ..registry import algorithm
 
 

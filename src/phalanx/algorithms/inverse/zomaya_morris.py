@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Inverse dynamics of a turning chain as Zomaya and Morris spread it over transputers."""
 
-from ...dh import offsets, rotations
-from ...dh.motion import base_motion, first_axis
-from ...model import Model
+from ...robot.dh import offsets, rotations
+from ...robot.dh.motion import base_motion, first_axis
+from ...robot.model import Model
 from ...spatial import Array, Identity, Tensor, angular, cross, dot, linear, unpack
-from ...sweeps import accumulate, parent, propagate
+from ...sweeps.verbs import accumulate, parent, propagate
 from ..registry import algorithm
 
 

@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from ...errors import PhalanxError
-from ...orders.slots import lift, take
 from ...spatial import Array, Identity, Tensor
+from ...sweeps.orders.slots import lift, take
 from .arrays import JaxArray, array, unwrap
 from .levels import Levels
 from .places import arrays

@@ -17,9 +17,9 @@ import numpy as np
 from ...algorithms import ALGORITHMS, FUNCTIONS, NOTHING, Algorithm, Function
 from ...arrays import UNREADABLE, is_endless, refuse_masks
 from ...errors import PhalanxError, is_one_of, listing, nearest, shown
-from ...frames import placement_of, seats_of
-from ...robot import Robot
-from ...sweeps import ordering
+from ...robot.frames import placement_of, seats_of
+from ...robot.robot import Robot
+from ...sweeps.verbs import ordering
 from ..base import Call, common_batch, require_shape
 from ..numpy import model_in
 from .arrays import EXACT, JaxArray, array, unwrap

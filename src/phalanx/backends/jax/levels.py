@@ -17,9 +17,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ...orders.sequential import Sequential
-from ...orders.slots import lift
 from ...spatial import Array
+from ...sweeps.orders.sequential import Sequential
+from ...sweeps.orders.slots import lift
 from .arrays import JaxArray, array, unwrap
 from .places import appended, arrays, constant, without_zeros
 from .pytrees import each, merge

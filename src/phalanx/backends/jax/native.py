@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ...algorithms import FUNCTIONS, Function
-from ...robot import Robot
+from ...robot.robot import Robot
 from ..base import Call
 
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from ...arrays import UNREADABLE, is_endless, refuse_masks
 from ...errors import PhalanxError, is_one_of, nearest, shown
-from ...model import Model
-from ...robot import Robot
+from ...robot.model import Model
+from ...robot.robot import Robot
 from ...spatial import Inertia, Transform, matvec, transpose, unpack
 from .arrays import JaxArray, array
 

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ...sweeps import bodies_of
+from ...sweeps.verbs import bodies_of
 from .arrays import JaxArray, array
 from .pytrees import each, merge
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import jax
 
-from ...frames import Placement
+from ...robot.frames import Placement
 from ...spatial import Array, Field, Identity
 
 _known: set[type[Field]] = set()

@@ -16,9 +16,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ...orders.contraction import Round
-from ...orders.hops import Paths
 from ...spatial import Identity
+from ...sweeps.orders.contraction import Round
+from ...sweeps.orders.hops import Paths
 from .arrays import JaxArray
 from .places import (
     NOWHERE,

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...arrays import MOST_AXES
 from ...errors import PhalanxError, warn
-from ...frames import branch_of, branches, frames_kept, placement_of
+from ...robot.frames import branch_of, branches, frames_kept, placement_of
 from ..base import FRAMED, Call, memo_key
 from ..buffers import empty_result
 from . import cache, compile, gufunc, objects

@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-from ...analysis.cost import Cost, cost_of
-from ...analysis.loops import cost_of_loops
 from ...errors import PhalanxError
+from ...program.cost import Cost, cost_of
+from ...program.loops import cost_of_loops
 from ..base import Call
 from .extent import predicted_instructions
 from .source import looped, traced

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...ir.task import cuts, refusal_of_loops
+from ...program.task import cuts, refusal_of_loops
 from ..base import Call
 
 # Instructions up to which code is unrolled: about a second of compiling.

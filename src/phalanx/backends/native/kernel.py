@@ -19,7 +19,7 @@ from .build import Native, native, never
 from .target import host
 
 if TYPE_CHECKING:
-    from ...analysis.cost import Cost
+    from ...program.cost import Cost
 
 
 class Kernel:

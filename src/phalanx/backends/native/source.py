@@ -10,15 +10,15 @@ import numpy as np
 
 from ...algorithms import algorithms
 from ...errors import PhalanxError
-from ...frames import AnyFrame, branch_of, branches, everywhere, numbers_told, placement_of
-from ...ir.form.program import Program as StraightProgram
-from ...ir.form.straight import straight
-from ...ir.rewrite import instructions
-from ...ir.rolled import RolledProgram, roll
-from ...ir.rolled.segments.roll import SegmentProgram, roll_segments
-from ...ir.task import Task
-from ...ir.trace import Program, trace
-from ...model import Model
+from ...program.form.program import Program as StraightProgram
+from ...program.form.straight import straight
+from ...program.rewrite import instructions
+from ...program.rolled import RolledProgram, roll
+from ...program.rolled.segments.roll import SegmentProgram, roll_segments
+from ...program.task import Task
+from ...program.trace import Program, trace
+from ...robot.frames import AnyFrame, branch_of, branches, everywhere, numbers_told, placement_of
+from ...robot.model import Model
 from ..base import Call
 from . import loop
 from .emit.module import block_function, branched_block_function

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from phalanx.convert import MujocoNames
-from phalanx.description import Description
 from phalanx.errors import warn
+from phalanx.io.convert import MujocoNames
 from phalanx.io.mjcf.compiling import compiled, is_mujoco
 from phalanx.io.mjcf.equalities import read_equalities
 from phalanx.io.mjcf.leftover import left_out
 from phalanx.io.mjcf.sites import read_sites
 from phalanx.io.mjcf.tree import read_tree, triple
+from phalanx.robot.description import Description
 
 __all__ = ["is_mujoco", "read_mjcf"]
 

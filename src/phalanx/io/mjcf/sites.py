@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from phalanx.convert import MujocoNames
-from phalanx.description import FixedFrame, Link, Pose
+from phalanx.io.convert import MujocoNames
 from phalanx.io.mjcf.tree import rotation
+from phalanx.robot.description import FixedFrame, Link, Pose
 
 
 def read_sites(model: Any, names: MujocoNames, links: Sequence[Link]) -> list[FixedFrame]:

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from phalanx.convert import MujocoNames
-from phalanx.description import IDENTITY, Joint, Link, Pose, Triple
 from phalanx.errors import PhalanxError
-from phalanx.joints import joint_type
+from phalanx.io.convert import MujocoNames
+from phalanx.robot.description import IDENTITY, Joint, Link, Pose, Triple
+from phalanx.robot.joints import joint_type
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ....ir.form.program import Program
+from ....program.form.program import Program
 from ..target import Target
 from .places import Frame
 from .walk import Text

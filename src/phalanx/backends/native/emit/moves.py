@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ....ir.form.program import Clear, Move, Weave
-from ....ir.form.wholes import Index, plus
+from ....program.form.program import Clear, Move, Weave
+from ....program.form.wholes import Index, plus
 from .places import Places
 from .writer import Writer
 

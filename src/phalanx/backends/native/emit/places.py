@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ....ir.form.program import Final, Program, Region
-from ....ir.form.wholes import Counter, Index, Table, Whole, apart
+from ....program.form.program import Final, Program, Region
+from ....program.form.wholes import Counter, Index, Table, Whole, apart
 from .writer import Writer
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from ....ir import ops
-from ....ir.form.program import (
+from ....program import ops
+from ....program.form.program import (
     Choice,
     Clear,
     Flag,
@@ -30,7 +30,7 @@ from ....ir.form.program import (
     Value,
     Weave,
 )
-from ....ir.form.wholes import Whole, apart, counters_of, plus
+from ....program.form.wholes import Whole, apart, counters_of, plus
 from .moves import Moves
 from .trig import LARGEST
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
-from ....ir.form.program import Program
+from ....program.form.program import Program
 from ..target import Target
 from .module import Module, scratch_bytes
 

@@ -1,0 +1,59 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Rows of a chain: neighbours, every second one, and putting them together again.
+
+`rank` is the number of component axes after the axis of rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...spatial import Array, Field, namespace
+
+
+def before(x: Array, rank: int = 1, *, first: Array = None, step: int = 1) -> Array:
+    """The value `step` rows before each one; `first`, or zero, where there is none."""
+    head = zeros(x, rank, min(step, x.shape[-1 - rank]))
+    return together(head if first is None else head + first, _rows(x, rank, slice(0, -step)), rank)
+
+
+def after(x: Array, rank: int = 1, *, step: int = 1) -> Array:
+    """The value `step` rows after each one, zero where there is none."""
+    return together(_rows(x, rank, slice(step, None)), zeros(x, rank, min(step, x.shape[-1 - rank])), rank)
+
+
+def together(a: Any, b: Any, rank: int = 1) -> Any:
+    """The rows of a, then those of b, in the batch of both."""
+    if isinstance(a, Field):
+        return a.zip(b, together)
+    xp = namespace(a, b)
+    split = [x.ndim - rank - 1 for x in (a, b)]
+    batch = np.broadcast_shapes(a.shape[: split[0]], b.shape[: split[1]])
+    a, b = (xp.broadcast_to(x, (*batch, *x.shape[k:])) for x, k in zip((a, b), split, strict=True))
+    return xp.concatenate([a, b], axis=-1 - rank)
+
+
+def beside(a: Array, b: Array) -> Array:
+    """The columns of a, then those of b, in the batch of both."""
+    return together(a.swapaxes(-1, -2), b.swapaxes(-1, -2)).swapaxes(-1, -2)
+
+
+def woven(even: Array, odd: Array, rank: int = 1) -> Array:
+    """The rows of both by turns, beginning with `even`."""
+    count = even.shape[-1 - rank] + odd.shape[-1 - rank]
+    index = np.arange(count)
+    place = np.where(index % 2 == 0, index // 2, (count + 1) // 2 + index // 2)
+    return _rows(together(even, odd, rank), rank, place)
+
+
+def _rows(x: Array, rank: int, which: Any) -> Array:
+    return x[(..., which, *(slice(None),) * rank)]
+
+
+def zeros(x: Array, rank: int, count: int) -> Array:
+    """`count` rows of zeros for the rows of x; not 0 * x, since what is not finite stays where it is."""
+    none = np.zeros((count, *x.shape[x.ndim - rank :])).astype(x.dtype)
+    return namespace(x).broadcast_to(none, (*x.shape[: x.ndim - rank - 1], *none.shape))

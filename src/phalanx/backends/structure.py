@@ -1,0 +1,103 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Structural facts of a robot that need its mass matrix: is it invertible at all, and how well?"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..algorithms.inertia.crba import crba
+from ..errors import PhalanxError, listing
+from ..robot.robot import Robot
+from ..sweeps.orders.sequential import Sequential
+from ..sweeps.verbs import eliminate, ordering
+
+_FULL_CHECK = 64  # degrees of freedom up to which the factor itself is looked at
+_TOLERANCE = 1e-13
+_LARGEST = 256  # degrees of freedom up to which a condition number is computed
+_WELL = 1e3  # median condition up to which a factor loses no two digits (docs/band_sparsity.md)
+_STATES = 32  # configurations whose median is taken; fewer for many degrees of freedom
+
+
+def require_invertible(robot: Robot) -> None:
+    """Raise if some joint moves nothing that resists, whatever the configuration."""
+    loose = robot.memo("loose joints", lambda: _loose_joints(robot))
+    if loose:
+        raise PhalanxError(
+            f'robot "{robot.name}": the mass matrix is singular in every configuration, because nothing '
+            f"with inertia resists joint{'s' if len(loose) > 1 else ''} {listing(loose)}. "
+            f"{_remedy(robot, loose)}"
+        )
+
+
+def _remedy(robot: Robot, loose: list[str]) -> str:
+    """What to do about joints that nothing resists."""
+    masses = "Give the links they carry a mass and an inertia"
+    if any(name not in robot.v_slices for name in loose):  # the floating base
+        return f"{masses}."
+    # A rotor on a joint of several axes is more than a remedy: on floating ones a mass that does not fall.
+    if any(part.stop - part.start > 1 for part in map(robot.v_slices.get, loose) if part is not None):
+        return f"{masses}, or fix them with robot.fix(…)."
+    named = f'{{"{loose[0]}": …{", …" if len(loose) > 1 else ""}}}'
+    return f"{masses}, set robot.replace(armature={named}), or fix them with robot.fix(…)."
+
+
+def factors_well(robot: Robot) -> bool:
+    """Whether a factor of the mass matrix gives accelerations about as accurate as articulated bodies do.
+
+    Looked up once a robot: the digits that a factor loses follow the condition of the matrix with its
+    diagonal scaled to one, which light links, heavy tips and long chains make large. The median of many
+    configurations tells robots apart; the largest of a few depends on which ones were drawn.
+    """
+    found: bool = robot.memo("factors well", lambda: 0 < robot.nv <= _LARGEST and _condition(robot) < _WELL)
+    return found
+
+
+def _condition(robot: Robot) -> float:
+    """The median condition number of the scaled mass matrix in random configurations."""
+    model = robot.model
+    q, _, _ = robot.random_state(max(4, min(_STATES, 64 * _STATES // robot.nv)), rng=1)
+    with ordering(Sequential(model.parents, model.pattern)), np.errstate(all="ignore"):
+        masses = np.broadcast_to(crba(model, q), (len(q), robot.nv, robot.nv))
+        scale = 1.0 / np.sqrt(np.diagonal(masses, axis1=-2, axis2=-1))
+        scaled = masses * scale[..., :, None] * scale[..., None, :]
+    if not np.isfinite(scaled).all():
+        return np.inf
+    sizes = np.linalg.eigvalsh(scaled)
+    found = np.sort(sizes[:, -1] / np.maximum(sizes[:, 0], np.finfo(float).tiny))
+    return float(found[len(found) // 2])
+
+
+def _loose_joints(robot: Robot) -> list[str]:
+    model = robot.model
+    if robot.nv == 0:
+        return []
+    if robot.nv <= _FULL_CHECK:
+        loose = _vanishing_pivots(robot)
+    else:
+        weight = model.inertia.m + np.abs(model.inertia.moment).max(axis=-1)
+        for i in range(model.n - 1, -1, -1):
+            if (p := model.parents[i]) >= 0:
+                weight[p] += weight[i]
+        own = weight if model.coupling is None else np.abs(model.coupling.A.T) @ weight
+        loose = own + model.armature <= _TOLERANCE * weight.max()
+    parts = {name: part for name, part in robot.v_slices.items() if name not in robot.mimics}
+    return [name or "floating base" for name, part in parts.items() if loose[part].any()]
+
+
+def _vanishing_pivots(robot: Robot) -> np.ndarray:
+    """Which degrees of freedom (nv,) meet no inertia in any of a few random configurations."""
+    model = robot.model
+    q, _, _ = robot.random_state(3, rng=0)
+    loose = np.zeros(robot.nv, dtype=bool)
+    with ordering(Sequential(model.parents, model.pattern)), np.errstate(all="ignore"):
+        masses = np.broadcast_to(crba(model, q), (len(q), robot.nv, robot.nv))
+        size = np.abs(np.diagonal(masses, axis1=-2, axis2=-1))
+        while True:
+            # A zero pivot spoils those after it: joints found so far are held by an inertia of one.
+            factor = eliminate(masses + np.diag(loose.astype(float)))
+            pivots = 1.0 / np.diagonal(factor, axis1=-2, axis2=-1)
+            found = (np.abs(pivots) <= _TOLERANCE * size).all(axis=0) & ~loose
+            if not found.any():
+                return loose
+            loose |= found

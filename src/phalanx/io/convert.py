@@ -1,0 +1,425 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""States of a robot in the coordinates of Pinocchio and MuJoCo, and back.
+
+Joints are matched by name, whatever their order. In every joint that the engines share,
+their rates are v = B(q) qd with an orthogonal matrix B. So forces map like rates,
+tau' = B tau, mass matrices M' = B M B^T, and accelerations a = B qdd + Bd qd.
+
+Where a coupled robot's followers have coordinates of their own in the other engine, they are filled in, and
+dropped on the way back: B has more rows than columns, M = B^T M' B, tau = B^T tau', and tau' acts on drivers.
+
+In Pinocchio a joint without limits may have q = [cos, sin]; a planar one has
+q = [x, y, cos, sin] and rates in the axes of the child; a floating one has rates
+[linear; angular]. In MuJoCo quaternions are wxyz, and a free joint has rates
+[linear in the axes of the parent; angular in those of the child].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+
+from ..arrays import UNREADABLE, memory_for, refuse_masks
+from ..errors import PhalanxError, listing, shown
+from ..robot.assembly import BASE
+from ..robot.joints import FREE
+from ..robot.joints.orderings import MUJOCO, PINOCCHIO, Rule
+from ..robot.robot import Robot, require_robot
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@overload
+def to_pinocchio(robot: Robot, model: Any, q: Any) -> Array: ...
+@overload
+def to_pinocchio(robot: Robot, model: Any, q: Any, qd: Any) -> tuple[Array, Array]: ...
+@overload
+def to_pinocchio(robot: Robot, model: Any, q: Any, qd: Any, qdd: Any) -> tuple[Array, Array, Array]: ...
+def to_pinocchio(robot: Robot, model: Any, q: Any, qd: Any = None, qdd: Any = None) -> Any:
+    """Pinocchio's q, (q, v) or (q, v, a) of a state, for as many as are given.
+
+    `model` is a `pinocchio.Model` with the same joints as `robot`.
+    """
+    return _to(_pinocchio(robot, model), q, qd, qdd)
+
+
+@overload
+def from_pinocchio(robot: Robot, model: Any, q: Any) -> Array: ...
+@overload
+def from_pinocchio(robot: Robot, model: Any, q: Any, v: Any) -> tuple[Array, Array]: ...
+@overload
+def from_pinocchio(robot: Robot, model: Any, q: Any, v: Any, a: Any) -> tuple[Array, Array, Array]: ...
+def from_pinocchio(robot: Robot, model: Any, q: Any, v: Any = None, a: Any = None) -> Any:
+    """The q, (q, qd) or (q, qd, qdd) of a state given as Pinocchio's q, v, a."""
+    return _from(_pinocchio(robot, model), q, v, a)
+
+
+def tau_to_pinocchio(robot: Robot, model: Any, q: Any, tau: Any) -> Array:
+    """Pinocchio's joint forces for the forces `tau` at the robot's own q."""
+    return _forces_to(_pinocchio(robot, model), q, tau)
+
+
+def tau_from_pinocchio(robot: Robot, model: Any, q: Any, tau: Any) -> Array:
+    """The joint forces for Pinocchio's `tau` at the robot's own q."""
+    return _forces_from(_pinocchio(robot, model), q, tau)
+
+
+def pinocchio_basis(robot: Robot, model: Any, q: Any) -> Array:
+    """B (…, model.nv, nv) with v = B qd in Pinocchio, at the robot's own q; orthogonal unless coupled."""
+    return _basis(_pinocchio(robot, model), q)
+
+
+@overload
+def to_mujoco(robot: Robot, model: Any, q: Any) -> Array: ...
+@overload
+def to_mujoco(robot: Robot, model: Any, q: Any, qd: Any) -> tuple[Array, Array]: ...
+@overload
+def to_mujoco(robot: Robot, model: Any, q: Any, qd: Any, qdd: Any) -> tuple[Array, Array, Array]: ...
+def to_mujoco(robot: Robot, model: Any, q: Any, qd: Any = None, qdd: Any = None) -> Any:
+    """MuJoCo's qpos, (qpos, qvel) or (qpos, qvel, qacc) of a state, for as many as are given.
+
+    `model` is a `mujoco.MjModel` with the same joints as `robot`.
+    """
+    return _to(_mujoco(robot, model), q, qd, qdd)
+
+
+@overload
+def from_mujoco(robot: Robot, model: Any, qpos: Any) -> Array: ...
+@overload
+def from_mujoco(robot: Robot, model: Any, qpos: Any, qvel: Any) -> tuple[Array, Array]: ...
+@overload
+def from_mujoco(robot: Robot, model: Any, qpos: Any, qvel: Any, qacc: Any) -> tuple[Array, Array, Array]: ...
+def from_mujoco(robot: Robot, model: Any, qpos: Any, qvel: Any = None, qacc: Any = None) -> Any:
+    """The q, (q, qd) or (q, qd, qdd) of a state given as MuJoCo's qpos, qvel, qacc."""
+    return _from(_mujoco(robot, model), qpos, qvel, qacc)
+
+
+def tau_to_mujoco(robot: Robot, model: Any, q: Any, tau: Any) -> Array:
+    """MuJoCo's joint forces for the forces `tau` at the robot's own q."""
+    return _forces_to(_mujoco(robot, model), q, tau)
+
+
+def tau_from_mujoco(robot: Robot, model: Any, q: Any, tau: Any) -> Array:
+    """The joint forces for MuJoCo's `tau` at the robot's own q."""
+    return _forces_from(_mujoco(robot, model), q, tau)
+
+
+def mujoco_basis(robot: Robot, model: Any, q: Any) -> Array:
+    """B (…, model.nv, nv) with qvel = B qd in MuJoCo, at the robot's own q; orthogonal unless coupled."""
+    return _basis(_mujoco(robot, model), q)
+
+
+@dataclass(frozen=True)
+class MujocoNames:
+    """Names of a compiled MuJoCo model; nameless bodies and joints get one from their place."""
+
+    model: str
+    bodies: tuple[str, ...]
+    joints: tuple[str, ...]
+    given: bytes  # all names of the model, each ending with a null byte
+
+    def at(self, addresses: Iterable[int]) -> list[str]:
+        """The names that stand at the addresses, empty where a thing has none."""
+        ends = ((a, self.given.index(b"\0", a)) for a in addresses)
+        return [self.given[a:end].decode("utf-8", "backslashreplace") for a, end in ends]
+
+    @cached_property
+    def taken(self) -> frozenset[str]:
+        """All names of bodies and joints."""
+        return frozenset((*self.bodies, *self.joints))
+
+    @classmethod
+    def of(cls, model: Any) -> MujocoNames:
+        """The names of a `mujoco.MjModel`, unique among its bodies and among its joints."""
+        names = cls("", (), (), bytes(model.names))
+        bodies = unique_names(names.at(model.name_bodyadr), [f"body{i}" for i in range(model.nbody)])
+        places = []
+        for j, body in enumerate(model.jnt_bodyid):
+            place = j - model.body_jntadr[body] + 1 if model.body_jntnum[body] > 1 else ""
+            places.append(f"{bodies[body]}_joint{place}")
+        joints = unique_names(names.at(model.name_jntadr), places)
+        return cls(names.at([0])[0] or "mujoco", bodies, joints, names.given)
+
+
+def unique_names(given: Sequence[str], otherwise: Sequence[str]) -> tuple[str, ...]:
+    """The given names; where there is none the other one, with underscores if that is taken."""
+    taken = set(given)
+    result = []
+    for name, other in zip(given, otherwise, strict=True):
+        while not name or (name is other and name in taken):
+            name = other = other if not name else f"{other}_"
+        taken.add(name)
+        result.append(name)
+    return tuple(result)
+
+
+# ------------------------------------------------------------------- all joints
+
+
+class _Place(NamedTuple):
+    """Where a joint of the other engine keeps its coordinates and rates."""
+
+    name: str
+    q: slice
+    v: slice
+
+
+class _Pair(NamedTuple):
+    """A joint's rule, and where its coordinates and rates stand in expanded coordinates and there."""
+
+    rule: Rule
+    q: slice
+    v: slice
+    other: _Place
+
+
+class _Match(NamedTuple):
+    """The joints of a robot with those of a model of another engine."""
+
+    robot: Robot
+    engine: str
+    pairs: list[_Pair]
+    nq: int
+    nv: int
+
+
+def _require_model(robot: Robot, model: Any, *attributes: str, kind: str) -> None:
+    """Raise unless there are a robot and a model of the other engine."""
+    require_robot(robot, "convert")
+    if not all(hasattr(model, name) for name in attributes):
+        raise PhalanxError(f"convert: the model is {shown(model)}, expected a {kind}.")
+
+
+def _pinocchio(robot: Robot, model: Any) -> _Match:
+    _require_model(robot, model, "names", "idx_qs", "nqs", "idx_vs", "nvs", kind="pinocchio.Model")
+    sizes = zip(model.names, model.idx_qs, model.nqs, model.idx_vs, model.nvs, strict=True)
+    # The first entry is the universe; a joint without rates mimics another one.
+    places = [_Place(name, slice(i, i + n), slice(j, j + m)) for name, i, n, j, m in sizes if m > 0]
+    return _Match(robot, "Pinocchio", _pairs(robot, "Pinocchio", PINOCCHIO, places), model.nq, model.nv)
+
+
+def _mujoco(robot: Robot, model: Any) -> _Match:
+    _require_model(robot, model, "jnt_type", "jnt_qposadr", "jnt_dofadr", kind="mujoco.MjModel")
+    starts = zip(model.jnt_type, model.jnt_qposadr.tolist(), model.jnt_dofadr.tolist(), strict=True)
+    sizes = ((7, 6), (4, 3), (1, 1), (1, 1))  # free, ball, slide, hinge
+    places = [
+        _Place(name, slice(i, i + sizes[kind][0]), slice(j, j + sizes[kind][1]))
+        for name, (kind, i, j) in zip(MujocoNames.of(model).joints, starts, strict=True)
+    ]
+    return _Match(robot, "MuJoCo", _pairs(robot, "MuJoCo", MUJOCO, places), model.nq, model.nv)
+
+
+def _pairs(
+    robot: Robot, engine: str, rules: dict[tuple[str, int], Rule], places: Iterable[_Place]
+) -> list[_Pair]:
+    """The joints of both sides paired by name; the floating base with the free joint left over."""
+    kinds = dict(zip(robot.joint_names, robot.joint_types, strict=True))
+    places_here = _expanded(robot)
+    missing = {name: kinds.get(name, FREE) for name in places_here}
+    pairs, strange = [], []
+    for place in places:
+        name = place.name
+        size = place.q.stop - place.q.start
+        if name not in kinds and size == 7 and BASE in missing:
+            name = BASE
+        if name not in missing:
+            strange.append(name)
+            continue
+        kind = missing.pop(name)
+        if (kind, size) not in rules:
+            raise PhalanxError(
+                f'convert: joint "{place.name}" of robot "{robot.name}" is {kind}, but has {size} '
+                f"coordinates in the {engine} model; expected a model of the same robot."
+            )
+        here = places_here[name]
+        pairs.append(_Pair(rules[kind, size], here.q, here.v, place))
+    missing = {name: kind for name, kind in missing.items() if name not in robot.mimics}
+    if missing or strange:
+        raise _mismatch(robot, engine, missing, strange)
+    return pairs
+
+
+def _expanded(robot: Robot) -> dict[str, _Place]:
+    """Where each joint stands in coordinates in which followers have their own."""
+    places: dict[str, _Place] = {}
+    nq = nv = 0
+    for name in ([BASE] if BASE in robot.q_slices else []) + list(robot.joint_names):
+        q, v = (part.stop - part.start for part in (robot.q_slices[name], robot.v_slices[name]))
+        places[name] = _Place(name, slice(nq, nq := nq + q), slice(nv, nv := nv + v))
+    return places
+
+
+def _mismatch(robot: Robot, engine: str, missing: Iterable[str], strange: Iterable[str]) -> PhalanxError:
+    ours = listing(name or "floating base" for name in missing)
+    said = [f"only the robot has {ours}"] if ours else []
+    said += [f"only the model has {listing(strange)}"] if strange else []
+    return PhalanxError(
+        f'convert: robot "{robot.name}" and the {engine} model differ in their moving joints: '
+        f"{'; '.join(said)}. Load both from the same file, with or without a floating base."
+    )
+
+
+def _own(robot: Robot, x: Array, *, rates: bool) -> Array:
+    """Coordinates or rates of the joints that follow none, from those of all."""
+    if not robot.is_coupled:
+        return x
+    parts = [
+        place.v if rates else place.q for name, place in _expanded(robot).items() if name not in robot.mimics
+    ]
+    return np.concatenate([x[..., part] for part in parts], -1)
+
+
+@memory_for("convert", "take the states in several batches")
+def _to(match: _Match, q: Any, qd: Any, qdd: Any) -> Any:
+    robot = match.robot
+    q = _checked(q, robot.nq, "q", f'robot "{robot.name}"')
+    full = robot.expand(q)
+    out = np.empty((*q.shape[:-1], match.nq), q.dtype)
+    for rule, own, _, other in match.pairs:
+        out[..., other.q] = rule.to(full[..., own])
+    if qd is None:
+        _refuse_alone(qdd)
+        return out
+    rates = _rates_to(match, q, qd, "qd")
+    if qdd is None:
+        return out, rates
+    return out, rates, _rates_to(match, q, qdd, "qdd") + _drift(match, q, qd)
+
+
+@memory_for("convert", "take the states in several batches")
+def _from(match: _Match, q: Any, v: Any, a: Any) -> Any:
+    p = _checked(q, match.nq, "q", f"{match.engine} model")
+    full = np.zeros(
+        (*p.shape[:-1], sum(_size(place.q) for place in _expanded(match.robot).values())), p.dtype
+    )
+    for rule, part, _, other in match.pairs:
+        full[..., part] = rule.back(p[..., other.q])
+    own = _own(match.robot, full, rates=False)
+    if v is None:
+        _refuse_alone(a)
+        return own
+    rates = _own(match.robot, _rates_from(match, own, v, "v"), rates=True)
+    if a is None:
+        return own, rates
+    a = _checked(a, match.nv, "a", f"{match.engine} model")
+    full = _rates_from(match, own, a - _drift(match, own, rates), "a")
+    return own, rates, _own(match.robot, full, rates=True)
+
+
+def _size(part: slice) -> int:
+    return int(part.stop - part.start)
+
+
+def _refuse_alone(acceleration: Any) -> None:
+    if acceleration is not None:
+        raise PhalanxError(
+            "convert: got accelerations without velocities; expected both. Pass the velocities."
+        )
+
+
+@memory_for("convert", "take the states in several batches")
+def _rates_to(match: _Match, q: Any, x: Any, label: str) -> Array:
+    """B x for rates x of the robot."""
+    robot = match.robot
+    x = _checked(x, robot.nv, label, f'robot "{robot.name}"')
+    return _turned(match, q, x @ robot.coupling.T.astype(x.dtype) if robot.is_coupled else x)
+
+
+def _forces_to(match: _Match, q: Any, x: Any) -> Array:
+    """Forces x of the robot on the joints that they belong to, none on those that follow."""
+    robot = match.robot
+    x = _checked(x, robot.nv, "tau", f'robot "{robot.name}"')
+    full = np.zeros((*x.shape[:-1], robot.model.n), x.dtype)
+    for name, place in _expanded(robot).items():
+        if name not in robot.mimics:
+            full[..., place.v] = x[..., robot.v_slices[name]]
+    return _turned(match, q, full)
+
+
+def _turned(match: _Match, q: Any, full: Array) -> Array:
+    """Rates or forces of all joints in the axes of the other engine."""
+    robot = match.robot
+    q = robot.expand(_checked(q, robot.nq, "q", f'robot "{robot.name}"'))
+    out = np.empty((*_batch(q, full), match.nv), np.result_type(q, full))
+    for rule, part, rates, other in match.pairs:
+        own = full[..., rates]
+        out[..., other.v] = own if rule.basis is None else (rule.basis(q[..., part]) @ own[..., None])[..., 0]
+    return out
+
+
+def _forces_from(match: _Match, q: Any, x: Any) -> Array:
+    """Forces of the other engine projected on the robot's degrees of freedom."""
+    full = _rates_from(match, q, x, "tau")
+    return full @ match.robot.coupling.astype(full.dtype) if match.robot.is_coupled else full
+
+
+@memory_for("convert", "take the states in several batches")
+def _rates_from(match: _Match, q: Any, x: Any, label: str) -> Array:
+    """Rates or forces of all joints from those of the other engine, at the robot's own q."""
+    robot = match.robot
+    q = robot.expand(_checked(q, robot.nq, "q", f'robot "{robot.name}"'))
+    x = _checked(x, match.nv, label, f"{match.engine} model")
+    shape = (*_batch(q, x), robot.model.n)
+    out = np.zeros(shape, np.result_type(q, x))
+    for rule, part, rates, other in match.pairs:
+        theirs = x[..., other.v]
+        if rule.basis is not None:
+            theirs = (rule.basis(q[..., part]).swapaxes(-1, -2) @ theirs[..., None])[..., 0]
+        out[..., rates] = theirs
+    return out
+
+
+def _drift(match: _Match, q: Array, qd: Any) -> Array:
+    """Bd qd, the part of the other engine's accelerations that qdd does not explain."""
+    robot = match.robot
+    qd = _checked(qd, robot.nv, "qd", f'robot "{robot.name}"')
+    out = np.zeros((*_batch(q, qd), match.nv), np.result_type(q, qd))
+    batch = out.shape[:-1]
+    q, full = robot.expand(q), qd @ robot.coupling.T.astype(qd.dtype) if robot.is_coupled else qd
+    for rule, part, rates, other in match.pairs:
+        if rule.drift is not None:
+            coordinates, own = q[..., part], full[..., rates]
+            out[..., other.v] = rule.drift(
+                np.broadcast_to(coordinates, (*batch, coordinates.shape[-1])),
+                np.broadcast_to(own, (*batch, own.shape[-1])),
+            )
+    return out
+
+
+@memory_for("convert", "take the states in several batches")
+def _basis(match: _Match, q: Any) -> Array:
+    robot = match.robot
+    q = robot.expand(_checked(q, robot.nq, "q", f'robot "{robot.name}"'))
+    out = np.zeros((*q.shape[:-1], match.nv, robot.model.n), q.dtype)
+    for rule, part, rates, other in match.pairs:
+        out[..., other.v, rates] = np.eye(_size(rates)) if rule.basis is None else rule.basis(q[..., part])
+    return out @ robot.coupling.astype(q.dtype) if robot.is_coupled else out
+
+
+def _batch(q: Array, x: Array) -> tuple[int, ...]:
+    """The batch shape of coordinates and what belongs to them."""
+    try:
+        return np.broadcast_shapes(q.shape[:-1], x.shape[:-1])
+    except ValueError:
+        raise PhalanxError(
+            f"convert: the batch shapes {q.shape[:-1]} of q and {x.shape[:-1]} do not broadcast."
+        ) from None
+
+
+def _checked(x: Any, size: int, label: str, whose: str) -> Array:
+    """A float array (…, size); other real numbers become float64."""
+    refuse_masks(x, f"convert: {label}")
+    try:
+        array = np.asarray(x)
+    except UNREADABLE:
+        raise PhalanxError(f"convert: {label} is not an array, expected real numbers for {whose}.") from None
+    if array.dtype.kind not in "fiub":
+        raise PhalanxError(f"convert: {label} has dtype {array.dtype}, expected real numbers for {whose}.")
+    if array.ndim == 0 or array.shape[-1] != size:
+        raise PhalanxError(f"convert: {label} has shape {array.shape}, expected (…, {size}) for {whose}.")
+    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)

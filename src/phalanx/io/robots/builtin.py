@@ -1,0 +1,28 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""The built-in robots: one parameter file each, beside this module."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+from ...errors import PhalanxError, nearest
+from ...robot.description import Description
+from ..table import read_table
+
+_SUFFIX = ".toml"
+_FOLDER = Path(__file__).parent  # `importlib.resources` takes longer to import than a robot to load
+
+
+def builtin_names() -> list[str]:
+    """Names of the built-in robots."""
+    return sorted(file.stem for file in _FOLDER.glob(f"*{_SUFFIX}"))
+
+
+def builtin(name: str) -> Description:
+    """The description of the built-in robot of that name."""
+    if name not in builtin_names():
+        raise PhalanxError(f'no built-in robot "{name}";{nearest(name, builtin_names(), what="built in")}')
+    text = (_FOLDER / (name + _SUFFIX)).read_text(encoding="utf-8")
+    return read_table(tomllib.loads(text), source=name + _SUFFIX)

@@ -1,0 +1,121 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Rolled programs: an algorithm run once on one body that stands for all, as loops over bodies.
+
+The size of a rolled program does not depend on the number of bodies; their parameters stand
+in a table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ...errors import PhalanxError
+from ...robot.frames import numbers_told
+from ...sweeps.verbs import ordering
+from ..quantities import announcing
+from ..task import Task, refusal_of_loops
+from . import leaves as L
+from .bodies.body import BodyModel, body_arguments, body_model, moving_rest, other_motions
+from .graph import BodyGraph
+from .leaves import OWN
+from .planning.loops import Wanted
+from .planning.plan import Plan
+from .program import RolledProgram
+from .stages.bodies import Layout
+from .stages.coupled import DOF
+from .stages.loops import Loop
+from .sweeps.matrices import Matrix, Solution
+from .sweeps.order import Rolled
+
+__all__ = ["RolledProgram", "roll"]
+
+
+def roll(task: Task) -> RolledProgram:
+    """The loops of an algorithm for one robot, its parameters in a table."""
+    algorithm, model, function = task.algorithm, task.model, task.function
+    if reason := refusal_of_loops(algorithm, model):
+        raise PhalanxError(
+            f'{algorithm.function}: algorithm "{algorithm.name}" has no loops over bodies for this robot: '
+            f'{reason}; the NumPy backend serves it: backend="numpy".'
+        )
+    graph = BodyGraph(model.n)
+    chain = model.is_chain
+    several = algorithm.bodies == "definite" and len(model.links) < model.n
+    order = Rolled(graph, chain, model=model, links=model.links if several else None)
+    body = body_model(graph, model, order)
+    given, more = body_arguments(body, task)
+    text = replace(algorithm, run=announcing(algorithm.run, graph, function.symbol))
+    with ordering(order):
+        result = text.with_rotors(body, given, more)
+    plan = Plan(graph, order)
+    _want_output(plan, body, np.asarray(result, dtype=object), function.output)
+    planned = plan.stages()
+    rest = _rest_stages(plan, body)
+    outward = [number for number, out in plan.carried.items() if out]
+    inward = [number for number, out in plan.carried.items() if not out]
+    layout = Layout(
+        task.shapes,
+        task.output,
+        model.n,
+        None if chain else model.parents,
+        graph.table(plan.columns),
+        plan.columns,
+        body.source.maps,
+        len(plan.slots),
+        len(plan.commons),
+        len(plan.angles),
+        {number: place for place, number in enumerate(outward)},
+        {number: place for place, number in enumerate(inward)},
+        body.source.joints,
+        order.limb_rows,
+        numbers_told(model) if task.is_told else 0,
+    )
+    return RolledProgram(layout, [*rest, *planned])
+
+
+def _want_output(plan: Plan, body: BodyModel, result: np.ndarray, sizes: tuple[str, ...]) -> None:
+    """Want the result of an algorithm, laid out as the sizes of its function say."""
+    values = result.ravel().tolist()
+    if sizes == ("v", "v") and not isinstance(values[0], (Matrix, Solution)):
+        entry = plan.graph.of_pair(values[0], L.ROW)  # of a row where no link has mass
+        values = plan.order.matrix_of(entry).ravel().tolist()
+    if isinstance(values[0], Matrix):
+        return plan.matrix_output(values[0])
+    if isinstance(values[0], Solution):
+        return plan.inverse_output(values[0].matrix)
+    for k, value in enumerate(values):
+        if sizes[:1] == ("l",):
+            plan.output(value, L.Out("link out", len(values), k))
+        elif sizes[-1:] == ("v",) and body.source.joints is not None:
+            plan.output(value, L.Out(DOF, 1, k * body.source.joints.count, add=True))
+        elif sizes[-1:] == ("v",):
+            plan.output(value, L.Out(OWN, 1, k * body.source.model.n))
+        else:
+            plan.common_output(value, k)
+    return None
+
+
+def _rest_stages(plan: Plan, body: BodyModel) -> list[Loop]:
+    """The loops that place bodies that are not one-degree-of-freedom screws; they run before all others."""
+    source = body.source
+    groups = other_motions(source.model)
+    if not groups:
+        return []
+    made = []
+    others = np.concatenate([g.bodies for g in groups])
+    source.maps["helices"] = np.setdiff1d(np.arange(source.model.n), others)
+    rest = source.model.rest.map(lambda array, _: source.graph.params(array))
+    still = [*rest.E.ravel().tolist(), *rest.r.ravel().tolist()]
+    for k, (name, values) in enumerate(
+        [("helices", still), *((f"group{k}", moving_rest(source, g)) for k, g in enumerate(groups))]
+    ):
+        if k:
+            source.maps[name] = groups[k - 1].bodies
+        wanted: Wanted = [(x, L.Rest(j)) for j, x in enumerate(values)]
+        code, targets = plan.code(wanted, lambda fresh, x: None if x.leaf is None else fresh.leaf(x.leaf))
+        if len(source.maps[name]):
+            made.append(Loop(code, targets, bodies=name))
+    return made

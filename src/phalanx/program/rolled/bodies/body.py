@@ -1,0 +1,327 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""One body that stands for all bodies of a robot: its model, with a leaf for each parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ....errors import PhalanxError
+from ....robot.dh import link_wrenches_dh
+from ....robot.frames import AnyFrame, Placement
+from ....robot.joints import Helix
+from ....robot.model import Group, Model
+from ....spatial import Array, Transform, dot
+from ....sweeps.orders.sequential import Sequential
+from ....sweeps.verbs import ordering
+from ...scalar import Node
+from ...task import Task
+from .. import leaves as L
+from ..graph import LOCAL, BodyGraph
+from ..leaves import OWN
+from ..stages.coupled import DOF, JOINT
+from .chain import body_chain
+from .joints import Joints, joints_of
+from .links import link_map, link_maps
+
+REST = "rest"  # the pseudo input that holds the transforms of bodies that are not screws
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """What the symbolic body is made of: the graph, the robot, and where bodies find their inputs."""
+
+    graph: BodyGraph
+    model: Model
+    maps: dict[str, np.ndarray]
+    order: Any = None
+    joints: Joints | None = None  # of robots with mimic joints
+
+    def state(self, name: str, map: str, width: int, offset: int) -> Node:
+        """The scalar number map[body] * width + offset of an input."""
+        return self.graph.leaf(L.State(name, self.known(map), width, offset))
+
+    def known(self, map: str) -> str:
+        """The name of a map; that of the identity if it is one."""
+        return OWN if np.array_equal(self.maps[map], np.arange(self.model.n)) else map
+
+    @property
+    def ratio(self) -> Any:
+        """The rate of a body over that of the joint it follows."""
+        return 1.0 if self.joints is None else self.graph.param(self.joints.ratio)
+
+    def body_rates(self, rate: Array) -> Array:
+        """Rates of joints, which are inputs, as rates of bodies."""
+        if self.joints is None:
+            return rate
+        return np.array([self.moved(x, DOF) * self.ratio for x in rate.ravel().tolist()], dtype=object)
+
+    def moved(self, x: Any, map: str) -> Any:
+        """x, an input or a number, as another body has it."""
+        if type(x) is Node and isinstance(x.leaf, L.State) and x.leaf.map in (OWN, JOINT):
+            return self.state(x.leaf.name, map, x.leaf.width, x.leaf.offset)
+        if type(x) is Node:
+            raise PhalanxError(
+                "rolled code: the rates of joints with several axes must be inputs; use the NumPy backend."
+            )
+        return x
+
+
+@dataclass(frozen=True, eq=False)
+class BodyModel(Model):
+    """The model of one body that stands for all."""
+
+    source: Any = None
+
+    def axes(self) -> BodyAxes:
+        return BodyAxes(self.axis, self.source)
+
+    def derived(self, constants: Callable[[Model], Any]) -> Any:
+        model, params = self.source.model, self.source.graph.params
+        with ordering(Sequential(model.parents, model.pattern)):
+            whole = constants(model)
+        if isinstance(whole, tuple):
+            return tuple(params(array) for array in whole)
+        return whole.map(lambda array, _: params(array)) if hasattr(whole, "map") else params(whole)
+
+    def body_rates(self, rate: Array) -> Array:
+        return self.source.body_rates(rate)
+
+    def rotor_forces(self, qd: Array) -> Array | None:
+        factors, rates = rotor_products(self.source.model)
+        if not factors.any():
+            return None
+        own, maps, param = qd.ravel()[0], self.source.maps, self.source.graph.param
+        total: Any = 0.0
+        for k in range(2):
+            pair = []
+            for j in range(2):
+                maps[f"rotor{k}{j}"] = self.of_rates(rates[k, j])
+                pair.append(self.source.moved(own, f"rotor{k}{j}"))
+            total = total + pair[0] * pair[1] * param(factors[k])
+        return np.array([total], dtype=object)
+
+    def of_rates(self, rates: np.ndarray) -> np.ndarray:
+        """Where the rates of some bodies stand among those of the robot."""
+        joints = self.source.joints
+        return rates if joints is None else joints.dof[rates]
+
+    def joint_columns(self, columns: Array) -> Array:
+        return columns * self.source.ratio
+
+    def joint_matrix(self, M: Array) -> Array:
+        entry = M.ravel()[0]
+        made: Array = self.source.order.matrix_of(entry) if self.source.graph.paired(entry) else M
+        return made
+
+
+class BodyAxes:
+    """The joint axes as an operator on the rates of one body, or of its joint's bodies."""
+
+    def __init__(self, axis: Array, source: Source) -> None:
+        self.axis = axis
+        self.source = source
+
+    def __matmul__(self, rate: Array) -> Array:
+        model, graph = self.source.model, self.source.graph
+        if np.array_equal(model.carrier, np.arange(model.n)):
+            return self.axis * self.source.body_rates(rate)[..., None]
+        # Of the bodies of one joint at most one moves along each component.
+        factor, owner = twist_owners(model)
+        joints = self.source.joints
+        if joints is not None:
+            factor, owner = factor * joints.ratio[owner], joints.dof[owner]
+        made = np.empty((1, 6), dtype=object)
+        for k in range(6):
+            self.source.maps[f"twist{k}"] = owner[:, k]
+            moved = self.source.moved(rate.ravel()[0], f"twist{k}")
+            made[0, k] = moved * graph.param(factor[:, k])
+        return made
+
+    @property
+    def T(self) -> BodyAxes:
+        return _TransposedBodyAxes(self.axis, self.source)
+
+
+class _TransposedBodyAxes(BodyAxes):
+    def __matmul__(self, F: Array) -> Array:
+        return dot(self.axis, F) * self.source.ratio
+
+
+def twist_owners(model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """For each body and component of its joint's twist (n, 6): the factor and the body whose rate it is."""
+    factor = np.zeros((model.n, 6))
+    owner = np.tile(np.arange(model.n)[:, None], 6)
+    axis, last = np.asarray(model.axis, dtype=float), model.carrier
+    body, component = np.nonzero(axis)
+    place = last[body], component
+    if len(np.unique(place[0] * 6 + place[1])) < len(body):
+        raise PhalanxError("rolled code: two axes of one joint share a component; use the NumPy backend.")
+    factor[place] = axis[body, component]
+    owner[place] = body
+    return factor, owner
+
+
+def rotor_products(model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """`Model.rotor_forces` as two products of rates for each body: factors (2, n) and bodies (2, 2, n)."""
+    factors, bodies = np.zeros((2, model.n)), np.tile(np.arange(model.n), (2, 2, 1))
+    first = np.arange(model.n) if model.coupling is None else np.argmax(model.coupling.A != 0.0, axis=0)
+    for at, a in zip(first[model.twists], model.armature[model.twists[:, 3:]], strict=True):
+        w, v = at[:3], at[3:]
+        for k, (after, last) in enumerate(((1, 2), (2, 0), (0, 1))):
+            factors[0, w[k]], bodies[0, :, w[k]] = a[last] - a[after], (v[after], v[last])
+            factors[:, v[k]] = a[last], -a[after]
+            bodies[0, :, v[k]], bodies[1, :, v[k]] = (w[after], v[last]), (w[last], v[after])
+    return factors, bodies
+
+
+def rates(model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """Turn and slide of each body per unit of its coordinate (n, 2), and which are not screws (n,)."""
+    both = np.zeros((model.n, 2))
+    other = np.zeros(model.n, dtype=bool)
+    for g in model.groups:
+        if g.motion.rates is None:
+            other[g.bodies] = True
+        else:
+            both[g.bodies] = g.motion.rates
+            both[g.bodies, 1] += model.pitch[g.bodies]
+    return both, other
+
+
+def body_model(graph: BodyGraph, model: Model, order: Any = None) -> BodyModel:
+    """The model of one body that stands for all bodies of `model`, visited in an order."""
+    coordinate = np.zeros(model.n, dtype=np.intp)
+    for g in model.groups:
+        if g.motion.nq:
+            coordinate[g.bodies] = g.coordinates[:, 0]
+    where, has_link = link_map(model)
+    link = np.where(has_link > 0.0, where, 0)
+    joints, armature = joints_of(model), model.armature
+    maps = {
+        OWN: np.arange(model.n),
+        "q": coordinate,
+        "link": link,
+        "link out": where,
+        JOINT: np.arange(model.n),
+        **link_maps(model),
+    }
+    if joints is not None and model.coupling is not None:
+        maps |= {"q": np.argmax(model.coupling.Q[coordinate] != 0.0, axis=1), JOINT: joints.place}
+        maps[DOF] = joints.dof
+        armature = np.where(joints.first, armature[joints.dof], 0.0)
+    source = Source(graph, model, maps, order, joints)
+    helix, other = rates(model)
+    frames = model.link_frame.map(lambda array, _: array[link])
+    rest = model.rest.map(lambda array, _: graph.params(array))
+    if other.any():
+        values = np.empty(12, dtype=object)
+        values[:] = [source.state(REST, OWN, 12, k) for k in range(12)]
+        rest = Transform(values[:9].reshape(1, 3, 3), values[9:].reshape(1, 3))
+    group = Group(Helix, np.zeros(1, dtype=np.intp), np.zeros((1, 1), dtype=np.intp))
+    return BodyModel(
+        n=1,
+        nq=1,
+        nv=1,
+        parents=np.array([-1]),
+        groups=(group,),
+        rest=rest,
+        offset=graph.params(model.offset),
+        pitch=graph.params(helix),
+        axis=graph.params(model.axis),
+        carrier=np.zeros(1, dtype=np.intp),
+        inertia=model.inertia.map(lambda array, _: graph.params(array)),
+        armature=graph.params(armature),
+        gravity=model.gravity.astype(object),
+        links=np.zeros(1, dtype=np.intp),
+        link_frame=frames.map(lambda array, _: graph.params(array)),
+        dh_of=lambda: body_chain(graph, model.dh),
+        source=source,
+    )
+
+
+def body_arguments(body: BodyModel, task: Task) -> tuple[list[Array], dict[str, Any]]:
+    """What the text of an algorithm is called with besides the body: inputs in order, others by name."""
+    symbols = body_inputs(body.source, task.shapes, {**task.function.inputs, **task.function.optional})
+    more: dict[str, Any] = {name: symbols[name] for name in task.optional}
+    if "external" in more:
+        given = more["external"]
+        in_dh = task.algorithm.frames == "dh"
+        more["external"] = link_wrenches_dh(body.dh, given) if in_dh else body_wrenches(body, given)
+    more |= task.arguments
+    if "frame" in more:
+        more["frame"] = _frame(body.source, more["frame"])
+    return [symbols[name] for name in task.inputs], more
+
+
+def _frame(source: Source, frame: Placement | AnyFrame) -> Placement:
+    """A frame as one body sees it; that of a kernel is told when it runs."""
+    graph = source.graph
+    if isinstance(frame, AnyFrame):
+        return frame.placement_of_one(
+            lambda k: graph.leaf(L.Told(k)),
+            lambda k: graph.placed(L.Told(k, to_all=True), phase=LOCAL, common=True),
+        )
+    whole = frame.map(lambda array: array.astype(object))
+    return replace(whole, at=graph.params(frame.at), moves=graph.params(frame.moves))
+
+
+def body_inputs(
+    source: Source, shapes: Mapping[str, tuple[int, ...]], symbols: Mapping[str, tuple[str, ...]]
+) -> dict[str, np.ndarray]:
+    """The inputs as one body sees them: coordinates, rates, wrenches on its link, or the whole of others."""
+    made = {}
+    for name in shapes:
+        size, inner = symbols[name][0], shapes[name][1:]
+        width = prod(inner)
+        if size == "q":
+            values = [_coordinate(source, name)]
+        elif size == "v":
+            values = [source.state(name, JOINT, 1, 0)]
+        elif size == "l":
+            values = [source.state(name, "link", width, k) for k in range(width)]
+        else:
+            inner, width = shapes[name], prod(shapes[name])
+            values = [source.graph.placed(L.Global(name, k), phase=LOCAL, common=True) for k in range(width)]
+        flat = np.empty(len(values), dtype=object)
+        flat[:] = values
+        made[name] = flat.reshape((1, *inner) if size in ("q", "v", "l") else inner)
+    return made
+
+
+def _coordinate(source: Source, name: str) -> Any:
+    """The first coordinate of a body, from that of the joint which it follows."""
+    model, first = source.model, np.zeros(source.model.n, dtype=np.intp)
+    own = source.state(name, "q", 1, 0)
+    if model.coupling is None:
+        return own
+    for g in model.groups:
+        if g.motion.nq:
+            first[g.bodies] = g.coordinates[:, 0]
+    ratio = model.coupling.Q[first, source.maps["q"]]
+    return own * source.graph.param(ratio) + source.graph.param(model.coupling.offset[first])
+
+
+def body_wrenches(model: BodyModel, wrench: Array) -> Array:
+    """Wrenches given in link frames on the body that carries the link, in its frame."""
+    _, has_link = link_map(model.source.model)
+    return (model.link_frame.T @ wrench) * model.source.graph.params(has_link[:, None])
+
+
+def other_motions(model: Model) -> list[Group]:
+    """The groups of bodies whose motion is not a one-degree-of-freedom screw."""
+    return [g for g in model.groups if g.motion.rates is None]
+
+
+def moving_rest(source: Source, group: Group) -> Any:
+    """The transforms of one body of a group at its coordinates, as twelve scalars."""
+    model = source.model
+    q = np.empty((1, group.motion.nq), dtype=object)
+    q[0, :] = [source.state("q", "q", 1, k) for k in range(group.motion.nq)]
+    rest = model.rest.map(lambda array, _: source.graph.params(array))
+    X = group.motion.transform(q, rest, source.graph.params(model.offset), source.graph.params(model.pitch))
+    return [*X.E.ravel().tolist(), *X.r.ravel().tolist()]

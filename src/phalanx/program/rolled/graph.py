@@ -1,0 +1,185 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Scalars of one body that stands for all: what they depend on tells where they can be computed.
+
+A node is *local* (parameters and inputs of the body itself), belongs to a *phase* (a loop
+over all bodies: even ones from the root to the tips, odd ones back), or is *common* (one
+value per state, computed before the loop of its phase).
+
+Besides bodies there are *pairs* of them, rows and columns of a matrix. Loops over pairs stand
+inside a loop over columns (or rows), and have phases of their own. What a pair has from the
+body of its row, or of its column, is a leaf.
+
+And there are *links*, where joints have several bodies: a node that is *linked* is a value of the last
+body of a joint and is computed for such bodies only, in loops of their own after those over all bodies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ...robot.joints import rescale
+from ..ops import ABS, ADD, CHOOSE, COS, DIV, INPUT, MAX, MUL, NEG, RESCALE, SIN, SUB
+from ..scalar import Graph, Node
+from . import leaves as L
+
+LOCAL = -1
+
+_FOLDED: dict[str, Any] = {
+    ADD: np.add,
+    SUB: np.subtract,
+    MUL: np.multiply,
+    DIV: np.divide,
+    SIN: np.sin,
+    COS: np.cos,
+    ABS: np.abs,
+    MAX: np.maximum,
+    RESCALE: rescale,
+    CHOOSE: lambda mask, a, b: np.where(mask != 0.0, a, b),
+}
+
+
+class LoopGraph(Graph):
+    """A graph that can choose between two values by a parameter."""
+
+    def choose(self, mask: Any, a: Any, b: Any) -> Any:
+        """a where the mask is not zero, else b."""
+        if type(mask) is not Node:
+            return a if mask else b
+        a, b = (x if type(x) is Node else float(x) for x in (a, b))
+        known = [x.number if type(x) is Node else ("constant", float(x)) for x in (a, b)]
+        return a if known[0] == known[1] else self._make(CHOOSE, (mask, a, b), (CHOOSE, mask.number, *known))
+
+
+class BodyGraph(LoopGraph):
+    """A graph whose parameters are columns over all bodies; what depends on them alone is one, too."""
+
+    def __init__(self, n: int) -> None:
+        super().__init__()
+        self.n = n
+        self.columns: list[np.ndarray] = []
+        self._column_of: dict[bytes, int] = {}
+        self._phase: list[int] = []
+        self._common: list[bool] = []
+        self._paired: list[bool] = []
+        self._linked: list[bool] = []
+        self.lent = LOCAL  # the last phase of bodies from which pairs have anything
+
+    def param(self, column: np.ndarray) -> Any:
+        """The entry of a column (n,) at the current body: a number if all entries are equal."""
+        column = np.ascontiguousarray(column, dtype=np.float64)
+        # Signed zeros are as good as zeros.
+        if (column == column[0]).all():
+            return float(column[0]) + 0.0
+        key = column.tobytes()
+        if key not in self._column_of:
+            self._column_of[key] = len(self.columns)
+            self.columns.append(column)
+        return self.leaf(L.Param(self._column_of[key]))
+
+    def params(self, array: np.ndarray) -> np.ndarray:
+        """Columns (n, …) as an array (1, …) of entries at the current body."""
+        flat = array.reshape(self.n, -1)
+        made = np.empty(flat.shape[1], dtype=object)
+        made[:] = [self.param(flat[:, k]) for k in range(flat.shape[1])]
+        return made.reshape((1, *array.shape[1:]))
+
+    def at_body(self, body: int) -> Any:
+        """One at a body, zero at all others."""
+        return self.param((np.arange(self.n) == body).astype(float))
+
+    def table(self, columns: Iterable[int]) -> np.ndarray:
+        """Some of the columns side by side (n, …)."""
+        chosen = [self.columns[k] for k in columns]
+        return np.stack(chosen, axis=1) if chosen else np.zeros((self.n, 0))
+
+    def placed(
+        self, what: L.Leaf, *, phase: int, common: bool = False, paired: bool = False, linked: bool = False
+    ) -> Node:
+        """A leaf that is ready in a phase."""
+        node = self.leaf(what)
+        self._phase[node.number] = phase
+        self._common[node.number] = common
+        self._paired[node.number] = paired
+        self._linked[node.number] = linked
+        return node
+
+    def linked(self, x: Any) -> bool:
+        """Whether x is computed for the last bodies of joints only."""
+        return type(x) is Node and self._linked[x.number]
+
+    def paired(self, x: Any) -> bool:
+        """Whether x belongs to a pair of bodies."""
+        return type(x) is Node and self._paired[x.number]
+
+    def of_pair(self, x: Any, side: str) -> Any:
+        """The value that a pair has from the body of its "row" or "column"."""
+        if self.paired(x) or self.common(x):
+            return x
+        if self.is_param(x):
+            return self.placed(L.Param(x.leaf.column, side), phase=LOCAL, paired=True)
+        self.lent = max(self.lent, self.phase(x))
+        return self.placed(L.Elsewhere(x.number, side), phase=LOCAL, paired=True)
+
+    def phase(self, x: Any) -> int:
+        """The first phase in which x is known."""
+        return self._phase[x.number] if type(x) is Node else LOCAL
+
+    def common(self, x: Any) -> bool:
+        """Whether x is the same for all bodies of a state."""
+        return self._common[x.number] if type(x) is Node else True
+
+    def is_param(self, x: Any) -> bool:
+        """Whether x is an entry of a column."""
+        return type(x) is Node and isinstance(x.leaf, L.Param) and x.leaf.whose == L.OWN
+
+    def column(self, x: Any) -> np.ndarray:
+        """The values over all bodies of a parameter or number."""
+        return self.columns[x.leaf.column] if type(x) is Node else np.full(self.n, float(x))
+
+    def _make(self, op: str, args: tuple[Any, ...], key: tuple[Any, ...]) -> Any:
+        if op in _FOLDED and all(self.is_param(a) for a in args if type(a) is Node):
+            with np.errstate(all="ignore"):
+                return self.param(_FOLDED[op](*(self.column(a) for a in args)))
+        if op is not INPUT and any(self.paired(a) for a in args):
+            # Inside a pair, a body without further ado is that of the row.
+            args = tuple(self.of_pair(a, L.ROW) if type(a) is Node else a for a in args)
+            key = (op, *(a.number if type(a) is Node else ("constant", a) for a in args))
+        node = super()._make(op, args, key)
+        if node.number == len(self._phase):
+            operands = [a for a in args if type(a) is Node]
+            paired = any(self.paired(a) for a in operands)
+            if paired:
+                commons = [self.phase(a) - 1 for a in operands if not self.paired(a)]
+                self.lent = max(self.lent, *commons, LOCAL)
+                operands = [a for a in operands if self.paired(a)]
+            self._phase.append(max((self.phase(a) for a in operands), default=LOCAL))
+            self._common.append(bool(operands) and all(self.common(a) for a in operands))
+            self._paired.append(paired)
+            self._linked.append(any(self.linked(a) for a in operands))
+        return node
+
+
+def copied(graph: LoopGraph, node: Node, args: list[Any]) -> Any:
+    """The operation of a node on operands of another graph."""
+    if node.op is ADD:
+        return args[0] + args[1]
+    if node.op is SUB:
+        return args[0] - args[1]
+    if node.op is MUL:
+        return args[0] * args[1]
+    if node.op is DIV:
+        return args[0] / args[1]
+    if node.op is ABS:
+        return graph.abs(args[0])
+    if node.op is MAX:
+        return graph.maximum(*args)
+    if node.op is RESCALE:
+        return graph.rescale(args[0])
+    if node.op is CHOOSE:
+        return graph.choose(*args)
+    assert node.op is NEG, node
+    return graph.neg(args[0])

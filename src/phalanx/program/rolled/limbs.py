@@ -1,0 +1,71 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Where the limbs of a robot stand: its links in the order in which loops over limbs visit them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ...algorithms.banded.limbs import Limbs
+from ...robot.model import Model
+
+
+@dataclass(frozen=True, eq=False)
+class LimbRows:
+    """The links of a robot as rows, limb by limb, those on which nothing hangs first.
+
+    A link is the body that carries its inertia. What would hang on the world hangs on the row `nobody`.
+    """
+
+    bodies: np.ndarray  # (rows,) that carry the links
+    first: np.ndarray  # (limbs,) row of each limb's first link
+    length: np.ndarray  # (limbs,)
+    carrier: np.ndarray  # (limbs,) body on which each hangs
+    nobody: int
+
+    @property
+    def levels(self) -> np.ndarray:
+        """How often the links of each limb (limbs,) can be joined by pairs."""
+        return np.array([(int(k) - 1).bit_length() for k in self.length])
+
+    @property
+    def branches(self) -> bool:
+        """Whether a limb hangs on a link."""
+        return bool((self.carrier != self.nobody).any())
+
+    @cached_property
+    def laden(self) -> np.ndarray:
+        """The rows of links that carry limbs, in order."""
+        row = np.full(self.nobody + 1, -1)
+        row[self.bodies] = np.arange(len(self.bodies))
+        found: np.ndarray = np.unique(row[self.carrier[self.carrier != self.nobody]])
+        return found
+
+    @cached_property
+    def laden_first(self) -> np.ndarray:
+        """Where among `laden` the links of each limb (limbs,) begin."""
+        return np.searchsorted(self.laden, self.first)
+
+    @cached_property
+    def laden_count(self) -> np.ndarray:
+        """How many links of each limb (limbs,) carry limbs."""
+        return np.searchsorted(self.laden, self.first + self.length) - self.laden_first
+
+    @cached_property
+    def place(self) -> np.ndarray:
+        """The place of each row in its limb."""
+        return np.arange(len(self.bodies)) - np.repeat(self.first, self.length)
+
+
+def limb_rows(model: Model) -> LimbRows:
+    """The limbs of a model."""
+    last = model.links
+    above = model.parents[np.append(0, last[:-1] + 1)[: len(last)]]
+    parents = np.where(above < 0, -1, np.searchsorted(last, above))
+    limbs = [limb for rank in Limbs(parents).ranks for group in rank for limb in group]
+    length = np.array([len(limb) for limb in limbs])
+    carrier = np.append(last, model.n)[parents[[limb[0] for limb in limbs]]]
+    return LimbRows(last[np.concatenate(limbs)], np.cumsum(length) - length, length, carrier, model.n)

@@ -1,0 +1,115 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""One link that stands for those of all segments: its model, its axes, and how it is placed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from ....robot.model import Group, Model
+from ....spatial import Array, Inertia, Transform
+from .. import leaves as L
+from ..bodies.body import BodyAxes, BodyModel, body_model, moving_rest, other_motions
+from ..planning.loops import Wanted
+from ..planning.plan import Plan
+from ..stages.loops import Loop
+from ..sweeps.order import Rolled
+
+
+@dataclass(frozen=True, eq=False)
+class SegmentLink(BodyModel):
+    """The model of one link that stands for those of all segments."""
+
+    original: Any = None
+    rows: Any = None  # the body whose constants each row shares
+    fills: Any = None  # whether a row fills a segment up
+
+    def axes(self) -> SegmentAxes:
+        return SegmentAxes(self.axis, self.source, self.rows)
+
+    def of_rates(self, rates: np.ndarray) -> np.ndarray:
+        of_rows: np.ndarray = self.rows[rates]
+        return of_rows
+
+    def derived(self, constants: Callable[[Model], Any]) -> Any:
+        field = constants(self.original)
+        return field.map(lambda array, _: self.source.graph.params(array[self.rows]))
+
+
+class SegmentAxes(BodyAxes):
+    """The joint axes of a link, whose joint's rates stand among those of the whole chain."""
+
+    def __init__(self, axis: Array, source: Any, rows: np.ndarray) -> None:
+        super().__init__(axis, source)
+        self.rows = rows
+
+    def __matmul__(self, rate: Array) -> Array:
+        twist = super().__matmul__(rate)
+        maps = self.source.maps
+        maps |= {name: self.rows[map] for name, map in maps.items() if name.startswith("twist")}
+        return twist
+
+
+def segment_link(order: Rolled, model: Model, bodies: np.ndarray) -> SegmentLink:
+    """The model of one link, swept in an order, for the `bodies` (segments, longest), -1 to fill up."""
+    rows, fills = np.maximum.accumulate(bodies, axis=1).ravel(), bodies.ravel() < 0
+    base = body_model(order.graph, filled_up(model, rows, fills), order)
+    known = {f.name: getattr(base, f.name) for f in fields(base)}
+    return SegmentLink(**known, original=model, rows=rows, fills=fills)
+
+
+def filled_up(model: Model, rows: np.ndarray, fills: np.ndarray) -> Model:
+    """The model with a body for every row; those that fill up lie where the one before them lies."""
+
+    def masked(array: Array, value: Any) -> Array:
+        array = array[rows].copy()
+        array[fills] = value
+        return array
+
+    n = len(rows)
+    where = [np.flatnonzero(np.isin(rows, g.bodies)) for g in model.groups]
+    groups = tuple(
+        Group(g.motion, at, g.coordinates[np.searchsorted(g.bodies, rows[at])])
+        for g, at in zip(model.groups, where, strict=True)
+        if len(at)
+    )
+    real = np.flatnonzero(~fills)
+    return replace(
+        model,
+        n=n,
+        nv=n,
+        parents=np.arange(-1, n - 1),
+        groups=groups,
+        rest=Transform(masked(model.rest.E, np.eye(3)), masked(model.rest.r, 0.0)),
+        offset=masked(model.offset, 0.0),
+        pitch=model.pitch[rows],
+        axis=model.axis[rows],
+        carrier=np.arange(n) + masked(model.carrier - np.arange(model.n), 0),  # no joint is cut
+        inertia=Inertia(*(masked(array, 0.0) for array, _ in model.inertia.arrays())),
+        armature=masked(model.armature, np.inf),
+        links=real[np.searchsorted(rows[real], model.links)],
+        twists=real[np.searchsorted(rows[real], model.twists)],
+    )
+
+
+def placing(plan: Plan, link: SegmentLink) -> list[Loop]:
+    """The loops that place all links: by constants, then again those that are not screws."""
+    source = link.source
+    groups = other_motions(source.model)
+    if not groups:
+        return []
+    rest = source.model.rest.map(lambda array, _: source.graph.params(array))
+    made = [_placed(plan, [*rest.E.ravel().tolist(), *rest.r.ravel().tolist()])]
+    for k, g in enumerate(groups):
+        source.maps[f"group{k}"] = g.bodies[~link.fills[g.bodies]]
+        made.append(replace(_placed(plan, moving_rest(source, g)), bodies=f"group{k}"))
+    return made
+
+
+def _placed(plan: Plan, values: list[Any]) -> Loop:
+    wanted: Wanted = [(x, L.Rest(k)) for k, x in enumerate(values)]
+    return Loop(*plan.code(wanted, lambda fresh, x: None if x.leaf is None else fresh.leaf(x.leaf)))

@@ -1,0 +1,329 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""The sweeps on one body that stands for all: each becomes values carried from body to body."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ....errors import PhalanxError
+from ....spatial import Array, Field
+from ....sweeps.triangle import Walk as Levels
+from ....sweeps.verbs import Order
+from ...scalar import Node
+from .. import leaves as L
+from ..graph import LOCAL, BodyGraph
+from ..limbs import LimbRows
+from .elimination import Elimination
+from .matrices import Entries, Matrix, Solution, Walk, box
+from .places import HERE, THIRD, Pairs, PairWalk, Sums, chosen, rebuilt, scalars
+from .rows import RowSweeps
+
+
+@dataclass
+class Carry:
+    """A scalar that goes from parent to child (outward), or as a sum from children to parent."""
+
+    number: int
+    phase: int
+    root: Any  # the world's value of an outward one
+    source: Any = None
+    paired: bool = False  # whether it goes from pair to pair of a column
+    linked: bool = False  # whether it goes from link to link, past the other bodies of their joints
+
+    @property
+    def outward(self) -> bool:
+        return self.phase % 2 == 0
+
+
+class Paths:
+    """The operator from each body's ancestors: a loop has no better way than one body after another."""
+
+    def __init__(self, order: Rolled, X: Any, *, back: bool = False) -> None:
+        self.order, self.X, self.back = order, X, back
+
+    def __matmul__(self, c: Any) -> Any:
+        if self.back:
+            return self.order.accumulate(self.X, c)
+        return self.order.propagate(self.X, c, None, None, None)
+
+    @property
+    def T(self) -> Paths:
+        return Paths(self.order, self.X, back=not self.back)
+
+
+@dataclass
+class Rolled(RowSweeps, Order):
+    """Records the sweeps of an algorithm that runs on one body."""
+
+    graph: BodyGraph
+    chain: bool = True
+    carries: list[Carry] = field(default_factory=list)
+    totals: list[Any] = field(default_factory=list)
+    picks: list[tuple[Any, int]] = field(default_factory=list)
+    solves: list[tuple[Matrix, Any]] = field(default_factory=list)
+    shape: str = "columns"
+    eliminations: list[Elimination] = field(default_factory=list)
+    sums: list[Any] = field(default_factory=list)
+    model: Any = None  # of the whole robot
+    limb_rows: LimbRows | None = None  # of texts that ask for limbs
+    links: np.ndarray | None = None  # the last bodies of joints, if rows of matrices are these only
+
+    # ------------------------------------------------------------------ along the tree
+
+    def propagate(self, X: Any, c: Any, root: Any, through: Any, plus: Any) -> Any:
+        if root is None and plus is None and self.shape == "square" and all(x == 0.0 for x in scalars(c)):
+            return c
+        phase = self._opened(X, c, root, through, plus, outward=True)
+        like = c if root is None else _lift(root)
+        paired = c is not None and self._is_paired(c)
+        above, leaves = self._carried(like, phase, None if root is None else like, paired=paired)
+        x = X @ above
+        x = x if c is None else x + c
+        x = x if through is None else through @ x
+        x = x if plus is None else x + plus
+        self._close(leaves, x)
+        return x
+
+    def accumulate(self, X: Any, c: Any) -> Any:
+        phase = self._opened(X, c, outward=False)
+        arrived, leaves = self._carried(c, phase, None)
+        y = c + arrived
+        self._close(leaves, X.T @ y)
+        return y
+
+    def fold(self, step: Callable[..., Any], state: tuple[Any, ...], local: tuple[Any, ...]) -> Any:
+        phase = self._opened(*state, *local, outward=False)
+        arrived = [self._carried(s, phase, None) for s in state]
+        up, kept = step(tuple(s + a for s, (a, _) in zip(state, arrived, strict=True)), *local)
+        for (_, leaves), value in zip(arrived, up, strict=True):
+            self._close(leaves, value)
+        return kept
+
+    def parent(self, x: Array, root: Any) -> Array:
+        return self._parent(x, root)
+
+    def _parent(self, x: Array, root: Any, *, linked: bool = False) -> Array:
+        roots = None if root is None else list(scalars(_lift(root)))
+        phase, paired = self._opened(x, root, outward=True), self._is_paired(x)
+        made = []
+        for k, value in enumerate(scalars(x)):
+            at_root = 0.0 if roots is None else roots[k]
+            same = (c for c in self.carries if c.outward and c.linked == linked and c.source is value)
+            known = [c for c in same if _same(c.root, at_root)]
+            carry = known[0] if known and type(value) is Node else None
+            carry = carry or self._carry(phase, at_root, paired=paired, linked=linked)
+            carry.source = value
+            made.append(self._leaf(carry))
+        return rebuilt(x, made)
+
+    def children(self, x: Any, tip: Any) -> Any:
+        return self._children(x, tip)
+
+    def _children(self, x: Any, tip: Any, *, linked: bool = False) -> Any:
+        phase = self._opened(x, outward=False)
+        arrived, leaves = self._carried(x, phase, None if tip is None else _lift(tip), linked=linked)
+        self._close(leaves, x)
+        return arrived
+
+    def scan(self, join: Callable[[Any, Any], Any], elements: Any, root: Any, reverse: bool) -> Any:
+        if not self.chain:
+            raise PhalanxError(
+                "scan: joins the runs of an unbranched chain; a tree has paths (sweep `paths`)."
+            )
+        phase = self._opened(elements, root, outward=not reverse)
+        start = None if root is None else _lift(root)
+        known, leaves = self._carried(elements if start is None else start, phase, start)
+        x = join(elements, known) if reverse else join(known, elements)
+        if root is None:
+            end = self.graph.at_body(self.graph.n - 1 if reverse else 0)
+            x = chosen(self.graph, end, elements, x)
+        self._close(leaves, x)
+        return x
+
+    def contract(self, join: Callable[..., Any], elements: Any, load: Any, laden: Any) -> Any:
+        # One body after another: what hangs on it, through it, to its parent.
+        like = load(elements)
+        phase = self._opened(elements, outward=False)
+        hung, leaves = self._carried(like, phase, None)
+        nothing = rebuilt(elements, [0.0] * sum(1 for _ in scalars(elements)))
+        self._close(leaves, load(join(elements, laden(nothing, hung))))
+        return hung
+
+    def paths(self, X: Any) -> Paths:
+        return Paths(self, X)
+
+    def relay(
+        self, levels: Any, state: tuple[Any, ...], join: Callable[..., Any], along: Any, links: Any
+    ) -> list[tuple[Any, ...]]:
+        if isinstance(levels, Sums):
+            return [state, (self._sum(join, along(THIRD, HERE)),)]
+        if not isinstance(levels, Levels):
+            raise PhalanxError(
+                "relay: its levels name single links, which a loop over links cannot serve; use the NumPy "
+                'backend, or algorithm "auto".'
+            )
+        more = along(0, HERE) if along else ()
+        phase = self._opened(*state, *more, outward=not levels.inward)
+        paired = isinstance(levels, PairWalk)
+        known = [self._carried(x, phase, None, paired=paired) for x in state]
+        made = join(state, tuple(x for x, _ in known), *more)
+        first, ends = self._start(levels), []
+        for own, x, (_, leaves) in zip(state, made, known, strict=True):
+            ends.append(chosen(self.graph, first, own, x))
+            self._close(leaves, ends[-1])
+        return [state, tuple(ends)]
+
+    def _sum(self, join: Callable[..., Any], more: tuple[Any, ...]) -> Array:
+        """A sum over the links from the row of a pair on."""
+        so_far = self.graph.placed(L.SoFar(), phase=LOCAL, paired=True)
+        (x,) = join((box(so_far, (1, 1)),), None, *more)
+        self.sums.append(x.ravel()[0])
+        return box(self.graph.placed(L.Sum(len(self.sums) - 1), phase=LOCAL, paired=True), (1, 1))
+
+    def _start(self, levels: Levels) -> Any:
+        """1 where a walk begins, else 0."""
+        if isinstance(levels, PairWalk) and (levels.across or not levels.inward):
+            return self.graph.placed(L.Delta(), phase=LOCAL, paired=True)
+        mask = self.graph.at_body(self.graph.n - 1 if levels.inward else 0)
+        return self.graph.of_pair(mask, L.ROW) if isinstance(levels, PairWalk) else mask
+
+    # ------------------------------------------------------------------ one value of all bodies
+
+    def total(self, values: Array) -> Array:
+        made = np.empty(values.shape[:-1], dtype=object)
+        for index in np.ndindex(made.shape):
+            made[index] = self._total(values[(*index, 0)])
+        return made if made.shape else made[()]
+
+    def _total(self, value: Any) -> Any:
+        if type(value) is not Node or self.graph.is_param(value):
+            return float(np.cumsum(self.graph.column(value))[-1])
+        phase = _even(max(self.graph.phase(value), 0))
+        self.totals.append((value, phase))
+        return self.graph.placed(L.Total(len(self.totals) - 1), phase=phase + 1, common=True)
+
+    def pick(self, x: Any, body: int) -> Any:
+        def one(value: Any) -> Any:
+            if type(value) is not Node or self.graph.common(value):
+                return value
+            if self.graph.is_param(value):
+                return float(self.graph.column(value)[body])
+            phase = max(self.graph.phase(value), 0)
+            self.picks.append((value, body))
+            return self.graph.placed(L.Pick(len(self.picks) - 1), phase=phase + 1, common=True)
+
+        picked = rebuilt(x, [one(value) for value in scalars(x)])
+        return picked[0] if isinstance(picked, Field) else picked[..., 0, :]
+
+    def marked(self, x: Any, at: Array) -> Any:
+        mask = at.ravel()[0]
+        return rebuilt(x, [self._total(value * mask) for value in scalars(x)])[0]
+
+    # ------------------------------------------------------------------ pairs of bodies
+
+    def pairs(
+        self, start: Array, carry: Callable[..., Array], emit: Callable[..., Array], along: tuple[Any, ...]
+    ) -> Array:
+        phase = max(self._latest(start, *along), 0) + 1
+        there = tuple(rebuilt(f, [self._there(x) for x in scalars(f)]) for f in along)
+        first = list(scalars(start))
+        x = np.empty(len(first), dtype=object)
+        x[:] = [self.graph.leaf(L.Walked(k)) for k in range(len(first))]
+        x = x.reshape(start.shape)
+        entry = emit(x, *there).ravel()[0]
+        walk = Walk(phase, first, list(scalars(carry(x, *there))), entry)
+        return box(Matrix(walk), (1, 1))
+
+    def triangle(self) -> Pairs:
+        """The pairs of a chain, of which one stands for all."""
+        return Pairs(self)
+
+    def unit(self, ones: Array) -> Array:
+        self.shape = "square"
+        return box(self.graph.placed(L.Delta(), phase=LOCAL, paired=True), (1, 1))
+
+    def matrix_of(self, entry: Any) -> Array:
+        """The matrix of entries that pairs have computed."""
+        return box(Matrix(Entries(max(self.graph.lent, 0) + 1, entry, self.shape)), (1, 1))
+
+    def _there(self, x: Any) -> Any:
+        """A value at the ancestor that a walk has reached."""
+        if type(x) is not Node or self.graph.common(x):
+            return x
+        if self.graph.is_param(x):
+            return self.graph.leaf(L.Param(x.leaf.column, L.THERE))
+        return self.graph.leaf(L.Elsewhere(x.number, L.THERE))
+
+    def eliminate(self, M: Array) -> Array:
+        return M  # what is solved with is factored where it is kept
+
+    def substitute(self, factor: Array, b: Array) -> Array:
+        matrix: Matrix = factor.ravel()[0]
+        value = b.ravel()[0]
+        if b.ndim == factor.ndim - 1 == 2:
+            if value != 1.0:
+                raise PhalanxError("substitute: rolled code solves for vectors and for the identity only.")
+            return box(Solution(matrix), b.shape)
+        phase = max(matrix.walk.phase, self.graph.phase(value) + 1)
+        self.solves.append((matrix, value))
+        return box(self.graph.placed(L.Solution(len(self.solves) - 1), phase=phase), b.shape)
+
+    # ------------------------------------------------------------------ carries
+
+    def _latest(self, *fields: Any) -> int:
+        values = [x for f in fields if f is not None for x in scalars(f)]
+        if any(self.graph.paired(x) for x in values):
+            values = [x for x in values if self.graph.paired(x)]
+        return max((self.graph.phase(x) for x in values), default=LOCAL)
+
+    def _is_paired(self, f: Any) -> bool:
+        return any(self.graph.paired(x) for x in scalars(f))
+
+    def _opened(self, *fields: Any, outward: bool) -> int:
+        """The first phase of the right direction in which all fields are known."""
+        phase = max(self._latest(*fields), 0)
+        return phase if (phase % 2 == 0) == outward else phase + 1
+
+    def _carry(self, phase: int, root: Any, *, paired: bool = False, linked: bool = False) -> Carry:
+        carry = Carry(len(self.carries), phase, root, paired=paired, linked=linked)
+        self.carries.append(carry)
+        return carry
+
+    def _leaf(self, carry: Carry) -> Node:
+        return self.graph.placed(
+            L.Carry(carry.number), phase=carry.phase, paired=carry.paired, linked=carry.linked
+        )
+
+    def _carried(
+        self, like: Any, phase: int, roots: Any, *, paired: bool = False, linked: bool = False
+    ) -> tuple[Any, list[Carry]]:
+        """A field of carries shaped as `like`, starting from `roots` (default: zeros)."""
+        count = sum(1 for _ in scalars(like))
+        start = [0.0] * count if roots is None else list(scalars(roots))
+        paired = paired or self._is_paired(like)
+        made = [self._carry(phase, root, paired=paired, linked=linked) for root in start]
+        return rebuilt(like, [self._leaf(c) for c in made]), made
+
+    def _close(self, carries: list[Carry], value: Any) -> None:
+        for carry, source in zip(carries, scalars(value), strict=True):
+            carry.source = source
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is b or (isinstance(a, float) and isinstance(b, float) and a == b)
+
+
+def _even(phase: int) -> int:
+    return phase + phase % 2
+
+
+def _lift(root: Any) -> Any:
+    """The root's value with a body axis of length one."""
+    if isinstance(root, Field):
+        return root.map(lambda array, rank: array[(..., None, *(slice(None),) * rank)])
+    return root[..., None, :]

@@ -1,0 +1,53 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""What a program shall compute: an algorithm for one robot, and the sizes of what goes in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..algorithms import FUNCTIONS, Algorithm, Function
+from ..robot.frames import AnyFrame
+from ..robot.model import Model
+
+
+def refusal_of_loops(algorithm: Algorithm, model: Model) -> str:
+    """Why an algorithm has no loops over the bodies of a robot, empty if it has."""
+    if model.coupling is not None and algorithm.topology == "chain":
+        return "mimic joints follow other joints"
+    if algorithm.splits:
+        return "it does not visit one body after another"
+    return ""
+
+
+def cuts(model: Model) -> bool:
+    """Whether a model can be cut into segments: a chain that moves, of which no joint follows another."""
+    return model.n > 0 and model.is_chain and model.coupling is None
+
+
+@dataclass(frozen=True)
+class Task:
+    """An algorithm on a model, with the shapes of its inputs, those given by name, and of its output."""
+
+    algorithm: Algorithm
+    model: Model
+    inputs: Mapping[str, tuple[int, ...]]
+    output: tuple[int, ...]
+    optional: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = field(default_factory=dict)  # what else its text is told
+
+    @property
+    def function(self) -> Function:
+        return FUNCTIONS[self.algorithm.function]
+
+    @property
+    def is_told(self) -> bool:
+        """Whether its program reads numbers that are told with a call, for all states alike."""
+        return any(isinstance(value, AnyFrame) for value in self.arguments.values())
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of all inputs, in order."""
+        return {**self.inputs, **self.optional}

@@ -1,0 +1,221 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""From an algorithm and a robot to a scalar program: the equations run on recording scalars."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..errors import PhalanxError
+from ..robot.dh import DHChain
+from ..robot.frames import AnyFrame, Placement
+from ..robot.model import Model
+from ..spatial import Inertia
+from ..sweeps.orders.sequential import Sequential
+from ..sweeps.verbs import ordering
+from .bookkeeping import Bookkeeping, wrappers
+from .quantities import announcing
+from .scalar import GeneralGraph, Graph, Node, live
+from .task import Task
+
+TOLD = "told"  # the pseudo input that holds what is told with a call, for all states alike
+_BOOK = Bookkeeping()
+
+
+@dataclass(frozen=True)
+class Program:
+    """A scalar program: inputs with their shapes, outputs as nodes or constants."""
+
+    inputs: Mapping[str, tuple[int, ...]]
+    output: tuple[int, ...]
+    results: list[Any]  # row-major
+
+    @cached_property
+    def nodes(self) -> list[Node]:
+        """The live nodes, operands first."""
+        return live(self.results)
+
+
+class BodyByBody(Sequential):
+    """One body after another, each noted in the graph."""
+
+    def __init__(
+        self, graph: Graph, parents: np.ndarray, pattern: np.ndarray, bodies: np.ndarray | None = None
+    ) -> None:
+        super().__init__(parents, pattern)
+        self.graph = graph
+        self.bodies = np.arange(self.n) if bodies is None else bodies  # that the places stand for
+
+    def among(self, parents: np.ndarray, bodies: np.ndarray) -> BodyByBody:
+        return BodyByBody(self.graph, parents, parents, self.bodies[bodies])
+
+    @cached_property
+    def outward(self) -> list[np.ndarray]:
+        return [np.array([i]) for i in range(self.n)]
+
+    @cached_property
+    def inward(self) -> list[list[np.ndarray]]:
+        return [[np.array([i])] for i in range(self.n - 1, -1, -1)]
+
+    @cached_property
+    def rows(self) -> list[np.ndarray]:
+        return [np.array([i]) for i in range(self.n)]
+
+    def abreast(self, bodies: np.ndarray) -> list[np.ndarray]:
+        return [bodies[i : i + 1] for i in range(len(bodies))]
+
+    def visit(self, bodies: np.ndarray) -> None:
+        self.graph.link = int(self.bodies[bodies[0]])
+
+    def leave(self) -> None:
+        self.graph.link = -1
+
+
+def trace(task: Task, customise: str = "full", book: Bookkeeping = _BOOK) -> Program:
+    """The program of an algorithm for one robot.
+
+    `customise` tells what the robot contributes: "full" its numbers, "semi" only which of them are
+    zero by structure (joint axes, products of inertia of symmetric links), "none" nothing: every
+    parameter is a symbol, nothing is folded or shared. `book` tells what a count takes for given.
+    """
+    graph = GeneralGraph(shared=book.shared) if customise == "none" else Graph()
+    f, model, output = task.function, task.model, task.output
+    if 0 in output:  # of a robot without joints
+        return Program(task.shapes, output, [])
+    owners = {"q": _bodies_of_coordinates(model), "v": _bodies_of_rates(model), "l": model.links.tolist()}
+    symbols = {
+        name: _symbols(graph, name, shape, owners.get({**f.inputs, **f.optional}[name][0]))
+        for name, shape in task.shapes.items()
+    }
+    if customise != "full" and "external" in symbols:
+        symbols["external"][~_tips(model)] = 0.0
+    constants = dict(task.arguments)
+    if "frame" in constants:
+        constants["frame"] = _frame(graph, constants["frame"])
+    order = BodyByBody(graph, model.parents, model.pattern)
+    around = wrappers(graph, book, customise, model)
+    text = replace(task.algorithm, run=announcing(task.algorithm.run, graph, f.symbol, around))
+    graph.wanted = book.results
+    graph.quantity = "external"  # of what happens before the text begins
+    known = parameters(graph, model, customise, book)
+    try:
+        with ordering(order):
+            more = text.in_frames(known, {name: symbols[name] for name in task.optional} | constants)
+            graph.quantity = "tau"  # of rotors, around the text
+            result = text.with_rotors(known, [symbols[name] for name in task.inputs], more)
+    except (ZeroDivisionError, OverflowError):  # Python's numbers raise where NumPy's become infinite
+        raise PhalanxError(
+            f'{f.name}: algorithm "{task.algorithm.name}" divides by zero, because numbers of the '
+            'robot differ too much in size; check masses, mass centres and lengths, or use backend="numpy".'
+        ) from None
+    if book.results:
+        graph.kept[f.symbol] = np.asarray(result, dtype=object)
+        if missing := sorted(book.results - set(graph.kept)):
+            raise PhalanxError(
+                f"cost: this convention ends a count with {', '.join(missing)}, which algorithm "
+                f'"{task.algorithm.name}" does not compute; use convention="program".'
+            )
+        result = np.concatenate([np.ravel(graph.kept[name]) for name in sorted(book.results)])
+        output = result.shape
+    results = np.broadcast_to(np.asarray(result, dtype=object), output).ravel().tolist()
+    return Program(task.shapes, output, results)
+
+
+def parameters(graph: Graph, model: Model, customise: str, book: Bookkeeping = _BOOK) -> Model:
+    """The model as the equations shall see it: numbers, or symbols in their place."""
+    if customise == "full":
+        return model.cast(lambda array: array.astype(object))
+    count = iter(range(1 << 62))
+
+    def symbol(array: np.ndarray) -> np.ndarray:
+        flat = np.empty(array.size, dtype=object)
+        flat[:] = [graph.leaf("parameter", next(count)) for _ in range(array.size)]
+        return flat.reshape(array.shape)
+
+    general = model.cast(symbol)
+    without_rotors = "armature" in book.absent or (customise == "semi" and not model.armature.any())
+    armature = _nothing(general.armature) if without_rotors else general.armature
+
+    def chain() -> DHChain:
+        return replace(_chain(model.dh, model.dh.cast(symbol), customise, book), armature=armature)
+
+    general = replace(general, armature=armature, dh_of=chain)
+    if customise == "none":
+        return general
+    moment = _structured(model.inertia.moment, general.inertia.moment)
+    inertia: Inertia = replace(general.inertia, moment=moment)
+    return replace(general, axis=model.axis.astype(object), inertia=inertia)
+
+
+def _chain(numbers: DHChain, general: DHChain, customise: str, book: Bookkeeping) -> DHChain:
+    """A symbolic chain without what is absent, and with the zeros that customisation may use."""
+    zero: dict[str, Any] = {
+        name: _nothing(getattr(general, name)) for name in book.absent & {"theta", "w", "s"}
+    }
+    links = general.links
+    if book.turned_tool:
+        turn = links.E.copy()
+        if customise == "semi":
+            turn[..., 0, 2] = 0.0  # as in every rotation between DH frames
+        links = replace(links, E=turn, r=_nothing(links.r))
+    inertias = _structured(numbers.J, general.J) if customise == "semi" else general.J
+    return replace(general, J=inertias, links=links, **zero)
+
+
+def _structured(numbers: np.ndarray, symbols: np.ndarray) -> np.ndarray:
+    """Packed symbolic inertias whose products are zero if they are so on every link."""
+    if numbers[:, [1, 2, 4]].any():
+        return symbols
+    diagonal = symbols.copy()
+    diagonal[:, [1, 2, 4]] = 0.0
+    return diagonal
+
+
+def _nothing(like: np.ndarray) -> np.ndarray:
+    return np.zeros(like.shape).astype(object)
+
+
+def _frame(graph: Graph, frame: Placement | AnyFrame) -> Placement:
+    """The frame as recording scalars; that of a kernel is told when it runs."""
+    if isinstance(frame, AnyFrame):
+        return frame.placement(lambda k: graph.input(TOLD, k))
+    return frame.map(lambda array: array.astype(object))
+
+
+def _tips(model: Model) -> np.ndarray:
+    """Whether each link is one that carries no other."""
+    return ~np.isin(model.links, model.parents)
+
+
+def _symbols(graph: Graph, name: str, shape: tuple[int, ...], owners: Sequence[int] | None) -> np.ndarray:
+    """The scalars of an input; those along its first axis belong to these bodies."""
+    size = int(np.prod(shape))
+    flat = np.empty(size, dtype=object)
+    for k in range(size):
+        graph.link = -1 if owners is None else int(owners[k * shape[0] // size])
+        flat[k] = graph.input(name, k)
+    graph.link = -1
+    return flat.reshape(shape)
+
+
+def _bodies_of_coordinates(model: Model) -> list[int]:
+    """The body that each coordinate moves; of several mimic joints the first."""
+    count = model.nq if model.coupling is None else len(model.coupling.offset)
+    bodies = np.full(count, -1)
+    for group in model.groups:
+        bodies[group.coordinates] = group.bodies[:, None]
+    if model.coupling is not None:
+        bodies = bodies[np.argmax(model.coupling.Q != 0.0, axis=0)]
+    return [int(b) for b in bodies]
+
+
+def _bodies_of_rates(model: Model) -> list[int]:
+    """The body that each degree of freedom moves; of several mimic joints the first."""
+    if model.coupling is None:
+        return list(range(model.nv))
+    return [int(b) for b in np.argmax(model.coupling.A != 0.0, axis=0)]

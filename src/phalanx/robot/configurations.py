@@ -1,0 +1,281 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Coordinates of a robot: their limits, neutral and random ones, steps from one to another.
+
+Every joint knows the geometry of its own coordinates; here they are taken together.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..arrays import MOST_AXES, UNREADABLE, memory_for, refuse_masks, require_memory
+from ..errors import PhalanxError, nearest, shown
+from .assembly import Assembly, Frame, Moving
+from .joints import leveled
+from .model import frozen
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Position limits per coordinate, velocity and effort limits per degree of freedom; inf = none."""
+
+    lower: np.ndarray
+    upper: np.ndarray
+    velocity: np.ndarray
+    effort: np.ndarray
+
+
+def limits_of(assembly: Assembly) -> Limits:
+    """What the joints allow."""
+    lower, upper = np.full(assembly.nq, -np.inf), np.full(assembly.nq, np.inf)
+    for m, q, _ in _own(assembly):
+        if m.joint.lower:
+            lower[q] = m.joint.lower
+        if m.joint.upper:
+            upper[q] = m.joint.upper
+    velocity, effort = (per_rate(assembly, name, np.inf) for name in ("velocity", "effort"))
+    return Limits(frozen(lower), frozen(upper), velocity, effort)
+
+
+def per_rate(assembly: Assembly, attribute: str, default: float) -> np.ndarray:
+    """An attribute of the joints for each degree of freedom (nv,), `default` where the file has none."""
+    values = np.full(assembly.nv, default)
+    for m, _, v in _own(assembly):
+        if given := getattr(m.joint, attribute):
+            values[v] = given
+    return frozen(values)
+
+
+def spring_reference(assembly: Assembly) -> np.ndarray:
+    """Coordinates (nq,) at which springs are at rest."""
+    result = neutral(assembly)
+    for m, q, _ in _own(assembly):
+        if m.joint.spring_reference:
+            result[q] = m.joint.spring_reference
+    return frozen(result)
+
+
+# ------------------------------------------------------------------- points
+
+
+def neutral(assembly: Assembly) -> np.ndarray:
+    """Coordinates (nq,) with every joint at zero."""
+    result = np.zeros(assembly.nq)
+    for m, q, _ in _own(assembly):
+        result[q] = m.kind.neutral()
+    return result
+
+
+def random_state(
+    assembly: Assembly, limits: Limits, batch: Any, rng: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Random (q, qd, qdd): q within limits (else ±pi), qd and qdd normal, qd clipped to its limits."""
+    rng, shape = _generator(rng), _batch_shape(batch)
+    size = 8 * prod(shape) * max(1, assembly.nq + 2 * assembly.nv)
+    size = max(size, *shape) if shape else size  # of no states with very long axes too
+    require_memory(size, f"random_state: batch {shown(shape)}", "take the states in several batches")
+    lower = np.where(np.isfinite(limits.lower), limits.lower, -np.pi)
+    upper = np.where(np.isfinite(limits.upper), limits.upper, np.pi)
+    # A limit on one side only leaves a window of the usual width on the other.
+    lower = np.where(np.isfinite(limits.upper) & ~np.isfinite(limits.lower), upper - 2 * np.pi, lower)
+    upper = np.where(np.isfinite(limits.lower) & ~np.isfinite(limits.upper), lower + 2 * np.pi, upper)
+    q = rng.uniform(np.minimum(lower, upper), np.maximum(lower, upper), (*shape, assembly.nq))
+    for m, part, _ in _own(assembly):
+        if m.kind.quaternion is not None:
+            own = q[..., part]
+            own[..., m.kind.quaternion] = rng.standard_normal((*shape, 4))
+    qd = np.clip(rng.standard_normal((*shape, assembly.nv)), -limits.velocity, limits.velocity)
+    return normalize(assembly, q), qd, rng.standard_normal((*shape, assembly.nv))
+
+
+@memory_for("normalize", "take the states in several batches")
+def normalize(assembly: Assembly, q: Any) -> np.ndarray:
+    """Coordinates with every quaternion at unit length."""
+    result: np.ndarray = np.array(_coordinates(assembly, q, "q"))
+    for m, part, _ in _own(assembly):
+        if m.kind.quaternion is not None:
+            turn = result[..., part][..., m.kind.quaternion]
+            turn[...] = leveled(turn)
+            with np.errstate(invalid="ignore"):  # a quaternion of zeros becomes NaN
+                turn /= np.linalg.norm(turn, axis=-1, keepdims=True)
+    return result
+
+
+@memory_for("expand", "take the states in several batches")
+def expand(assembly: Assembly, q: Any) -> np.ndarray:
+    """Coordinates of all joints, in order, followers' filled in."""
+    q = _coordinates(assembly, q, "q")
+    if not assembly.drivers:
+        return np.array(q)
+    result = np.empty((*q.shape[:-1], sum(m.kind.nq for m in assembly.moving)), q.dtype)
+    start = 0
+    for m in assembly.moving:
+        own = q[..., assembly.q_of[m.joint.name]]
+        if mimic := assembly.drivers.get(m.joint.name):
+            own = own * q.dtype.type(mimic.multiplier) + q.dtype.type(mimic.offset)
+        result[..., start : start + m.kind.nq] = own
+        start += m.kind.nq
+    return result
+
+
+# ------------------------------------------------------------------- steps
+
+
+@memory_for("integrate", "take the states in several batches")
+def integrate(assembly: Assembly, q: Any, dq: Any) -> np.ndarray:
+    """Coordinates reached from q with the constant rates dq for unit time."""
+    q, dq = _coordinates(assembly, q, "q"), _rates(assembly, dq, "dq")
+    shape = _common_batch(assembly, "integrate", q=q, dq=dq)
+    result = np.empty((*shape, assembly.nq), dtype=np.result_type(q, dq))
+    for m, part, rates in _own(assembly):
+        result[..., part] = m.kind.integrate(*_together(q[..., part], dq[..., rates]))
+    return result
+
+
+@memory_for("difference", "take the states in several batches")
+def difference(assembly: Assembly, q0: Any, q1: Any) -> np.ndarray:
+    """The rates dq with integrate(q0, dq) equal to q1."""
+    q0, q1 = _coordinates(assembly, q0, "q0"), _coordinates(assembly, q1, "q1")
+    shape = _common_batch(assembly, "difference", q0=q0, q1=q1)
+    result = np.empty((*shape, assembly.nv), dtype=np.result_type(q0, q1))
+    for m, part, rates in _own(assembly):
+        result[..., rates] = m.kind.difference(*_together(q0[..., part], q1[..., part]))
+    return result
+
+
+# ------------------------------------------------------------------- wrenches
+
+
+def wrenches(assembly: Assembly, given: Mapping[str, Any], array: Callable[[Any, str], Any]) -> Any:
+    """Wrenches (…, n_links, 6) on all links from those on some frames, each in its own; `array` reads one."""
+    name, links = assembly.description.name, np.arange(len(assembly.moving))
+    if not isinstance(given, Mapping):
+        raise PhalanxError(f'wrenches: got {shown(given)}, expected a mapping such as {{"link": wrench}}.')
+    total: Any = np.zeros((len(links), 6), np.float32)
+    for frame, value in given.items():
+        if frame not in assembly.frames:
+            raise PhalanxError(
+                f'external: robot "{name}" has no frame {shown(frame)};'
+                f"{nearest(frame, assembly.frames, what='frames')}"
+            )
+        where = f'external on "{frame}"'
+        wrench, at = array(value, where), assembly.frames[frame]
+        if not wrench.shape or wrench.shape[-1] != 6:
+            raise PhalanxError(f'{where} has shape {wrench.shape}, expected (…, 6) for robot "{name}".')
+        # On the link that carries the frame, about its origin; what is welded to the world takes all.
+        moved = wrench @ _from_frame(at).astype(wrench.dtype)
+        part = moved[..., None, :] * (links == at.link).astype(wrench.dtype)[:, None]
+        try:
+            total = total + part
+        except (ValueError, TypeError):
+            raise PhalanxError(
+                f"{where} has the batch {wrench.shape[:-1]}, which does not broadcast with "
+                f'{total.shape[:-2]} of those before it for robot "{name}".'
+            ) from None
+    return total
+
+
+def _from_frame(frame: Frame) -> np.ndarray:
+    """The matrix (6, 6) with which a row of a wrench in a frame becomes that in its link's frame."""
+    turn, (x, y, z) = np.reshape(frame.pose.rotation, (3, 3)), frame.pose.translation
+    lever = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.block([[turn, lever @ turn], [np.zeros((3, 3)), turn]]).T
+
+
+# ------------------------------------------------------------------- arrays
+
+
+def real_array(value: Any, label: str, robot: str) -> np.ndarray:
+    """Return `value` as float64 or float32; object, string and complex arrays are refused."""
+    refuse_masks(value, label)
+    try:
+        array = np.asarray(value)
+    except UNREADABLE:
+        raise PhalanxError(
+            f"{label} is not an array: its rows differ in length or cannot be read; "
+            f'expected real numbers for robot "{robot}".'
+        ) from None
+    if array.dtype == np.float64 or array.dtype == np.float32:
+        return array
+    if array.dtype.kind not in "fiub":
+        raise PhalanxError(
+            f'{label} has dtype {array.dtype}, expected real numbers for robot "{robot}"; '
+            "convert it with np.asarray(x, dtype=float)."
+        )
+    return array.astype(np.float64)
+
+
+def _own(assembly: Assembly) -> Iterator[tuple[Moving, slice, slice]]:
+    """Joints with coordinates of their own, with their places in q and qd."""
+    for m in assembly.own:
+        yield m, assembly.q_of[m.joint.name], assembly.v_of[m.joint.name]
+
+
+def _coordinates(assembly: Assembly, q: Any, label: str) -> np.ndarray:
+    return _checked(assembly, q, label, assembly.nq, "nq")
+
+
+def _rates(assembly: Assembly, v: Any, label: str) -> np.ndarray:
+    return _checked(assembly, v, label, assembly.nv, "nv")
+
+
+def _checked(assembly: Assembly, value: Any, label: str, size: int, symbol: str) -> np.ndarray:
+    name = assembly.description.name
+    array = real_array(value, label, name)
+    if array.ndim == 0 or array.shape[-1] != size:
+        raise PhalanxError(
+            f'{label} has shape {array.shape}, expected (…, {size}) for robot "{name}" ({symbol} = {size}).'
+        )
+    return array
+
+
+def _common_batch(assembly: Assembly, where: str, **arrays: np.ndarray) -> tuple[int, ...]:
+    try:
+        shape = np.broadcast_shapes(*(a.shape[:-1] for a in arrays.values()))
+    except ValueError:
+        told = ", ".join(f"{name} {a.shape[:-1]}" for name, a in arrays.items())
+        raise PhalanxError(
+            f'{where}: the batch shapes for robot "{assembly.description.name}" do not broadcast: {told}.'
+        ) from None
+    size = 8 * prod(shape) * max(1, assembly.nq)
+    require_memory(size, f"{where}: a batch {shape}", "take the states in several batches")
+    return shape
+
+
+def _together(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    shape = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+    return np.broadcast_to(a, (*shape, a.shape[-1])), np.broadcast_to(b, (*shape, b.shape[-1]))
+
+
+def _generator(rng: Any) -> np.random.Generator:
+    try:
+        if isinstance(rng, list | tuple | np.ndarray):  # NumPy follows lists in lists until the stack ends
+            rng = [operator.index(number) for number in rng]
+        return np.random.default_rng(rng)
+    except (*UNREADABLE, AttributeError):
+        raise PhalanxError(
+            f"random_state: rng is {shown(rng)}; expected None, a whole number >= 0 or a "
+            "numpy.random.Generator."
+        ) from None
+
+
+def _batch_shape(batch: Any) -> tuple[int, ...]:
+    try:
+        sizes = islice(batch, MOST_AXES + 1) if isinstance(batch, Iterable) else (batch,)
+        shape = tuple(operator.index(size) for size in sizes)
+    except TypeError:
+        shape = (-1,)
+    if any(size < 0 for size in shape) or len(shape) > MOST_AXES:
+        raise PhalanxError(
+            f"random_state: batch is {shown(batch)}; expected a size or a shape, all >= 0, "
+            f"of at most {MOST_AXES} axes."
+        )
+    return shape

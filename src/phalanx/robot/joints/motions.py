@@ -1,0 +1,168 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""How the frame of one body moves: the motions that joints consist of."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+
+from ...spatial import Array, Transform, dot, namespace
+from .quaternions import transpose_quaternion
+from .trigonometry import cos, sin
+
+
+class Motion(ABC):
+    """How the frame of one body moves in the frame it has at rest."""
+
+    nq: ClassVar[int]
+    turns: ClassVar[bool] = False  # whether its coordinate is an angle about z
+    keeps_axis: ClassVar[bool] = False  # whether the points of the z axis stay where they are
+    rates: ClassVar[tuple[float, float] | None] = None  # turn about z and slide along z per unit of q
+
+    @classmethod
+    @abstractmethod
+    def transform(cls, q: Array, rest: Transform, offset: Array, pitch: Array) -> Transform:
+        """X from the parent at coordinates q (…, k, nq) for k bodies at rest in `rest`.
+
+        `offset` (k,) is added to angles, `pitch` (k,) moves a screw by that much per radian.
+        """
+
+
+def _turned(q: Array, rest: Transform) -> Array:
+    """Rotation parent to body after a turn by q about the body's z axis."""
+    xp = namespace(q)
+    c, s = cos(q)[..., None], sin(q)[..., None]
+    x, y, z = rest.E[..., 0, :], rest.E[..., 1, :], rest.E[..., 2, :]
+    xx, yy = c * x + s * y, c * y - s * x
+    return xp.stack([xx, yy, xp.broadcast_to(z, xx.shape)], axis=-2)
+
+
+def _slid(q: Array, rest: Transform) -> Array:
+    """Origin of the body after a slide by q along its z axis."""
+    return rest.r + q[..., None] * rest.E[..., 2, :]
+
+
+class Turn(Motion):
+    """Rotation about z."""
+
+    nq = 1
+    turns = True
+    keeps_axis = True
+    rates = (1.0, 0.0)
+
+    @classmethod
+    def transform(cls, q: Array, rest: Transform, offset: Array, pitch: Array) -> Transform:
+        E = _turned(q[..., 0] + offset, rest)
+        return Transform(E, namespace(q).broadcast_to(rest.r, E.shape[:-1]))
+
+
+class Slide(Motion):
+    """Translation along z."""
+
+    nq = 1
+    rates = (0.0, 1.0)
+
+    @classmethod
+    def transform(cls, q: Array, rest: Transform, offset: Array, pitch: Array) -> Transform:
+        r = _slid(q[..., 0], rest)
+        return Transform(namespace(q).broadcast_to(rest.E, (*r.shape, 3)), r)
+
+
+class Screw(Motion):
+    """Rotation about z with a translation of `pitch` metres per radian along it."""
+
+    nq = 1
+    turns = True
+    rates = (1.0, 0.0)
+
+    @classmethod
+    def transform(cls, q: Array, rest: Transform, offset: Array, pitch: Array) -> Transform:
+        angle = q[..., 0]
+        return Transform(_turned(angle + offset, rest), _slid(angle * pitch, rest))
+
+
+class Helix(Motion):
+    """A turn about z and a slide along it at rates of their own: what the motions above have in common.
+
+    `pitch` (k, 2) holds both rates, a turn and a slide per unit of q.
+    """
+
+    nq = 1
+
+    @classmethod
+    def transform(cls, q: Array, rest: Transform, offset: Array, pitch: Array) -> Transform:
+        angle, way = q[..., 0] * pitch[..., 0], q[..., 0] * pitch[..., 1]
+        return Transform(_turned(angle + offset, rest), _slid(way, rest))
+
+
+class Ball(Motion):
+    """Rotation by a quaternion xyzw of any length but zero."""
+
+    nq = 4
+
+    @classmethod
+    def transform(cls, q: Array, rest: Transform, offset: Array, pitch: Array) -> Transform:
+        E = transpose_quaternion(q) @ rest.E
+        return Transform(E, namespace(q).broadcast_to(rest.r, E.shape[:-1]))
+
+
+class Free(Motion):
+    """Translation xyz, then rotation by a quaternion."""
+
+    nq = 7
+
+    @classmethod
+    def transform(cls, q: Array, rest: Transform, offset: Array, pitch: Array) -> Transform:
+        p = q[..., :3]
+        moved = dot(rest.E.swapaxes(-1, -2), p[..., None, :])
+        return Transform(transpose_quaternion(q[..., 3:]) @ rest.E, rest.r + moved)
+
+
+class Still(Motion):
+    """No motion of its own: one more axis of the body before it."""
+
+    nq = 0
+    rates = (0.0, 0.0)
+
+    @classmethod
+    def transform(cls, q: Array, rest: Transform, offset: Array, pitch: Array) -> Transform:
+        xp = namespace(q)
+        batch = q.shape[:-2]
+        return Transform(
+            xp.broadcast_to(rest.E, (*batch, *rest.E.shape)), xp.broadcast_to(rest.r, (*batch, *rest.r.shape))
+        )
+
+
+def nearly_straight(E: np.ndarray) -> np.ndarray:
+    """For which of the rotations (k, 3, 3) `split_turn` may have something to do."""
+    rows = np.abs(E[:, :2])
+    small, large = rows.min(axis=1), rows.max(axis=1)
+    return ((small > 1e-15) & (small < 1e-6) & (large >= 0.1)).any(axis=-1)
+
+
+def split_turn(E: np.ndarray) -> tuple[np.ndarray, float]:
+    """(E0, offset) with E = a turn by `offset` about z after E0, E0 with exact zeros if E nearly has them.
+
+    Files print right angles with twelve digits. What is left over about the joint's own axis
+    moves into its angle, where it costs one addition instead of many products.
+    """
+    x, y = E[0], E[1]
+    best = (E, 0.0)
+    for j in range(3):
+        small, large = sorted((x[j], y[j]), key=abs)
+        if not 1e-15 < abs(small) < 1e-6 or abs(large) < 0.1:
+            continue
+        offset = math.atan(x[j] / y[j] if small == x[j] else -y[j] / x[j])
+        c, s = math.cos(offset), math.sin(offset)
+        E0 = np.array([c * x - s * y, c * y + s * x, E[2]])
+        E0[np.abs(E0) < 1e-15] = 0.0
+        if np.count_nonzero(E0) < np.count_nonzero(best[0]):
+            best = (E0, offset)
+    return best
+
+
+MOTIONS: tuple[type[Motion], ...] = (Turn, Slide, Screw, Ball, Free, Still)

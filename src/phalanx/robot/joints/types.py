@@ -1,0 +1,265 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""One class per joint type: its coordinates, its bodies, and how its coordinates add."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...errors import PhalanxError, nearest
+from ...spatial import Transform
+from .motions import Ball, Free, Motion, Screw, Slide, Still, Turn
+from .quaternions import (
+    conjugate,
+    inverse_left_jacobian,
+    left_jacobian_tail,
+    quaternion_exp,
+    quaternion_log,
+    quaternion_product,
+    rotate,
+)
+from .scaling import leveled
+
+
+@dataclass(frozen=True)
+class Step:
+    """One body of a joint: its motion, its axis, and the rotation of its frame.
+
+    `frame` holds the axes of the body's frame in the joint's frame as columns; `carrier`
+    tells how many bodies further on the joint's twist is complete.
+    """
+
+    motion: type[Motion]
+    axis: tuple[float, ...]
+    frame: np.ndarray
+    pitch: float = 0.0
+    carrier: int = 0
+
+
+_ANGULAR_Z = (0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+_LINEAR_Z = (0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+
+
+def frame_along(axis: Sequence[float] | np.ndarray) -> np.ndarray:
+    """A rotation whose third column is the direction `axis`; sparse where the axis is."""
+    x, y, z = axis
+    return _frame_along(float(x), float(y), float(z))
+
+
+@lru_cache(maxsize=1024)  # robots of very many joints have few directions
+def _frame_along(*axis: float) -> np.ndarray:
+    largest = max(map(abs, axis))
+    if largest > 1e150:  # whose square is no number
+        axis = tuple(x / largest for x in axis)
+    z = _unit([0.0 if abs(x) < 1e-12 else x for x in _unit(axis)])
+    main = max(range(3), key=lambda i: abs(z[i]))
+    # The cyclic order keeps a frame along x, y or z a signed permutation.
+    next_one = (main + 1) % 3
+    x = _unit([(1.0 if i == next_one else 0.0) - z[next_one] * z[i] for i in range(3)])
+    (a, b, c), (p, q, r) = x, z
+    frame = np.array([(a, q * c - r * b, p), (b, r * a - p * c, q), (c, p * b - q * a, r)])
+    frame.setflags(write=False)
+    return frame
+
+
+def _unit(vector: Sequence[float]) -> list[float]:
+    v = np.array(vector)
+    length = math.sqrt(v @ v)
+    return [x / length for x in vector]
+
+
+class JointType(ABC):
+    """A type of joint: its coordinates, its bodies and the geometry of its coordinates."""
+
+    name: ClassVar[str]
+    nq: ClassVar[int]
+    nv: ClassVar[int]
+    axes: ClassVar[int] = 0  # how many axis vectors of the description it reads
+    quaternion: ClassVar[slice | None] = None
+
+    @classmethod
+    @abstractmethod
+    def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[Step]:
+        """The bodies of the joint, from the parent to the child."""
+
+    @classmethod
+    def neutral(cls) -> np.ndarray:
+        """Coordinates of the zero position."""
+        q = np.zeros(cls.nq)
+        if cls.quaternion is not None:
+            q[cls.quaternion] = (0.0, 0.0, 0.0, 1.0)
+        return q
+
+    @classmethod
+    def integrate(cls, q: np.ndarray, dq: np.ndarray) -> np.ndarray:
+        """Coordinates after moving from q with the constant rate dq for unit time."""
+        return q + dq
+
+    @classmethod
+    def difference(cls, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        """The rate dq with integrate(q0, dq) = q1."""
+        return q1 - q0
+
+
+class Fixed(JointType):
+    name, nq, nv = "fixed", 0, 0
+
+    @classmethod
+    def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[Step]:
+        return []
+
+
+class Revolute(JointType):
+    name, nq, nv, axes = "revolute", 1, 1, 1
+
+    @classmethod
+    def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[Step]:
+        return [Step(Turn, _ANGULAR_Z, frame_along(axis))]
+
+
+class Continuous(Revolute):
+    name = "continuous"
+
+
+class Prismatic(JointType):
+    name, nq, nv, axes = "prismatic", 1, 1, 1
+
+    @classmethod
+    def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[Step]:
+        return [Step(Slide, _LINEAR_Z, frame_along(axis))]
+
+
+class Helical(JointType):
+    name, nq, nv, axes = "helical", 1, 1, 1
+
+    @classmethod
+    def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[Step]:
+        return [Step(Screw, (0.0, 0.0, 1.0, 0.0, 0.0, pitch), frame_along(axis), pitch)]
+
+
+class Universal(JointType):
+    """A turn about `axis`, then about `axis2` as that turn has moved it."""
+
+    name, nq, nv, axes = "universal", 2, 2, 2
+
+    @classmethod
+    def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[Step]:
+        return [Step(Turn, _ANGULAR_Z, frame_along(axis)), Step(Turn, _ANGULAR_Z, frame_along(axis2))]
+
+
+class Planar(JointType):
+    """Two slides in the plane normal to `axis`, then a turn about it: q = [x, y, angle]."""
+
+    name, nq, nv, axes = "planar", 3, 3, 1
+
+    @classmethod
+    def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[Step]:
+        frame = frame_along(axis)
+        x, y = frame[:, 0], frame[:, 1]
+        return [
+            Step(Slide, _LINEAR_Z, frame_along(x)),
+            Step(Slide, _LINEAR_Z, frame_along(y)),
+            Step(Turn, _ANGULAR_Z, frame),
+        ]
+
+
+class Spherical(JointType):
+    """q = quaternion xyzw; qd = angular velocity of the child in its own coordinates."""
+
+    name, nq, nv = "spherical", 4, 3
+    quaternion = slice(0, 4)
+
+    @classmethod
+    def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[Step]:
+        return _unit_steps(Ball, range(3))
+
+    @classmethod
+    def integrate(cls, q: np.ndarray, dq: np.ndarray) -> np.ndarray:
+        return quaternion_product(q, quaternion_exp(dq))
+
+    @classmethod
+    def difference(cls, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        return quaternion_log(quaternion_product(conjugate(q0), leveled(q1)))
+
+
+class Floating(JointType):
+    """q = [x y z, quaternion xyzw]; qd = [angular; linear] of the child in its own coordinates."""
+
+    name, nq, nv = "floating", 7, 6
+    quaternion = slice(3, 7)
+
+    @classmethod
+    def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[Step]:
+        return _unit_steps(Free, range(6))
+
+    @classmethod
+    def integrate(cls, q: np.ndarray, dq: np.ndarray) -> np.ndarray:
+        p, turn = q[..., :3], q[..., 3:]
+        w, v = dq[..., :3], dq[..., 3:]
+        moved = p + rotate(turn, v + left_jacobian_tail(w, v))
+        return np.concatenate([moved, quaternion_product(turn, quaternion_exp(w))], axis=-1)
+
+    @classmethod
+    def difference(cls, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        back = conjugate(q0[..., 3:])
+        w = quaternion_log(quaternion_product(back, leveled(q1[..., 3:])))
+        v = inverse_left_jacobian(w, rotate(back, q1[..., :3] - q0[..., :3]))
+        return np.concatenate([w, v], axis=-1)
+
+
+def _unit_steps(motion: type[Motion], components: range) -> list[Step]:
+    """One body per component of a twist: the first moves, all complete the last one's twist."""
+    eye = np.eye(6)
+    last = len(components) - 1
+    return [
+        Step(motion if k == 0 else Still, tuple(eye[k].tolist()), np.eye(3), carrier=last - k)
+        for k in components
+    ]
+
+
+_TYPES: dict[str, type[JointType]] = {
+    t.name: t
+    for t in (Fixed, Revolute, Continuous, Prismatic, Helical, Universal, Planar, Spherical, Floating)
+}
+
+
+WELD, FREE = Fixed.name, Floating.name  # what a payload hangs on, what a floating base stands on
+
+
+def joint_types() -> list[str]:
+    """Names of all joint types."""
+    return list(_TYPES)
+
+
+def joint_type(name: str, *, where: str = "joint", joint: str = "") -> type[JointType]:
+    """The joint type of that name, or an error naming the nearest."""
+    try:
+        return _TYPES[name]
+    except KeyError:
+        of = f' "{joint}"' if joint else ""
+        raise PhalanxError(
+            f'{where}: joint{of} has the type "{name}";{nearest(name, _TYPES, what="supported")}'
+        ) from None
+
+
+def pose_of(steps: list[Step], q: Any) -> np.ndarray:
+    """4x4 pose of the joint's child side in its parent side at coordinates q (nq,)."""
+    T = np.eye(4)
+    q = np.asarray(q, dtype=float)
+    for step in steps:
+        rest = Transform(step.frame.T[None], np.zeros((1, 3)))
+        n = step.motion.nq
+        X = step.motion.transform(q[None, :n], rest, np.zeros(1), np.array([step.pitch]))
+        q = q[n:]
+        local = np.eye(4)
+        local[:3, :3] = X.E[0].T @ step.frame.T
+        local[:3, 3] = X.r[0]
+        T = T @ local
+    return T

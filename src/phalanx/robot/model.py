@@ -1,0 +1,370 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""What the equations see of a robot: bodies with one degree of freedom each, as arrays.
+
+The z axis of every body's frame is its joint's axis, whatever the file says; the constant
+transforms at both ends (`rest`, `link_frame`) absorb the difference. That makes a turn about an
+arbitrary axis as cheap as one about z, and lets a long chain run through one loop body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..spatial import (
+    Array,
+    Inertia,
+    Transform,
+    cross,
+    dot,
+    join,
+    matvec,
+    moments_of_inertia,
+    namespace,
+    second_moments,
+    transpose,
+    unpack,
+)
+from .dh import DHChain, chain_of
+from .joints import Motion
+
+_REGROUPED_DIGITS = 1e-10  # of a moment of inertia that regrouping may take
+
+
+@dataclass(frozen=True)
+class Group:
+    """The bodies that share one motion, and where their coordinates stand in q."""
+
+    motion: type[Motion]
+    bodies: np.ndarray  # (k,)
+    coordinates: np.ndarray  # (k, motion.nq)
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """Mimic joints: body coordinates = Q q + offset, body rates = A qd."""
+
+    Q: Array  # (coordinates of the bodies, nq)
+    offset: Array
+    A: Array  # (n, nv)
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A robot as bodies 0 … n-1, parents first; the world is -1."""
+
+    n: int
+    nq: int
+    nv: int
+    parents: np.ndarray  # (n,)
+    groups: tuple[Group, ...]
+    rest: Transform  # X of each body from its parent with all coordinates zero
+    offset: Array  # (n,) constant part of the angle of a turn
+    pitch: Array  # (n,) metres per radian of a screw
+    axis: Array  # (n, 6) joint axis in the body's frame
+    carrier: np.ndarray  # (n,) the body on which the twist of this body's joint is complete
+    inertia: Inertia
+    armature: Array  # (nv,)
+    gravity: Array  # (3,)
+    links: np.ndarray  # (n_links,) last body of each link
+    link_frame: Transform  # X from each link's last body to the link's frame in the file
+    coupling: Coupling | None = None
+    # (k, 6) degrees of freedom of joints whose rates are a whole twist, in axes that turn with the child
+    twists: np.ndarray = field(default_factory=lambda: np.zeros((0, 6), dtype=np.intp))
+    # The chain in DH frames of the model that this one was made from.
+    dh_of: Callable[[], DHChain] | None = field(default=None, repr=False)
+
+    def cast(self, convert: Any) -> Model:
+        """The same model with `convert(array)` applied to every array of real numbers."""
+        each = lambda array, _: convert(array)  # noqa: E731
+        coupling = self.coupling and replace(
+            self.coupling,
+            Q=convert(self.coupling.Q),
+            offset=convert(self.coupling.offset),
+            A=convert(self.coupling.A),
+        )
+        return replace(
+            self,
+            rest=self.rest.map(each),
+            offset=convert(self.offset),
+            pitch=convert(self.pitch),
+            axis=convert(self.axis),
+            inertia=self.inertia.map(each),
+            armature=convert(self.armature),
+            gravity=convert(self.gravity),
+            link_frame=self.link_frame.map(each),
+            coupling=coupling,
+            dh_of=lambda: self.dh.cast(convert),
+        )
+
+    def fixed(self) -> Model:
+        """The same model in arrays that nobody can write to."""
+        groups = tuple(Group(g.motion, frozen(g.bodies), frozen(g.coordinates)) for g in self.groups)
+        return replace(
+            self.cast(frozen),
+            groups=groups,
+            parents=frozen(self.parents),
+            carrier=frozen(self.carrier),
+            links=frozen(self.links),
+            twists=frozen(self.twists),
+        )
+
+    def regrouped(self) -> Model:
+        """A model with the same forces and accelerations and as many zero inertias as possible.
+
+        A mass on the axis of a turn does not notice the turn, so it may as well belong to the
+        parent: mass, first moment and second moment along z move there (the base parameters
+        of Gautier and Khalil 1990). Energies and mass centres are those of another robot. A body whose
+        moment about z would lose digits in its second moments, being that small beside the others, stays
+        as it is.
+        """
+        m, h = self.inertia.m.copy(), self.inertia.h.copy()
+        J = unpack(second_moments(self.inertia.moment))
+        own = self.inertia.moment[:, 5]
+        stays = np.abs(J[:, 0, 0] + J[:, 1, 1] - own) > _REGROUPED_DIGITS * np.abs(own)
+        turning = {int(i) for g in self.groups if g.motion.keeps_axis for i in g.bodies}
+        for i in range(self.n - 1, -1, -1):
+            p, r, z = int(self.parents[i]), self.rest.r[i], self.rest.E[i, 2]
+            if i not in turning or stays[i] or (p >= 0 and (m[p] == 0.0 or stays[p])):
+                continue
+            mass, first, second = m[i], h[i, 2], J[i, 2, 2]
+            m[i] = h[i, 2] = J[i, 2, 2] = 0.0
+            if p >= 0:
+                line = np.outer(r, z) * first
+                m[p] += mass
+                h[p] += mass * r + first * z
+                J[p] += mass * np.outer(r, r) + line + line.T + second * np.outer(z, z)
+        packed = J[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
+        moment = moments_of_inertia(packed)
+        moment[stays] = self.inertia.moment[stays]
+        # These have no mass centre: DH frames keep the robot's own inertias.
+        return replace(self, inertia=Inertia(m, h, moment), dh_of=lambda: self.dh)
+
+    @cached_property
+    def dh(self) -> DHChain:
+        """The bodies of a serial chain in Denavit-Hartenberg frames."""
+        return chain_of(self) if self.dh_of is None else self.dh_of()
+
+    def indices(self) -> list[np.ndarray]:
+        """All arrays of whole numbers."""
+        groups = (a for g in self.groups for a in (g.bodies, g.coordinates))
+        return [self.parents, self.carrier, self.links, self.twists, *groups]
+
+    def constants(self) -> list[np.ndarray]:
+        """All arrays of real numbers."""
+        G, X, Y = self.inertia, self.rest, self.link_frame
+        arrays = [X.E, X.r, self.offset, self.pitch, self.axis, G.m, G.h, G.moment]
+        arrays += [self.armature, self.gravity, Y.E, Y.r]
+        if self.coupling is not None:
+            arrays += [self.coupling.Q, self.coupling.offset, self.coupling.A]
+        return arrays
+
+    @cached_property
+    def is_chain(self) -> bool:
+        """Whether each body hangs on the one before."""
+        return bool(np.array_equal(self.parents, np.arange(-1, self.n - 1)))
+
+    @cached_property
+    def pattern(self) -> np.ndarray:
+        """Parent of each degree of freedom in the mass matrix: entries off its ancestors are zero.
+
+        Coupling across branches fills the matrix, as if the robot were one chain.
+        """
+        return self.parents if self.coupling is None else np.arange(-1, self.nv - 1)
+
+    @cached_property
+    def inverse_order(self) -> np.ndarray:
+        """Permutation that brings the groups' bodies, one group after another, into order."""
+        return np.argsort(np.concatenate([g.bodies for g in self.groups]), kind="stable")
+
+    @cached_property
+    def depth(self) -> np.ndarray:
+        """Number of ancestors of each body."""
+        depth = np.zeros(self.n, dtype=np.intp)
+        for i, p in enumerate(self.parents.tolist()):
+            depth[i] = 0 if p < 0 else depth[p] + 1
+        return depth
+
+    def ancestors(self, body: int) -> list[int]:
+        """The body itself, its parent, … up to the one next to the world."""
+        path = []
+        while body >= 0:
+            path.append(body)
+            body = int(self.parents[body])
+        return path
+
+    def bodies(self, value: Array) -> Array:
+        """Values per degree of freedom (…, nv) as scalars per body (…, n, 1)."""
+        return self.body_rates(value)[..., None]
+
+    def body_rates(self, rate: Array) -> Array:
+        """Rates (or forces) per degree of freedom as rates per body."""
+        return rate if self.coupling is None else matvec(self.coupling.A, rate)
+
+    def joint_forces(self, force: Array) -> Array:
+        """Forces per body projected on the degrees of freedom."""
+        return force if self.coupling is None else matvec(self.coupling.A.T, force)
+
+    def axes(self) -> Any:
+        """The joint axes as an operator."""
+        return Axes(self)
+
+    def derived(self, constants: Callable[[Model], Any]) -> Any:
+        """A field of constants over bodies that follows from the whole model."""
+        return constants(self)
+
+    def rotor_forces(self, qd: Array) -> Array | None:
+        """Joint forces (…, nv) that armature takes at constant rates, None if it takes none.
+
+        Where linear axes turn with the child, a velocity v that keeps its components turns: with armature
+        a along these axes the momentum p = a v changes by w x p and has the moment v x p.
+        """
+        if not len(self.twists):
+            return None
+        a = self.armature[..., self.twists[:, 3:]]
+        if isinstance(a, np.ndarray) and not np.any(a):
+            return None
+        w, v = qd[..., self.twists[:, :3]], qd[..., self.twists[:, 3:]]
+        # v x p with differences of armature in front: none is left where all three are equal.
+        moment = (a[..., [2, 0, 1]] - a[..., [1, 2, 0]]) * (v[..., [1, 2, 0]] * v[..., [2, 0, 1]])
+        F = join(moment, cross(w, a * v))
+        place = np.zeros(self.nv, dtype=np.intp)
+        place[self.twists.ravel()] = np.arange(self.twists.size)
+        mask = np.zeros(self.nv)
+        mask[self.twists] = 1.0
+        return F.reshape((*qd.shape[:-1], self.twists.size))[..., place] * mask.astype(self.axis.dtype)
+
+    def joint_columns(self, columns: Array) -> Array:
+        """Vectors per body (…, n, k) summed for each degree of freedom (…, nv, k)."""
+        return columns if self.coupling is None else self.coupling.A.T @ columns
+
+    def joint_matrix(self, M: Array) -> Array:
+        """A matrix over bodies projected on the degrees of freedom."""
+        return M if self.coupling is None else self.coupling.A.T @ M @ self.coupling.A
+
+
+class Axes:
+    """The joint axes S of all bodies as one operator.
+
+    `S @ qd` is the twist across each joint, on the body that completes the joint;
+    `S.T @ F` the forces along the axes; `S.axis` the vectors themselves, body by body.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.axis = model.axis
+
+    def __matmul__(self, rate: Array) -> Array:
+        own = self.axis * self.model.body_rates(rate)[..., None]
+        total = own
+        for back, complete in self._parts:
+            total = total + own[..., back, :] * complete[:, None]
+        return total if not self._parts else total * self._complete[:, None]
+
+    @property
+    def T(self) -> _TransposedAxes:
+        return _TransposedAxes(self)
+
+    @cached_property
+    def _parts(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """For k = 1, 2, …: the body k before each one, and 1 where it shares the joint."""
+        carrier, index = self.model.carrier, np.arange(self.model.n)
+        parts = []
+        for k in range(1, int((carrier - index).max(initial=0)) + 1):
+            back = np.maximum(index - k, 0)
+            parts.append((back, self._mask((carrier[back] == index) & (index >= k))))
+        return parts
+
+    @cached_property
+    def _complete(self) -> np.ndarray:
+        return self._mask(self.model.carrier == np.arange(self.model.n))
+
+    def _mask(self, where: np.ndarray) -> np.ndarray:
+        return where.astype(self.axis.dtype) if self.axis.dtype != object else where.astype(float)
+
+
+class _TransposedAxes:
+    def __init__(self, S: Axes) -> None:
+        self.S = S
+
+    def __matmul__(self, F: Array) -> Array:
+        return self.S.model.joint_forces(dot(self.S.axis, F))
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    """The array on memory that cannot be made writeable again: kernels have its numbers built in."""
+    return np.ndarray(array.shape, array.dtype, buffer=array.tobytes())
+
+
+def joint_kinematics(model: Model, q: Array) -> tuple[Transform, Axes, Any]:
+    """(X, S, cJ): transform from the parent, axes, and velocity-dependent rest (zero) of all bodies."""
+    if model.coupling is not None:
+        q = matvec(model.coupling.Q, q) + model.coupling.offset
+    parts = [
+        g.motion.transform(
+            q[..., g.coordinates], model.rest[g.bodies], model.offset[g.bodies], model.pitch[g.bodies]
+        )
+        for g in model.groups
+    ]
+    if not parts:
+        parts = [model.rest]
+    X = parts[0]
+    if len(parts) > 1:
+        order = model.inverse_order
+        X = Transform(*(_concatenate(arrays, order, rank) for arrays, rank in _columns(parts)))
+    return X, model.axes(), 0.0
+
+
+def _columns(parts: list[Transform]) -> list[tuple[list[Array], int]]:
+    return [([part.E for part in parts], 2), ([part.r for part in parts], 1)]
+
+
+def _concatenate(arrays: list[Array], order: np.ndarray, rank: int) -> Array:
+    joined = arrays[0].__array_namespace__().concatenate(arrays, axis=-1 - rank)
+    return joined[(..., order) + (slice(None),) * rank]
+
+
+def gravity_twist(model: Model) -> Array:
+    """Gravity as a spatial acceleration (6,)."""
+    return model.gravity[[0, 0, 0, 0, 1, 2]] * np.array([0.0, 0.0, 0.0, 1.0, 1.0, 1.0]).astype(
+        model.gravity.dtype
+    )
+
+
+def link_wrenches(model: Model, wrench: Array) -> Array:
+    """Wrenches (…, n_links, 6) given in link frames, on the bodies (…, n, 6) in body frames."""
+    F = model.link_frame.T @ wrench
+    where = np.zeros(model.n, dtype=np.intp)
+    where[model.links] = np.arange(len(model.links))
+    mask = np.zeros((model.n, 1))
+    mask[model.links] = 1.0
+    return F[..., where, :] * mask.astype(model.axis.dtype)
+
+
+def diagonal(values: Array) -> Array:
+    """The diagonal matrix (…, k, k) of values (…, k)."""
+    size = values.shape[-1]
+    return values[..., None] * np.eye(size).astype(values.dtype)
+
+
+def identity_transform(model: Model, like: Transform | None = None) -> Transform:
+    """The transform that changes nothing, batched as `like`."""
+    E = np.eye(3).astype(model.axis.dtype)
+    r = np.zeros(3).astype(model.axis.dtype)
+    if like is None:
+        return Transform(E, r)
+    xp, batch = namespace(like.r), like.r.shape[:-2]
+    return Transform(xp.broadcast_to(E, (*batch, 3, 3)), xp.broadcast_to(r, (*batch, 3)))
+
+
+def pose_matrix(X: Transform) -> Array:
+    """4x4 poses in the world of frames with transforms X from the world."""
+    xp = namespace(X.r)
+    last = np.array([[0.0, 0.0, 0.0, 1.0]]).astype(X.r.dtype)
+    top = xp.concatenate([transpose(X.E), X.r[..., None]], axis=-1)
+    return xp.concatenate([top, xp.broadcast_to(last, (*top.shape[:-2], 1, 4))], axis=-2)

@@ -1,0 +1,388 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Robot: an immutable robot, its facts and its changed copies; no algorithm.
+
+The methods that compute are attached by `methods`, which lies below the algorithms.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ..errors import PhalanxError, nearest, printable, shown, warn
+from ..io.dh import description_from_dh
+from ..io.dh_table import DHTable, table_of
+from ..io.files import write_text
+from ..io.saved import write_description
+from ..io.urdf_writer import write_urdf
+from . import changes, configurations
+from .assembly import BASE, Frame, assemble, judge_inertias
+from .configurations import Limits, per_rate
+from .description import Description, Loop, Mimic
+from .dh import require_chain
+from .model import frozen
+
+
+class Robot:
+    """An immutable robot; made by `px.load`, the generators or `px.RobotBuilder`.
+
+    Safe to share between threads; pickles and copies by its description.
+    """
+
+    # Attached by `methods`, one per registered function; declared here for editors and checkers.
+    inverse_dynamics: Callable[..., Any]
+    forward_dynamics: Callable[..., Any]
+    mass_matrix: Callable[..., Any]
+    mass_matrix_inverse: Callable[..., Any]
+    bias_forces: Callable[..., Any]
+    gravity_forces: Callable[..., Any]
+    forward_kinematics: Callable[..., Any]
+    frame_pose: Callable[..., Any]
+    frame_poses: Callable[..., Any]
+    jacobian: Callable[..., Any]
+    center_of_mass: Callable[..., Any]
+    kinetic_energy: Callable[..., Any]
+    potential_energy: Callable[..., Any]
+    rnea: Callable[..., Any]
+    crba: Callable[..., Any]
+    aba: Callable[..., Any]
+    kernel: Callable[..., Any]
+    jax: Any
+
+    def __init__(self, description: Description, *, strict: bool = False, warn: bool = True) -> None:
+        self.description = description
+        self._assembly = assemble(description, strict=strict, warn=warn)
+        self._memo: dict[Any, Any] = {}
+        self.model = self._assembly.model
+
+    # ------------------------------------------------------------------------ facts
+
+    name: str = property(lambda self: self.description.name)  # type: ignore[assignment]
+
+    @cached_property
+    def joint_names(self) -> tuple[str, ...]:
+        """The moving joints, parents first; mimic joints that follow their driver are among them."""
+        return tuple(m.joint.name for m in self._assembly.moving if m.joint.name != BASE)
+
+    @cached_property
+    def joint_types(self) -> tuple[str, ...]:
+        """Type name of each joint in `joint_names`."""
+        return tuple(m.joint.type for m in self._assembly.moving if m.joint.name != BASE)
+
+    @cached_property
+    def link_names(self) -> tuple[str, ...]:
+        """The link that each moving joint carries; first the base if it floats."""
+        return tuple(m.joint.child for m in self._assembly.moving)
+
+    @cached_property
+    def frames(self) -> Mapping[str, Frame]:
+        """Every link and frame of the file by name, with the moving link that carries it."""
+        return MappingProxyType(self._assembly.frames)
+
+    @cached_property
+    def frame_names(self) -> tuple[str, ...]:
+        """Every link of the file, welded or not, then its other frames (sites of MJCF)."""
+        return tuple(self.frames)
+
+    @cached_property
+    def parents(self) -> np.ndarray:
+        """Parent link of each link, -1 = world."""
+        return frozen(np.array([m.parent for m in self._assembly.moving], dtype=np.intp))
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates."""
+        return self.model.nq
+
+    @property
+    def nv(self) -> int:
+        """Number of degrees of freedom."""
+        return self.model.nv
+
+    @property
+    def n_links(self) -> int:
+        """Number of moving links."""
+        return len(self._assembly.moving)
+
+    @property
+    def gravity(self) -> np.ndarray:
+        """Acceleration of free fall (3,) in the base frame of the file."""
+        gravity: np.ndarray = self.model.gravity
+        return gravity
+
+    @property
+    def armature(self) -> np.ndarray:
+        """Rotor inertia seen by each degree of freedom (nv,), added to the diagonal of the mass matrix."""
+        armature: np.ndarray = self.model.armature
+        return armature
+
+    @cached_property
+    def limits(self) -> Limits:
+        """Limits of positions, velocities and efforts."""
+        return configurations.limits_of(self._assembly)
+
+    @cached_property
+    def damping(self) -> np.ndarray:
+        """Viscous damping as the file gives it (nv,); kept, never applied."""
+        return per_rate(self._assembly, "damping", 0.0)
+
+    @cached_property
+    def friction(self) -> np.ndarray:
+        """Dry friction as the file gives it (nv,); kept, never applied."""
+        return per_rate(self._assembly, "friction", 0.0)
+
+    @cached_property
+    def stiffness(self) -> np.ndarray:
+        """Stiffness of the joints' springs as the file gives it (nv,); kept, never applied."""
+        return per_rate(self._assembly, "stiffness", 0.0)
+
+    @cached_property
+    def spring_reference(self) -> np.ndarray:
+        """Coordinates (nq,) at which the joints' springs are at rest; neutral where there is none."""
+        return configurations.spring_reference(self._assembly)
+
+    @cached_property
+    def link_masses(self) -> np.ndarray:
+        """Mass of each moving link with what is welded to it (n_links,)."""
+        return frozen(self.model.inertia.m[self.model.links])
+
+    @property
+    def total_mass(self) -> float:
+        """Mass of all moving links; what is welded to the world is not counted."""
+        return float(self.link_masses.sum())
+
+    @cached_property
+    def is_serial(self) -> bool:
+        """Whether the links form one unbranched chain from the world."""
+        return bool(np.array_equal(self.parents, np.arange(-1, self.n_links - 1)))
+
+    @cached_property
+    def is_coupled(self) -> bool:
+        """Whether mimic joints follow other joints."""
+        return self.model.coupling is not None
+
+    @cached_property
+    def mimics(self) -> Mapping[str, Mimic]:
+        """The joint that each coupled mimic joint follows in the end, with multiplier and offset."""
+        return MappingProxyType(self._assembly.drivers)
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """The joints of the file that close loops; kept, while the robot computes without them."""
+        return self.description.loops
+
+    @cached_property
+    def coupling(self) -> np.ndarray:
+        """G (nv with mimic="independent", nv): rates of all joints are G @ qd, forces G.T @ theirs."""
+        coupling = self.model.coupling
+        return frozen(np.eye(self.nv) if coupling is None else np.array(coupling.A))
+
+    @cached_property
+    def depth(self) -> int:
+        """Number of joints on the longest path from the world to a link."""
+        depth: list[int] = []
+        for p in self.parents.tolist():
+            depth.append(1 if p < 0 else depth[p] + 1)
+        return max(depth, default=0)
+
+    @cached_property
+    def q_slices(self) -> Mapping[str, slice]:
+        """Where each joint's coordinates stand in q; the floating base under the empty name."""
+        return MappingProxyType(self._assembly.q_of)
+
+    @cached_property
+    def v_slices(self) -> Mapping[str, slice]:
+        """Where each joint's rates stand in qd; the floating base under the empty name."""
+        return MappingProxyType(self._assembly.v_of)
+
+    @cached_property
+    def digest(self) -> str:
+        """A fingerprint of everything that the equations see."""
+        m = self.model
+        sha = hashlib.sha256(f"{m.n} {m.nq} {m.nv} {[g.motion.__name__ for g in m.groups]}".encode())
+        for array in (*m.indices(), *m.constants()):
+            sha.update(np.ascontiguousarray(array).tobytes())
+        return sha.hexdigest()
+
+    def memo(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What `make()` returned the first time for this key; robots never change."""
+        try:
+            return self._memo[key]
+        except KeyError:
+            return self._memo.setdefault(key, make())
+
+    def frame(self, name: Any) -> Frame:
+        """The frame of that name, or an error naming the nearest."""
+        try:
+            return self.frames[name]
+        except (KeyError, TypeError):
+            raise PhalanxError(
+                f'robot "{self.name}" has no frame {shown(name)};{nearest(name, self.frames, what="frames")}'
+            ) from None
+
+    def __repr__(self) -> str:
+        name, shape = printable(self.name), "chain" if self.is_serial else "tree"
+        more = [f"{len(self.mimics)} joints follow others"] if len(self.mimics) > 1 else []
+        more += ["1 joint follows another"] if len(self.mimics) == 1 else []
+        more += [f"{len(self.loops)} loop{'s' * (len(self.loops) > 1)} left open"] if self.loops else []
+        facts = ", ".join([f"nq = {self.nq}", f"nv = {self.nv}", *more])
+        return f'<Robot "{name}": {shape} of {self.n_links} links, {facts}>'
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Robot) and self.description == other.description
+
+    def __hash__(self) -> int:
+        return hash(self.description)
+
+    def __reduce__(self) -> Any:
+        return _rebuild, (self.description,)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "model" in self.__dict__:
+            raise AttributeError(
+                f'robot "{self.name}" is immutable; use robot.replace(…) for a changed copy.'
+            )
+        super().__setattr__(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f'robot "{self.name}" is immutable; "{name}" cannot be deleted.')
+
+    # -------------------------------------------------------------------- from and to files
+
+    @classmethod
+    def from_dh(
+        cls,
+        rows: Sequence[Mapping[str, Any]],
+        convention: str = "standard",
+        *,
+        strict: bool = False,
+        **more: Any,
+    ) -> Robot:
+        """The robot of a Denavit-Hartenberg table; rows and keywords as in a DH file.
+
+        `strict` refuses inertias that no rigid body has.
+        """
+        return cls(description_from_dh(rows, convention=convention, **more), strict=strict)
+
+    def to_dh(self) -> DHTable:
+        """The Denavit-Hartenberg table (standard) of a serial chain, with base and tool frames."""
+        joints = [m.joint for m in self._assembly.moving]
+        require_chain(self.model, self.name, [joint.name for joint in joints])
+        return table_of(self.model.dh, self.description, joints)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a file by its suffix: ".json" or none keeps every bit, ".urdf" is for other tools.
+
+        What was there before is replaced in one step, once the new file is complete.
+        """
+        if not isinstance(path, (str, os.PathLike)):
+            raise PhalanxError(f"save: got {type(path).__name__}, expected a path.")
+        suffix = Path(os.fsdecode(path)).suffix
+        if suffix.lower() == ".urdf":
+            self.to_urdf(path)
+        elif suffix.lower() in ("", ".json"):
+            write_text(path, write_description(self.description), where="save")
+        else:
+            raise PhalanxError(
+                f'save: no format for the suffix "{suffix}" of "{os.fsdecode(path)}"; expected ".json" or '
+                'none (every bit of the robot) or ".urdf" (for other tools).'
+            )
+
+    def to_urdf(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The robot as URDF text, written to `path` if that is given; links keep their names and poses.
+
+        Joints that URDF lacks become several with massless links between. One warning tells what it
+        cannot hold (armature, another gravity, a floating base); shapes are not kept by Phalanx at all.
+        """
+        text, lost = write_urdf(self.description, self.mimics)
+        if path is not None:
+            write_text(path, text, where="to_urdf")
+        if lost:
+            warn(
+                f'to_urdf: URDF cannot hold everything of robot "{self.name}"; left out: {"; ".join(lost)}. '
+                'robot.save("….json") keeps it.'
+            )
+        return text
+
+    # ----------------------------------------------------------------- changed copies
+
+    def replace(self, *, gravity: Any = None, armature: Any = None, name: str | None = None) -> Robot:
+        """A copy with another gravity (3,), armature or name.
+
+        `armature` is one number for all joints of one axis (the others then have none), values (nv,), or
+        a mapping from some joints to theirs such as {"elbow": 0.1}; "" names a floating base.
+        """
+        return _rebuild(changes.replaced(self._assembly, gravity, armature, name))
+
+    def fix(self, joints: Mapping[str, Any]) -> Robot:
+        """A smaller robot with the named joints welded at the given coordinates."""
+        return _rebuild(changes.welded(self._assembly, joints))
+
+    def with_floating_base(self) -> Robot:
+        """The robot with its base link free to move (first link, first coordinates)."""
+        return _rebuild(replace(self.description, floating_base=True))
+
+    def with_payload(
+        self, link: str, mass: float, com: Sequence[float] = (0.0, 0.0, 0.0), inertia: Any = None
+    ) -> Robot:
+        """The robot carrying a body welded to a link or frame; `com` in that frame, `inertia` about `com`."""
+        self.frame(link)
+        new, body = changes.loaded(self.description, link, mass, com, inertia)
+        robot = _rebuild(new)
+        judge_inertias(body, strict=False, remedy="check mass, com and inertia")  # `_rebuild` is silent
+        return robot
+
+    # ------------------------------------------------------------------- configurations
+
+    def neutral(self) -> np.ndarray:
+        """Coordinates (nq,) with every joint at zero."""
+        return configurations.neutral(self._assembly)
+
+    def random_state(
+        self, batch: int | Sequence[int] = (), rng: Any = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Random (q, qd, qdd): q within limits (else ±pi), qd and qdd normal, qd clipped to its limits."""
+        return configurations.random_state(self._assembly, self.limits, batch, rng)
+
+    def wrenches(self, given: Mapping[str, Any], array: Callable[[Any, str], Any] | None = None) -> Any:
+        """Wrenches (…, n_links, 6) on all links from {"link": wrench} (…, 6), each in its own frame.
+
+        What `external={"link": wrench}` does; any frame of the file is a link here. `array` reads a value.
+        """
+        read = array or (lambda value, where: configurations.real_array(value, where, self.name))
+        return configurations.wrenches(self._assembly, given, read)
+
+    def expand(self, q: Any) -> np.ndarray:
+        """Coordinates (…, nq with mimic="independent") of all joints, those that follow others included."""
+        return configurations.expand(self._assembly, q)
+
+    def integrate(self, q: Any, dq: Any) -> np.ndarray:
+        """Coordinates reached from q with the constant rates dq for unit time."""
+        return configurations.integrate(self._assembly, q, dq)
+
+    def difference(self, q0: Any, q1: Any) -> np.ndarray:
+        """The rates dq with integrate(q0, dq) equal to q1."""
+        return configurations.difference(self._assembly, q0, q1)
+
+    def normalize(self, q: Any) -> np.ndarray:
+        """Coordinates with every quaternion at unit length."""
+        return configurations.normalize(self._assembly, q)
+
+
+def _rebuild(description: Description) -> Robot:
+    return Robot(description, warn=False)  # the original has already warned about its inertias
+
+
+def require_robot(value: Any, where: str) -> None:
+    """Raise unless the value is a robot; names and files are for `px.load`."""
+    if not isinstance(value, Robot):
+        raise PhalanxError(f"{where}: got {shown(value)}, expected a Robot; px.load reads or finds one.")

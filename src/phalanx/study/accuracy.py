@@ -1,0 +1,162 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Errors of algorithms against extended precision: the same equations on numbers of many digits."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..algorithms import FUNCTIONS, find, functions_algorithms
+from ..arrays import float_type
+from ..errors import PhalanxError, printable, shown
+from ..robot.robot import Robot, require_robot
+from ..sweeps.orders.sequential import Sequential
+from ..sweeps.verbs import ordering
+
+_STATES = 16  # of a robot of some ten links, by default
+_MOST_STATES, _MOST_DIGITS = 1_000_000, 10_000  # beyond which a result is not to be waited for
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """How far an algorithm is off in some states, relative to the largest entry of each result.
+
+    `error` is the largest over the states, `typical` their geometric mean, where one lucky or unlucky
+    rounding counts little; both also for the reference algorithm.
+    """
+
+    robot: str
+    function: str
+    algorithm: Any
+    dtype: str
+    error: float
+    reference: str
+    reference_error: float
+    typical: float
+    reference_typical: float
+
+    @property
+    def digits(self) -> float:
+        """Correct digits of the largest entries."""
+        return math.inf if self.error == 0.0 else -math.log10(self.error)
+
+    @property
+    def digits_lost(self) -> float:
+        """Digits fewer than the reference algorithm typically has in the same precision; not below zero."""
+        return max(0.0, math.log10(self.typical / self.reference_typical))
+
+    def __str__(self) -> str:
+        name = self.algorithm if isinstance(self.algorithm, str) else " ".join(map(str, self.algorithm))
+        return (
+            f'{self.function} of "{printable(self.robot)}" by {name} in {self.dtype}: '
+            f"error {self.error:.1e}, {self.digits_lost:.1f} digits lost against {self.reference} "
+            f"({self.reference_error:.1e})"
+        )
+
+
+def accuracy(
+    robot: Robot,
+    function: str = "forward_dynamics",
+    *,
+    algorithm: Any = "auto",
+    backend: str = "auto",
+    dtype: Any = "float64",
+    states: int | None = None,
+    digits: int = 50,
+    rng: Any = 0,
+) -> Accuracy:
+    """The error of an algorithm in random states against its function in `digits` decimal digits.
+
+    The reference is the function's first algorithm that covers the robot (`aba` for forward dynamics),
+    run in extended precision for the exact result and in plain arithmetic for comparison. Without
+    `states`, sixteen of them for short robots and fewer for long ones, whose many digits take long.
+    """
+    require_robot(robot, "accuracy")
+    reference = _reference(robot, function)
+    if states is None:
+        states = max(1, min(_STATES, 16 * _STATES // max(robot.n_links, 1)))
+    dtype = float_type(dtype, "accuracy")
+    for label, value, most in (("states", states, _MOST_STATES), ("digits", digits, _MOST_DIGITS)):
+        if type(value) is not int or not 1 <= value <= most:
+            raise PhalanxError(
+                f"accuracy: {label} is {shown(value)}, expected a whole number from 1 to {most:,}."
+            )
+    inputs = [x.astype(dtype) for x in _inputs(robot, function, states, rng)]
+    exact = exact_result(robot, function, inputs, digits=digits)
+    own, others = (
+        state_errors(getattr(robot, function)(*inputs, algorithm=chosen, backend=backend), exact)
+        for chosen in (algorithm, reference)
+    )
+    kind = np.dtype(dtype)
+    return Accuracy(
+        robot.name,
+        function,
+        algorithm,
+        str(kind),
+        max(own),
+        reference,
+        max(others),
+        typical_error(own, kind),
+        typical_error(others, kind),
+    )
+
+
+def state_errors(found: Any, exact: Any) -> list[float]:
+    """The relative error of each state of a batch."""
+    return [relative_error(x, y) for x, y in zip(np.asarray(found), exact, strict=True)]
+
+
+def typical_error(errors: list[float], dtype: Any = np.float64) -> float:
+    """The geometric mean of errors, none taken below the rounding of the result itself."""
+    least = float(np.finfo(dtype).eps) / 2.0
+    return math.exp(math.fsum(math.log(max(e, least)) for e in errors) / len(errors))
+
+
+def exact_result(robot: Robot, function: str, inputs: list[np.ndarray], *, digits: int = 50) -> np.ndarray:
+    """The function of the robot for a batch of floats, as numbers of many digits."""
+    context = _extended(digits)
+    convert = np.frompyfunc(lambda x: context.mpf(float(x)), 1, 1)
+    model = robot.model.cast(lambda array: np.asarray(convert(array), dtype=object))
+    text = find(function, _reference(robot, function))
+    with ordering(Sequential(model.parents, model.pattern)):
+        result: np.ndarray = text(model, *(convert(x) for x in inputs))
+    return result
+
+
+def relative_error(found: Any, exact: Any) -> float:
+    """The largest difference over the largest exact entry; infinite where something is not finite."""
+    found, exact = np.asarray(found, dtype=float).ravel(), np.asarray(exact, dtype=object).ravel()
+    if not np.isfinite(found).all():
+        return math.inf
+    size = max((abs(y) for y in exact), default=0.0)
+    worst = max((abs(y - float(x)) for x, y in zip(found, exact, strict=True)), default=0.0)
+    return float(worst / size) if size else float(worst)
+
+
+def _reference(robot: Robot, function: str) -> str:
+    return next(name for name, entry in functions_algorithms(function).items() if not entry.refusal(robot))
+
+
+def _inputs(robot: Robot, function: str, states: int, rng: Any) -> list[np.ndarray]:
+    if FUNCTIONS[function].frame:
+        raise PhalanxError(f"accuracy: {function} is asked for a frame; it has no error worth measuring.")
+    q, qd, force = robot.random_state(states, rng=rng)
+    known = {"q": q, "qd": qd, "qdd": force, "tau": force}
+    return [known[name] for name in FUNCTIONS[function].inputs]
+
+
+def _extended(digits: int) -> Any:
+    """A context of numbers with that many digits."""
+    try:
+        import mpmath
+    except ImportError:
+        raise PhalanxError(
+            'accuracy: extended precision needs the package mpmath; install "phalanx[accuracy]".'
+        ) from None
+    context = mpmath.MPContext()
+    context.dps = digits
+    return context

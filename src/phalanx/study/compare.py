@@ -1,0 +1,169 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""The algorithms of a function side by side on one robot: counted, timed and checked."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ..algorithms import FUNCTIONS, Algorithm, algorithms, functions_algorithms
+from ..backends.base import Call, backend
+from ..dispatch import choose, compute, resolve
+from ..errors import PhalanxError
+from ..program.cost import Cost
+from ..progress import steps
+from ..robot.robot import Robot, require_robot
+from .machines import pram
+from .prediction.checking import exact, relative_error
+from .prediction.timing import Sample, job, sample, timed
+from .recommend import Recommendation, label, recommend, served
+from .schedule import place, task_graph
+
+_CHECKED = 16  # states whose results are compared with extended precision
+_REFERENCE = 64  # states on which NumPy is timed: its pace hardly changes beyond
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One algorithm on one robot; times in seconds, `refused` tells why it has none.
+
+    `one_state` and `per_state` are measured, alone and in the batch; `predicted` is per state of the
+    batch. `speedup` is what `processors` would gain over one that takes the algorithm with the least
+    operations. `chosen` marks the choice of "auto", `recommended` that for this batch, with its reason;
+    where an algorithm refuses the robot, the reason is the short form of `refused`.
+    """
+
+    algorithm: str
+    source: str
+    span: str
+    options: dict[str, Any] = field(default_factory=dict)
+    backend: str = ""
+    cost: Cost | None = None
+    processors: int = 1
+    speedup: float = float("nan")
+    predicted: float = float("nan")
+    prepare: float = float("nan")
+    one_state: float = float("nan")
+    per_state: float = float("nan")
+    error: float = float("nan")
+    chosen: bool = False
+    recommended: bool = False
+    reason: str = ""
+    refused: str = ""
+
+
+def compare(robot: Robot, function: str, *, batch: int = 4096, processors: int = 8) -> list[Comparison]:
+    """All algorithms of a function on a robot, the fastest on a batch first, refusals last.
+
+    Errors are relative to the largest entry of a state, against the reference in extended precision.
+    Times are of one thread, all algorithms taking turns.
+    """
+    functions_algorithms(function)
+    if FUNCTIONS[function].frame:
+        raise PhalanxError(f"compare: {function} has one algorithm; nothing to compare.")
+    require_robot(robot, "compare")
+    if not robot.nv:
+        raise PhalanxError(f'compare: robot "{robot.name}" has no degree of freedom; nothing to compare.')
+    advice = recommend(robot, function, batch)
+    candidates = algorithms(function)
+    rows, calls = [], {}
+    for algorithm in candidates:
+        try:
+            call = resolve(robot, function, algorithm.name)
+        except PhalanxError as error:
+            rows.append(Comparison(**_facts(algorithm), refused=str(error), reason=algorithm.refusal(robot)))
+            continue
+        calls[label(call)] = call
+    if advice.options:
+        call = resolve(robot, function, advice.choice)
+        calls[label(call)] = call
+    measured = _measured(calls, batch, processors)
+    rows += [
+        _marked(Comparison(**_facts(call.algorithm), **measured[name]), name, call, advice)
+        for name, call in calls.items()
+    ]
+    return sorted(rows, key=lambda r: (bool(r.refused), r.per_state))
+
+
+def _facts(algorithm: Algorithm) -> dict[str, Any]:
+    return {"algorithm": algorithm.name, "source": algorithm.source, "span": algorithm.span}
+
+
+def _marked(row: Comparison, name: str, call: Call, advice: Recommendation) -> Comparison:
+    """The row with what is predicted for it and who takes it."""
+    options = dict(call.options)
+    recommended = (call.algorithm.name, options) == (advice.algorithm, dict(advice.options))
+    return replace(
+        row,
+        options=options,
+        predicted=advice.predicted.get(name, float("nan")),
+        chosen=not options and call.algorithm is choose(call.robot, call.algorithm.function),
+        recommended=recommended,
+        reason=advice.reason if recommended else "",
+    )
+
+
+def _measured(calls: dict[str, Call], batch: int, processors: int) -> dict[str, dict[str, Any]]:
+    """Backend, cost, times and error of each call."""
+    found: dict[str, dict[str, Any]] = {}
+    jobs: dict[tuple[str, int], Any] = {}
+    robot, function = next((c.robot, c.algorithm.function) for c in calls.values())
+    inputs = robot.random_state(min(batch, _CHECKED), rng=0)[: len(FUNCTIONS[function].inputs)]
+    right = exact(robot, function, inputs)
+    samples: dict[int, Sample] = {}
+    on_processors: dict[str, tuple[float, float]] = {}
+    for name, call in steps(calls.items(), "comparing", lambda item: item[0]):
+        where = served(call)
+        start = time.perf_counter()
+        result = compute(call, inputs, {}, runner=backend(where), threads=1)
+        found[name] = {
+            "backend": where,
+            "prepare": _build_seconds(call) if where == "native" else time.perf_counter() - start,
+            "error": relative_error(result, right),
+            "cost": backend(where).cost(call),
+            "processors": processors,
+        }
+        if found[name]["cost"] is not None:
+            on_processors[name] = _scheduled(call, processors)
+        size = batch if where == "native" else min(batch, _REFERENCE)
+        for count in {1, size}:
+            if count not in samples:
+                samples[count] = sample(call, count)
+            jobs[name, count] = job(call, samples[count], where)
+    _add_times(found, jobs)
+    least = min((work for work, _ in on_processors.values()), default=0.0)
+    for name, (_, length) in on_processors.items():
+        found[name]["speedup"] = least / length if length else 1.0
+    return found
+
+
+def _add_times(found: dict[str, dict[str, Any]], jobs: dict[tuple[str, int], Any]) -> None:
+    """The times of all jobs; compiled code gets more rounds, since NumPy takes a thousand times as long."""
+    quick = {key: job for key, job in jobs.items() if found[key[0]]["backend"] == "native"}
+    slow = {key: job for key, job in jobs.items() if key not in quick}
+    times = timed(quick) | timed(slow, rounds=2, burst=0.0)
+    for (name, count), seconds in times.items():
+        best = float(np.min(seconds))
+        if count == 1:
+            found[name]["one_state"] = best
+        if count == max(c for n, c in jobs if n == name):
+            found[name]["per_state"] = best / count
+
+
+def _build_seconds(call: Call) -> float:
+    """How long tracing and compiling took, or reading from the cache."""
+    from ..backends.native.build import native
+
+    return native(call).seconds
+
+
+def _scheduled(call: Call, processors: int) -> tuple[float, float]:
+    """All operations, and those that p processors with a common memory do one after another."""
+    choice = (call.algorithm.name, dict(call.options))
+    graph = task_graph(call.robot, call.algorithm.function, choice, convention="program")
+    machine = pram(processors)
+    return sum(graph.durations(machine.times)), place(graph, machine).makespan

@@ -1,0 +1,112 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""What a function of a robot costs: operations, longest path, width, bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..backends.base import Call
+from ..dispatch import resolve
+from ..errors import PhalanxError, is_one_of, nearest, shown
+from ..program.cost import Cost, cost_of
+from ..program.trace import Program, trace
+from ..robot.robot import Robot
+from .conventions import Convention, convention_of
+
+LEVELS = ("none", "semi", "full")
+
+
+def cost(
+    robot: Robot,
+    function: str,
+    algorithm: Any = "auto",
+    *,
+    customise: str = "full",
+    convention: str | None = None,
+    frame: str | None = None,
+) -> Cost:
+    """Operations of one state of a function by an algorithm, from the traced program.
+
+    `customise` tells what of the robot is used. "none": nothing, the general equations with z0, base
+    motion and tip wrench symbolic, nothing folded or shared. "semi": structure (z0, the zero of A,
+    inertias without products where the robot has none). "full": every instruction of the kernel, as often
+    as it is carried out for one state. Kernels of long robots are loops over bodies (`looped`): they
+    compute the same for every body, whatever its zeros, and some values twice instead of keeping them.
+    Their `span` and `width` are those of the same equations written out, and empty beyond a million
+    operations.
+
+    `convention` names whose bookkeeping decides what is charged: one of
+    `phalanx.study.conventions.CONVENTIONS`. None is that of the algorithm's source for "none" and
+    "semi", and "program", which counts everything, for "full".
+
+    | convention | charges |
+    |---|---|
+    | program | every operation; sines and cosines are counted apart, here and below |
+    | zomaya_morris | none: everything; semi: A, p, A' z0 and the projection are free |
+    | lathrop | A, p, A' z and the joints' rates are free; the projection is charged |
+    | lathrop_linear | as lathrop, the projection free too (eq. 1) |
+    | lathrop_online | as lathrop_linear, rates and projection charged (eq. 5) |
+    | kane | p, p + s and moments of single links are free; A is charged |
+    | inertia_matrix | p* and the links' constants are free; U and composite masses are charged |
+
+    Of the result: `multiplications`, `additions`, `divisions`, `trigonometric`, `total` (the first
+    three), `span` (along the longest path), `span_with(multiplication=…, addition=…)`, `width`,
+    `by_quantity`, `by_link`, `bytes`.
+    """
+    call, rules = _resolved(robot, function, algorithm, customise, convention, frame)
+    if _is_kernel(call, customise, rules):
+        from ..backends.native.costs import kernel_cost  # llvmlite takes a while to import
+
+        return kernel_cost(call)
+    found = cost_of(
+        _program(call, customise, rules),
+        free=rules.free_quantities(customise),
+        customise=customise,
+        convention=rules.name,
+    )
+    return found.named(robot)
+
+
+def program_of(
+    robot: Robot,
+    function: str,
+    algorithm: Any = "auto",
+    customise: str = "full",
+    convention: str | None = None,
+    frame: str | None = None,
+) -> tuple[Program, Convention]:
+    """The equations of a function, written out, and the convention that says what is charged."""
+    call, rules = _resolved(robot, function, algorithm, customise, convention, frame)
+    return _program(call, customise, rules), rules
+
+
+def _resolved(
+    robot: Robot, function: str, algorithm: Any, customise: str, convention: str | None, frame: str | None
+) -> tuple[Call, Convention]:
+    call = resolve(robot, function, algorithm, frame)
+    return call, convention_at(customise, convention, call.algorithm.name)
+
+
+def convention_at(customise: str, convention: str | None, algorithm: str) -> Convention:
+    """The convention that says what is charged at a level, or an error naming the choices."""
+    if not is_one_of(customise, LEVELS):
+        raise PhalanxError(f"cost: customise={shown(customise)};{nearest(customise, LEVELS, what='levels')}")
+    return convention_of(convention, algorithm, customise)
+
+
+def _is_kernel(call: Call, customise: str, rules: Convention) -> bool:
+    """Whether a count is that of the kernel; robots that cannot move have none."""
+    return customise == "full" and rules.name == "program" and call.robot.model.n > 0
+
+
+def _program(call: Call, customise: str, rules: Convention) -> Program:
+    from ..backends.native.costs import require_short
+    from ..backends.native.source import traced
+
+    require_short(call)
+    if _is_kernel(call, customise, rules):
+        return traced(call, ())
+    f = call.function
+    optional = [] if customise == "full" else [name for name in f.optional if name in rules.inputs]
+    return trace(call.task(optional), customise, rules.bookkeeping(customise))

@@ -1,0 +1,68 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Lines: operations of all algorithms of a function over the number of links of a chain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...algorithms import algorithms
+from ...errors import PhalanxError, is_one_of, shown
+from ...io.loading import chain
+from ...progress import steps
+from ..cost import cost
+from ..plotting import line_styles, new_figure, new_ticks, saved, styled
+
+_LONGEST = 1000  # links; programs of longer chains are not written out
+LENGTHS = (2, 3, 4, 6, 8, 12, 16)
+
+
+def cost_over_n(
+    function: str,
+    path: Any = None,
+    *,
+    lengths: Sequence[int] = LENGTHS,
+    customise: str = "full",
+    quantity: str = "work",
+) -> Any:
+    """Operations ("work") or those along the longest path ("span") over chains of n links, all charged.
+
+    The chains are random, in general position; `customise` is that of `phalanx.cost`.
+    """
+    if not is_one_of(quantity, ("work", "span")):
+        raise PhalanxError(f'figures.cost_over_n: quantity {shown(quantity)}, expected "work" or "span".')
+    few = isinstance(lengths, list | tuple | range) and all(
+        type(n) is int and 1 <= n <= _LONGEST for n in lengths
+    )
+    if not few or not lengths:
+        raise PhalanxError(
+            f"figures.cost_over_n: lengths is {shown(lengths)}, expected whole numbers from 1 to {_LONGEST}."
+        )
+    algorithms(function)
+    lengths = sorted(set(lengths))
+    robots = {n: chain(n) for n in lengths}
+    lines: dict[str, list[tuple[int, int]]] = {}
+    todo = [(a, n) for a in algorithms(function) for n in lengths if not a.refusal(robots[n])]
+    for algorithm, n in steps(todo, "counting", lambda item: f"{item[0].name} at {item[1]} links"):
+        found = cost(robots[n], function, algorithm.name, customise=customise, convention="program")
+        total = found.total if quantity == "work" else found.span_with().total
+        lines.setdefault(algorithm.name, []).append((n, total))
+    if not lines:
+        raise PhalanxError(f"figures.cost_over_n: no algorithm of {function} covers chains.")
+    with styled():
+        figure, axes = new_figure()
+        ranked = sorted(lines.items(), key=lambda line: -line[1][-1][1])
+        for (name, points), style in zip(ranked, line_styles(), strict=False):
+            axes.plot(*zip(*points, strict=True), label=name, **style)
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xticks(lengths, [str(n) for n in lengths])
+        axes.yaxis.set_major_locator(new_ticks())
+        axes.yaxis.set_major_formatter("{x:,.0f}")
+        axes.minorticks_off()
+        axes.set_xlabel("links of the chain, n")
+        axes.set_ylabel("operations" + ("" if quantity == "work" else " along the longest path"))
+        axes.set_title(f"{function}: {'work' if quantity == 'work' else 'span'} over n")
+        figure.legend(loc="outside right center")
+    return saved(figure, path)

@@ -1,0 +1,51 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Formulas on the computed side: fitted to counts, or printed ones put to the test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from ...fitting import fit
+from ..formulas import Formula, formula, parse
+from ..quantities import quantity
+
+
+def fitted(values: Mapping[int, int], levels: str = "n") -> Formula | str:
+    """The formula of counted values, verified on more of them than it has terms; else the values."""
+    found = fit(values, levels)
+    if found is None:
+        return "no formula: " + ", ".join(f"{v} at {n}" for n, v in values.items())
+    level = "K" if levels == "n+1" else "L"
+    return formula({level if term == "L" else term: c for term, c in found.coefficients.items()})
+
+
+@quantity
+def formula_at(formulas: Sequence[str], n: int) -> tuple[int | Fraction, ...]:
+    """the printed formula evaluated"""
+    return tuple(whole(parse(text)(n)) for text in formulas)
+
+
+@quantity
+def formula_over(formulas: Sequence[str], divisor: str, n: int | None = None) -> tuple[Formula | int, ...]:
+    """the printed formula divided and rounded"""
+    parts = [parse(text) for text in formulas]
+    if n is not None:
+        return tuple(round(part(n) / Fraction(divisor)) for part in parts)
+    return tuple(_rounded(part / Fraction(divisor)) for part in parts)
+
+
+def _rounded(part: Formula) -> Formula:
+    return formula({term: round(c) for term, c in part.coefficients.items()})
+
+
+def whole(value: Fraction) -> int | Fraction:
+    """The value as a whole number if it is one."""
+    return int(value) if value.denominator == 1 else value
+
+
+def at_sizes(values: Mapping[int, Any], shown: str = "{}") -> str:
+    """Values over the number of joints in words."""
+    return ", ".join(f"{shown.format(value)} at n = {n}" for n, value in values.items())

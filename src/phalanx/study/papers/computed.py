@@ -1,0 +1,24 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""The quantities that rows of the data files name; importing this module registers them."""
+
+from .band_sparsity import factors, forward
+from .common import forms, growth, operations
+from .kane import array
+from .lathrop import pipelines, timing, vectors
+from .recursive_doubling import levels
+from .zomaya_morris import arm
+
+__all__ = [
+    "arm",
+    "array",
+    "factors",
+    "forms",
+    "forward",
+    "growth",
+    "levels",
+    "operations",
+    "pipelines",
+    "timing",
+    "vectors",
+]

@@ -1,0 +1,157 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""The mass matrix on arrays of processors: Fijany's programs, placed in time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from ....algorithms.inertia.processor_array import steps
+from ....program.cost import Count
+from ...machines import processor_array
+from ...scheduling.array_program import ArraySchedule, array_schedule
+from ..common.forms import at_sizes, fitted
+from ..common.growth import grows_as
+from ..common.operations import cost_at, general, pair, work
+from ..formulas import Formula, formula
+from ..quantities import quantity
+from ..records import Claim
+
+_FUNCTION = "mass_matrix"
+FORMS: dict[str, dict[str, str]] = {
+    "VN-EB listed": {},
+    "VN-EB": {"moment": "inside"},
+    "VCR-B": {"form": "composite"},
+}
+_SIZES = {"n(n+1)/2": (4, 6, 8, 12, 16), "n": (4, 5, 6, 7, 8, 9, 12)}
+_TREE_SIZES = (4, 8, 16)
+
+
+@quantity
+def leading_work(function: str, algorithm: str) -> tuple[Any, Any]:
+    """coefficients of n^2 in the operations that phalanx.cost counts, verified on more sizes"""
+    return tuple(_only(part, ("n^2",)) for part in work(function, algorithm))
+
+
+@quantity
+def parallel_cost(processors: str, form: str, n: int | None = None) -> tuple[Any, Any]:
+    """operations of the busiest processor in each step of px.schedule on px.machines.processor_array"""
+    return pair(lambda size: _busiest(processors, form, size), n, _SIZES[processors])
+
+
+@quantity
+def parallel_slopes(
+    processors: str, form: str, terms: Sequence[str] = ("n", "L"), additions: bool = True
+) -> Any:
+    """coefficients of n and L in the operations of the busiest processor of px.schedule"""
+    products, sums = (_only(part, terms) for part in parallel_cost(processors, form))
+    return (products, sums) if additions else products
+
+
+@quantity
+def parallel_speedup(processors: str, form: str, n: int) -> float:
+    """operations of composite_variant over those of the busiest processor"""
+    return cost_at(_FUNCTION, "composite_variant", n).total / _busiest(processors, form, n).total
+
+
+@quantity
+def ratio_of_totals(serial: Sequence[int], parallel: Sequence[int]) -> float:
+    """the printed serial operations over the printed parallel ones"""
+    return sum(serial) / sum(parallel)
+
+
+@quantity
+def array_processors(processors: str, n: int | None = None) -> Any:
+    """processors of px.machines.processor_array"""
+    machine = processor_array(processors)
+    if n is not None:
+        return machine.count(n)
+    return fitted({size: machine.count(size) for size in range(1, 9)})
+
+
+@quantity
+def array_levels() -> Any:
+    """levels of R, P, F and N in the library's processor_array, fitted"""
+    found = {}
+    for n in range(1, 34):
+        plan = steps(n)
+        found[n] = {len(plan.rotations), len(plan.outward), len(plan.inward)}
+    if any(len(counts) > 1 for counts in found.values()):
+        return "different for different quantities"
+    return fitted({n: counts.pop() for n, counts in found.items()})
+
+
+@quantity
+def communication(network: str, order: str) -> Claim:
+    """steps in which messages pass in px.schedule on px.machines.processor_array"""
+    counts = {
+        form: {n: _array("n(n+1)/2", n, form, network).communication_steps for n in _TREE_SIZES}
+        for form in FORMS
+    }
+    told = "; ".join(f"{form}: {at_sizes(steps)}" for form, steps in counts.items())
+    return Claim(all(grows_as(steps, order) for steps in counts.values()), told)
+
+
+@quantity
+def transformations(algorithm: str, parts: Sequence[str], order: str) -> Claim:
+    """multiplications of the quantities that turn vectors from frame to frame, by phalanx.cost"""
+    counts = {
+        n: sum(cost_at(_FUNCTION, algorithm, n).by_quantity[part].multiplications for part in parts)
+        for n in range(3, 9)
+    }
+    form = fitted(counts)
+    leading = next((t for t in ("n^2", "n") if isinstance(form, Formula) and form[t]), "1")
+    return Claim(leading == order, f"{form} multiplications")
+
+
+@quantity
+def least_efficient(algorithm: str, others: Sequence[str]) -> Claim:
+    """joints from which on the closed forms of phalanx.cost give it the most operations"""
+    forms = {name: _total_form(name) for name in (algorithm, *others)}
+    most = range(3, 200)
+    first = {
+        other: next(
+            (n for n in most if all(forms[algorithm](k) > forms[other](k) for k in range(n, 200))), None
+        )
+        for other in others
+    }
+    told = ", ".join(f"than {other} from n = {n}" for other, n in first.items())
+    return Claim(None not in first.values(), f"more operations {told}")
+
+
+@quantity
+def least_work(algorithm: str, others: Sequence[str], n: int) -> Claim:
+    """operations that phalanx.cost counts"""
+    counts = {name: cost_at(_FUNCTION, name, n).total for name in (algorithm, *others)}
+    told = ", ".join(f"{name} {count}" for name, count in counts.items())
+    return Claim(counts[algorithm] == min(counts.values()), told)
+
+
+@quantity
+def faster_in_parallel(processors: str, form: str, n: int) -> Claim:
+    """operations in time of both forms on the same number of processors"""
+    times = {name: _busiest(processors, name, n).total for name in ("VN-EB", "VCR-B")}
+    told = ", ".join(f"{count} operations for {name}" for name, count in times.items())
+    return Claim(times[form] == min(times.values()), told)
+
+
+def _busiest(processors: str, form: str, n: int) -> Count:
+    """What one processor does in time: the busiest one in each step."""
+    return _array(processors, n, form).busiest
+
+
+@cache
+def _array(processors: str, n: int, form: str, network: str = "shuffle-exchange") -> ArraySchedule:
+    machine = processor_array(processors, network=network)
+    return array_schedule(general(n), machine, algorithm=("processor_array", FORMS[form]))
+
+
+def _total_form(algorithm: str) -> Formula:
+    form = fitted({n: cost_at(_FUNCTION, algorithm, n).total for n in range(3, 10)})
+    return form if isinstance(form, Formula) else formula({})
+
+
+def _only(part: Any, terms: Sequence[str]) -> Any:
+    return formula({term: part[term] for term in terms}) if isinstance(part, Formula) else part

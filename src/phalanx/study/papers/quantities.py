@@ -1,0 +1,34 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""The computed side: named quantities, each a function of what a row of a data file gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import PhalanxError, nearest, shown
+
+Quantity = Callable[..., Any]
+
+QUANTITIES: dict[str, Quantity] = {}
+
+
+def quantity(function: Quantity) -> Quantity:
+    """Register a function under its own name; its docstring tells how the value comes about."""
+    QUANTITIES[function.__name__] = function
+    return function
+
+
+def find(name: str) -> Quantity:
+    """The quantity of that name, or an error naming the nearest."""
+    if name not in QUANTITIES:
+        raise PhalanxError(
+            f"papers: unknown quantity {shown(name)};{nearest(name, QUANTITIES, what='quantities')}"
+        )
+    return QUANTITIES[name]
+
+
+def how(name: str) -> str:
+    """Where the value of a quantity comes from, in one line."""
+    return (find(name).__doc__ or "").strip().split("\n")[0]

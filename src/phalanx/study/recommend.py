@@ -1,0 +1,276 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Which algorithm to take for a robot, a function and a number of states, and why.
+
+"auto" decides from the robot alone; a recommendation also knows the batch and this machine.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from ..algorithms import FUNCTIONS, algorithms, functions_algorithms
+from ..arrays import float_type
+from ..backends.base import Call
+from ..dispatch import choose, compute, resolve, serving
+from ..errors import PhalanxError, printable, shown
+from ..progress import steps
+from ..robot.robot import Robot
+from .prediction.calibration import calibration
+from .prediction.checking import exact, is_extended, relative_error
+from .prediction.timing import job, sample, timed
+from .prediction.workload import workload
+
+# A prediction has to be this much shorter than that of "auto" to speak against it, a measured time this.
+MARGIN = 1.03
+_NOISE = 1.2
+# Options are tried for algorithms whose defaults come this near to the fastest.
+_NEAR = 4.0
+# Times the work of "auto" beyond which nothing is timed.
+_HOPELESS = 20
+# Seconds of one state beyond which its pace in a batch is guessed.
+_LONG = 0.01
+# How much larger the errors may be than those of "auto": two digits.
+_DIGITS = 100.0
+# The difference that counts as none on machines that cannot tell errors.
+_AGREE = 1e-10
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """An algorithm to pass on, why, and the seconds per state predicted for it and for all others.
+
+    `auto` is what algorithm="auto" takes. Predictions are for one thread; the keys of `predicted` are
+    names of algorithms, with options where these are not the defaults.
+    """
+
+    robot: str
+    function: str
+    batch: int
+    dtype: str
+    algorithm: str
+    options: Mapping[str, Any]
+    backend: str
+    auto: str
+    reason: str
+    predicted: Mapping[str, float]
+
+    @property
+    def is_auto(self) -> bool:
+        """Whether algorithm="auto" does the same."""
+        return self.algorithm == self.auto and not self.options
+
+    @property
+    def choice(self) -> Any:
+        """What to pass as `algorithm=`."""
+        return (self.algorithm, dict(self.options)) if self.options else self.algorithm
+
+    def __str__(self) -> str:
+        return f'{self.function} of "{printable(self.robot)}", {_states(self.batch)}: {self.reason}'
+
+
+def recommend(robot: Robot, function: str, batch: int = 4096, dtype: Any = "float64") -> Recommendation:
+    """The algorithm predicted to be fastest for a batch, as accurate as that of "auto", with the reason.
+
+    It may be another one than algorithm="auto" takes, which decides from the robot alone: `is_auto` tells,
+    and `choice` is what to pass as `algorithm=`. Where the prediction is a tie, it is the choice of
+    "auto". The first call on a machine measures it for some seconds.
+    """
+    kind = _checked(function, batch, dtype)
+    auto = resolve(robot, function, choose(robot, function).name)
+    found = _predictions(auto, batch, kind)
+    predicted = {label(call): seconds for call, seconds in found}
+    best, remark = auto, ""
+    for call, seconds in sorted(found, key=lambda pair: pair[1]):
+        if seconds * (MARGIN if served(auto) == "native" else _NOISE) >= predicted[label(auto)]:
+            break
+        errors = _errors(call, auto, kind)
+        if errors[0] <= _DIGITS * max(errors[1], float(np.finfo(kind).eps)):
+            best, remark = call, _errors_told(errors)
+            break
+        remark = remark or f" {label(call)} would take {duration(seconds)}, but" + _errors_told(
+            errors
+        ).replace(" Its", " its")
+    return Recommendation(
+        robot.name,
+        function,
+        int(batch),
+        kind.name,
+        best.algorithm.name,
+        dict(best.options),
+        served(best),
+        auto.algorithm.name,
+        _reason(best, auto, predicted, batch, remark),
+        dict(sorted(predicted.items(), key=lambda item: item[1])),
+    )
+
+
+def label(call: Call) -> str:
+    """The name of an algorithm, with its options if they are not the defaults."""
+    options = ", ".join(f"{k}={v}" for k, v in call.options)
+    return call.algorithm.name + (f"({options})" if options else "")
+
+
+def served(call: Call) -> str:
+    """The name of the backend that "auto" takes for a call."""
+    return serving(call).name
+
+
+# ------------------------------------------------------------------- candidates
+
+
+def _checked(function: str, batch: int, dtype: Any) -> np.dtype:
+    functions_algorithms(function)
+    if FUNCTIONS[function].frame:
+        raise PhalanxError(f"recommend: {function} has one algorithm; nothing to choose from.")
+    if isinstance(batch, bool) or not isinstance(batch, int | np.integer) or not 1 <= batch <= 2**62:
+        raise PhalanxError(f"recommend: batch is {shown(batch)}, expected a positive whole number.")
+    return float_type(dtype, "recommend")
+
+
+def _predictions(auto: Call, batch: int, dtype: np.dtype) -> list[tuple[Call, float]]:
+    """All algorithms that cover the robot, with their seconds per state; options of the near ones too."""
+    robot, function = auto.robot, auto.algorithm.function
+    others = [a for a in algorithms(function) if a is not auto.algorithm and not a.refusal(robot)]
+    calls = [auto, *(resolve(robot, function, a.name) for a in others if robot.nv)]
+    compiled = [call for call in calls if served(call) == "native"]
+    if not compiled:
+        return _timed(calls, batch, dtype)
+    # What only NumPy serves is no match for compiled code.
+    found = _predicted(compiled, batch, dtype)
+    limit = _NEAR * min(seconds for _, seconds in found)
+    more = [other for call, seconds in found if seconds <= limit for other in _variants(call)]
+    found += _predicted([call for call in more if served(call) == "native"], batch, dtype, timed=False)
+    return found if served(auto) == "native" else found + _timed([auto], batch, dtype)
+
+
+def _timed(calls: list[Call], batch: int, dtype: np.dtype) -> list[tuple[Call, float]]:
+    """Calls on the reference, whose array operations nobody counts, with their seconds per state."""
+    return [(call, _timed_per_state(call, batch, "numpy", dtype)) for call in steps(calls, "timing", label)]
+
+
+def _predicted(
+    calls: list[Call], batch: int, dtype: np.dtype, *, timed: bool = True
+) -> list[tuple[Call, float]]:
+    """Compiled calls with their seconds per state; what cannot be counted is timed, or left out."""
+    machine = calibration()
+    found = []
+    for call in steps(calls, "predicting", label):
+        try:
+            found.append((call, machine.seconds(workload(call, dtype), batch, dtype) / batch))
+        except PhalanxError:
+            if timed and _is_comparable(call):
+                found.append((call, _timed_per_state(call, batch, "native", dtype)))
+    return found
+
+
+def _is_comparable(call: Call) -> bool:
+    """Whether a call is no hopeless case: far more work than the choice of "auto" by its order alone."""
+    from ..backends.native.extent import predicted_instructions
+
+    auto = resolve(call.robot, call.algorithm.function, choose(call.robot, call.algorithm.function).name)
+    return predicted_instructions(call) <= _HOPELESS * predicted_instructions(auto)
+
+
+def _variants(call: Call) -> Iterator[Call]:
+    """The call with every combination of options but the defaults, if they can be listed."""
+    options = {k: v for k, v in call.algorithm.options.items() if isinstance(v, tuple)}
+    for values in list(product(*options.values()))[1:]:
+        changed = {k: v for (k, known), v in zip(options.items(), values, strict=True) if v != known[0]}
+        yield resolve(call.robot, call.algorithm.function, (call.algorithm.name, changed))
+
+
+def _timed_per_state(call: Call, batch: int, name: str, dtype: np.dtype) -> float:
+    """Seconds per state measured instead of predicted: from the times of one state and of a few."""
+    key = ("pace", call.algorithm.function, label(call), name, dtype.str)
+    first, each = call.robot.memo(key, lambda: _pace(call, name, dtype))
+    return float((first - each) / batch + each)
+
+
+def _pace(call: Call, name: str, dtype: np.dtype) -> tuple[float, float]:
+    """Seconds of one state alone and of every further one.
+
+    Of what takes long for one state nobody waits for more: it will not be recommended.
+    """
+    few, rounds, burst = (8, 3, 0.0) if name == "numpy" else (64, 11, 0.002)
+    alone = job(call, sample(call, 1, dtype), name)
+    start = time.perf_counter()
+    alone()
+    once = time.perf_counter() - start
+    if once > _LONG:
+        return once, once / 8
+    times = timed({1: alone, few: job(call, sample(call, few, dtype), name)}, rounds=rounds, burst=burst)
+    first = min(times[1])
+    return first, max(min(times[few]) - first, 0.0) / (few - 1)
+
+
+def _errors(call: Call, auto: Call, dtype: np.dtype) -> tuple[float, float]:
+    """The errors of a candidate and of the choice of "auto" in some random states.
+
+    Without extended precision only their difference is known.
+    """
+    states = call.robot.random_state(8 if call.robot.nv <= 100 else 2, rng=0)[: len(call.function.inputs)]
+    inputs = tuple(x.astype(dtype) for x in states)
+    one, other = (compute(c, inputs, {}, runner=serving(c), threads=1) for c in (call, auto))
+    if is_extended():
+        right = exact(call.robot, call.algorithm.function, inputs)
+        return relative_error(one, right), relative_error(other, right)
+    return relative_error(one, other), max(_AGREE / _DIGITS, float(np.finfo(dtype).eps))
+
+
+# ------------------------------------------------------------------- reasons
+
+
+def _reason(best: Call, auto: Call, predicted: Mapping[str, float], batch: int, remark: str) -> str:
+    """One or two sentences with figures; `remark` is what errors have to say."""
+    name, mine = label(best), predicted[label(best)]
+    told = f"{duration(mine)} per state predicted for {_states(batch)}"
+    if best is not auto:
+        return (
+            f'{name}, not the choice of "auto": {told}, {_times(predicted[label(auto)] / mine)} as fast as '
+            f'{label(auto)}, which "auto" takes from the shape of the robot alone, so that one state and a '
+            f"batch agree in bits; ask for {best.algorithm.name} by name.{remark}"
+        )
+    rivals = [(s, k) for k, s in predicted.items() if k.partition("(")[0] != best.algorithm.name]
+    if not rivals:
+        return f'{name} is the only choice there is for this robot and what "auto" takes: {told}.'
+    if remark:
+        return f'{name} is what "auto" takes: {told}.{remark}'
+    seconds, second = min(rivals)
+    if seconds < mine * MARGIN:
+        return (
+            f'{name} is what "auto" takes: {told}. With {duration(seconds)} {second} is as fast; '
+            "the difference is less than predictions can tell."
+        )
+    return (
+        f'{name} is what "auto" takes and the fastest of {len(predicted)} choices: {told}, '
+        f"{_times(seconds / mine)} as fast as {second}."
+    )
+
+
+def _errors_told(errors: tuple[float, float], least: float = 10.0) -> str:
+    """What is worth saying about errors: where they are larger than those of "auto"."""
+    worse = errors[0] > least * errors[1] and errors[0] > 1e-14
+    return f" Its errors reach {errors[0]:.0e} instead of {errors[1]:.0e}." if worse else ""
+
+
+def duration(seconds: float) -> str:
+    """A time in the unit that people would use."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.3g} times" if ratio < 10 else f"{ratio:.0f} times"
+
+
+def _states(batch: int) -> str:
+    return "one state" if batch == 1 else f"{batch:,} states"

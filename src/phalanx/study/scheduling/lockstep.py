@@ -1,0 +1,240 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Columns of processors in lock-step: all compute, or all pass something on, then the next step begins.
+
+Values are carried along, so that what is placed in time has also been computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...program.cost import Count
+from ...program.scalar import Graph
+from ..machines import Links, Times
+from .networks import shuffle
+from .placement import Hop, PlacedMessage, PlacedTask
+from .tasks import Task, operations_of
+
+Transfer = tuple[int, int, "Value"]  # from a processor, to a processor, what
+
+
+@dataclass(frozen=True)
+class Value:
+    """Numbers and the task that made them; -1 where they are known beforehand."""
+
+    data: Any
+    task: int = -1
+
+
+Along = Callable[[int, int], list[Value]]  # of a level and a place
+
+
+@dataclass
+class Lockstep:
+    """Columns of processors and what they have done so far; `rows` are the links they stand for."""
+
+    columns: list[list[int]]
+    rows: list[int]
+    times: Times
+    links: Links
+    shuffled: bool
+    now: float = 0.0
+    steps: int = 0  # of communication
+    tasks: list[Task] = field(default_factory=list)
+    placed: list[PlacedTask] = field(default_factory=list)
+    messages: list[PlacedMessage] = field(default_factory=list)
+    values: dict[tuple[str, int], Value] = field(default_factory=dict)
+    phases: list[Count] = field(default_factory=list)  # operations of the busiest processor in each
+    _counts: dict[Any, Count] = field(default_factory=dict)
+
+    def know(self, name: str, data: Iterable[Any]) -> None:
+        """Something that each processor has from the beginning, in the order of the processors."""
+        for place, x in enumerate(data):
+            self.values[name, place] = Value(x)
+
+    def compute(
+        self,
+        output: str,
+        inputs: tuple[str, ...],
+        run: Callable[..., Any],
+        *,
+        where: Sequence[bool] | None = None,
+        otherwise: Callable[..., Any] | None = None,
+    ) -> None:
+        """Every processor computes something from values of its own; `otherwise` it does something else."""
+        work = [
+            (
+                place,
+                place,
+                [self.values[name, place] for name in inputs],
+                run if otherwise is None or where is None or where[place] else otherwise,
+            )
+            for place in range(len(self.rows))
+        ]
+        for place, value in self._work(output, work):
+            self.values[output, place] = value
+
+    def copy(self, output: str, content: str) -> None:
+        """The values get a second name, under which they may change."""
+        for place in range(len(self.rows)):
+            self.values[output, place] = self.values[content, place]
+
+    def apart(self, program: Callable[[int], None]) -> None:
+        """Every processor runs a program of its own, all from now on, until the last one is done."""
+        start, ends, busiest = self.now, [self.now], Count()
+        for processor in range(len(self.rows)):
+            self.now, before = start, len(self.tasks)
+            program(processor)
+            ends.append(self.now)
+            busiest = max(busiest, sum((t.work for t in self.tasks[before:]), Count()), key=lambda c: c.total)
+        self.now = max(ends)
+        self.phases.append(busiest)
+
+    def alone(
+        self, output: str, processor: int, link: int, inputs: list[Value], run: Callable[..., Any]
+    ) -> Value:
+        """One processor computes something while the others do other things; its clock goes on."""
+        return self._task(output, processor, link, inputs, run)
+
+    def from_neighbour(self, output: str, content: str, step: int, end: Any) -> None:
+        """Every processor gets the value of the one `step` rows further; beyond the ends there is `end`."""
+        moved: list[Transfer] = []
+        for column in self.columns:
+            for k, place in enumerate(column):
+                if 0 <= k + step < len(column):
+                    value = self.values[content, column[k + step]]
+                    self.values[output, place] = value
+                    moved.append((column[k + step], place, value))
+                else:
+                    self.values[output, place] = Value(end)
+        self._pass_on(moved)
+
+    def double(
+        self, content: str, step: int, join: Callable[..., Any], *, along: Along | None = None
+    ) -> list[dict[int, Value]]:
+        """The values before each level in which processors join those 1, 2, 4, … rows apart.
+
+        Every processor joins its value with that of one further on (step 1) or before (step -1);
+        `along(level, place)` is what it has besides. With a shuffle, values move so that partners are
+        neighbours, and home again in the end.
+        """
+        at = [list(range(len(c))) for c in self.columns]  # where the value of each row is
+        history = []
+        for level in range(max(map(_levels, self.columns), default=0)):
+            history.append({place: self.values[content, place] for place in range(len(self.rows))})
+            if self.shuffled and level:
+                self._shuffle(content, at, level, forwards=False)
+            pairs = [
+                (column, where, k, k + step * (1 << level))
+                for column, where in zip(self.columns, at, strict=True)
+                for k in range(len(column))
+                if 0 <= k + step * (1 << level) < len(column)
+            ]
+            self._meet(content, pairs, level, step)
+            work = []
+            for c, where, k, other in pairs:
+                own, partner = self.values[content, c[k]], self.values[content, c[other]]
+                more = along(level, c[k]) if along else []
+                work.append((c[k], c[where[k]], [own, partner, *more], join))
+            for place, value in self._work(content, work):
+                self.values[content, place] = value
+        while self.shuffled and any(where != sorted(where) for where in at):
+            self._shuffle(content, at, None, forwards=True)
+        return history
+
+    def _meet(self, content: str, pairs: list[Any], level: int, step: int) -> None:
+        """Partners' values come: at once to a neighbour, else row by row."""
+        for distance in range(1 if self.shuffled else 1 << level):
+            moved = []
+            for column, where, k, other in pairs:
+                sender, receiver = where[other] - step * distance, where[other] - step * (distance + 1)
+                if self.shuffled:
+                    sender, receiver = where[other], where[k]
+                moved.append((column[sender], column[receiver], self.values[content, column[other]]))
+            self._pass_on(moved)
+
+    def _shuffle(self, content: str, at: list[list[int]], level: int | None, *, forwards: bool) -> None:
+        """Values move along the shuffle, backwards before a level that needs it, forwards on the way home."""
+        moved: list[Transfer] = []
+        for column, where in zip(self.columns, at, strict=True):
+            if level is None and where == sorted(where):
+                continue
+            if level is not None and level >= _levels(column):
+                continue
+            to = shuffle(len(column))
+            if not forwards:
+                to = [to.index(k) for k in range(len(column))]
+            for k, place in enumerate(where):
+                if to[place] != place:
+                    moved.append((column[place], column[to[place]], self.values[content, column[k]]))
+                where[k] = to[place]
+        self._pass_on(moved)
+
+    def _pass_on(self, moved: list[Transfer]) -> None:
+        """One step of communication."""
+        if not moved:
+            return
+        self.steps += 1
+        end = self.now
+        for sender, receiver, value in moved:
+            if value.task >= 0:
+                task = self.tasks[value.task]
+                arrival = self.now + self.links.of(task.words)
+                hop = Hop(sender, receiver, self.now, arrival)
+                self.messages.append(
+                    PlacedMessage(
+                        value.task, sender, receiver, self.now, arrival, task.words, task.name, (hop,)
+                    )
+                )
+                end = max(end, arrival)
+        self.now = end
+
+    def _work(
+        self, name: str, work: list[tuple[int, int, list[Value], Callable[..., Any]]]
+    ) -> list[tuple[int, Value]]:
+        """The values that processors compute for the rows of others or their own, all at the same time."""
+        start, end, made = self.now, self.now, []
+        for place, processor, inputs, run in work:
+            made.append((place, self._task(name, processor, self.rows[place], inputs, run)))
+            end, self.now = max(end, self.now), start
+        self.now = end
+        if made:
+            self.phases.append(max((self.tasks[x.task].work for _, x in made), key=lambda c: c.total))
+        return made
+
+    def _task(
+        self, name: str, processor: int, link: int, inputs: list[Value], run: Callable[..., Any]
+    ) -> Value:
+        """A computation on one processor from now on; afterwards it is later."""
+        shapes = tuple(np.shape(x.data) for x in inputs)
+        if (run, shapes) not in self._counts:
+            self._counts[run, shapes] = operations(run, shapes)
+        count = self._counts[run, shapes]
+        data = run(*(x.data for x in inputs))
+        before = tuple(sorted({x.task for x in inputs if x.task >= 0}))
+        task = Task(name, link, "equation", count, count, before, int(np.size(data)))
+        number, start = len(self.tasks), self.now
+        self.tasks.append(task)
+        self.now += self.times.of(count)
+        self.placed.append(PlacedTask(number, processor, start, self.now, name, link, task.name))
+        return Value(data, number)
+
+
+def operations(run: Callable[..., Any], shapes: tuple[tuple[int, ...], ...]) -> Count:
+    """What a computation takes if nothing is known about its operands."""
+    graph = Graph()
+
+    def symbols(k: int, shape: tuple[int, ...]) -> np.ndarray:
+        size = int(np.prod(shape))
+        return np.array([graph.leaf(k, j) for j in range(size)], dtype=object).reshape(shape)
+
+    return operations_of(run(*(symbols(k, shape) for k, shape in enumerate(shapes))))
+
+
+def _levels(column: list[int]) -> int:
+    return (len(column) - 1).bit_length()

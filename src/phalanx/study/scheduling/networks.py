@@ -1,0 +1,119 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Who is linked with whom, and which way a message takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from ...sweeps.triangle import triangle
+from ..machines import Links, ProcessorArray
+from .tasks import require_networkx
+
+Link = tuple[int, int]  # from one processor to another
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """Processors, the links between them in each direction, and what a message takes on a link.
+
+    `master` holds the inputs and wants the results; it computes nothing. Without one, inputs are at
+    hand everywhere and results stay where they are.
+    """
+
+    names: tuple[str, ...]
+    links: Set[Link]
+    times: Links
+    master: int | None = None
+    _routes: dict[Link, tuple[Link, ...]] = field(default_factory=dict, repr=False)
+
+    def route(self, sender: int, receiver: int) -> tuple[Link, ...]:
+        """The links on the shortest way between two processors."""
+        if (sender, receiver) in self.links:
+            return ((sender, receiver),)
+        if not self._routes:
+            self._routes.update(_shortest(len(self.names), self.links))
+        return self._routes[sender, receiver]
+
+    @property
+    def workers(self) -> tuple[int, ...]:
+        """The processors that compute."""
+        return tuple(k for k in range(len(self.names)) if k != self.master)
+
+
+def all_pairs(names: tuple[str, ...], times: Links, master: int | None = None) -> Network:
+    """Processors of which each is linked with all others."""
+    return Network(names, _AllPairs(len(names)), times, master)
+
+
+class _AllPairs(Set[Link]):
+    """A link from each processor to each other one, none of them kept."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def __contains__(self, link: object) -> bool:
+        if not isinstance(link, tuple) or len(link) != 2:
+            return False
+        a, b = link
+        return a != b and 0 <= a < self.count and 0 <= b < self.count
+
+    def __iter__(self) -> Iterator[Link]:
+        return ((a, b) for a in range(self.count) for b in range(self.count) if a != b)
+
+    def __len__(self) -> int:
+        return self.count * (self.count - 1)
+
+
+def array_network(machine: ProcessorArray, n: int) -> Network:
+    """The links of a processor array for a chain of n links."""
+    if machine.processors == "n":
+        names = tuple(f"column {i + 1}" for i in range(n))
+        column = list(range(n))
+        return Network(names, both_ways(column_links(column, machine.network)), machine.links)
+    pair = triangle(n)
+    names = tuple(f"({r + 1},{c + 1})" for r, c in zip(pair.row.tolist(), pair.column.tolist(), strict=True))
+    links: set[Link] = set()
+    for i in range(n):
+        links |= column_links(pair.place[i:, i].tolist(), machine.network)
+        links |= column_links(pair.place[i, : i + 1].tolist(), "nearest")
+    return Network(names, both_ways(links), machine.links)
+
+
+def column_links(places: list[int], network: str) -> set[Link]:
+    """Neighbours, and where there is a shuffle also those whom it joins."""
+    links = set(pairwise(places))
+    if network == "shuffle-exchange":
+        to = shuffle(len(places))
+        links |= {(places[k], places[to[k]]) for k in range(len(places)) if to[k] != k}
+    return links
+
+
+def shuffle(count: int) -> list[int]:
+    """Where a perfect shuffle moves each of some places: from k to 2 k, over the end and on.
+
+    After k shuffles backwards two places that were 2^k apart are neighbours, whatever the count: that is
+    how a doubling within a column meets its partners.
+    """
+    last = count - 1
+    ring = count if count % 2 else max(last, 1)
+    return [k if k == last and count % 2 == 0 else 2 * k % ring for k in range(count)]
+
+
+def both_ways(links: Iterable[Link]) -> frozenset[Link]:
+    """The links in both directions."""
+    return frozenset(x for a, b in links for x in ((a, b), (b, a)))
+
+
+def _shortest(count: int, links: Set[Link]) -> Mapping[Link, tuple[Link, ...]]:
+    networkx = require_networkx()
+    graph = networkx.DiGraph()
+    graph.add_nodes_from(range(count))
+    graph.add_edges_from(sorted(links))
+    return {
+        (a, b): tuple(pairwise(way))
+        for a, ways in networkx.all_pairs_shortest_path(graph)
+        for b, way in ways.items()
+    }

@@ -1,0 +1,189 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Pairs of links of a chain as one axis: the lower triangle of a matrix, column by column.
+
+Element (row, column), row >= column, is what a unit motion of joint `column` does to link `row`.
+Walks within the columns are levels of (target, source), as `sweeps.relay` takes them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ..spatial import Array, Field, namespace
+from .verbs import current
+
+Level = list[tuple[int, int]]
+
+
+class Walk(list[Level]):
+    """Levels that, as long as joins are associative, give what one place after another gives.
+
+    `inward` tells from which end; an order that has nothing to gain from levels may go place by place.
+    """
+
+    def __init__(self, levels: Iterable[Level], *, inward: bool) -> None:
+        super().__init__(levels)
+        self.inward = inward
+
+
+class Sums(list[Level]):
+    """Levels of which each adds a term to the state, one after another or, `by_halves`, in a tree."""
+
+    def __init__(self, levels: Iterable[Level], *, by_halves: bool = False) -> None:
+        super().__init__(levels)
+        self.by_halves = by_halves
+
+
+class Places(ABC):
+    """Places that are no array of whole numbers: they know how to read a field."""
+
+    @abstractmethod
+    def read(self, x: Any, end: Any = None) -> Any:
+        """The values of a field at these places; `end`, or zero, where there is none."""
+
+
+class Triangle:
+    """The n (n + 1) / 2 pairs of a chain of n links."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self._known: dict[Any, Any] = {}
+        pairs = [(row, column) for column in range(n) for row in range(column, n)]
+        self.row, self.column = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+        lower = np.zeros((n, n), dtype=np.intp)
+        lower[self.row, self.column] = np.arange(len(pairs))
+        self.place = np.maximum(lower, lower.T)  # of the pair (row, column), in either order
+
+    def worked_out(self, make: Callable[..., Any], *options: Any) -> Any:
+        """What `make(pairs, *options)` works out for these pairs, once."""
+        key = (make, *options)
+        if key not in self._known:
+            self._known[key] = make(self, *options)
+        return self._known[key]
+
+    def of_rows(self, x: Any) -> Any:
+        """Values per link at the row of each pair."""
+        return at_places(x, self.row)
+
+    def of_columns(self, x: Any) -> Any:
+        """Values per joint at the column of each pair."""
+        return at_places(x, self.column)
+
+    def matrix(self, values: Array) -> Array:
+        """The symmetric matrix (…, n, n) of values (…, pairs)."""
+        return values[..., self.place]
+
+    def neighbour(self, stride: int) -> np.ndarray:
+        """The pair `stride` rows after each pair in its column, -1 where there is none."""
+        row = self.row + stride
+        inside = (row < self.n) & (row >= self.column)
+        return np.where(inside, self.place[np.where(inside, row, self.column), self.column], -1)
+
+    def outward(self, strides: list[int] | None = None) -> Walk:
+        """Each row from the one before it; with strides, all rows from those so far before them."""
+        if strides is None:
+            return Walk((self._level([row], 1) for row in range(1, self.n)), inward=False)
+        return Walk((self._level(range(self.n), stride) for stride in strides), inward=False)
+
+    def inward(self, strides: list[int] | None = None) -> Walk:
+        """Each row from the one after it; with strides, all rows from those so far after them."""
+        if strides is None:
+            return Walk((self._level([row], -1) for row in range(self.n - 2, -1, -1)), inward=True)
+        return Walk((self._level(range(self.n), -stride) for stride in strides), inward=True)
+
+    def across(self, levels: Callable[[], list[Level]]) -> Walk:
+        """Levels of a paper's own in which each column comes from a later one of the same row."""
+        return Walk(levels(), inward=True)
+
+    def beyond(self, *, by_halves: bool = False) -> Sums:
+        """For each link, all pairs of links up to it, themselves: sums over the links from each row on."""
+        levels = ([(a, a) for a in range(len(self.row)) if self.row[a] <= k] for k in range(self.n))
+        return Sums(levels, by_halves=by_halves)
+
+    def link(self, k: Any) -> Any:
+        """The place of a link among links."""
+        return [k]
+
+    @property
+    def later(self) -> Any:
+        """All links but the first."""
+        return np.arange(1, self.n)
+
+    def along(self, x: Any, *, before: int = 0) -> Callable[[int, Any], tuple[Any]]:
+        """What a relay over pairs also needs: values per link at the targets' rows, or rows `before` them."""
+        return lambda _, targets: (at_places(x, self.row[targets] - before),)
+
+    def _level(self, rows: Any, stride: int) -> Level:
+        """Rows with those `stride` before them, in all columns that have both."""
+        return [
+            (int(self.place[row, column]), int(self.place[row - stride, column]))
+            for row in rows
+            if row - stride < self.n
+            for column in range(row + 1)
+            if row - stride >= column
+        ]
+
+
+def triangle(n: int) -> Triangle:
+    """The pairs of a chain of n links, as the order of the sweeps sees them."""
+    order = current()
+    own: Triangle | None = None if order is None else order.triangle()
+    return _triangle(n) if own is None else own
+
+
+_triangle = cache(Triangle)
+
+
+def asks_for_trees() -> bool:
+    """Whether the order of the sweeps wants sums and products over links as trees."""
+    order = current()
+    return order is not None and order.by_halves
+
+
+def strides(count: int) -> list[int]:
+    """1, 2, 4, … below `count`: after these steps each of `count` places has met all others on one side."""
+    return [1 << k for k in range((count - 1).bit_length())]
+
+
+def along_chain(count: int, strides: list[int] | None = None) -> Walk:
+    """Each of `count` places from the one before it; with strides, all from those so far before them."""
+    if strides is None:
+        return Walk(([(i, i - 1)] for i in range(1, count)), inward=False)
+    return Walk(([(i, i - h) for i in range(h, count)] for h in strides), inward=False)
+
+
+def back_along_chain(count: int, strides: list[int] | None = None) -> Walk:
+    """Each of `count` places from the one after it; with strides, all from those so far after them."""
+    if strides is None:
+        return Walk(([(i, i + 1)] for i in range(count - 2, -1, -1)), inward=True)
+    return Walk(([(i, i + h) for i in range(count - h)] for h in strides), inward=True)
+
+
+def at_places(x: Any, places: Any) -> Any:
+    """The values of a field at some places."""
+    if isinstance(places, Places):
+        return places.read(x)
+    return x[places] if isinstance(x, Field) else x[..., places, :]
+
+
+def shifted(x: Any, sources: np.ndarray, *, end: Any = None) -> Any:
+    """The value that each place reads from its source; where that is -1, `end`, or zero vectors."""
+    if isinstance(sources, Places):
+        return sources.read(x, end)
+    if isinstance(x, Field):
+        return x.zip(end, lambda a, b, rank: _read(a, sources, b, rank))
+    return _read(x, sources, namespace(x).zeros_like(x[..., 0, :]), 1)
+
+
+def _read(array: Array, sources: np.ndarray, end: Array, rank: int) -> Array:
+    axis = array.ndim - rank - 1
+    xp = namespace(array)
+    last = xp.broadcast_to(end, array.shape[:axis] + array.shape[axis + 1 :])
+    whole = xp.concatenate([array, xp.expand_dims(last, axis)], axis=axis)
+    return whole[(..., sources, *(slice(None),) * rank)]

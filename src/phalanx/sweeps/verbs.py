@@ -1,0 +1,300 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""The walks over a tree of bodies; the order in which they run comes from the caller.
+
+An algorithm calls these functions and nothing else loops over bodies. `ordering(...)` sets
+the order (one of `sweeps/orders/`) for the algorithm that runs inside it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from typing import Any, ClassVar
+
+from ..errors import PhalanxError
+from ..robot.model import diagonal
+from ..spatial import Array, Field
+
+
+class Order(ABC):
+    """An order of visiting bodies: how each sweep is carried out.
+
+    One that is `by_halves` asks texts that can for sums and products over links as trees.
+    """
+
+    by_halves: ClassVar[bool] = False
+
+    @abstractmethod
+    def propagate(self, X: Any, c: Any, root: Any, through: Any, plus: Any) -> Any: ...
+
+    @abstractmethod
+    def accumulate(self, X: Any, c: Any) -> Any: ...
+
+    @abstractmethod
+    def fold(self, step: Callable[..., Any], state: tuple[Any, ...], local: tuple[Any, ...]) -> Any: ...
+
+    @abstractmethod
+    def pairs(
+        self, start: Array, carry: Callable[..., Array], emit: Callable[..., Array], along: tuple[Any, ...]
+    ) -> Array: ...
+
+    @abstractmethod
+    def scan(self, join: Callable[[Any, Any], Any], elements: Any, root: Any, reverse: bool) -> Any: ...
+
+    @abstractmethod
+    def paths(self, X: Any) -> Any: ...
+
+    def contract(self, join: Callable[..., Any], elements: Any, load: Any, laden: Any) -> Any:
+        raise PhalanxError(
+            "contract: joins runs of single links, which this order cannot serve; use the NumPy backend, or "
+            'algorithm "auto".'
+        )
+
+    @abstractmethod
+    def relay(
+        self, levels: Any, state: tuple[Any, ...], join: Callable[..., Any], along: Any, links: Any
+    ) -> list[tuple[Any, ...]]: ...
+
+    @abstractmethod
+    def parent(self, x: Array, root: Any) -> Array: ...
+
+    @abstractmethod
+    def children(self, x: Any, tip: Any) -> Any: ...
+
+    @abstractmethod
+    def pick(self, x: Any, body: int) -> Any: ...
+
+    def marked(self, x: Any, at: Array) -> Any:
+        raise PhalanxError("marked: this order has no single bodies; use the NumPy backend.")
+
+    @abstractmethod
+    def total(self, values: Array) -> Array: ...
+
+    def unit(self, ones: Array) -> Array:
+        return diagonal(ones)
+
+    @abstractmethod
+    def eliminate(self, M: Array) -> Array: ...
+
+    @abstractmethod
+    def substitute(self, factor: Array, b: Array) -> Array: ...
+
+    # What follows is None for orders that have nothing but arrays over all links.
+
+    def triangle(self) -> Any:
+        """The pairs of links of a chain, one of which stands for all."""
+        return None
+
+    def tridiagonal(self, solver: str, D: Array, U: Array, R: Array) -> Any:
+        """The solution of a block-tridiagonal system, by the solver of that name."""
+        return None
+
+    def links_of(self, model: Any, X: Any) -> Any:
+        """The links of a model, one of which stands for all."""
+        return None
+
+    def fold_from(
+        self, tips: Any, step: Callable[..., Any], state: tuple[Any, ...], local: tuple[Any, ...]
+    ) -> Any:
+        raise PhalanxError("fold: only segments are told what arrives at their tips.")
+
+    def segments(self, count: int | None, ends: Any) -> Segments:
+        raise PhalanxError(f"segments: {type(self).__name__} does not cut a chain; use the sequential order.")
+
+
+class Segments(ABC):
+    """A chain cut into segments, whose links are swept side by side and which themselves form a chain.
+
+    `inside()` sweeps the links of every segment, `along()` the segments. Inside, the root is a value for
+    each segment: that of the link before its first one.
+    """
+
+    links: Order
+    chain: Order
+
+    def inside(self) -> AbstractContextManager[None]:
+        """Sweeps over the links of all segments, side by side."""
+        return ordering(self.links)
+
+    def along(self) -> AbstractContextManager[None]:
+        """Sweeps over the segments."""
+        return ordering(self.chain)
+
+    @abstractmethod
+    def first(self, x: Any) -> Any:
+        """A field over segments: x at the first link of each."""
+
+    @abstractmethod
+    def last(self, x: Any) -> Any:
+        """A field over segments: x at the last link of each."""
+
+    @abstractmethod
+    def spread(self, x: Any) -> Any:
+        """A field over links: the value of the segment that each belongs to."""
+
+
+_order: ContextVar[Order] = ContextVar("order")
+
+
+def current() -> Order | None:
+    """The order in which sweeps run now; None outside of `ordering`."""
+    return _order.get(None)
+
+
+@contextmanager
+def ordering(order: Order) -> Iterator[None]:
+    """Run the sweeps inside in this order."""
+    token = _order.set(order)
+    try:
+        yield
+    finally:
+        _order.reset(token)
+
+
+def propagate(X: Any, c: Any = None, *, root: Any = None, through: Any = None, plus: Any = None) -> Any:
+    """x_i = X_i x_parent + c_i from the root to the tips; x_world = root.
+
+    With `through` and `plus`: x_i = through_i (X_i x_parent + c_i) + plus_i.
+    """
+    return _order.get().propagate(X, c, root, through, plus)
+
+
+def accumulate(X: Any, c: Any) -> Any:
+    """y_i = c_i + sum over children j of X_j^T y_j, from the tips to the root."""
+    return _order.get().accumulate(X, c)
+
+
+def fold(step: Callable[..., Any], state: tuple[Any, ...], *local: Any, tips: Any = None) -> tuple[Any, ...]:
+    """What `step` keeps at each body, from the tips to the root.
+
+    `step(state_i, *local_i)` returns (what body i adds to its parent's state, what it keeps). Inside
+    segments, `tips` is what adds to the state of each one's last link from beyond.
+    """
+    order = _order.get()
+    kept: tuple[Any, ...] = (
+        order.fold(step, state, local) if tips is None else order.fold_from(tips, step, state, local)
+    )
+    return kept
+
+
+def pairs(
+    start: Array, *, carry: Callable[..., Array], emit: Callable[..., Array], along: tuple[Any, ...]
+) -> Array:
+    """The symmetric matrix (…, n, n) emitted while each body's `start` is carried along its ancestors.
+
+    `carry(x, *along_j)` takes x from body j to its parent; `emit(x, *along_j)` is the entry at j.
+    """
+    return _order.get().pairs(start, carry, emit, along)
+
+
+def scan(join: Callable[[Any, Any], Any], elements: Any, *, root: Any = None, reverse: bool = False) -> Any:
+    """For each body of a chain, its element joined with those of all bodies before it (`reverse`: after it).
+
+    `join(left, right)` is associative and joins neighbouring runs of bodies, many pairs at once;
+    `root` is one more element before the first body (`reverse`: after the last).
+    """
+    return _order.get().scan(join, elements, root, reverse)
+
+
+def contract(
+    join: Callable[[Any, Any], Any], elements: Any, *, load: Callable[..., Any], laden: Callable[..., Any]
+) -> Any:
+    """What hangs on each body: the sum of what all its branches hand over to it, by contraction of the tree.
+
+    An element is a map from what hangs on a body to what the body hands over to its parent, the map of
+    zeros hands over nothing. `join(A, B)` applies B first, `laden(B, y)` hands over y besides, and `load(A)`
+    is what an element hands over on which nothing hangs.
+    """
+    return _order.get().contract(join, elements, load, laden)
+
+
+def paths(X: Any) -> Any:
+    """The operator L whose blocks X_i_j lead to each body i from itself and from every ancestor j.
+
+    `L @ c` is what `propagate(X, c)` gives and `L.T @ c` what `accumulate(X, c)` gives, both by
+    pointer jumping: as many steps as the logarithm of the depth.
+    """
+    return _order.get().paths(X)
+
+
+def relay(
+    levels: Sequence[Sequence[tuple[int, int]]],
+    state: tuple[Any, ...],
+    join: Callable[..., tuple[Any, ...]],
+    *,
+    along: Callable[[int, Any], tuple[Any, ...]] | None = None,
+    links: Any = None,
+) -> list[tuple[Any, ...]]:
+    """The state before the first level and after each one, as the papers' own levels prescribe.
+
+    A level is a list of (target, source); the places of a state are links, or pairs of them.
+    `join(state at the targets, state at the sources, *along(level, targets))` is the new state at
+    the targets; all of a level read before any writes. `links[place]` is the link of a place. Levels of
+    type `triangle.Walk` join associatively, so that an order may also go place by place. Those of
+    type `triangle.Sums` each add a term to a state that begins with zeros.
+    """
+    return _order.get().relay(levels, state, join, along, links)
+
+
+def parent(x: Array, *, root: Any = None) -> Array:
+    """The value of x at each body's parent; `root` at the world."""
+    return _order.get().parent(x, root)
+
+
+def children(x: Any, *, tip: Any = None) -> Any:
+    """The sum of x over each body's children; `tip` (default zero) where there are none."""
+    return _order.get().children(x, tip)
+
+
+def pick(x: Any, body: int) -> Any:
+    """The value of x at one body."""
+    return _order.get().pick(x, body)
+
+
+def marked(x: Any, at: Array) -> Any:
+    """The value of an operator x at the body where `at` (n,) is one; zero if it is zero everywhere."""
+    return _order.get().marked(x, at)
+
+
+def total(values: Array) -> Array:
+    """Sum of values (…, n) over the bodies, in their order."""
+    return _order.get().total(values)
+
+
+def unit(ones: Array) -> Array:
+    """The unit matrix (n, n) from a one for each body: n problems, in each of which one body has a one."""
+    return _order.get().unit(ones)
+
+
+def eliminate(M: Array) -> Array:
+    """The factor of M = L^T D L, from the tips to the root along ancestors only.
+
+    A unit lower triangular L and the inverse of D share the result; entries between bodies
+    on different branches are zero and stay zero.
+    """
+    return _order.get().eliminate(M)
+
+
+def substitute(factor: Array, b: Array) -> Array:
+    """x (…, nv) with M x = b, from the factor of M."""
+    return _order.get().substitute(factor, b)
+
+
+def segments(count: int | None, ends: Any) -> Segments:
+    """The chain cut into `count` segments of nearly equal length (fewer if it has fewer links).
+
+    It is cut only behind the bodies `ends`, the last ones of links: a joint with several axes stays whole.
+    Without a count it is cut into as many as usually pay.
+    """
+    return _order.get().segments(count, ends)
+
+
+def bodies_of(field: Any) -> Iterator[tuple[Array, int]]:
+    """The arrays of a field (an operator, or plain vectors per body) with their component axes."""
+    if isinstance(field, Field):
+        yield from field.arrays()
+    else:
+        yield field, 1

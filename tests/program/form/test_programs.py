@@ -1,0 +1,271 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""One program form: compiled code, counts and the interpreter agree on what a program does."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import phalanx as px
+from phalanx.algorithms import FUNCTIONS
+from phalanx.dispatch import resolve
+from phalanx.program import ops
+from phalanx.program.form import interpret as interpreter
+from phalanx.program.form.builder import Builder
+from phalanx.program.form.count import runs
+from phalanx.program.form.interpret import interpret
+from phalanx.program.form.program import Final, Part, Program, Value, statements
+from phalanx.program.form.straight import straight
+from phalanx.program.form.wholes import Table, Whole, entry, evaluate, less, plus, select, times, whole
+from phalanx.program.rewrite import instructions
+from phalanx.program.rolled import roll
+from phalanx.program.rolled.segments.roll import roll_segments
+from phalanx.program.trace import trace
+
+pytest.importorskip("llvmlite", reason="llvmlite is not installed")
+
+from phalanx.backends.native import compile, gufunc, loop
+from phalanx.backends.native.emit.module import block_function
+from phalanx.backends.native.emit.walk import RULES
+from phalanx.backends.native.target import host
+from reference.turning import turned
+
+KINDS = ("revolute", "prismatic", "spherical", "universal")
+
+
+@cache
+def robot(name: str) -> px.Robot:
+    match name:
+        case "chain":
+            return px.chain(9, seed=3, prismatic=0.3)
+        case "tree":
+            return px.tree(11, 0.5, seed=2)
+        case "mixed":
+            return px.tree(6, 0.4, seed=5, joints=KINDS)
+        case "wrists":
+            return px.tree(5, 0.0, seed=6, joints=KINDS)
+    raise AssertionError(name)
+
+
+CASES = [
+    ("chain", "inverse_dynamics", "newton_euler"),
+    ("chain", "inverse_dynamics", "lathrop"),
+    ("chain", "mass_matrix", "crba"),
+    ("chain", "mass_matrix", "kane_original"),
+    ("chain", "mass_matrix", "recursive_doubling"),
+    ("chain", "forward_dynamics", "jsiia"),
+    ("chain", "forward_dynamics", "cfa"),
+    ("chain", "forward_dynamics", ("cfa", {"solver": "odd_even"})),
+    ("chain", "forward_dynamics", "partition"),
+    ("chain", "mass_matrix_inverse", "ltl"),
+    ("tree", "forward_dynamics", "aba"),
+    ("tree", "forward_dynamics", "dca"),
+    ("tree", "mass_matrix", "crba"),
+    ("tree", "center_of_mass", "auto"),
+    ("mixed", "inverse_dynamics", "newton_euler"),
+    ("mixed", "forward_dynamics", "jsiia"),
+    ("wrists", "forward_dynamics", "dca"),
+    ("wrists", "forward_dynamics", "partition"),
+]
+FORMS = ("loops", "straight")
+
+
+def program(name: str, function: str, algorithm: Any, form: str = "loops", lanes: int = 0) -> Program:
+    task = resolve(robot(name), function, algorithm).task(())
+    if form == "straight":
+        return straight(instructions(trace(task)), task.shapes, {"out": task.output})
+    rolled = roll_segments(task) if task.algorithm.name == "partition" else roll(task)
+    return rolled.built(lanes or host().lanes(8))
+
+
+def inputs(name: str, function: str, count: int = 3) -> dict[str, np.ndarray]:
+    state = robot(name).random_state(count, rng=1)
+    return dict(zip(FUNCTIONS[function].inputs, state, strict=False))
+
+
+_alive: list[Any] = []
+
+
+def compiled(made: Program, dtype: Any, *, fma: bool) -> Any:
+    """The gufunc of a program."""
+    target = replace(host(), fma=fma)
+    element, size = ("double", 8) if dtype == np.float64 else ("float", 4)
+    block, declarations, scratch = block_function(made, target, element)
+    rows = 1 if made.lanes > 1 else 0
+    shapes = list(made.shapes.values())
+    assert made.lanes in (1, target.lanes(size))
+    text = loop.module_text(block, declarations, shapes, element, target, scratch, rows)
+    loaded = compile.load(compile.object_code(text, target))
+    signature = ",".join("(" + ",".join(map(str, s)) + ")" for s in shapes[:-1])
+    signature += "->(" + ",".join(map(str, shapes[-1])) + ")"
+    ufunc, needs = gufunc.make_gufunc("form", "", signature, len(shapes), [(np.dtype(dtype), loaded.loop)])
+    _alive.append((loaded, needs))
+    return ufunc
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("name", "function", "algorithm"), CASES)
+def test_without_multiply_adds_compiled_code_gives_the_bits_of_the_interpreter(
+    name: str, function: str, algorithm: Any, form: str
+) -> None:
+    if algorithm == "partition" and form == "straight":
+        made = program(name, function, algorithm, "loops", lanes=host().lanes(8))
+    else:
+        made = program(name, function, algorithm, form)
+    given = inputs(name, function)
+    found = compiled(made, np.float64, fma=False)(*given.values())
+    for k in range(3):
+        wanted = interpret(made, {key: x[k] for key, x in given.items()}, turned=turned)["out"]
+        np.testing.assert_array_equal(found[k], wanted)
+
+
+@pytest.mark.parametrize(("name", "function", "algorithm"), CASES)
+def test_the_interpreter_of_loops_gives_what_the_equations_give(
+    name: str, function: str, algorithm: Any
+) -> None:
+    given = inputs(name, function)
+    wanted = getattr(robot(name), function)(*given.values(), algorithm=algorithm, backend="numpy")
+    made = program(name, function, algorithm)
+    for k in range(3):
+        found = interpret(made, {key: x[k] for key, x in given.items()})["out"]
+        np.testing.assert_allclose(found, wanted[k], rtol=1e-9, atol=1e-9 * np.abs(wanted[k]).max())
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(("name", "function", "algorithm"), CASES)
+def test_counts_are_what_the_interpreter_carries_out(
+    name: str, function: str, algorithm: Any, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = program(name, function, algorithm, form)
+    if made.lanes > 1:  # what brings a state into lanes is not counted
+        parts = tuple(s for s in made.body if isinstance(s, Part))
+        assert len(parts) < len(made.body)
+    seen: Counter[str] = Counter()
+
+    def counting(op: str, rule: Any) -> Any:
+        def carried_out(*args: Any) -> Any:
+            seen[op] += 1
+            return rule(*args)
+
+        return carried_out
+
+    for op, rule in interpreter.RULES.items():
+        monkeypatch.setitem(interpreter.RULES, op, counting(op, rule))
+    interpret(made, {key: x[0] for key, x in inputs(name, function).items()})
+    counted: Counter[str] = Counter()
+    for run in runs(made):
+        for i in run.code.instructions:
+            counted[i.op] += run.rounds * (i.op != ops.INPUT)
+        if made.lanes == 1:
+            assert run.rounds == run.times.sum()
+    if made.lanes > 1:
+        counted[ops.CHOOSE] = seen[ops.CHOOSE]
+    assert +counted == +seen
+
+
+# ------------------------------------------------------------------- the parts of the form
+
+
+def test_unknown_operations_and_statements_raise_everywhere() -> None:
+    with pytest.raises(TypeError, match="unknown operation on real numbers 'power'"):
+        Value("power", (1.0, 2.0))
+    with pytest.raises(TypeError, match="unknown operation on whole numbers 'modulo'"):
+        Whole("modulo", (1, 2))
+
+    @dataclass(frozen=True, eq=False)
+    class Wish:
+        body: tuple[Any, ...] = ()
+
+    b = Builder({"q": (1,)}, {"out": (1,)})
+    with b.loop(2):
+        b.put(Wish())
+    made = b.finished()
+    with pytest.raises(TypeError, match="no rule for the statement Wish"):
+        interpret(made, {"q": np.zeros(1)})
+    with pytest.raises(TypeError, match="no rule for the statement Wish"):
+        block_function(made, host(), "double")
+
+
+def test_every_operation_has_a_rule_in_every_walk() -> None:
+    turned_together = {ops.INPUT, ops.SIN, ops.COS}
+    assert set(interpreter.RULES) == set(ops.OPS) - {ops.INPUT}
+    assert set(RULES) == set(ops.OPS) - turned_together
+
+
+def test_operations_of_later_use_mean_what_numpy_means() -> None:
+    b = Builder({"x": (2,)}, {"out": (6,)})
+    x, y = (b.load(b.inputs["x"], k) for k in range(2))
+    made = [b.value(op, x, y) for op in (ops.MIN, ops.MAX, ops.LESS)]
+    made += [b.value(ops.SQRT, y), b.value(ops.ABS, x)]
+    made.append(b.value(ops.CHOOSE, made[2], x, y))
+    for k, value in enumerate(made):
+        b.store(b.outputs["out"], k, value)
+    built = b.finished()
+    given = np.array([[-1.5, 2.0], [3.0, 2.0], [np.nan, 2.0], [0.0, 0.25]])
+    found = compiled(built, np.float64, fma=True)(given)
+    for row, out in zip(given, found, strict=True):
+        np.testing.assert_array_equal(out, interpret(built, {"x": row})["out"])
+        lower = float(row[0] < row[1])
+        chosen = row[0] if lower else row[1]
+        wanted = [np.minimum(*row), np.maximum(*row), lower, np.sqrt(row[1]), abs(row[0]), chosen]
+        np.testing.assert_array_equal(out, wanted)
+
+
+def test_a_program_may_have_several_outputs_and_a_loop_over_time() -> None:
+    """A falling point: ten steps in one loop, position and height recorded."""
+    b = Builder({"state": (2,)}, {"end": (2,), "heights": (10,)})
+    kept = b.region("heights", 10)
+    state = b.region("state", 2)
+    b.move(state, 0, b.inputs["state"], 0, 2)
+    start = [b.load(state, k) for k in range(2)]
+    with b.loop(10) as steps:
+        x, v = (steps.carry(value) for value in start)
+        faster = b.add(v, -0.1)
+        higher = b.multiply_add(faster, 0.1, x)
+        steps.feed(x, higher)
+        steps.feed(v, faster)
+        b.store(kept, steps.index, higher)
+    end = b.region("end", 2)
+    for k, value in enumerate((x, v)):
+        b.store(end, k, Final(value))
+    b.move(b.outputs["end"], 0, end, 0, 2)
+    b.move(b.outputs["heights"], 0, kept, 0, 10)
+    made = b.finished()
+    found = interpret(made, {"state": np.array([1.0, 2.0])})
+    heights, x, v = [], 1.0, 2.0
+    for _ in range(10):
+        v = v - 0.1
+        x = v * 0.1 + x
+        heights.append(x)
+    np.testing.assert_array_equal(found["heights"], heights)
+    np.testing.assert_array_equal(found["end"], [x, v])
+    text, _, _ = block_function(made, host(), "double")
+    assert text.count("ptr noalias %p") == 3
+    assert [run.rounds for run in runs(made) if any(i.op == ops.FMA for i in run.code.instructions)] == [10]
+
+
+def test_whole_numbers_fold_and_merge_constants() -> None:
+    b = Builder({"q": (1,)}, {"out": (1,)})
+    with b.loop(3) as i, b.loop(2) as j:
+        pass
+    x, y = i.index, j.index
+    assert plus(plus(x, 2), -2) is x
+    assert plus(plus(x, 2), plus(y, 3)) == plus(whole("add", x, y), 5)
+    assert plus(2, 3) == 5
+    assert plus(0, x) is x
+    assert times(x, 1) is x
+    assert times(0, x) == 0
+    assert less(7, 3) == 4
+    assert select(1, x, y) is x
+    assert select(whole("lt", 3, 2), x, y) is y
+    assert entry(Table("same", np.array([4, 4, 4])), x) == 4
+    assert entry(Table("own", np.arange(3)), x) is x
+    table = entry(Table("other", np.array([2, 0, 1])), x)
+    assert evaluate(plus(times(table, 3), y), {x: 0, y: 1}, {}) == 7
+    assert sum(1 for s in statements(b.finished().body)) == 2

@@ -1,0 +1,205 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Published against computed: every row judged, the known results confirmed, wrong figures found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import pytest
+
+import phalanx as px
+from phalanx.study.papers import Record, names, paper, quantities, reproduction
+from phalanx.study.papers.band_sparsity.forward import order_of_errors
+from phalanx.study.papers.common.growth import span_order, work_order
+from phalanx.study.papers.formulas import Formula, formula
+from phalanx.study.papers.instants import Instant
+from phalanx.study.papers.records import Claim, verdict
+
+
+@cache
+def records(name: str) -> list[Record]:
+    return px.papers.reproduce(name)
+
+
+def row(name: str, item: str) -> Record:
+    (found,) = [r for r in records(name) if r.item == item and r.printed]
+    return found
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_row_has_a_value_and_a_verdict(name: str) -> None:
+    for r in records(name):
+        assert r.computed is not None, r.item
+        assert str(r.computed), r.item
+        assert r.how, r.item
+        exact, within = r.verdict == "exact", r.verdict.startswith("within ") and r.verdict.endswith(" %")
+        assert exact or within or (r.verdict.startswith("differs: ") and len(r.verdict) > 10), r
+
+
+EXACT = {
+    "lathrop": [
+        "Lathrop: linear parallel",
+        "Lathrop: linear parallel, n = 6",
+        "Lathrop: logarithmic parallel",
+        "Lathrop: logarithmic parallel, n = 6",
+        "linear time, eq. (1)",
+        "linear time, eq. (5)",
+        "logarithmic time",
+        "levels until X_{0,n} is there",
+        "linear outward: per node, single device, pipeline",
+        "linear inward: per node, single device, pipeline",
+        "logarithmic outward: per node, tier, device, pipeline",
+        "logarithmic inward: per node, tier, device, pipeline",
+    ],
+    "zomaya_morris": [
+        "general Newton-Euler",
+        "general Newton-Euler, n = 6",
+        "semi-customised Newton-Euler",
+        "semi-customised Newton-Euler, n = 6",
+        "semi-customised Newton-Euler, diagonal J",
+        "semi-customised Newton-Euler, diagonal J, n = 6",
+        "parallel form: operations",
+        "parallel form: operations of the busiest worker, n = 6",
+    ],
+    "recursive_doubling": [
+        "levels of Stage A",
+        "levels of Stage B",
+        "computations of a level, n a power of two",
+        "rows of column 6 formed on levels 1, 2, 3, n = 8",
+        "off-diagonal elements formed, each once",
+    ],
+    "kane": [
+        "VN-EB: coefficients of n^2",
+        "VCR-B: coefficients of n^2",
+        "PPA VN-EB: coefficients",
+        "PA VN-EB: coefficients",
+        "PA VCR-B",
+        "PA VCR-B, n = 6",
+        "PPA VCR-B: coefficients of n",
+        "PPA VCR-B: coefficients, multiplications",
+        "OKE on O(n^3) processors: O(log n)",
+        "PA VN-EB: processors",
+        "PPA VN-EB: processors",
+    ],
+    "band_sparsity": [
+        "odd-even elimination: steps",
+        "eight block rows become diagonal: steps",
+        "scan on n processors: levels",
+        "JSIIA on one processor: O(n^3)",
+        "CFA in parallel: O(log n)",
+    ],
+}
+
+
+@pytest.mark.parametrize(("name", "item"), [(name, item) for name, items in EXACT.items() for item in items])
+def test_known_results_are_exact(name: str, item: str) -> None:
+    assert row(name, item).verdict == "exact"
+
+
+@pytest.mark.parametrize("source", ["Table 2", "Table 3"])
+def test_every_row_of_the_operation_tables_is_exact(source: str) -> None:
+    assert {r.verdict for r in records("zomaya_morris") if r.source == source} == {"exact"}
+
+
+@pytest.mark.parametrize("source", ["Table 4", "Table 6"])
+def test_steps_and_processors_of_lathrop_are_exact(source: str) -> None:
+    assert {r.verdict for r in records("lathrop") if r.source == source} == {"exact"}
+
+
+def test_the_transputers_take_567_operations_and_not_432() -> None:
+    found = row("zomaya_morris", "parallel form: operations until the last torque, n = 6")
+    assert (found.published, found.computed) == (432, 567)
+    assert found.differs
+    assert "Workers wait" in found.verdict
+
+
+def test_errors_of_the_papers_are_found() -> None:
+    assert row("zomaya_morris", "torque tau_3 of Table 1's arm").computed == "n2"
+    assert row("lathrop", "Uicker, Kahn: original Lagrangian, n = 6").computed == (67143, 51548)
+    assert row("kane", "VCR-B, n = 6, by the printed formula").computed == (674, 535)
+    assert row("band_sparsity", "articulated inertias gain at most a constant factor").differs
+
+
+@pytest.mark.parametrize("name", names())
+def test_figures_counted_by_other_code_agree_or_say_why(name: str) -> None:
+    # What nobody printed was counted independently; a good part of it has to come out.
+    others = [r for r in records(name) if not r.printed]
+    assert all(r.verdict.endswith(".") for r in others if r.differs), "a reason is given"
+    assert sum(r.exact for r in others) >= len(others) / 3
+
+
+def altered(value: Any) -> Any:
+    """A published value with one figure changed a little."""
+    if isinstance(value, tuple):
+        return (altered(value[0]), *value[1:])
+    if isinstance(value, Formula):
+        return formula({**value.coefficients, "1": value["1"] + 1})
+    if isinstance(value, Instant):
+        return value.after((0, 1))
+    if isinstance(value, Decimal):
+        return value + Decimal(1).scaleb(int(value.as_tuple().exponent))
+    return value + 1 if isinstance(value, int | Fraction) else value + " 9"
+
+
+@pytest.mark.parametrize("name", names())
+def test_an_altered_figure_is_not_exact(name: str) -> None:
+    exact = [r for r in records(name) if r.exact and not isinstance(r.computed, Claim)]
+    assert exact
+    for r in exact:
+        assert verdict(altered(r.published), r.computed) != "exact", r.item
+
+
+def test_an_altered_data_file_flips_the_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = paper("recursive_doubling")
+    rows = tuple(
+        replace(r, published=altered(r.published)) for r in told.rows if r.item == "levels of Stage A"
+    )
+    monkeypatch.setattr(reproduction, "paper", lambda name: replace(told, rows=rows))
+    (found,) = reproduction.reproduce("recursive_doubling")
+    assert found.verdict == "differs: 1 less"
+
+
+def test_a_row_that_cannot_be_computed_says_so_and_the_others_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(**_: Any) -> Any:
+        raise px.PhalanxError("install what is missing.")
+
+    monkeypatch.setitem(quantities.QUANTITIES, "levels_of_stage", missing)
+    told = paper("recursive_doubling")
+    monkeypatch.setattr(reproduction, "paper", lambda name: replace(told, rows=told.rows[:3]))
+    first, second, third = reproduction.reproduce("recursive_doubling")
+    assert first.verdict == second.verdict == "not computed: install what is missing"
+    assert third.exact
+
+
+def test_wrong_claims_do_not_hold() -> None:
+    assert not span_order("inverse_dynamics", "lathrop", "n").holds
+    assert not span_order("mass_matrix", "composite_original", "L").holds
+    assert not work_order("mass_matrix", "composite_original", "n^3").holds
+    assert not order_of_errors(["cfa", "aba"], "random", 30).holds
+    assert order_of_errors(["aba", "cfa"], "random", 30).holds
+
+
+def test_progress_is_told_row_by_row() -> None:
+    seen: list[tuple[str, int, int]] = []
+    found = px.papers.reproduce("zomaya_morris", progress=lambda *told: seen.append(told))
+    assert [item for item, _, _ in seen] == [r.item for r in found]
+    assert [done for _, done, _ in seen] == list(range(len(found)))
+    assert {count for _, _, count in seen} == {len(found)}
+
+
+def test_what_cannot_be_computed_is_not_called_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(quantity: str) -> Any:
+        def fail(**given: Any) -> Any:
+            raise px.PhalanxError("install a package.")
+
+        return fail
+
+    monkeypatch.setattr(reproduction, "find", missing)
+    found = px.papers.reproduce("recursive_doubling")
+    assert {r.verdict for r in found} == {"not computed: install a package"}
+    assert not any(r.differs or r.exact for r in found)

@@ -1,0 +1,125 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Prices of a machine: fitted, kept on disk, measured anew when the file is no good."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, astuple
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import phalanx as px
+from phalanx.cli import main
+from phalanx.dispatch import resolve
+from phalanx.study.prediction import calibration
+from phalanx.study.prediction.calibration import Calibration, Prices, fitted
+from phalanx.study.prediction.workload import Workload, workload
+
+KNOWN = Calibration(Prices(90.0, 2.0, 3.0, 0.2, 4.0, 6.0, 0.1, 0.05, 0.4), 0.1)
+
+
+@pytest.fixture
+def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A cache of its own, and a list that grows whenever the machine is measured."""
+    calls: list[int] = []
+
+    def measure() -> Calibration:
+        calls.append(1)
+        return KNOWN
+
+    monkeypatch.setenv("PHALANX_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(calibration, "measure", measure)
+    calibration._calibration.cache_clear()
+    return calls
+
+
+def again() -> Calibration:
+    """The calibration as another process would find it."""
+    calibration._calibration.cache_clear()
+    return calibration.calibration()
+
+
+def test_the_machine_is_measured_once(measured: list[int]) -> None:
+    assert calibration.calibration() == KNOWN
+    assert again() == KNOWN
+    assert len(measured) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{",
+        '{"format": 2}',
+        json.dumps({"format": 0, "prices": asdict(KNOWN.prices), "spread": 0.1}),
+        json.dumps({"format": 2, "prices": {**asdict(KNOWN.prices), "move": -1.0}, "spread": 0.1}),
+        json.dumps({"format": 2, "prices": {**asdict(KNOWN.prices), "call": float("nan")}, "spread": 0.1}),
+        json.dumps({"format": 2, "prices": {**asdict(KNOWN.prices), "angle": "much"}, "spread": 0.1}),
+    ],
+)
+def test_a_file_that_is_no_good_is_measured_anew(measured: list[int], text: str) -> None:
+    place = calibration.path()
+    place.parent.mkdir(parents=True)
+    place.write_text(text)
+    assert again() == KNOWN
+    assert len(measured) == 1
+    assert json.loads(place.read_text())["prices"] == asdict(KNOWN.prices)
+
+
+def test_a_folder_that_cannot_be_written_is_no_error(
+    measured: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("PHALANX_CACHE_DIR", str(tmp_path / "file"))
+    assert again() == KNOWN
+
+
+def test_clearing_the_cache_forgets_the_prices(
+    measured: list[int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    calibration.calibration()
+    assert calibration.path().exists()
+    assert main(["cache", "--clear", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["removed"] == 1
+    assert not calibration.path().exists()
+
+
+def test_known_prices_are_found_again() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.uniform(1.0, 1000.0, (60, 9)) * (rng.random((60, 9)) < 0.6) + 1.0
+    times = rows @ np.array(astuple(KNOWN.prices))
+    found = fitted(rows, times * np.exp(0.01 * rng.standard_normal(60)))
+    assert found.spread < 0.03
+    np.testing.assert_allclose(rows @ np.array(astuple(found.prices)), times, rtol=0.1)
+
+
+def test_what_was_not_measured_keeps_its_proportion() -> None:
+    rows = np.zeros((8, 9))
+    rows[:, 3] = np.arange(1.0, 9.0)  # operations only, at half the usual pace
+    found = fitted(rows, rows[:, 3] * 2.0 * calibration._USUAL.operation)
+    assert found.prices.operation == pytest.approx(2.0 * calibration._USUAL.operation, rel=0.01)
+    assert found.prices.division == pytest.approx(2.0 * calibration._USUAL.division, rel=0.05)
+
+
+def test_states_beyond_a_full_block_cost_another_block() -> None:
+    work = Workload(inputs=6, outputs=4, operations=100.0)
+    one, two = (KNOWN.seconds(work, n, np.float64) for n in (1, 2))
+    assert one == two
+    assert KNOWN.seconds(work, 17, np.float64) > two
+    assert KNOWN.seconds(work, 64, np.float32) < KNOWN.seconds(work, 64, np.float64)
+
+
+def test_a_real_measurement_tells_kernels_apart() -> None:
+    machine = calibration.measure()
+    assert machine.spread < 0.5
+    panda = px.load("panda")
+    small, large = (
+        machine.seconds(workload(resolve(panda, "inverse_dynamics", name)), 1024, "float64")
+        for name in ("cartesian_tensor", "scan")
+    )
+    assert 1.2 * small < large
+    assert 1e-9 < small / 1024 < 1e-6

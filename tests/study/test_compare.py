@@ -1,0 +1,145 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Algorithms side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import phalanx as px
+from phalanx.backends.base import Call
+from phalanx.dispatch import choose
+from phalanx.study import compare as module
+from phalanx.study.accuracy import exact_result
+from phalanx.study.compare import compare
+from phalanx.study.prediction.checking import exact, is_extended, relative_error
+from phalanx.study.prediction.timing import timed
+
+
+def test_every_algorithm_is_measured_or_refused_with_a_reason() -> None:
+    robot = px.load("stanford")
+    rows = compare(robot, "inverse_dynamics", batch=16)
+    assert {r.algorithm for r in rows} == {a.name for a in px.algorithms("inverse_dynamics")}
+    for r in rows:
+        if r.refused:
+            assert "does not cover" in r.refused
+        else:
+            assert r.error < 1e-12
+            assert 0 < r.per_state < r.prepare
+    assert [r.algorithm for r in rows if r.refused] == ["zomaya_morris"]  # a sliding joint
+
+
+def test_rows_are_sorted_by_time_and_mark_the_choice_of_auto() -> None:
+    robot = px.load("panda")
+    rows = compare(robot, "mass_matrix", batch=32)
+    times = [r.per_state for r in rows if not r.refused]
+    assert times == sorted(times)
+    assert [r.algorithm for r in rows if r.chosen] == [choose(robot, "mass_matrix").name]
+
+
+def test_costs_are_those_of_cost_by_the_names_of_links() -> None:
+    robot = px.load("two_link")
+    for r in compare(robot, "mass_matrix", batch=2):
+        assert r.cost == px.cost(robot, "mass_matrix", r.algorithm)
+
+
+def test_logarithmic_algorithms_take_more_operations_on_a_shorter_path() -> None:
+    rows = {r.algorithm: r for r in compare(px.chain(12), "inverse_dynamics", batch=8)}
+    linear, logarithmic = rows["luh_walker_paul"].cost, rows["lathrop"].cost
+    assert linear is not None
+    assert logarithmic is not None
+    assert logarithmic.total > linear.total
+    assert logarithmic.span.total < linear.span.total
+
+
+def test_a_function_of_one_frame_has_nothing_to_compare() -> None:
+    with pytest.raises(px.PhalanxError, match="nothing to compare"):
+        compare(px.load("panda"), "jacobian")
+
+
+def test_one_row_is_recommended_with_its_reason() -> None:
+    rows = compare(px.load("ur5"), "forward_dynamics", batch=64)
+    (row,) = [r for r in rows if r.recommended]
+    assert row.algorithm in row.reason
+    assert all(not r.reason for r in rows if r is not row)
+    assert all(r.predicted > 0 for r in rows if r.backend == "native")
+
+
+def test_processors_gain_no_more_than_their_number_and_the_longest_path_allow() -> None:
+    robot = px.load("ur5")
+    gains = {
+        p: {r.algorithm: r for r in compare(robot, "inverse_dynamics", batch=1, processors=p) if r.cost}
+        for p in (1, 4, 1000)
+    }
+    assert max(r.speedup for r in gains[1].values()) == 1.0
+    for name, one in gains[1].items():
+        assert one.cost is not None
+        assert gains[4][name].processors == 4
+        assert one.speedup < gains[4][name].speedup <= 4 * one.speedup
+        parallelism = one.cost.total / one.cost.span.total
+        assert gains[4][name].speedup >= one.speedup / (1 / 4 + 1 / parallelism)  # Brent
+        assert gains[1000][name].speedup == pytest.approx(one.speedup * parallelism, rel=0.1)
+
+
+def test_a_recommended_option_has_its_own_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    advice = px.recommend(px.load("ur5"), "forward_dynamics", batch=8)
+    wanted = replace(advice, algorithm="abia", options={"form": "hybrid"}, reason="abia for a change")
+    monkeypatch.setattr(module, "recommend", lambda *_: wanted)
+    rows = compare(px.load("ur5"), "forward_dynamics", batch=8)
+    assert [(r.algorithm, r.options) for r in rows if r.recommended] == [("abia", {"form": "hybrid"})]
+    assert [r.options for r in rows if r.algorithm == "abia"].count({}) == 1
+
+
+def test_errors_are_those_against_longer_floats() -> None:
+    robot = px.load("panda")
+    inputs = robot.random_state(4, rng=0)
+    right = exact(robot, "forward_dynamics", inputs)
+    mpmath = pytest.importorskip("mpmath")
+    assert mpmath
+    digits = exact_result(robot, "forward_dynamics", list(inputs))
+    bound = 1e-17 if is_extended() else 1e-13
+    assert (
+        max(float(np.abs(a - b).max() / np.abs(b).max()) for a, b in zip(right, digits, strict=True)) < bound
+    )
+    found = robot.forward_dynamics(*inputs)
+    assert 0 < relative_error(found, right) < 1e-13
+    found[2, 3] = np.nan
+    assert relative_error(found, right) == np.inf
+
+
+def test_jobs_take_turns_and_all_of_them_are_timed() -> None:
+    order: list[str] = []
+    times = timed({"a": lambda: order.append("a"), "b": lambda: order.append("b")}, rounds=3, burst=0.0)
+    assert [len(t) for t in times.values()] == [3, 3]
+    assert "".join(order).endswith("ababab")
+
+
+def test_what_does_not_compile_in_time_is_measured_on_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    def served(call: Call) -> str:
+        return "numpy" if call.algorithm.name == "scan" else "native"
+
+    monkeypatch.setattr(module, "served", served)
+    rows = {r.algorithm: r for r in compare(px.load("ur5"), "inverse_dynamics", batch=2)}
+    assert rows["scan"].backend == "numpy"
+    assert rows["scan"].cost is None
+    assert np.isnan(rows["scan"].speedup)
+    assert rows["scan"].per_state > 20 * rows["newton_euler"].per_state
+
+
+@pytest.mark.parametrize("function", ["inverse_dynamics", "mass_matrix", "forward_dynamics"])
+def test_a_robot_without_joints_has_nothing_to_compare(function: str) -> None:
+    robot = px.load("two_link")
+    still = robot.fix(dict.fromkeys(robot.joint_names, 0.0))
+    with pytest.raises(px.PhalanxError, match="no degree of freedom"):
+        compare(still, function)
+
+
+@pytest.mark.parametrize("explain", [px.cost, px.schedule, px.recommend, px.compare, px.accuracy])
+def test_a_name_is_no_robot(explain: Callable[..., Any]) -> None:
+    with pytest.raises(px.PhalanxError, match=r"got 'panda', expected a Robot; px\.load"):
+        explain("panda", "inverse_dynamics")

@@ -1,0 +1,234 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Costs of kernels that are loops over bodies: against a walk through their LLVM text."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import phalanx as px
+from phalanx.algorithms import FUNCTIONS, algorithms
+from phalanx.backends.base import Call
+from phalanx.backends.native.emit.module import block_function
+from phalanx.backends.native.extent import serves, unrolls
+from phalanx.backends.native.source import looped, module
+from phalanx.backends.native.target import host
+from phalanx.dispatch import resolve
+from phalanx.program.cost import Count
+from phalanx.program.form.straight import straight
+from phalanx.program.loops import cost_of_loops
+from phalanx.program.rewrite import instructions
+from phalanx.program.rolled.segments.roll import SegmentProgram
+from phalanx.program.rolled.stages.matrices import Pairs
+from phalanx.program.scalar import Graph
+from phalanx.program.trace import Program
+from phalanx.study.prediction.workload import workload
+from reference.llvm_counting import carried_out
+
+TYPES = ("revolute", "prismatic", "spherical", "universal")
+
+
+def fingers(n: int) -> px.Robot:
+    """Branches of 22 joints; every third joint follows the one before it."""
+    builder = px.RobotBuilder("fingers")
+    before = builder.add_link("base")
+    for k in range(n):
+        before = before if k % 22 else "base"
+        link = builder.add_link(f"link{k}", mass=1.0 + 0.1 * k, com=(0.1, 0.2, 0.1), inertia=[0.1, 0.2, 0.15])
+        told = {"mimic": (f"joint{k - 1}", 2.0, 0.1)} if k % 3 == 2 else {}
+        axis = (1.0, 0.0, 0.0) if k % 2 else (0.0, 0.0, 1.0)
+        builder.add_joint(f"joint{k}", "revolute", before, link, axis=axis, origin=(0.1, 0.0, 0.3), **told)
+        before = link
+    return builder.build()
+
+
+@cache
+def robot(name: str) -> px.Robot:
+    match name:
+        case "arm":
+            return px.load("panda")
+        case "chain":
+            return px.chain(13, seed=2, prismatic=0.3)
+        case "snake":
+            return px.snake(64).replace(armature=0.1)
+        case "tree":
+            return px.tree(40, 0.5, seed=3, joints=TYPES)
+        case "wrists":
+            return px.tree(11, 0.0, seed=3, joints=(*TYPES, "floating"))
+        case "floating":
+            return px.tree(80, seed=4).with_floating_base()
+        case "fingers":
+            return fingers(110)
+    raise AssertionError(name)
+
+
+def call_of(name: str, function: str, choice: Any) -> Call:
+    frame = robot(name).frame_names[-1] if FUNCTIONS[function].frame else None
+    return resolve(robot(name), function, choice, frame)
+
+
+def choices(name: str, function: str) -> list[Any]:
+    """The algorithms that cover a robot, each with its options too."""
+    found: list[Any] = []
+    for a in algorithms(function):
+        if not a.refusal(robot(name)):
+            listed = [
+                {k: v} for k, values in a.options.items() if isinstance(values, tuple) for v in values[1:]
+            ]
+            found += [(a.name, options) for options in ({}, *listed)]
+            found += [(a.name, {"segments": 5})] if a.splits == "segments" else []
+    return found
+
+
+CASES = [
+    (name, function, choice)
+    for name in ("arm", "chain", "wrists", "snake", "tree", "floating", "fingers")
+    for function in FUNCTIONS
+    for choice in choices(name, function)
+    for call in (call_of(name, function, choice),)
+    if serves(call) and not unrolls(call)
+]
+
+
+@cache
+def of_one_turn() -> Counter[str]:
+    """What sine and cosine of one angle take."""
+    program = Program({"q": (1,)}, (1,), [Graph().input("q", 0).sin()])
+    text = block_function(straight(instructions(program), {"q": (1,)}, {"out": (1,)}), host(), "double")[0]
+    return carried_out(text)["block"]
+
+
+def operations(seen: Counter[str]) -> np.ndarray:
+    """Multiplications, additions, divisions, and sines and cosines of counted instructions."""
+    left = Counter(seen)
+    for kind, number in of_one_turn().items():
+        left[kind] -= seen["turn"] * number
+    both = left["fma"]
+    return np.array([left["fmul"] + both, left["fadd"] + left["fsub"] + both, left["fdiv"], 2 * seen["turn"]])
+
+
+def in_text(call: Call) -> Count:
+    """The operations of one state, by a walk through the text of the kernel."""
+    loops = looped(call, ())
+    lanes = host().lanes(8)
+    total = np.zeros(4, dtype=int)
+    text = module(call, (), np.dtype(np.float64), host())
+    for function, seen in carried_out(text).items():
+        found = operations(seen)
+        body = text[text.index(f"@{function}(") :].partition("\n}")[0]
+        if isinstance(loops, SegmentProgram) and f"<{lanes} x double>" in body:
+            # Once for a group of segments, as many as there are lanes.
+            count = len(loops.bodies)
+            assert not (found % -(-count // lanes)).any()
+            found = found // -(-count // lanes) * count
+        total += found
+    return Count(*map(int, total))
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "choice"), CASES, ids=["-".join(map(str, (*c[:2], *c[2]))) for c in CASES]
+)
+def test_counts_of_loops_are_the_instructions_that_the_kernel_carries_out(
+    name: str, function: str, choice: Any
+) -> None:
+    call = call_of(name, function, choice)
+    loops = looped(call, ())
+    assert loops is not None
+    found = cost_of_loops(loops.built(), FUNCTIONS[function].symbol)
+    assert Count(*found._all()) == in_text(call)
+    for parts in (found.by_quantity, found.by_link):
+        assert sum(parts.values(), Count()) == Count(*found._all())
+    assert "" not in found.by_quantity
+
+
+def kinds_of_stages(call: Call) -> set[str]:
+    """The kinds of stages of a program, those of matrices with the shape of their columns."""
+    loops = looped(call, ())
+    assert loops is not None
+    if isinstance(loops, SegmentProgram):
+        return {f"segments {type(stage).__name__}" for _, stage in loops.stages}
+    found = set()
+    for stage in loops.stages:
+        entries = getattr(stage, "entries", None)
+        shape = "" if entries is None else " pairs" if isinstance(entries, Pairs) else f" {entries.shape}"
+        found.add("coupled " * (loops.layout.joints is not None) + type(stage).__name__ + shape)
+    return found
+
+
+def test_every_kind_of_stage_is_among_the_cases() -> None:
+    plain = ("Loop", "Once", "Solve", "InverseOut", "MatrixOut pairs", "Factor pairs", "Factor square")
+    wanted = {*plain, *(f"coupled {kind}" for kind in plain), "segments Loop", "segments Once"}
+    wanted |= {"Levels", "LimbLevels"}
+    wanted |= {f"MatrixOut {shape}" for shape in ("columns", "rows", "square")}
+    assert set().union(*(kinds_of_stages(call_of(*case)) for case in CASES)) == wanted
+
+
+def test_cost_and_kernel_tell_what_loops_carry_out() -> None:
+    r = robot("chain")
+    found = px.cost(r, "forward_dynamics", "cfa")
+    assert found.looped
+    assert Count(*found._all()) == in_text(resolve(r, "forward_dynamics", "cfa"))
+    assert found.span.total == len(found.width) > 0
+    kernel = r.kernel("forward_dynamics", algorithm="cfa").cost
+    assert (kernel.total, kernel.span, kernel.by_quantity) == (found.total, found.span, found.by_quantity)
+    assert found.span_with(multiplication=2.0).total > 0
+    assert set(found.by_link) <= {*r.link_names, "world"}
+    straight = px.cost(r, "forward_dynamics", "aba")
+    assert not straight.looped
+
+
+def test_a_body_of_the_loops_costs_what_a_further_link_costs_straight_line_code() -> None:
+    loops, long, short = (px.cost(px.chain(n), "inverse_dynamics", "newton_euler") for n in (200, 9, 8))
+    assert loops.looped
+    assert not long.looped
+    assert set(loops.by_quantity) == set(long.by_quantity)
+    for name in ("V", "Vd"):
+        assert loops.by_quantity[name].total == 200 * (
+            long.by_quantity[name].total - short.by_quantity[name].total
+        )
+    # Transforms are computed anew on the way back.
+    assert loops.by_quantity["X"].total == 400 * (long.by_quantity["X"].total - short.by_quantity["X"].total)
+
+
+def test_every_further_body_of_a_general_chain_costs_the_same() -> None:
+    totals = [px.cost(px.chain(n), "inverse_dynamics", "newton_euler").total for n in (200, 201, 202)]
+    assert totals[2] - totals[1] == totals[1] - totals[0] > 0
+
+
+def test_robots_too_long_to_be_written_out_have_counts_but_no_paths() -> None:
+    found = px.cost(px.snake(2000), "mass_matrix", "kane_original")
+    assert found.looped
+    assert found.total > 1_000_000
+    assert (found.span, found.width, found.max_width) == (Count(), (), 0)
+    with pytest.raises(px.PhalanxError, match=r"operations in loops over bodies, too many to be written out"):
+        found.span_with(multiplication=2.0)
+
+
+def test_a_robot_that_cannot_move_gives_no_warning() -> None:
+    builder = px.RobotBuilder("rock")
+    builder.add_link("base")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert px.cost(builder.build(), "inverse_dynamics").total == 0
+        assert px.schedule(builder.build(), "inverse_dynamics").makespan == 0
+
+
+@pytest.mark.parametrize("algorithm", ["cfa", "dca", "abia", "partition", "aba"])
+def test_predictions_count_the_same_instructions(algorithm: str) -> None:
+    call = resolve(robot("snake"), "forward_dynamics", algorithm)
+    text = module(call, (), np.dtype(np.float64), host())
+    seen: Counter[str] = Counter()
+    for function, found in carried_out(text).items():
+        if function != "block" or algorithm != "partition":  # which then only brings segments into lanes
+            seen += found
+    work = workload(call)
+    assert work.divisions == seen["fdiv"]
+    assert work.angles == seen["turn"]
+    kinds = ("fma", "fmul", "fadd", "fsub", "choose")
+    assert work.operations == sum(seen[k] - seen["turn"] * of_one_turn()[k] for k in kinds)

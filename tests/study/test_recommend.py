@@ -1,0 +1,146 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Recommendations: who is predicted fastest, what "auto" takes, and why."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import phalanx as px
+from phalanx.dispatch import choose
+from phalanx.study import recommend as module
+from phalanx.study.prediction.calibration import Calibration, Prices
+from phalanx.study.prediction.workload import Workload
+from phalanx.study.recommend import recommend
+
+MACHINE = Calibration(Prices(150.0, 2.5, 4.8, 0.18, 4.2, 5.2, 0.12, 0.06, 0.52), 0.1)
+
+
+@pytest.fixture(autouse=True)
+def this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same prices on every machine."""
+    monkeypatch.setattr(module, "calibration", lambda: MACHINE)
+
+
+def test_a_recommendation_is_what_auto_takes_on_an_arm() -> None:
+    found = px.recommend(px.load("panda"), "forward_dynamics", batch=4096)
+    assert found.algorithm == found.auto == "jsiia"
+    assert found.is_auto
+    assert found.options == {}
+    assert found.choice == "jsiia"
+    assert found.backend == "native"
+    assert 'what "auto" takes' in found.reason
+    assert "ns per state" in found.reason
+    assert found.predicted["jsiia"] == min(found.predicted.values())
+    assert {"aba", "cfa", "dca", "abia"} <= set(found.predicted)
+
+
+def test_predictions_are_sorted_and_per_state() -> None:
+    robot = px.load("ur5")
+    one, many = (recommend(robot, "inverse_dynamics", batch=n).predicted for n in (1, 4096))
+    assert list(many.values()) == sorted(many.values())
+    assert 4 * many["newton_euler"] < one["newton_euler"]  # a call costs more than a state
+
+
+def test_auto_is_left_where_another_algorithm_is_clearly_faster() -> None:
+    # Articulated inertias of this tree are too long to unroll, its mass matrix is not.
+    robot = px.tree(40, branching=0.5, seed=1)
+    found = recommend(robot, "forward_dynamics")
+    names = [name for name in found.predicted if "(" not in name]
+    fastest = min(names, key=lambda name: found.predicted[name])
+    assert found.algorithm == fastest
+    assert found.auto == choose(robot, "forward_dynamics").name
+
+
+def test_the_reason_tells_when_auto_differs(monkeypatch: pytest.MonkeyPatch) -> None:
+    robot = px.load("panda")
+    other = next(a for a in px.algorithms("inverse_dynamics") if a.name == "scan")
+    monkeypatch.setattr(module, "choose", lambda *_: other)
+    found = recommend(robot, "inverse_dynamics")
+    assert (found.algorithm, found.auto) == ("cartesian_tensor", "scan")
+    assert not found.is_auto
+    assert "times as fast as scan" in found.reason
+    assert "agree in bits" in found.reason
+    assert found.reason.startswith(f'{found.algorithm}, not the choice of "auto": ')
+    assert f"ask for {found.algorithm} by name" in found.reason
+
+
+def test_an_inaccurate_algorithm_is_not_recommended(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = next(a for a in px.algorithms("inverse_dynamics") if a.name == "scan")
+    monkeypatch.setattr(module, "choose", lambda *_: slow)
+    monkeypatch.setattr(module, "_errors", lambda *_: (1e-6, 1e-15))
+    found = recommend(px.load("panda"), "inverse_dynamics")
+    assert found.algorithm == "scan"
+    assert "its errors reach 1e-06 instead of 1e-15" in found.reason
+
+
+def test_errors_are_those_of_both_algorithms() -> None:
+    robot = px.load("panda")
+    calls = [module.resolve(robot, "forward_dynamics", name) for name in ("cfa", "aba")]
+    errors = module._errors(*calls, np.dtype(np.float64))
+    assert all(1e-17 < e < 1e-10 for e in errors)
+    rough = module._errors(*calls, np.dtype(np.float32))
+    assert all(1e-8 < e < 1e-2 for e in rough)
+
+
+def test_a_tie_is_left_to_auto() -> None:
+    found = recommend(px.load("two_link"), "mass_matrix")
+    assert found.is_auto
+
+
+def test_a_single_algorithm_is_said_to_be_the_only_one() -> None:
+    found = recommend(px.load("panda"), "gravity_forces")
+    assert "the only choice there is" in found.reason
+
+
+def test_what_is_too_long_to_compile_is_timed_on_the_reference() -> None:
+    robot = px.load("panda")
+    call = module.resolve(robot, "inverse_dynamics", "newton_euler")
+    one, many = (module._timed_per_state(call, n, "numpy", np.dtype(float)) for n in (1, 4096))
+    assert one > 5 * many > 0
+
+
+def test_code_that_cannot_be_counted_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(call: object, dtype: object) -> Workload:
+        raise px.PhalanxError("nobody has counted this")
+
+    monkeypatch.setattr(module, "workload", refuse)
+    found = recommend(px.load("two_link"), "inverse_dynamics")
+    assert all(1e-10 < seconds < 1e-4 for seconds in found.predicted.values())
+
+
+def test_a_robot_without_freedom_has_its_choice_too() -> None:
+    builder = px.RobotBuilder("rock")
+    builder.add_link("rock", mass=1.0)
+    found = recommend(builder.build(), "inverse_dynamics", batch=2)
+    assert found.backend == "numpy"
+    assert found.is_auto
+    assert list(found.predicted) == [found.auto]
+
+
+def test_single_precision_takes_half_the_blocks() -> None:
+    robot = px.load("panda")
+    double, single = (recommend(robot, "inverse_dynamics", dtype=d).predicted for d in ("float64", "float32"))
+    assert single["newton_euler"] < 0.7 * double["newton_euler"]
+
+
+def test_a_recommendation_reads_as_a_sentence() -> None:
+    text = str(recommend(px.load("panda"), "mass_matrix", batch=1))
+    assert text.startswith('mass_matrix of "panda", one state: crba is what "auto" takes')
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("inverse_dynamic",), "unknown function"),
+        (("jacobian",), "nothing to choose"),
+        (("mass_matrix", 0), "batch is 0"),
+        (("mass_matrix", 1.5), "batch is 1.5"),
+        (("mass_matrix", 4, "int8"), "expected float64 or float32"),
+        (("mass_matrix", 4, "nonsense"), "expected float64 or float32"),
+    ],
+)
+def test_bad_arguments_are_told(arguments: tuple[object, ...], message: str) -> None:
+    with pytest.raises(px.PhalanxError, match=message):
+        recommend(px.load("two_link"), *arguments)  # type: ignore[arg-type]

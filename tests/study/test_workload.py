@@ -1,0 +1,110 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Counted work: instructions, registers that do not suffice, loops over bodies."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+
+import numpy as np
+import pytest
+
+import phalanx as px
+from phalanx.dispatch import resolve
+from phalanx.program.rewrite import Code, Instruction
+from phalanx.study.prediction.workload import spills, workload
+
+
+def sums_of_inputs(count: int) -> Code:
+    """All inputs are read, then summed up from the last to the first."""
+    code = [Instruction("input", ("q", k)) for k in range(count)]
+    total = count - 1
+    for k in range(count - 2, -1, -1):
+        code.append(Instruction("add", (total, k)))
+        total = len(code) - 1
+    return Code(code, [total])
+
+
+def fewest_moves(code: Code, registers: int) -> int:
+    """The same by trying every choice of what to give up."""
+    instructions = code.instructions
+    last = {r for r in code.results if isinstance(r, int)}
+
+    def needed(value: int, place: int) -> bool:
+        later = instructions[place:]
+        return value in last or any(i.op != "input" and value in i.args for i in later)
+
+    states: dict[tuple[frozenset[int], frozenset[int]], int] = {(frozenset(), frozenset()): 0}
+    for place, i in enumerate(instructions):
+        following: dict[tuple[frozenset[int], frozenset[int]], int] = {}
+        operands = set() if i.op == "input" else {a for a in i.args if isinstance(a, int)}
+        for (held, kept), moves in states.items():
+            moves += len(operands - held)
+            now = {v for v in held | operands | {place} if needed(v, place + 1)}
+            stored = kept | ({place} if i.op == "input" else set())
+            spare = max(len(now) - registers, 0)
+            for given in product(sorted(now), repeat=spare):
+                if len(set(given)) < spare:
+                    continue
+                key = (frozenset(now - set(given)), frozenset(stored | set(given)))
+                cost = moves + len(set(given) - stored)
+                following[key] = min(following.get(key, cost), cost)
+        states = following
+    return min(states.values())
+
+
+def test_enough_registers_spill_nothing() -> None:
+    assert spills(sums_of_inputs(6), registers=6) == 0
+
+
+@pytest.mark.parametrize("registers", [2, 3, 4])
+def test_inputs_that_gave_way_are_read_again(registers: int) -> None:
+    assert spills(sums_of_inputs(6), registers) == fewest_moves(sums_of_inputs(6), registers) > 0
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_choice_moves_less_where_inputs_are_all_there_is(seed: int) -> None:
+    # Reading again costs the same for all values then, and giving up the one needed last is best.
+    rng = np.random.default_rng(seed)
+    code = [Instruction("input", ("q", k)) for k in range(5)]
+    for _ in range(5):
+        code.append(Instruction("mul", tuple(int(x) for x in rng.integers(0, 5, 2))))
+    assert spills(Code(code, []), registers=2) == fewest_moves(Code(code, []), registers=2)
+
+
+def test_operations_are_those_of_the_kernel() -> None:
+    # Sliding joints take no sines, whose polynomials would be counted in the text below.
+    robot = px.chain(5, prismatic=1.0)
+    kernel = robot.kernel("forward_dynamics", algorithm="aba")
+    block = kernel.llvm_ir().partition("define internal void @block")[2].partition("\n}")[0]
+    work = workload(resolve(robot, "forward_dynamics", "aba"))
+    assert work.angles == 0
+    assert work.divisions == len(re.findall(r"= fdiv ", block))
+    assert work.operations == len(re.findall(r"= f(?:add|sub|mul) |= call [^\n]*@llvm\.fma", block))
+    assert not work.looped
+
+
+def test_numbers_are_those_that_enter_and_leave() -> None:
+    robot = px.load("panda")
+    matrix = workload(resolve(robot, "mass_matrix", "crba"))
+    assert (matrix.inputs, matrix.outputs) == (7, 49)
+    torques = workload(resolve(robot, "inverse_dynamics", "newton_euler"))
+    assert (torques.inputs, torques.outputs) == (21, 7)
+
+
+def test_work_of_loops_grows_with_the_chain() -> None:
+    short, long = (workload(resolve(px.chain(n), "inverse_dynamics", "newton_euler")) for n in (200, 400))
+    assert short.looped
+    assert long.looped
+    assert long.operations == pytest.approx(2 * short.operations, rel=0.01)
+    assert long.angles == 400
+
+
+def test_elimination_grows_faster_than_articulated_inertias() -> None:
+    ratios = [
+        workload(resolve(px.chain(n), "forward_dynamics", "jsiia")).operations
+        / workload(resolve(px.chain(n), "forward_dynamics", "aba")).operations
+        for n in (100, 200)
+    ]
+    assert ratios[1] > 2.5 * ratios[0] > 5.0
