@@ -10,7 +10,7 @@ from typing import Any
 
 PUBLISHED = ("JSIIA", "hybrid ABIA", "CFA, odd-even")
 LEVEL = 1.25  # ratio of times up to which two algorithms are called level
-BEGIN, END = "<!-- measured -->", "<!-- end of measured -->"
+MANY = 1024  # processors whose gain is told
 
 
 def claims(times: dict[str, Any]) -> list[tuple[str, str, str, str]]:
@@ -96,11 +96,44 @@ def serial(rows: dict[str, dict[str, float]]) -> str:
     )
 
 
+def prediction(results: dict[str, Any]) -> str:
+    """The table of what p processors would change; p are powers of two."""
+    processors, tables = results["processors"], results["predicted"]
+    lines = ["| | " + " | ".join(f"{n} links" for n in tables) + " |", "|---" * (len(tables) + 1) + "|"]
+
+    def row(what: str, tell: Callable[[dict[str, Any]], str]) -> None:
+        lines.append(f"| {what} | " + " | ".join(tell(table) for table in tables.values()) + " |")
+
+    def fastest(table: dict[str, Any]) -> str:
+        told: dict[str, int] = {}  # of each algorithm the first p where it is the fastest
+        for k, p in enumerate(processors):
+            told.setdefault(min(table["steps"], key=lambda name: table["steps"][name][k]), p)
+        return "; ".join(f"{name} from {p}" for name, p in told.items())
+
+    def gain(table: dict[str, Any]) -> str:
+        k = processors.index(MANY)
+        name = min(table["steps"], key=lambda name: table["steps"][name][k])
+        return f"{table['serial'] / table['steps'][name][k]:.0f} ({name})"
+
+    row("fastest on p processors", fastest)
+    row(f"gain over serial ABA with {MANY} processors", gain)
+    for name in next(iter(tables.values()))["wins_from"]:
+        row(
+            f"{name} beats serial ABA from", lambda table, name=name: str(table["wins_from"][name] or "never")
+        )
+    return "\n".join(lines)
+
+
 def write_page(results: dict[str, Any], file: Path) -> None:
-    """Fill in the page if it has a place for it."""
-    if file.exists() and BEGIN in (text := file.read_text(encoding="utf-8")):
-        before, after = text.split(BEGIN)[0], text.split(END)[1]
-        file.write_text(f"{before}{BEGIN}\n\n{page(results)}\n\n{END}{after}", encoding="utf-8")
+    """Fill in the places that the page has for measurements and predictions."""
+    if not file.exists():
+        return
+    text = file.read_text(encoding="utf-8")
+    for name, made in (("measured", page(results)), ("predicted", prediction(results))):
+        begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+        if begin in text:
+            text = f"{text.split(begin)[0]}{begin}\n\n{made}\n\n{end}{text.split(end)[1]}"
+    file.write_text(text, encoding="utf-8")
 
 
 def _times(row: dict[str, float]) -> str:

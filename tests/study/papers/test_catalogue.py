@@ -94,8 +94,8 @@ PRINTED = {
 
 
 def test_there_is_a_file_for_every_paper() -> None:
-    files = {entry.name for entry in resources.files("phalanx.papers").iterdir()}
-    assert {name for name in files if name.endswith(".toml")} == {f"{name}.toml" for name in names()}
+    folders = [entry for entry in resources.files("phalanx.study.papers").iterdir() if entry.is_dir()]
+    assert {f.name for f in folders if f.joinpath(f"{f.name}.toml").is_file()} == set(names())
     assert set(names()) == set(LISTING)
 
 

@@ -6,17 +6,17 @@ from .band_sparsity import factors, forward
 from .common import forms, growth, operations
 from .kane import array
 from .lathrop import pipelines, timing, vectors
-from .recursive_doubling import levels
+from .recursive_doubling import doubling_levels
 from .zomaya_morris import arm
 
 __all__ = [
     "arm",
     "array",
+    "doubling_levels",
     "factors",
     "forms",
     "forward",
     "growth",
-    "levels",
     "operations",
     "pipelines",
     "timing",
