@@ -116,7 +116,7 @@ class Kernel:
             return through_ufunc
         try:
             step: Callable[[], None] = objects.bound_function(
-                kernel.loaded.bound, self.function, arrays, cores, kernel.address, kernel
+                kernel.loaded, self.function, arrays, cores, kernel.address, kernel
             )
         except ValueError as error:
             raise PhalanxError(f"bind: {error}; pass C-contiguous arrays.") from None
