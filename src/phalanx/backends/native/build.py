@@ -79,12 +79,15 @@ class Native:
         return fill(self.direct, arrays, prod(self.shapes[-1]), threads, self.pace)
 
     def _batch_of(self, inputs: tuple[Any, ...]) -> tuple[int, ...] | None:
-        """The batch to which those of all inputs broadcast, None for what is no array."""
+        """The batch to which those of all inputs broadcast, None if one is no array of states."""
         batch: tuple[int, ...] = ()
         for k, x in enumerate(inputs):
             if type(x) is not np.ndarray:
                 return None
-            own = x.shape[: x.ndim - len(self.shapes[k])]
+            axes = x.ndim - len(self.shapes[k])
+            if x.shape[axes:] != self.shapes[k]:
+                return None
+            own = x.shape[:axes]
             if own != batch:
                 batch = _broadcast(batch, own)
         return batch if len(batch) <= MOST_AXES else None

@@ -43,6 +43,7 @@ _LOOKS = 1000  # at a batch that others are about to finish: some tens of micros
 _AWAKE = (
     2_000_000  # nanoseconds that a worker stays awake after its last rows, so that loops of calls find it so
 )
+_POLITE = 200_000  # of these, nanoseconds after which it lets others have its core in between
 _NAMES = ("direct", "bound", "reset", "serve")
 _PYTHON = ("PyEval_SaveThread", "PyEval_RestoreThread", "PyLong_AsSsize_t", "PyErr_Occurred")
 # What sleeping threads need of the C library, by number of arguments.
@@ -111,7 +112,7 @@ def _runtime_text() -> str:
     words["contiguous"] = _CONTIGUOUS
     words |= {"operands": _OPERANDS, "row": 8 * _OPERANDS, "steps": 4 * _OPERANDS, "field": 0xFFFF}
     pause, declared = _pause(host())
-    words |= {"looks": _LOOKS, "pause": pause, "awake": _AWAKE if posix() else 0}
+    words |= {"looks": _LOOKS, "pause": pause, "awake": _AWAKE if posix() else 0, "polite": _POLITE}
     words["refer"] = _COUNT if _COUNTED else ""
     declarations = list(declared)
     if posix():

@@ -28,7 +28,7 @@ _WORTH = 1e-4
 # Seconds after which the pace is known: calls and sleeping vector units spoil shorter ones.
 _SETTLED = 3e-5
 # Seconds of work that a thread takes at least at once.
-_PIECE = 1e-5
+_PIECE = 4e-6
 # Numbers in a result below which nobody asks.
 _SMALL = 1 << 12
 # Bytes of a row of one number for each lane: threads take whole blocks of states.

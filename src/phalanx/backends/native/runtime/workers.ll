@@ -262,7 +262,7 @@ watch:
   %plus = atomicrmw add ptr @spinning, i64 1 seq_cst
   br label %spin
 spin:
-  %i = phi i64 [ 0, %watch ], [ %i.next, %still ], [ 0, %yield ]
+  %i = phi i64 [ 0, %watch ], [ %i.next, %still ], [ 0, %patient ], [ 0, %yield ]
   %current = load atomic i64, ptr @posted seq_cst, align 8
   %is.new = icmp ne i64 %current, %seq
   br i1 %is.new, label %seen, label %still
@@ -278,7 +278,10 @@ clock:
   %moment = call i64 @now(ptr %time)
   %awake = sub i64 %moment, %idle
   %is.tired = icmp sge i64 %awake, $awake
-  br i1 %is.tired, label %tired, label %yield
+  br i1 %is.tired, label %tired, label %patient
+patient:
+  %is.long = icmp sge i64 %awake, $polite
+  br i1 %is.long, label %yield, label %spin
 yield:                                                      ; others may want the core
   %yielded = call i32 @sched_yield()
   br label %spin
