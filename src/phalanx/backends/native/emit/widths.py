@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Loops over bodies in more than one width: full registers for many states, narrow ones for a single state.
 
-What loops keep for each body grows with the lanes. A single state of a long robot would fill all of them
-with copies of itself and wait for memory; all widths give the same bits.
+A single state would fill all lanes with copies of itself: what loops keep for each body grows with them, and
+the widest registers are slower. All widths give the same bits.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from .module import Module, scratch_bytes
 
 _ALONE = "alone"
 _NARROW = 128  # bits
+_WIDE = 512  # bits from which narrow code is faster for one state, by half and more
 _LITTLE = 1 << 21  # bytes of scratch memory beyond which a single state leaves its cache
 _MUCH = 1 << 26  # bytes beyond which lanes no longer pay even for many states
 
@@ -46,7 +47,7 @@ def in_widths(built: Callable[[int], Program], target: Target, element: str) -> 
         program, scratch = made(target)
     module.add(program, target)
     alone = "@block"
-    if scratch > _LITTLE and target.bits > _NARROW:
+    if target.bits >= _WIDE or (scratch > _LITTLE and target.bits > _NARROW):
         narrow = replace(target, bits=_NARROW)
         module.add(made(narrow)[0], narrow, _ALONE)
         alone = f"@{_ALONE}"
