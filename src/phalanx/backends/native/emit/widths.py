@@ -18,7 +18,7 @@ from .module import Module, scratch_bytes
 
 _ALONE = "alone"
 _NARROW = 128  # bits
-_WIDE = 512  # bits from which narrow code is faster for one state, by half and more
+WIDE = 512  # bits from which narrow code is faster for one state, by half and more
 _LITTLE = 1 << 21  # bytes of scratch memory beyond which a single state leaves its cache
 _MUCH = 1 << 26  # bytes beyond which lanes no longer pay even for many states
 
@@ -47,7 +47,7 @@ def in_widths(built: Callable[[int], Program], target: Target, element: str) -> 
         program, scratch = made(target)
     module.add(program, target)
     alone = "@block"
-    if target.bits >= _WIDE or (scratch > _LITTLE and target.bits > _NARROW):
+    if target.bits >= WIDE or (scratch > _LITTLE and target.bits > _NARROW):
         narrow = replace(target, bits=_NARROW)
         module.add(made(narrow)[0], narrow, _ALONE)
         alone = f"@{_ALONE}"
