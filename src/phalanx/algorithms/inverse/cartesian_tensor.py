@@ -41,15 +41,16 @@ def cartesian_tensor(
     X, S, cJ = joint_kinematics(model, q)
     VJ, VJd = S @ qd, S @ qdd + cJ
     base = base_motion(model, base_velocity, base_acceleration)
-    F = accumulate(X, wrenches(model, X, VJ, VJd, base) - external)
+    K, a = accelerations(X, VJ, VJd, base)
+    F = accumulate(X, inertial_wrench(model.inertia, K, a) - external)
     return S.T @ F + model.armature * qdd
 
 
 Motion = tuple[Array, Array, Array, Tensor | None]  # w, wd, acceleration of the origin less gravity, K
 
 
-def wrenches(model: Model, X: Transform, VJ: Array, VJd: Array, base: Motion) -> Array:
-    """The wrench that gives each body its motion, from the twists and accelerations across the joints."""
+def accelerations(X: Transform, VJ: Array, VJd: Array, base: Motion) -> tuple[Tensor, Array]:
+    """(K, a) of all bodies, from the motions across their joints and that of the base."""
     R, r = Tensor(X.E), X.r
     wJ, vJ = angular(VJ), linear(VJ)
     w0, wd0, a0, K0 = base
@@ -60,7 +61,7 @@ def wrenches(model: Model, X: Transform, VJ: Array, VJd: Array, base: Motion) ->
     # The origin of a body is a point of its parent; then it moves along the joint.
     along = linear(VJd) + cross(w + w - wJ, vJ)
     a = propagate(Identity(), parent(K, root=K0) @ r, root=a0, through=R, plus=along)
-    return inertial_wrench(model.inertia, K, a)
+    return K, a
 
 
 def base_motion(model: Model, velocity: Array, acceleration: Array) -> Motion:

@@ -5,11 +5,11 @@
 from typing import Any
 
 from ...robot.model import Model, gravity_twist, identity_transform, joint_kinematics
-from ...spatial import Array, Transform, each, motion_cross
+from ...spatial import Array, Transform, each, inertial_wrench, motion_cross
 from ...sweeps.verbs import fold, parent, propagate
 from ...sweeps.verbs import segments as cut
 from ..registry import WHOLE_NUMBERS, algorithm
-from .cartesian_tensor import motion_of, wrenches
+from .cartesian_tensor import accelerations, motion_of
 
 
 @algorithm(
@@ -62,7 +62,8 @@ def partition(
         Vd = propagate(Y, Ud + motion_cross(V, U), root=upward)
         before = motion_of(parent(V, root=base_velocity), parent(Vd, root=upward))
     with parts.inside():
-        B = wrenches(model, X, VJ, VJd, before) - external
+        K, a = accelerations(X, VJ, VJd, before)
+        B = inertial_wrench(model.inertia, K, a) - external
         _, own = fold(_carried, (B,), X)
     with parts.along():
         (beyond,) = fold(_passed_on, (U * 0.0,), Y, parts.first(own))

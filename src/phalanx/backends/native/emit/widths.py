@@ -33,8 +33,13 @@ class Widths(NamedTuple):
     alone: str
 
 
-def in_widths(built: Callable[[int], Program], target: Target, element: str) -> Widths:
-    """Loops in the widths that suit what they keep; `built` makes the program for so many lanes."""
+def in_widths(
+    built: Callable[[int], Program], alone: Callable[[int], Program | None], target: Target, element: str
+) -> Widths:
+    """Loops in the widths that suit what they keep; `built` makes the program for so many lanes.
+
+    `alone` makes that of one state whose bodies are in lanes, if there is one.
+    """
     module = Module(element)
 
     def made(target: Target) -> tuple[Program, int]:
@@ -46,9 +51,13 @@ def in_widths(built: Callable[[int], Program], target: Target, element: str) -> 
         target = replace(target, bits=target.bits // 2)
         program, scratch = made(target)
     module.add(program, target)
-    alone = "@block"
+    if (single := alone(target.lanes(module.size))) is not None:
+        module.add(single, target, _ALONE)
+        scratch = max(scratch, scratch_bytes(single, target, module.size))
+        return Widths(module.text, module.used, scratch, target, f"@{_ALONE}")
+    name = "@block"
     if target.bits >= WIDE or (scratch > _LITTLE and target.bits > _NARROW):
         narrow = replace(target, bits=_NARROW)
         module.add(made(narrow)[0], narrow, _ALONE)
-        alone = f"@{_ALONE}"
-    return Widths(module.text, module.used, scratch, target, alone)
+        name = f"@{_ALONE}"
+    return Widths(module.text, module.used, scratch, target, name)
