@@ -69,11 +69,7 @@ def base_motion(model: Model, velocity: Array, acceleration: Array) -> Motion:
     if velocity is None and isinstance(acceleration, float):
         return None, None, -model.gravity, None
     velocity = acceleration * 0.0 if velocity is None else velocity
-    w0, wd0, a0, K0 = motion_of(velocity, velocity * 0.0 + acceleration)
-    return w0, wd0, a0 - model.gravity, K0
-
-
-def motion_of(V: Array, Vd: Array) -> Motion:
-    """Angular velocity and acceleration, acceleration of the origin and tensor, from spatial ones."""
-    w, wd = angular(V), angular(Vd)
-    return w, wd, linear(Vd) + cross(w, linear(V)), acceleration_tensor(w, wd)
+    acceleration = velocity * 0.0 + acceleration
+    w0, wd0 = angular(velocity), angular(acceleration)
+    a0 = linear(acceleration) + cross(w0, linear(velocity)) - model.gravity
+    return w0, wd0, a0, acceleration_tensor(w0, wd0)

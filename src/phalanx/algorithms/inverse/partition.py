@@ -5,11 +5,21 @@
 from typing import Any
 
 from ...robot.model import Model, gravity_twist, identity_transform, joint_kinematics
-from ...spatial import Array, Transform, each, inertial_wrench, motion_cross
+from ...spatial import (
+    Array,
+    Transform,
+    acceleration_tensor,
+    angular,
+    cross,
+    each,
+    inertial_wrench,
+    linear,
+    motion_cross,
+)
 from ...sweeps.verbs import fold, parent, propagate
 from ...sweeps.verbs import segments as cut
 from ..registry import WHOLE_NUMBERS, algorithm
-from .cartesian_tensor import accelerations, motion_of
+from .cartesian_tensor import accelerations
 
 
 @algorithm(
@@ -60,7 +70,10 @@ def partition(
         upward = base_acceleration - gravity_twist(model)
         V = propagate(Y, U, root=base_velocity)
         Vd = propagate(Y, Ud + motion_cross(V, U), root=upward)
-        before = motion_of(parent(V, root=base_velocity), parent(Vd, root=upward))
+        V, Vd = parent(V, root=base_velocity), parent(Vd, root=upward)
+        w0, wd0 = angular(V), angular(Vd)
+        a0 = linear(Vd) + cross(w0, linear(V))
+        before = w0, wd0, a0, acceleration_tensor(w0, wd0)
     with parts.inside():
         K, a = accelerations(X, VJ, VJd, before)
         B = inertial_wrench(model.inertia, K, a) - external
