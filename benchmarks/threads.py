@@ -48,11 +48,11 @@ def bound(kernel: Any, inputs: tuple[np.ndarray, ...], threads: int, turns: int)
 
         def run() -> None:
             out = np.empty((len(inputs[0]), *kernel(*(x[:1] for x in inputs)).shape[1:]))
-            kernel(*inputs, out=out)
+            kernel(*inputs, out=out, threads=1)
             start.wait()
             begun = time.perf_counter()
             for _ in range(turns):
-                kernel(*inputs, out=out)
+                kernel(*inputs, out=out, threads=1)
             spent.append(time.perf_counter() - begun)
 
         workers = [threading.Thread(target=run) for _ in range(count)]
@@ -84,11 +84,11 @@ def main() -> None:
     for batch in options.batches:
         inputs = robot.random_state((batch,), rng=0)[: len(kernel.signature.split("->")[0].split("),"))]
         inputs = tuple(np.ascontiguousarray(x) for x in inputs)
-        out = kernel(*inputs)
+        out = kernel(*inputs, threads=1)
         jobs = {
-            "one": lambda x=inputs, out=out: kernel(*x, out=out),
+            "one": lambda x=inputs, out=out: kernel(*x, out=out, threads=1),
             "all": lambda x=inputs, out=out: kernel(*x, out=out, threads=options.threads),
-            "new one": lambda x=inputs: kernel(*x),
+            "new one": lambda x=inputs: kernel(*x, threads=1),
             "new all": lambda x=inputs: kernel(*x, threads=options.threads),
         }
         took = seconds_of(jobs, bursts=max(8, min(40, 2_000_000 // batch)))

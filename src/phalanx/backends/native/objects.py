@@ -32,6 +32,7 @@ NONE, ARGUMENTS, DIMENSIONS, STEPS, BOUND_TOLD = (_DATA + 8 * k for k in range(2
 # would go from core to core.
 COUNTED = sys.version_info < (3, 12)
 LAYOUT = (_HEAD, _DATA, COUNTED)  # all that compiled code takes for given
+_STEP = "Recompute the output, in place, from the arrays that were bound."
 _METH_FASTCALL, _METH_NOARGS = 0x0080, 0x0004
 
 
@@ -78,7 +79,8 @@ def bound_function(
     words = [*_lock(), id(None), args.ctypes.data, dims.ctypes.data, steps.ctypes.data, told]
     # NumPy moves the memory of an array, even where asked not to check, only if none refers weakly to it.
     fixed = [weakref.ref(a) for a in arrays]
-    return _builtin(address, name, _METH_NOARGS, words, (arrays, fixed, args, dims, steps, keep))
+    doc = f"{name}()\n--\n\n{_STEP}"  # a signature as Python reads it
+    return _builtin(address, name, _METH_NOARGS, words, (arrays, fixed, args, dims, steps, keep), doc)
 
 
 def _outer_stride(array: np.ndarray, core: int, batch: tuple[int, ...]) -> int:
@@ -118,7 +120,7 @@ class _MethodDef(ctypes.Structure):
     )
 
 
-def _builtin(address: int, name: str, flags: int, words: list[int], keep: Any) -> Any:
+def _builtin(address: int, name: str, flags: int, words: list[int], keep: Any, doc: str = "") -> Any:
     """The function at an address as an object of Python, with `words` for its `self`.
 
     Its definition stands behind the words: it must outlive the function even in a cycle of garbage, whose
@@ -126,10 +128,10 @@ def _builtin(address: int, name: str, flags: int, words: list[int], keep: Any) -
     """
     content = b"".join(w.to_bytes(8, sys.byteorder) for w in words)
     size = ctypes.sizeof(_MethodDef)
-    state = _State(content + bytes(size) + name.encode() + b"\0")
+    state = _State(content + bytes(size) + name.encode() + b"\0" + doc.encode() + b"\0")
     state.keep = keep
     place = id(state) + _DATA + len(content)
-    definition = _MethodDef(place + size, address, flags, None)
+    definition = _MethodDef(place + size, address, flags, place + size + len(name.encode()) + 1)
     ctypes.memmove(place, ctypes.addressof(definition), size)
     return _new_function()(place, state, None)
 
