@@ -14,7 +14,7 @@ import pytest
 
 import phalanx as px
 from phalanx.backends.native.emit.module import block_function
-from phalanx.backends.native.extent import unrolls
+from phalanx.backends.native.forms import unrolls
 from phalanx.backends.native.source import module
 from phalanx.backends.native.target import host
 from phalanx.dispatch import resolve

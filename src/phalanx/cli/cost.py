@@ -110,7 +110,7 @@ def _notes(found: Cost) -> list[str]:
     written_out = (
         f"{loops}. Written out, its equations have {sum(found.width):,} operations; the path is theirs. "
         if steps
-        else f"{loops}; it is too long for a path. "
+        else f"{loops}{'' if found.has_path else '; it is too long for a path'}. "
     )
     at_once = (
         f"With as many processors as there is work for: {steps:,} steps, at most {found.max_width:,} "
@@ -121,8 +121,9 @@ def _notes(found: Cost) -> list[str]:
         f"A state moves {b.inputs:,} bytes in, {b.outputs:,} out and {b.parameters:,} of parameters, "
         f"and {b.intermediate:,} if every partial result goes through memory."
     )
-    charged = f"Charged: {CONVENTIONS[found.convention].charges}"
-    return [line for text in (flow, charged) for line in textwrap.wrap(text, terminal_width())]
+    told = [flow, f"Charged: {CONVENTIONS[found.convention].charges}"]
+    told += [f"Compiled: {found.form}."] if found.form else []
+    return [line for text in told for line in textwrap.wrap(text, terminal_width())]
 
 
 def _formulas(form: ClosedForm) -> list[str]:
@@ -170,7 +171,7 @@ def _sizes(sizes: tuple[int, ...]) -> str:
 
 def _told(found: Cost, function: str, algorithm: str, form: ClosedForm | None) -> dict[str, Any]:
     told = {"function": function, "algorithm": algorithm, **asdict(found)}
-    told |= {"total": found.total, "max_width": found.max_width}
+    told |= {"total": found.total, "width": found.width, "max_width": found.max_width}
     told["span"]["total"] = found.span.total
     if form is not None:
         told["formula"] = {

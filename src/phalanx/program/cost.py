@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import inf, prod
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -66,25 +68,32 @@ class Bytes:
 
 @dataclass(frozen=True, repr=False)
 class Cost(Count):
-    """Operations of a program, by quantity and by link, along its longest path and over time.
+    """Operations of a program, by quantity and by link, along its critical path and over time.
 
     If it is `looped`, operations are those that loops over bodies carry out, while `span` and `width` are
-    those of the same equations written out, and empty where these would be too long.
+    those of the same equations written out, and empty where these would be too long. `form` tells in which
+    form a kernel is compiled, and the counts that decided it.
     """
 
     span: Count = field(default_factory=Count)
     by_quantity: Mapping[str, Count] = field(default_factory=dict)
     by_link: Mapping[Any, Count] = field(default_factory=dict)
-    width: tuple[int, ...] = ()  # operations that start at each step, as early as they can
     bytes: Bytes = field(default_factory=Bytes)
     customise: str = "full"
     convention: str = "program"
     looped: bool = False
+    form: str = ""
 
     @property
     def has_path(self) -> bool:
-        """Whether `span` and `width` are known."""
-        return not self.looped or bool(self.width)
+        """Whether `span` is known."""
+        return not self.looped or bool(self.span.total)
+
+    @cached_property
+    def width(self) -> tuple[int, ...]:
+        """Operations that start at each step, as early as they can; of loops as they are written out now."""
+        flow = self._flowing()
+        return () if flow is None else flow.width()
 
     @property
     def max_width(self) -> int:
@@ -109,7 +118,7 @@ class Cost(Count):
         for name, time in times.items():
             if isinstance(time, bool) or not isinstance(time, int | float) or not 0.0 <= time < inf:
                 raise PhalanxError(f"span_with: {name}={shown(time)}, expected a time of zero or more.")
-        flow: Flow | None = getattr(self, _FLOW)
+        flow = self._flowing()
         if flow is None:
             raise PhalanxError(
                 f"span_with: {self.total:,} operations in loops over bodies, too many to be written out for "
@@ -124,11 +133,18 @@ class Cost(Count):
             link = int(np.searchsorted(robot.model.links, body))
             name = robot.link_names[link] if body >= 0 else "world"
             names[name] = names.get(name, Count()) + count
-        return replace(self, by_link=names)._with(getattr(self, _FLOW))
+        return replace(self, by_link=names).with_flow(getattr(self, _FLOW, None))
 
-    def with_flow_of(self, other: Cost | None) -> Cost:
-        """This cost with the paths of another, or of none."""
-        return self._with(None if other is None else getattr(other, _FLOW))
+    def _flowing(self) -> Flow | None:
+        """Who needs whose result, found when it is first asked for."""
+        flow = getattr(self, _FLOW, None)
+        if callable(flow):
+            flow = replace(flow(), nodes=[])
+            object.__setattr__(self, _FLOW, flow)
+        return flow
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, _FLOW: self._flowing()}
 
     def __repr__(self) -> str:
         path = f"longest path {self.span.total:,}" if self.has_path else "in loops"
@@ -140,7 +156,7 @@ class Cost(Count):
     def __str__(self) -> str:
         b = self.bytes
         path = (
-            f"{self.span.total:,} operations; at most {self.max_width:,} at once"
+            f"{self.span.total:,} operations" + f"; at most {self.max_width:,} at once" * (not self.looped)
             if self.has_path
             else "not known: too many operations to write the loops out"
         )
@@ -154,12 +170,14 @@ class Cost(Count):
                 f"most in       {largest or 'nothing'}",
                 f"bytes         {b.inputs:,} in, {b.outputs:,} out, {b.parameters:,} of parameters",
                 f"counted as    customise {self.customise!r}, convention {self.convention!r}",
+                *(wrap(f"compiled      {self.form}", 80, subsequent_indent=" " * 14) if self.form else ()),
             )
         )
 
-    def _with(self, flow: Flow | None) -> Cost:
+    def with_flow(self, flow: Flow | Callable[[], Flow] | None) -> Cost:
+        """This cost with the paths of a flow, or of one that is made when it is needed."""
         # No field, so that it is neither told nor compared; and it must not keep the program alive.
-        object.__setattr__(self, _FLOW, flow and replace(flow, nodes=[]))
+        object.__setattr__(self, _FLOW, replace(flow, nodes=[]) if isinstance(flow, Flow) else flow)
         return self
 
 
@@ -171,7 +189,7 @@ class Flow:
     counts: list[tuple[int, int, int, int]]
     operands: list[tuple[int, ...]]
 
-    def longest(self, weights: tuple[float, ...]) -> Count:
+    def longest(self, weights: tuple[float, ...] = _UNIT) -> Count:
         """The counts along the longest path; of equally long ones that with most multiplications."""
         length: list[float] = []
         products: list[int] = []
@@ -208,6 +226,7 @@ def cost_of(
     *,
     free: Collection[str] = (),
     fused: bool = False,
+    form: str = "",
     customise: str = "full",
     convention: str = "program",
 ) -> Cost:
@@ -216,7 +235,7 @@ def cost_of(
     With `fused` it is that of the kernel's instructions: a product that several sums swallow is
     multiplied in each of them.
     """
-    flow = flow_of(program.nodes, free, fusions(program) if fused else {})
+    flow = flow_of_kernel(program, free) if fused else flow_of(program.nodes, free)
     total = [0, 0, 0, 0]
     quantities: dict[str, list[int]] = {}
     links: dict[int, list[int]] = {}
@@ -234,15 +253,20 @@ def cost_of(
         additions,
         divisions,
         trigonometric,
-        span=flow.longest(_UNIT),
+        span=flow.longest(),
         by_quantity={name: Count(*sums) for name, sums in quantities.items()},
         by_link={link: Count(*links[link]) for link in sorted(links)},
-        width=flow.width(),
         bytes=_bytes(program),
         customise=customise,
         convention=convention,
+        form=form,
     )
-    return cost._with(flow)
+    return cost.with_flow(flow)
+
+
+def flow_of_kernel(program: Program, free: Collection[str] = ()) -> Flow:
+    """The operations of a program as its kernel carries them out, with multiply-adds."""
+    return flow_of(program.nodes, free, fusions(program))
 
 
 def flow_of(nodes: Iterable[Node], free: Collection[str] = (), fused: Mapping[int, Node] = {}) -> Flow:

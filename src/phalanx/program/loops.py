@@ -15,11 +15,8 @@ from .ops import INPUT, NEG, OPS
 from .rewrite import Code
 
 
-def cost_of_loops(program: Program, result: str, written_out: Cost | None = None) -> Cost:
-    """The cost of a program of loops; what has no name of its own belongs to the quantity `result`.
-
-    Its longest path and width are those of the same equations written out, if these are given.
-    """
+def cost_of_loops(program: Program, result: str, span: Count | None = None, form: str = "") -> Cost:
+    """The cost of a program of loops; what has no name of its own belongs to the quantity `result`."""
     quantities: dict[str, np.ndarray] = {}
     links = np.zeros((0, 4), dtype=np.int64)
     constants: set[float] = set()
@@ -47,13 +44,13 @@ def cost_of_loops(program: Program, result: str, written_out: Cost | None = None
         additions=total[1],
         divisions=total[2],
         trigonometric=total[3],
-        span=Count() if written_out is None else written_out.span,
+        span=span or Count(),
         by_quantity={name: _count(sums) for name, sums in quantities.items() if sums.any()},
         by_link={b: _count(sums) for b, sums in zip(bodies, links, strict=True) if sums.any()},
-        width=() if written_out is None else written_out.width,
         bytes=moved,
         looped=True,
-    ).with_flow_of(written_out)
+        form=form,
+    ).with_flow(None)
 
 
 def _count(numbers: np.ndarray) -> Count:

@@ -76,14 +76,16 @@ class BodyByBody(Sequential):
         self.graph.link = -1
 
 
-def trace(task: Task, customise: str = "full", book: Bookkeeping = _BOOK) -> Program:
+def trace(task: Task, customise: str = "full", book: Bookkeeping = _BOOK, *, most: int = 1 << 62) -> Program:
     """The program of an algorithm for one robot.
 
     `customise` tells what the robot contributes: "full" its numbers, "semi" only which of them are
     zero by structure (joint axes, products of inertia of symmetric links), "none" nothing: every
     parameter is a symbol, nothing is folded or shared. `book` tells what a count takes for given.
+    With more scalars than `most` it raises `TooLongError`.
     """
     graph = GeneralGraph(shared=book.shared) if customise == "none" else Graph()
+    graph.most = most
     f, model, output = task.function, task.model, task.output
     if 0 in output:  # of a robot without joints
         return Program(task.shapes, output, [])

@@ -102,7 +102,7 @@ def _is_kernel(call: Call, customise: str, rules: Convention) -> bool:
 
 def _program(call: Call, customise: str, rules: Convention) -> Program:
     from ..backends.native.costs import require_short
-    from ..backends.native.source import traced
+    from ..backends.native.forms import traced
 
     require_short(call)
     if _is_kernel(call, customise, rules):

@@ -173,10 +173,10 @@ def _predicted(
 
 def _is_comparable(call: Call) -> bool:
     """Whether a call is no hopeless case: far more work than the choice of "auto" by its order alone."""
-    from ..backends.native.extent import predicted_instructions
+    from ..backends.native.forms import operations_in_loops
 
     auto = resolve(call.robot, call.algorithm.function, choose(call.robot, call.algorithm.function).name)
-    return predicted_instructions(call) <= _HOPELESS * predicted_instructions(auto)
+    return operations_in_loops(call) <= _HOPELESS * operations_in_loops(auto)
 
 
 def _variants(call: Call) -> Iterator[Call]:

@@ -19,7 +19,7 @@ from ...robot.frames import branch_of, branches, frames_kept, placement_of
 from ..base import FRAMED, Call, memo_key
 from ..buffers import empty_result
 from . import cache, compile, gufunc, objects
-from .extent import unrolls
+from .extent import MOST_BODIES
 from .locks import building
 from .target import host
 from .threads import Pace, fill
@@ -171,8 +171,8 @@ def _read_or_made(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> tup
 def _told(call: Call, dtype: np.dtype) -> np.ndarray:
     """What a kernel for all frames is told of one: the number of its branch, then its placement."""
     frame, robot = placement_of(call.robot, call.frame), call.robot
-    number = 0
-    if unrolls(call):
+    number = 0  # which loops do not read
+    if robot.model.n <= MOST_BODIES:
         number = branch_of(robot.memo("branches", lambda: branches(robot.model)), frame)
     branch = np.array([number], np.int64)
     return np.frombuffer(branch.tobytes() + frame.numbers().astype(dtype).tobytes(), np.uint8)

@@ -1,21 +1,19 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""How long the code of a call would be, and so in which form it is compiled: known before any tracing."""
+"""What is known of a kernel's form without its program: whether there are loops or segments for a call."""
 
 from __future__ import annotations
-
-import numpy as np
 
 from ...program.task import cuts, refusal_of_loops
 from ..base import Call
 
-# Instructions up to which code is unrolled: about a second of compiling.
-_UNROLLED = 8_000
+# Bodies up to which a call may become straight-line code.
+MOST_BODIES = 106
 
 
 def serves(call: Call) -> bool:
-    """Whether a call can be compiled in reasonable time: unrolled, or as loops over bodies."""
-    return unrolls(call) or is_segmented(call) or rolls(call)
+    """Whether a call can be compiled in reasonable time: a robot without bodies needs no loops."""
+    return is_segmented(call) or rolls(call) or call.robot.model.n == 0
 
 
 def is_segmented(call: Call) -> bool:
@@ -26,36 +24,3 @@ def is_segmented(call: Call) -> bool:
 def rolls(call: Call) -> bool:
     """Whether there are loops over bodies for a call."""
     return not refusal_of_loops(call.algorithm, call.robot.model)
-
-
-def unrolls(call: Call) -> bool:
-    """Whether a call becomes straight-line code."""
-    return predicted_instructions(call) <= _UNROLLED and not is_segmented(call)
-
-
-def is_countable(call: Call) -> bool:
-    """Whether the scalar program of a call is short enough to be traced for its operations."""
-    return predicted_instructions(call) <= 2 * _UNROLLED
-
-
-def is_writable(call: Call) -> bool:
-    """Whether unrolling, where it is the only way, would not compile for minutes."""
-    return predicted_instructions(call) <= 16 * _UNROLLED
-
-
-def predicted_instructions(call: Call) -> int:
-    """A guess, from the robot's shape alone, of what unrolling would give (within a factor of two)."""
-    depth = call.robot.model.depth + 1.0
-    n, work = len(depth), call.algorithm.work
-    if "depth" in work:  # entries for pairs of bodies, perhaps their elimination
-        return int(70 * n + 8 * depth.sum() + 0.5 * (depth**2).sum())
-    if "n^3" in work:
-        return 8 * n**3
-    if "n^2" in work:
-        return 30 * n**2
-    # Axes at right angles leave three entries of a rotation, general ones all nine.
-    dense = max(1.0, np.count_nonzero(call.robot.model.rest.E) / (4.5 * max(n, 1)))
-    forward, joined = call.algorithm.function == "forward_dynamics", "log" in work
-    each = int(dense * ((450 if joined else 200) if forward else 75))
-    # With a logarithm: a join for every body whenever the depth doubles.
-    return each * n * (int(depth.max(initial=1)).bit_length() if joined else 1)

@@ -89,6 +89,13 @@ class Kernel:
 
         return kernel_cost(self._call)
 
+    @property
+    def form(self) -> str:
+        """Whether it is unrolled, looped over bodies or made of segments, and the counts that decided it."""
+        from .forms import form_of  # the compiler half
+
+        return str(form_of(self._call))
+
     def llvm_ir(self) -> str:
         """The LLVM text of the kernel."""
         from .source import module

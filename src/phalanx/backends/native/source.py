@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""What a kernel is made of: the program of a call, its loops, its LLVM text; cached ones need none of it."""
+"""The LLVM text of a call, from its program in the form that counts have chosen; cached kernels need none."""
 
 from __future__ import annotations
 
@@ -10,82 +10,30 @@ import numpy as np
 
 from ...algorithms import algorithms
 from ...errors import PhalanxError
-from ...program.form.program import Program as StraightProgram
 from ...program.form.straight import straight
-from ...program.rewrite import instructions
-from ...program.rolled import RolledProgram, roll
-from ...program.rolled.segments.roll import SegmentProgram, roll_segments
-from ...program.task import Task
-from ...program.trace import Program, trace
-from ...robot.frames import AnyFrame, branch_of, branches, everywhere, numbers_told, placement_of
-from ...robot.model import Model
+from ...program.rolled.segments.roll import SegmentProgram
+from ...robot.frames import numbers_told
 from ..base import Call
 from . import loop
 from .emit.module import block_function, branched_block_function
 from .emit.widths import in_widths
-from .extent import is_segmented, is_writable, rolls, unrolls
+from .forms import Draft, draft
 from .target import Target
 
-# Functions of the dynamics alone, to which regrouped inertias make no difference.
-_REGROUPED = {
-    "inverse_dynamics",
-    "mass_matrix",
-    "forward_dynamics",
-    "bias_forces",
-    "gravity_forces",
-    "mass_matrix_inverse",
-}
 _ELEMENTS = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
-
-
-def traced(call: Call, optional: tuple[str, ...]) -> Program:
-    """The scalar program of a call, as its kernel runs it; of several branches, that of the call's frame."""
-    if not call.function.frame:
-        return trace(call.task(optional, _model(call)))
-    every = branches(call.robot.model)
-    return trace(_task(call, optional, every[branch_of(every, placement_of(call.robot, call.frame))]))
-
-
-def looped(call: Call, optional: tuple[str, ...]) -> RolledProgram | SegmentProgram | None:
-    """The loops that the kernel of a call runs, None if it is straight-line code."""
-    if is_segmented(call):
-        return roll_segments(call.task(optional, _model(call)))
-    if unrolls(call) or not rolls(call):
-        return None
-    return roll(_task(call, optional, everywhere(call.robot.model)))
-
-
-def _task(call: Call, optional: tuple[str, ...], frame: AnyFrame) -> Task:
-    """What a kernel shall compute; if it is one of a frame, the frame is told when it runs."""
-    return call.task(optional, _model(call), frame if call.function.frame else None)
-
-
-def _model(call: Call) -> Model:
-    """The robot's model; for functions of the dynamics alone with its inertias regrouped.
-
-    Regrouped inertias have neither mass centres, as in DH frames, nor inverses. Along a
-    thousand links regrouping hands masses down the whole chain, which costs a digit and more; loops
-    gain little.
-    """
-    model = call.robot.model
-    a = call.algorithm
-    as_given = a.frames == "dh" or a.bodies != "any"
-    if a.function not in _REGROUPED or as_given or not unrolls(call):
-        return model
-    regrouped: Model = call.robot.memo("regrouped", model.regrouped)
-    return regrouped
 
 
 def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Target) -> str:
     """The LLVM text of a call; that of a function of a frame serves all frames."""
     element = _ELEMENTS[dtype]
     scratch, rows, alone = 0, 0, "@block"
-    loops = looped(call, optional)
+    made = draft(call, optional)
+    loops = made.loops
     if isinstance(loops, SegmentProgram):
         rows, program = 1, loops.built(target.lanes(dtype.itemsize))
         block, declarations, scratch = block_function(program, target, element)
     elif loops is None:
-        block, declarations, scratch = _straight(call, optional, target, element)
+        block, declarations, scratch = _straight(call, made, target, element)
     else:
         block, declarations, scratch, target, alone = in_widths(loops.built, loops.alone, target, element)
         _require_memory(call, scratch)
@@ -94,31 +42,15 @@ def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Targe
     return loop.module_text(block, declarations, shapes, element, target, scratch, rows, alone, told=told)
 
 
-def _straight(
-    call: Call, optional: tuple[str, ...], target: Target, element: str
-) -> tuple[str, set[str], int]:
+def _straight(call: Call, made: Draft, target: Target, element: str) -> tuple[str, set[str], int]:
     """Straight-line code of a call; for a function of a frame, one for each branch of the robot."""
-    _require_short(call)
-    if not call.function.frame:
-        return block_function(_program(call, traced(call, optional)), target, element)
-    made = [trace(_task(call, optional, frame)) for frame in branches(call.robot.model)]
-    return branched_block_function([_program(call, each) for each in made], target, element)
-
-
-def _program(call: Call, equations: Program) -> StraightProgram:
-    """The equations as a program without loops."""
     told = numbers_told(call.robot.model) if call.function.frame else 0
-    return straight(instructions(equations), equations.inputs, {"out": equations.output}, told)
-
-
-def _require_short(call: Call) -> None:
-    """Raise if unrolling, the only way, would compile for minutes."""
-    if not is_writable(call):
-        raise PhalanxError(
-            f'{call.function.name}: the code of algorithm "{call.algorithm.name}" for robot '
-            f'"{call.robot.name}" ({call.robot.model.n} bodies) is too long to compile; '
-            f'use backend="numpy" or "jax".'
-        )
+    programs = [
+        straight(code, equations.inputs, {"out": equations.output}, told) for equations, code in made.straight
+    ]
+    if call.function.frame:
+        return branched_block_function(programs, target, element)
+    return block_function(programs[0], target, element)
 
 
 def _require_memory(call: Call, scratch: int) -> None:

@@ -73,7 +73,7 @@ def roll(task: Task) -> RolledProgram:
         order.limb_rows,
         numbers_told(model) if task.is_told else 0,
     )
-    return RolledProgram(layout, [*rest, *planned])
+    return RolledProgram(layout, [*rest, *planned], reordered=order.reordered)
 
 
 def _want_output(plan: Plan, body: BodyModel, result: np.ndarray, sizes: tuple[str, ...]) -> None:

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from math import prod
 
 from ..form.program import Program
+from ..ops import INPUT
 from .segments.columns import columns_side_by_side, walked_pairs
 from .stages.bodies import BodyBuilder, Layout, Stage
 from .stages.factor import InverseOut
+from .stages.loops import Loop
 from .stages.matrices import MatrixOut
 
 _STRIP = 4  # registers in a strip of a matrix: narrow strips touch too many lines of cache
@@ -22,6 +24,15 @@ class RolledProgram:
 
     layout: Layout
     stages: list[Stage]
+    reordered: bool = False  # whether bodies go one after another where the text joins whole runs
+
+    @property
+    def keeps_order(self) -> bool:
+        """Whether operations wait for each other as in the equations written out.
+
+        In a tree what several children send is added up before the parent's own.
+        """
+        return not self.reordered and self.layout.parents is None and not self.layout.told
 
     def alone(self, lanes: int = 8) -> Program | None:
         """The program for one state with bodies in so many lanes; None where nothing is gained."""
@@ -35,6 +46,17 @@ class RolledProgram:
                 stage.build(b)
         columns_side_by_side(b, entries)
         return b.finished(self.layout.n, self.layout.table.size)
+
+    @property
+    def least(self) -> int:
+        """Operations of the loops over bodies alone, without those over pairs and rows: at least so many."""
+        p = self.layout
+        loops = (s for s in self.stages if isinstance(s, Loop))
+        return sum(
+            (p.n if s.bodies is None else len(p.maps[s.bodies]))
+            * sum(i.op != INPUT for i in s.code.instructions)
+            for s in loops
+        )
 
     def built(self, lanes: int = 8) -> Program:
         """The program, for registers of so many lanes."""

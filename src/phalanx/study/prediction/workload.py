@@ -69,7 +69,7 @@ def workload(call: Call, dtype: Any = np.float64) -> Workload:
 
 
 def _workload(call: Call, lanes: int) -> Workload:
-    from ...backends.native.source import looped, traced
+    from ...backends.native.forms import looped, traced
     from ...backends.native.target import host
 
     f = call.function

@@ -47,6 +47,7 @@ class Paths:
         self.order, self.X, self.back = order, X, back
 
     def __matmul__(self, c: Any) -> Any:
+        self.order.reordered = True
         if self.back:
             return self.order.accumulate(self.X, c)
         return self.order.propagate(self.X, c, None, None, None)
@@ -72,6 +73,7 @@ class Rolled(RowSweeps, Order):
     model: Any = None  # of the whole robot
     limb_rows: LimbRows | None = None  # of texts that ask for limbs
     links: np.ndarray | None = None  # the last bodies of joints, if rows of matrices are these only
+    reordered: bool = False  # whether bodies go one after another where the text joins whole runs
 
     # ------------------------------------------------------------------ along the tree
 
@@ -135,6 +137,7 @@ class Rolled(RowSweeps, Order):
             raise PhalanxError(
                 "scan: joins the runs of an unbranched chain; a tree has paths (sweep `paths`)."
             )
+        self.reordered = True
         phase = self._opened(elements, root, outward=not reverse)
         start = None if root is None else _lift(root)
         known, leaves = self._carried(elements if start is None else start, phase, start)
@@ -147,6 +150,7 @@ class Rolled(RowSweeps, Order):
 
     def contract(self, join: Callable[..., Any], elements: Any, load: Any, laden: Any) -> Any:
         # One body after another: what hangs on it, through it, to its parent.
+        self.reordered = True
         like = load(elements)
         phase = self._opened(elements, outward=False)
         hung, leaves = self._carried(like, phase, None)
@@ -160,6 +164,7 @@ class Rolled(RowSweeps, Order):
     def relay(
         self, levels: Any, state: tuple[Any, ...], join: Callable[..., Any], along: Any, links: Any
     ) -> list[tuple[Any, ...]]:
+        self.reordered = True
         if isinstance(levels, Sums):
             return [state, (self._sum(join, along(THIRD, HERE)),)]
         if not isinstance(levels, Levels):

@@ -115,7 +115,7 @@ def cost_at(
     """The cost of an algorithm for a chain of n joints; options of the algorithm as a tuple of pairs."""
     chosen = (algorithm[0], dict(algorithm[1])) if isinstance(algorithm, tuple) else algorithm
     found = cost(ROBOTS[robot](n), function, chosen, customise=customise, convention=convention)
-    return replace(found, width=())  # a copy without the program, which would fill the memory
+    return replace(found)  # a copy without the program, which would fill the memory
 
 
 def general(n: int) -> Robot:
