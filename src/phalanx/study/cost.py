@@ -34,7 +34,8 @@ def cost(
     as it is carried out for one state. Kernels of long robots are loops over bodies (`looped`): they
     compute the same for every body, whatever its zeros, and some values twice instead of keeping them.
     Their `span` and `width` are those of the same equations written out, and empty beyond a million
-    operations.
+    operations; the `span` of chains whose loops keep the order of the equations reaches further. `form`
+    says why a kernel is unrolled or looped.
 
     `convention` names whose bookkeeping decides what is charged: one of
     `phalanx.study.conventions.CONVENTIONS`. None is that of the algorithm's source for "none" and
