@@ -25,6 +25,7 @@ from ..spatial import (
     join,
     matvec,
     moments_of_inertia,
+    motion_cross,
     namespace,
     second_moments,
     transpose,
@@ -269,6 +270,20 @@ class Axes:
     @property
     def T(self) -> _TransposedAxes:
         return _TransposedAxes(self)
+
+    def complete(self, twist: Array) -> Array:
+        """A twist of bodies, on all bodies of a joint as on the one that completes it."""
+        return twist[..., self.model.carrier, :] if self._parts else twist
+
+    def turning(self, twist: Array) -> Array:
+        """What the joint's own twist does to its axes: V_J x S, zero for single axes."""
+        return motion_cross(self.complete(twist), self.axis) if self._parts else 0.0
+
+    @cached_property
+    def first(self) -> Array:
+        """(n, 1): one at the first body of every joint, zero at those that share its twist."""
+        carrier = self.model.carrier
+        return self._mask(np.append(True, carrier[1:] != carrier[:-1])[: len(carrier)])[:, None]
 
     @cached_property
     def _parts(self) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -148,23 +148,24 @@ class Sequential(Order):
     def pairs(
         self, start: Array, carry: Callable[..., Array], emit: Callable[..., Array], along: tuple[Any, ...]
     ) -> Array:
-        matrix: Any = None
+        matrices: list[Any] = []
         for rows in self.rows:
             here, x = rows, take(start, rows)
             while len(rows):
                 self.visit(here)
-                entry = emit(x, *(take(f, here) for f in along))
-                if matrix is None:
-                    matrix = zeros(entry, (*entry.shape[:-1], self.n, self.n))
-                matrix[..., rows, here] = entry
-                matrix[..., here, rows] = entry
-                inside = self.parents[here] >= 0
-                rows, here, x = rows[inside], here[inside], x[..., inside, :]
+                entries = emit(x, *(take(f, here) for f in along))
+                both = entries if isinstance(entries, tuple) else ((entries, entries),)
+                matrices = matrices or [zeros(e, (*e.shape[:-1], self.n, self.n)) for e, _ in both]
+                for matrix, (entry, back) in zip(matrices, both, strict=True):
+                    matrix[..., rows, here] = entry
+                    matrix[..., here, rows] = back
+                inside = np.flatnonzero(self.parents[here] >= 0)
+                rows, here, x = rows[inside], here[inside], take(x, inside)
                 if len(rows):
                     x = carry(x, *(take(f, here) for f in along))
                     here = self.parents[here]
         self.leave()
-        return matrix
+        return matrices[0] if len(matrices) == 1 else tuple(matrices)
 
     @cached_property
     def rows(self) -> list[Bodies]:
