@@ -7,7 +7,19 @@ from typing import ClassVar
 
 from ..robot.frames import Placement
 from ..robot.model import Model, identity_transform, joint_kinematics, pose_matrix
-from ..spatial import Array, Field, Transform, angular, cross, join, linear, matvec, motion_cross, transpose
+from ..spatial import (
+    Array,
+    Field,
+    Transform,
+    angular,
+    cross,
+    join,
+    linear,
+    matvec,
+    motion_cross,
+    namespace,
+    transpose,
+)
 from ..sweeps.verbs import marked, pairs, propagate
 from .registry import AXES, algorithm
 
@@ -133,3 +145,42 @@ def jacobian_rate(model: Model, q: Array, qd: Array, *, frame: Placement) -> Arr
     away = velocity[..., None, :] - matvec(Et, linear(U))
     vd = slide + cross(wd, X_f.r[..., None, :] - X_w.r) + cross(w, away)
     return transpose(model.joint_columns(join(wd, vd)))
+
+
+@dataclass(frozen=True)
+class Column(Field):
+    """A column of the Jacobian on its way along the ancestors, and whether these still share its joint."""
+
+    w: Array
+    v: Array
+    own: Array  # (n, 1)
+    ranks: ClassVar[tuple[int, ...]] = (1, 1, 1)
+
+
+@algorithm("jacobian_derivative", name="pairs", work="O(n depth)", **FORWARD)
+def jacobian_derivative(model: Model, q: Array, *, frame: Placement) -> Array:
+    """The derivative (…, 6, nv, nv) of a frame's Jacobian: entry [:, j, k] is that of column j along joint k.
+
+    `frame` is a name in `robot.frame_names`. A joint turns the columns of all joints beyond it, and moves the
+    frame that those before it turn.
+    """
+    X_w = body_transforms(model, q)
+    X_f = frame_transform(model, X_w, frame)
+    w, v = columns(model, X_w, X_f, frame)
+    first = model.axes().first
+
+    def emit(x: Column, w: Array, v: Array, first: Array) -> tuple[tuple[Array, Array]]:
+        mine = join(cross(w, x.w), cross(w, x.v))  # of the column beyond
+        same = join(cross(x.w, w), cross(x.w, v))  # axes of one joint are fixed in its last body
+        far = join(x.w * 0.0, cross(w, x.v))
+        return ((mine, same * x.own + far - far * x.own),)
+
+    dJ = pairs(
+        Column(w, v, first * 0.0 + 1.0),
+        carry=lambda x, w, v, first: Column(x.w, x.v, x.own - x.own * first),
+        emit=emit,
+        along=(w, v, first),
+        rank=1,
+    )
+    parts = [model.joint_matrix(dJ[..., k]) for k in range(6)]
+    return namespace(dJ).stack(parts, axis=-3)

@@ -216,4 +216,4 @@ function("momentum_matrix", {"q": "q"}, "6v", symbol="A")
 function("frame_velocity", {"q": "q", "qd": "v"}, "6", frame=True, symbol="V")
 function("frame_acceleration", {"q": "q", "qd": "v", "qdd": "v"}, "6", frame=True, symbol="A")
 function("jacobian_rate", {"q": "q", "qd": "v"}, "6v", frame=True, symbol="Jd")
-
+function("jacobian_derivative", {"q": "q"}, "6vv", frame=True, symbol="dJ")

@@ -38,8 +38,13 @@ class Order(ABC):
 
     @abstractmethod
     def pairs(
-        self, start: Array, carry: Callable[..., Array], emit: Callable[..., Array], along: tuple[Any, ...]
-    ) -> Array: ...
+        self,
+        start: Any,
+        carry: Callable[..., Any],
+        emit: Callable[..., Any],
+        along: tuple[Any, ...],
+        rank: int = 0,
+    ) -> Any: ...
 
     @abstractmethod
     def scan(self, join: Callable[[Any, Any], Any], elements: Any, root: Any, reverse: bool) -> Any: ...
@@ -181,13 +186,20 @@ def fold(step: Callable[..., Any], state: tuple[Any, ...], *local: Any, tips: An
 
 
 def pairs(
-    start: Array, *, carry: Callable[..., Array], emit: Callable[..., Array], along: tuple[Any, ...]
-) -> Array:
-    """The symmetric matrix (…, n, n) emitted while each body's `start` is carried along its ancestors.
+    start: Any,
+    *,
+    carry: Callable[..., Any],
+    emit: Callable[..., Any],
+    along: tuple[Any, ...],
+    rank: int = 0,
+) -> Any:
+    """The matrix (…, n, n) emitted while each body's `start` is carried along its ancestors.
 
-    `carry(x, *along_j)` takes x from body j to its parent; `emit(x, *along_j)` is the entry at j.
+    `carry(x, *along_j)` takes x from body j to its parent; `emit(x, *along_j)` is the entry at j of a symmetric
+    matrix, or for each of several matrices two entries: (that in the row of the body where x started, that in
+    its column). Entries have `rank` component axes.
     """
-    return _order.get().pairs(start, carry, emit, along)
+    return _order.get().pairs(start, carry, emit, along, rank)
 
 
 def scan(join: Callable[[Any, Any], Any], elements: Any, *, root: Any = None, reverse: bool = False) -> Any:

@@ -146,19 +146,25 @@ class Sequential(Order):
         return tuple(slots.all() for slots in kept)
 
     def pairs(
-        self, start: Array, carry: Callable[..., Array], emit: Callable[..., Array], along: tuple[Any, ...]
-    ) -> Array:
+        self,
+        start: Any,
+        carry: Callable[..., Any],
+        emit: Callable[..., Any],
+        along: tuple[Any, ...],
+        rank: int = 0,
+    ) -> Any:
         matrices: list[Any] = []
+        whole = (slice(None),) * rank
         for rows in self.rows:
             here, x = rows, take(start, rows)
             while len(rows):
                 self.visit(here)
                 entries = emit(x, *(take(f, here) for f in along))
                 both = entries if isinstance(entries, tuple) else ((entries, entries),)
-                matrices = matrices or [zeros(e, (*e.shape[:-1], self.n, self.n)) for e, _ in both]
+                matrices = matrices or [_matrix(e, self.n, rank) for e, _ in both]
                 for matrix, (entry, back) in zip(matrices, both, strict=True):
-                    matrix[..., rows, here] = entry
-                    matrix[..., here, rows] = back
+                    matrix[(..., rows, here) + whole] = entry
+                    matrix[(..., here, rows) + whole] = back
                 inside = np.flatnonzero(self.parents[here] >= 0)
                 rows, here, x = rows[inside], here[inside], take(x, inside)
                 if len(rows):
@@ -336,6 +342,12 @@ def _added_by_halves(terms: list[tuple[Any, ...]]) -> tuple[Any, ...]:
         rest = terms[len(terms) - len(terms) % 2 :]
         terms = [tuple(a + b for a, b in zip(x, y, strict=True)) for x, y in pairs] + rest
     return terms[0]
+
+
+def _matrix(entry: Array, n: int, rank: int) -> Array:
+    """Zeros for a matrix of such entries, each with `rank` component axes."""
+    batch, components = entry.shape[: entry.ndim - rank - 1], entry.shape[entry.ndim - rank :]
+    return zeros(entry, (*batch, n, n, *components))
 
 
 def _nothing(array: Array, rank: int) -> Array:
