@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 Array = Any  # an array of floats, of JAX tracers or of traced scalars
 
 # Packed symmetric 3x3 matrices: xx, xy, xz, yy, yz, zz.
@@ -342,6 +344,17 @@ class TransposedMomentum:
 def beside(field: Any) -> Any:
     """The field with a new axis before that of the bodies, for several problems on the same bodies."""
     return field.map(lambda array, rank: array[(..., None, slice(None)) + (slice(None),) * rank])
+
+
+def beneath(X: Transform) -> Transform:
+    """The transforms with a new axis after that of the bodies, for several vectors on each."""
+    return Transform(X.E[..., None, :, :], X.r[..., None, :])
+
+
+def unit_inertias(like: Array) -> Inertia:
+    """Ten inertias, each with one of its ten parameters one and the others zero."""
+    ones = np.eye(10).astype(like.dtype)
+    return Inertia(ones[:, 0], ones[:, 1:4], ones[:, 4:])
 
 
 def dense(operator: Transform | Inertia | Articulated) -> Array:

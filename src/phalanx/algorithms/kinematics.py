@@ -132,12 +132,13 @@ def jacobian_rate(model: Model, q: Array, qd: Array, *, frame: Placement) -> Arr
     `frame` is a name in `robot.frame_names`. Its acceleration is J qdd + dJ/dt qd.
     """
     X, S, _ = joint_kinematics(model, q)
-    V = propagate(X, S @ qd)
+    VJ = S @ qd
+    V = propagate(X, VJ)
     X_w: Transform = propagate(X, root=identity_transform(model))
     X_f = frame_transform(model, X_w, frame)
     twist = frame.X @ marked(Motions(V, V), frame.at).V
     velocity = matvec(transpose(X_f.E), linear(twist))  # of the frame's origin
-    Et, U = transpose(X_w.E), S.complete(V)  # axes are fixed in their bodies
+    Et, U = transpose(X_w.E), V - VJ + S.across(qd)  # axes are fixed in the last body of their joint
     turn = matvec(Et, angular(U))
     w, v = columns(model, X_w, X_f, frame)
     wd = cross(turn, w)

@@ -41,7 +41,8 @@ class Call:
 
     def sizes(self, symbols: tuple[str, ...]) -> tuple[int, ...]:
         """Symbolic sizes of an input or output as numbers."""
-        known = {"q": self.robot.nq, "v": self.robot.nv, "l": self.robot.n_links}
+        links = self.robot.n_links
+        known = {"q": self.robot.nq, "v": self.robot.nv, "l": links, "10l": 10 * links}
         return tuple(known[s] if s in known else int(s) for s in symbols)
 
     def input_sizes(self, optional: Sequence[str] = ()) -> dict[str, tuple[int, ...]]:

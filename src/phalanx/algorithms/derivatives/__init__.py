@@ -2,6 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Derivatives of the dynamics."""
 
-from . import coriolis, forward, idsva
+from . import coriolis, forward, idsva, regressor
 
-__all__ = ["coriolis", "forward", "idsva"]
+__all__ = ["coriolis", "forward", "idsva", "regressor"]

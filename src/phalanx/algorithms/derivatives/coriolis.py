@@ -41,7 +41,8 @@ def coriolis_matrix(model: Model, q: Array, qd: Array) -> Array:
     X, S, _ = joint_kinematics(model, q)
     VJ = S @ qd
     V = propagate(X, VJ)
-    Sd = motion_cross(S.complete(V), S.axis)  # axes are fixed in their bodies
+    # Axes are fixed in the last body of their joint.
+    Sd = motion_cross(V - VJ, S.axis) + motion_cross(S.across(qd), S.axis)
     Gc = accumulate(X, model.inertia)
     B = accumulate(X, Momentum.of(model.inertia, V))
     start = Loads(Gc @ S.axis, B @ S.axis * 0.5 + Gc @ Sd, B.T @ S.axis * 0.5)

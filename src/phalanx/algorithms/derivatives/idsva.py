@@ -55,7 +55,7 @@ def idsva(model: Model, q: Array, qd: Array, qdd: Array, *, external: Array = 0.
     V_p, Vd_p = X @ parent(V), X @ parent(Vd, root=-gravity_twist(model))
     Sd = motion_cross(V_p, S.axis)
     Sdd = motion_cross(Vd_p, S.axis) + motion_cross(V_p, Sd)
-    Sv = Sd + Sd + S.turning(VJ)  # what a rate of the joint does to accelerations beyond it
+    Sv = Sd + Sd + S.turning(qd)  # what a rate of the joint does to accelerations beyond it
     F = accumulate(X, G @ Vd + force_cross(V, G @ V) - external)
     Gc = accumulate(X, G)
     B = accumulate(X, Momentum.of(G, V))
