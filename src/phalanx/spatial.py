@@ -306,8 +306,8 @@ class Articulated(Field):
 class Momentum(Field):
     """B = v x* G - G v x + (G v) x* of moving bodies: how wrenches follow turns.
 
-    All its entries come from K = sum of x^ p^ over the particles of a body, at x with momentum p, and from their
-    total momentum: B = -2 [[K, 0], [p^, 0]].
+    All its entries come from K, the sum of x^ p^ over the particles of a body, each at x with momentum p, and
+    from their total momentum: B = -2 [[K, 0], [p^, 0]].
     """
 
     K: Array

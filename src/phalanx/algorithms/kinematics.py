@@ -20,7 +20,7 @@ from ..spatial import (
     namespace,
     transpose,
 )
-from ..sweeps.verbs import marked, pairs, propagate
+from ..sweeps.verbs import marked, propagate, walks
 from .registry import AXES, algorithm
 
 FORWARD = {"source": "Featherstone 2008, section 4.3", "coupled": True}
@@ -140,7 +140,7 @@ def jacobian_rate(model: Model, q: Array, qd: Array, *, frame: Placement) -> Arr
     velocity = matvec(transpose(X_f.E), linear(twist))  # of the frame's origin
     Et, U = transpose(X_w.E), V - VJ + S.across(qd)  # axes are fixed in the last body of their joint
     turn = matvec(Et, angular(U))
-    w, v = columns(model, X_w, X_f, frame)
+    w, _ = columns(model, X_w, X_f, frame)
     wd = cross(turn, w)
     slide = cross(turn, matvec(Et, linear(model.axis))) * frame.moves
     away = velocity[..., None, :] - matvec(Et, linear(U))
@@ -170,18 +170,17 @@ def jacobian_derivative(model: Model, q: Array, *, frame: Placement) -> Array:
     w, v = columns(model, X_w, X_f, frame)
     first = model.axes().first
 
-    def emit(x: Column, w: Array, v: Array, first: Array) -> tuple[tuple[Array, Array]]:
+    def emit(x: Column, w: Array, v: Array, first: Array) -> tuple[Array, Array]:
         mine = join(cross(w, x.w), cross(w, x.v))  # of the column beyond
         same = join(cross(x.w, w), cross(x.w, v))  # axes of one joint are fixed in its last body
         far = join(x.w * 0.0, cross(w, x.v))
-        return ((mine, same * x.own + far - far * x.own),)
+        return mine, same * x.own + far - far * x.own
 
-    dJ = pairs(
-        Column(w, v, first * 0.0 + 1.0),
+    dJ = walks(
+        Column(w, v, w[..., :1] * 0.0 + 1.0),
         carry=lambda x, w, v, first: Column(x.w, x.v, x.own - x.own * first),
         emit=emit,
         along=(w, v, first),
-        rank=1,
     )
     parts = [model.joint_matrix(dJ[..., k]) for k in range(6)]
     return namespace(dJ).stack(parts, axis=-3)

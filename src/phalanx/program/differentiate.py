@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Derivatives of scalar programs, node by node: along a direction, or of a weighted sum of all results.
 
-Both give more nodes of the same graph, which folds and shares them as any others, so that derivatives of derivatives
-need nothing else.
+Both give more nodes of the same graph, which folds and shares them as any others, so that derivatives of
+derivatives need nothing else.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .ops import ABS, ADD, COS, DIV, INPUT, MAX, MUL, NEG, OPS, RESCALE, SIN, SQRT, SUB
+from .ops import ADD, COS, DIV, INPUT, MUL, NEG, RESCALE, SIN, SUB
 from .scalar import Node, live
 
-# The partial derivatives of an operation with respect to its operands. `rescale` gives powers of two, which are
-# constant but for jumps at which the quantities that they scale do not jump.
+# The partial derivatives of an operation with respect to its operands. `rescale` gives powers of two: constants
+# but for jumps, at which the quantities that they scale do not jump.
 PARTIALS: dict[str, Callable[..., tuple[Any, ...]]] = {
     ADD: lambda y, a, b: (1.0, 1.0),
     SUB: lambda y, a, b: (1.0, -1.0),

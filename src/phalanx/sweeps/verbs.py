@@ -12,11 +12,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
+from itertools import accumulate as running_sums
 from typing import Any, ClassVar
 
 from ..errors import PhalanxError
 from ..robot.model import diagonal
-from ..spatial import Array, Field
+from ..spatial import Array, Field, namespace
 
 
 class Order(ABC):
@@ -39,12 +41,12 @@ class Order(ABC):
     @abstractmethod
     def pairs(
         self,
-        start: Any,
-        carry: Callable[..., Any],
-        emit: Callable[..., Any],
+        start: Array,
+        carry: Callable[..., Array],
+        emit: Callable[..., Array],
         along: tuple[Any, ...],
-        rank: int = 0,
-    ) -> Any: ...
+        both: bool,
+    ) -> Array: ...
 
     @abstractmethod
     def scan(self, join: Callable[[Any, Any], Any], elements: Any, root: Any, reverse: bool) -> Any: ...
@@ -186,20 +188,63 @@ def fold(step: Callable[..., Any], state: tuple[Any, ...], *local: Any, tips: An
 
 
 def pairs(
+    start: Array, *, carry: Callable[..., Array], emit: Callable[..., Array], along: tuple[Any, ...]
+) -> Array:
+    """The symmetric matrix (…, n, n) emitted while each body's `start` is carried along its ancestors.
+
+    `carry(x, *along_j)` takes x from body j to its parent; `emit(x, *along_j)` is the entry at j.
+    """
+    return _order.get().pairs(start, carry, emit, along, False)
+
+
+def walks(
     start: Any,
     *,
     carry: Callable[..., Any],
-    emit: Callable[..., Any],
+    emit: Callable[..., tuple[Any, Any]],
     along: tuple[Any, ...],
-    rank: int = 0,
-) -> Any:
-    """The matrix (…, n, n) emitted while each body's `start` is carried along its ancestors.
+) -> Array:
+    """The matrices (…, n, n, k) emitted while each body's fields `start` are carried along its ancestors.
 
-    `carry(x, *along_j)` takes x from body j to its parent; `emit(x, *along_j)` is the entry at j of a symmetric
-    matrix, or for each of several matrices two entries: (that in the row of the body where x started, that in
-    its column). Entries have `rank` component axes.
+    As `pairs`, where `emit` gives two vectors (…, k): what stands in the row of the body that x comes from, in
+    the column of the ancestor, and what stands in the row of the ancestor.
     """
-    return _order.get().pairs(start, carry, emit, along, rank)
+    parts = Packed.of(start)
+
+    def entries(x: Array, *here: Any) -> Array:
+        row, column = emit(parts.unpacked(x), *here)
+        return namespace(row, column).stack([row, column], axis=-2)
+
+    return _order.get().pairs(
+        parts.packed(start),
+        lambda x, *here: parts.packed(carry(parts.unpacked(x), *here)),
+        entries,
+        along,
+        True,
+    )
+
+
+@dataclass(frozen=True)
+class Packed:
+    """How the arrays of a field, or several vectors, lie in one vector per body."""
+
+    kind: Any
+    sizes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, field: Field) -> Packed:
+        """That of a field of vectors."""
+        return cls(type(field), tuple(array.shape[-1] for array, _ in field.arrays()))
+
+    def packed(self, field: Field) -> Array:
+        """All arrays of the field behind one another."""
+        arrays = [array for array, _ in field.arrays()]
+        return namespace(*arrays).concatenate(arrays, axis=-1)
+
+    def unpacked(self, x: Array) -> Any:
+        """The field again."""
+        ends = list(running_sums(self.sizes))
+        return self.kind(*(x[..., end - size : end] for size, end in zip(self.sizes, ends, strict=True)))
 
 
 def scan(join: Callable[[Any, Any], Any], elements: Any, *, root: Any = None, reverse: bool = False) -> Any:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...robot.model import Model, joint_kinematics
-from ...spatial import Array, Field, Momentum, Transform, angular, dot, matvec, motion_cross, transpose
-from ...sweeps.verbs import accumulate, pairs, propagate
+from ...spatial import Array, Field, Momentum, Transform, angular, dot, inner, matvec, motion_cross, transpose
+from ...sweeps.verbs import accumulate, propagate, walks
 from ..registry import algorithm
 
 
@@ -46,10 +46,13 @@ def coriolis_matrix(model: Model, q: Array, qd: Array) -> Array:
     Gc = accumulate(X, model.inertia)
     B = accumulate(X, Momentum.of(model.inertia, V))
     start = Loads(Gc @ S.axis, B @ S.axis * 0.5 + Gc @ Sd, B.T @ S.axis * 0.5)
-    C = pairs(
+    C = walks(
         start,
         carry=lambda x, X, S, Sd: x.carried(X),
-        emit=lambda x, X, S, Sd: ((dot(x.momentum, Sd) + dot(x.moment, angular(S)), dot(S, x.force)),),
+        emit=lambda x, X, S, Sd: (
+            (dot(x.momentum, Sd) + dot(x.moment, angular(S)))[..., None],
+            inner(S, x.force),
+        ),
         along=(X, S.axis, Sd),
     )
-    return model.joint_matrix(C)
+    return model.joint_matrix(C[..., 0])

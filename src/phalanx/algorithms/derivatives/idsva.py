@@ -16,9 +16,10 @@ from ...spatial import (
     force_cross,
     matvec,
     motion_cross,
+    namespace,
     transpose,
 )
-from ...sweeps.verbs import accumulate, pairs, parent, propagate
+from ...sweeps.verbs import accumulate, parent, propagate, walks
 
 
 @dataclass(frozen=True)
@@ -67,20 +68,23 @@ def idsva(model: Model, q: Array, qd: Array, qdd: Array, *, external: Array = 0.
         force_cross(S.axis, F),
     )
 
-    def emit(
-        x: Loads, X: Transform, S: Array, Sd: Array, Sdd: Array, Sv: Array, first: Array
-    ) -> tuple[Array, ...]:
-        return (
-            (dot(x.t1, Sdd) + dot(x.t4, angular(Sd)), dot(S, x.t3)),
-            (dot(x.t1, Sv) + dot(x.t4, angular(S)), dot(S, x.t2)),
-            (dot(S, x.t1),) * 2,
-        )
-
-    dq, dqd, M = pairs(
+    matrices = walks(
         start,
         carry=lambda x, X, S, Sd, Sdd, Sv, first: x.carried(X, first),
-        emit=emit,
+        emit=lambda x, X, S, Sd, Sdd, Sv, first: (
+            entries(
+                dot(x.t1, Sdd) + dot(x.t4, angular(Sd)),
+                dot(x.t1, Sv) + dot(x.t4, angular(S)),
+                dot(S, x.t1),
+            ),
+            entries(dot(S, x.t3), dot(S, x.t2), dot(S, x.t1)),
+        ),
         along=(X, S.axis, Sd, Sdd, Sv, S.first),
     )
-    dq, dqd, M = (model.joint_matrix(each) for each in (dq, dqd, M))
+    dq, dqd, M = (model.joint_matrix(matrices[..., k]) for k in range(3))
     return dq, dqd, M + diagonal(model.armature)
+
+
+def entries(*of: Array) -> Array:
+    """Entries of several matrices side by side."""
+    return namespace(*of).stack(of, axis=-1)

@@ -6,17 +6,27 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ...robot.model import Model, gravity_twist, joint_kinematics, on_bodies
-from ...spatial import Array, Field, Transform, beneath, dot, force_cross, motion_cross, unit_inertias
-from ...sweeps.verbs import pairs, propagate
+from ...spatial import Array, Field, beneath, dot, force_cross, motion_cross, unit_inertias
+from ...sweeps.verbs import propagate, walks
 from ..registry import algorithm
 
 
 @dataclass(frozen=True)
 class Wrenches(Field):
-    """A wrench for each inertial parameter of a body."""
+    """A wrench for each of the ten inertial parameters of a body, behind one another."""
 
     F: Array
-    ranks: ClassVar[tuple[int, ...]] = (2,)
+    ranks: ClassVar[tuple[int, ...]] = (1,)
+
+    @property
+    def apart(self) -> Array:
+        """The wrenches (…, 10, 6)."""
+        return self.F.reshape((*self.F.shape[:-1], 10, 6))
+
+    @classmethod
+    def of(cls, F: Array) -> "Wrenches":
+        """Those of ten wrenches (…, 10, 6)."""
+        return cls(F.reshape((*F.shape[:-2], 60)))
 
 
 @algorithm(
@@ -43,12 +53,11 @@ def regressor(model: Model, q: Array, qd: Array, qdd: Array) -> Array:
     V, Vd, G = V[..., None, :], Vd[..., None, :], unit_inertias(V)
     W = G @ Vd + force_cross(V, G @ V)  # (…, n_links, 10, 6)
     F = on_bodies(model, beneath(model.link_frame).T @ W, rank=2)
-    Y = pairs(
-        Wrenches(F),
-        carry=lambda x, X, S: Wrenches(beneath(X).T @ x.F),
-        emit=lambda x, X, S: ((dot(S[..., None, :], x.F) * 0.0, dot(S[..., None, :], x.F)),),
+    Y = walks(
+        Wrenches.of(F),
+        carry=lambda x, X, S: Wrenches.of(beneath(X).T @ x.apart),
+        emit=lambda x, X, S: (dot(S[..., None, :], x.apart) * 0.0, dot(S[..., None, :], x.apart)),
         along=(X, S.axis),
-        rank=1,
     )
     Y = Y[..., model.links, :]
     return model.joint_columns(Y.reshape((*Y.shape[:-2], 10 * len(model.links))))

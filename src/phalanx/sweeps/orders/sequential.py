@@ -147,31 +147,32 @@ class Sequential(Order):
 
     def pairs(
         self,
-        start: Any,
-        carry: Callable[..., Any],
-        emit: Callable[..., Any],
+        start: Array,
+        carry: Callable[..., Array],
+        emit: Callable[..., Array],
         along: tuple[Any, ...],
-        rank: int = 0,
-    ) -> Any:
-        matrices: list[Any] = []
-        whole = (slice(None),) * rank
+        both: bool,
+    ) -> Array:
+        matrix: Any = None
+        whole = (slice(None),) * both
         for rows in self.rows:
             here, x = rows, take(start, rows)
             while len(rows):
                 self.visit(here)
-                entries = emit(x, *(take(f, here) for f in along))
-                both = entries if isinstance(entries, tuple) else ((entries, entries),)
-                matrices = matrices or [_matrix(e, self.n, rank) for e, _ in both]
-                for matrix, (entry, back) in zip(matrices, both, strict=True):
-                    matrix[(..., rows, here) + whole] = entry
-                    matrix[(..., here, rows) + whole] = back
-                inside = np.flatnonzero(self.parents[here] >= 0)
-                rows, here, x = rows[inside], here[inside], take(x, inside)
+                entry = emit(x, *(take(f, here) for f in along))
+                mine, back = (entry[..., 0, :], entry[..., 1, :]) if both else (entry, entry)
+                if matrix is None:
+                    batch, components = mine.shape[: mine.ndim - 1 - both], mine.shape[mine.ndim - both :]
+                    matrix = zeros(entry, (*batch, self.n, self.n, *components))
+                matrix[(..., rows, here, *whole)] = mine
+                matrix[(..., here, rows, *whole)] = back
+                inside = self.parents[here] >= 0
+                rows, here, x = rows[inside], here[inside], x[..., inside, :]
                 if len(rows):
                     x = carry(x, *(take(f, here) for f in along))
                     here = self.parents[here]
         self.leave()
-        return matrices[0] if len(matrices) == 1 else tuple(matrices)
+        return matrix
 
     @cached_property
     def rows(self) -> list[Bodies]:
@@ -342,12 +343,6 @@ def _added_by_halves(terms: list[tuple[Any, ...]]) -> tuple[Any, ...]:
         rest = terms[len(terms) - len(terms) % 2 :]
         terms = [tuple(a + b for a, b in zip(x, y, strict=True)) for x, y in pairs] + rest
     return terms[0]
-
-
-def _matrix(entry: Array, n: int, rank: int) -> Array:
-    """Zeros for a matrix of such entries, each with `rank` component axes."""
-    batch, components = entry.shape[: entry.ndim - rank - 1], entry.shape[entry.ndim - rank :]
-    return zeros(entry, (*batch, n, n, *components))
 
 
 def _nothing(array: Array, rank: int) -> Array:
