@@ -87,7 +87,7 @@ def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Targe
     elif loops is None:
         block, declarations, scratch = _straight(call, optional, target, element)
     else:
-        block, declarations, scratch, target, alone = in_widths(loops.built, target, element)
+        block, declarations, scratch, target, alone = in_widths(loops.built, loops.alone, target, element)
         _require_memory(call, scratch)
     shapes = call.shapes(optional)
     told = call.function.frame

@@ -117,8 +117,8 @@ class Builder:
         self._body.append(statement)
         return statement
 
-    def load(self, region: Region, index: Index) -> Real:
-        loaded: Load = self.put(Load(region, index))
+    def load(self, region: Region, index: Index, *, alike: bool = False) -> Real:
+        loaded: Load = self.put(Load(region, index, alike))
         return loaded
 
     def store(self, region: Region, index: Index, value: Real) -> None:

@@ -49,10 +49,11 @@ class Value:
 
 @dataclass(frozen=True, eq=False)
 class Load:
-    """What stands at a place of a region."""
+    """What stands at a place of a region; `alike`: in all lanes the single number that the index counts."""
 
     region: Region
     index: Index
+    alike: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +200,8 @@ class Owned:
 class Part:
     """Statements with lanes of their own, a function in compiled code.
 
-    Its regions have `width` numbers in every place: the lanes of the program, or one.
+    Its regions have `width` numbers in every place: the lanes of the program, or one. Inputs, outputs and
+    memory that is woven are counted in single numbers.
     """
 
     width: int

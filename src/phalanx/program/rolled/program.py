@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import prod
 
 from ..form.program import Program
+from .segments.columns import columns_side_by_side, walked_pairs
 from .stages.bodies import BodyBuilder, Layout, Stage
 from .stages.factor import InverseOut
 from .stages.matrices import MatrixOut
@@ -21,6 +22,19 @@ class RolledProgram:
 
     layout: Layout
     stages: list[Stage]
+
+    def alone(self, lanes: int = 8) -> Program | None:
+        """The program for one state with bodies in so many lanes; None where nothing is gained."""
+        *before, last = self.stages
+        entries = walked_pairs(self.layout, last)
+        if entries is None or lanes == 1 or self.layout.n < lanes:
+            return None
+        b = BodyBuilder(self.layout, 0, lanes)
+        with b.part(1):
+            for stage in before:
+                stage.build(b)
+        columns_side_by_side(b, entries)
+        return b.finished(self.layout.n, self.layout.table.size)
 
     def built(self, lanes: int = 8) -> Program:
         """The program, for registers of so many lanes."""

@@ -85,7 +85,7 @@ class Moves(Places):
 
     def on_weave(self, s: Weave) -> None:
         """Rows of plain memory, one for each lane, as columns or back."""
-        starts = [self.address(s.memory, index) for index in s.starts]
+        starts = [self.address(s.memory, index, single=True) for index in s.starts]
         weave = Woven(self, starts)
         if not s.back:
             values = weave.load_rows("", "", s.count)
