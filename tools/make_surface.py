@@ -10,14 +10,21 @@ The files can be read like any other but are never edited: `tests/test_surface.p
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from inspect import cleandoc
 from pathlib import Path
 from textwrap import wrap
-
-from phalanx.algorithms import ALGORITHMS, FUNCTIONS, Function
+from types import ModuleType
 
 SOURCE = Path(__file__).parents[1] / "src" / "phalanx"
+if "phalanx" not in sys.modules:  # the registry alone: methods of new functions are not declared yet
+    package = ModuleType("phalanx")
+    package.__path__ = [str(SOURCE)]
+    sys.modules["phalanx"] = package
+
+from phalanx.algorithms import ALGORITHMS, FUNCTIONS, Function  # noqa: E402
+
 WIDTH = 110
 
 INPUTS = {
@@ -31,7 +38,7 @@ INPUTS = {
     "base_acceleration": "the component-wise derivative of that twist",
 }
 TYPES = {"external": "External"}  # of inputs other than ArrayLike
-SIZES = {"q": "nq", "v": "nv", "l": "n_links"}
+SIZES = {"q": "nq", "v": "nv", "l": "n_links", "10l": "10 n_links"}
 ALIASES = {"rnea": "inverse_dynamics", "crba": "mass_matrix", "aba": "forward_dynamics"}
 BATCH = "Any batch shape, by NumPy's rules of broadcasting."
 THREADS = "at most `threads` threads share a large batch (None: `px.set_threads`)"
@@ -52,20 +59,35 @@ from __future__ import annotations
 # ------------------------------------------------------------------------------------------- files
 
 
+def robot_results() -> str:
+    """`robot/results.py`: the named tuples of functions with several results."""
+    text = HEAD.format(role="What functions with several results give: tuples with a name for each.")
+    text += 'from typing import Generic, NamedTuple, TypeVar\n\nA = TypeVar("A")\n'
+    for f in FUNCTIONS.values():
+        if len(f.outputs) > 1:
+            rows = [f"    {name}: A  # ({shape(sizes)})" for name, sizes in f.outputs.items()]
+            told = f'    """The results of `{f.name}`."""'
+            text += "\n".join(
+                ["", "", f"class {camel(f.name)}(NamedTuple, Generic[A]):", told, "", *rows, ""]
+            )
+    return text
+
+
 def robot_functions() -> str:
     """`robot/functions.py`: the methods of a robot that compute."""
     text = HEAD.format(role="What a robot computes: one method for each registered function.")
-    text += "from ..typing import AlgorithmLike, Array, ArrayLike, Axes, Backend, External\n\n\n"
+    text += "from ..typing import AlgorithmLike, Array, ArrayLike, Axes, Backend, External\n"
+    text += "from . import results\n\n\n"
     text += (
         'class Functions:\n    """The methods of `Robot` that compute; `methods` gives them their code."""\n'
     )
     for f in FUNCTIONS.values():
-        keywords = ["out: Array | None = None", 'algorithm: AlgorithmLike = "auto"']
+        keywords = [f"out: {places(f)} | None = None", 'algorithm: AlgorithmLike = "auto"']
         keywords += ['backend: Backend = "auto"', "threads: int | None = None"]
-        told = f"{BATCH} `out` takes the result, an array of its shape; {algorithm(f)}; "
+        told = f"{BATCH} {filled(f)}; {algorithm(f)}; "
         told += f'`backend` is "auto", "native", "numpy" or "jax"; {THREADS}.'
         parameters = [*required(f), *optional(f), "*", *choices(f), *keywords]
-        text += "\n" + method(f.name, parameters, "Array", [summary(f), *details(f), *inputs(f), told])
+        text += "\n" + method(f.name, parameters, result(f), [summary(f), *details(f), *inputs(f), told])
     return text + "".join(f"\n    {alias} = {name}" for alias, name in ALIASES.items()) + "\n"
 
 
@@ -139,20 +161,19 @@ KERNEL = '''    @overload
 def native_kernels() -> str:
     """`backends/native/kernels.py`: the class of kernels of each function."""
     text = HEAD.format(role="The kernels of each registered function: how to call and how to bind them.")
-    text += "from ...typing import Array, ArrayLike, Bound, External\nfrom .kernel import Kernel\n"
+    text += "from ...robot import results\nfrom ...typing import Array, ArrayLike, Bound, External\n"
+    text += "from .kernel import Kernel\n"
     for f in FUNCTIONS.values():
         call = [*(typed(n) for n in f.inputs), "*", *optional(f)]
-        call += ["out: Array | None = None", "threads: int | None = None"]
-        told = f"{BATCH} `out` takes the result, an array of its shape; {THREADS}."
-        bound = [*(f"{n}: Array" for n in f.inputs), "*", "out: Array"]
+        call += [f"out: {places(f)} | None = None", "threads: int | None = None"]
+        told = f"{BATCH} {filled(f)}; {THREADS}."
+        bound = [*(f"{n}: Array" for n in f.inputs), "*", f"out: {places(f)}"]
         bound += [f"{n}: Array | None = None" for n in f.optional]
-        whose = (
-            f"A function without arguments that recomputes `out` ({shape(f.output)}) from these very arrays."
-        )
+        whose = f"A step() that recomputes `out` {shapes(f)} from these very arrays."
         how = "For control loops: fill the inputs in place, call, read `out` in place."
         run = f"return self._bound({together(f.inputs)}, {{{pairs(f.optional)}}}, out)"
         text += f'\n\nclass {camel(f.name)}Kernel(Kernel):\n    """`{f.name}` of one robot, compiled."""\n\n'
-        text += method("__call__", call, "Array", [summary(f), *inputs(f), told]) + "\n"
+        text += method("__call__", call, result(f), [summary(f), *inputs(f), told]) + "\n"
         text += method("bind", bound, "Bound", [whose, how], run)
     return text
 
@@ -161,6 +182,7 @@ def jax_signatures() -> str:
     """`backends/jax/signatures.py`: the functions of a robot on JAX."""
     text = HEAD.format(role="`robot.jax`: one method for each registered function.")
     text += "from collections.abc import Mapping\nfrom typing import TYPE_CHECKING, Any\n\n"
+    text += "from ...robot import results\n"
     text += "from ...typing import AlgorithmLike, ArrayLike, Axes, External, Schedule\n\n"
     text += JAX.format(name="JaxSignatures", whose="JaxFunctions")
     text += "    def evaluate(self, *args: Any, **kwargs: Any) -> Any: ...\n"
@@ -177,7 +199,7 @@ def jax_signatures() -> str:
         parameters = [*required(f), *optional(f), "*", *choices(f), *keywords]
         paragraphs = [summary(f), *details(f), *inputs(f), told]
         text += "\n" + method(
-            f.name, parameters, "Array", paragraphs, f"return self.evaluate({', '.join(given)})"
+            f.name, parameters, result(f), paragraphs, f"return self.evaluate({', '.join(given)})"
         )
     return text
 
@@ -189,7 +211,7 @@ def jax_native_signatures() -> str:
     text += JAX.format(name="NativeSignatures", whose="NativeFunctions")
     text += "    def evaluate(self, function: str, inputs: tuple[Any, ...]) -> Any: ...\n"
     for f in FUNCTIONS.values():
-        if not f.frame:
+        if not f.frame and len(f.outputs) == 1:
             told = [summary(f), *inputs(f)[: len(f.inputs)], "By the native kernel. Any batch shape."]
             run = f'return self.evaluate("{f.name}", {together(f.inputs)})'
             text += "\n" + method(f.name, required(f), "Array", told, run)
@@ -205,6 +227,7 @@ class {name}:
 
 '''
 FILES = {
+    "robot/results.py": robot_results,
     "robot/functions.py": robot_functions,
     "robot/doors.py": robot_doors,
     "backends/native/kernels.py": native_kernels,
@@ -234,6 +257,28 @@ def _paragraphs(f: Function) -> list[str]:
 def inputs(f: Function) -> list[str]:
     """Of each input, optional ones last, its name, shape and meaning."""
     return [f"`{n}` ({shape(s)}): {INPUTS[n]}." for n, s in (f.inputs | f.optional).items()]
+
+
+def result(f: Function) -> str:
+    """The type of what a function gives."""
+    return "Array" if len(f.outputs) == 1 else f"results.{camel(f.name)}[Array]"
+
+
+def places(f: Function) -> str:
+    """The type of what takes it."""
+    return "Array" if len(f.outputs) == 1 else f"tuple[{', '.join(['Array'] * len(f.outputs))}]"
+
+
+def filled(f: Function) -> str:
+    """What `out` takes."""
+    if len(f.outputs) == 1:
+        return "`out` takes the result, an array of its shape"
+    return f"`out` takes the results, {len(f.outputs)} arrays of their shapes"
+
+
+def shapes(f: Function) -> str:
+    """The shapes of all results."""
+    return ", ".join(f"({shape(sizes)})" for sizes in f.outputs.values())
 
 
 def shape(symbols: Iterable[str]) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Hashable, Iterable, Mapping
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -119,15 +120,18 @@ def _computed(
     dtype = dtype or (np.float32 if all(a.dtype == np.float32 for a in arrays) else np.float64)
     rows = zip(labels, arrays, sizes, strict=True)
     batch = common_batch(call, {label: a.shape[: a.ndim - len(size)] for label, a, size in rows})
-    shape = (*batch, *call.sizes(f.output))
-    result = empty_result(shape, dtype) if out is None else _checked_out(call, out, shape, dtype)
+    shapes = {label: (*batch, *size) for label, size in call.output_sizes().items()}
+    if out is None:
+        results = tuple(empty_result(shape, dtype) for shape in shapes.values())
+    else:
+        results = _checked_outs(call, out, shapes, dtype)
     count = _thread_count(threads)
-    if result.size:
+    if all(result.size for result in results):
         k = len(inputs)
         optional_arrays = dict(zip(given, arrays[k:], strict=True))
         call = alone if alone is not None and math.prod(batch) == 1 else call
-        (runner or serving(call)).run(call, arrays[:k], optional_arrays, result, count)
-    return result[()] if out is None else out
+        (runner or serving(call)).run(call, arrays[:k], optional_arrays, results, count)
+    return f.packed([result[()] for result in results]) if out is None else out
 
 
 def frame_poses(
@@ -153,7 +157,11 @@ def frame_poses(
     batch = common_batch(links, {"q": array.shape[:-1]})
     dtype = np.dtype(np.float32 if array.dtype == np.float32 else np.float64)
     shape = (*batch, len(names), 4, 4)
-    result = empty_result(shape, dtype) if out is None else _checked_out(links, out, shape, dtype)
+    result = (
+        empty_result(shape, dtype)
+        if out is None
+        else _checked_out(links, f"{links.function.name}: out", out, shape, dtype)
+    )
     if np.may_share_memory(array, result):
         array = array.copy()
     if robot.n_links > _MANY and len(names) > 2:
@@ -314,8 +322,7 @@ def serving(call: Call, name: str = "auto") -> Backend:
 
 def is_native(call: Call) -> bool:
     """Whether there is anything to compile: ufuncs know no axes of length zero."""
-    f = call.function
-    return call.robot.nv > 0 and 0 not in call.sizes(f.output)
+    return call.robot.nv > 0 and not any(0 in size for size in call.output_sizes().values())
 
 
 def _thread_count(threads: int | None) -> int:
@@ -336,8 +343,26 @@ def _checked(call: Call, value: Any, label: str, size: tuple[int, ...]) -> np.nd
     return array
 
 
-def _checked_out(call: Call, out: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+def _checked_outs(
+    call: Call, out: Any, shapes: Mapping[str, tuple[int, ...]], dtype: Any
+) -> tuple[np.ndarray, ...]:
+    """The arrays to fill: the one given, or a tuple of several that share no memory."""
     where = f"{call.function.name}: out"
+    if len(shapes) == 1:
+        return (_checked_out(call, where, out, next(iter(shapes.values())), dtype),)
+    if not isinstance(out, (tuple, list)) or len(out) != len(shapes):
+        told = f"{len(out)} arrays" if isinstance(out, (tuple, list)) else type(out).__name__
+        raise PhalanxError(f"{where} is {told}, expected a tuple of {len(shapes)}: {', '.join(shapes)}.")
+    arrays = tuple(
+        _checked_out(call, f"{where}, {label}", each, shape, dtype)
+        for each, (label, shape) in zip(out, shapes.items(), strict=True)
+    )
+    if any(np.may_share_memory(a, b) for a, b in combinations(arrays, 2)):
+        raise PhalanxError(f"{where}: two of its arrays share memory; pass arrays of their own.")
+    return arrays
+
+
+def _checked_out(call: Call, where: str, out: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     if not isinstance(out, np.ndarray) or is_masked_array(out):
         plain = " without a mask" if is_masked_array(out) else ""
         raise PhalanxError(

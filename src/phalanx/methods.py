@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .algorithms import FUNCTIONS, NOTHING, Function
-from .backends.base import Call, memo_key, module_of
+from .backends.base import Call, memo_key, module_of, never
 from .backends.fastpath import as_declared, with_fast_path
 from .dispatch import evaluate, frame_poses, is_native, kernel, plain_batch, resolve, single
 from .robot.doors import Doors
@@ -81,12 +81,13 @@ def _prepare_fast_path(robot: Robot, function: str, frame: Any, choices: Mapping
     """Remember the entry of a float64 kernel that the slow path has compiled."""
     f = FUNCTIONS[function]
     call = resolve(robot, function, "auto", frame, choices)
-    if not call.sizes(f.output) or not is_native(call):
+    sizes = next(iter(call.output_sizes().values()))
+    if not sizes or not is_native(call):
         return
     built = _ByBatch(call, alone) if (alone := single(call)) else robot._memo.get(_key(call))
     if built is None:
         return
-    entry = (built.direct, call.sizes(f.output), built)
+    entry = (built.direct if len(f.outputs) == 1 else never, sizes, built)
     if not f.frame:
         robot._memo[_short_key(function)] = entry
         return
@@ -105,7 +106,7 @@ class _ByBatch:
 
     def __init__(self, many: Call, alone: Call) -> None:
         self._known, self._keys = many.robot._memo, (_key(many), _key(alone))
-        self._output = many.sizes(many.function.output)
+        self._output = next(iter(many.output_sizes().values()))
         self._sizes = [math.prod(many.sizes(size)) for size in many.function.inputs.values()]
 
     def direct(self, *arrays: Any) -> bool:

@@ -113,7 +113,7 @@ def in_block(text: str) -> Counter[str]:
 @cache
 def of_one_turn() -> Counter[str]:
     """What sine and cosine of one angle take."""
-    program = Program({"q": (1,)}, (1,), [Graph().input("q", 0).sin()])
+    program = Program({"q": (1,)}, {"x": (1,)}, [Graph().input("q", 0).sin()])
     return in_block(
         block_function(straight(instructions(program), {"q": (1,)}, {"out": (1,)}), host(), "double")[0]
     )

@@ -99,7 +99,7 @@ CASES = [
 @cache
 def of_one_turn() -> Counter[str]:
     """What sine and cosine of one angle take."""
-    program = Program({"q": (1,)}, (1,), [Graph().input("q", 0).sin()])
+    program = Program({"q": (1,)}, {"x": (1,)}, [Graph().input("q", 0).sin()])
     text = block_function(straight(instructions(program), {"q": (1,)}, {"out": (1,)}), host(), "double")[0]
     return carried_out(text)["block"]
 

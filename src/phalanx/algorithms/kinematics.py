@@ -160,9 +160,9 @@ class Column(Field):
 
 @algorithm("jacobian_derivative", name="pairs", work="O(n depth)", **FORWARD)
 def jacobian_derivative(model: Model, q: Array, *, frame: Placement) -> Array:
-    """The derivative (…, 6, nv, nv) of a frame's Jacobian: entry [:, j, k] is that of column j along joint k.
+    """The derivative (…, 6, nv, nv) of a frame's Jacobian in the tangent space of q.
 
-    `frame` is a name in `robot.frame_names`. A joint turns the columns of all joints beyond it, and moves the
+    Entry [:, j, k] is that of column j along joint k. `frame` is a name in `robot.frame_names`. A joint turns the columns of all joints beyond it, and moves the
     frame that those before it turn.
     """
     X_w = body_transforms(model, q)

@@ -6,11 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from operator import index
 from types import MappingProxyType
 from typing import Any
 
 from ..errors import PhalanxError, listing, nearest, shown
+from ..robot import results
 from ..robot.dh import link_wrenches_dh, refusal
 from ..robot.model import Model, link_wrenches
 from ..robot.robot import Robot
@@ -37,7 +39,7 @@ AXES = MappingProxyType({"axes": ("world", "local")})  # along which a velocity 
 
 @dataclass(frozen=True)
 class Function:
-    """A quantity that users ask for: its inputs, optional inputs and output as symbolic sizes.
+    """A quantity that users ask for: its inputs, optional inputs and outputs as symbolic sizes.
 
     Sizes are named `q` (nq), `v` (nv), `l` (n_links), or are numbers; `frame` tells that the
     function is asked for one frame of the robot. `choices` are keywords that take one of some words, the
@@ -47,12 +49,16 @@ class Function:
 
     name: str
     inputs: Mapping[str, tuple[str, ...]]
-    output: tuple[str, ...]
+    outputs: Mapping[str, tuple[str, ...]]
     optional: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     frame: bool = False
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     symbol: str = "result"  # what the literature calls it
     forces: str = ""
+
+    def packed(self, arrays: Sequence[Any]) -> Any:
+        """Results as users get them: the only one, or a tuple with a name for each."""
+        return arrays[0] if len(self.outputs) == 1 else _named_tuple(self.name)(*arrays)
 
 
 @dataclass(frozen=True)
@@ -127,13 +133,21 @@ class Algorithm:
         return "" if singular < 0 else f': the inertia of link "{robot.link_names[singular]}" has no inverse'
 
 
+@cache
+def _named_tuple(function: str) -> Any:
+    """The class of several results, as `robot/results.py` declares it."""
+    return getattr(results, "".join(map(str.capitalize, function.split("_"))))
+
+
 FUNCTIONS: dict[str, Function] = {}
 ALGORITHMS: dict[str, dict[str, Algorithm]] = {}
 
 
 def function(name: str, inputs: Mapping[str, Any], output: Any, **more: Any) -> None:
-    """Make a function known; its first algorithm is the default."""
-    FUNCTIONS[name] = Function(name, MappingProxyType(dict(inputs)), tuple(output), **more)
+    """Make a function known with its output, or several by name; its first algorithm is the default."""
+    outputs = output if isinstance(output, Mapping) else {more.get("symbol", "result"): output}
+    outputs = MappingProxyType({label: tuple(sizes) for label, sizes in outputs.items()})
+    FUNCTIONS[name] = Function(name, MappingProxyType(dict(inputs)), outputs, **more)
     ALGORITHMS[name] = {}
 
 
@@ -210,6 +224,18 @@ function("jacobian", {"q": "q"}, "6v", frame=True, choices=AXES)
 function("center_of_mass", {"q": "q"}, "3")
 function("kinetic_energy", {"q": "q", "qd": "v"}, "")
 function("potential_energy", {"q": "q"}, "")
+function(
+    "inverse_dynamics_derivatives",
+    {"q": "q", "qd": "v", "qdd": "v"},
+    {"dq": "vv", "dqd": "vv", "dqdd": "vv"},
+    optional=MappingProxyType({"external": ("l", "6")}),
+)
+function(
+    "forward_dynamics_derivatives",
+    {"q": "q", "qd": "v", "tau": "v"},
+    {"dq": "vv", "dqd": "vv", "dtau": "vv"},
+    optional=MappingProxyType({"external": ("l", "6")}),
+)
 function("coriolis_matrix", {"q": "q", "qd": "v"}, "vv", symbol="C")
 function("momentum", {"q": "q", "qd": "v"}, "6", symbol="h")
 function("momentum_matrix", {"q": "q"}, "6v", symbol="A")

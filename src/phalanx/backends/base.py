@@ -52,8 +52,12 @@ class Call:
         return {name: self.sizes(symbols) for name, symbols in chosen.items()}
 
     def shapes(self, optional: Sequence[str] = ()) -> tuple[tuple[int, ...], ...]:
-        """The shapes of all inputs, then of the output."""
-        return (*self.input_sizes(optional).values(), self.sizes(self.function.output))
+        """The shapes of all inputs, then of the outputs."""
+        return (*self.input_sizes(optional).values(), *self.output_sizes().values())
+
+    def output_sizes(self) -> dict[str, tuple[int, ...]]:
+        """The sizes of all outputs by name."""
+        return {name: self.sizes(symbols) for name, symbols in self.function.outputs.items()}
 
     def arguments(self) -> dict[str, Any]:
         """Keyword arguments of the equations that the call itself fixes."""
@@ -75,7 +79,7 @@ class Call:
             self.algorithm,
             self.robot.model if model is None else model,
             {name: self.sizes(symbols) for name, symbols in f.inputs.items()},
-            self.sizes(f.output),
+            self.output_sizes(),
             {name: self.sizes(f.optional[name]) for name in optional},
             arguments,
         )
@@ -93,6 +97,11 @@ def memo_key(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> tuple[An
         optional,
         dtype.str,
     )
+
+
+def never(*arrays: Any) -> bool:
+    """An entry to compiled code that takes nothing: where there is no other, or none for such results."""
+    return False
 
 
 def require_shape(call: Call, shape: tuple[int, ...], label: str, size: tuple[int, ...]) -> None:
@@ -150,9 +159,11 @@ class Backend(ABC):
         """Operations of one state where the backend has a program to count, else None."""
         return None
 
-    def job(self, call: Call, inputs: tuple[np.ndarray, ...], out: np.ndarray) -> Callable[[], Any]:
-        """A function that fills `out` from plain arrays again and again, for timing."""
-        return lambda: self.run(call, list(inputs), {}, out, 1)
+    def job(
+        self, call: Call, inputs: tuple[np.ndarray, ...], outs: tuple[np.ndarray, ...]
+    ) -> Callable[[], Any]:
+        """A function that fills `outs` from plain arrays again and again, for timing."""
+        return lambda: self.run(call, list(inputs), {}, outs, 1)
 
     @abstractmethod
     def run(
@@ -160,10 +171,10 @@ class Backend(ABC):
         call: Call,
         inputs: list[np.ndarray],
         optional: Mapping[str, np.ndarray],
-        out: np.ndarray,
+        outs: tuple[np.ndarray, ...],
         threads: int,
     ) -> None:
-        """Fill `out` (batch and output sizes) from inputs whose batches broadcast to it."""
+        """Fill `outs` (batch and output sizes) from inputs whose batches broadcast to theirs."""
 
 
 def backend(name: str) -> Backend:

@@ -14,8 +14,8 @@ from typing import Any
 from .ops import ADD, COS, DIV, INPUT, MUL, NEG, RESCALE, SIN, SUB
 from .scalar import Node, live
 
-# The partial derivatives of an operation with respect to its operands. `rescale` gives powers of two: constants
-# but for jumps, at which the quantities that they scale do not jump.
+# The partial derivatives of an operation with respect to its operands. `rescale` gives powers of two: they are
+# constant but for jumps, where the quantities that they scale do not jump.
 PARTIALS: dict[str, Callable[..., tuple[Any, ...]]] = {
     ADD: lambda y, a, b: (1.0, 1.0),
     SUB: lambda y, a, b: (1.0, -1.0),

@@ -17,6 +17,8 @@ def refusal_of_loops(algorithm: Algorithm, model: Model) -> str:
     """Why an algorithm has no loops over the bodies of a robot, empty if it has."""
     if model.coupling is not None and algorithm.topology == "chain":
         return "mimic joints follow other joints"
+    if len(FUNCTIONS[algorithm.function].outputs) > 1:
+        return "it has several results"
     if algorithm.splits:
         return "it does not visit one body after another"
     return ""
@@ -29,18 +31,24 @@ def cuts(model: Model) -> bool:
 
 @dataclass(frozen=True)
 class Task:
-    """An algorithm on a model, with the shapes of its inputs, those given by name, and of its output."""
+    """An algorithm on a model, with the shapes of its inputs, of its outputs and of optional inputs."""
 
     algorithm: Algorithm
     model: Model
     inputs: Mapping[str, tuple[int, ...]]
-    output: tuple[int, ...]
+    outputs: Mapping[str, tuple[int, ...]]
     optional: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     arguments: Mapping[str, Any] = field(default_factory=dict)  # what else its text is told
 
     @property
     def function(self) -> Function:
         return FUNCTIONS[self.algorithm.function]
+
+    @property
+    def output(self) -> tuple[int, ...]:
+        """The shape of its only output."""
+        (shape,) = self.outputs.values()
+        return shape
 
     @property
     def is_told(self) -> bool:

@@ -29,11 +29,11 @@ _BOOK = Bookkeeping()
 
 @dataclass(frozen=True)
 class Program:
-    """A scalar program: inputs with their shapes, outputs as nodes or constants."""
+    """A scalar program: inputs and outputs with their shapes, results as nodes or constants."""
 
     inputs: Mapping[str, tuple[int, ...]]
-    output: tuple[int, ...]
-    results: list[Any]  # row-major
+    outputs: Mapping[str, tuple[int, ...]]
+    results: list[Any]  # row-major, one output after another
 
     @cached_property
     def nodes(self) -> list[Node]:
@@ -84,9 +84,9 @@ def trace(task: Task, customise: str = "full", book: Bookkeeping = _BOOK) -> Pro
     parameter is a symbol, nothing is folded or shared. `book` tells what a count takes for given.
     """
     graph = GeneralGraph(shared=book.shared) if customise == "none" else Graph()
-    f, model, output = task.function, task.model, task.output
-    if 0 in output:  # of a robot without joints
-        return Program(task.shapes, output, [])
+    f, model, outputs = task.function, task.model, task.outputs
+    if any(0 in shape for shape in outputs.values()):  # of a robot without joints
+        return Program(task.shapes, outputs, [])
     owners = {"q": _bodies_of_coordinates(model), "v": _bodies_of_rates(model), "l": model.links.tolist()}
     symbols = {
         name: _symbols(graph, name, shape, owners.get({**f.inputs, **f.optional}[name][0]))
@@ -121,9 +121,14 @@ def trace(task: Task, customise: str = "full", book: Bookkeeping = _BOOK) -> Pro
                 f'"{task.algorithm.name}" does not compute; use convention="program".'
             )
         result = np.concatenate([np.ravel(graph.kept[name]) for name in sorted(book.results)])
-        output = result.shape
-    results = np.broadcast_to(np.asarray(result, dtype=object), output).ravel().tolist()
-    return Program(task.shapes, output, results)
+        outputs = {f.symbol: result.shape}
+    each = (result,) if len(outputs) == 1 else result
+    results = [
+        node
+        for made, shape in zip(each, outputs.values(), strict=True)
+        for node in np.broadcast_to(np.asarray(made, dtype=object), shape).ravel().tolist()
+    ]
+    return Program(task.shapes, outputs, results)
 
 
 def parameters(graph: Graph, model: Model, customise: str, book: Bookkeeping = _BOOK) -> Model:

@@ -126,6 +126,76 @@ class Doors:
 
     @overload
     def kernel(
+        self, function: Literal["inverse_dynamics_derivatives"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.InverseDynamicsDerivativesKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["forward_dynamics_derivatives"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.ForwardDynamicsDerivativesKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["coriolis_matrix"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.CoriolisMatrixKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["momentum"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.MomentumKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["momentum_matrix"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.MomentumMatrixKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["frame_velocity"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, frame: str, batch: int | None = None,
+    ) -> kernels.FrameVelocityKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["frame_acceleration"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, frame: str, batch: int | None = None,
+    ) -> kernels.FrameAccelerationKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["jacobian_rate"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, frame: str, batch: int | None = None,
+    ) -> kernels.JacobianRateKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["jacobian_derivative"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, frame: str, batch: int | None = None,
+    ) -> kernels.JacobianDerivativeKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["regressor"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.RegressorKernel: ...
+
+    @overload
+    def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
         frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
     ) -> Kernel: ...

@@ -10,6 +10,7 @@ Written by `tools/make_surface.py` from `algorithms/registry.py`; run it instead
 from __future__ import annotations
 
 from ..typing import AlgorithmLike, Array, ArrayLike, Axes, Backend, External
+from . import results
 
 
 class Functions:
@@ -204,6 +205,172 @@ class Functions:
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("potential_energy")`; `backend` is "auto", "native", "numpy" or
         "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def inverse_dynamics_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, external: External | None = None,
+        *, out: tuple[Array, Array, Array] | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
+    ) -> results.InverseDynamicsDerivatives[Array]:
+        """(∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd), each (…, nv, nv), in the tangent space of q.
+
+        `q` (…, nq): positions.
+        `qd` (…, nv): rates.
+        `qdd` (…, nv): accelerations.
+        `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
+          or some of them by name as {"link": wrench} with (…, 6) each.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the results, 3 arrays of their shapes;
+        `algorithm` is one of `px.algorithms("inverse_dynamics_derivatives")`; `backend` is "auto", "native",
+        "numpy" or "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def forward_dynamics_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, external: External | None = None,
+        *, out: tuple[Array, Array, Array] | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
+    ) -> results.ForwardDynamicsDerivatives[Array]:
+        """(∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau), each (…, nv, nv), in the tangent space of q.
+
+        `q` (…, nq): positions.
+        `qd` (…, nv): rates.
+        `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
+        `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
+          or some of them by name as {"link": wrench} with (…, 6) each.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the results, 3 arrays of their shapes;
+        `algorithm` is one of `px.algorithms("forward_dynamics_derivatives")`; `backend` is "auto", "native",
+        "numpy" or "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def coriolis_matrix(
+        self, q: ArrayLike, qd: ArrayLike,
+        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> Array:
+        """The matrix C (…, nv, nv) with C qd the forces of velocity, and dM/dt - 2 C skew-symmetric.
+
+        `q` (…, nq): positions.
+        `qd` (…, nv): rates.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("coriolis_matrix")`; `backend` is "auto", "native", "numpy" or
+        "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def momentum(
+        self, q: ArrayLike, qd: ArrayLike,
+        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> Array:
+        """Momentum (…, 6) [angular; linear] of all links about their mass centre, along the world's axes.
+
+        `q` (…, nq): positions.
+        `qd` (…, nv): rates.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("momentum")`; `backend` is "auto", "native", "numpy" or "jax"; at
+        most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def momentum_matrix(
+        self, q: ArrayLike,
+        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> Array:
+        """The matrix A (…, 6, nv) with momentum A qd about the mass centre, along the world's axes.
+
+        `q` (…, nq): positions.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("momentum_matrix")`; `backend` is "auto", "native", "numpy" or
+        "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def frame_velocity(
+        self, q: ArrayLike, qd: ArrayLike, frame: str,
+        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> Array:
+        """Velocity (…, 6) [angular; linear] of a frame and its origin, along the axes of the base frame.
+
+        `frame` is a name in `robot.frame_names`. It is J qd of the frame's Jacobian.
+
+        `q` (…, nq): positions.
+        `qd` (…, nv): rates.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("frame_velocity")`; `backend` is "auto", "native", "numpy" or
+        "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def frame_acceleration(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, frame: str,
+        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> Array:
+        """Acceleration (…, 6) [angular; linear] of a frame and its origin, along the axes of the base frame.
+
+        `frame` is a name in `robot.frame_names`. The linear half is what an accelerometer at rest in the
+        world would see of the origin: the second derivative of its position, without gravity.
+
+        `q` (…, nq): positions.
+        `qd` (…, nv): rates.
+        `qdd` (…, nv): accelerations.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("frame_acceleration")`; `backend` is "auto", "native", "numpy" or
+        "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def jacobian_rate(
+        self, q: ArrayLike, qd: ArrayLike, frame: str,
+        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> Array:
+        """The rate dJ/dt (…, 6, nv) of a frame's Jacobian, along the axes of the base frame.
+
+        `frame` is a name in `robot.frame_names`. Its acceleration is J qdd + dJ/dt qd.
+
+        `q` (…, nq): positions.
+        `qd` (…, nv): rates.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("jacobian_rate")`; `backend` is "auto", "native", "numpy" or
+        "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def jacobian_derivative(
+        self, q: ArrayLike, frame: str,
+        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> Array:
+        """The derivative (…, 6, nv, nv) of a frame's Jacobian in the tangent space of q.
+
+        Entry [:, j, k] is that of column j along joint k. `frame` is a name in `robot.frame_names`. A joint
+        turns the columns of all joints beyond it, and moves the frame that those before it turn.
+
+        `q` (…, nq): positions.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("jacobian_derivative")`; `backend` is "auto", "native", "numpy"
+        or "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def regressor(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
+        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> Array:
+        """The matrix Y (…, nv, 10 n_links) with tau = Y `robot.inertial_parameters`, armature apart.
+
+        `q` (…, nq): positions.
+        `qd` (…, nv): rates.
+        `qdd` (…, nv): accelerations.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("regressor")`; `backend` is "auto", "native", "numpy" or "jax";
+        at most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
     rnea = inverse_dynamics

@@ -206,8 +206,8 @@ def walks(
 ) -> Array:
     """The matrices (…, n, n, k) emitted while each body's fields `start` are carried along its ancestors.
 
-    As `pairs`, where `emit` gives two vectors (…, k): what stands in the row of the body that x comes from, in
-    the column of the ancestor, and what stands in the row of the ancestor.
+    As `pairs`, where `emit` gives two vectors (…, k): what stands in the row of the body that x comes from,
+    and what stands in its column.
     """
     parts = Packed.of(start)
 

@@ -7,9 +7,17 @@ from ...spatial import Array
 from ...sweeps.verbs import eliminate, substitute
 from ..inertia.crba import crba
 from ..inverse.cartesian_tensor import cartesian_tensor
+from ..registry import algorithm
 from .idsva import idsva
 
 
+@algorithm(
+    "forward_dynamics_derivatives",
+    source="Carpentier, Mansard 2018, section IV",
+    coupled=True,
+    work="O(n^3)",
+    span="O(depth^2)",
+)
 def through_inverse(
     model: Model, q: Array, qd: Array, tau: Array, *, external: Array = 0.0
 ) -> tuple[Array, ...]:

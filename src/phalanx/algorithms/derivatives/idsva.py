@@ -20,6 +20,7 @@ from ...spatial import (
     transpose,
 )
 from ...sweeps.verbs import accumulate, parent, propagate, walks
+from ..registry import algorithm
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,12 @@ class Loads(Field):
         return Loads(X.T @ self.t1, X.T @ self.t2, X.T @ t3, matvec(transpose(X.E), self.t4), X.T @ turned)
 
 
+@algorithm(
+    "inverse_dynamics_derivatives",
+    source="Singh, Russell, Wensing 2022, Table I",
+    coupled=True,
+    work="O(n depth)",
+)
 def idsva(model: Model, q: Array, qd: Array, qdd: Array, *, external: Array = 0.0) -> tuple[Array, ...]:
     """(∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd), each (…, nv, nv), in the tangent space of q.
 

@@ -176,9 +176,10 @@ def run(
         wrapped = {name: JaxArray(a) for name, a in arrays.items()}
         inputs = [wrapped.pop(name) for name in f.inputs]
         with ordering(walk), np.errstate(all="ignore"):  # constants meet each other in NumPy
-            return unwrap(array(call.algorithm(model, *inputs, **wrapped, **arguments), dtype))
+            made = call.algorithm(model, *inputs, **wrapped, **arguments)
+            return tuple(unwrap(array(x, dtype)) for x in (made if len(f.outputs) > 1 else (made,)))
 
-    return over_batch(one, arrays, cores, call.sizes(f.output), dtype)
+    return f.packed(over_batch(one, arrays, cores, list(call.output_sizes().values()), dtype))
 
 
 def frame_of(call: Call, dtype: Any) -> Any:
@@ -189,23 +190,30 @@ def frame_of(call: Call, dtype: Any) -> Any:
 
 
 def over_batch(
-    one: Callable[..., Any], arrays: dict[str, Any], cores: dict[str, int], size: tuple[int, ...], dtype: Any
-) -> Any:
-    """`one` for every state of a batch; arrays without a batch are shared by all states."""
+    one: Callable[..., tuple[Any, ...]],
+    arrays: dict[str, Any],
+    cores: dict[str, int],
+    sizes: list[tuple[int, ...]],
+    dtype: Any,
+) -> list[Any]:
+    """The results of `one` for every state of a batch; arrays without a batch are shared by all states."""
     batches = {name: a.shape[: a.ndim - cores[name]] for name, a in arrays.items()}
     batch = jnp.broadcast_shapes(*batches.values())
-    if 0 in (*batch, *size):
-        return jnp.zeros((*batch, *size), dtype)
+    if any(0 in (*batch, *size) for size in sizes):
+        return [jnp.zeros((*batch, *size), dtype) for size in sizes]
     if not batch:
-        return jnp.broadcast_to(one(arrays), size)
+        return [jnp.broadcast_to(x, size) for x, size in zip(one(arrays), sizes, strict=True)]
     flat = {}
     for name, a in arrays.items():
         core = a.shape[len(batches[name]) :]
         wide = jnp.broadcast_to(a, (*batch, *core)) if batches[name] else a
         flat[name] = wide.reshape((math.prod(batch), *core)) if batches[name] else a
     axes = {name: 0 if own else None for name, own in batches.items()}
-    result = jax.vmap(one, in_axes=(axes,))(flat)
-    return jnp.broadcast_to(result, (math.prod(batch), *size)).reshape((*batch, *size))
+    results = jax.vmap(one, in_axes=(axes,))(flat)
+    return [
+        jnp.broadcast_to(x, (math.prod(batch), *size)).reshape((*batch, *size))
+        for x, size in zip(results, sizes, strict=True)
+    ]
 
 
 def checked_inputs(call: Call, inputs: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:

@@ -117,3 +117,43 @@ class NativeSignatures:
         By the native kernel. Any batch shape.
         """
         return self.evaluate("potential_energy", (q,))
+
+    def coriolis_matrix(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """The matrix C (…, nv, nv) with C qd the forces of velocity, and dM/dt - 2 C skew-symmetric.
+
+        `q` (…, nq): positions.
+        `qd` (…, nv): rates.
+
+        By the native kernel. Any batch shape.
+        """
+        return self.evaluate("coriolis_matrix", (q, qd))
+
+    def momentum(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """Momentum (…, 6) [angular; linear] of all links about their mass centre, along the world's axes.
+
+        `q` (…, nq): positions.
+        `qd` (…, nv): rates.
+
+        By the native kernel. Any batch shape.
+        """
+        return self.evaluate("momentum", (q, qd))
+
+    def momentum_matrix(self, q: ArrayLike) -> Array:
+        """The matrix A (…, 6, nv) with momentum A qd about the mass centre, along the world's axes.
+
+        `q` (…, nq): positions.
+
+        By the native kernel. Any batch shape.
+        """
+        return self.evaluate("momentum_matrix", (q,))
+
+    def regressor(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
+        """The matrix Y (…, nv, 10 n_links) with tau = Y `robot.inertial_parameters`, armature apart.
+
+        `q` (…, nq): positions.
+        `qd` (…, nv): rates.
+        `qdd` (…, nv): accelerations.
+
+        By the native kernel. Any batch shape.
+        """
+        return self.evaluate("regressor", (q, qd, qdd))

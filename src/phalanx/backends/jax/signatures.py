@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ...robot import results
 from ...typing import AlgorithmLike, ArrayLike, Axes, External, Schedule
 
 if TYPE_CHECKING:
@@ -244,4 +245,202 @@ class JaxSignatures:
         """
         return self.evaluate(
             "potential_energy", {"q": q}, algorithm=algorithm, schedule=schedule, parameters=parameters,
+        )
+
+    def inverse_dynamics_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, external: External | None = None,
+        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
+        parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> results.InverseDynamicsDerivatives[Array]:
+        """(∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd), each (…, nv, nv), in the tangent space of q.
+
+        `q` (…, nq): positions.
+        `qd` (…, nv): rates.
+        `qdd` (…, nv): accelerations.
+        `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
+          or some of them by name as {"link": wrench} with (…, 6) each.
+
+        Any batch shape. `algorithm` is one of `px.algorithms("inverse_dynamics_derivatives")`; `schedule` is
+        "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
+        robot's own.
+        """
+        return self.evaluate(
+            "inverse_dynamics_derivatives", {"q": q, "qd": qd, "qdd": qdd, "external": external},
+            algorithm=algorithm, schedule=schedule, parameters=parameters,
+        )
+
+    def forward_dynamics_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, external: External | None = None,
+        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
+        parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> results.ForwardDynamicsDerivatives[Array]:
+        """(∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau), each (…, nv, nv), in the tangent space of q.
+
+        `q` (…, nq): positions.
+        `qd` (…, nv): rates.
+        `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
+        `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
+          or some of them by name as {"link": wrench} with (…, 6) each.
+
+        Any batch shape. `algorithm` is one of `px.algorithms("forward_dynamics_derivatives")`; `schedule` is
+        "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
+        robot's own.
+        """
+        return self.evaluate(
+            "forward_dynamics_derivatives", {"q": q, "qd": qd, "tau": tau, "external": external},
+            algorithm=algorithm, schedule=schedule, parameters=parameters,
+        )
+
+    def coriolis_matrix(
+        self, q: ArrayLike, qd: ArrayLike,
+        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
+        parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """The matrix C (…, nv, nv) with C qd the forces of velocity, and dM/dt - 2 C skew-symmetric.
+
+        `q` (…, nq): positions.
+        `qd` (…, nv): rates.
+
+        Any batch shape. `algorithm` is one of `px.algorithms("coriolis_matrix")`; `schedule` is "sequential"
+        or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
+        """
+        return self.evaluate(
+            "coriolis_matrix", {"q": q, "qd": qd}, algorithm=algorithm, schedule=schedule,
+            parameters=parameters,
+        )
+
+    def momentum(
+        self, q: ArrayLike, qd: ArrayLike,
+        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
+        parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """Momentum (…, 6) [angular; linear] of all links about their mass centre, along the world's axes.
+
+        `q` (…, nq): positions.
+        `qd` (…, nv): rates.
+
+        Any batch shape. `algorithm` is one of `px.algorithms("momentum")`; `schedule` is "sequential" or
+        "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
+        """
+        return self.evaluate(
+            "momentum", {"q": q, "qd": qd}, algorithm=algorithm, schedule=schedule, parameters=parameters,
+        )
+
+    def momentum_matrix(
+        self, q: ArrayLike,
+        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
+        parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """The matrix A (…, 6, nv) with momentum A qd about the mass centre, along the world's axes.
+
+        `q` (…, nq): positions.
+
+        Any batch shape. `algorithm` is one of `px.algorithms("momentum_matrix")`; `schedule` is "sequential"
+        or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
+        """
+        return self.evaluate(
+            "momentum_matrix", {"q": q}, algorithm=algorithm, schedule=schedule, parameters=parameters,
+        )
+
+    def frame_velocity(
+        self, q: ArrayLike, qd: ArrayLike, frame: str,
+        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
+        parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """Velocity (…, 6) [angular; linear] of a frame and its origin, along the axes of the base frame.
+
+        `frame` is a name in `robot.frame_names`. It is J qd of the frame's Jacobian.
+
+        `q` (…, nq): positions.
+        `qd` (…, nv): rates.
+
+        Any batch shape. `algorithm` is one of `px.algorithms("frame_velocity")`; `schedule` is "sequential"
+        or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
+        """
+        return self.evaluate(
+            "frame_velocity", {"q": q, "qd": qd}, frame=frame, algorithm=algorithm, schedule=schedule,
+            parameters=parameters,
+        )
+
+    def frame_acceleration(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, frame: str,
+        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
+        parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """Acceleration (…, 6) [angular; linear] of a frame and its origin, along the axes of the base frame.
+
+        `frame` is a name in `robot.frame_names`. The linear half is what an accelerometer at rest in the
+        world would see of the origin: the second derivative of its position, without gravity.
+
+        `q` (…, nq): positions.
+        `qd` (…, nv): rates.
+        `qdd` (…, nv): accelerations.
+
+        Any batch shape. `algorithm` is one of `px.algorithms("frame_acceleration")`; `schedule` is
+        "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
+        robot's own.
+        """
+        return self.evaluate(
+            "frame_acceleration", {"q": q, "qd": qd, "qdd": qdd}, frame=frame, algorithm=algorithm,
+            schedule=schedule, parameters=parameters,
+        )
+
+    def jacobian_rate(
+        self, q: ArrayLike, qd: ArrayLike, frame: str,
+        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
+        parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """The rate dJ/dt (…, 6, nv) of a frame's Jacobian, along the axes of the base frame.
+
+        `frame` is a name in `robot.frame_names`. Its acceleration is J qdd + dJ/dt qd.
+
+        `q` (…, nq): positions.
+        `qd` (…, nv): rates.
+
+        Any batch shape. `algorithm` is one of `px.algorithms("jacobian_rate")`; `schedule` is "sequential" or
+        "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
+        """
+        return self.evaluate(
+            "jacobian_rate", {"q": q, "qd": qd}, frame=frame, algorithm=algorithm, schedule=schedule,
+            parameters=parameters,
+        )
+
+    def jacobian_derivative(
+        self, q: ArrayLike, frame: str,
+        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
+        parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """The derivative (…, 6, nv, nv) of a frame's Jacobian in the tangent space of q.
+
+        Entry [:, j, k] is that of column j along joint k. `frame` is a name in `robot.frame_names`. A joint
+        turns the columns of all joints beyond it, and moves the frame that those before it turn.
+
+        `q` (…, nq): positions.
+
+        Any batch shape. `algorithm` is one of `px.algorithms("jacobian_derivative")`; `schedule` is
+        "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
+        robot's own.
+        """
+        return self.evaluate(
+            "jacobian_derivative", {"q": q}, frame=frame, algorithm=algorithm, schedule=schedule,
+            parameters=parameters,
+        )
+
+    def regressor(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
+        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
+        parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """The matrix Y (…, nv, 10 n_links) with tau = Y `robot.inertial_parameters`, armature apart.
+
+        `q` (…, nq): positions.
+        `qd` (…, nv): rates.
+        `qdd` (…, nv): accelerations.
+
+        Any batch shape. `algorithm` is one of `px.algorithms("regressor")`; `schedule` is "sequential" or
+        "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
+        """
+        return self.evaluate(
+            "regressor", {"q": q, "qd": qd, "qdd": qdd}, algorithm=algorithm, schedule=schedule,
+            parameters=parameters,
         )

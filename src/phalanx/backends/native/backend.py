@@ -27,36 +27,39 @@ class NativeBackend(Backend):
 
         return kernel_cost(call) if is_countable(call) else None
 
-    def job(self, call: Call, inputs: tuple[np.ndarray, ...], out: np.ndarray) -> Callable[[], Any]:
-        built = native(call, (), out.dtype)
+    def job(
+        self, call: Call, inputs: tuple[np.ndarray, ...], outs: tuple[np.ndarray, ...]
+    ) -> Callable[[], Any]:
+        built = native(call, (), outs[0].dtype)
         direct = built.direct
-        if direct(*inputs, out):
-            return lambda: direct(*inputs, out)
-        return lambda: built.ufunc(*inputs, out=out)
+        if direct(*inputs, *outs):
+            return lambda: direct(*inputs, *outs)
+        return lambda: built.ufunc(*inputs, out=outs)
 
     def run(
         self,
         call: Call,
         inputs: list[np.ndarray],
         optional: Mapping[str, np.ndarray],
-        out: np.ndarray,
+        outs: tuple[np.ndarray, ...],
         threads: int,
     ) -> None:
-        kernel = native(call, tuple(optional), out.dtype)
+        kernel = native(call, tuple(optional), outs[0].dtype)
         given = [*inputs, *(optional[name] for name in kernel.optional)]
-        arrays = [_plain(a, kernel.dtype, apart=out) for a in given]
-        result = _plain(out, kernel.dtype)
-        if not kernel.fill((*arrays, result), threads):
-            kernel.ufunc(*arrays, out=result)
-        if not np.may_share_memory(result, out):
-            out[...] = result
+        arrays = [_plain(a, kernel.dtype, apart=outs) for a in given]
+        results = [_plain(out, kernel.dtype, apart=outs[:k]) for k, out in enumerate(outs)]
+        if not kernel.fill((*arrays, *results), threads):
+            kernel.ufunc(*arrays, out=tuple(results))
+        for result, out in zip(results, outs, strict=True):
+            if not np.may_share_memory(result, out):
+                out[...] = result
 
 
-def _plain(array: np.ndarray, dtype: np.dtype, apart: np.ndarray | None = None) -> np.ndarray:
-    """An array as machine code takes it: aligned, of just that dtype, away from the memory of another."""
+def _plain(array: np.ndarray, dtype: np.dtype, apart: tuple[np.ndarray, ...]) -> np.ndarray:
+    """An array as machine code takes it: aligned, of just that dtype, away from the memory of others."""
     if array.dtype != dtype:
         return array.astype(dtype, subok=False)
-    if not array.flags.aligned or (apart is not None and np.may_share_memory(array, apart)):
+    if not array.flags.aligned or any(np.may_share_memory(array, other) for other in apart):
         return np.array(array, dtype, subok=False)
     return array if array.dtype is dtype and type(array) is np.ndarray else array.view(dtype, np.ndarray)
 

@@ -16,7 +16,7 @@ import numpy as np
 from ...arrays import MOST_AXES
 from ...errors import warn
 from ...robot.frames import branch_of, branches, frames_kept, placement_of
-from ..base import FRAMED, Call, memo_key
+from ..base import FRAMED, Call, memo_key, never
 from ..buffers import empty_result
 from . import cache, compile, gufunc, objects
 from .extent import unrolls
@@ -34,7 +34,7 @@ class Native:
     call: Call
     optional: tuple[str, ...]
     dtype: np.dtype
-    shapes: tuple[tuple[int, ...], ...]  # inputs, then the output
+    shapes: tuple[tuple[int, ...], ...]  # inputs, then outputs
     loaded: compile.Loaded
     ufunc: Callable[..., Any]
     direct: Callable[..., bool]
@@ -49,23 +49,30 @@ class Native:
         return 0 if self.told is None else int(self.told.ctypes.data) + _BRANCH
 
     @property
+    def outputs(self) -> tuple[tuple[int, ...], ...]:
+        """The shapes of the outputs of one state."""
+        return self.shapes[len(self.shapes) - len(self.call.function.outputs) :]
+
+    @property
     def signature(self) -> str:
-        return _signature(self.shapes)
+        return _signature(self.shapes, len(self.outputs))
 
     def batch(self, inputs: tuple[Any, ...], out: Any = None, threads: int = 1) -> Any:
         """The result for arrays that machine code can take as they are, or None: then let them be checked.
 
         Machine code is called first; whatever it declines, the checks explain better.
         """
+        f = self.call.function
         if out is not None:
-            return out if type(out) is np.ndarray and self.fill((*inputs, out), threads) else None
+            fits = type(out) is np.ndarray and len(f.outputs) == 1 and self.fill((*inputs, out), threads)
+            return out if fits else None
         first = inputs[0]
         is_row = type(first) is np.ndarray and first.shape[1:] == self.shapes[0]
         batch = (len(first),) if is_row else self._batch_of(inputs)
         while batch is not None:
-            result = empty_result((*batch, *self.shapes[-1]), self.dtype)
-            if self.fill((*inputs, result), threads):
-                return result if result.ndim else result[()]
+            results = [empty_result((*batch, *shape), self.dtype) for shape in self.outputs]
+            if self.fill((*inputs, *results), threads):
+                return f.packed([result if result.ndim else result[()] for result in results])
             guess, batch = batch, self._batch_of(inputs) if is_row else None
             if guess == batch:  # no other input made it longer
                 return None
@@ -73,7 +80,7 @@ class Native:
         return None
 
     def fill(self, arrays: tuple[Any, ...], threads: int) -> bool:
-        """Fill the last of some arrays from the others; False, and nothing touched, unless they fit."""
+        """Fill outputs, the last arrays, from the others; False, and nothing touched, unless they fit."""
         if threads < 2:
             return self.direct(*arrays)
         return fill(self.direct, arrays, prod(self.shapes[-1]), threads, self.pace)
@@ -99,11 +106,6 @@ def _broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
         a, b = b, a
     head = len(a) - len(b)
     return (*a[:head], *(n if m == 1 else m for m, n in zip(a[head:], b, strict=True)))
-
-
-def never(*arrays: Any) -> bool:
-    """An entry that takes nothing, where objects are laid out so that there is no other: on to the ufunc."""
-    return False
 
 
 def native(call: Call, optional: Sequence[str] = (), dtype: Any = np.float64) -> Native:
@@ -136,10 +138,11 @@ def _build(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> Native:
     name = call.algorithm.function
     told = _told(call, dtype) if call.function.frame else None
     address = 0 if told is None else told.ctypes.data + _BRANCH
-    ufunc = _ufunc(name, shapes, dtype, loaded, address, told)
+    outputs = len(call.function.outputs)
+    ufunc = _ufunc(name, shapes, outputs, dtype, loaded, address, told)
     direct = never
     if objects.usable():
-        direct = objects.array_function(loaded, name, dtype, shapes, address, told)
+        direct = objects.array_function(loaded, name, dtype, shapes, outputs, address, told)
     seconds = time.perf_counter() - start
     return Native(call, optional, dtype, shapes, loaded, ufunc, direct, seconds, cached, told)
 
@@ -184,6 +187,7 @@ _alive: list[Any] = []  # what gufuncs of NumPy before 2.2 point to; they take n
 def _ufunc(
     name: str,
     shapes: tuple[tuple[int, ...], ...],
+    outputs: int,
     dtype: np.dtype,
     loaded: compile.Loaded,
     address: int,
@@ -192,11 +196,16 @@ def _ufunc(
     """The gufunc around a loop, which keeps its machine code alive, and what it is told at an address."""
     try:
         made, needs = gufunc.make_gufunc(
-            name, "", _signature(shapes), len(shapes), [(dtype, loaded.loop)], address
+            name,
+            "",
+            _signature(shapes, outputs),
+            (len(shapes) - outputs, outputs),
+            [(dtype, loaded.loop)],
+            address,
         )
     except (RuntimeError, ImportError, AttributeError):
         _warn_of_slow_path()
-        return gufunc.SlowUfunc(name, shapes, dtype, loaded.loop, address, (loaded, told))
+        return gufunc.SlowUfunc(name, shapes, outputs, dtype, loaded.loop, address, (loaded, told))
     try:
         setattr(made, "needs", (loaded, told, needs))  # noqa: B010
     except AttributeError:
@@ -211,6 +220,6 @@ def _warn_of_slow_path() -> None:
     warn(text)
 
 
-def _signature(shapes: Sequence[tuple[int, ...]]) -> str:
-    *inputs, output = ("(" + ",".join(map(str, s)) + ")" for s in shapes)
-    return ",".join(inputs) + "->" + output
+def _signature(shapes: Sequence[tuple[int, ...]], outputs: int) -> str:
+    cores = ["(" + ",".join(map(str, s)) + ")" for s in shapes]
+    return ",".join(cores[:-outputs]) + "->" + ",".join(cores[-outputs:])

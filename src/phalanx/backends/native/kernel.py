@@ -14,10 +14,10 @@ from ...algorithms import FUNCTIONS
 from ...arrays import is_masked_array
 from ...errors import PhalanxError, printable
 from ...typing import Array, Bound
-from ..base import Call, require_few_axes
+from ..base import Call, never, require_few_axes
 from ..fastpath import with_fast_path
 from . import compile, objects
-from .build import Native, native, never
+from .build import Native, native
 from .target import host
 
 if TYPE_CHECKING:
@@ -43,9 +43,10 @@ class Kernel:
         self._native: Native = native(call, (), dtype)
         self.ufunc = self._native.ufunc
         self.dtype = self._native.dtype
-        self._output = self._native.shapes[-1]
-        # A scalar result would not be an array.
-        self._direct = self._native.direct if self._output else never
+        self._output = self._native.outputs[0]
+        # A scalar result would not be an array; several are a tuple.
+        is_one = bool(self._output) and len(self._native.outputs) == 1
+        self._direct = self._native.direct if is_one else never
 
     @property
     def robot(self) -> Any:
@@ -70,7 +71,7 @@ class Kernel:
     @property
     def output_sizes(self) -> dict[str, int]:
         """Sizes of the output's axes by their names in `signature`, for `dask.array.apply_gufunc`."""
-        return {str(n): n for n in self._output}
+        return {str(n): n for shape in self._native.outputs for n in shape}
 
     @property
     def compile_seconds(self) -> float:
@@ -99,7 +100,7 @@ class Kernel:
         """The machine code of the kernel as assembly."""
         return compile.assembly(self.llvm_ir(), host())
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Array:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The function for any batch of inputs; one state in plain arrays takes the fast path.
 
         Inputs come as in the method of `Robot`, then keywords: optional inputs, `out`, `threads`.
@@ -107,22 +108,23 @@ class Kernel:
         raise NotImplementedError
 
     def bind(self, *args: Any, **kwargs: Any) -> Bound:
-        """A function without arguments that recomputes `out` from these very arrays.
+        """A step() that recomputes `out` from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
         raise NotImplementedError
 
-    def _bound(self, inputs: tuple[Array, ...], optional: Mapping[str, Array | None], out: Array) -> Bound:
+    def _bound(self, inputs: tuple[Array, ...], optional: Mapping[str, Array | None], out: Any) -> Bound:
         given = {name: array for name, array in optional.items() if array is not None}
         kernel = native(self._call, tuple(given), self.dtype)
-        arrays = [*inputs, *(given[name] for name in kernel.optional), out]
+        outs = out if isinstance(out, (tuple, list)) and len(kernel.outputs) > 1 else (out,)
+        arrays = [*inputs, *(given[name] for name in kernel.optional), *outs]
         self._check_bound(kernel, arrays)
         cores = [len(s) for s in kernel.shapes]
         if not objects.usable():
 
             def through_ufunc() -> None:
-                kernel.ufunc(*arrays[:-1], out=arrays[-1])
+                kernel.ufunc(*arrays[: -len(outs)], out=tuple(outs))
 
             return through_ufunc
         try:
@@ -134,7 +136,12 @@ class Kernel:
         return step
 
     def _check_bound(self, kernel: Native, arrays: list[Any]) -> None:
-        names = [*self._call.function.inputs, *kernel.optional, "out"]
+        labels = self._call.function.outputs
+        outs = [f"out, {label}" for label in labels] if len(labels) > 1 else ["out"]
+        names = [*self._call.function.inputs, *kernel.optional, *outs]
+        if len(arrays) != len(names):
+            got, told = len(arrays) - len(names) + len(outs), ", ".join(labels)
+            raise PhalanxError(f"bind: out is {got} arrays, expected a tuple of {len(outs)}: {told}.")
         for name, array, shape in zip(names, arrays, kernel.shapes, strict=True):
             where = f'bind: {name} for robot "{self.robot.name}"'
             plain = isinstance(array, np.ndarray) and not is_masked_array(array)
@@ -145,16 +152,18 @@ class Kernel:
                 raise PhalanxError(
                     f"{where} has shape {array.shape}, expected (…, {', '.join(map(str, shape))})."
                 )
-            if not array.flags.aligned or not (array.flags.writeable or name != "out"):
+            if not array.flags.aligned or not (array.flags.writeable or name not in outs):
                 raise PhalanxError(f"{where} is read-only or not aligned; pass an ordinary array.")
-        rows = zip(names[:-1], arrays, kernel.shapes, strict=False)
+        first = len(names) - len(outs)
+        rows = zip(names[:first], arrays, kernel.shapes, strict=False)
         batch = _batch({name: a.shape[: a.ndim - len(s)] for name, a, s in rows})
-        if arrays[-1].shape != (*batch, *kernel.shapes[-1]):
-            raise PhalanxError(
-                f"bind: out has shape {arrays[-1].shape}, expected {(*batch, *kernel.shapes[-1])}."
-            )
-        if any(np.may_share_memory(a, arrays[-1]) for a in arrays[:-1]):
-            raise PhalanxError("bind: out shares memory with an input; pass an array of its own.")
+        for k in range(first, len(names)):
+            shape = (*batch, *kernel.shapes[k])
+            if arrays[k].shape != shape:
+                raise PhalanxError(f"bind: {names[k]} has shape {arrays[k].shape}, expected {shape}.")
+            if any(np.may_share_memory(a, arrays[k]) for a in arrays[:k]):
+                what = "an input" if k == first else "an input or another output"
+                raise PhalanxError(f"bind: {names[k]} shares memory with {what}; pass an array of its own.")
 
     def __repr__(self) -> str:
         what = f'{self.function} of "{printable(self.robot.name)}" by {self.algorithm}'

@@ -9,6 +9,7 @@ Written by `tools/make_surface.py` from `algorithms/registry.py`; run it instead
 # mypy: disable-error-code="empty-body"
 from __future__ import annotations
 
+from ...robot import results
 from ...typing import Array, ArrayLike, Bound, External
 from .kernel import Kernel
 
@@ -40,7 +41,7 @@ class InverseDynamicsKernel(Kernel):
         *, out: Array, external: Array | None = None, base_velocity: Array | None = None,
         base_acceleration: Array | None = None,
     ) -> Bound:
-        """A function without arguments that recomputes `out` (…, nv) from these very arrays.
+        """A step() that recomputes `out` (…, nv) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
@@ -63,7 +64,7 @@ class MassMatrixKernel(Kernel):
         """
 
     def bind(self, q: Array, *, out: Array) -> Bound:
-        """A function without arguments that recomputes `out` (…, nv, nv) from these very arrays.
+        """A step() that recomputes `out` (…, nv, nv) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
@@ -90,7 +91,7 @@ class ForwardDynamicsKernel(Kernel):
         """
 
     def bind(self, q: Array, qd: Array, tau: Array, *, out: Array, external: Array | None = None) -> Bound:
-        """A function without arguments that recomputes `out` (…, nv) from these very arrays.
+        """A step() that recomputes `out` (…, nv) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
@@ -114,7 +115,7 @@ class BiasForcesKernel(Kernel):
         """
 
     def bind(self, q: Array, qd: Array, *, out: Array) -> Bound:
-        """A function without arguments that recomputes `out` (…, nv) from these very arrays.
+        """A step() that recomputes `out` (…, nv) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
@@ -134,7 +135,7 @@ class GravityForcesKernel(Kernel):
         """
 
     def bind(self, q: Array, *, out: Array) -> Bound:
-        """A function without arguments that recomputes `out` (…, nv) from these very arrays.
+        """A step() that recomputes `out` (…, nv) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
@@ -154,7 +155,7 @@ class MassMatrixInverseKernel(Kernel):
         """
 
     def bind(self, q: Array, *, out: Array) -> Bound:
-        """A function without arguments that recomputes `out` (…, nv, nv) from these very arrays.
+        """A step() that recomputes `out` (…, nv, nv) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
@@ -174,7 +175,7 @@ class ForwardKinematicsKernel(Kernel):
         """
 
     def bind(self, q: Array, *, out: Array) -> Bound:
-        """A function without arguments that recomputes `out` (…, n_links, 4, 4) from these very arrays.
+        """A step() that recomputes `out` (…, n_links, 4, 4) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
@@ -194,7 +195,7 @@ class FramePoseKernel(Kernel):
         """
 
     def bind(self, q: Array, *, out: Array) -> Bound:
-        """A function without arguments that recomputes `out` (…, 4, 4) from these very arrays.
+        """A step() that recomputes `out` (…, 4, 4) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
@@ -214,7 +215,7 @@ class JacobianKernel(Kernel):
         """
 
     def bind(self, q: Array, *, out: Array) -> Bound:
-        """A function without arguments that recomputes `out` (…, 6, nv) from these very arrays.
+        """A step() that recomputes `out` (…, 6, nv) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
@@ -234,7 +235,7 @@ class CenterOfMassKernel(Kernel):
         """
 
     def bind(self, q: Array, *, out: Array) -> Bound:
-        """A function without arguments that recomputes `out` (…, 3) from these very arrays.
+        """A step() that recomputes `out` (…, 3) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
@@ -258,7 +259,7 @@ class KineticEnergyKernel(Kernel):
         """
 
     def bind(self, q: Array, qd: Array, *, out: Array) -> Bound:
-        """A function without arguments that recomputes `out` (…) from these very arrays.
+        """A step() that recomputes `out` (…) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
@@ -278,8 +279,256 @@ class PotentialEnergyKernel(Kernel):
         """
 
     def bind(self, q: Array, *, out: Array) -> Bound:
-        """A function without arguments that recomputes `out` (…) from these very arrays.
+        """A step() that recomputes `out` (…) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
         return self._bound((q,), {}, out)
+
+
+class InverseDynamicsDerivativesKernel(Kernel):
+    """`inverse_dynamics_derivatives` of one robot, compiled."""
+
+    def __call__(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
+        *, external: External | None = None, out: tuple[Array, Array, Array] | None = None,
+        threads: int | None = None,
+    ) -> results.InverseDynamicsDerivatives[Array]:
+        """(∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd), each (…, nv, nv), in the tangent space of q.
+
+        `q` (…, nq): positions.
+        `qd` (…, nv): rates.
+        `qdd` (…, nv): accelerations.
+        `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
+          or some of them by name as {"link": wrench} with (…, 6) each.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the results, 3 arrays of their shapes;
+        at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def bind(
+        self, q: Array, qd: Array, qdd: Array,
+        *, out: tuple[Array, Array, Array], external: Array | None = None,
+    ) -> Bound:
+        """A step() that recomputes `out` (…, nv, nv), (…, nv, nv), (…, nv, nv) from these very arrays.
+
+        For control loops: fill the inputs in place, call, read `out` in place.
+        """
+        return self._bound((q, qd, qdd), {"external": external}, out)
+
+
+class ForwardDynamicsDerivativesKernel(Kernel):
+    """`forward_dynamics_derivatives` of one robot, compiled."""
+
+    def __call__(
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike,
+        *, external: External | None = None, out: tuple[Array, Array, Array] | None = None,
+        threads: int | None = None,
+    ) -> results.ForwardDynamicsDerivatives[Array]:
+        """(∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau), each (…, nv, nv), in the tangent space of q.
+
+        `q` (…, nq): positions.
+        `qd` (…, nv): rates.
+        `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
+        `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
+          or some of them by name as {"link": wrench} with (…, 6) each.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the results, 3 arrays of their shapes;
+        at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def bind(
+        self, q: Array, qd: Array, tau: Array,
+        *, out: tuple[Array, Array, Array], external: Array | None = None,
+    ) -> Bound:
+        """A step() that recomputes `out` (…, nv, nv), (…, nv, nv), (…, nv, nv) from these very arrays.
+
+        For control loops: fill the inputs in place, call, read `out` in place.
+        """
+        return self._bound((q, qd, tau), {"external": external}, out)
+
+
+class CoriolisMatrixKernel(Kernel):
+    """`coriolis_matrix` of one robot, compiled."""
+
+    def __call__(
+        self, q: ArrayLike, qd: ArrayLike,
+        *, out: Array | None = None, threads: int | None = None,
+    ) -> Array:
+        """The matrix C (…, nv, nv) with C qd the forces of velocity, and dM/dt - 2 C skew-symmetric.
+
+        `q` (…, nq): positions.
+        `qd` (…, nv): rates.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
+        most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def bind(self, q: Array, qd: Array, *, out: Array) -> Bound:
+        """A step() that recomputes `out` (…, nv, nv) from these very arrays.
+
+        For control loops: fill the inputs in place, call, read `out` in place.
+        """
+        return self._bound((q, qd), {}, out)
+
+
+class MomentumKernel(Kernel):
+    """`momentum` of one robot, compiled."""
+
+    def __call__(
+        self, q: ArrayLike, qd: ArrayLike,
+        *, out: Array | None = None, threads: int | None = None,
+    ) -> Array:
+        """Momentum (…, 6) [angular; linear] of all links about their mass centre, along the world's axes.
+
+        `q` (…, nq): positions.
+        `qd` (…, nv): rates.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
+        most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def bind(self, q: Array, qd: Array, *, out: Array) -> Bound:
+        """A step() that recomputes `out` (…, 6) from these very arrays.
+
+        For control loops: fill the inputs in place, call, read `out` in place.
+        """
+        return self._bound((q, qd), {}, out)
+
+
+class MomentumMatrixKernel(Kernel):
+    """`momentum_matrix` of one robot, compiled."""
+
+    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """The matrix A (…, 6, nv) with momentum A qd about the mass centre, along the world's axes.
+
+        `q` (…, nq): positions.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
+        most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def bind(self, q: Array, *, out: Array) -> Bound:
+        """A step() that recomputes `out` (…, 6, nv) from these very arrays.
+
+        For control loops: fill the inputs in place, call, read `out` in place.
+        """
+        return self._bound((q,), {}, out)
+
+
+class FrameVelocityKernel(Kernel):
+    """`frame_velocity` of one robot, compiled."""
+
+    def __call__(
+        self, q: ArrayLike, qd: ArrayLike,
+        *, out: Array | None = None, threads: int | None = None,
+    ) -> Array:
+        """Velocity (…, 6) [angular; linear] of a frame and its origin, along the axes of the base frame.
+
+        `q` (…, nq): positions.
+        `qd` (…, nv): rates.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
+        most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def bind(self, q: Array, qd: Array, *, out: Array) -> Bound:
+        """A step() that recomputes `out` (…, 6) from these very arrays.
+
+        For control loops: fill the inputs in place, call, read `out` in place.
+        """
+        return self._bound((q, qd), {}, out)
+
+
+class FrameAccelerationKernel(Kernel):
+    """`frame_acceleration` of one robot, compiled."""
+
+    def __call__(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
+        *, out: Array | None = None, threads: int | None = None,
+    ) -> Array:
+        """Acceleration (…, 6) [angular; linear] of a frame and its origin, along the axes of the base frame.
+
+        `q` (…, nq): positions.
+        `qd` (…, nv): rates.
+        `qdd` (…, nv): accelerations.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
+        most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def bind(self, q: Array, qd: Array, qdd: Array, *, out: Array) -> Bound:
+        """A step() that recomputes `out` (…, 6) from these very arrays.
+
+        For control loops: fill the inputs in place, call, read `out` in place.
+        """
+        return self._bound((q, qd, qdd), {}, out)
+
+
+class JacobianRateKernel(Kernel):
+    """`jacobian_rate` of one robot, compiled."""
+
+    def __call__(
+        self, q: ArrayLike, qd: ArrayLike,
+        *, out: Array | None = None, threads: int | None = None,
+    ) -> Array:
+        """The rate dJ/dt (…, 6, nv) of a frame's Jacobian, along the axes of the base frame.
+
+        `q` (…, nq): positions.
+        `qd` (…, nv): rates.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
+        most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def bind(self, q: Array, qd: Array, *, out: Array) -> Bound:
+        """A step() that recomputes `out` (…, 6, nv) from these very arrays.
+
+        For control loops: fill the inputs in place, call, read `out` in place.
+        """
+        return self._bound((q, qd), {}, out)
+
+
+class JacobianDerivativeKernel(Kernel):
+    """`jacobian_derivative` of one robot, compiled."""
+
+    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+        """The derivative (…, 6, nv, nv) of a frame's Jacobian in the tangent space of q.
+
+        `q` (…, nq): positions.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
+        most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def bind(self, q: Array, *, out: Array) -> Bound:
+        """A step() that recomputes `out` (…, 6, nv, nv) from these very arrays.
+
+        For control loops: fill the inputs in place, call, read `out` in place.
+        """
+        return self._bound((q,), {}, out)
+
+
+class RegressorKernel(Kernel):
+    """`regressor` of one robot, compiled."""
+
+    def __call__(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
+        *, out: Array | None = None, threads: int | None = None,
+    ) -> Array:
+        """The matrix Y (…, nv, 10 n_links) with tau = Y `robot.inertial_parameters`, armature apart.
+
+        `q` (…, nq): positions.
+        `qd` (…, nv): rates.
+        `qdd` (…, nv): accelerations.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
+        most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def bind(self, q: Array, qd: Array, qdd: Array, *, out: Array) -> Bound:
+        """A step() that recomputes `out` (…, nv, 10 n_links) from these very arrays.
+
+        For control loops: fill the inputs in place, call, read `out` in place.
+        """
+        return self._bound((q, qd, qdd), {}, out)

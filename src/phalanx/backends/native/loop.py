@@ -28,11 +28,12 @@ def module_text(
     rows: int = 0,
     alone: str = "@block",
     *,
+    outputs: int = 1,
     told: bool = False,
 ) -> str:
     """The module with the block, the ufunc loop `@loop` around it, and `@single` for one state.
 
-    `shapes` are the core shapes of the inputs and, last, the output. A block that asks for
+    `shapes` are the core shapes of the inputs and, last, of so many outputs. A block that asks for
     `scratch` bytes gets their address as its last argument, aligned to 64. It takes as many
     `rows` as there are lanes, unless told otherwise. A state that is alone goes to the function `alone`.
     With `told` the loop's last argument is the address of numbers for all states, handed on to the block.
@@ -42,8 +43,8 @@ def module_text(
     text = [block, _turn_large(element), _copy(element)]
     more_of_all = ", ptr %told" if told else ""
     lanes = rows or target.lanes(size)
-    text += [_loop(shapes, size, lanes, scratch, alone, save, restore, more_of_all), *needs]
-    text += [_single(shapes, scratch, alone, size, more_of_all), *sorted(declarations)]
+    text += [_loop(shapes, outputs, size, lanes, scratch, alone, save, restore, more_of_all), *needs]
+    text += [_single(shapes, outputs, scratch, alone, size, more_of_all), *sorted(declarations)]
     text += ["declare ptr @malloc(i64)", "declare void @free(ptr)"]
     text.append(f"@nothing = internal constant {element} 0x7FF8000000000000")
     suffix = "" if element == "double" else "f"
@@ -171,6 +172,7 @@ def _three(shape: tuple[int, ...]) -> tuple[int, int, int]:
 
 def _loop(
     shapes: Sequence[tuple[int, ...]],
+    outputs: int,
     size: int,
     lanes: int,
     scratch: int,
@@ -213,7 +215,7 @@ def _loop(
         user = f"i64 %o{k}, " + ", ".join(f"i64 {s}" for s in strides[k])
         counts = f"i64 {n1}, i64 {n2}, i64 {n3}"
         at = f"%g{k}"
-        if k < n - 1:
+        if k < n - outputs:
             gather.append(f"%go{k} = mul i64 %i2, %o{k}")
             gather.append(f"{at} = getelementptr i8, ptr %b{k}, i64 %go{k}")
             gather.append(
@@ -227,7 +229,7 @@ def _loop(
             )
     on_stack = sum(rows) <= _STACK
     get, give, put = _scratch(
-        scratch, 0 if on_stack else sum(rows), _starved(shapes, size, "%count", "%o", "%c", "%b")
+        scratch, 0 if on_stack else sum(rows), _starved(shapes, outputs, size, "%count", "%o", "%c", "%b")
     )
     buffers = [
         f"%buf{k} = alloca [{r} x i8], align 64"
@@ -322,28 +324,39 @@ fed:
 
 
 def _starved(
-    shapes: Sequence[tuple[int, ...]], size: int, count: str, outer: str, inner: str, base: str
+    shapes: Sequence[tuple[int, ...]],
+    outputs: int,
+    size: int,
+    count: str,
+    outer: str,
+    inner: str,
+    base: str,
 ) -> str:
-    """Text that fills the output with NaN."""
-    k, shape = len(shapes) - 1, shapes[-1]
-    n1, n2, n3 = _three(shape)
-    if inner:
-        strides = ["0"] * (3 - len(shape)) + [f"{inner}{k}_{a}" for a in range(len(shape))]
-        first = f"{outer}{k}"
-    else:
-        strides, first = [str(size * n2 * n3), str(size * n3), str(size)], "0"
-    to = f"ptr {base}{k}, i64 {first}, " + ", ".join(f"i64 {s}" for s in strides)
-    sizes = f"i64 {count}, i64 1, i64 {n1}, i64 {n2}, i64 {n3}"
-    return f"call void @copy({to}, ptr @nothing, i64 0, i64 0, i64 0, i64 0, {sizes})"
+    """Text that fills all outputs with NaN."""
+    lines = []
+    for k in range(len(shapes) - outputs, len(shapes)):
+        n1, n2, n3 = _three(shapes[k])
+        if inner:
+            axes = len(shapes[k])
+            strides = ["0"] * (3 - axes) + [f"{inner}{k}_{a}" for a in range(axes)]
+            first = f"{outer}{k}"
+        else:
+            strides, first = [str(size * n2 * n3), str(size * n3), str(size)], "0"
+        to = f"ptr {base}{k}, i64 {first}, " + ", ".join(f"i64 {s}" for s in strides)
+        sizes = f"i64 {count}, i64 1, i64 {n1}, i64 {n2}, i64 {n3}"
+        lines.append(f"call void @copy({to}, ptr @nothing, i64 0, i64 0, i64 0, i64 0, {sizes})")
+    return "\n  ".join(lines)
 
 
-def _single(shapes: Sequence[tuple[int, ...]], scratch: int, alone: str, size: int, told: str) -> str:
+def _single(
+    shapes: Sequence[tuple[int, ...]], outputs: int, scratch: int, alone: str, size: int, told: str
+) -> str:
     """`single(args, told)`: one state in arrays that lie as the block wants them."""
     n = len(shapes)
     loads = [
         f"%a{k} = getelementptr ptr, ptr %args, i64 {k}\n  %p{k} = load ptr, ptr %a{k}" for k in range(n)
     ]
-    get, give, put = _scratch(scratch, 0, _starved(shapes, size, "1", "", "", "%p"))
+    get, give, put = _scratch(scratch, 0, _starved(shapes, outputs, size, "1", "", "", "%p"))
     call = ", ".join(f"ptr %p{k}, i64 0" for k in range(n)) + told + give
     lines = [*loads, get, f"call void {alone}({call})", put, "ret void"]
     body = "\n  ".join(line for line in lines if line)

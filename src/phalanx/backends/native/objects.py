@@ -161,16 +161,20 @@ def array_function(
     name: str,
     dtype: np.dtype,
     shapes: Sequence[tuple[int, ...]],
+    outputs: int,
     told: int,
     keep: Any,
 ) -> Callable[..., bool]:
-    """The built-in function `direct(inputs…, out)` of a kernel with operands of some core shapes.
+    """The built-in function `direct(inputs…, outputs…)` of a kernel with operands of some core shapes.
+
+    It makes sure that inputs broadcast to the last output and share no memory with it; who has several must
+    have seen to the others.
 
     `told` is the address that compiled loops get as their last argument.
     """
     words = [id(np.dtype(dtype)), loaded.loop, loaded.single, told, len(shapes)]
     for k, shape in enumerate(shapes):
-        flags = _ALIGNED | (_WRITEABLE if k == len(shapes) - 1 else 0)
+        flags = _ALIGNED | (_WRITEABLE if k >= len(shapes) - outputs else 0)
         words += [len(shape) | flags << 32, *shape, *[0] * (3 - len(shape))]
     return _builtin(runtime()["direct"], name, _METH_FASTCALL, words, (loaded, keep))
 
@@ -183,7 +187,7 @@ def bound_function(
     told: int,
     keep: Any,
 ) -> Any:
-    """The built-in function `step()` that runs the loop on these arrays (output last)."""
+    """The built-in function `step()` that runs the loop on these arrays (outputs last)."""
     batch = np.broadcast_shapes(*(a.shape[: a.ndim - c] for a, c in zip(arrays, cores, strict=True)))
     count = int(np.prod(batch))
     outer = [_outer_stride(a, c, batch) for a, c in zip(arrays, cores, strict=True)]

@@ -34,6 +34,9 @@ _REGROUPED = {
     "bias_forces",
     "gravity_forces",
     "mass_matrix_inverse",
+    "coriolis_matrix",
+    "inverse_dynamics_derivatives",
+    "forward_dynamics_derivatives",
 }
 _ELEMENTS = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
 
@@ -90,8 +93,10 @@ def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Targe
         block, declarations, scratch, target, alone = in_widths(loops.built, loops.alone, target, element)
         _require_memory(call, scratch)
     shapes = call.shapes(optional)
-    told = call.function.frame
-    return loop.module_text(block, declarations, shapes, element, target, scratch, rows, alone, told=told)
+    told, outputs = call.function.frame, len(call.function.outputs)
+    return loop.module_text(
+        block, declarations, shapes, element, target, scratch, rows, alone, outputs=outputs, told=told
+    )
 
 
 def _straight(
@@ -108,7 +113,7 @@ def _straight(
 def _program(call: Call, equations: Program) -> StraightProgram:
     """The equations as a program without loops."""
     told = numbers_told(call.robot.model) if call.function.frame else 0
-    return straight(instructions(equations), equations.inputs, {"out": equations.output}, told)
+    return straight(instructions(equations), equations.inputs, equations.outputs, told)
 
 
 def _require_short(call: Call) -> None:

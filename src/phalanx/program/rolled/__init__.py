@@ -51,7 +51,7 @@ def roll(task: Task) -> RolledProgram:
     with ordering(order):
         result = text.with_rotors(body, given, more)
     plan = Plan(graph, order)
-    _want_output(plan, body, np.asarray(result, dtype=object), function.output)
+    _want_output(plan, body, np.asarray(result, dtype=object), *function.outputs.values())
     planned = plan.stages()
     rest = _rest_stages(plan, body)
     outward = [number for number, out in plan.carried.items() if out]

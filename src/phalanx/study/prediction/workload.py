@@ -74,8 +74,7 @@ def _workload(call: Call, lanes: int) -> Workload:
 
     f = call.function
     sizes = {name: call.sizes(symbols) for name, symbols in f.inputs.items()}
-    output = call.sizes(f.output)
-    empty = Workload(sum(map(prod, sizes.values())), prod(output))
+    empty = Workload(sum(map(prod, sizes.values())), sum(map(prod, call.output_sizes().values())))
     registers = _registers(host())
     program = looped(call, ())
     if program is None:

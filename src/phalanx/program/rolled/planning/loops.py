@@ -122,7 +122,7 @@ class LoopPlan(ABC):
             fresh.quantity = node.quantity
             taken[number] = copied(fresh, node, args)
         results = [taken[x.number] if type(x) is Node else float(x) for x, _ in wanted]
-        made = instructions(Program({}, (), results))
+        made = instructions(Program({}, {}, results))
         for i in made.instructions:
             if i.op is INPUT and isinstance(i.args[0], L.Param):
                 self.columns.setdefault(i.args[0].column, len(self.columns))

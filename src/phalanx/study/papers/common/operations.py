@@ -97,7 +97,7 @@ def luh_walker_paul_operations(n: int | None = None) -> Pair:
     def counted(n: int) -> Count:
         shapes = {"q": (n,), "qd": (n,), "qdd": (n,)}
         entry = find("inverse_dynamics", "luh_walker_paul")
-        program = trace(Task(entry, general(n).model, shapes, (n,)), "none", book)
+        program = trace(Task(entry, general(n).model, shapes, {"tau": (n,)}), "none", book)
         return cost_of(program, free=("s",))
 
     return pair(counted, n)
