@@ -17,7 +17,7 @@ import numpy as np
 from .algorithms import FUNCTIONS, NOTHING, Function
 from .backends.base import Call, memo_key, module_of, never
 from .backends.fastpath import as_declared, with_fast_path
-from .dispatch import evaluate, frame_poses, is_native, kernel, plain_batch, resolve, single
+from .dispatch import evaluate, frame_poses, hvp, is_native, jvp, kernel, plain_batch, resolve, single, vjp
 from .robot.doors import Doors
 from .robot.frames import frames_kept
 from .robot.functions import Functions
@@ -139,7 +139,7 @@ def _attach() -> None:
     for name, declared in vars(Functions).items():
         if declared in made:  # under its own name and under others
             setattr(Robot, name, made[declared])
-    for door in (frame_poses, kernel):
+    for door in (frame_poses, jvp, vjp, hvp, kernel):
         setattr(Robot, door.__name__, as_declared(door, getattr(Doors, door.__name__)))
     setattr(Robot, "jax", property(_on_jax, doc=Doors.jax.__doc__))  # noqa: B010
 

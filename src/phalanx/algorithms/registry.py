@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from operator import index
 from types import MappingProxyType
@@ -58,6 +58,8 @@ class Function:
 
     def packed(self, arrays: Sequence[Any]) -> Any:
         """Results as users get them: the only one, or a tuple with a name for each."""
+        if "." in self.name:
+            return arrays[0] if self.name.endswith(".jvp") else tuple(arrays)
         return arrays[0] if len(self.outputs) == 1 else _named_tuple(self.name)(*arrays)
 
 
@@ -84,6 +86,12 @@ class Algorithm:
     span: str = "O(depth)"
     splits: str = ""  # "segments": it cuts a chain into pieces that can be swept side by side
     options: Mapping[str, tuple[Any, ...] | _WholeNumbers] = field(default_factory=dict)
+    derivative: str = ""  # "jvp", "vjp" or "hvp": its text is differentiated
+
+    @property
+    def served(self) -> Function:
+        """What it computes: its function, or a derivative of that."""
+        return derived(self.function, self.derivative) if self.derivative else FUNCTIONS[self.function]
 
     def __call__(self, model: Model, *inputs: Any, **more: Any) -> Any:
         """The result of the equations for inputs as users give them (wrenches in link frames)."""
@@ -131,6 +139,23 @@ class Algorithm:
             return ""
         singular = robot.memo("singular link", lambda: singular_link(robot.model))
         return "" if singular < 0 else f': the inertia of link "{robot.link_names[singular]}" has no inverse'
+
+
+@cache
+def derived(function: str, mode: str) -> Function:
+    """A derivative of a function as a function of more inputs.
+
+    "jvp" is that along tangents, "vjp" that of the result times a cotangent with respect to each input, "hvp"
+    the derivative of the latter along tangents. All are in the tangent space of q.
+    """
+    f = FUNCTIONS[function]
+    (output,) = f.outputs.values()
+    cotangent = {} if mode == "jvp" else {"cotangent": output}
+    tangents = {} if mode == "vjp" else {f"d{name}": ("v",) for name in f.inputs}
+    outputs = f.outputs if mode == "jvp" else {name: ("v",) for name in f.inputs}
+    return replace(
+        f, name=f"{function}.{mode}", inputs={**f.inputs, **cotangent, **tangents}, outputs=outputs, forces=""
+    )
 
 
 @cache

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..algorithms import FUNCTIONS, Algorithm, Function
+from ..algorithms import Algorithm, Function
 from ..arrays import MOST_AXES
 from ..errors import PhalanxError, nearest, shown
 from ..program.task import Task
@@ -37,7 +37,7 @@ class Call:
 
     @property
     def function(self) -> Function:
-        return FUNCTIONS[self.algorithm.function]
+        return self.algorithm.served
 
     def sizes(self, symbols: tuple[str, ...]) -> tuple[int, ...]:
         """Symbolic sizes of an input or output as numbers."""
@@ -82,6 +82,7 @@ class Call:
             self.output_sizes(),
             {name: self.sizes(f.optional[name]) for name in optional},
             arguments,
+            self.robot.coordinates if self.algorithm.derivative else (),
         )
 
 
@@ -90,7 +91,7 @@ def memo_key(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> tuple[An
     a = call.algorithm
     return (
         FRAMED if call.frame is not None else "compiled",
-        a.function,
+        call.function.name,
         a.name,
         call.options,
         call.frame,

@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -47,13 +48,13 @@ class NumpyBackend(Backend):
         sizes = [call.sizes(s) for s in f.inputs.values()]
         flat = [_rows(x, s, batch, outs) for x, s in zip(inputs, sizes, strict=True)]
         more = {k: _rows(v, call.sizes(f.optional[k]), batch, outs) for k, v in optional.items()}
+        compute = _differentiated(call, tuple(more)) if call.algorithm.derivative else call.algorithm
         size = max(1, _BLOCK // max(model.n, 1))
         with ordering(order), np.errstate(all="ignore"):
             for start in range(0, count, size):
                 part = slice(start, start + size)
-                made = call.algorithm(
-                    model, *(x[part] for x in flat), **{k: v[part] for k, v in more.items()}, **arguments
-                )
+                given = {k: v[part] for k, v in more.items()}
+                made = compute(model, *(x[part] for x in flat), **given, **arguments)
                 for target, result in zip(rows, made if len(outs) > 1 else (made,), strict=True):
                     target[part] = result
         for out, target in zip(outs, targets, strict=True):
@@ -68,6 +69,21 @@ def _rows(
     wide = np.broadcast_to(array, (*batch, *core))
     rows = wide.reshape((math.prod(batch), *core)).astype(outs[0].dtype, copy=False)
     return rows.copy() if any(np.may_share_memory(rows, out) for out in outs) else rows
+
+
+def _differentiated(call: Call, optional: tuple[str, ...]) -> Callable[..., Any]:
+    """The function of a model and arrays that a derivative is: its scalar program, on arrays of states."""
+    from ..program.evaluate import program_on_arrays  # traces
+    from ..program.trace import Program, trace
+
+    key = ("scalar program", call.function.name, call.algorithm.name, call.options, call.frame, optional)
+    program: Program = call.robot.memo(key, lambda: trace(call.task(optional)))
+
+    def compute(model: Model, *inputs: np.ndarray, **more: Any) -> Any:
+        arrays = dict(zip(call.function.inputs, inputs, strict=True))
+        return program_on_arrays(program, arrays | {name: more[name] for name in optional})
+
+    return compute
 
 
 def model_in(robot: Robot, dtype: np.dtype) -> Model:

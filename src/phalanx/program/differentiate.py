@@ -9,13 +9,14 @@ derivatives need nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
-from .ops import ADD, COS, DIV, INPUT, MUL, NEG, RESCALE, SIN, SUB
+from ..errors import PhalanxError
+from .ops import ABS, ADD, COS, DIV, INPUT, MAX, MUL, NEG, OPS, RESCALE, SIN, SUB
 from .scalar import Node, live
 
-# The partial derivatives of an operation with respect to its operands. `rescale` gives powers of two: they are
-# constant but for jumps, where the quantities that they scale do not jump.
+# The partial derivatives of an operation with respect to its operands. Those without a rule give powers of two,
+# which are constant but for jumps, where the quantities that they scale do not jump.
 PARTIALS: dict[str, Callable[..., tuple[Any, ...]]] = {
     ADD: lambda y, a, b: (1.0, 1.0),
     SUB: lambda y, a, b: (1.0, -1.0),
@@ -24,15 +25,21 @@ PARTIALS: dict[str, Callable[..., tuple[Any, ...]]] = {
     NEG: lambda y, a: (-1.0,),
     SIN: lambda y, a: (a.cos(),),
     COS: lambda y, a: (-a.sin(),),
-    RESCALE: lambda y, a: (0.0,),
 }
+CONSTANT = {INPUT, RESCALE, ABS, MAX}  # ABS and MAX stand in front of `rescale` only
+for _op in {node for node in OPS if node not in PARTIALS} - CONSTANT:
+    PARTIALS[_op] = lambda y, *args: _refuse(y.op)
+
+
+def _refuse(op: str) -> NoReturn:
+    raise PhalanxError(f"derivatives: there is no rule for the operation {op}.")
 
 
 def tangents(results: Sequence[Any], seeds: Mapping[int, Any]) -> list[Any]:
     """The derivative of each result where the leaf of a number moves at the rate of its seed."""
     rate: dict[int, Any] = dict(seeds)
     for node in live(results):
-        if node.op is INPUT:
+        if node.op not in PARTIALS:
             continue
         total: Any = 0.0
         for a, partial in _partials(node):
@@ -51,7 +58,8 @@ def adjoints(results: Sequence[Any], weights: Sequence[Any]) -> dict[int, Any]:
         if type(x) is Node:
             total[x.number] = total.get(x.number, 0.0) + weight
     for node in reversed(nodes):
-        if node.op is INPUT or (mine := total.get(node.number)) is None:
+        mine = total.get(node.number, 0.0)
+        if node.op not in PARTIALS or (type(mine) is not Node and mine == 0.0):
             continue
         for a, partial in _partials(node):
             total[a.number] = total.get(a.number, 0.0) + mine * partial
@@ -60,7 +68,5 @@ def adjoints(results: Sequence[Any], weights: Sequence[Any]) -> dict[int, Any]:
 
 def _partials(node: Node) -> list[tuple[Node, Any]]:
     """The operands of a node that are no constants, each with its partial derivative."""
-    if node.op not in PARTIALS:
-        raise NotImplementedError(f"no derivative of {node.op}")
     found = PARTIALS[node.op](node, *node.args)
     return [(a, partial) for a, partial in zip(node.args, found, strict=True) if type(a) is Node]

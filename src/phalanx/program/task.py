@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..algorithms import FUNCTIONS, Algorithm, Function
+from ..robot.configurations import Coordinates
 from ..robot.frames import AnyFrame
 from ..robot.model import Model
 
@@ -17,7 +18,7 @@ def refusal_of_loops(algorithm: Algorithm, model: Model) -> str:
     """Why an algorithm has no loops over the bodies of a robot, empty if it has."""
     if model.coupling is not None and algorithm.topology == "chain":
         return "mimic joints follow other joints"
-    if len(FUNCTIONS[algorithm.function].outputs) > 1:
+    if algorithm.derivative or len(FUNCTIONS[algorithm.function].outputs) > 1:
         return "it has several results"
     if algorithm.splits:
         return "it does not visit one body after another"
@@ -39,10 +40,11 @@ class Task:
     outputs: Mapping[str, tuple[int, ...]]
     optional: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     arguments: Mapping[str, Any] = field(default_factory=dict)  # what else its text is told
+    coordinates: tuple[Coordinates, ...] = ()  # of the joints, for derivatives
 
     @property
     def function(self) -> Function:
-        return FUNCTIONS[self.algorithm.function]
+        return self.algorithm.served
 
     @property
     def output(self) -> tuple[int, ...]:

@@ -357,6 +357,14 @@ def link_wrenches(model: Model, wrench: Array) -> Array:
     return on_bodies(model, model.link_frame.T @ wrench, rank=1)
 
 
+def link_parameters(model: Model) -> np.ndarray:
+    """The inertias of the links (n_links, 10), each about its origin in its frame."""
+    E, r = model.link_frame.E, model.link_frame.r
+    back = Transform(transpose(E), -matvec(E, r))
+    G = back.T @ model.inertia[model.links]
+    return np.concatenate([G.m[:, None], G.h, G.moment], axis=-1)
+
+
 def with_inertias(model: Model, parameters: Array) -> Model:
     """The model with other inertias of its links, (…, n_links, 10) each about its origin in its frame."""
     G = model.link_frame.T @ Inertia(parameters[..., 0], parameters[..., 1:4], parameters[..., 4:])

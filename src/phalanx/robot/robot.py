@@ -32,7 +32,7 @@ from .description import Description, Loop, Mimic
 from .dh import require_chain
 from .doors import Doors
 from .functions import Functions
-from .model import frozen
+from .model import frozen, link_parameters
 
 
 class Robot(Functions, Doors):
@@ -112,6 +112,20 @@ class Robot(Functions, Doors):
     def limits(self) -> Limits:
         """Limits of positions, velocities and efforts."""
         return configurations.limits_of(self._assembly)
+
+    @cached_property
+    def coordinates(self) -> tuple[configurations.Coordinates, ...]:
+        """The type of each joint, and where its coordinates and rates stand in q and qd."""
+        return configurations.coordinates(self._assembly)
+
+    @cached_property
+    def inertial_parameters(self) -> np.ndarray:
+        """Ten parameters of each link (10 n_links,) with what is welded to it.
+
+        They are its mass, first moment and moments of inertia xx, xy, xz, yy, yz, zz about its origin, in its
+        frame.
+        """
+        return frozen(link_parameters(self.model).ravel())
 
     @cached_property
     def damping(self) -> np.ndarray:

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ...program.task import cuts, refusal_of_loops
@@ -11,6 +13,7 @@ from ..base import Call
 
 # Instructions up to which code is unrolled: about a second of compiling.
 _UNROLLED = 8_000
+_TIMES = {"jvp": 3, "vjp": 3, "hvp": 8}  # instructions of derivatives over those of a function
 
 
 def serves(call: Call) -> bool:
@@ -45,6 +48,9 @@ def is_writable(call: Call) -> bool:
 
 def predicted_instructions(call: Call) -> int:
     """A guess, from the robot's shape alone, of what unrolling would give (within a factor of two)."""
+    if mode := call.algorithm.derivative:
+        plain = replace(call, algorithm=replace(call.algorithm, derivative=""))
+        return _TIMES[mode] * predicted_instructions(plain)
     depth = call.robot.model.depth + 1.0
     n, work = len(depth), call.algorithm.work
     if "depth" in work:  # entries for pairs of bodies, perhaps their elimination
