@@ -34,6 +34,8 @@ INPUTS = {
     "tau": "joint forces (N m of turning joints, N of sliding ones)",
     "external": "wrenches [N m, N] on the links, each in its own link frame at its origin, or some of them "
     'by name as {"link": wrench} with (…, 6) each',
+    "inertias": "ten inertial parameters of each link in place of the robot's own, as in "
+    "`robot.inertial_parameters`",
     "base_velocity": "twist of the base [rad/s, m/s], in its own coordinates",
     "base_acceleration": "the component-wise derivative of that twist",
 }
@@ -140,8 +142,8 @@ class Doors:
 DERIVATIVES = '''    def jvp(
         self, function: str, inputs: Sequence[ArrayLike], tangents: Sequence[ArrayLike],
         *, frame: str | None = None, axes: Axes | None = None, external: External | None = None,
-        out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
-        threads: int | None = None,
+        inertias: ArrayLike | None = None, out: Array | None = None,
+        algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
         """The derivative of a function's result along tangents of its inputs.
 
@@ -156,21 +158,21 @@ DERIVATIVES = '''    def jvp(
     def vjp(
         self, function: str, inputs: Sequence[ArrayLike], cotangent: ArrayLike,
         *, frame: str | None = None, axes: Axes | None = None, external: External | None = None,
-        out: tuple[Array, ...] | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
-        threads: int | None = None,
+        inertias: ArrayLike | None = None, out: tuple[Array, ...] | None = None,
+        algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
     ) -> tuple[Array, ...]:
         """The derivatives (…, nv) of a function's result times a cotangent with respect to each input.
 
         `inputs` are those of the method of that name, `cotangent` has the shape of its result. The derivative
-        with respect to q is in the tangent space, along `robot.integrate(q, dq)`. Other arguments as in `jvp`.
+        with respect to q is in the tangent space, along `robot.integrate(q, dq)`. What else as in `jvp`.
         """
 
     def hvp(
         self, function: str, inputs: Sequence[ArrayLike], cotangent: ArrayLike,
         tangents: Sequence[ArrayLike],
         *, frame: str | None = None, axes: Axes | None = None, external: External | None = None,
-        out: tuple[Array, ...] | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
-        threads: int | None = None,
+        inertias: ArrayLike | None = None, out: tuple[Array, ...] | None = None,
+        algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
     ) -> tuple[Array, ...]:
         """The derivative of `vjp(function, inputs, cotangent)` along tangents of the inputs.
 

@@ -13,12 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from .algorithms import ALGORITHMS, FUNCTIONS, NOTHING, Algorithm, find, functions_algorithms, require_covered
+from .algorithms import (
+    ALGORITHMS,
+    FUNCTIONS,
+    NOTHING,
+    Algorithm,
+    algorithms,
+    find,
+    functions_algorithms,
+    require_covered,
+)
 from .arrays import float_type, is_masked_array, memory_for
 from .backends.base import Backend, Call, backend, common_batch, require_shape
 from .backends.buffers import empty_result
 from .backends.structure import factors_well, require_invertible, segments_well
-from .errors import PhalanxError, is_one_of, nearest, shown
+from .errors import PhalanxError, is_one_of, listing, nearest, shown
 from .program.task import cuts
 from .robot.configurations import real_array
 from .robot.frames import seats_of
@@ -111,6 +120,8 @@ def _computed(
         raise PhalanxError(f"{f.name}: unknown input {min(unknown)!r};{known}")
     if len(inputs) != len(f.inputs):
         raise PhalanxError(f"{f.name}: got {len(inputs)} inputs, expected {', '.join(f.inputs)}.")
+    if "inertias" in given:
+        _require_open_inertias(call)
     if isinstance(given.get("external"), Mapping):
         given["external"] = call.robot.wrenches(given["external"])
     labels = [*f.inputs, *given]
@@ -135,6 +146,18 @@ def _computed(
     return f.packed([result[()] for result in results]) if out is None else out
 
 
+def _require_open_inertias(call: Call) -> None:
+    """Raise if the equations of a call know the robot's own inertias only."""
+    a = call.algorithm
+    if a.frames == "bodies" and a.bodies == "any":
+        return
+    others = [o.name for o in algorithms(a.function) if o.frames == "bodies" and o.bodies == "any"]
+    raise PhalanxError(
+        f'{call.function.name}: algorithm "{a.name}" uses what it has made of the robot\'s own inertias; '
+        f"to give others, use {listing(others)}."
+    )
+
+
 def jvp(
     robot: Robot,
     function: str,
@@ -144,6 +167,7 @@ def jvp(
     frame: str | None = None,
     axes: str | None = None,
     external: Any = None,
+    inertias: Any = None,
     out: Any = None,
     algorithm: Any = "auto",
     backend: Any = "auto",
@@ -152,7 +176,7 @@ def jvp(
     """`Robot.jvp`, as `robot/doors.py` declares it."""
     call = _derivative(robot, "jvp", function, algorithm, frame, axes)
     arrays = _given(call, inputs=inputs, tangents=tangents)
-    optional = {"external": external}
+    optional = {"external": external, "inertias": inertias}
     return compute(call, arrays, optional, out=out, threads=threads, runner=serving(call, backend))
 
 
@@ -165,6 +189,7 @@ def vjp(
     frame: str | None = None,
     axes: str | None = None,
     external: Any = None,
+    inertias: Any = None,
     out: Any = None,
     algorithm: Any = "auto",
     backend: Any = "auto",
@@ -173,7 +198,7 @@ def vjp(
     """`Robot.vjp`, as `robot/doors.py` declares it."""
     call = _derivative(robot, "vjp", function, algorithm, frame, axes)
     arrays = (*_given(call, inputs=inputs), cotangent)
-    optional = {"external": external}
+    optional = {"external": external, "inertias": inertias}
     return compute(call, arrays, optional, out=out, threads=threads, runner=serving(call, backend))
 
 
@@ -187,6 +212,7 @@ def hvp(
     frame: str | None = None,
     axes: str | None = None,
     external: Any = None,
+    inertias: Any = None,
     out: Any = None,
     algorithm: Any = "auto",
     backend: Any = "auto",
@@ -195,7 +221,8 @@ def hvp(
     """`Robot.hvp`, as `robot/doors.py` declares it."""
     call = _derivative(robot, "hvp", function, algorithm, frame, axes)
     first, second = _given(call, inputs=inputs), _given(call, tangents=tangents)
-    arrays, optional = (*first, cotangent, *second), {"external": external}
+    arrays = (*first, cotangent, *second)
+    optional = {"external": external, "inertias": inertias}
     return compute(call, arrays, optional, out=out, threads=threads, runner=serving(call, backend))
 
 
@@ -326,7 +353,7 @@ def resolve(
             )
     if FUNCTIONS[function].frame:
         robot.frame(frame)
-    if function in ("forward_dynamics", "mass_matrix_inverse"):
+    if FUNCTIONS[function].inverts:
         require_invertible(robot)
     return Call(robot, chosen, frame, tuple(sorted(options.items())))
 

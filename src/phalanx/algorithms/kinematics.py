@@ -162,8 +162,8 @@ class Column(Field):
 def jacobian_derivative(model: Model, q: Array, *, frame: Placement) -> Array:
     """The derivative (…, 6, nv, nv) of a frame's Jacobian in the tangent space of q.
 
-    Entry [:, j, k] is that of column j along joint k. `frame` is a name in `robot.frame_names`. A joint turns the columns of all joints beyond it, and moves the
-    frame that those before it turn.
+    Entry [:, j, k] is that of column j along joint k. `frame` is a name in `robot.frame_names`. A joint turns
+    the columns of all joints beyond it, and moves the frame that those before it turn.
     """
     X_w = body_transforms(model, q)
     X_f = frame_transform(model, X_w, frame)

@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import PhalanxError, listing, nearest, shown
 from ..robot import results
 from ..robot.dh import link_wrenches_dh, refusal
-from ..robot.model import Model, link_wrenches
+from ..robot.model import Model, link_wrenches, with_inertias
 from ..robot.robot import Robot
 from .links import singular_link
 
@@ -55,6 +55,8 @@ class Function:
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     symbol: str = "result"  # what the literature calls it
     forces: str = ""
+    inverts: bool = False  # whether it needs the inverse of the mass matrix
+    motion: bool = False  # whether inertias matter to it as far as they change forces and motions
 
     def packed(self, arrays: Sequence[Any]) -> Any:
         """Results as users get them: the only one, or a tuple with a name for each."""
@@ -94,11 +96,18 @@ class Algorithm:
         return derived(self.function, self.derivative) if self.derivative else FUNCTIONS[self.function]
 
     def __call__(self, model: Model, *inputs: Any, **more: Any) -> Any:
-        """The result of the equations for inputs as users give them (wrenches in link frames)."""
-        return self.with_rotors(model, inputs, self.in_frames(model, more))
+        """The result of the equations for inputs as users give them (in link frames)."""
+        model, more = self.in_frames(model, more)
+        return self.with_rotors(model, inputs, more)
 
-    def in_frames(self, model: Model, more: Mapping[str, Any]) -> dict[str, Any]:
-        """Inputs by name with wrenches in the frames of the equations."""
+    def in_frames(self, model: Model, more: Mapping[str, Any]) -> tuple[Model, dict[str, Any]]:
+        """The model with the inertias that are given, and inputs by name in the frames of the equations."""
+        more = dict(more)
+        if (inertias := more.pop("inertias", None)) is not None:
+            model = with_inertias(model, inertias)
+        return model, self._in_frames(model, more)
+
+    def _in_frames(self, model: Model, more: Mapping[str, Any]) -> dict[str, Any]:
         external = more.get("external")
         if external is None:
             return {name: value for name, value in more.items() if name != "external"}
@@ -223,49 +232,59 @@ def algorithms(function: str) -> list[Algorithm]:
     return list(functions_algorithms(function).values())
 
 
+EXTERNAL = {"external": ("l", "6")}
+BASE = {"base_velocity": ("6",), "base_acceleration": ("6",)}
+INERTIAS = {"inertias": ("l", "10")}
+
 function(
     "inverse_dynamics",
     {"q": "q", "qd": "v", "qdd": "v"},
     "v",
-    optional=MappingProxyType({"external": ("l", "6"), "base_velocity": ("6",), "base_acceleration": ("6",)}),
+    optional=EXTERNAL | BASE | INERTIAS,
     symbol="tau",
     forces="result",
+    motion=True,
 )
-function("mass_matrix", {"q": "q"}, "vv", symbol="M")
+function("mass_matrix", {"q": "q"}, "vv", optional=INERTIAS, symbol="M", motion=True)
 function(
     "forward_dynamics",
     {"q": "q", "qd": "v", "tau": "v"},
     "v",
-    optional=MappingProxyType({"external": ("l", "6")}),
+    optional=EXTERNAL | INERTIAS,
     symbol="qdd",
     forces="tau",
+    inverts=True,
+    motion=True,
 )
-function("bias_forces", {"q": "q", "qd": "v"}, "v", forces="result")
-function("gravity_forces", {"q": "q"}, "v")
-function("mass_matrix_inverse", {"q": "q"}, "vv")
+function("bias_forces", {"q": "q", "qd": "v"}, "v", optional=INERTIAS, forces="result", motion=True)
+function("gravity_forces", {"q": "q"}, "v", optional=INERTIAS, motion=True)
+function("mass_matrix_inverse", {"q": "q"}, "vv", optional=INERTIAS, inverts=True, motion=True)
 function("forward_kinematics", {"q": "q"}, "l44")
 function("frame_pose", {"q": "q"}, "44", frame=True)
 function("jacobian", {"q": "q"}, "6v", frame=True, choices=AXES)
-function("center_of_mass", {"q": "q"}, "3")
-function("kinetic_energy", {"q": "q", "qd": "v"}, "")
-function("potential_energy", {"q": "q"}, "")
+function("center_of_mass", {"q": "q"}, "3", optional=INERTIAS)
+function("kinetic_energy", {"q": "q", "qd": "v"}, "", optional=INERTIAS)
+function("potential_energy", {"q": "q"}, "", optional=INERTIAS)
 function(
     "inverse_dynamics_derivatives",
     {"q": "q", "qd": "v", "qdd": "v"},
     {"dq": "vv", "dqd": "vv", "dqdd": "vv"},
-    optional=MappingProxyType({"external": ("l", "6")}),
+    optional=EXTERNAL | INERTIAS,
+    motion=True,
 )
 function(
     "forward_dynamics_derivatives",
     {"q": "q", "qd": "v", "tau": "v"},
     {"dq": "vv", "dqd": "vv", "dtau": "vv"},
-    optional=MappingProxyType({"external": ("l", "6")}),
+    optional=EXTERNAL | INERTIAS,
+    inverts=True,
+    motion=True,
 )
-function("coriolis_matrix", {"q": "q", "qd": "v"}, "vv", symbol="C")
-function("momentum", {"q": "q", "qd": "v"}, "6", symbol="h")
-function("momentum_matrix", {"q": "q"}, "6v", symbol="A")
+function("coriolis_matrix", {"q": "q", "qd": "v"}, "vv", optional=INERTIAS, symbol="C", motion=True)
+function("regressor", {"q": "q", "qd": "v", "qdd": "v"}, ("v", "10l"), symbol="Y")
+function("momentum", {"q": "q", "qd": "v"}, "6", optional=INERTIAS, symbol="h")
+function("momentum_matrix", {"q": "q"}, "6v", optional=INERTIAS, symbol="A")
 function("frame_velocity", {"q": "q", "qd": "v"}, "6", frame=True, symbol="V")
 function("frame_acceleration", {"q": "q", "qd": "v", "qdd": "v"}, "6", frame=True, symbol="A")
 function("jacobian_rate", {"q": "q", "qd": "v"}, "6v", frame=True, symbol="Jd")
 function("jacobian_derivative", {"q": "q"}, "6vv", frame=True, symbol="dJ")
-function("regressor", {"q": "q", "qd": "v", "qdd": "v"}, ("v", "10l"), symbol="Y")

@@ -15,8 +15,8 @@ from ..errors import PhalanxError
 from .ops import ABS, ADD, COS, DIV, INPUT, MAX, MUL, NEG, OPS, RESCALE, SIN, SUB
 from .scalar import Node, live
 
-# The partial derivatives of an operation with respect to its operands. Those without a rule give powers of two,
-# which are constant but for jumps, where the quantities that they scale do not jump.
+# The partial derivatives of an operation with respect to its operands. Those without one give powers of two:
+# constant but for jumps, where the quantities that they scale do not jump.
 PARTIALS: dict[str, Callable[..., tuple[Any, ...]]] = {
     ADD: lambda y, a, b: (1.0, 1.0),
     SUB: lambda y, a, b: (1.0, -1.0),

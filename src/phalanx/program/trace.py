@@ -107,7 +107,8 @@ def trace(task: Task, customise: str = "full", book: Bookkeeping = _BOOK) -> Pro
     known = parameters(graph, model, customise, book)
     try:
         with ordering(order):
-            more = text.in_frames(known, {name: symbols[name] for name in task.optional} | constants)
+            optional = {name: symbols[name] for name in task.optional}
+            known, more = text.in_frames(known, optional | constants)
             graph.quantity = "tau"  # of rotors, around the text
             base = FUNCTIONS[task.algorithm.function].inputs
             result = text.with_rotors(known, [symbols[name] for name in base], more)

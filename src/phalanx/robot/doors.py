@@ -43,8 +43,8 @@ class Doors:
     def jvp(
         self, function: str, inputs: Sequence[ArrayLike], tangents: Sequence[ArrayLike],
         *, frame: str | None = None, axes: Axes | None = None, external: External | None = None,
-        out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
-        threads: int | None = None,
+        inertias: ArrayLike | None = None, out: Array | None = None,
+        algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
         """The derivative of a function's result along tangents of its inputs.
 
@@ -59,21 +59,21 @@ class Doors:
     def vjp(
         self, function: str, inputs: Sequence[ArrayLike], cotangent: ArrayLike,
         *, frame: str | None = None, axes: Axes | None = None, external: External | None = None,
-        out: tuple[Array, ...] | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
-        threads: int | None = None,
+        inertias: ArrayLike | None = None, out: tuple[Array, ...] | None = None,
+        algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
     ) -> tuple[Array, ...]:
         """The derivatives (…, nv) of a function's result times a cotangent with respect to each input.
 
         `inputs` are those of the method of that name, `cotangent` has the shape of its result. The derivative
-        with respect to q is in the tangent space, along `robot.integrate(q, dq)`. Other arguments as in `jvp`.
+        with respect to q is in the tangent space, along `robot.integrate(q, dq)`. What else as in `jvp`.
         """
 
     def hvp(
         self, function: str, inputs: Sequence[ArrayLike], cotangent: ArrayLike,
         tangents: Sequence[ArrayLike],
         *, frame: str | None = None, axes: Axes | None = None, external: External | None = None,
-        out: tuple[Array, ...] | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
-        threads: int | None = None,
+        inertias: ArrayLike | None = None, out: tuple[Array, ...] | None = None,
+        algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
     ) -> tuple[Array, ...]:
         """The derivative of `vjp(function, inputs, cotangent)` along tangents of the inputs.
 
@@ -188,6 +188,13 @@ class Doors:
 
     @overload
     def kernel(
+        self, function: Literal["regressor"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.RegressorKernel: ...
+
+    @overload
+    def kernel(
         self, function: Literal["momentum"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
         *, batch: int | None = None,
@@ -227,13 +234,6 @@ class Doors:
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
         *, frame: str, batch: int | None = None,
     ) -> kernels.JacobianDerivativeKernel: ...
-
-    @overload
-    def kernel(
-        self, function: Literal["regressor"],
-        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, batch: int | None = None,
-    ) -> kernels.RegressorKernel: ...
 
     @overload
     def kernel(

@@ -19,6 +19,7 @@ class Functions:
     def inverse_dynamics(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, external: External | None = None,
         base_velocity: ArrayLike | None = None, base_acceleration: ArrayLike | None = None,
+        inertias: ArrayLike | None = None,
         *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
         threads: int | None = None,
     ) -> Array:
@@ -31,6 +32,8 @@ class Functions:
           or some of them by name as {"link": wrench} with (…, 6) each.
         `base_velocity` (…, 6): twist of the base [rad/s, m/s], in its own coordinates.
         `base_acceleration` (…, 6): the component-wise derivative of that twist.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("inverse_dynamics")` (cartesian_tensor, lathrop, luh_walker_paul,
@@ -39,13 +42,15 @@ class Functions:
         """
 
     def mass_matrix(
-        self, q: ArrayLike,
+        self, q: ArrayLike, inertias: ArrayLike | None = None,
         *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
         threads: int | None = None,
     ) -> Array:
         """The mass matrix `M` (…, nv, nv).
 
         `q` (…, nq): positions.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("mass_matrix")` (crba, composite_original, composite_variant,
@@ -56,6 +61,7 @@ class Functions:
 
     def forward_dynamics(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, external: External | None = None,
+        inertias: ArrayLike | None = None,
         *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
         threads: int | None = None,
     ) -> Array:
@@ -66,6 +72,8 @@ class Functions:
         `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
         `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
           or some of them by name as {"link": wrench} with (…, 6) each.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("forward_dynamics")` (aba, abia, cfa, contraction, dca, jsiia,
@@ -74,7 +82,7 @@ class Functions:
         """
 
     def bias_forces(
-        self, q: ArrayLike, qd: ArrayLike,
+        self, q: ArrayLike, qd: ArrayLike, inertias: ArrayLike | None = None,
         *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
         threads: int | None = None,
     ) -> Array:
@@ -82,6 +90,8 @@ class Functions:
 
         `q` (…, nq): positions.
         `qd` (…, nv): rates.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("bias_forces")`; `backend` is "auto", "native", "numpy" or "jax";
@@ -89,13 +99,15 @@ class Functions:
         """
 
     def gravity_forces(
-        self, q: ArrayLike,
+        self, q: ArrayLike, inertias: ArrayLike | None = None,
         *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
         threads: int | None = None,
     ) -> Array:
         """Joint forces (…, nv) that hold the robot at rest at q.
 
         `q` (…, nq): positions.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("gravity_forces")`; `backend` is "auto", "native", "numpy" or
@@ -103,13 +115,15 @@ class Functions:
         """
 
     def mass_matrix_inverse(
-        self, q: ArrayLike,
+        self, q: ArrayLike, inertias: ArrayLike | None = None,
         *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
         threads: int | None = None,
     ) -> Array:
         """The inverse (…, nv, nv) of the mass matrix, by its sparse factor.
 
         `q` (…, nq): positions.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("mass_matrix_inverse")`; `backend` is "auto", "native", "numpy"
@@ -165,13 +179,15 @@ class Functions:
         """
 
     def center_of_mass(
-        self, q: ArrayLike,
+        self, q: ArrayLike, inertias: ArrayLike | None = None,
         *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
         threads: int | None = None,
     ) -> Array:
         """Centre of mass (…, 3) of all moving links, in the world frame; NaN if none has mass.
 
         `q` (…, nq): positions.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("center_of_mass")`; `backend` is "auto", "native", "numpy" or
@@ -179,7 +195,7 @@ class Functions:
         """
 
     def kinetic_energy(
-        self, q: ArrayLike, qd: ArrayLike,
+        self, q: ArrayLike, qd: ArrayLike, inertias: ArrayLike | None = None,
         *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
         threads: int | None = None,
     ) -> Array:
@@ -187,6 +203,8 @@ class Functions:
 
         `q` (…, nq): positions.
         `qd` (…, nv): rates.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("kinetic_energy")`; `backend` is "auto", "native", "numpy" or
@@ -194,13 +212,15 @@ class Functions:
         """
 
     def potential_energy(
-        self, q: ArrayLike,
+        self, q: ArrayLike, inertias: ArrayLike | None = None,
         *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
         threads: int | None = None,
     ) -> Array:
         """Potential energy (…) in the field of gravity, zero at the world's origin.
 
         `q` (…, nq): positions.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("potential_energy")`; `backend` is "auto", "native", "numpy" or
@@ -209,6 +229,7 @@ class Functions:
 
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, external: External | None = None,
+        inertias: ArrayLike | None = None,
         *, out: tuple[Array, Array, Array] | None = None, algorithm: AlgorithmLike = "auto",
         backend: Backend = "auto", threads: int | None = None,
     ) -> results.InverseDynamicsDerivatives[Array]:
@@ -219,6 +240,8 @@ class Functions:
         `qdd` (…, nv): accelerations.
         `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
           or some of them by name as {"link": wrench} with (…, 6) each.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the results, 3 arrays of their shapes;
         `algorithm` is one of `px.algorithms("inverse_dynamics_derivatives")`; `backend` is "auto", "native",
@@ -227,6 +250,7 @@ class Functions:
 
     def forward_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, external: External | None = None,
+        inertias: ArrayLike | None = None,
         *, out: tuple[Array, Array, Array] | None = None, algorithm: AlgorithmLike = "auto",
         backend: Backend = "auto", threads: int | None = None,
     ) -> results.ForwardDynamicsDerivatives[Array]:
@@ -237,6 +261,8 @@ class Functions:
         `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
         `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
           or some of them by name as {"link": wrench} with (…, 6) each.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the results, 3 arrays of their shapes;
         `algorithm` is one of `px.algorithms("forward_dynamics_derivatives")`; `backend` is "auto", "native",
@@ -244,7 +270,7 @@ class Functions:
         """
 
     def coriolis_matrix(
-        self, q: ArrayLike, qd: ArrayLike,
+        self, q: ArrayLike, qd: ArrayLike, inertias: ArrayLike | None = None,
         *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
         threads: int | None = None,
     ) -> Array:
@@ -252,14 +278,32 @@ class Functions:
 
         `q` (…, nq): positions.
         `qd` (…, nv): rates.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("coriolis_matrix")`; `backend` is "auto", "native", "numpy" or
         "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
+    def regressor(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
+        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> Array:
+        """The matrix Y (…, nv, 10 n_links) with tau = Y `robot.inertial_parameters`, armature apart.
+
+        `q` (…, nq): positions.
+        `qd` (…, nv): rates.
+        `qdd` (…, nv): accelerations.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("regressor")`; `backend` is "auto", "native", "numpy" or "jax";
+        at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
     def momentum(
-        self, q: ArrayLike, qd: ArrayLike,
+        self, q: ArrayLike, qd: ArrayLike, inertias: ArrayLike | None = None,
         *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
         threads: int | None = None,
     ) -> Array:
@@ -267,6 +311,8 @@ class Functions:
 
         `q` (…, nq): positions.
         `qd` (…, nv): rates.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("momentum")`; `backend` is "auto", "native", "numpy" or "jax"; at
@@ -274,13 +320,15 @@ class Functions:
         """
 
     def momentum_matrix(
-        self, q: ArrayLike,
+        self, q: ArrayLike, inertias: ArrayLike | None = None,
         *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
         threads: int | None = None,
     ) -> Array:
         """The matrix A (…, 6, nv) with momentum A qd about the mass centre, along the world's axes.
 
         `q` (…, nq): positions.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("momentum_matrix")`; `backend` is "auto", "native", "numpy" or
@@ -355,22 +403,6 @@ class Functions:
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("jacobian_derivative")`; `backend` is "auto", "native", "numpy"
         or "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
-        """
-
-    def regressor(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
-        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
-        threads: int | None = None,
-    ) -> Array:
-        """The matrix Y (…, nv, 10 n_links) with tau = Y `robot.inertial_parameters`, armature apart.
-
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `qdd` (…, nv): accelerations.
-
-        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
-        `algorithm` is one of `px.algorithms("regressor")`; `backend` is "auto", "native", "numpy" or "jax";
-        at most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
     rnea = inverse_dynamics

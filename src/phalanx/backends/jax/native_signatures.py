@@ -128,6 +128,17 @@ class NativeSignatures:
         """
         return self.evaluate("coriolis_matrix", (q, qd))
 
+    def regressor(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
+        """The matrix Y (…, nv, 10 n_links) with tau = Y `robot.inertial_parameters`, armature apart.
+
+        `q` (…, nq): positions.
+        `qd` (…, nv): rates.
+        `qdd` (…, nv): accelerations.
+
+        By the native kernel. Any batch shape.
+        """
+        return self.evaluate("regressor", (q, qd, qdd))
+
     def momentum(self, q: ArrayLike, qd: ArrayLike) -> Array:
         """Momentum (…, 6) [angular; linear] of all links about their mass centre, along the world's axes.
 
@@ -146,14 +157,3 @@ class NativeSignatures:
         By the native kernel. Any batch shape.
         """
         return self.evaluate("momentum_matrix", (q,))
-
-    def regressor(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
-        """The matrix Y (…, nv, 10 n_links) with tau = Y `robot.inertial_parameters`, armature apart.
-
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `qdd` (…, nv): accelerations.
-
-        By the native kernel. Any batch shape.
-        """
-        return self.evaluate("regressor", (q, qd, qdd))

@@ -27,6 +27,7 @@ class JaxSignatures:
     def inverse_dynamics(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, external: External | None = None,
         base_velocity: ArrayLike | None = None, base_acceleration: ArrayLike | None = None,
+        inertias: ArrayLike | None = None,
         *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
         parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
@@ -39,6 +40,8 @@ class JaxSignatures:
           or some of them by name as {"link": wrench} with (…, 6) each.
         `base_velocity` (…, 6): twist of the base [rad/s, m/s], in its own coordinates.
         `base_acceleration` (…, 6): the component-wise derivative of that twist.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("inverse_dynamics")` (cartesian_tensor, lathrop,
         luh_walker_paul, newton_euler, partition, scan, zomaya_morris); `schedule` is "sequential" or
@@ -46,18 +49,20 @@ class JaxSignatures:
         """
         return self.evaluate(
             "inverse_dynamics", {"q": q, "qd": qd, "qdd": qdd, "external": external,
-            "base_velocity": base_velocity, "base_acceleration": base_acceleration}, algorithm=algorithm,
-            schedule=schedule, parameters=parameters,
+            "base_velocity": base_velocity, "base_acceleration": base_acceleration, "inertias": inertias},
+            algorithm=algorithm, schedule=schedule, parameters=parameters,
         )
 
     def mass_matrix(
-        self, q: ArrayLike,
+        self, q: ArrayLike, inertias: ArrayLike | None = None,
         *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
         parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """The mass matrix `M` (…, nv, nv).
 
         `q` (…, nq): positions.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("mass_matrix")` (crba, composite_original,
         composite_variant, kane_original, kane_variant, newton_euler_original, newton_euler_variant,
@@ -65,11 +70,13 @@ class JaxSignatures:
         `parameters` from `robot.jax.parameters()` replace the robot's own.
         """
         return self.evaluate(
-            "mass_matrix", {"q": q}, algorithm=algorithm, schedule=schedule, parameters=parameters,
+            "mass_matrix", {"q": q, "inertias": inertias}, algorithm=algorithm, schedule=schedule,
+            parameters=parameters,
         )
 
     def forward_dynamics(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, external: External | None = None,
+        inertias: ArrayLike | None = None,
         *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
         parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
@@ -80,18 +87,20 @@ class JaxSignatures:
         `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
         `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
           or some of them by name as {"link": wrench} with (…, 6) each.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("forward_dynamics")` (aba, abia, cfa,
         contraction, dca, jsiia, partition); `schedule` is "sequential" or "doubling" (logarithmic depth);
         `parameters` from `robot.jax.parameters()` replace the robot's own.
         """
         return self.evaluate(
-            "forward_dynamics", {"q": q, "qd": qd, "tau": tau, "external": external}, algorithm=algorithm,
-            schedule=schedule, parameters=parameters,
+            "forward_dynamics", {"q": q, "qd": qd, "tau": tau, "external": external, "inertias": inertias},
+            algorithm=algorithm, schedule=schedule, parameters=parameters,
         )
 
     def bias_forces(
-        self, q: ArrayLike, qd: ArrayLike,
+        self, q: ArrayLike, qd: ArrayLike, inertias: ArrayLike | None = None,
         *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
         parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
@@ -99,45 +108,54 @@ class JaxSignatures:
 
         `q` (…, nq): positions.
         `qd` (…, nv): rates.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("bias_forces")`; `schedule` is "sequential" or
         "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
         """
         return self.evaluate(
-            "bias_forces", {"q": q, "qd": qd}, algorithm=algorithm, schedule=schedule, parameters=parameters,
+            "bias_forces", {"q": q, "qd": qd, "inertias": inertias}, algorithm=algorithm, schedule=schedule,
+            parameters=parameters,
         )
 
     def gravity_forces(
-        self, q: ArrayLike,
+        self, q: ArrayLike, inertias: ArrayLike | None = None,
         *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
         parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """Joint forces (…, nv) that hold the robot at rest at q.
 
         `q` (…, nq): positions.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("gravity_forces")`; `schedule` is "sequential"
         or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
         """
         return self.evaluate(
-            "gravity_forces", {"q": q}, algorithm=algorithm, schedule=schedule, parameters=parameters,
+            "gravity_forces", {"q": q, "inertias": inertias}, algorithm=algorithm, schedule=schedule,
+            parameters=parameters,
         )
 
     def mass_matrix_inverse(
-        self, q: ArrayLike,
+        self, q: ArrayLike, inertias: ArrayLike | None = None,
         *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
         parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """The inverse (…, nv, nv) of the mass matrix, by its sparse factor.
 
         `q` (…, nq): positions.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("mass_matrix_inverse")`; `schedule` is
         "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
         robot's own.
         """
         return self.evaluate(
-            "mass_matrix_inverse", {"q": q}, algorithm=algorithm, schedule=schedule, parameters=parameters,
+            "mass_matrix_inverse", {"q": q, "inertias": inertias}, algorithm=algorithm, schedule=schedule,
+            parameters=parameters,
         )
 
     def forward_kinematics(
@@ -198,23 +216,26 @@ class JaxSignatures:
         )
 
     def center_of_mass(
-        self, q: ArrayLike,
+        self, q: ArrayLike, inertias: ArrayLike | None = None,
         *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
         parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """Centre of mass (…, 3) of all moving links, in the world frame; NaN if none has mass.
 
         `q` (…, nq): positions.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("center_of_mass")`; `schedule` is "sequential"
         or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
         """
         return self.evaluate(
-            "center_of_mass", {"q": q}, algorithm=algorithm, schedule=schedule, parameters=parameters,
+            "center_of_mass", {"q": q, "inertias": inertias}, algorithm=algorithm, schedule=schedule,
+            parameters=parameters,
         )
 
     def kinetic_energy(
-        self, q: ArrayLike, qd: ArrayLike,
+        self, q: ArrayLike, qd: ArrayLike, inertias: ArrayLike | None = None,
         *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
         parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
@@ -222,33 +243,39 @@ class JaxSignatures:
 
         `q` (…, nq): positions.
         `qd` (…, nv): rates.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("kinetic_energy")`; `schedule` is "sequential"
         or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
         """
         return self.evaluate(
-            "kinetic_energy", {"q": q, "qd": qd}, algorithm=algorithm, schedule=schedule,
-            parameters=parameters,
+            "kinetic_energy", {"q": q, "qd": qd, "inertias": inertias}, algorithm=algorithm,
+            schedule=schedule, parameters=parameters,
         )
 
     def potential_energy(
-        self, q: ArrayLike,
+        self, q: ArrayLike, inertias: ArrayLike | None = None,
         *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
         parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """Potential energy (…) in the field of gravity, zero at the world's origin.
 
         `q` (…, nq): positions.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("potential_energy")`; `schedule` is "sequential"
         or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
         """
         return self.evaluate(
-            "potential_energy", {"q": q}, algorithm=algorithm, schedule=schedule, parameters=parameters,
+            "potential_energy", {"q": q, "inertias": inertias}, algorithm=algorithm, schedule=schedule,
+            parameters=parameters,
         )
 
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, external: External | None = None,
+        inertias: ArrayLike | None = None,
         *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
         parameters: Mapping[str, ArrayLike] | None = None,
     ) -> results.InverseDynamicsDerivatives[Array]:
@@ -259,18 +286,21 @@ class JaxSignatures:
         `qdd` (…, nv): accelerations.
         `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
           or some of them by name as {"link": wrench} with (…, 6) each.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("inverse_dynamics_derivatives")`; `schedule` is
         "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
         robot's own.
         """
         return self.evaluate(
-            "inverse_dynamics_derivatives", {"q": q, "qd": qd, "qdd": qdd, "external": external},
-            algorithm=algorithm, schedule=schedule, parameters=parameters,
+            "inverse_dynamics_derivatives", {"q": q, "qd": qd, "qdd": qdd, "external": external,
+            "inertias": inertias}, algorithm=algorithm, schedule=schedule, parameters=parameters,
         )
 
     def forward_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, external: External | None = None,
+        inertias: ArrayLike | None = None,
         *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
         parameters: Mapping[str, ArrayLike] | None = None,
     ) -> results.ForwardDynamicsDerivatives[Array]:
@@ -281,18 +311,20 @@ class JaxSignatures:
         `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
         `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
           or some of them by name as {"link": wrench} with (…, 6) each.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("forward_dynamics_derivatives")`; `schedule` is
         "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
         robot's own.
         """
         return self.evaluate(
-            "forward_dynamics_derivatives", {"q": q, "qd": qd, "tau": tau, "external": external},
-            algorithm=algorithm, schedule=schedule, parameters=parameters,
+            "forward_dynamics_derivatives", {"q": q, "qd": qd, "tau": tau, "external": external,
+            "inertias": inertias}, algorithm=algorithm, schedule=schedule, parameters=parameters,
         )
 
     def coriolis_matrix(
-        self, q: ArrayLike, qd: ArrayLike,
+        self, q: ArrayLike, qd: ArrayLike, inertias: ArrayLike | None = None,
         *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
         parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
@@ -300,17 +332,38 @@ class JaxSignatures:
 
         `q` (…, nq): positions.
         `qd` (…, nv): rates.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("coriolis_matrix")`; `schedule` is "sequential"
         or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
         """
         return self.evaluate(
-            "coriolis_matrix", {"q": q, "qd": qd}, algorithm=algorithm, schedule=schedule,
+            "coriolis_matrix", {"q": q, "qd": qd, "inertias": inertias}, algorithm=algorithm,
+            schedule=schedule, parameters=parameters,
+        )
+
+    def regressor(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
+        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
+        parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """The matrix Y (…, nv, 10 n_links) with tau = Y `robot.inertial_parameters`, armature apart.
+
+        `q` (…, nq): positions.
+        `qd` (…, nv): rates.
+        `qdd` (…, nv): accelerations.
+
+        Any batch shape. `algorithm` is one of `px.algorithms("regressor")`; `schedule` is "sequential" or
+        "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
+        """
+        return self.evaluate(
+            "regressor", {"q": q, "qd": qd, "qdd": qdd}, algorithm=algorithm, schedule=schedule,
             parameters=parameters,
         )
 
     def momentum(
-        self, q: ArrayLike, qd: ArrayLike,
+        self, q: ArrayLike, qd: ArrayLike, inertias: ArrayLike | None = None,
         *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
         parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
@@ -318,28 +371,34 @@ class JaxSignatures:
 
         `q` (…, nq): positions.
         `qd` (…, nv): rates.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("momentum")`; `schedule` is "sequential" or
         "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
         """
         return self.evaluate(
-            "momentum", {"q": q, "qd": qd}, algorithm=algorithm, schedule=schedule, parameters=parameters,
+            "momentum", {"q": q, "qd": qd, "inertias": inertias}, algorithm=algorithm, schedule=schedule,
+            parameters=parameters,
         )
 
     def momentum_matrix(
-        self, q: ArrayLike,
+        self, q: ArrayLike, inertias: ArrayLike | None = None,
         *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
         parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """The matrix A (…, 6, nv) with momentum A qd about the mass centre, along the world's axes.
 
         `q` (…, nq): positions.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("momentum_matrix")`; `schedule` is "sequential"
         or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
         """
         return self.evaluate(
-            "momentum_matrix", {"q": q}, algorithm=algorithm, schedule=schedule, parameters=parameters,
+            "momentum_matrix", {"q": q, "inertias": inertias}, algorithm=algorithm, schedule=schedule,
+            parameters=parameters,
         )
 
     def frame_velocity(
@@ -423,24 +482,5 @@ class JaxSignatures:
         """
         return self.evaluate(
             "jacobian_derivative", {"q": q}, frame=frame, algorithm=algorithm, schedule=schedule,
-            parameters=parameters,
-        )
-
-    def regressor(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
-    ) -> Array:
-        """The matrix Y (…, nv, 10 n_links) with tau = Y `robot.inertial_parameters`, armature apart.
-
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `qdd` (…, nv): accelerations.
-
-        Any batch shape. `algorithm` is one of `px.algorithms("regressor")`; `schedule` is "sequential" or
-        "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
-        """
-        return self.evaluate(
-            "regressor", {"q": q, "qd": qd, "qdd": qdd}, algorithm=algorithm, schedule=schedule,
             parameters=parameters,
         )

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from ...algorithms import FUNCTIONS
 from ...arrays import is_masked_array
 from ...errors import PhalanxError, printable
-from ...typing import Array, Bound
+from ...typing import Array, ArrayLike, Bound
 from ..base import Call, never, require_few_axes
 from ..fastpath import with_fast_path
 from . import compile, objects
@@ -114,6 +115,30 @@ class Kernel:
         """
         raise NotImplementedError
 
+    @property
+    def jvp(self) -> DerivativeKernel:
+        """The kernel of `robot.jvp` of this function; call it with inputs, then tangents."""
+        return self._derived("jvp")
+
+    @property
+    def vjp(self) -> DerivativeKernel:
+        """The kernel of `robot.vjp` of this function; call it with inputs, then the cotangent."""
+        return self._derived("vjp")
+
+    @property
+    def hvp(self) -> DerivativeKernel:
+        """The kernel of `robot.hvp` of this function; call it with inputs, cotangent and tangents."""
+        return self._derived("hvp")
+
+    def _derived(self, mode: str) -> DerivativeKernel:
+        call = self._call
+        if len(call.function.outputs) > 1 or call.algorithm.derivative:
+            raise PhalanxError(
+                f"{mode}: kernels of {call.function.name} have none; take that of a function with one result."
+            )
+        call = replace(call, algorithm=replace(call.algorithm, derivative=mode))
+        return DerivativeKernel(call, self.dtype, self._evaluate, self._batch)
+
     def _bound(self, inputs: tuple[Array, ...], optional: Mapping[str, Array | None], out: Any) -> Bound:
         given = {name: array for name, array in optional.items() if array is not None}
         kernel = native(self._call, tuple(given), self.dtype)
@@ -170,9 +195,40 @@ class Kernel:
         return f"<Kernel {what}, {self.dtype}: {self.signature}>"
 
     def __reduce__(self) -> Any:
-        call = self._call
-        algorithm = (call.algorithm.name, dict(call.options))
-        return _again, (call.robot, self.function, algorithm, self.dtype.name, call.frame)
+        return _again, _facts(self._call, self.dtype.name)
+
+
+class DerivativeKernel(Kernel):
+    """A derivative of a function of one robot, compiled; its inputs come one after another."""
+
+    def __call__(
+        self, *inputs: ArrayLike, out: Any = None, threads: int | None = None, **optional: ArrayLike | None
+    ) -> Any:
+        """The derivative for any batch of inputs: an array, or one for each input of the function."""
+        if not any(x is not None for x in optional.values()):
+            made = self._batch(self._native, inputs, out, threads)
+            if made is not None:
+                return made
+        return self._evaluate(self._call, inputs, optional, out=out, threads=threads, dtype=self.dtype)
+
+    def bind(self, *inputs: Array, out: Any, **optional: Array | None) -> Bound:
+        """A step() that recomputes `out` from these very arrays."""
+        f = self._call.function
+        if len(inputs) != len(f.inputs):
+            raise PhalanxError(f"bind: got {len(inputs)} inputs, expected {', '.join(f.inputs)}.")
+        return self._bound(inputs, optional, out)
+
+    def __reduce__(self) -> Any:
+        return _derived_again, (self._call.algorithm.derivative, *_facts(self._call, self.dtype.name))
+
+
+def _derived_again(mode: str, *facts: Any) -> DerivativeKernel:
+    return _again(*facts)._derived(mode)
+
+
+def _facts(call: Call, dtype: str) -> tuple[Any, ...]:
+    algorithm = (call.algorithm.name, dict(call.options))
+    return call.robot, call.algorithm.function, algorithm, dtype, call.frame
 
 
 def _again(robot: Any, function: str, algorithm: Any, dtype: str, frame: str | None) -> Kernel:

@@ -20,7 +20,8 @@ class InverseDynamicsKernel(Kernel):
     def __call__(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
         *, external: External | None = None, base_velocity: ArrayLike | None = None,
-        base_acceleration: ArrayLike | None = None, out: Array | None = None, threads: int | None = None,
+        base_acceleration: ArrayLike | None = None, inertias: ArrayLike | None = None,
+        out: Array | None = None, threads: int | None = None,
     ) -> Array:
         """Joint forces `tau` (…, nv) that produce `qdd` at state (q, qd).
 
@@ -31,6 +32,8 @@ class InverseDynamicsKernel(Kernel):
           or some of them by name as {"link": wrench} with (…, 6) each.
         `base_velocity` (…, 6): twist of the base [rad/s, m/s], in its own coordinates.
         `base_acceleration` (…, 6): the component-wise derivative of that twist.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -39,7 +42,7 @@ class InverseDynamicsKernel(Kernel):
     def bind(
         self, q: Array, qd: Array, qdd: Array,
         *, out: Array, external: Array | None = None, base_velocity: Array | None = None,
-        base_acceleration: Array | None = None,
+        base_acceleration: Array | None = None, inertias: Array | None = None,
     ) -> Bound:
         """A step() that recomputes `out` (…, nv) from these very arrays.
 
@@ -47,28 +50,33 @@ class InverseDynamicsKernel(Kernel):
         """
         return self._bound(
             (q, qd, qdd), {"external": external, "base_velocity": base_velocity,
-            "base_acceleration": base_acceleration}, out,
+            "base_acceleration": base_acceleration, "inertias": inertias}, out,
         )
 
 
 class MassMatrixKernel(Kernel):
     """`mass_matrix` of one robot, compiled."""
 
-    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+    def __call__(
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, threads: int | None = None,
+    ) -> Array:
         """The mass matrix `M` (…, nv, nv).
 
         `q` (…, nq): positions.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
-    def bind(self, q: Array, *, out: Array) -> Bound:
+    def bind(self, q: Array, *, out: Array, inertias: Array | None = None) -> Bound:
         """A step() that recomputes `out` (…, nv, nv) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
-        return self._bound((q,), {}, out)
+        return self._bound((q,), {"inertias": inertias}, out)
 
 
 class ForwardDynamicsKernel(Kernel):
@@ -76,7 +84,8 @@ class ForwardDynamicsKernel(Kernel):
 
     def __call__(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike,
-        *, external: External | None = None, out: Array | None = None, threads: int | None = None,
+        *, external: External | None = None, inertias: ArrayLike | None = None, out: Array | None = None,
+        threads: int | None = None,
     ) -> Array:
         """Joint accelerations `qdd` (…, nv) under the joint forces `tau` at state (q, qd).
 
@@ -85,17 +94,22 @@ class ForwardDynamicsKernel(Kernel):
         `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
         `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
           or some of them by name as {"link": wrench} with (…, 6) each.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
-    def bind(self, q: Array, qd: Array, tau: Array, *, out: Array, external: Array | None = None) -> Bound:
+    def bind(
+        self, q: Array, qd: Array, tau: Array,
+        *, out: Array, external: Array | None = None, inertias: Array | None = None,
+    ) -> Bound:
         """A step() that recomputes `out` (…, nv) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
-        return self._bound((q, qd, tau), {"external": external}, out)
+        return self._bound((q, qd, tau), {"external": external, "inertias": inertias}, out)
 
 
 class BiasForcesKernel(Kernel):
@@ -103,63 +117,75 @@ class BiasForcesKernel(Kernel):
 
     def __call__(
         self, q: ArrayLike, qd: ArrayLike,
-        *, out: Array | None = None, threads: int | None = None,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, threads: int | None = None,
     ) -> Array:
         """Joint forces (…, nv) that hold qdd = 0 at state (q, qd): velocity products and gravity.
 
         `q` (…, nq): positions.
         `qd` (…, nv): rates.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
-    def bind(self, q: Array, qd: Array, *, out: Array) -> Bound:
+    def bind(self, q: Array, qd: Array, *, out: Array, inertias: Array | None = None) -> Bound:
         """A step() that recomputes `out` (…, nv) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
-        return self._bound((q, qd), {}, out)
+        return self._bound((q, qd), {"inertias": inertias}, out)
 
 
 class GravityForcesKernel(Kernel):
     """`gravity_forces` of one robot, compiled."""
 
-    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+    def __call__(
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, threads: int | None = None,
+    ) -> Array:
         """Joint forces (…, nv) that hold the robot at rest at q.
 
         `q` (…, nq): positions.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
-    def bind(self, q: Array, *, out: Array) -> Bound:
+    def bind(self, q: Array, *, out: Array, inertias: Array | None = None) -> Bound:
         """A step() that recomputes `out` (…, nv) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
-        return self._bound((q,), {}, out)
+        return self._bound((q,), {"inertias": inertias}, out)
 
 
 class MassMatrixInverseKernel(Kernel):
     """`mass_matrix_inverse` of one robot, compiled."""
 
-    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+    def __call__(
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, threads: int | None = None,
+    ) -> Array:
         """The inverse (…, nv, nv) of the mass matrix, by its sparse factor.
 
         `q` (…, nq): positions.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
-    def bind(self, q: Array, *, out: Array) -> Bound:
+    def bind(self, q: Array, *, out: Array, inertias: Array | None = None) -> Bound:
         """A step() that recomputes `out` (…, nv, nv) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
-        return self._bound((q,), {}, out)
+        return self._bound((q,), {"inertias": inertias}, out)
 
 
 class ForwardKinematicsKernel(Kernel):
@@ -225,21 +251,26 @@ class JacobianKernel(Kernel):
 class CenterOfMassKernel(Kernel):
     """`center_of_mass` of one robot, compiled."""
 
-    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+    def __call__(
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, threads: int | None = None,
+    ) -> Array:
         """Centre of mass (…, 3) of all moving links, in the world frame; NaN if none has mass.
 
         `q` (…, nq): positions.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
-    def bind(self, q: Array, *, out: Array) -> Bound:
+    def bind(self, q: Array, *, out: Array, inertias: Array | None = None) -> Bound:
         """A step() that recomputes `out` (…, 3) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
-        return self._bound((q,), {}, out)
+        return self._bound((q,), {"inertias": inertias}, out)
 
 
 class KineticEnergyKernel(Kernel):
@@ -247,43 +278,50 @@ class KineticEnergyKernel(Kernel):
 
     def __call__(
         self, q: ArrayLike, qd: ArrayLike,
-        *, out: Array | None = None, threads: int | None = None,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, threads: int | None = None,
     ) -> Array:
         """Kinetic energy (…) of all links and rotors.
 
         `q` (…, nq): positions.
         `qd` (…, nv): rates.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
-    def bind(self, q: Array, qd: Array, *, out: Array) -> Bound:
+    def bind(self, q: Array, qd: Array, *, out: Array, inertias: Array | None = None) -> Bound:
         """A step() that recomputes `out` (…) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
-        return self._bound((q, qd), {}, out)
+        return self._bound((q, qd), {"inertias": inertias}, out)
 
 
 class PotentialEnergyKernel(Kernel):
     """`potential_energy` of one robot, compiled."""
 
-    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+    def __call__(
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, threads: int | None = None,
+    ) -> Array:
         """Potential energy (…) in the field of gravity, zero at the world's origin.
 
         `q` (…, nq): positions.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
-    def bind(self, q: Array, *, out: Array) -> Bound:
+    def bind(self, q: Array, *, out: Array, inertias: Array | None = None) -> Bound:
         """A step() that recomputes `out` (…) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
-        return self._bound((q,), {}, out)
+        return self._bound((q,), {"inertias": inertias}, out)
 
 
 class InverseDynamicsDerivativesKernel(Kernel):
@@ -291,8 +329,8 @@ class InverseDynamicsDerivativesKernel(Kernel):
 
     def __call__(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
-        *, external: External | None = None, out: tuple[Array, Array, Array] | None = None,
-        threads: int | None = None,
+        *, external: External | None = None, inertias: ArrayLike | None = None,
+        out: tuple[Array, Array, Array] | None = None, threads: int | None = None,
     ) -> results.InverseDynamicsDerivatives[Array]:
         """(∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd), each (…, nv, nv), in the tangent space of q.
 
@@ -301,6 +339,8 @@ class InverseDynamicsDerivativesKernel(Kernel):
         `qdd` (…, nv): accelerations.
         `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
           or some of them by name as {"link": wrench} with (…, 6) each.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the results, 3 arrays of their shapes;
         at most `threads` threads share a large batch (None: `px.set_threads`).
@@ -308,13 +348,13 @@ class InverseDynamicsDerivativesKernel(Kernel):
 
     def bind(
         self, q: Array, qd: Array, qdd: Array,
-        *, out: tuple[Array, Array, Array], external: Array | None = None,
+        *, out: tuple[Array, Array, Array], external: Array | None = None, inertias: Array | None = None,
     ) -> Bound:
         """A step() that recomputes `out` (…, nv, nv), (…, nv, nv), (…, nv, nv) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
-        return self._bound((q, qd, qdd), {"external": external}, out)
+        return self._bound((q, qd, qdd), {"external": external, "inertias": inertias}, out)
 
 
 class ForwardDynamicsDerivativesKernel(Kernel):
@@ -322,8 +362,8 @@ class ForwardDynamicsDerivativesKernel(Kernel):
 
     def __call__(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike,
-        *, external: External | None = None, out: tuple[Array, Array, Array] | None = None,
-        threads: int | None = None,
+        *, external: External | None = None, inertias: ArrayLike | None = None,
+        out: tuple[Array, Array, Array] | None = None, threads: int | None = None,
     ) -> results.ForwardDynamicsDerivatives[Array]:
         """(∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau), each (…, nv, nv), in the tangent space of q.
 
@@ -332,6 +372,8 @@ class ForwardDynamicsDerivativesKernel(Kernel):
         `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
         `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
           or some of them by name as {"link": wrench} with (…, 6) each.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the results, 3 arrays of their shapes;
         at most `threads` threads share a large batch (None: `px.set_threads`).
@@ -339,13 +381,13 @@ class ForwardDynamicsDerivativesKernel(Kernel):
 
     def bind(
         self, q: Array, qd: Array, tau: Array,
-        *, out: tuple[Array, Array, Array], external: Array | None = None,
+        *, out: tuple[Array, Array, Array], external: Array | None = None, inertias: Array | None = None,
     ) -> Bound:
         """A step() that recomputes `out` (…, nv, nv), (…, nv, nv), (…, nv, nv) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
-        return self._bound((q, qd, tau), {"external": external}, out)
+        return self._bound((q, qd, tau), {"external": external, "inertias": inertias}, out)
 
 
 class CoriolisMatrixKernel(Kernel):
@@ -353,23 +395,50 @@ class CoriolisMatrixKernel(Kernel):
 
     def __call__(
         self, q: ArrayLike, qd: ArrayLike,
-        *, out: Array | None = None, threads: int | None = None,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, threads: int | None = None,
     ) -> Array:
         """The matrix C (…, nv, nv) with C qd the forces of velocity, and dM/dt - 2 C skew-symmetric.
 
         `q` (…, nq): positions.
         `qd` (…, nv): rates.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
-    def bind(self, q: Array, qd: Array, *, out: Array) -> Bound:
+    def bind(self, q: Array, qd: Array, *, out: Array, inertias: Array | None = None) -> Bound:
         """A step() that recomputes `out` (…, nv, nv) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
-        return self._bound((q, qd), {}, out)
+        return self._bound((q, qd), {"inertias": inertias}, out)
+
+
+class RegressorKernel(Kernel):
+    """`regressor` of one robot, compiled."""
+
+    def __call__(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
+        *, out: Array | None = None, threads: int | None = None,
+    ) -> Array:
+        """The matrix Y (…, nv, 10 n_links) with tau = Y `robot.inertial_parameters`, armature apart.
+
+        `q` (…, nq): positions.
+        `qd` (…, nv): rates.
+        `qdd` (…, nv): accelerations.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
+        most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def bind(self, q: Array, qd: Array, qdd: Array, *, out: Array) -> Bound:
+        """A step() that recomputes `out` (…, nv, 10 n_links) from these very arrays.
+
+        For control loops: fill the inputs in place, call, read `out` in place.
+        """
+        return self._bound((q, qd, qdd), {}, out)
 
 
 class MomentumKernel(Kernel):
@@ -377,43 +446,50 @@ class MomentumKernel(Kernel):
 
     def __call__(
         self, q: ArrayLike, qd: ArrayLike,
-        *, out: Array | None = None, threads: int | None = None,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, threads: int | None = None,
     ) -> Array:
         """Momentum (…, 6) [angular; linear] of all links about their mass centre, along the world's axes.
 
         `q` (…, nq): positions.
         `qd` (…, nv): rates.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
-    def bind(self, q: Array, qd: Array, *, out: Array) -> Bound:
+    def bind(self, q: Array, qd: Array, *, out: Array, inertias: Array | None = None) -> Bound:
         """A step() that recomputes `out` (…, 6) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
-        return self._bound((q, qd), {}, out)
+        return self._bound((q, qd), {"inertias": inertias}, out)
 
 
 class MomentumMatrixKernel(Kernel):
     """`momentum_matrix` of one robot, compiled."""
 
-    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+    def __call__(
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, threads: int | None = None,
+    ) -> Array:
         """The matrix A (…, 6, nv) with momentum A qd about the mass centre, along the world's axes.
 
         `q` (…, nq): positions.
+        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
-    def bind(self, q: Array, *, out: Array) -> Bound:
+    def bind(self, q: Array, *, out: Array, inertias: Array | None = None) -> Bound:
         """A step() that recomputes `out` (…, 6, nv) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
-        return self._bound((q,), {}, out)
+        return self._bound((q,), {"inertias": inertias}, out)
 
 
 class FrameVelocityKernel(Kernel):
@@ -507,28 +583,3 @@ class JacobianDerivativeKernel(Kernel):
         For control loops: fill the inputs in place, call, read `out` in place.
         """
         return self._bound((q,), {}, out)
-
-
-class RegressorKernel(Kernel):
-    """`regressor` of one robot, compiled."""
-
-    def __call__(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
-        *, out: Array | None = None, threads: int | None = None,
-    ) -> Array:
-        """The matrix Y (…, nv, 10 n_links) with tau = Y `robot.inertial_parameters`, armature apart.
-
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `qdd` (…, nv): accelerations.
-
-        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
-        most `threads` threads share a large batch (None: `px.set_threads`).
-        """
-
-    def bind(self, q: Array, qd: Array, qdd: Array, *, out: Array) -> Bound:
-        """A step() that recomputes `out` (…, nv, 10 n_links) from these very arrays.
-
-        For control loops: fill the inputs in place, call, read `out` in place.
-        """
-        return self._bound((q, qd, qdd), {}, out)

@@ -26,25 +26,13 @@ from .emit.widths import in_widths
 from .extent import is_segmented, is_writable, rolls, unrolls
 from .target import Target
 
-# Functions of the dynamics alone, to which regrouped inertias make no difference.
-_REGROUPED = {
-    "inverse_dynamics",
-    "mass_matrix",
-    "forward_dynamics",
-    "bias_forces",
-    "gravity_forces",
-    "mass_matrix_inverse",
-    "coriolis_matrix",
-    "inverse_dynamics_derivatives",
-    "forward_dynamics_derivatives",
-}
 _ELEMENTS = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
 
 
 def traced(call: Call, optional: tuple[str, ...]) -> Program:
     """The scalar program of a call, as its kernel runs it; of several branches, that of the call's frame."""
     if not call.function.frame:
-        return trace(call.task(optional, _model(call)))
+        return trace(call.task(optional, _model(call, optional)))
     every = branches(call.robot.model)
     return trace(_task(call, optional, every[branch_of(every, placement_of(call.robot, call.frame))]))
 
@@ -52,7 +40,7 @@ def traced(call: Call, optional: tuple[str, ...]) -> Program:
 def looped(call: Call, optional: tuple[str, ...]) -> RolledProgram | SegmentProgram | None:
     """The loops that the kernel of a call runs, None if it is straight-line code."""
     if is_segmented(call):
-        return roll_segments(call.task(optional, _model(call)))
+        return roll_segments(call.task(optional, _model(call, optional)))
     if unrolls(call) or not rolls(call):
         return None
     return roll(_task(call, optional, everywhere(call.robot.model)))
@@ -60,10 +48,10 @@ def looped(call: Call, optional: tuple[str, ...]) -> RolledProgram | SegmentProg
 
 def _task(call: Call, optional: tuple[str, ...], frame: AnyFrame) -> Task:
     """What a kernel shall compute; if it is one of a frame, the frame is told when it runs."""
-    return call.task(optional, _model(call), frame if call.function.frame else None)
+    return call.task(optional, _model(call, optional), frame if call.function.frame else None)
 
 
-def _model(call: Call) -> Model:
+def _model(call: Call, optional: tuple[str, ...]) -> Model:
     """The robot's model; for functions of the dynamics alone with its inertias regrouped.
 
     Regrouped inertias have neither mass centres, as in DH frames, nor inverses. Along a
@@ -73,7 +61,7 @@ def _model(call: Call) -> Model:
     model = call.robot.model
     a = call.algorithm
     as_given = a.frames == "dh" or a.bodies != "any"
-    if a.function not in _REGROUPED or as_given or not unrolls(call):
+    if not call.function.motion or "inertias" in optional or as_given or not unrolls(call):
         return model
     regrouped: Model = call.robot.memo("regrouped", model.regrouped)
     return regrouped
