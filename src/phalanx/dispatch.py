@@ -36,7 +36,8 @@ from .robot.robot import Robot, require_robot
 _threads: int | None = None
 _DEEP = 14
 ANY = 64  # degrees of freedom up to which "auto" takes no notice of the batch
-_SEGMENTED = {"inverse_dynamics": ANY, "forward_dynamics": 200}  # beyond which one state goes in segments
+# Beyond which one state of a chain goes in segments or runs.
+_SEGMENTED = {"inverse_dynamics": ANY, "mass_matrix": ANY, "forward_dynamics": 200}
 _PREFERRED = ("native", "numpy")  # backends in the order in which "auto" asks them
 _MANY = 40  # links beyond which several frames cost less together than one after another
 _SMALL = 1 << 12  # numbers in the largest input up to which nobody asks whether threads pay

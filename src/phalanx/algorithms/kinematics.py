@@ -158,7 +158,7 @@ class Column(Field):
     ranks: ClassVar[tuple[int, ...]] = (1, 1, 1)
 
 
-@algorithm("jacobian_derivative", name="pairs", work="O(n depth)", **FORWARD)
+@algorithm("jacobian_derivative", name="pairs", work="O(n depth)", symmetric=False, **FORWARD)
 def jacobian_derivative(model: Model, q: Array, *, frame: Placement) -> Array:
     """The derivative (…, 6, nv, nv) of a frame's Jacobian in the tangent space of q.
 

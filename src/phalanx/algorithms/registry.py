@@ -86,7 +86,8 @@ class Algorithm:
     bodies: str = "any"  # or "rigid", "definite"
     work: str = "O(n)"
     span: str = "O(depth)"
-    splits: str = ""  # "segments": it cuts a chain into pieces that can be swept side by side
+    symmetric: bool = True  # whether it fills symmetric matrices, if any
+    splits: str = ""  # a chain: into "segments" swept side by side, or into "runs" of ancestors
     options: Mapping[str, tuple[Any, ...] | _WholeNumbers] = field(default_factory=dict)
     derivative: str = ""  # "jvp", "vjp" or "hvp": its text is differentiated
 

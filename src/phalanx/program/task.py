@@ -18,11 +18,14 @@ def refusal_of_loops(algorithm: Algorithm, model: Model) -> str:
     """Why an algorithm has no loops over the bodies of a robot, empty if it has."""
     if model.coupling is not None and algorithm.topology == "chain":
         return "mimic joints follow other joints"
-    if algorithm.derivative or len(FUNCTIONS[algorithm.function].outputs) > 1:
-        return "it has several results"
-    if algorithm.splits:
+    if algorithm.derivative or not algorithm.symmetric:
+        return "it has more results than loops fill"
+    if algorithm.splits == "segments":
         return "it does not visit one body after another"
     return ""
+
+
+RUN = 16  # bodies from which ancestors are taken in runs: the lanes of the widest registers
 
 
 def cuts(model: Model) -> bool:

@@ -31,6 +31,7 @@ class Loads(Field):
     source="Echeandia, Wensing 2021, Algorithm 1",
     coupled=True,
     work="O(n depth)",
+    symmetric=False,
 )
 def coriolis_matrix(model: Model, q: Array, qd: Array) -> Array:
     """The matrix C (…, nv, nv) with C qd the forces of velocity, and dM/dt - 2 C skew-symmetric.

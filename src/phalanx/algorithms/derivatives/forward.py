@@ -16,6 +16,7 @@ from .idsva import idsva
     source="Carpentier, Mansard 2018, section IV",
     coupled=True,
     work="O(n^3)",
+    symmetric=False,
     span="O(depth^2)",
 )
 def through_inverse(

@@ -45,6 +45,7 @@ class Loads(Field):
     source="Singh, Russell, Wensing 2022, Table I",
     coupled=True,
     work="O(n depth)",
+    symmetric=False,
 )
 def idsva(model: Model, q: Array, qd: Array, qdd: Array, *, external: Array = 0.0) -> tuple[Array, ...]:
     """(∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd), each (…, nv, nv), in the tangent space of q.

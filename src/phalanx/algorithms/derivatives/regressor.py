@@ -35,6 +35,7 @@ class Wrenches(Field):
     source="Atkeson, An, Hollerbach 1986, equations (10) to (18)",
     coupled=True,
     work="O(n depth)",
+    symmetric=False,
 )
 def regressor(model: Model, q: Array, qd: Array, qdd: Array) -> Array:
     """The matrix Y (…, nv, 10 n_links) with tau = Y `robot.inertial_parameters`, armature apart.

@@ -54,7 +54,7 @@ class Doubling(Levels):
         carry: Callable[..., Array],
         emit: Callable[..., Array],
         along: tuple[Any, ...],
-        both: bool,
+        both: bool = False,
     ) -> Array:
         along = tuple(arrays(f) for f in along)
         size = start.shape[-1]

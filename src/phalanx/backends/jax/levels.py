@@ -130,7 +130,7 @@ class Levels(Sequential):
         carry: Callable[..., Array],
         emit: Callable[..., Array],
         along: tuple[Any, ...],
-        both: bool,
+        both: bool = False,
     ) -> Array:
         table = self.table
         start = array(start)

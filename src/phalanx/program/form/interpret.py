@@ -146,13 +146,16 @@ class _Run:
 
     def weave(self, s: Weave) -> None:
         at, starts = self.whole(s.index), [self.whole(x) for x in s.starts]
+        region = (
+            np.concatenate([self.real(x) for x in s.values]) if s.region is None else self.memory[s.region]
+        )
         for k in range(s.count):
             for lane, start in enumerate(starts):
                 place = (at + k) * self.width + lane
                 if s.back:
-                    self.memory[s.memory][start + k] = self.memory[s.region][place]
+                    self.memory[s.memory][start + k] = region[place]
                 else:
-                    self.memory[s.region][place] = self.memory[s.memory][start + k]
+                    region[place] = self.memory[s.memory][start + k]
 
     # ------------------------------------------------------------- control
 

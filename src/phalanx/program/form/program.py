@@ -151,15 +151,17 @@ class Move:
 class Weave:
     """Between lanes and rows of plain memory: lane j of place index + k is number starts[j] + k.
 
-    From memory to lanes, or `back`; `count` numbers for each lane.
+    From memory to lanes, or `back`; `count` numbers for each lane. With `values` these go back instead of
+    what stands in a region.
     """
 
-    region: Region
+    region: Region | None
     index: Index
     memory: Region
     starts: tuple[Index, ...]
     count: int
     back: bool = False
+    values: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

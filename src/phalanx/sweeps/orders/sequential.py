@@ -151,7 +151,7 @@ class Sequential(Order):
         carry: Callable[..., Array],
         emit: Callable[..., Array],
         along: tuple[Any, ...],
-        both: bool,
+        both: bool = False,
     ) -> Array:
         matrix: Any = None
         whole = (slice(None),) * both
