@@ -162,7 +162,7 @@ def derived(function: str, mode: str) -> Function:
     (output,) = f.outputs.values()
     cotangent = {} if mode == "jvp" else {"cotangent": output}
     tangents = {} if mode == "vjp" else {f"d{name}": ("v",) for name in f.inputs}
-    outputs = f.outputs if mode == "jvp" else {name: ("v",) for name in f.inputs}
+    outputs = f.outputs if mode == "jvp" else dict.fromkeys(f.inputs, ("v",))
     return replace(
         f, name=f"{function}.{mode}", inputs={**f.inputs, **cotangent, **tangents}, outputs=outputs, forces=""
     )

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..algorithms import FUNCTIONS, Algorithm, Function
+from ..algorithms import Algorithm, Function
 from ..robot.configurations import Coordinates
 from ..robot.frames import AnyFrame
 from ..robot.model import Model
