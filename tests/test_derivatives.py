@@ -85,10 +85,19 @@ def test_second_derivatives_are_slopes_of_first_ones(robot: px.Robot, function: 
         agree(mine, theirs, 1e-6, least=1.0)
 
 
-@pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics", "frame_pose", "kinetic_energy"])
-@pytest.mark.parametrize("backend", ["native"])
-def test_backends_agree_on_products(function: str, backend: str) -> None:
-    robot = ROBOTS["ur5"]
+@pytest.mark.parametrize(
+    ("robot", "function", "backend"),
+    [
+        ("ur5", "inverse_dynamics", "native"),
+        ("ur5", "forward_dynamics", "native"),
+        ("joints", "frame_pose", "native"),
+        ("joints", "kinetic_energy", "native"),
+        ("joints", "inverse_dynamics", "jax"),
+        ("ur5", "frame_pose", "jax"),
+    ],
+)
+def test_backends_agree_on_products(robot: Any, function: str, backend: str) -> None:
+    robot = ROBOTS[robot]
     inputs, frame = states(robot, function), named(robot, function)
     rng = np.random.default_rng(4)
     tangents = [rng.standard_normal((3, robot.nv)) for _ in inputs]

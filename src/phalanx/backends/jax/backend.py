@@ -44,7 +44,7 @@ class JaxBackend(Backend):
         with jax.enable_x64(True):
             compiled = call.robot.memo(key, lambda: jax.jit(partial(run, call, Levels, dtype, {})))
             made = compiled(rows, None, frame_of(call, dtype))
-        for out, result in zip(outs, made if len(outs) > 1 else (made,), strict=True):
+        for out, result in zip(outs, made if isinstance(made, tuple) else (made,), strict=True):
             out[...] = np.asarray(result)[:count].reshape(out.shape)
 
 

@@ -19,7 +19,7 @@ from ...robot.frames import branch_of, branches, frames_kept, placement_of
 from ..base import FRAMED, Call, memo_key, never
 from ..buffers import empty_result
 from . import cache, compile, gufunc, objects
-from .extent import unrolls
+from .extent import is_straight
 from .locks import building
 from .target import host
 from .threads import Pace, fill
@@ -175,7 +175,7 @@ def _told(call: Call, dtype: np.dtype) -> np.ndarray:
     """What a kernel for all frames is told of one: the number of its branch, then its placement."""
     frame, robot = placement_of(call.robot, call.frame), call.robot
     number = 0
-    if unrolls(call):
+    if is_straight(call):
         number = branch_of(robot.memo("branches", lambda: branches(robot.model)), frame)
     branch = np.array([number], np.int64)
     return np.frombuffer(branch.tobytes() + frame.numbers().astype(dtype).tobytes(), np.uint8)

@@ -37,6 +37,11 @@ def unrolls(call: Call) -> bool:
     return predicted_instructions(call) <= _UNROLLED and not is_segmented(call)
 
 
+def is_straight(call: Call) -> bool:
+    """Whether a call is compiled as straight-line code, also where that is long and the only way."""
+    return unrolls(call) or not (is_segmented(call) or rolls(call))
+
+
 def is_countable(call: Call) -> bool:
     """Whether the scalar program of a call is short enough to be traced for its operations."""
     return predicted_instructions(call) <= 2 * _UNROLLED

@@ -23,7 +23,7 @@ from ..base import Call
 from . import loop
 from .emit.module import block_function, branched_block_function
 from .emit.widths import in_widths
-from .extent import is_segmented, is_writable, rolls, unrolls
+from .extent import is_segmented, is_straight, is_writable, unrolls
 from .target import Target
 
 _ELEMENTS = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
@@ -41,7 +41,7 @@ def looped(call: Call, optional: tuple[str, ...]) -> RolledProgram | SegmentProg
     """The loops that the kernel of a call runs, None if it is straight-line code."""
     if is_segmented(call) and call.algorithm.splits == "segments":
         return roll_segments(call.task(optional, _model(call, optional)))
-    if unrolls(call) or not rolls(call):
+    if is_straight(call):
         return None
     return roll(_task(call, optional, everywhere(call.robot.model)))
 
