@@ -12,8 +12,6 @@ from .stages.bodies import BodyBuilder, Layout, Stage
 from .stages.factor import InverseOut
 from .stages.matrices import MatrixOut
 
-_STRIP = 4  # registers in a strip of a matrix: narrow strips touch too many lines of cache
-
 
 @dataclass(frozen=True)
 class RolledProgram:
@@ -25,7 +23,7 @@ class RolledProgram:
     def built(self, lanes: int = 8) -> Program:
         """The program, for registers of so many lanes."""
         p = self.layout
-        b = BodyBuilder(p, _STRIP * lanes)
+        b = BodyBuilder(p, lanes)
         size = prod(p.output)
         staged = not any(isinstance(stage, MatrixOut | InverseOut) for stage in self.stages)
         if staged:

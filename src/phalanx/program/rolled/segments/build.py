@@ -15,7 +15,7 @@ import numpy as np
 
 from ...form.builder import Loop as Rounds
 from ...form.builder import Values, run
-from ...form.program import Carried, Final, Real, Region
+from ...form.program import Carried, Real, Region
 from ...form.wholes import Index, plus, times
 from .. import leaves as L
 from ..planning.locality import in_local_order
@@ -79,7 +79,7 @@ class _Stages(ABC):
                     stage, rounds, body, {L.Carry(k): rounds.carry(x) for k, x in roots.items()}
                 )
         for number, value in ends.items():
-            b.store(*self.end(body, number), Final(value))
+            b.store(*self.end(body, number), value)
 
     def _round(
         self, stage: Loop, rounds: Rounds, body: Index, carried: dict[L.Carry, Carried]
@@ -184,7 +184,7 @@ class _OverLinks(_Stages):
 
     def parameter(self, body: Index, column: int) -> Real:
         table = link_table(self.b)
-        return self.b.number(table, plus(times(body, self.p.tables[0].shape[1]), self.p.columns[0][column]))
+        return self.b.load(table, plus(times(body, self.p.tables[0].shape[1]), self.p.columns[0][column]))
 
 
 class _OverSegments(_Stages):
@@ -214,7 +214,7 @@ class _OverSegments(_Stages):
 
     def parameter(self, body: Index, column: int) -> Real:
         table = self.b.table("segments", self.p.tables[1])
-        return self.b.number(table, plus(times(body, self.p.tables[1].shape[1]), self.p.columns[1][column]))
+        return self.b.load(table, plus(times(body, self.p.tables[1].shape[1]), self.p.columns[1][column]))
 
     def loop(self, stage: Loop) -> None:
         super().loop(stage)
@@ -270,7 +270,7 @@ def _place(b: SegmentBuilder, stage: Loop) -> None:
 
         def leaf(what: L.Leaf) -> Real:
             if isinstance(what, L.Param):
-                return b.number(link_table(b), place(p.tables[0].shape[1], p.columns[0][what.column]))
+                return b.load(link_table(b), place(p.tables[0].shape[1], p.columns[0][what.column]))
             if isinstance(what, L.State):
                 first = b.entry(f"{name} {what.map}", p.maps[what.map][rows], rounds.index)
                 return b.load(b.inputs[what.name], plus(times(first, what.width), what.offset))

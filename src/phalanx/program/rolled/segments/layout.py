@@ -11,7 +11,7 @@ import numpy as np
 
 from ...form.builder import Builder
 from ...form.program import Region
-from ...form.wholes import Index, plus, times
+from ...form.wholes import Index, Whole, plus, times
 from ...ops import CHOOSE, INPUT
 from ..bodies.body import REST
 from ..leaves import OWN, Share, State
@@ -24,7 +24,7 @@ class SegmentBuilder(Builder):
     """A program on one state: segments in groups as wide as a register, one in each lane."""
 
     def __init__(self, program: Any, lanes: int) -> None:
-        super().__init__(program.inputs, {"out": program.output}, lanes)
+        super().__init__(program.inputs, {"out": program.output}, lanes, lanes)
         self.program = program
         self.count, self.longest = program.bodies.shape
         self.groups = -(-self.count // lanes)
@@ -105,7 +105,7 @@ class SegmentBuilder(Builder):
             if not real.all():
                 # Only last links are there to fill up.
                 table = self.table("real", self.by_lane(real.astype(float))[:, -1], wide=True)
-                mask = self.number(table, groups.index)
+                mask = self.load(table, groups.index)
                 for k in range(size - width, size):
                     kept = self.value(CHOOSE, mask, self.load(region, plus(row, k)), 0.0)
                     self.store(region, plus(row, k), kept)
@@ -126,8 +126,9 @@ class SegmentBuilder(Builder):
         *,
         back: bool = False,
     ) -> None:
-        places = tuple(plus(start, column) for start in starts)
-        self.weave(region, plus(row, column), memory, places, count, back=back)
+        lanes, memory_at = (region, plus(row, column)), Whole("lanes", tuple(plus(x, column) for x in starts))
+        source, target = (lanes, (memory, memory_at)) if back else ((memory, memory_at), lanes)
+        self.copy(*target, *source, count)
 
     def _pick(self, name: str, map: str, width: int, source: np.ndarray) -> None:
         """Numbers of an input, one after another, to where a map wants them; the rest are links' own."""

@@ -26,6 +26,8 @@ LINKS = "links"  # the map that lists the last bodies of joints
 END = "end of joint"  # from a body to the last one of its joint
 CARRIER = "carrier of joint"  # from a body to the one on which its joint sits
 
+_STRIP = 4  # registers in a strip of a matrix: narrow strips touch too many lines of cache
+
 
 class Stage(ABC):
     """A part of a program that runs after the one before it."""
@@ -67,10 +69,10 @@ class Layout:
 class BodyBuilder(Builder):
     """A program over bodies, one body after another; all values of a body lie side by side."""
 
-    def __init__(self, layout: Layout, strip: int) -> None:
-        super().__init__(layout.inputs, {"out": layout.output})
+    def __init__(self, layout: Layout, lanes: int) -> None:
+        super().__init__(layout.inputs, {"out": layout.output}, together=lanes)
         self.layout = layout
-        self.strip = strip  # rows of a matrix that are kept while it is written
+        self.strip = _STRIP * lanes  # rows of a matrix that are kept while it is written
         self.n = layout.n
         spare = layout.joints is not None  # bodies without a rate of their own read a zero past the end
         for name, shape in layout.inputs.items():
@@ -123,7 +125,7 @@ class BodyBuilder(Builder):
         p = self.layout
         if isinstance(leaf, L.Param):
             row = times(where[leaf.whose], p.table.shape[1])
-            return self.number(self.parameters, plus(row, p.columns[leaf.column]))
+            return self.load(self.parameters, plus(row, p.columns[leaf.column]))
         if isinstance(leaf, L.State):
             row = times(self.mapped(leaf.map, where[L.OWN]), leaf.width)
             return self.load(self.regions[leaf.name], plus(row, leaf.offset))

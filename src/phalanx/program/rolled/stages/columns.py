@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...form.builder import run
-from ...form.program import Carried, Final, Real, Region
+from ...form.program import Carried, Real, Region
 from ...form.wholes import Index, plus, times, whole
 from ...rewrite import Code
 from .. import leaves as L
@@ -113,7 +113,7 @@ class _Pass:
         if isinstance(what, L.Carry):
             return carried[what] if self.chain else b.load(*self._waiting(inner, what.number))
         if isinstance(what, L.Delta):
-            return b.flag(whole("eq", inner, self.outer))
+            return b.choice(whole("eq", inner, self.outer), 1.0, 0.0)
         if isinstance(what, L.Slot) and what.whose in (L.OWN, L.DIAGONAL):
             return b.load(self.column, self._slot(inner if what.whose == L.OWN else self.outer, what.slot))
         if isinstance(what, L.Sum):
@@ -138,7 +138,7 @@ class _Pass:
                 return made
 
             rounds.feed(so_far, run(b, self.columns.sums[number], leaf)[0])
-        return Final(so_far)
+        return so_far
 
     # ------------------------------------------------------------- what pairs of a tree hand on
 

@@ -49,7 +49,7 @@ def summed_entries(
 
     def add(value: Real, body: Index, other: Index) -> None:
         k, j = b.mapped(DOF, body), b.mapped(DOF, other)
-        amount = b.mul(b.mul(value, b.number(ratios, body)), b.number(ratios, other))
+        amount = b.mul(b.mul(value, b.load(ratios, body)), b.load(ratios, other))
         # Two bodies of one degree of freedom meet on the diagonal, either way round.
         twice = whole("and", whole("eq", k, j), whole("ne", body, other))
         b.add_to(matrix, place(k, j), b.choice(twice, b.add(amount, amount), amount))

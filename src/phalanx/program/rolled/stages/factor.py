@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...form.program import Final, Real, Region
+from ...form.program import Real, Region
 from ...form.wholes import Index, plus, select, times, whole
 from .bodies import BodyBuilder, Layout, Stage
 from .coupled import gather_forces, hand_out, over_joints, owner_of
@@ -166,7 +166,7 @@ def _forward(b: BodyBuilder, solution: Region, width: int) -> None:
                 minus = b.neg(b.load(solution, plus(times(there, width), k)))
                 walk.feed(x, b.choice(other, b.multiply_add(entry, minus, x), x))
         for k, x in enumerate(sums):
-            b.store(solution, plus(times(body, width), k), Final(x))
+            b.store(solution, plus(times(body, width), k), x)
 
 
 @dataclass(frozen=True)

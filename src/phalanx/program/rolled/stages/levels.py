@@ -35,7 +35,11 @@ class Step:
         where: dict[L.Whose, Index] = dict(enumerate(bodies))
 
         def leaf(what: L.Leaf) -> Real:
-            return b.flag(inside[what.operand]) if isinstance(what, L.Inside) else b.read(what, where)
+            return (
+                b.choice(inside[what.operand], 1.0, 0.0)
+                if isinstance(what, L.Inside)
+                else b.read(what, where)
+            )
 
         with b.owner(bodies[0]):
             for value, target in zip(run(b, self.code, leaf), self.targets, strict=True):

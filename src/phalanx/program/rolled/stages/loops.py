@@ -14,7 +14,7 @@ from typing import Any
 
 from ...form.builder import Loop as Rounds
 from ...form.builder import run
-from ...form.program import Carried, Final, Real
+from ...form.program import Carried, Real
 from ...form.wholes import Index, plus, times
 from ...rewrite import Code
 from .. import leaves as L
@@ -47,7 +47,7 @@ class Loop(Stage):
             with b.owner(body):
                 self._body(b, rounds, body, carried, sums)
         for target, total in sums.items():
-            b.store(b.commons, target.number, Final(total))
+            b.store(b.commons, target.number, total)
 
     def quantity(self, result: Any) -> str:
         """What a result of the instructions belongs to."""
