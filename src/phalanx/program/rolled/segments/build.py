@@ -99,12 +99,10 @@ class _Stages(ABC):
             for target in sinks.pop(x, []):
                 if isinstance(target, L.Carry):
                     rounds.feed(carried[target], value(x))
-                elif isinstance(target, L.Save):
+                elif isinstance(target, L.Slot):
                     b.store(*self.slot(body, target.slot), value(x))
-                elif isinstance(target, L.Out):
-                    b.store(b.regions["out"], body, value(x))
-                elif isinstance(target, L.Rest):
-                    b.store(b.regions[PLACED], plus(times(body, 12), target.number), value(x))
+                elif isinstance(target, L.State):
+                    b.store(*self.state(body, target), value(x))
                 elif isinstance(target, L.End):
                     ends[target.number] = rounds.carry(0.0)
                     rounds.feed(ends[target.number], value(x))
@@ -125,14 +123,17 @@ class _Stages(ABC):
     def _angle(self, body: Index, number: int, k: int) -> Index:
         return plus(times(body, 2 * self.p.angles), 2 * number + k)
 
+    def state(self, body: Index, what: L.State) -> tuple[Region, Index]:
+        """Where an input, or the output, of a link stands."""
+        return self.b.regions[f"{what.name} {what.map}"], plus(times(body, what.width), what.offset)
+
     def read(self, leaf: L.Leaf, body: Index) -> Real:
         """What a link or segment finds in tables and memory."""
         b = self.b
         if isinstance(leaf, L.Param):
             return self.parameter(body, leaf.column)
         if isinstance(leaf, L.State):
-            place = plus(times(body, leaf.width), leaf.offset)
-            return b.load(b.regions[f"{leaf.name} {leaf.map}"], place)
+            return b.load(*self.state(body, leaf))
         if isinstance(leaf, L.Turned):
             return b.load(b.regions["angles"], self._angle(body, leaf.number, int(not leaf.sine)))
         if isinstance(leaf, L.Slot):
@@ -219,7 +220,7 @@ class _OverSegments(_Stages):
     def loop(self, stage: Loop) -> None:
         super().loop(stage)
         for target in stage.targets:  # lanes to spare repeat the last segment
-            if isinstance(target, L.Save) and target.slot in self.b.shared and self.all > self.rounds:
+            if isinstance(target, L.Slot) and target.slot in self.b.shared and self.all > self.rounds:
                 value = self.b.load(*self.slot(self.rounds - 1, target.slot))
                 for spare in range(self.rounds, self.all):
                     self.b.store(*self.slot(spare, target.slot), value)
@@ -278,5 +279,5 @@ def _place(b: SegmentBuilder, stage: Loop) -> None:
 
         with b.owner(b.entry(f"{name} bodies", bodies, rounds.index)):
             for value, target in zip(run(b, stage.code, leaf), stage.targets, strict=True):
-                assert isinstance(target, L.Rest)
-                b.store(b.regions[PLACED], place(12, target.number), value)
+                assert isinstance(target, L.State)
+                b.store(b.regions[PLACED], place(target.width, target.offset), value)

@@ -15,8 +15,10 @@ from ...form.wholes import Index, Whole, plus, times
 from ...ops import CHOOSE, INPUT
 from ..bodies.body import REST
 from ..leaves import OWN, Share, State
+from ..stages.bodies import OUT
 from ..stages.loops import Once
 
+RESULT = f"{OUT} {OWN}"
 PLACED = f"{REST} {OWN}"  # the region of transforms, where some joint is not a one-degree-of-freedom screw
 
 
@@ -32,7 +34,7 @@ class SegmentBuilder(Builder):
         self.segment = np.minimum(np.arange(self.groups * lanes), self.count - 1).reshape(self.groups, lanes)
         for (name, map), width in self.staged.items():
             self.region(f"{name} {map}", self.rows * width, given=True)
-        self.region("out", self.rows)
+        self.region(RESULT, self.rows)
         self.region("slots", self.rows * program.slots[0])
         self.region("angles", 2 * self.rows * program.angles)
         self.region("commons", self.groups * program.commons[0])
@@ -161,7 +163,7 @@ class SegmentBuilder(Builder):
 
     def _transpose_back(self) -> None:
         """Columns of segments as rows; the last first, since what fills up a segment lies in the next."""
-        size, out = self.longest, self.regions["out"]
+        size, out = self.longest, self.regions[RESULT]
         with self.loop(self.groups) as groups:
             row = times(groups.index, size)
             starts = self._starts("out first", self.program.bodies[:, 0], groups.index)
@@ -183,7 +185,7 @@ class SegmentBuilder(Builder):
         place, lane = self.place_of(np.flatnonzero(self.program.bodies.ravel() >= 0))
         with self.part(1), self.loop(len(place)) as puts:
             here = self.entry("out from", place * self.lanes + lane, puts.index)
-            self.store(self.outputs["out"], puts.index, self.load(self.regions["out"], here))
+            self.store(self.outputs["out"], puts.index, self.load(self.regions[RESULT], here))
 
 
 def _leaves(stage: Any) -> list[Any]:
