@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from ..base import Backend, Call
-from . import threads as pool
 from .build import native
 from .extent import is_countable, serves
 
@@ -44,13 +43,22 @@ class NativeBackend(Backend):
         threads: int,
     ) -> None:
         kernel = native(call, tuple(optional), out.dtype)
-        arrays = [*inputs, *(optional[name] for name in kernel.optional)]
-        arrays = [a if a.dtype == out.dtype else a.astype(out.dtype) for a in arrays]
-        if threads > 1:
-            # NumPy sees overlap within a call, not between the pieces of two threads.
-            arrays = [a.copy() if np.may_share_memory(a, out) else a for a in arrays]
-        *cores, core = (len(s) for s in kernel.shapes)
-        pool.run(kernel.ufunc, arrays, cores, out, core, threads)
+        given = [*inputs, *(optional[name] for name in kernel.optional)]
+        arrays = [_plain(a, kernel.dtype, apart=out) for a in given]
+        result = _plain(out, kernel.dtype)
+        if not kernel.fill((*arrays, result), threads):
+            kernel.ufunc(*arrays, out=result)
+        if not np.may_share_memory(result, out):
+            out[...] = result
+
+
+def _plain(array: np.ndarray, dtype: np.dtype, apart: np.ndarray | None = None) -> np.ndarray:
+    """An array as machine code takes it: aligned, of just that dtype, away from the memory of another."""
+    if array.dtype != dtype:
+        return array.astype(dtype, subok=False)
+    if not array.flags.aligned or (apart is not None and np.may_share_memory(array, apart)):
+        return np.array(array, dtype, subok=False)
+    return array if array.dtype is dtype and type(array) is np.ndarray else array.view(dtype, np.ndarray)
 
 
 BACKEND = NativeBackend()

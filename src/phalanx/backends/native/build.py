@@ -4,17 +4,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache as once
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from ...arrays import MOST_AXES
-from ...errors import PhalanxError, warn
+from ...errors import warn
 from ...robot.frames import branch_of, branches, frames_kept, placement_of
 from ..base import FRAMED, Call, memo_key
 from ..buffers import empty_result
@@ -22,7 +22,7 @@ from . import cache, compile, gufunc, objects
 from .extent import unrolls
 from .locks import building
 from .target import host
-from .threads import Pace, share
+from .threads import Pace, fill
 
 _BRANCH = np.dtype(np.int64).itemsize  # bytes in front of the numbers that are told
 
@@ -38,7 +38,6 @@ class Native:
     loaded: compile.Loaded
     ufunc: Callable[..., Any]
     direct: Callable[..., bool]
-    shared: Callable[..., bool]
     seconds: float
     cached: bool
     told: np.ndarray | None = None  # what a kernel for all frames is told of this one
@@ -54,38 +53,52 @@ class Native:
         return _signature(self.shapes)
 
     def batch(self, inputs: tuple[Any, ...], out: Any = None, threads: int = 1) -> Any:
-        """The result for arrays that NumPy can take as they are, or None: then let them be checked.
+        """The result for arrays that machine code can take as they are, or None: then let them be checked.
 
-        The kernel is called first; whatever NumPy complains about, the checks explain better. Several
-        threads share only rows of states that lie in one piece.
+        Machine code is called first; whatever it declines, the checks explain better.
         """
-        for x in inputs if out is None else (*inputs, out):
-            if type(x) is not np.ndarray or x.dtype is not self.dtype:
-                return None
-        result = out
-        if out is None and inputs[0].shape[1:] == self.shapes[0]:
-            result = empty_result((len(inputs[0]), *self.shapes[-1]), self.dtype)
-        if threads > 1 and not self._is_brief(inputs):
-            fits = result is not None and share(self.shared, (*inputs, result), threads, self.pace)
-            return result if fits else None
-        if result is not None and self.direct(*inputs, result):
-            return result
         if out is not None:
-            # NumPy would repeat results along axes that only `out` has.
-            batch = out.shape[: out.ndim - len(self.shapes[-1])]
-            if len(batch) > MOST_AXES or not any(batch == x.shape[: x.ndim - 1] for x in inputs):
-                return None
-        result = None  # memory for plain rows goes back before NumPy takes its own
-        try:
-            result = self.ufunc(*inputs) if out is None else self.ufunc(*inputs, out=out)
-        except (ValueError, TypeError, MemoryError):
-            return None
-        return result if result.ndim <= MOST_AXES + len(self.shapes[-1]) else None
-
-    def _is_brief(self, inputs: tuple[np.ndarray, ...]) -> bool:
-        """Whether a state, or rows of states, are known to be done before another thread would be awake."""
+            return out if type(out) is np.ndarray and self.fill((*inputs, out), threads) else None
         first = inputs[0]
-        return self.pace.is_brief(first) and all(x.shape[:-1] == first.shape[:-1] for x in inputs)
+        is_row = type(first) is np.ndarray and first.shape[1:] == self.shapes[0]
+        batch = (len(first),) if is_row else self._batch_of(inputs)
+        while batch is not None:
+            result = empty_result((*batch, *self.shapes[-1]), self.dtype)
+            if self.fill((*inputs, result), threads):
+                return result if result.ndim else result[()]
+            guess, batch = batch, self._batch_of(inputs) if is_row else None
+            if guess == batch:  # no other input made it longer
+                return None
+            is_row = False
+        return None
+
+    def fill(self, arrays: tuple[Any, ...], threads: int) -> bool:
+        """Fill the last of some arrays from the others; False, and nothing touched, unless they fit."""
+        if threads < 2:
+            return self.direct(*arrays)
+        return fill(self.direct, arrays, prod(self.shapes[-1]), threads, self.pace)
+
+    def _batch_of(self, inputs: tuple[Any, ...]) -> tuple[int, ...] | None:
+        """The batch to which those of all inputs broadcast, None if one is no array of states."""
+        batch: tuple[int, ...] = ()
+        for k, x in enumerate(inputs):
+            if type(x) is not np.ndarray:
+                return None
+            axes = x.ndim - len(self.shapes[k])
+            if x.shape[axes:] != self.shapes[k]:
+                return None
+            own = x.shape[:axes]
+            if own != batch:
+                batch = _broadcast(batch, own)
+        return batch if len(batch) <= MOST_AXES else None
+
+
+def _broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    """The batch shape of two; where they do not broadcast, one that fits neither."""
+    if len(a) < len(b):
+        a, b = b, a
+    head = len(a) - len(b)
+    return (*a[:head], *(n if m == 1 else m for m, n in zip(a[head:], b, strict=True)))
 
 
 def never(*arrays: Any) -> bool:
@@ -124,14 +137,11 @@ def _build(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> Native:
     told = _told(call, dtype) if call.function.frame else None
     address = 0 if told is None else told.ctypes.data + _BRANCH
     ufunc = _ufunc(name, shapes, dtype, loaded, address, told)
-    direct = shared = never
+    direct = never
     if objects.usable():
-        direct, shared = (
-            objects.array_function(entry, name, dtype, address, (loaded, told))
-            for entry in (loaded.direct, loaded.shared)
-        )
+        direct = objects.array_function(loaded, name, dtype, shapes, address, told)
     seconds = time.perf_counter() - start
-    return Native(call, optional, dtype, shapes, loaded, ufunc, direct, shared, seconds, cached, told)
+    return Native(call, optional, dtype, shapes, loaded, ufunc, direct, seconds, cached, told)
 
 
 def _code(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> tuple[compile.Loaded, bool]:
@@ -146,27 +156,16 @@ def _code(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> tuple[compi
 
 
 def _read_or_made(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> tuple[compile.Loaded, bool]:
-    target = host()
     cache.check_variables()
-    key = cache.key_of(
-        call.robot.digest,
-        call.algorithm.function,
-        call.algorithm.name,
-        call.options,
-        optional,
-        dtype.str,
-        target,
-        compile.VERSION,
-        objects.LAYOUT,
-    )
-    if (code := cache.read(key)) is not None:
-        with contextlib.suppress(PhalanxError):  # no object code, for all its right digest
-            return compile.load(code), True
-    from .source import module  # the compiler half, which a cached kernel does not need
+    a = call.algorithm
 
-    code = compile.object_code(module(call, optional, dtype, target), target)
-    cache.write(key, code)
-    return compile.load(code), False
+    def text() -> str:
+        from .source import module  # the compiler half, which a cached kernel does not need
+
+        return module(call, optional, dtype, host())
+
+    parts = (call.robot.digest, a.function, a.name, call.options, optional, dtype.str)
+    return compile.cached_or_made(parts, text)
 
 
 def _told(call: Call, dtype: np.dtype) -> np.ndarray:

@@ -81,10 +81,14 @@ class _Run:
     def places(self, region: Region | Table, index: Index, size: int) -> np.ndarray:
         """Where each lane finds its number."""
         at, lanes = evaluate(index, self.counters, {}), np.arange(self.width)
-        if region.kind == "uniform" or (isinstance(region, Table) and not region.wide):
+        if (
+            isinstance(at, np.ndarray)
+            or region.kind == "uniform"
+            or (isinstance(region, Table) and not region.wide)
+        ):
             places = at + 0 * lanes
         else:
-            places = at if isinstance(at, np.ndarray) else at * self.width + lanes
+            places = at * (1 if region.kind in ("input", "output") else self.width) + lanes
         assert places.min() >= 0, (region, at)
         assert places.max() < size, (region, at)
         return places

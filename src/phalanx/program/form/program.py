@@ -129,7 +129,8 @@ class Owned:
 class Part:
     """Statements with lanes of their own, a function in compiled code.
 
-    Its regions have `width` numbers in every place: the lanes of the program, or one.
+    Its regions have `width` numbers in every place: the lanes of the program, or one. Inputs and outputs are
+    counted in single numbers: a load or store reaches `width` of them.
     """
 
     width: int

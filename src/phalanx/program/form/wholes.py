@@ -36,7 +36,8 @@ class Counter:
 class Whole:
     """An operation of `WHOLE_OPS` on whole numbers; the first operand of "entry" is a table.
 
-    "lanes" has an operand for each lane: a load or store with such an index reaches a place for each.
+    "lanes" has an operand for each lane, or one for all: a load or store with such an index reaches so many
+    single numbers of a region.
     """
 
     op: str
@@ -109,6 +110,11 @@ def select(condition: Index, a: Index, b: Index) -> Index:
     if isinstance(condition, int):
         return a if condition else b
     return whole("select", condition, a, b)
+
+
+def alike(index: Index) -> Index:
+    """The same single number for all lanes."""
+    return Whole("lanes", (index,))
 
 
 def apart(index: Index) -> tuple[Index, int]:

@@ -94,10 +94,10 @@ class Places(Writer):
         """Whether every place has a number for each lane."""
         return region in self.frame.offsets or (isinstance(region, Table) and region.wide)
 
-    def address(self, region: Region | Table, index: Index) -> str:
-        """Where a place of a region is."""
+    def address(self, region: Region | Table, index: Index, *, single: bool = False) -> str:
+        """Where a place of a region is, or a single number of it."""
         variable, constant = apart(index)
-        kind = self.vector if self.in_lanes(region) else self.element
+        kind = self.vector if self.in_lanes(region) and not single else self.element
 
         def base() -> str:
             start = self._start(region)
@@ -105,7 +105,7 @@ class Places(Writer):
                 start if variable == 0 else self.put(f"{_AT} {kind}, ptr {start}, i64 {self.whole(variable)}")
             )
 
-        found = self.known((region, variable), base)
+        found = self.known((region, variable, kind), base)
         return found if not constant else self.put(f"{_AT} {kind}, ptr {found}, i64 {constant}")
 
     def _start(self, region: Region | Table) -> str:
@@ -116,15 +116,23 @@ class Places(Writer):
             return self.put(f"{_AT} i8, ptr %scratch, i64 {frame.offsets[region]}")
         return "%told" if region.kind == "uniform" else f"%p{frame.pointers[region]}"
 
-    def rows(self, region: Region, index: Index) -> list[str]:
-        """Where the row of each lane begins: of each state, or where each segment of one has its own."""
+    def rows(self, region: Region | Table, index: Index) -> list[str]:
+        """Where each lane has a row of its own, or all have the same one; nowhere if they lie side by side.
+
+        Rows are those of states, or begin where the index tells.
+        """
         if isinstance(index, Whole) and index.op == "lanes":
-            return [self.address(region, each) for each in index.args]
-        if self.width > 1:
-            raise TypeError(f"LLVM: the lanes of a program have no rows of their own in {region.name!r}.")
+            return [self.address(region, each, single=True) for each in index.args]
+        if region.kind == "uniform" or (isinstance(region, Table) and not region.wide):
+            return [self.address(region, index)]
+        if region not in self.frame.pointers or self.frame.program.lanes > 1:
+            return []
         first, stride = self.address(region, index), f"%s{self.frame.pointers[region]}"
         offsets = [self.put(f"mul i64 {stride}, {r}") for r in range(1, self.lanes)]
         return [first, *(self.put(f"{_AT} i8, ptr {first}, i64 {offset}") for offset in offsets)]
+
+    def alignment(self, region: Region | Table) -> int:
+        return self.size if region in self.frame.pointers else self.size * self.lanes
 
     def real(self, x: Any) -> str | float:
         return x if isinstance(x, float) else self.names[x]

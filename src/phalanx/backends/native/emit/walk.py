@@ -34,23 +34,26 @@ class Text(Places):
 
     # ------------------------------------------------------------- real numbers and memory
 
-    def on_load(self, s: Load, *more: Load) -> None:
-        if s.region in self.frame.pointers:
-            variable, first = apart(s.index)
-            columns = self.load_rows(self.rows(s.region, variable), first, 1 + len(more))
-            self.names.update(zip((s, *more), columns, strict=True))
-        elif self.in_lanes(s.region):
-            self.names[s] = self.fetch(self.address(s.region, s.index))
-        else:
-            self.names[s] = self.in_all_lanes(self.address(s.region, s.index))
+    def on_load(self, *loads: Load) -> None:
+        region, (variable, first) = loads[0].region, apart(loads[0].index)
+        rows = self.rows(region, variable)
+        if len(rows) == self.lanes:
+            self.names.update(zip(loads, self.load_rows(rows, first, len(loads)), strict=True))
+            return
+        for k, s in enumerate(loads):
+            if rows:
+                self.names[s] = self.in_all_lanes(self.piece_of(rows[0], first + k))
+            else:
+                self.names[s] = self.fetch(self.address(region, s.index), self.alignment(region))
 
-    def on_store(self, s: Store, *more: Store) -> None:
-        if s.region in self.frame.pointers:
-            variable, first = apart(s.index)
-            columns = [self.operand_of(each.value) for each in (s, *more)]
-            self.store_rows(self.rows(s.region, variable), first, columns)
-        else:
-            self.save(self.operand_of(s.value), self.address(s.region, s.index))
+    def on_store(self, *stores: Store) -> None:
+        region, (variable, first) = stores[0].region, apart(stores[0].index)
+        values = [self.operand_of(s.value) for s in stores]
+        if rows := self.rows(region, variable):
+            return self.store_rows(rows, first, values)
+        for s, value in zip(stores, values, strict=True):
+            self.save(value, self.address(region, s.index), self.alignment(region))
+        return None
 
     def on_choice(self, s: Choice) -> None:
         v, a, b = self.vector, self.operand_of(s.a), self.operand_of(s.b)
@@ -85,9 +88,9 @@ class Text(Places):
         columns = [*angles.values(), *(sine for sine, _ in turned), *(cosine for _, cosine in turned)]
         places = [self.put(f"getelementptr {v}, ptr {place}, i64 {k}") for k in range(3 * m)]
         for value, at in zip(columns, places, strict=True):
-            self.save(value, at)
+            self.save(value, at, self.size * self.lanes)
         self.do(f"call void @turn_large(ptr {place}, i64 {m * self.lanes})")
-        again = [self.fetch(at) for at in places]
+        again = [self.fetch(at, self.size * self.lanes) for at in places]
         self.do(f"br label %{fast}")
         self.label(fast)
         joined = {
@@ -160,7 +163,7 @@ class Text(Places):
 
 
 def _groups(statements: tuple[Any, ...]) -> Iterator[list[Any]]:
-    """Statements one by one, but those together that move neighbours in or out, or turn angles."""
+    """Statements one by one, but those together that load or store neighbours, or turn angles."""
     group: list[Any] = []
     for s in statements:
         if group and not _joins(group, s):
@@ -178,8 +181,7 @@ def _joins(group: list[Any], s: Any) -> bool:
     if isinstance(s, Value):
         return last.op in _TURNS and s.op in _TURNS and all(s.args[0] is not x for x in group)
     if isinstance(s, Load | Store):
-        is_row = s.region.kind in ("input", "output")
-        return is_row and last.region is s.region and s.index == plus(last.index, 1)
+        return last.region is s.region and s.index == plus(last.index, 1)
     return False
 
 

@@ -80,11 +80,11 @@ class Writer:
 
     # ------------------------------------------------------------- memory
 
-    def fetch(self, place: str) -> str:
-        return self.put(f"load {self.vector}, ptr {place}, align {self.lanes * self.size}")
+    def fetch(self, place: str, align: int) -> str:
+        return self.put(f"load {self.vector}, ptr {place}, align {align}")
 
-    def save(self, value: str, place: str) -> None:
-        self.do(f"store {self.vector} {value}, ptr {place}, align {self.lanes * self.size}")
+    def save(self, value: str, place: str, align: int) -> None:
+        self.do(f"store {self.vector} {value}, ptr {place}, align {align}")
 
     def in_all_lanes(self, place: str) -> str:
         """The number at an address, in all lanes."""
@@ -111,7 +111,7 @@ class Writer:
         columns: list[str] = []
         for start, valid, width in self._chunks(length):
             # Vector j holds the pieces of rows j, j + width, … side by side.
-            pieces = [self._load(self._piece_of(row, first + start), valid, width) for row in rows]
+            pieces = [self._load(self.piece_of(row, first + start), valid, width) for row in rows]
             vectors = [self._joined(pieces[j::width]) for j in range(width)]
             columns += self._transposed(vectors, width)[:valid]
         return columns
@@ -122,7 +122,7 @@ class Writer:
             part = columns[start : start + valid] + ["poison"] * (width - valid)
             for j, vector in enumerate(self._transposed(part, width)):
                 for k, row in enumerate(rows[j::width]):
-                    place = self._piece_of(row, first + start)
+                    place = self.piece_of(row, first + start)
                     self._store(self._piece(vector, k, width), place, valid, width)
 
     def _chunks(self, length: int) -> list[tuple[int, int, int]]:
@@ -133,7 +133,7 @@ class Writer:
             chunks.append((start, valid, 1 << (valid - 1).bit_length()))
         return chunks
 
-    def _piece_of(self, row: str, start: int) -> str:
+    def piece_of(self, row: str, start: int) -> str:
         return self.put(f"getelementptr {self.element}, ptr {row}, i64 {start}") if start else row
 
     def _narrow(self, width: int) -> str:

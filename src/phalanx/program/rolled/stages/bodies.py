@@ -15,7 +15,7 @@ import numpy as np
 
 from ...form.builder import Builder
 from ...form.program import Real, Region
-from ...form.wholes import Index, Table, plus, times
+from ...form.wholes import Index, Table, alike, plus, times
 from ...trace import TOLD
 from .. import leaves as L
 from ..bodies.joints import Joints
@@ -69,15 +69,19 @@ class Layout:
 
 
 class BodyBuilder(Builder):
-    """A program over bodies, one body after another; all values of a body lie side by side."""
+    """A program over bodies, one body after another; all values of a body lie side by side.
 
-    def __init__(self, layout: Layout, lanes: int) -> None:
-        super().__init__(layout.inputs, {OUT: layout.output}, together=lanes)
+    If its one state is `alone`, parts of it have bodies side by side; what these read of others is alike.
+    """
+
+    def __init__(self, layout: Layout, lanes: int, *, alone: bool = False) -> None:
+        super().__init__(layout.inputs, {OUT: layout.output}, lanes if alone else 1, lanes)
+        self.alone = alone
         self.layout = layout
         self.strip = _STRIP * lanes  # rows of a matrix that are kept while it is written
         self.n = layout.n
         spare = layout.joints is not None  # bodies without a rate of their own read a zero past the end
-        for name, shape in layout.inputs.items():
+        for name, shape in () if alone else layout.inputs.items():
             target = self.region(name, prod(shape) + spare, given=True)
             self.move(target, 0, self.inputs[name], 0, prod(shape))
             if spare:
@@ -105,7 +109,7 @@ class BodyBuilder(Builder):
 
     def value_of(self, body: Index, kept: int | float) -> Real:
         """A constant, or what a slot holds at a body."""
-        return kept if isinstance(kept, float) else self.load(self.slots, self.kept(body, kept))
+        return kept if isinstance(kept, float) else self.read(L.Slot(kept), {L.OWN: body})
 
     def root(self, value: Any) -> Real:
         """The value at the world: a constant or a common one."""
@@ -115,7 +119,8 @@ class BodyBuilder(Builder):
 
     def read(self, leaf: L.Leaf, where: Where) -> Real:
         """What a leaf stands for."""
-        return self.load(*self.place(leaf, where))
+        region, index = self.place(leaf, where)
+        return self.load(region, alike(index) if self.alone else index)
 
     def write(self, target: L.Target, where: Where, value: Real, quantity: str = "") -> None:
         """Put a value where it goes; what several bodies have for one degree of freedom adds up."""
@@ -133,9 +138,8 @@ class BodyBuilder(Builder):
             row = times(where[what.whose], p.table.shape[1])
             return self.parameters, plus(row, p.columns[what.column])
         if isinstance(what, L.State):
-            # The transforms of bodies that are not screws have no region before they are written.
-            region = self.regions.get(what.name) or self.region(what.name, self.n * what.width, given=True)
-            return region, plus(times(self.mapped(what.map, where[L.OWN]), what.width), what.offset)
+            row = times(self.mapped(what.map, where[L.OWN]), what.width)
+            return self.given(what.name, what.width), plus(row, what.offset)
         if isinstance(what, L.Slot):
             return self.slots, self.kept(self.body_of(what.whose, where), what.slot)
         if isinstance(what, L.Turned):
@@ -147,8 +151,13 @@ class BodyBuilder(Builder):
             at = what.number if what.to_all else plus(where[L.OWN], what.number)
             return self.uniform(TOLD, p.told), at
         if isinstance(what, L.Global):
-            return self.regions[what.name], what.index
+            return self.given(what.name), what.index
         raise TypeError(f"rolled program: no body finds, or keeps, {what}.")
+
+    def given(self, name: str, width: int = 0) -> Region:
+        """Where an input lies, or what stands in its place: `width` numbers for each body."""
+        arguments = self.inputs if self.alone else {}
+        return self.regions.get(name) or arguments.get(name) or self.region(name, self.n * width, given=True)
 
     def body_of(self, whose: L.Whose, where: Where) -> Index:
         """A body that a loop knows, or to which a map leads, or of a given number."""

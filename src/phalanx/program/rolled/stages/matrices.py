@@ -9,7 +9,7 @@ side by side entry by entry, and nothing is stored between branches.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ...form.builder import run
@@ -65,23 +65,24 @@ class Pairs(Entries):
 
     start: list[int | float]
     code: Code
+    runs: bool = False  # whether one state may take ancestors several at once
 
     def of(self, b: BodyBuilder, body: Index, store: Store) -> None:
         starts = [b.value_of(body, x) for x in self.start]
         with b.walk(body, b.parent) as walk:
             carried = [walk.carry(x) for x in starts]
-
-            def leaf(what: L.Leaf) -> Real:
-                return (
-                    carried[what.number]
-                    if isinstance(what, L.Walked)
-                    else b.read(what, {L.THERE: walk.index})
-                )
-
-            *again, entry = run(b, self.code, leaf)
+            *again, entry = self.step(b, carried, walk.index)
             for x, value in zip(carried, again, strict=True):
                 walk.feed(x, value)
             store(entry, walk.index)
+
+    def step(self, b: BodyBuilder, carried: Sequence[Real], there: Index) -> list[Real]:
+        """What is carried on past an ancestor, and the entry with it."""
+
+        def leaf(what: L.Leaf) -> Real:
+            return carried[what.number] if isinstance(what, L.Walked) else b.read(what, {L.THERE: there})
+
+        return run(b, self.code, leaf)
 
 
 @dataclass(frozen=True)

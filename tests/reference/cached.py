@@ -1,0 +1,22 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Kernels of robots that remember nothing, and the one entry that such a kernel leaves on disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import phalanx as px
+
+KEY = "0123456789abcdef" * 4
+
+
+def fresh(function: str = "inverse_dynamics", **more: Any) -> Any:
+    """A kernel of a robot that remembers nothing."""
+    return px.load("two_link").kernel(function, **more)
+
+
+def only_entry(folder: Path) -> Path:
+    (path,) = folder.rglob("*.kernel")
+    return path
