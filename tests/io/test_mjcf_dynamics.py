@@ -12,6 +12,7 @@ import pytest
 
 import phalanx as px
 from phalanx import convert
+from phalanx.io.mujoco_names import MujocoNames
 
 mujoco = pytest.importorskip("mujoco", reason="the oracle of these tests")
 
@@ -88,7 +89,7 @@ def test_bodies_stand_where_mujoco_has_them(pair: tuple[px.Robot, Any]) -> None:
     robot, model = pair
     q, _, _ = state(robot)
     data = moved(robot, model, q)
-    names = convert.MujocoNames.of(model).bodies
+    names = MujocoNames.of(model).bodies
     for i, name in enumerate(names):
         pose = robot.frame_pose(q, name)
         close(pose[:3, :3], data.xmat[i].reshape(3, 3))
