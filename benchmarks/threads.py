@@ -63,11 +63,11 @@ def bound(kernel: Any, inputs: tuple[np.ndarray, ...], threads: int, turns: int)
 
         def run() -> None:
             out = np.empty((len(inputs[0]), *kernel(*(x[:1] for x in inputs)).shape[1:]))
-            kernel(*inputs, out=out)
+            kernel(*inputs, out=out, threads=1)
             start.wait()
             begun = time.perf_counter()
             for _ in range(turns):
-                kernel(*inputs, out=out)
+                kernel(*inputs, out=out, threads=1)
             spent.append(time.perf_counter() - begun)
 
         workers = [threading.Thread(target=run) for _ in range(count)]
@@ -101,7 +101,7 @@ def main() -> None:
         inputs = robot.random_state((batch,), rng=0)[: len(kernel.signature.split("->")[0].split("),"))]
         inputs = tuple(np.ascontiguousarray(x) for x in inputs)
         turned = tuple(x[::-1] for x in inputs)
-        out = kernel(*inputs)
+        out = kernel(*inputs, threads=1)
         jobs = {}
         for name, threads in (("one", 1), ("all", options.threads)):
             jobs[name] = lambda x=inputs, out=out, n=threads: kernel(*x, out=out, threads=n)

@@ -35,7 +35,7 @@ def test_values_are_shown_on_less_than_a_line(value: Any, text: str) -> None:
 
 MISTAKES: dict[str, Any] = {
     "threads of a method": lambda r: r.inverse_dynamics(MANY, MANY, MANY, threads=MANY),
-    "threads of a kernel": lambda r: r.kernel("inverse_dynamics")(MANY, MANY, MANY, None, MANY),
+    "threads of a kernel": lambda r: r.kernel("inverse_dynamics")(MANY, MANY, MANY, threads=MANY),
     "threads of all": lambda r: px.set_threads(MANY),
     "dtype": lambda r: r.kernel("inverse_dynamics", dtype=MANY),
     "frame": lambda r: r.jacobian(MANY, MANY),

@@ -46,8 +46,10 @@ def agree(actual: Any, expected: Any, tolerance: float = 1e-11, *, least: float 
 
 def conditioning(M: np.ndarray) -> float:
     """The largest condition number of mass matrices (…, nv, nv) with their diagonals scaled to one."""
+    if M.size == 0:
+        return 1.0
     scale = 1.0 / np.sqrt(np.diagonal(M, axis1=-2, axis2=-1))
-    return float(np.linalg.cond(M * scale[..., :, None] * scale[..., None, :]).max(initial=1.0))
+    return float(np.linalg.cond(M * scale[..., :, None] * scale[..., None, :]).max())
 
 
 def pairwise(*choices: Iterable[Any]) -> list[tuple[Any, ...]]:

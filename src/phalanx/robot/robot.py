@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Robot: an immutable robot, its facts and its changed copies; no algorithm.
 
-The methods that compute are attached by `methods`, which lies below the algorithms.
+The methods that compute are declared in `functions` and `doors`; `methods`, which lies below the algorithms,
+gives them their code.
 """
 
 from __future__ import annotations
@@ -29,34 +30,16 @@ from .assembly import BASE, Frame, assemble, judge_inertias
 from .configurations import Limits, per_rate
 from .description import Description, Loop, Mimic
 from .dh import require_chain
+from .doors import Doors
+from .functions import Functions
 from .model import frozen
 
 
-class Robot:
+class Robot(Functions, Doors):
     """An immutable robot; made by `px.load`, the generators or `px.RobotBuilder`.
 
     Safe to share between threads; pickles and copies by its description.
     """
-
-    # Attached by `methods`, one per registered function; declared here for editors and checkers.
-    inverse_dynamics: Callable[..., Any]
-    forward_dynamics: Callable[..., Any]
-    mass_matrix: Callable[..., Any]
-    mass_matrix_inverse: Callable[..., Any]
-    bias_forces: Callable[..., Any]
-    gravity_forces: Callable[..., Any]
-    forward_kinematics: Callable[..., Any]
-    frame_pose: Callable[..., Any]
-    frame_poses: Callable[..., Any]
-    jacobian: Callable[..., Any]
-    center_of_mass: Callable[..., Any]
-    kinetic_energy: Callable[..., Any]
-    potential_energy: Callable[..., Any]
-    rnea: Callable[..., Any]
-    crba: Callable[..., Any]
-    aba: Callable[..., Any]
-    kernel: Callable[..., Any]
-    jax: Any
 
     def __init__(self, description: Description, *, strict: bool = False, warn: bool = True) -> None:
         self.description = description

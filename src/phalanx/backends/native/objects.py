@@ -35,6 +35,7 @@ _DATA = bytes.__basicsize__ - 1  # where the content of a bytes object starts
 # None, True and False are counted like any object, or live for ever and are left alone: their memory
 # would go from core to core.
 _COUNTED = sys.version_info < (3, 12)
+_STEP = "Recompute the output, in place, from the arrays that were bound."
 _METH_FASTCALL, _METH_NOARGS = 0x0080, 0x0004
 
 _OPERANDS = 16  # of a kernel, at most
@@ -193,9 +194,9 @@ def bound_function(
     words = [loaded.loop, told, args.ctypes.data, dims.ctypes.data, steps.ctypes.data]
     # NumPy moves the memory of an array, even where asked not to check, only if none refers weakly to it.
     fixed = [weakref.ref(a) for a in arrays]
-    return _builtin(
-        runtime()["bound"], name, _METH_NOARGS, words, (arrays, fixed, args, dims, steps, loaded, keep)
-    )
+    doc = f"{name}()\n--\n\n{_STEP}"  # a signature as Python reads it
+    kept = (arrays, fixed, args, dims, steps, loaded, keep)
+    return _builtin(runtime()["bound"], name, _METH_NOARGS, words, kept, doc)
 
 
 def _outer_stride(array: np.ndarray, core: int, batch: tuple[int, ...]) -> int:
@@ -230,7 +231,7 @@ class _MethodDef(ctypes.Structure):
     )
 
 
-def _builtin(address: int, name: str, flags: int, words: list[int], keep: Any) -> Any:
+def _builtin(address: int, name: str, flags: int, words: list[int], keep: Any, doc: str = "") -> Any:
     """The function at an address as an object of Python, with `words` for its `self`.
 
     Its definition stands behind the words: it must outlive the function even in a cycle of garbage, whose
@@ -238,10 +239,10 @@ def _builtin(address: int, name: str, flags: int, words: list[int], keep: Any) -
     """
     content = b"".join(w.to_bytes(8, sys.byteorder) for w in words)
     size = ctypes.sizeof(_MethodDef)
-    state = _State(content + bytes(size) + name.encode() + b"\0")
+    state = _State(content + bytes(size) + name.encode() + b"\0" + doc.encode() + b"\0")
     state.keep = keep
     place = id(state) + _DATA + len(content)
-    definition = _MethodDef(place + size, address, flags, None)
+    definition = _MethodDef(place + size, address, flags, place + size + len(name.encode()) + 1)
     ctypes.memmove(place, ctypes.addressof(definition), size)
     return _new_function()(place, state, None)
 

@@ -48,7 +48,7 @@ def traced(call: Call, optional: tuple[str, ...], *, quantities: bool = True) ->
 
 def looped(call: Call, optional: tuple[str, ...]) -> RolledProgram | SegmentProgram | None:
     """The loops that the kernel of a call runs, None if it is straight-line code."""
-    if is_segmented(call):
+    if is_segmented(call) and call.algorithm.splits == "segments":
         return roll_segments(call.task(optional, _model(call)))
     if unrolls(call) or not rolls(call):
         return None
@@ -81,13 +81,13 @@ def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Targe
     element = _ELEMENTS[dtype]
     scratch, rows, alone = 0, 0, "@block"
     loops = looped(call, optional)
-    if isinstance(loops, SegmentProgram):
+    if loops is None:
+        block, declarations, scratch = _straight(call, optional, target, element)
+    elif isinstance(loops, SegmentProgram) or loops.one_state:
         rows, program = 1, loops.built(target.lanes(dtype.itemsize))
         block, declarations, scratch = block_function(program, target, element)
-    elif loops is None:
-        block, declarations, scratch = _straight(call, optional, target, element)
     else:
-        block, declarations, scratch, target, alone = in_widths(loops.built, target, element)
+        block, declarations, scratch, target, alone = in_widths(loops.built, loops.alone, target, element)
         _require_memory(call, scratch)
     shapes = call.shapes(optional)
     told = call.function.frame

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import prod
 from typing import Any
@@ -117,8 +117,8 @@ class Builder:
         self._body.append(statement)
         return statement
 
-    def load(self, region: Region, index: Index) -> Real:
-        loaded: Load = self.put(Load(region, index))
+    def load(self, region: Region, index: Index, *, alike: bool = False) -> Real:
+        loaded: Load = self.put(Load(region, index, alike))
         return loaded
 
     def store(self, region: Region, index: Index, value: Real) -> None:
@@ -268,6 +268,10 @@ class Builder:
     ) -> None:
         """Between lanes and rows of plain memory, as `Weave` tells it."""
         self.put(Weave(region, index, memory, starts, count, back))
+
+    def unweave(self, values: Sequence[Real], memory: Region, starts: tuple[Index, ...]) -> None:
+        """Values to rows of plain memory, one row for each lane."""
+        self.put(Weave(None, 0, memory, starts, len(values), True, tuple(values)))
 
 
 class Values:

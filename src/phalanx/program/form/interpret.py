@@ -100,13 +100,14 @@ class _Run:
 
     def place(self, region: Region, index: Index, width: int = 0) -> slice:
         at, width = self.whole(index), width or self.width
-        assert 0 <= at * width < len(self.memory[region]) or not width, (region, at)
-        return slice(at * width, (at + 1) * width)
+        at *= 1 if region.kind in ("input", "output") else width
+        assert 0 <= at < len(self.memory[region]) or not width, (region, at)
+        return slice(at, at + width)
 
     # ------------------------------------------------------------- real numbers
 
     def load(self, s: Load) -> None:
-        if s.region.kind == "uniform":
+        if s.region.kind == "uniform" or s.alike:
             self.values[s] = np.full(self.width, self.memory[s.region][self.whole(s.index)])
         else:
             self.values[s] = self.memory[s.region][self.place(s.region, s.index)].copy()
@@ -145,13 +146,16 @@ class _Run:
 
     def weave(self, s: Weave) -> None:
         at, starts = self.whole(s.index), [self.whole(x) for x in s.starts]
+        region = (
+            np.concatenate([self.real(x) for x in s.values]) if s.region is None else self.memory[s.region]
+        )
         for k in range(s.count):
             for lane, start in enumerate(starts):
                 place = (at + k) * self.width + lane
                 if s.back:
-                    self.memory[s.memory][start + k] = self.memory[s.region][place]
+                    self.memory[s.memory][start + k] = region[place]
                 else:
-                    self.memory[s.region][place] = self.memory[s.memory][start + k]
+                    region[place] = self.memory[s.memory][start + k]
 
     # ------------------------------------------------------------- control
 

@@ -49,10 +49,11 @@ class Value:
 
 @dataclass(frozen=True, eq=False)
 class Load:
-    """What stands at a place of a region."""
+    """What stands at a place of a region; `alike`: in all lanes the single number that the index counts."""
 
     region: Region
     index: Index
+    alike: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,15 +151,17 @@ class Move:
 class Weave:
     """Between lanes and rows of plain memory: lane j of place index + k is number starts[j] + k.
 
-    From memory to lanes, or `back`; `count` numbers for each lane.
+    From memory to lanes, or `back`; `count` numbers for each lane. With `values` these go back instead of
+    what stands in a region.
     """
 
-    region: Region
+    region: Region | None
     index: Index
     memory: Region
     starts: tuple[Index, ...]
     count: int
     back: bool = False
+    values: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +202,8 @@ class Owned:
 class Part:
     """Statements with lanes of their own, a function in compiled code.
 
-    Its regions have `width` numbers in every place: the lanes of the program, or one.
+    Its regions have `width` numbers in every place: the lanes of the program, or one. Inputs, outputs and
+    memory that is woven are counted in single numbers.
     """
 
     width: int

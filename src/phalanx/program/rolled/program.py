@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from math import prod
 
 from ..form.program import Program
+from ..task import RUN
+from .segments.columns import ColumnsSideBySide, walked_pairs
 from .stages.bodies import BodyBuilder, Layout, Stage
 from .stages.factor import InverseOut
-from .stages.matrices import MatrixOut
+from .stages.matrices import MatrixOut, Pairs
 
 _STRIP = 4  # registers in a strip of a matrix: narrow strips touch too many lines of cache
 
@@ -22,8 +24,31 @@ class RolledProgram:
     layout: Layout
     stages: list[Stage]
 
+    @property
+    def _walked(self) -> Pairs | None:
+        return walked_pairs(self.layout, self.stages[-1])
+
+    @property
+    def one_state(self) -> bool:
+        """Whether lanes are always bodies of one state, never states."""
+        return self._walked is not None and self._walked.runs and self.layout.n >= RUN
+
+    def alone(self, lanes: int = 8) -> Program | None:
+        """The program for one state with bodies in so many lanes; None where nothing is gained."""
+        entries = self._walked
+        if entries is None or lanes == 1 or self.layout.n < lanes:
+            return None
+        b = BodyBuilder(self.layout, 0, lanes)
+        with b.part(1):
+            for stage in self.stages[:-1]:
+                stage.build(b)
+        ColumnsSideBySide(b, entries, linear=self.one_state).build()
+        return b.finished(self.layout.n, self.layout.table.size)
+
     def built(self, lanes: int = 8) -> Program:
         """The program, for registers of so many lanes."""
+        if self.one_state and (made := self.alone(lanes)) is not None:
+            return made
         p = self.layout
         b = BodyBuilder(p, _STRIP * lanes)
         size = prod(p.output)

@@ -85,14 +85,16 @@ class Moves(Places):
 
     def on_weave(self, s: Weave) -> None:
         """Rows of plain memory, one for each lane, as columns or back."""
-        starts = [self.address(s.memory, index) for index in s.starts]
+        starts = [self.address(s.memory, index, single=True) for index in s.starts]
         weave = Woven(self, starts)
+        if s.region is None:
+            return weave.store_rows("", "", [self.operand(self.real(x)) for x in s.values])
         if not s.back:
             values = weave.load_rows("", "", s.count)
             for k, value in enumerate(values):
                 self.save(value, self.address(s.region, plus(s.index, k)))
-            return
-        weave.store_rows(
+            return None
+        return weave.store_rows(
             "", "", [self.fetch(self.address(s.region, plus(s.index, k))) for k in range(s.count)]
         )
 

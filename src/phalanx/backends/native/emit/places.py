@@ -96,15 +96,15 @@ class Places(Writer):
     def table(self, table: Table) -> str:
         return self.frame.module.table(table.values)
 
-    def address(self, region: Region, index: Index) -> str:
-        """Where a place of a region is."""
+    def address(self, region: Region, index: Index, *, single: bool = False) -> str:
+        """Where a place of a region is, or a single number of it."""
         variable, constant = apart(index)
-        kind = self.vector if region in self.frame.offsets else self.element
+        kind = self.vector if region in self.frame.offsets and not single else self.element
         base = self._base(region, variable, kind)
         return base if not constant else self.put(f"getelementptr {kind}, ptr {base}, i64 {constant}")
 
     def _base(self, region: Region, variable: Index, kind: str) -> str:
-        key = (self.block, "base", region, variable)
+        key = (self.block, "base", region, variable, kind)
         if key not in self._known:
             if region in self.frame.offsets:
                 start = self.put(f"getelementptr i8, ptr %scratch, i64 {self.frame.offsets[region]}")

@@ -67,6 +67,8 @@ class Text(Moves):
         if s.region.kind == "uniform":
             at = self.put(f"getelementptr {self.element}, ptr %told, i64 {self.whole(s.index)}")
             self.names[s] = self.in_all_lanes(at)
+        elif s.alike:
+            self.names[s] = self.in_all_lanes(self.address(s.region, s.index, single=True))
         elif s.region in self.columns:
             assert isinstance(s.index, int)
             self.names[s] = self.columns[s.region][s.index]

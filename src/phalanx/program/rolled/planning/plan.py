@@ -209,7 +209,7 @@ class Plan(LoopPlan):
         wanted: Wanted = [(x, L.Walked(k)) for k, x in enumerate(walk.carried)]
         wanted.append((walk.entry, L.Entry()))
         code, _ = self.code(wanted, leaf)
-        return Pairs(*self._diagonal(matrix), start, code)
+        return Pairs(*self._diagonal(matrix), start, code, walk.runs)
 
     def _diagonal(self, matrix: Matrix) -> tuple[Any, Any]:
         """What is added on the diagonal, and what stands there before."""

@@ -143,6 +143,8 @@ class _Stages(ABC):
             return b.load(*self.end(body, leaf.number))
         if isinstance(leaf, L.Common):
             return b.load(*self.common(leaf.number))
+        if isinstance(leaf, L.Global):
+            return b.load(b.inputs[leaf.name], leaf.index)
         raise TypeError(f"segments: nobody finds {leaf}.")
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...form.builder import Builder
 from ...form.builder import Leaf as Read
-from ...form.program import Real
+from ...form.program import Real, Region
 from ...form.wholes import Index, plus, times
 from ...trace import TOLD
 from .. import leaves as L
@@ -65,15 +65,18 @@ class Layout:
 
 
 class BodyBuilder(Builder):
-    """A program over bodies, one body after another; all values of a body lie side by side."""
+    """A program over bodies, one body after another; all values of a body lie side by side.
 
-    def __init__(self, layout: Layout, strip: int) -> None:
-        super().__init__(layout.inputs, {"out": layout.output})
+    With `lanes`, parts of it have bodies of one state side by side; what these read of others is alike.
+    """
+
+    def __init__(self, layout: Layout, strip: int, lanes: int = 1) -> None:
+        super().__init__(layout.inputs, {"out": layout.output}, lanes)
         self.layout = layout
         self.strip = strip  # rows of a matrix that are kept while it is written
         self.n = layout.n
         spare = layout.joints is not None  # bodies without a rate of their own read a zero past the end
-        for name, shape in layout.inputs.items():
+        for name, shape in layout.inputs.items() if lanes == 1 else ():
             target = self.region(name, prod(shape) + spare, given=True)
             self.move(target, 0, self.inputs[name], 0, prod(shape))
             if spare:
@@ -113,6 +116,13 @@ class BodyBuilder(Builder):
 
     # ------------------------------------------------------------- leaves
 
+    def given(self, name: str) -> Region:
+        """Where an input lies."""
+        return self.regions[name] if name in self.regions else self.inputs[name]
+
+    def load(self, region: Region, index: Index, *, alike: bool | None = None) -> Real:
+        return super().load(region, index, alike=self.lanes > 1 if alike is None else alike)
+
     def reader(self, where: Mapping[L.Whose, Index], given: Mapping[Any, Real] | None = None) -> Read:
         """What is found from some bodies; some leaves are given."""
         known = given or {}
@@ -126,7 +136,7 @@ class BodyBuilder(Builder):
             return self.number(self.parameters, plus(row, p.columns[leaf.column]))
         if isinstance(leaf, L.State):
             row = times(self.mapped(leaf.map, where[L.OWN]), leaf.width)
-            return self.load(self.regions[leaf.name], plus(row, leaf.offset))
+            return self.load(self.given(leaf.name), plus(row, leaf.offset))
         if isinstance(leaf, L.Slot):
             body = where[leaf.whose] if leaf.whose in where else self.mapped(str(leaf.whose), where[L.OWN])
             return self.load(self.slots, self.kept(body, leaf.slot))
@@ -140,7 +150,7 @@ class BodyBuilder(Builder):
             at = leaf.number if leaf.to_all else plus(where[L.OWN], leaf.number)
             return self.load(self.uniform(TOLD, p.told), at)
         if isinstance(leaf, L.Global):
-            return self.load(self.regions[leaf.name], leaf.index)
+            return self.load(self.given(leaf.name), leaf.index)
         raise TypeError(f"rolled program: no body finds {leaf}.")
 
     def angle(self, body: Index, number: int) -> Index:

@@ -65,6 +65,7 @@ class Pairs(Entries):
 
     start: list[int | float]
     code: Code
+    runs: bool = False  # whether one state may take ancestors several at once
 
     def of(self, b: BodyBuilder, body: Index, store: Store) -> None:
         starts = [b.value_of(body, x) for x in self.start]
