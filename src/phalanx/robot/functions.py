@@ -25,14 +25,14 @@ class Functions:
     ) -> Array:
         """Joint forces `tau` (…, nv) that produce `qdd` at state (q, qd).
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `qdd` (…, nv): accelerations.
-        `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
-          or some of them by name as {"link": wrench} with (…, 6) each.
-        `base_velocity` (…, 6): twist of the base [rad/s, m/s], in its own coordinates.
-        `base_acceleration` (…, 6): the component-wise derivative of that twist.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
+        - `base_velocity` (…, 6): twist of the base [rad/s, m/s], in its own coordinates.
+        - `base_acceleration` (…, 6): the component-wise derivative of that twist.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
@@ -48,13 +48,13 @@ class Functions:
     ) -> Array:
         """The mass matrix `M` (…, nv, nv).
 
-        `q` (…, nq): positions.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("mass_matrix")` (crba, composite_original, composite_variant,
-        kane_original, kane_variant, newton_euler_original, newton_euler_variant, processor_array,
+        kane_original, kane_variant, newton_euler_original, newton_euler_variant, partition, processor_array,
         recursive_doubling); `backend` is "auto", "native", "numpy" or "jax"; at most `threads` threads share
         a large batch (None: `px.set_threads`).
         """
@@ -67,12 +67,12 @@ class Functions:
     ) -> Array:
         """Joint accelerations `qdd` (…, nv) under the joint forces `tau` at state (q, qd).
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
-        `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
-          or some of them by name as {"link": wrench} with (…, 6) each.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
@@ -88,9 +88,9 @@ class Functions:
     ) -> Array:
         """Joint forces (…, nv) that hold qdd = 0 at state (q, qd): velocity products and gravity.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
@@ -105,8 +105,8 @@ class Functions:
     ) -> Array:
         """Joint forces (…, nv) that hold the robot at rest at q.
 
-        `q` (…, nq): positions.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
@@ -121,8 +121,8 @@ class Functions:
     ) -> Array:
         """The inverse (…, nv, nv) of the mass matrix, by its sparse factor.
 
-        `q` (…, nq): positions.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
@@ -137,7 +137,7 @@ class Functions:
     ) -> Array:
         """Poses (…, n_links, 4, 4) of all moving links (`robot.link_names`) in the base frame of the file.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("forward_kinematics")`; `backend` is "auto", "native", "numpy" or
@@ -153,7 +153,7 @@ class Functions:
 
         `frame` is a name in `robot.frame_names`: of any link of the file, welded or not.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("frame_pose")`; `backend` is "auto", "native", "numpy" or "jax";
@@ -171,7 +171,7 @@ class Functions:
         give its angular velocity (rad/s), the last three the velocity of its origin (m/s), both along the
         axes of the base frame of the file, or with `axes="local"` along those of the frame itself.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("jacobian")`; `backend` is "auto", "native", "numpy" or "jax"; at
@@ -185,8 +185,8 @@ class Functions:
     ) -> Array:
         """Centre of mass (…, 3) of all moving links, in the world frame; NaN if none has mass.
 
-        `q` (…, nq): positions.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
@@ -201,9 +201,9 @@ class Functions:
     ) -> Array:
         """Kinetic energy (…) of all links and rotors.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
@@ -218,8 +218,8 @@ class Functions:
     ) -> Array:
         """Potential energy (…) in the field of gravity, zero at the world's origin.
 
-        `q` (…, nq): positions.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
@@ -235,12 +235,12 @@ class Functions:
     ) -> results.InverseDynamicsDerivatives[Array]:
         """(∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd), each (…, nv, nv), in the tangent space of q.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `qdd` (…, nv): accelerations.
-        `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
-          or some of them by name as {"link": wrench} with (…, 6) each.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the results, 3 arrays of their shapes;
@@ -256,12 +256,12 @@ class Functions:
     ) -> results.ForwardDynamicsDerivatives[Array]:
         """(∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau), each (…, nv, nv), in the tangent space of q.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
-        `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
-          or some of them by name as {"link": wrench} with (…, 6) each.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the results, 3 arrays of their shapes;
@@ -276,9 +276,9 @@ class Functions:
     ) -> Array:
         """The matrix C (…, nv, nv) with C qd the forces of velocity, and dM/dt - 2 C skew-symmetric.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
@@ -293,9 +293,9 @@ class Functions:
     ) -> Array:
         """The matrix Y (…, nv, 10 n_links) with tau = Y `robot.inertial_parameters`, armature apart.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `qdd` (…, nv): accelerations.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("regressor")`; `backend` is "auto", "native", "numpy" or "jax";
@@ -309,9 +309,9 @@ class Functions:
     ) -> Array:
         """Momentum (…, 6) [angular; linear] of all links about their mass centre, along the world's axes.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
@@ -326,8 +326,8 @@ class Functions:
     ) -> Array:
         """The matrix A (…, 6, nv) with momentum A qd about the mass centre, along the world's axes.
 
-        `q` (…, nq): positions.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
@@ -344,8 +344,8 @@ class Functions:
 
         `frame` is a name in `robot.frame_names`. It is J qd of the frame's Jacobian.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("frame_velocity")`; `backend` is "auto", "native", "numpy" or
@@ -362,9 +362,9 @@ class Functions:
         `frame` is a name in `robot.frame_names`. The linear half is what an accelerometer at rest in the
         world would see of the origin: the second derivative of its position, without gravity.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `qdd` (…, nv): accelerations.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("frame_acceleration")`; `backend` is "auto", "native", "numpy" or
@@ -380,8 +380,8 @@ class Functions:
 
         `frame` is a name in `robot.frame_names`. Its acceleration is J qdd + dJ/dt qd.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("jacobian_rate")`; `backend` is "auto", "native", "numpy" or
@@ -398,7 +398,7 @@ class Functions:
         Entry [:, j, k] is that of column j along joint k. `frame` is a name in `robot.frame_names`. A joint
         turns the columns of all joints beyond it, and moves the frame that those before it turn.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("jacobian_derivative")`; `backend` is "auto", "native", "numpy"

@@ -33,14 +33,14 @@ class JaxSignatures:
     ) -> Array:
         """Joint forces `tau` (…, nv) that produce `qdd` at state (q, qd).
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `qdd` (…, nv): accelerations.
-        `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
-          or some of them by name as {"link": wrench} with (…, 6) each.
-        `base_velocity` (…, 6): twist of the base [rad/s, m/s], in its own coordinates.
-        `base_acceleration` (…, 6): the component-wise derivative of that twist.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
+        - `base_velocity` (…, 6): twist of the base [rad/s, m/s], in its own coordinates.
+        - `base_acceleration` (…, 6): the component-wise derivative of that twist.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("inverse_dynamics")` (cartesian_tensor, lathrop,
@@ -60,14 +60,14 @@ class JaxSignatures:
     ) -> Array:
         """The mass matrix `M` (…, nv, nv).
 
-        `q` (…, nq): positions.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("mass_matrix")` (crba, composite_original,
         composite_variant, kane_original, kane_variant, newton_euler_original, newton_euler_variant,
-        processor_array, recursive_doubling); `schedule` is "sequential" or "doubling" (logarithmic depth);
-        `parameters` from `robot.jax.parameters()` replace the robot's own.
+        partition, processor_array, recursive_doubling); `schedule` is "sequential" or "doubling" (logarithmic
+        depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
         """
         return self.evaluate(
             "mass_matrix", {"q": q, "inertias": inertias}, algorithm=algorithm, schedule=schedule,
@@ -82,12 +82,12 @@ class JaxSignatures:
     ) -> Array:
         """Joint accelerations `qdd` (…, nv) under the joint forces `tau` at state (q, qd).
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
-        `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
-          or some of them by name as {"link": wrench} with (…, 6) each.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("forward_dynamics")` (aba, abia, cfa,
@@ -106,9 +106,9 @@ class JaxSignatures:
     ) -> Array:
         """Joint forces (…, nv) that hold qdd = 0 at state (q, qd): velocity products and gravity.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("bias_forces")`; `schedule` is "sequential" or
@@ -126,8 +126,8 @@ class JaxSignatures:
     ) -> Array:
         """Joint forces (…, nv) that hold the robot at rest at q.
 
-        `q` (…, nq): positions.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("gravity_forces")`; `schedule` is "sequential"
@@ -145,8 +145,8 @@ class JaxSignatures:
     ) -> Array:
         """The inverse (…, nv, nv) of the mass matrix, by its sparse factor.
 
-        `q` (…, nq): positions.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("mass_matrix_inverse")`; `schedule` is
@@ -165,7 +165,7 @@ class JaxSignatures:
     ) -> Array:
         """Poses (…, n_links, 4, 4) of all moving links (`robot.link_names`) in the base frame of the file.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape. `algorithm` is one of `px.algorithms("forward_kinematics")`; `schedule` is
         "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
@@ -184,7 +184,7 @@ class JaxSignatures:
 
         `frame` is a name in `robot.frame_names`: of any link of the file, welded or not.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape. `algorithm` is one of `px.algorithms("frame_pose")`; `schedule` is "sequential" or
         "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
@@ -205,7 +205,7 @@ class JaxSignatures:
         give its angular velocity (rad/s), the last three the velocity of its origin (m/s), both along the
         axes of the base frame of the file, or with `axes="local"` along those of the frame itself.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape. `algorithm` is one of `px.algorithms("jacobian")`; `schedule` is "sequential" or
         "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
@@ -222,8 +222,8 @@ class JaxSignatures:
     ) -> Array:
         """Centre of mass (…, 3) of all moving links, in the world frame; NaN if none has mass.
 
-        `q` (…, nq): positions.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("center_of_mass")`; `schedule` is "sequential"
@@ -241,9 +241,9 @@ class JaxSignatures:
     ) -> Array:
         """Kinetic energy (…) of all links and rotors.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("kinetic_energy")`; `schedule` is "sequential"
@@ -261,8 +261,8 @@ class JaxSignatures:
     ) -> Array:
         """Potential energy (…) in the field of gravity, zero at the world's origin.
 
-        `q` (…, nq): positions.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("potential_energy")`; `schedule` is "sequential"
@@ -281,12 +281,12 @@ class JaxSignatures:
     ) -> results.InverseDynamicsDerivatives[Array]:
         """(∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd), each (…, nv, nv), in the tangent space of q.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `qdd` (…, nv): accelerations.
-        `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
-          or some of them by name as {"link": wrench} with (…, 6) each.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("inverse_dynamics_derivatives")`; `schedule` is
@@ -306,12 +306,12 @@ class JaxSignatures:
     ) -> results.ForwardDynamicsDerivatives[Array]:
         """(∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau), each (…, nv, nv), in the tangent space of q.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
-        `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
-          or some of them by name as {"link": wrench} with (…, 6) each.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("forward_dynamics_derivatives")`; `schedule` is
@@ -330,9 +330,9 @@ class JaxSignatures:
     ) -> Array:
         """The matrix C (…, nv, nv) with C qd the forces of velocity, and dM/dt - 2 C skew-symmetric.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("coriolis_matrix")`; `schedule` is "sequential"
@@ -350,9 +350,9 @@ class JaxSignatures:
     ) -> Array:
         """The matrix Y (…, nv, 10 n_links) with tau = Y `robot.inertial_parameters`, armature apart.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `qdd` (…, nv): accelerations.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
 
         Any batch shape. `algorithm` is one of `px.algorithms("regressor")`; `schedule` is "sequential" or
         "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
@@ -369,9 +369,9 @@ class JaxSignatures:
     ) -> Array:
         """Momentum (…, 6) [angular; linear] of all links about their mass centre, along the world's axes.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("momentum")`; `schedule` is "sequential" or
@@ -389,8 +389,8 @@ class JaxSignatures:
     ) -> Array:
         """The matrix A (…, 6, nv) with momentum A qd about the mass centre, along the world's axes.
 
-        `q` (…, nq): positions.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("momentum_matrix")`; `schedule` is "sequential"
@@ -410,8 +410,8 @@ class JaxSignatures:
 
         `frame` is a name in `robot.frame_names`. It is J qd of the frame's Jacobian.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
 
         Any batch shape. `algorithm` is one of `px.algorithms("frame_velocity")`; `schedule` is "sequential"
         or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
@@ -431,9 +431,9 @@ class JaxSignatures:
         `frame` is a name in `robot.frame_names`. The linear half is what an accelerometer at rest in the
         world would see of the origin: the second derivative of its position, without gravity.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `qdd` (…, nv): accelerations.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
 
         Any batch shape. `algorithm` is one of `px.algorithms("frame_acceleration")`; `schedule` is
         "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
@@ -453,8 +453,8 @@ class JaxSignatures:
 
         `frame` is a name in `robot.frame_names`. Its acceleration is J qdd + dJ/dt qd.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
 
         Any batch shape. `algorithm` is one of `px.algorithms("jacobian_rate")`; `schedule` is "sequential" or
         "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
@@ -474,7 +474,7 @@ class JaxSignatures:
         Entry [:, j, k] is that of column j along joint k. `frame` is a name in `robot.frame_names`. A joint
         turns the columns of all joints beyond it, and moves the frame that those before it turn.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape. `algorithm` is one of `px.algorithms("jacobian_derivative")`; `schedule` is
         "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the

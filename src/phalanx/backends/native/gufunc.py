@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import warn
+
 _SLOT = 31  # PyUFunc_FromFuncAndDataAndSignature
 _DOUBLE, _FLOAT = 12, 11
 
@@ -80,6 +82,45 @@ def make_gufunc(
         texts[2],
     )
     return made, (functions, data, types, texts)
+
+
+_alive: list[Any] = []  # what gufuncs of NumPy before 2.2 point to; they take no attributes
+
+
+def around(
+    name: str,
+    shapes: Sequence[tuple[int, ...]],
+    outputs: int,
+    dtype: np.dtype,
+    loop: int,
+    told: int,
+    keep: Any,
+) -> Any:
+    """The gufunc around the loop at an address, told what stands at another; it keeps `keep` alive."""
+    try:
+        made, needs = make_gufunc(
+            name, "", signature(shapes, outputs), (len(shapes) - outputs, outputs), [(dtype, loop)], told
+        )
+    except (RuntimeError, ImportError, AttributeError):
+        _warn_of_slow_path()
+        return SlowUfunc(name, shapes, outputs, dtype, loop, told, keep)
+    try:
+        setattr(made, "needs", (keep, needs))  # noqa: B010
+    except AttributeError:
+        _alive.append((made, keep, needs))
+    return made
+
+
+@cache
+def _warn_of_slow_path() -> None:
+    """Say so once in a process."""
+    warn(f"NumPy {np.__version__} keeps its ufuncs differently; the ufuncs of kernels take a slower path.")
+
+
+def signature(shapes: Sequence[tuple[int, ...]], outputs: int) -> str:
+    """Core sizes as numbers, so many outputs last."""
+    cores = ["(" + ",".join(map(str, s)) + ")" for s in shapes]
+    return ",".join(cores[:-outputs]) + "->" + ",".join(cores[-outputs:])
 
 
 class SlowUfunc:

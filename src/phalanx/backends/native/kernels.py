@@ -25,14 +25,14 @@ class InverseDynamicsKernel(Kernel):
     ) -> Array:
         """Joint forces `tau` (…, nv) that produce `qdd` at state (q, qd).
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `qdd` (…, nv): accelerations.
-        `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
-          or some of them by name as {"link": wrench} with (…, 6) each.
-        `base_velocity` (…, 6): twist of the base [rad/s, m/s], in its own coordinates.
-        `base_acceleration` (…, 6): the component-wise derivative of that twist.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
+        - `base_velocity` (…, 6): twist of the base [rad/s, m/s], in its own coordinates.
+        - `base_acceleration` (…, 6): the component-wise derivative of that twist.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
@@ -63,8 +63,8 @@ class MassMatrixKernel(Kernel):
     ) -> Array:
         """The mass matrix `M` (…, nv, nv).
 
-        `q` (…, nq): positions.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
@@ -89,12 +89,12 @@ class ForwardDynamicsKernel(Kernel):
     ) -> Array:
         """Joint accelerations `qdd` (…, nv) under the joint forces `tau` at state (q, qd).
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
-        `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
-          or some of them by name as {"link": wrench} with (…, 6) each.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
@@ -121,9 +121,9 @@ class BiasForcesKernel(Kernel):
     ) -> Array:
         """Joint forces (…, nv) that hold qdd = 0 at state (q, qd): velocity products and gravity.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
@@ -147,8 +147,8 @@ class GravityForcesKernel(Kernel):
     ) -> Array:
         """Joint forces (…, nv) that hold the robot at rest at q.
 
-        `q` (…, nq): positions.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
@@ -172,8 +172,8 @@ class MassMatrixInverseKernel(Kernel):
     ) -> Array:
         """The inverse (…, nv, nv) of the mass matrix, by its sparse factor.
 
-        `q` (…, nq): positions.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
@@ -194,7 +194,7 @@ class ForwardKinematicsKernel(Kernel):
     def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Poses (…, n_links, 4, 4) of all moving links (`robot.link_names`) in the base frame of the file.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -214,7 +214,7 @@ class FramePoseKernel(Kernel):
     def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Pose (…, 4, 4) of a frame in the base frame of the file: rotation and origin.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -234,7 +234,7 @@ class JacobianKernel(Kernel):
     def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Jacobian J (…, 6, nv) of a frame: J @ qd is its velocity [angular; linear].
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -257,8 +257,8 @@ class CenterOfMassKernel(Kernel):
     ) -> Array:
         """Centre of mass (…, 3) of all moving links, in the world frame; NaN if none has mass.
 
-        `q` (…, nq): positions.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
@@ -282,9 +282,9 @@ class KineticEnergyKernel(Kernel):
     ) -> Array:
         """Kinetic energy (…) of all links and rotors.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
@@ -308,8 +308,8 @@ class PotentialEnergyKernel(Kernel):
     ) -> Array:
         """Potential energy (…) in the field of gravity, zero at the world's origin.
 
-        `q` (…, nq): positions.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
@@ -334,12 +334,12 @@ class InverseDynamicsDerivativesKernel(Kernel):
     ) -> results.InverseDynamicsDerivatives[Array]:
         """(∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd), each (…, nv, nv), in the tangent space of q.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `qdd` (…, nv): accelerations.
-        `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
-          or some of them by name as {"link": wrench} with (…, 6) each.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the results, 3 arrays of their shapes;
@@ -367,12 +367,12 @@ class ForwardDynamicsDerivativesKernel(Kernel):
     ) -> results.ForwardDynamicsDerivatives[Array]:
         """(∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau), each (…, nv, nv), in the tangent space of q.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
-        `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
-          or some of them by name as {"link": wrench} with (…, 6) each.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the results, 3 arrays of their shapes;
@@ -399,9 +399,9 @@ class CoriolisMatrixKernel(Kernel):
     ) -> Array:
         """The matrix C (…, nv, nv) with C qd the forces of velocity, and dM/dt - 2 C skew-symmetric.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
@@ -425,9 +425,9 @@ class RegressorKernel(Kernel):
     ) -> Array:
         """The matrix Y (…, nv, 10 n_links) with tau = Y `robot.inertial_parameters`, armature apart.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `qdd` (…, nv): accelerations.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -450,9 +450,9 @@ class MomentumKernel(Kernel):
     ) -> Array:
         """Momentum (…, 6) [angular; linear] of all links about their mass centre, along the world's axes.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
@@ -476,8 +476,8 @@ class MomentumMatrixKernel(Kernel):
     ) -> Array:
         """The matrix A (…, 6, nv) with momentum A qd about the mass centre, along the world's axes.
 
-        `q` (…, nq): positions.
-        `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
@@ -501,8 +501,8 @@ class FrameVelocityKernel(Kernel):
     ) -> Array:
         """Velocity (…, 6) [angular; linear] of a frame and its origin, along the axes of the base frame.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -525,9 +525,9 @@ class FrameAccelerationKernel(Kernel):
     ) -> Array:
         """Acceleration (…, 6) [angular; linear] of a frame and its origin, along the axes of the base frame.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `qdd` (…, nv): accelerations.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -550,8 +550,8 @@ class JacobianRateKernel(Kernel):
     ) -> Array:
         """The rate dJ/dt (…, 6, nv) of a frame's Jacobian, along the axes of the base frame.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -571,7 +571,7 @@ class JacobianDerivativeKernel(Kernel):
     def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """The derivative (…, 6, nv, nv) of a frame's Jacobian in the tangent space of q.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
