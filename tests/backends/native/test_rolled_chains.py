@@ -18,7 +18,7 @@ from reference.sampling import agree
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
 from phalanx.backends.native import extent
-from phalanx.backends.native.target import Target, host
+from phalanx.backends.native.compile import Target, host
 from reference.rolling import block_lines, frame_of, kernel, program, reference, states, tolerance
 
 DEFAULT: dict[str, Any] = {}

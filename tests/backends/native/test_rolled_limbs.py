@@ -16,8 +16,8 @@ from reference.sampling import MOVING_TYPES, agree
 
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
+from phalanx.backends.native.compile import Target, host
 from phalanx.backends.native.extent import serves, unrolls
-from phalanx.backends.native.target import Target, host
 from phalanx.dispatch import resolve
 from reference.rolling import block_lines, kernel, program, reference, states, tolerance
 

@@ -31,9 +31,9 @@ from phalanx.program.trace import trace
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
 from phalanx.backends.native import compile, gufunc, loop
+from phalanx.backends.native.compile import host
 from phalanx.backends.native.emit.module import block_function
 from phalanx.backends.native.emit.walk import RULES
-from phalanx.backends.native.target import host
 from reference.turning import turned
 
 KINDS = ("revolute", "prismatic", "spherical", "universal")

@@ -17,9 +17,9 @@ from ...arrays import MOST_AXES, empty_result
 from ...robot.frames import branch_of, branches, frames_kept, placement_of
 from ..base import FRAMED, Backend, Call, memo_key
 from . import cache, compile, gufunc, objects
+from .compile import host
 from .extent import is_countable, serves, unrolls
 from .locks import building
-from .target import host
 from .threads import SMALL, Pace, fill
 
 _BRANCH = np.dtype(np.int64).itemsize  # bytes in front of the numbers that are told

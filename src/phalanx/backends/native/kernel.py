@@ -18,7 +18,7 @@ from ..base import Call, require_few_axes
 from ..fastpath import with_fast_path
 from . import compile, objects
 from .build import Native, native, never
-from .target import host
+from .compile import host
 
 if TYPE_CHECKING:
     from ...program.cost import Cost

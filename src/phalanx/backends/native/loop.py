@@ -21,10 +21,10 @@ from ...algorithms import algorithms
 from ...errors import PhalanxError
 from ...program.rolled.segments.roll import SegmentProgram
 from ..base import Call
+from .compile import Target
 from .emit.module import block_function, branched_block_function
 from .emit.widths import in_widths
 from .source import looped, straight_programs
-from .target import Target
 
 # Bytes of buffers that a call may put on the stack of whatever thread it runs in.
 _STACK = 1 << 15

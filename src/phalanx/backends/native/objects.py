@@ -23,7 +23,7 @@ import numpy as np
 
 from ...arrays import MOST_AXES
 from . import compile
-from .target import Target, host
+from .compile import Target, host
 
 # Every object begins alike, with its type last; builds without the GIL have more before it.
 # The reference count is read only in versions that keep it right before the type.

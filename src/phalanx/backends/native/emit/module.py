@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ....program.form.program import Program
-from ..target import Target
+from ..compile import Target
 from .places import Frame
 from .walk import Text
 

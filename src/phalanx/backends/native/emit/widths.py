@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ....program.form.program import Program
-from ..target import Target
+from ..compile import Target
 from .module import Module, scratch_bytes
 
 _ALONE = "alone"
