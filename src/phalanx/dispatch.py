@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from .algorithms import ALGORITHMS, FUNCTIONS, NOTHING, Algorithm, find, functions_algorithms, require_covered
-from .arrays import float_type, is_masked_array, memory_for
+from .arrays import empty_result, float_type, is_masked_array, memory_for
 from .backends.base import Backend, Call, backend, common_batch, require_shape
-from .backends.buffers import empty_result
 from .backends.structure import factors_well, require_invertible, segments_well
 from .errors import PhalanxError, is_one_of, nearest, shown
 from .program.task import cuts

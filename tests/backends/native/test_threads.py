@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.backends.native import compile, objects
+from phalanx.backends.native import build, compile, objects
 from phalanx.backends.native import threads as pool
 from reference.kernels import arguments, in_fresh_interpreter, robot, same_bits
 
@@ -28,8 +28,9 @@ def helpers(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     asked: list[int] = []
     real = pool._called
     monkeypatch.setattr(pool, "_called", lambda count: (asked.append(count), real(count))[1])
-    for name in ("_WORTH", "_SETTLED", "_SMALL"):
+    for name in ("_WORTH", "_SETTLED"):
         monkeypatch.setattr(pool, name, 0)
+    monkeypatch.setattr(build, "SMALL", 0)
     return asked
 
 
@@ -458,8 +459,6 @@ def test_callers_with_threads_of_their_own_do_not_wait_for_each_other_forever() 
 
 
 def test_a_kernel_is_built_once_for_all_who_ask(monkeypatch: pytest.MonkeyPatch) -> None:
-    from phalanx.backends.native import build
-
     r = px.chain(4, seed=78)
     made: list[Any] = []
     real = build._build

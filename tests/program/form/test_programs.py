@@ -48,6 +48,8 @@ def robot(name: str) -> px.Robot:
             return px.tree(11, 0.5, seed=2)
         case "mixed":
             return px.tree(6, 0.4, seed=5, joints=KINDS)
+        case "long":
+            return px.chain(21, seed=4, prismatic=0.3)
         case "wrists":
             return px.tree(5, 0.0, seed=6, joints=KINDS)
     raise AssertionError(name)
@@ -63,6 +65,8 @@ CASES = [
     ("chain", "forward_dynamics", "cfa"),
     ("chain", "forward_dynamics", ("cfa", {"solver": "odd_even"})),
     ("chain", "forward_dynamics", "partition"),
+    ("chain", "inverse_dynamics", "partition"),
+    ("long", "mass_matrix", "partition"),
     ("chain", "mass_matrix_inverse", "ltl"),
     ("tree", "forward_dynamics", "aba"),
     ("tree", "forward_dynamics", "dca"),
@@ -80,7 +84,7 @@ def program(name: str, function: str, algorithm: Any, form: str = "loops", lanes
     task = resolve(robot(name), function, algorithm).task(())
     if form == "straight":
         return straight(instructions(trace(task)), task.shapes, {"out": task.output})
-    rolled = roll_segments(task) if task.algorithm.name == "partition" else roll(task)
+    rolled = roll_segments(task) if task.algorithm.splits == "segments" else roll(task)
     return rolled.built(lanes or host().lanes(8))
 
 

@@ -38,10 +38,10 @@ _REGROUPED = {
 _ELEMENTS = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
 
 
-def traced(call: Call, optional: tuple[str, ...]) -> Program:
+def traced(call: Call, optional: tuple[str, ...], *, quantities: bool = True) -> Program:
     """The scalar program of a call, as its kernel runs it; of several branches, that of the call's frame."""
     if not call.function.frame:
-        return trace(call.task(optional, _model(call)))
+        return trace(call.task(optional, _model(call)), quantities=quantities)
     every = branches(call.robot.model)
     return trace(_task(call, optional, every[branch_of(every, placement_of(call.robot, call.frame))]))
 
@@ -100,8 +100,8 @@ def _straight(
     """Straight-line code of a call; for a function of a frame, one for each branch of the robot."""
     _require_short(call)
     if not call.function.frame:
-        return block_function(_program(call, traced(call, optional)), target, element)
-    made = [trace(_task(call, optional, frame)) for frame in branches(call.robot.model)]
+        return block_function(_program(call, traced(call, optional, quantities=False)), target, element)
+    made = [trace(_task(call, optional, f), quantities=False) for f in branches(call.robot.model)]
     return branched_block_function([_program(call, each) for each in made], target, element)
 
 

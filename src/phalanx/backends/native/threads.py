@@ -30,7 +30,7 @@ _SETTLED = 3e-5
 # Seconds of work that a thread takes at least at once.
 _PIECE = 4e-6
 # Numbers in a result below which nobody asks.
-_SMALL = 1 << 12
+SMALL = 1 << 12
 # Bytes of a row of one number for each lane: threads take whole blocks of states.
 _BLOCK = 64
 # Workers at most, however many threads are asked for: each takes memory and a place in the system.
@@ -100,7 +100,7 @@ class Pace:
 
     def is_brief(self, states: np.ndarray) -> bool:
         """Whether states are known to be done before another thread would be awake."""
-        return states.size < _SMALL or self._is_short(states.size // states.shape[-1])
+        return states.size < SMALL or self._is_short(states.size // states.shape[-1])
 
     def _is_short(self, rows: int) -> bool:
         return rows * self.seconds < _WORTH
@@ -123,7 +123,7 @@ def fill(
     """
     out = arrays[-1]
     rows = out.size // row
-    if threads < 2 or out.size < _SMALL or rows < 2 or pace._is_short(rows):
+    if pace._is_short(rows) or rows < 2:
         return direct(*arrays)
     done, piece = 0, -(-rows // 64)
     begun = time.perf_counter()
