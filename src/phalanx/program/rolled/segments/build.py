@@ -22,6 +22,8 @@ from ..planning.locality import in_local_order
 from ..stages.loops import Loop, Once
 from .layout import PLACED, SegmentBuilder
 
+_KEPT: dict[type, str] = {L.Share: "shares", L.End: "ends", L.Common: "commons"}
+
 
 class _Stages(ABC):
     """Stages that go over links, or over segments."""
@@ -38,20 +40,12 @@ class _Stages(ABC):
         """In whose name it counts."""
 
     @abstractmethod
-    def slot(self, body: Index, number: int) -> tuple[Region, Index]:
-        """Where a value is kept for later loops."""
+    def place(self, kept: str, body: Index, number: int) -> tuple[Region, Index]:
+        """Where a value is kept.
 
-    @abstractmethod
-    def share(self, body: Index, number: int) -> tuple[Region, Index]:
-        """Where a value of the segment is kept."""
-
-    @abstractmethod
-    def end(self, body: Index, number: int) -> tuple[Region, Index]:
-        """Where the value is kept with which a loop over links ended."""
-
-    @abstractmethod
-    def common(self, number: int) -> tuple[Region, Index]:
-        """Where a value is kept that all rounds of a loop have in common."""
+        In "slots" for later loops, "shares" of a segment, "ends" with which loops over links ended, or
+        "commons" of all rounds of a loop.
+        """
 
     @abstractmethod
     def parameter(self, body: Index, column: int) -> Real:
@@ -64,12 +58,12 @@ class _Stages(ABC):
         for value, target in zip(run(b, stage.code, lambda x: self.read(x, 0)), stage.targets, strict=True):
             if not isinstance(target, L.Common):
                 raise TypeError(f"segments: a value per segment has no place at {target}.")
-            b.store(*self.common(target.number), value)
+            b.store(*self.place("commons", 0, target.number), value)
 
     def loop(self, stage: Loop) -> None:
         b = self.b
         roots = {
-            k: b.load(*self.common(r.number)) if isinstance(r, L.Common) else float(r)
+            k: b.load(*self.place("commons", 0, r.number)) if isinstance(r, L.Common) else float(r)
             for k, r in (stage.roots or {}).items()
         }
         with b.loop(self.rounds, down=not stage.outward) as rounds:
@@ -79,7 +73,7 @@ class _Stages(ABC):
                     stage, rounds, body, {L.Carry(k): rounds.carry(x) for k, x in roots.items()}
                 )
         for number, value in ends.items():
-            b.store(*self.end(body, number), Final(value))
+            b.store(*self.place("ends", body, number), Final(value))
 
     def _round(
         self, stage: Loop, rounds: Rounds, body: Index, carried: dict[L.Carry, Carried]
@@ -100,7 +94,7 @@ class _Stages(ABC):
                 if isinstance(target, L.Carry):
                     rounds.feed(carried[target], value(x))
                 elif isinstance(target, L.Save):
-                    b.store(*self.slot(body, target.slot), value(x))
+                    b.store(*self.place("slots", body, target.slot), value(x))
                 elif isinstance(target, L.Out):
                     b.store(b.regions["out"], body, value(x))
                 elif isinstance(target, L.Rest):
@@ -136,13 +130,9 @@ class _Stages(ABC):
         if isinstance(leaf, L.Turned):
             return b.load(b.regions["angles"], self._angle(body, leaf.number, int(not leaf.sine)))
         if isinstance(leaf, L.Slot):
-            return b.load(*self.slot(body, leaf.slot))
-        if isinstance(leaf, L.Share):
-            return b.load(*self.share(body, leaf.number))
-        if isinstance(leaf, L.End):
-            return b.load(*self.end(body, leaf.number))
-        if isinstance(leaf, L.Common):
-            return b.load(*self.common(leaf.number))
+            return b.load(*self.place("slots", body, leaf.slot))
+        if isinstance(leaf, L.Share | L.End | L.Common):
+            return b.load(*self.place(_KEPT[type(leaf)], body, leaf.number))
         if isinstance(leaf, L.Global):
             return b.load(b.inputs[leaf.name], leaf.index)
         raise TypeError(f"segments: nobody finds {leaf}.")
@@ -169,20 +159,10 @@ class _OverLinks(_Stages):
         with self.b.owner(first):
             super().once(stage)
 
-    def _of_segment(self, region: str, number: int) -> tuple[Region, Index]:
-        return self.b.regions[region], plus(self.group, number * self.b.groups)
-
-    def slot(self, body: Index, number: int) -> tuple[Region, Index]:
-        return self.b.regions["slots"], plus(times(body, self.p.slots[0]), number)
-
-    def share(self, body: Index, number: int) -> tuple[Region, Index]:
-        return self._of_segment("shares", number)
-
-    def end(self, body: Index, number: int) -> tuple[Region, Index]:
-        return self._of_segment("ends", number)
-
-    def common(self, number: int) -> tuple[Region, Index]:
-        return self._of_segment("commons", number)
+    def place(self, kept: str, body: Index, number: int) -> tuple[Region, Index]:
+        if kept == "slots":
+            return self.b.regions[kept], plus(times(body, self.p.slots[0]), number)
+        return self.b.regions[kept], plus(self.group, number * self.b.groups)
 
     def parameter(self, body: Index, column: int) -> Real:
         table = link_table(self.b)
@@ -202,17 +182,10 @@ class _OverSegments(_Stages):
     def owner(self, body: Index) -> Index:
         return self.b.entry("first bodies", self.p.bodies[:, 0], body)
 
-    def slot(self, body: Index, number: int) -> tuple[Region, Index]:
-        return self.b.regions["shares"], plus(body, number * self.all)
-
-    def share(self, body: Index, number: int) -> tuple[Region, Index]:
-        return self.slot(body, number)
-
-    def end(self, body: Index, number: int) -> tuple[Region, Index]:
-        return self.b.regions["ends"], plus(body, number * self.all)
-
-    def common(self, number: int) -> tuple[Region, Index]:
-        return self.b.regions["shared"], number
+    def place(self, kept: str, body: Index, number: int) -> tuple[Region, Index]:
+        if kept == "commons":
+            return self.b.regions["shared"], number
+        return self.b.regions["ends" if kept == "ends" else "shares"], plus(body, number * self.all)
 
     def parameter(self, body: Index, column: int) -> Real:
         table = self.b.table("segments", self.p.tables[1])
@@ -222,9 +195,9 @@ class _OverSegments(_Stages):
         super().loop(stage)
         for target in stage.targets:  # lanes to spare repeat the last segment
             if isinstance(target, L.Save) and target.slot in self.b.shared and self.all > self.rounds:
-                value = self.b.load(*self.slot(self.rounds - 1, target.slot))
+                value = self.b.load(*self.place("slots", self.rounds - 1, target.slot))
                 for spare in range(self.rounds, self.all):
-                    self.b.store(*self.slot(spare, target.slot), value)
+                    self.b.store(*self.place("slots", spare, target.slot), value)
 
 
 def link_table(b: SegmentBuilder) -> Any:
