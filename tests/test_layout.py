@@ -18,6 +18,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "phalanx"
 
 # A file imports only from its own line or from lines above.
 LAYERS = (
+    "typing",
     "errors",
     "arrays",
     "progress",
@@ -39,6 +40,7 @@ LAYERS = (
 # (file, imported layer): why this one import may point downwards.
 ALLOWED: dict[tuple[str, str], str] = {
     ("robot/robot.py", "io"): "from_dh, to_dh and save are doors to formats that know descriptions only",
+    ("robot/doors.py", "backends"): "the types of kernels and of functions of JAX arrays, for checkers only",
 }
 
 HEAVY = ("jax", "mujoco", "matplotlib", "llvmlite", "scipy", "networkx", "xacro", "yaml")

@@ -156,6 +156,8 @@ def test_native_kernels_serve_jit_vmap_and_gradients() -> None:
 
 def test_native_kernels_name_wrong_inputs() -> None:
     with pytest.raises(px.PhalanxError, match="inverse_dynamics: got 1 inputs, expected q, qd, qdd"):
-        px.chain(3).jax.native.inverse_dynamics(np.zeros(3))
+        px.chain(3).jax.native.evaluate("inverse_dynamics", (np.zeros(3),))
+    with pytest.raises(TypeError, match="missing 2 required positional arguments: 'qd' and 'qdd'"):
+        px.chain(3).jax.native.inverse_dynamics(np.zeros(3))  # type: ignore[call-arg]
     with pytest.raises(px.PhalanxError, match=r"q has shape \(2,\), expected \(…, 3\)"):
         px.chain(3).jax.native.gravity_forces(np.zeros(2))

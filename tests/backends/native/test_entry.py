@@ -49,9 +49,6 @@ BAD: dict[str, Any] = {
     "bits of another kind": lambda a: a.view(np.uint64),
     "complex": lambda a: a.astype(complex),
     "object": lambda a: a.astype(object),
-    "strided": lambda a: np.repeat(a, 2)[::2],
-    "backwards": lambda a: a[::-1].copy()[::-1],
-    "zero stride": lambda a: np.broadcast_to(a[:1], a.shape),
     "unaligned": with_offset,
     "a batch of one": lambda a: a[None],
     "no axes": lambda a: np.array(1.0),
@@ -71,6 +68,77 @@ BAD: dict[str, Any] = {
     "bytes": lambda a: a.tobytes(),
     "a memoryview": lambda a: memoryview(a),
 }
+
+
+ODD: dict[str, Any] = {
+    "strided": lambda a: np.repeat(a, 2, -1)[..., ::2],
+    "backwards": lambda a: a[..., ::-1].copy()[..., ::-1],
+    "zero stride": lambda a: np.broadcast_to(a[..., :1], a.shape),
+    "turned": lambda a: np.ascontiguousarray(a.T).T,
+    "far apart": lambda a: np.repeat(a, 3, 0)[::-3] if a.ndim > 1 else a,
+}
+
+
+@pytest.mark.parametrize("batch", [(), (5,), (2, 9)])
+@pytest.mark.parametrize("position", range(4))
+@pytest.mark.parametrize("odd", ODD)
+def test_the_direct_entry_takes_arrays_as_they_lie(odd: str, position: int, batch: tuple[int, ...]) -> None:
+    if odd == "zero stride" and position == 3:
+        return  # read-only
+    arrays = [*arguments(robot("panda"), "inverse_dynamics", batch), np.full((*batch, 7), 5.0)]
+    arrays[position] = ODD[odd](arrays[position])
+    assert direct()(*arrays) is True
+    same_bits(arrays[3], kernel_of("panda", "inverse_dynamics").ufunc(*arrays[:3]))
+
+
+@pytest.mark.parametrize(
+    "batches",
+    [
+        ((9,), (), ()),
+        ((), (1,), (9,)),
+        ((9, 1), (5,), ()),
+        ((1, 9), (5, 1), (5, 9)),
+        ((3, 1, 1), (4, 1), (1, 1, 7)),
+        ((2, 3, 5), (3, 1), (1, 3, 5)),
+        ((1, 1), (), (1,)),
+    ],
+)
+@pytest.mark.parametrize("flip", [1, -1])
+def test_the_direct_entry_broadcasts_as_numpy_does(batches: Any, flip: int) -> None:
+    arrays = [
+        a[::flip]
+        for a in (arguments(robot("panda"), "inverse_dynamics", b)[k] for k, b in enumerate(batches))
+    ]
+    wanted = kernel_of("panda", "inverse_dynamics").ufunc(*arrays)
+    for out in (np.zeros_like(wanted), np.asfortranarray(np.zeros_like(wanted))):
+        assert direct()(*arrays, out) is True
+        same_bits(out, wanted)
+    same_bits(kernel_of("panda", "inverse_dynamics")(*arrays), wanted)
+    for shape in ((1, *wanted.shape), wanted.shape[1:], (2, *wanted.shape[1:])):
+        if shape != wanted.shape:
+            assert direct()(*arrays, np.zeros(shape)) is False
+
+
+@pytest.mark.parametrize("start", [0, 3, 44, 45])
+@pytest.mark.parametrize("stop", [-1, 0, 3, 17, 45, 10**6])
+def test_some_rows_of_a_batch_are_computed_alone(start: int, stop: int) -> None:
+    q, qd, qdd = arguments(robot("panda"), "inverse_dynamics", (9, 5))
+    wanted = kernel_of("panda", "inverse_dynamics").ufunc(q, qd[0], qdd)
+    out = np.full((9, 5, 7), np.nan)
+    assert direct()(q, qd[0], qdd, out, start, stop, 4, 0) is True
+    # The longest axis is the innermost.
+    rows, all_rows = (np.moveaxis(a, 0, 1).reshape(45, 7) for a in (out, wanted))
+    within = slice(start, max(min(stop, 45), start))
+    same_bits(rows[within], all_rows[within])
+    assert np.isnan(np.delete(rows, within, 0)).all()
+
+
+@pytest.mark.parametrize("words", [(None, 1, 1, 1), (0, 1.0, 1, 1), (0, 1, "1", 1), (0, 1, 1, 2**70)])
+def test_rows_that_are_no_numbers_raise_and_nothing_is_touched(words: Any) -> None:
+    out = np.full((5, 7), 5.0)
+    with pytest.raises((TypeError, OverflowError)):
+        direct()(*(np.tile(a, (5, 1)) for a in state()), out, *words)
+    assert (out == 5.0).all()
 
 
 @pytest.mark.parametrize("position", range(4))
@@ -105,7 +173,7 @@ def test_the_direct_entry_reads_read_only_inputs_and_refuses_a_read_only_output(
     same_bits(out, kept)
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 3, 5, 6, 40])
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 5, 6, 7, 9, 40])
 def test_the_direct_entry_refuses_any_other_number_of_arguments(count: int) -> None:
     assert direct()(*[np.zeros(7)] * count) is False
 
@@ -121,7 +189,9 @@ def test_matrix_outputs_are_checked_along_both_axes() -> None:
     assert short(q, np.zeros((7, 7))) is True
     for shape in ((7,), (49,), (7, 6), (6, 7), (1, 7, 7), (7, 7, 1)):
         assert short(q, np.zeros(shape)) is False
-    assert short(q, np.asfortranarray(np.zeros((7, 7)))) is False
+    turned = np.asfortranarray(np.zeros((7, 7)))
+    assert short(q, turned) is True
+    same_bits(turned, kernel_of("panda", "mass_matrix").ufunc(q))
 
 
 @pytest.mark.parametrize("position", range(4))
@@ -156,15 +226,16 @@ def test_the_direct_entry_refuses_rows_that_do_not_match() -> None:
     deep = np.zeros((2, 3, 7))
     for arrays in (
         (q[:5], qd, qdd, out),
-        (q, qd[0], qdd, out),
         (q, qd, qdd[:0], out),
+        (q[0], qd[0], qdd[0], out[:1]),
         (q, qd, qdd, out[:5]),
         (q[:0], qd[:0], qdd[:0], out[:0]),
-        (deep, deep, deep, np.full((2, 3, 7), 5.0)),
+        (deep, deep, deep, out),
         (q, qd, qdd, out[0]),
         (q[0], qd[0], qdd[0], out),
         (q[:, :6].copy(), qd, qdd, out),
-        (q[::2], qd[:3], qdd[:3], out[:3]),
+        (q[::2], qd[:2], qdd[:3], out[:3]),
+        (q[:1], qd[:1], qdd[:1], out),
     ):
         assert direct()(*arrays) is False
     assert (out == 5.0).all()
