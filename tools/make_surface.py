@@ -74,10 +74,10 @@ def robot_doors() -> str:
     text = HEAD.format(role="What a robot hands out: kernels, functions of JAX arrays, poses of frames.")
     text += DOORS
     for f in FUNCTIONS.values():
-        keywords = ["*", "frame: str", *choices(f)] if f.frame else []
+        keywords = ["*", *(["frame: str", *choices(f)] if f.frame else []), "batch: int | None = None"]
         rows = [f'self, function: Literal["{f.name}"],', 'algorithm: AlgorithmLike = "auto", ']
         rows[1] += 'dtype: FloatType = "float64",'
-        rows += [f"{', '.join(keywords)},"] * f.frame
+        rows += [f"{', '.join(keywords)},"]
         body = "\n".join(f"        {row}" for row in rows)
         text += f"    @overload\n    def kernel(\n{body}\n    ) -> kernels.{camel(f.name)}Kernel: ...\n\n"
     return text + KERNEL
@@ -118,18 +118,20 @@ class Doors:
 KERNEL = '''    @overload
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        frame: str | None = None, axes: Axes | None = None,
+        frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
     ) -> Kernel: ...
 
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        frame: str | None = None, axes: Axes | None = None,
+        frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
     ) -> Kernel:
         """The function of that name compiled now; call it like the method, with the same inputs.
 
         `algorithm` is one of `px.algorithms(function)`; `dtype` is "float64" or "float32". Functions of a
         frame are told which one by `frame`, the name of a link of the file; all frames of a robot share
-        their machine code. `axes` is that of `jacobian`.
+        their machine code. `axes` is that of `jacobian`. A kernel has one algorithm, by default the one that
+        "auto" takes for many states; `batch=1` asks for the one that it takes for a single state, which is
+        another for long chains.
         """
 '''
 

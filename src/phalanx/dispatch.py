@@ -12,17 +12,20 @@ from typing import Any
 import numpy as np
 
 from .algorithms import ALGORITHMS, FUNCTIONS, NOTHING, Algorithm, find, functions_algorithms, require_covered
-from .arrays import float_type, is_masked_array, memory_for
+from .arrays import empty_result, float_type, is_masked_array, memory_for
 from .backends.base import Backend, Call, backend, common_batch, require_shape
-from .backends.buffers import empty_result
-from .backends.structure import factors_well, require_invertible
+from .backends.structure import factors_well, require_invertible, segments_well
 from .errors import PhalanxError, is_one_of, nearest, shown
+from .program.task import cuts
 from .robot.configurations import real_array
 from .robot.frames import seats_of
 from .robot.robot import Robot, require_robot
 
 _threads: int | None = None
 _DEEP = 14
+ANY = 64  # degrees of freedom up to which "auto" takes no notice of the batch
+# Beyond which one state of a chain goes in segments or runs.
+_SEGMENTED = {"inverse_dynamics": ANY, "mass_matrix": ANY, "forward_dynamics": 200}
 _PREFERRED = ("native", "numpy")  # backends in the order in which "auto" asks them
 _MANY = 40  # links beyond which several frames cost less together than one after another
 _SMALL = 1 << 12  # numbers in the largest input up to which nobody asks whether threads pay
@@ -68,7 +71,9 @@ def evaluate(
 ) -> Any:
     """The function of the robot for a batch of inputs."""
     call = resolve(robot, function, algorithm, frame, choices)
-    return compute(call, inputs, optional, out=out, threads=threads, runner=serving(call, backend))
+    alone = single(call) if isinstance(algorithm, str) and algorithm == "auto" else None
+    runner = serving(call, backend)
+    return compute(call, inputs, optional, out=out, threads=threads, runner=runner, alone=alone)
 
 
 def compute(
@@ -80,10 +85,11 @@ def compute(
     threads: int | None = None,
     runner: Backend | None = None,
     dtype: Any = None,
+    alone: Call | None = None,
 ) -> Any:
-    """The result of a call for inputs that have not been checked yet."""
+    """The result of a call for inputs that have not been checked yet; by `alone` if they are one state."""
     with memory_for(call.function.name, "take the states in several batches"):
-        return _computed(call, inputs, optional, out, threads, runner, dtype)
+        return _computed(call, inputs, optional, out, threads, runner, dtype, alone)
 
 
 def _computed(
@@ -94,6 +100,7 @@ def _computed(
     threads: int | None,
     runner: Backend | None,
     dtype: Any,
+    alone: Call | None,
 ) -> Any:
     f = call.function
     given = {k: v for k, v in optional.items() if v is not None}
@@ -118,6 +125,7 @@ def _computed(
     if result.size:
         k = len(inputs)
         optional_arrays = dict(zip(given, arrays[k:], strict=True))
+        call = alone if alone is not None and math.prod(batch) == 1 else call
         (runner or serving(call)).run(call, arrays[:k], optional_arrays, result, count)
     return result[()] if out is None else out
 
@@ -180,11 +188,12 @@ def kernel(
     dtype: Any = "float64",
     frame: str | None = None,
     axes: str | None = None,
+    batch: int | None = None,
 ) -> Any:
     """`Robot.kernel`, as `robot/doors.py` declares it."""
     from .backends.native.kernel import kernel_class
 
-    call = resolve(robot, function, algorithm, frame, {} if axes is None else {"axes": axes})
+    call = resolve(robot, function, algorithm, frame, {} if axes is None else {"axes": axes}, batch)
     kind = float_type(dtype, "kernel")
     if not is_native(call):
         raise PhalanxError(f'kernel: robot "{robot.name}" has no degree of freedom; nothing to compile.')
@@ -197,12 +206,16 @@ def resolve(
     algorithm: Any = "auto",
     frame: str | None = None,
     choices: Mapping[str, Any] = NOTHING,
+    batch: int | None = None,
 ) -> Call:
-    """The call that serves a function of a robot, or an error that names one that does."""
+    """The call that serves a function of a robot, or an error that names one that does.
+
+    With `batch` "auto" knows the number of states; otherwise it is that of many.
+    """
     require_robot(robot, function)
     algorithm, options = _with_options(function, algorithm)
     auto = isinstance(algorithm, str) and algorithm == "auto"
-    chosen = choose(robot, function) if auto else find(function, algorithm)
+    chosen = choose(robot, function, batch) if auto else find(function, algorithm)
     require_covered(robot, chosen)
     options = {**_chosen(function, choices), **options}
     for key, value in options.items():
@@ -249,18 +262,38 @@ def _with_options(function: str, algorithm: Any) -> tuple[Any, Mapping[str, Any]
     return algorithm
 
 
-def choose(robot: Robot, function: str) -> Algorithm:
+def choose(robot: Robot, function: str, batch: int | None = None) -> Algorithm:
     """The algorithm that "auto" stands for: of those that cover the robot, the least work.
 
-    The choice depends on the robot alone, so that one state and a batch agree in bits.
+    Up to 64 degrees of freedom the choice depends on the robot alone, so that one state and a batch agree
+    in bits. Beyond, a `batch` of one state of a chain goes in segments, side by side.
     """
     require_robot(robot, function)
     functions_algorithms(function)
+    if batch == 1 and _may_cut(robot, function):
+        return find(function, "partition")
     if function == "inverse_dynamics":
         return find(function, "cartesian_tensor")
     if function == "forward_dynamics":
         return find(function, "jsiia" if robot.is_coupled or _may_factor(robot) else "aba")
     return next(iter(ALGORITHMS[function].values()))
+
+
+def single(call: Call) -> Call | None:
+    """The call that "auto" makes for one state instead of this one, which is for more; None if alike."""
+    chosen = choose(call.robot, call.algorithm.function, 1)
+    return None if chosen is call.algorithm else Call(call.robot, chosen, call.frame, call.options)
+
+
+def _may_cut(robot: Robot, function: str) -> bool:
+    """Whether one state takes less time in segments than link by link, and keeps the digits."""
+    if robot.nv <= _SEGMENTED.get(function, robot.nv):
+        return False
+    well: bool = robot.memo(
+        ("goes in segments", function),
+        lambda: cuts(robot.model) and (function != "forward_dynamics" or segments_well(robot)),
+    )
+    return well
 
 
 def _may_factor(robot: Robot) -> bool:

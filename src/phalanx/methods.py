@@ -8,15 +8,16 @@ module attaches the code.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from .algorithms import FUNCTIONS, NOTHING, Function
-from .backends.base import memo_key, module_of
+from .backends.base import Call, memo_key, module_of
 from .backends.fastpath import as_declared, with_fast_path
-from .dispatch import evaluate, frame_poses, is_native, kernel, plain_batch, resolve
+from .dispatch import evaluate, frame_poses, is_native, kernel, plain_batch, resolve, single
 from .robot.doors import Doors
 from .robot.frames import frames_kept
 from .robot.functions import Functions
@@ -82,7 +83,7 @@ def _prepare_fast_path(robot: Robot, function: str, frame: Any, choices: Mapping
     call = resolve(robot, function, "auto", frame, choices)
     if not call.sizes(f.output) or not is_native(call):
         return
-    built = robot._memo.get(memo_key(call, (), np.dtype(np.float64)))
+    built = _ByBatch(call, alone) if (alone := single(call)) else robot._memo.get(_key(call))
     if built is None:
         return
     entry = (built.direct, call.sizes(f.output), built)
@@ -93,6 +94,30 @@ def _prepare_fast_path(robot: Robot, function: str, frame: Any, choices: Mapping
     if len(known) >= frames_kept(robot):
         known.clear()
     known[frame, *choices.values()] = entry
+
+
+def _key(call: Call) -> Any:
+    return memo_key(call, (), np.dtype(np.float64))
+
+
+class _ByBatch:
+    """What the slow path has compiled for one state, and for several, where these are not the same."""
+
+    def __init__(self, many: Call, alone: Call) -> None:
+        self._known, self._keys = many.robot._memo, (_key(many), _key(alone))
+        self._output = many.sizes(many.function.output)
+        self._sizes = [math.prod(many.sizes(size)) for size in many.function.inputs.values()]
+
+    def direct(self, *arrays: Any) -> bool:
+        """One state, whose result has no batch."""
+        built = self._known.get(self._keys[1])
+        return built is not None and arrays[-1].shape == self._output and built.direct(*arrays)
+
+    def batch(self, inputs: tuple[Any, ...], out: Any, threads: int) -> Any:
+        """One state or several, the arrays told apart by their sizes."""
+        one = all(type(x) is np.ndarray and x.size == n for x, n in zip(inputs, self._sizes, strict=True))
+        built = self._known.get(self._keys[one])
+        return None if built is None else built.batch(inputs, out, threads)
 
 
 def _on_jax(robot: Robot) -> Any:

@@ -302,6 +302,11 @@ def beside(field: Any) -> Any:
     return field.map(lambda array, rank: array[(..., None, slice(None)) + (slice(None),) * rank])
 
 
+def each(field: Any) -> Any:
+    """The field of one body with an axis of length one for all whom it serves alike."""
+    return field.map(lambda array, rank: array[(..., None) + (slice(None),) * rank])
+
+
 def dense(operator: Transform | Inertia | Articulated) -> Array:
     """The operator as matrices (…, n, 6, 6), for equations that multiply operators of different kinds."""
     if isinstance(operator, Transform):

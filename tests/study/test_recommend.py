@@ -144,3 +144,11 @@ def test_a_recommendation_reads_as_a_sentence() -> None:
 def test_bad_arguments_are_told(arguments: tuple[object, ...], message: str) -> None:
     with pytest.raises(px.PhalanxError, match=message):
         recommend(px.load("two_link"), *arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics"])
+def test_one_state_of_a_long_chain_is_recommended_what_auto_takes(function: str) -> None:
+    robot = px.chain(400)
+    found = recommend(robot, function, batch=1)
+    assert found.algorithm == found.auto == "partition"
+    assert recommend(robot, function, batch=64).auto != "partition"

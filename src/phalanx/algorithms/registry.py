@@ -76,7 +76,7 @@ class Algorithm:
     bodies: str = "any"  # or "rigid", "definite"
     work: str = "O(n)"
     span: str = "O(depth)"
-    splits: str = ""  # "segments": it cuts a chain into pieces that can be swept side by side
+    splits: str = ""  # a chain: into "segments" swept side by side, or into "runs" of ancestors
     options: Mapping[str, tuple[Any, ...] | _WholeNumbers] = field(default_factory=dict)
 
     def __call__(self, model: Model, *inputs: Any, **more: Any) -> Any:

@@ -17,6 +17,7 @@ _TOLERANCE = 1e-13
 _LARGEST = 256  # degrees of freedom up to which a condition number is computed
 _WELL = 1e3  # median condition up to which a factor loses no two digits (docs/band_sparsity.md)
 _STATES = 32  # configurations whose median is taken; fewer for many degrees of freedom
+_SPREAD = 100.0  # ratio of masses up to which segments lose no two digits (docs/band_sparsity.md)
 
 
 def require_invertible(robot: Robot) -> None:
@@ -51,6 +52,18 @@ def factors_well(robot: Robot) -> bool:
     """
     found: bool = robot.memo("factors well", lambda: 0 < robot.nv <= _LARGEST and _condition(robot) < _WELL)
     return found
+
+
+def segments_well(robot: Robot) -> bool:
+    """Whether a chain in segments gives accelerations about as accurate as one link after another does.
+
+    A segment is eliminated as if it were alone. Where it is much lighter than what hangs on its tip, it
+    yields far more alone than it does in the chain, and the difference loses digits.
+    """
+    inertia, links = robot.model.inertia, robot.model.links
+    masses, turning = inertia.m[links], inertia.moment[links][:, [0, 3, 5]].sum(axis=1)
+    alike = masses.max() <= _SPREAD * masses.min() and turning.max() <= 10.0 * _SPREAD * turning.min()
+    return bool(alike and masses.min() > 0.0)
 
 
 def _condition(robot: Robot) -> float:

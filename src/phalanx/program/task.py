@@ -17,9 +17,12 @@ def refusal_of_loops(algorithm: Algorithm, model: Model) -> str:
     """Why an algorithm has no loops over the bodies of a robot, empty if it has."""
     if model.coupling is not None and algorithm.topology == "chain":
         return "mimic joints follow other joints"
-    if algorithm.splits:
+    if algorithm.splits == "segments":
         return "it does not visit one body after another"
     return ""
+
+
+RUN = 16  # bodies from which ancestors are taken in runs: the lanes of the widest registers
 
 
 def cuts(model: Model) -> bool:

@@ -44,89 +44,101 @@ class Doors:
     def kernel(
         self, function: Literal["inverse_dynamics"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
     ) -> kernels.InverseDynamicsKernel: ...
 
     @overload
     def kernel(
         self, function: Literal["mass_matrix"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
     ) -> kernels.MassMatrixKernel: ...
 
     @overload
     def kernel(
         self, function: Literal["forward_dynamics"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
     ) -> kernels.ForwardDynamicsKernel: ...
 
     @overload
     def kernel(
         self, function: Literal["bias_forces"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
     ) -> kernels.BiasForcesKernel: ...
 
     @overload
     def kernel(
         self, function: Literal["gravity_forces"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
     ) -> kernels.GravityForcesKernel: ...
 
     @overload
     def kernel(
         self, function: Literal["mass_matrix_inverse"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
     ) -> kernels.MassMatrixInverseKernel: ...
 
     @overload
     def kernel(
         self, function: Literal["forward_kinematics"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
     ) -> kernels.ForwardKinematicsKernel: ...
 
     @overload
     def kernel(
         self, function: Literal["frame_pose"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, frame: str,
+        *, frame: str, batch: int | None = None,
     ) -> kernels.FramePoseKernel: ...
 
     @overload
     def kernel(
         self, function: Literal["jacobian"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, frame: str, axes: Axes = "world",
+        *, frame: str, axes: Axes = "world", batch: int | None = None,
     ) -> kernels.JacobianKernel: ...
 
     @overload
     def kernel(
         self, function: Literal["center_of_mass"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
     ) -> kernels.CenterOfMassKernel: ...
 
     @overload
     def kernel(
         self, function: Literal["kinetic_energy"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
     ) -> kernels.KineticEnergyKernel: ...
 
     @overload
     def kernel(
         self, function: Literal["potential_energy"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
     ) -> kernels.PotentialEnergyKernel: ...
 
     @overload
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        frame: str | None = None, axes: Axes | None = None,
+        frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
     ) -> Kernel: ...
 
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        frame: str | None = None, axes: Axes | None = None,
+        frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
     ) -> Kernel:
         """The function of that name compiled now; call it like the method, with the same inputs.
 
         `algorithm` is one of `px.algorithms(function)`; `dtype` is "float64" or "float32". Functions of a
         frame are told which one by `frame`, the name of a link of the file; all frames of a robot share
-        their machine code. `axes` is that of `jacobian`.
+        their machine code. `axes` is that of `jacobian`. A kernel has one algorithm, by default the one that
+        "auto" takes for many states; `batch=1` asks for the one that it takes for a single state, which is
+        another for long chains.
         """

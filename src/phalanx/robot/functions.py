@@ -33,8 +33,8 @@ class Functions:
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("inverse_dynamics")` (cartesian_tensor, lathrop, luh_walker_paul,
-        newton_euler, scan, zomaya_morris); `backend` is "auto", "native", "numpy" or "jax"; at most `threads`
-        threads share a large batch (None: `px.set_threads`).
+        newton_euler, partition, scan, zomaya_morris); `backend` is "auto", "native", "numpy" or "jax"; at
+        most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
     def mass_matrix(
@@ -48,7 +48,7 @@ class Functions:
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("mass_matrix")` (crba, composite_original, composite_variant,
-        kane_original, kane_variant, newton_euler_original, newton_euler_variant, processor_array,
+        kane_original, kane_variant, newton_euler_original, newton_euler_variant, partition, processor_array,
         recursive_doubling); `backend` is "auto", "native", "numpy" or "jax"; at most `threads` threads share
         a large batch (None: `px.set_threads`).
         """

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..algorithms import FUNCTIONS, Algorithm, algorithms, functions_algorithms
 from ..backends.base import Call, backend
-from ..dispatch import choose, compute, resolve
+from ..dispatch import compute, resolve
 from ..errors import PhalanxError
 from ..program.cost import Cost
 from ..progress import steps
@@ -101,7 +101,7 @@ def _marked(row: Comparison, name: str, call: Call, advice: Recommendation) -> C
         row,
         options=options,
         predicted=advice.predicted.get(name, float("nan")),
-        chosen=not options and call.algorithm is choose(call.robot, call.algorithm.function),
+        chosen=not options and call.algorithm.name == advice.auto,
         recommended=recommended,
         reason=advice.reason if recommended else "",
     )

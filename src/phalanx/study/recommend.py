@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Which algorithm to take for a robot, a function and a number of states, and why.
 
-"auto" decides from the robot alone; a recommendation also knows the batch and this machine.
+"auto" decides from the robot, for long chains also by whether there is one state or more; a recommendation
+also knows this machine.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 from ..algorithms import FUNCTIONS, algorithms, functions_algorithms
 from ..arrays import float_type
 from ..backends.base import Call
-from ..dispatch import choose, compute, resolve, serving
+from ..dispatch import ANY, choose, compute, resolve, serving
 from ..errors import PhalanxError, printable, shown
 from ..progress import steps
 from ..robot.robot import Robot
@@ -79,12 +80,12 @@ class Recommendation:
 def recommend(robot: Robot, function: str, batch: int = 4096, dtype: FloatType = "float64") -> Recommendation:
     """The algorithm predicted to be fastest for a batch, as accurate as that of "auto", with the reason.
 
-    It may be another one than algorithm="auto" takes, which decides from the robot alone: `is_auto` tells,
-    and `choice` is what to pass as `algorithm=`. Where the prediction is a tie, it is the choice of
-    "auto". The first call on a machine measures it for some seconds.
+    It may be another one than algorithm="auto" takes, which knows nothing of this machine and little of the
+    batch: `is_auto` tells, and `choice` is what to pass as `algorithm=`. Where the prediction is a tie, it is
+    the choice of "auto". The first call on a machine measures it for some seconds.
     """
     kind = _checked(function, batch, dtype)
-    auto = resolve(robot, function, choose(robot, function).name)
+    auto = resolve(robot, function, choose(robot, function, int(batch)).name)
     found = _predictions(auto, batch, kind)
     predicted = {label(call): seconds for call, seconds in found}
     best, remark = auto, ""
@@ -233,10 +234,12 @@ def _reason(best: Call, auto: Call, predicted: Mapping[str, float], batch: int, 
     name, mine = label(best), predicted[label(best)]
     told = f"{duration(mine)} per state predicted for {_states(batch)}"
     if best is not auto:
+        why = "without knowing this machine"
+        if auto.robot.nv <= ANY:
+            why = "from the shape of the robot alone, so that one state and a batch agree in bits"
         return (
             f'{name}, not the choice of "auto": {told}, {_times(predicted[label(auto)] / mine)} as fast as '
-            f'{label(auto)}, which "auto" takes from the shape of the robot alone, so that one state and a '
-            f"batch agree in bits; ask for {best.algorithm.name} by name.{remark}"
+            f'{label(auto)}, which "auto" takes {why}; ask for {best.algorithm.name} by name.{remark}'
         )
     rivals = [(s, k) for k, s in predicted.items() if k.partition("(")[0] != best.algorithm.name]
     if not rivals:

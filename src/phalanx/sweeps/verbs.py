@@ -41,6 +41,11 @@ class Order(ABC):
         self, start: Array, carry: Callable[..., Array], emit: Callable[..., Array], along: tuple[Any, ...]
     ) -> Array: ...
 
+    def pairs_in_runs(
+        self, start: Array, carry: Callable[..., Array], emit: Callable[..., Array], along: tuple[Any, ...]
+    ) -> Array:
+        return self.pairs(start, carry, emit, along)
+
     @abstractmethod
     def scan(self, join: Callable[[Any, Any], Any], elements: Any, root: Any, reverse: bool) -> Any: ...
 
@@ -181,13 +186,20 @@ def fold(step: Callable[..., Any], state: tuple[Any, ...], *local: Any, tips: An
 
 
 def pairs(
-    start: Array, *, carry: Callable[..., Array], emit: Callable[..., Array], along: tuple[Any, ...]
+    start: Array,
+    *,
+    carry: Callable[..., Array],
+    emit: Callable[..., Array],
+    along: tuple[Any, ...],
+    runs: bool = False,
 ) -> Array:
     """The symmetric matrix (…, n, n) emitted while each body's `start` is carried along its ancestors.
 
-    `carry(x, *along_j)` takes x from body j to its parent; `emit(x, *along_j)` is the entry at j.
+    `carry(x, *along_j)` takes x from body j to its parent; `emit(x, *along_j)` is the entry at j. Both are
+    linear in x. With `runs`, an order may join several ancestors and take x past all of them at once.
     """
-    return _order.get().pairs(start, carry, emit, along)
+    order = _order.get()
+    return (order.pairs_in_runs if runs else order.pairs)(start, carry, emit, along)
 
 
 def scan(join: Callable[[Any, Any], Any], elements: Any, *, root: Any = None, reverse: bool = False) -> Any:

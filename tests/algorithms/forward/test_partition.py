@@ -29,6 +29,8 @@ from reference.chains import (
 )
 from reference.sampling import agree
 
+pytestmark = pytest.mark.usefixtures("auto_is_numpy")
+
 COUNTS = (1, 2, 3, 8, 9, 200)
 
 

@@ -12,6 +12,7 @@ from ...spatial import (
     Tensor,
     Transform,
     dense,
+    each,
     force_cross,
     inner,
     matvec,
@@ -62,7 +63,7 @@ def partition(
     S = S.axis
     parts = cut(segments, model.links)
     with parts.inside():
-        Y = propagate(X, root=_each(identity_transform(model, X)))
+        Y = propagate(X, root=each(identity_transform(model, X)))
         V = propagate(X, VJ)  # against the link before the segment
     with parts.along():
         before = parent(propagate(parts.last(Y), parts.last(V)))
@@ -111,7 +112,7 @@ def _pulled(state: Any, X: Transform, S: Array, c: Array, psi: Array, u: Array) 
     Phi, d = state
     s = matvec(Phi.matrix, S)
     rows = Phi.matrix - s[..., :, None] * psi[..., None, :]
-    up = Tensor(_each(X).T @ rows), d + matvec(rows, c) + s * u
+    up = Tensor(each(X).T @ rows), d + matvec(rows, c) + s * u
     return up, (s, *up)
 
 
@@ -128,8 +129,3 @@ def _joined(state: Any, P: Articulated, r: Array, Phi: Tensor, K: Articulated, d
     rows, columns = Phi.matrix, transpose(Phi.matrix)
     up = dense(P) + congruent(columns, QG), r + matvec(columns, matvec(transpose(G), w) + matvec(QG, d))
     return (Tensor(up[0]), up[1]), (Tensor(G @ rows), matvec(G, d) - matvec(GC, w), Q, w)
-
-
-def _each(X: Transform) -> Transform:
-    """The transforms with an axis of length one for all vectors, or all segments, that they serve alike."""
-    return X.map(lambda array, rank: array[(..., None) + (slice(None),) * rank])

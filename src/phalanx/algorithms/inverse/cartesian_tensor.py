@@ -3,7 +3,17 @@
 """Inverse dynamics by the Newton-Euler recursion on Cartesian tensors."""
 
 from ...robot.model import Model, joint_kinematics
-from ...spatial import Array, Identity, Tensor, acceleration_tensor, angular, cross, inertial_wrench, linear
+from ...spatial import (
+    Array,
+    Identity,
+    Tensor,
+    Transform,
+    acceleration_tensor,
+    angular,
+    cross,
+    inertial_wrench,
+    linear,
+)
 from ...sweeps.verbs import accumulate, parent, propagate
 from ..registry import algorithm
 
@@ -29,10 +39,21 @@ def cartesian_tensor(
     Cost:   work O(n), span O(depth).
     """
     X, S, cJ = joint_kinematics(model, q)
-    R, r = Tensor(X.E), X.r
     VJ, VJd = S @ qd, S @ qdd + cJ
+    base = base_motion(model, base_velocity, base_acceleration)
+    K, a = accelerations(X, VJ, VJd, base)
+    F = accumulate(X, inertial_wrench(model.inertia, K, a) - external)
+    return S.T @ F + model.armature * qdd
+
+
+Motion = tuple[Array, Array, Array, Tensor | None]  # w, wd, acceleration of the origin less gravity, K
+
+
+def accelerations(X: Transform, VJ: Array, VJd: Array, base: Motion) -> tuple[Tensor, Array]:
+    """(K, a) of all bodies, from the motions across their joints and that of the base."""
+    R, r = Tensor(X.E), X.r
     wJ, vJ = angular(VJ), linear(VJ)
-    w0, wd0, a0, K0 = base_motion(model, base_velocity, base_acceleration)
+    w0, wd0, a0, K0 = base
 
     w = propagate(R, wJ, root=w0)
     wd = propagate(R, angular(VJd) + cross(w, wJ), root=wd0)
@@ -40,14 +61,11 @@ def cartesian_tensor(
     # The origin of a body is a point of its parent; then it moves along the joint.
     along = linear(VJd) + cross(w + w - wJ, vJ)
     a = propagate(Identity(), parent(K, root=K0) @ r, root=a0, through=R, plus=along)
-    F = accumulate(X, inertial_wrench(model.inertia, K, a) - external)
-    return S.T @ F + model.armature * qdd
+    return K, a
 
 
-def base_motion(
-    model: Model, velocity: Array, acceleration: Array
-) -> tuple[Array, Array, Array, Tensor | None]:
-    """Angular velocity and acceleration, acceleration of the origin less gravity, tensor of the base."""
+def base_motion(model: Model, velocity: Array, acceleration: Array) -> Motion:
+    """The motion of the base from its twist and acceleration, if it has any."""
     if velocity is None and isinstance(acceleration, float):
         return None, None, -model.gravity, None
     velocity = acceleration * 0.0 if velocity is None else velocity

@@ -40,8 +40,8 @@ class JaxSignatures:
         - `base_acceleration` (…, 6): the component-wise derivative of that twist.
 
         Any batch shape. `algorithm` is one of `px.algorithms("inverse_dynamics")` (cartesian_tensor, lathrop,
-        luh_walker_paul, newton_euler, scan, zomaya_morris); `schedule` is "sequential" or "doubling"
-        (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
+        luh_walker_paul, newton_euler, partition, scan, zomaya_morris); `schedule` is "sequential" or
+        "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
         """
         return self.evaluate(
             "inverse_dynamics", {"q": q, "qd": qd, "qdd": qdd, "external": external,
@@ -60,8 +60,8 @@ class JaxSignatures:
 
         Any batch shape. `algorithm` is one of `px.algorithms("mass_matrix")` (crba, composite_original,
         composite_variant, kane_original, kane_variant, newton_euler_original, newton_euler_variant,
-        processor_array, recursive_doubling); `schedule` is "sequential" or "doubling" (logarithmic depth);
-        `parameters` from `robot.jax.parameters()` replace the robot's own.
+        partition, processor_array, recursive_doubling); `schedule` is "sequential" or "doubling" (logarithmic
+        depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
         """
         return self.evaluate(
             "mass_matrix", {"q": q}, algorithm=algorithm, schedule=schedule, parameters=parameters,

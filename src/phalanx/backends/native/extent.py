@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...program.task import cuts, refusal_of_loops
+from ...program.task import RUN, cuts, refusal_of_loops
 from ..base import Call
 
 # Instructions up to which code is unrolled: about a second of compiling.
@@ -19,8 +19,9 @@ def serves(call: Call) -> bool:
 
 
 def is_segmented(call: Call) -> bool:
-    """Whether lanes are segments of a chain in one state, not states."""
-    return call.algorithm.splits == "segments" and cuts(call.robot.model)
+    """Whether lanes are segments or columns of a chain in one state, not states."""
+    splits, model = call.algorithm.splits, call.robot.model
+    return bool(splits) and cuts(model) and (splits == "segments" or model.n >= RUN)
 
 
 def rolls(call: Call) -> bool:

@@ -127,7 +127,7 @@ class Kernel:
             return through_ufunc
         try:
             step: Bound = objects.bound_function(
-                kernel.loaded.bound, self.function, arrays, cores, kernel.address, kernel
+                kernel.loaded, self.function, arrays, cores, kernel.address, kernel
             )
         except ValueError as error:
             raise PhalanxError(f"bind: {error}; pass C-contiguous arrays.") from None

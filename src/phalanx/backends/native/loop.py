@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from .entry import entries_text
 from .target import Target
 
 # Bytes of buffers that a call may put on the stack of whatever thread it runs in.
@@ -31,7 +30,7 @@ def module_text(
     *,
     told: bool = False,
 ) -> str:
-    """The module with the block, the ufunc loop `@loop` and the entries that Python calls.
+    """The module with the block, the ufunc loop `@loop` around it, and `@single` for one state.
 
     `shapes` are the core shapes of the inputs and, last, the output. A block that asks for
     `scratch` bytes gets their address as its last argument, aligned to 64. It takes as many
@@ -44,13 +43,7 @@ def module_text(
     more_of_all = ", ptr %told" if told else ""
     lanes = rows or target.lanes(size)
     text += [_loop(shapes, size, lanes, scratch, alone, save, restore, more_of_all), *needs]
-    pause, more = _pause(target)
-    text += [
-        _single(shapes, scratch, alone, size, more_of_all),
-        entries_text(shapes, size, pause, told=told),
-        *more,
-        *sorted(declarations),
-    ]
+    text += [_single(shapes, scratch, alone, size, more_of_all), *sorted(declarations)]
     text += ["declare ptr @malloc(i64)", "declare void @free(ptr)"]
     text.append(f"@nothing = internal constant {element} 0x7FF8000000000000")
     suffix = "" if element == "double" else "f"
@@ -75,15 +68,6 @@ def _status(target: Target) -> tuple[str, str, list[str]]:
         needs = [f"declare i64 {get}()", f"declare void {put}(i64)"]
         return f"%status = call i64 {get}()", f"call void {put}(i64 %status)", needs
     return "", "", []
-
-
-def _pause(target: Target) -> tuple[str, list[str]]:
-    """Text that lets a core rest a moment while it waits for another, and its declaration."""
-    if target.triple.startswith(("x86_64", "amd64")):
-        return "call void @llvm.x86.sse2.pause()", ["declare void @llvm.x86.sse2.pause()"]
-    if target.triple.startswith(("aarch64", "arm64")):
-        return "call void @llvm.aarch64.hint(i32 1)", ["declare void @llvm.aarch64.hint(i32)"]
-    return "", []
 
 
 def _turn_large(element: str) -> str:
@@ -354,9 +338,13 @@ def _starved(
 
 
 def _single(shapes: Sequence[tuple[int, ...]], scratch: int, alone: str, size: int, told: str) -> str:
-    """`single(in0, …, out)`: one state in arrays that lie as the block wants them."""
+    """`single(args, told)`: one state in arrays that lie as the block wants them."""
     n = len(shapes)
-    parameters = ", ".join(f"ptr %p{k}" for k in range(n))
+    loads = [
+        f"%a{k} = getelementptr ptr, ptr %args, i64 {k}\n  %p{k} = load ptr, ptr %a{k}" for k in range(n)
+    ]
     get, give, put = _scratch(scratch, 0, _starved(shapes, size, "1", "", "", "%p"))
     call = ", ".join(f"ptr %p{k}, i64 0" for k in range(n)) + told + give
-    return f"define void @single({parameters}{told}) #0 {{\n  {get}\n  call void {alone}({call})\n  {put}\n  ret void\n}}"
+    lines = [*loads, get, f"call void {alone}({call})", put, "ret void"]
+    body = "\n  ".join(line for line in lines if line)
+    return f"define void @single(ptr %args, ptr %told) #0 {{\n  {body}\n}}"

@@ -38,17 +38,17 @@ _REGROUPED = {
 _ELEMENTS = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
 
 
-def traced(call: Call, optional: tuple[str, ...]) -> Program:
+def traced(call: Call, optional: tuple[str, ...], *, quantities: bool = True) -> Program:
     """The scalar program of a call, as its kernel runs it; of several branches, that of the call's frame."""
     if not call.function.frame:
-        return trace(call.task(optional, _model(call)))
+        return trace(call.task(optional, _model(call)), quantities=quantities)
     every = branches(call.robot.model)
     return trace(_task(call, optional, every[branch_of(every, placement_of(call.robot, call.frame))]))
 
 
 def looped(call: Call, optional: tuple[str, ...]) -> RolledProgram | SegmentProgram | None:
     """The loops that the kernel of a call runs, None if it is straight-line code."""
-    if is_segmented(call):
+    if is_segmented(call) and call.algorithm.splits == "segments":
         return roll_segments(call.task(optional, _model(call)))
     if unrolls(call) or not rolls(call):
         return None
@@ -81,13 +81,13 @@ def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Targe
     element = _ELEMENTS[dtype]
     scratch, rows, alone = 0, 0, "@block"
     loops = looped(call, optional)
-    if isinstance(loops, SegmentProgram):
+    if loops is None:
+        block, declarations, scratch = _straight(call, optional, target, element)
+    elif isinstance(loops, SegmentProgram) or loops.one_state:
         rows, program = 1, loops.built(target.lanes(dtype.itemsize))
         block, declarations, scratch = block_function(program, target, element)
-    elif loops is None:
-        block, declarations, scratch = _straight(call, optional, target, element)
     else:
-        block, declarations, scratch, target, alone = in_widths(loops.built, target, element)
+        block, declarations, scratch, target, alone = in_widths(loops.built, loops.alone, target, element)
         _require_memory(call, scratch)
     shapes = call.shapes(optional)
     told = call.function.frame
@@ -100,8 +100,8 @@ def _straight(
     """Straight-line code of a call; for a function of a frame, one for each branch of the robot."""
     _require_short(call)
     if not call.function.frame:
-        return block_function(_program(call, traced(call, optional)), target, element)
-    made = [trace(_task(call, optional, frame)) for frame in branches(call.robot.model)]
+        return block_function(_program(call, traced(call, optional, quantities=False)), target, element)
+    made = [trace(_task(call, optional, f), quantities=False) for f in branches(call.robot.model)]
     return branched_block_function([_program(call, each) for each in made], target, element)
 
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from math import prod
 
 from ..form.program import Program
-from .stages.bodies import BodyBuilder, Layout, Stage
+from ..task import RUN
+from .segments.columns import ColumnsSideBySide, walked_pairs
+from .stages.bodies import OUT, BodyBuilder, Layout, Stage
 from .stages.factor import InverseOut
-from .stages.matrices import MatrixOut
-
-_STRIP = 4  # registers in a strip of a matrix: narrow strips touch too many lines of cache
+from .stages.matrices import MatrixOut, Pairs
 
 
 @dataclass(frozen=True)
@@ -22,18 +22,41 @@ class RolledProgram:
     layout: Layout
     stages: list[Stage]
 
+    @property
+    def _walked(self) -> Pairs | None:
+        return walked_pairs(self.layout, self.stages[-1])
+
+    @property
+    def one_state(self) -> bool:
+        """Whether lanes are always bodies of one state, never states."""
+        return self._walked is not None and self._walked.runs and self.layout.n >= RUN
+
+    def alone(self, lanes: int = 8) -> Program | None:
+        """The program for one state with bodies in so many lanes; None where nothing is gained."""
+        entries = self._walked
+        if entries is None or lanes == 1 or self.layout.n < lanes:
+            return None
+        b = BodyBuilder(self.layout, lanes, alone=True)
+        with b.part(1):
+            for stage in self.stages[:-1]:
+                stage.build(b)
+        ColumnsSideBySide(b, entries, linear=self.one_state).build()
+        return b.finished(self.layout.n, self.layout.table.size)
+
     def built(self, lanes: int = 8) -> Program:
         """The program, for registers of so many lanes."""
+        if self.one_state and (made := self.alone(lanes)) is not None:
+            return made
         p = self.layout
-        b = BodyBuilder(p, _STRIP * lanes)
+        b = BodyBuilder(p, lanes)
         size = prod(p.output)
         staged = not any(isinstance(stage, MatrixOut | InverseOut) for stage in self.stages)
         if staged:
-            out = b.region("out", size + 16)
+            out = b.region(OUT, size + 16)  # bodies without a link write past its end
             if p.joints is not None:
                 b.clear(out, size)  # several bodies add to one number
         for stage in self.stages:
             stage.build(b)
         if staged:
-            b.move(b.outputs["out"], 0, out, 0, size)
+            b.move(b.outputs[OUT], 0, out, 0, size)
         return b.finished(p.n, p.table.size)

@@ -33,6 +33,7 @@ from .workload import Workload, workload
 
 FORMAT = 3
 _NEAR = 1 << 19  # bytes of results that caches next to a core hold
+_NARROW = 0.58  # of the time of a block: loops for one state alone, where registers are the widest
 _TRUST = 0.05  # weight of a usual price beside a measurement
 
 
@@ -122,10 +123,12 @@ def fitted(rows: np.ndarray, times: np.ndarray) -> Calibration:
 
 def _quantities(work: Workload, batch: int, dtype: np.dtype) -> list[float]:
     """How often each price is due, in the order of `Prices`."""
+    from ...backends.native.emit.widths import WIDE
     from ...backends.native.target import host
 
-    lanes = host().lanes(dtype.itemsize)
-    blocks = batch if work.alone else -(-batch // lanes)
+    lanes, rest = host().lanes(dtype.itemsize), batch % host().lanes(dtype.itemsize)
+    last = _NARROW if rest == 1 and work.looped and host().bits >= WIDE else float(rest > 0)
+    blocks = batch if work.alone else batch // lanes + last
     footprint = max(work.outputs * batch * dtype.itemsize, 1)
     far = max(0.0, 1.0 - _NEAR / footprint)
     straight, looped = (0.0, 1.0) if work.looped else (1.0, 0.0)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Loops over bodies in more than one width: full registers for many states, narrow ones for a single state.
 
-What loops keep for each body grows with the lanes. A single state of a long robot would fill all of them
-with copies of itself and wait for memory; all widths give the same bits.
+A single state would fill all lanes with copies of itself: what loops keep for each body grows with them, and
+the widest registers are slower. All widths give the same bits.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from .module import Module, scratch_bytes
 
 _ALONE = "alone"
 _NARROW = 128  # bits
+WIDE = 512  # bits from which narrow code is faster for one state, by half and more
 _LITTLE = 1 << 21  # bytes of scratch memory beyond which a single state leaves its cache
 _MUCH = 1 << 26  # bytes beyond which lanes no longer pay even for many states
 
@@ -32,8 +33,13 @@ class Widths(NamedTuple):
     alone: str
 
 
-def in_widths(built: Callable[[int], Program], target: Target, element: str) -> Widths:
-    """Loops in the widths that suit what they keep; `built` makes the program for so many lanes."""
+def in_widths(
+    built: Callable[[int], Program], alone: Callable[[int], Program | None], target: Target, element: str
+) -> Widths:
+    """Loops in the widths that suit what they keep; `built` makes the program for so many lanes.
+
+    `alone` makes that of one state whose bodies are in lanes, if there is one.
+    """
     module = Module(element)
 
     def made(target: Target) -> tuple[Program, int]:
@@ -45,9 +51,13 @@ def in_widths(built: Callable[[int], Program], target: Target, element: str) -> 
         target = replace(target, bits=target.bits // 2)
         program, scratch = made(target)
     module.add(program, target)
-    alone = "@block"
-    if scratch > _LITTLE and target.bits > _NARROW:
+    if (single := alone(target.lanes(module.size))) is not None:
+        module.add(single, target, _ALONE)
+        scratch = max(scratch, scratch_bytes(single, target, module.size))
+        return Widths(module.text, module.used, scratch, target, f"@{_ALONE}")
+    name = "@block"
+    if target.bits >= WIDE or (scratch > _LITTLE and target.bits > _NARROW):
         narrow = replace(target, bits=_NARROW)
         module.add(made(narrow)[0], narrow, _ALONE)
-        alone = f"@{_ALONE}"
-    return Widths(module.text, module.used, scratch, target, alone)
+        name = f"@{_ALONE}"
+    return Widths(module.text, module.used, scratch, target, name)

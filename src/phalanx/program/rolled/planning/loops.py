@@ -37,7 +37,7 @@ class LoopPlan(ABC):
         self.in_loop: dict[int, Wanted] = defaultdict(list)
         self.in_link_loop: dict[int, Wanted] = defaultdict(list)  # after the loop over all bodies
         self.columns: dict[int, int] = {}  # of parameters that are read, with their places in the table
-        self.carried: dict[int, bool] = {}  # live carries: whether outward
+        self.carried: set[int] = set()  # live carries
 
     @abstractmethod
     def common(self, x: Node) -> int:
@@ -58,7 +58,7 @@ class LoopPlan(ABC):
             phase, linked = before - 1, self.order.links is not None
         if self.saved.get(slot, phase + 1) > phase:
             self.saved[slot] = phase
-            self.wanted_in(phase, linked).append((x, L.Save(slot)))
+            self.wanted_in(phase, linked).append((x, L.Slot(slot)))
         return slot
 
     def wanted_in(self, phase: int, linked: bool) -> Wanted:
@@ -92,7 +92,7 @@ class LoopPlan(ABC):
         if number in self.carried:
             return
         carry = self.order.carries[number]
-        self.carried[number] = carry.outward
+        self.carried.add(number)
         wanted.append((carry.source, L.Carry(number)))
         root = carry.root
         roots[number] = L.Common(self.common(root)) if type(root) is Node else root

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...form.builder import Loop as Rounds
 from ...form.builder import Values, run
-from ...form.program import Carried, Final, Real, Region
+from ...form.program import Carried, Real, Region
 from ...form.wholes import Index, plus, times
 from .. import leaves as L
 from ..planning.locality import in_local_order
@@ -79,7 +79,7 @@ class _Stages(ABC):
                     stage, rounds, body, {L.Carry(k): rounds.carry(x) for k, x in roots.items()}
                 )
         for number, value in ends.items():
-            b.store(*self.end(body, number), Final(value))
+            b.store(*self.end(body, number), value)
 
     def _round(
         self, stage: Loop, rounds: Rounds, body: Index, carried: dict[L.Carry, Carried]
@@ -99,12 +99,10 @@ class _Stages(ABC):
             for target in sinks.pop(x, []):
                 if isinstance(target, L.Carry):
                     rounds.feed(carried[target], value(x))
-                elif isinstance(target, L.Save):
+                elif isinstance(target, L.Slot):
                     b.store(*self.slot(body, target.slot), value(x))
-                elif isinstance(target, L.Out):
-                    b.store(b.regions["out"], body, value(x))
-                elif isinstance(target, L.Rest):
-                    b.store(b.regions[PLACED], plus(times(body, 12), target.number), value(x))
+                elif isinstance(target, L.State):
+                    b.store(*self.state(body, target), value(x))
                 elif isinstance(target, L.End):
                     ends[target.number] = rounds.carry(0.0)
                     rounds.feed(ends[target.number], value(x))
@@ -125,14 +123,17 @@ class _Stages(ABC):
     def _angle(self, body: Index, number: int, k: int) -> Index:
         return plus(times(body, 2 * self.p.angles), 2 * number + k)
 
+    def state(self, body: Index, what: L.State) -> tuple[Region, Index]:
+        """Where an input, or the output, of a link stands."""
+        return self.b.regions[f"{what.name} {what.map}"], plus(times(body, what.width), what.offset)
+
     def read(self, leaf: L.Leaf, body: Index) -> Real:
         """What a link or segment finds in tables and memory."""
         b = self.b
         if isinstance(leaf, L.Param):
             return self.parameter(body, leaf.column)
         if isinstance(leaf, L.State):
-            place = plus(times(body, leaf.width), leaf.offset)
-            return b.load(b.regions[f"{leaf.name} {leaf.map}"], place)
+            return b.load(*self.state(body, leaf))
         if isinstance(leaf, L.Turned):
             return b.load(b.regions["angles"], self._angle(body, leaf.number, int(not leaf.sine)))
         if isinstance(leaf, L.Slot):
@@ -143,6 +144,8 @@ class _Stages(ABC):
             return b.load(*self.end(body, leaf.number))
         if isinstance(leaf, L.Common):
             return b.load(*self.common(leaf.number))
+        if isinstance(leaf, L.Global):
+            return b.load(b.inputs[leaf.name], leaf.index)
         raise TypeError(f"segments: nobody finds {leaf}.")
 
 
@@ -184,7 +187,7 @@ class _OverLinks(_Stages):
 
     def parameter(self, body: Index, column: int) -> Real:
         table = link_table(self.b)
-        return self.b.number(table, plus(times(body, self.p.tables[0].shape[1]), self.p.columns[0][column]))
+        return self.b.load(table, plus(times(body, self.p.tables[0].shape[1]), self.p.columns[0][column]))
 
 
 class _OverSegments(_Stages):
@@ -214,12 +217,12 @@ class _OverSegments(_Stages):
 
     def parameter(self, body: Index, column: int) -> Real:
         table = self.b.table("segments", self.p.tables[1])
-        return self.b.number(table, plus(times(body, self.p.tables[1].shape[1]), self.p.columns[1][column]))
+        return self.b.load(table, plus(times(body, self.p.tables[1].shape[1]), self.p.columns[1][column]))
 
     def loop(self, stage: Loop) -> None:
         super().loop(stage)
         for target in stage.targets:  # lanes to spare repeat the last segment
-            if isinstance(target, L.Save) and target.slot in self.b.shared and self.all > self.rounds:
+            if isinstance(target, L.Slot) and target.slot in self.b.shared and self.all > self.rounds:
                 value = self.b.load(*self.slot(self.rounds - 1, target.slot))
                 for spare in range(self.rounds, self.all):
                     self.b.store(*self.slot(spare, target.slot), value)
@@ -270,7 +273,7 @@ def _place(b: SegmentBuilder, stage: Loop) -> None:
 
         def leaf(what: L.Leaf) -> Real:
             if isinstance(what, L.Param):
-                return b.number(link_table(b), place(p.tables[0].shape[1], p.columns[0][what.column]))
+                return b.load(link_table(b), place(p.tables[0].shape[1], p.columns[0][what.column]))
             if isinstance(what, L.State):
                 first = b.entry(f"{name} {what.map}", p.maps[what.map][rows], rounds.index)
                 return b.load(b.inputs[what.name], plus(times(first, what.width), what.offset))
@@ -278,5 +281,5 @@ def _place(b: SegmentBuilder, stage: Loop) -> None:
 
         with b.owner(b.entry(f"{name} bodies", bodies, rounds.index)):
             for value, target in zip(run(b, stage.code, leaf), stage.targets, strict=True):
-                assert isinstance(target, L.Rest)
-                b.store(b.regions[PLACED], place(12, target.number), value)
+                assert isinstance(target, L.State)
+                b.store(b.regions[PLACED], place(target.width, target.offset), value)

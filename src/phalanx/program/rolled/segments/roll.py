@@ -26,8 +26,8 @@ from ...scalar import Node
 from ...task import Task
 from .. import leaves as L
 from ..bodies.body import body_arguments
-from ..graph import BodyGraph
-from ..stages.bodies import Stage
+from ..graph import LOCAL, BodyGraph
+from ..stages.bodies import OUT, Stage
 from ..stages.loops import Loop, Once
 from ..sweeps.order import Rolled
 from ..sweeps.places import rebuilt, scalars
@@ -75,6 +75,7 @@ def roll_segments(task: Task) -> SegmentProgram:
     order = Whole(task.model, task.arguments.get("segments"))
     link = order.link
     given, more = body_arguments(link, task)
+    more = {name: order.parts.shared(x) if name in task.optional else x for name, x in more.items()}
     run = announcing(task.algorithm.run, order.parts.links.graph, task.function.symbol)
     with ordering(order):
         result = replace(task.algorithm, run=run).with_rotors(link, given, more)
@@ -107,7 +108,7 @@ class Whole(Order):
         links, chain = LinkPlan(parts.links.graph, parts.links), ChainPlan(parts.chain.graph, parts.chain)
         links.chain, chain.links = chain, links
         (value,) = np.asarray(result, dtype=object).ravel().tolist()
-        links.output(value, L.Out(L.OWN, 1, 0))
+        links.output(value, L.State(OUT, L.OWN, 1, 0))
         stages = staged(links, chain)
         stages[:0] = [(False, loop) for loop in placing(links, self.link)]
         return SegmentProgram(
@@ -151,6 +152,18 @@ class SymbolicSegments(Segments):
         self.count, self.longest = count, longest
         self.links = Links(self)
         self.chain = Rolled(ChainGraph(count, self.links.graph))
+
+    def shared(self, x: Any) -> Any:
+        """An input; what all links share, only the segments read."""
+        return rebuilt(
+            x,
+            [
+                self.chain.graph.placed(v.leaf, phase=LOCAL, common=True)
+                if type(v) is Node and isinstance(v.leaf, L.Global)
+                else v
+                for v in scalars(x)
+            ],
+        )
 
     def first(self, x: Any) -> Any:
         return self._at(x, 0)

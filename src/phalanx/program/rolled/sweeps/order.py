@@ -227,7 +227,12 @@ class Rolled(RowSweeps, Order):
     # ------------------------------------------------------------------ pairs of bodies
 
     def pairs(
-        self, start: Array, carry: Callable[..., Array], emit: Callable[..., Array], along: tuple[Any, ...]
+        self,
+        start: Array,
+        carry: Callable[..., Array],
+        emit: Callable[..., Array],
+        along: tuple[Any, ...],
+        runs: bool = False,
     ) -> Array:
         phase = max(self._latest(start, *along), 0) + 1
         there = tuple(rebuilt(f, [self._there(x) for x in scalars(f)]) for f in along)
@@ -236,8 +241,13 @@ class Rolled(RowSweeps, Order):
         x[:] = [self.graph.leaf(L.Walked(k)) for k in range(len(first))]
         x = x.reshape(start.shape)
         entry = emit(x, *there).ravel()[0]
-        walk = Walk(phase, first, list(scalars(carry(x, *there))), entry)
+        walk = Walk(phase, first, list(scalars(carry(x, *there))), entry, runs)
         return box(Matrix(walk), (1, 1))
+
+    def pairs_in_runs(
+        self, start: Array, carry: Callable[..., Array], emit: Callable[..., Array], along: tuple[Any, ...]
+    ) -> Array:
+        return self.pairs(start, carry, emit, along, runs=True)
 
     def triangle(self) -> Pairs:
         """The pairs of a chain, of which one stands for all."""
