@@ -17,7 +17,8 @@ from phalanx.algorithms import FUNCTIONS, algorithms
 from phalanx.backends.base import Call
 from phalanx.backends.native.emit.module import block_function
 from phalanx.backends.native.extent import serves, unrolls
-from phalanx.backends.native.source import looped, module
+from phalanx.backends.native.loop import module
+from phalanx.backends.native.source import looped
 from phalanx.backends.native.target import host
 from phalanx.dispatch import resolve
 from phalanx.program.cost import Count
