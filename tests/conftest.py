@@ -70,7 +70,7 @@ def auto_is_numpy() -> Iterator[None]:
 
 @pytest.fixture(scope="module", autouse=True)
 def forget_compiled_programs() -> Iterator[None]:
-    """Give back what XLA has compiled for a file: no other file would use it, and it is most of the memory."""
+    """Give back what XLA has compiled for a file: it is most of the memory, and no other file uses it."""
     yield
     if "jax" in sys.modules:
         sys.modules["jax"].clear_caches()

@@ -107,8 +107,8 @@ class Doors:
     ) -> Array:
         """Poses (…, k, 4, 4) of several frames in the base frame of the file.
 
-        `q` (…, nq): positions.
-        `frames`: names of links of the file, such as `robot.frame_names`; poses come in their order.
+        - `q` (…, nq): positions.
+        - `frames`: names of links of the file, such as `robot.frame_names`; poses come in their order.
 
         Any batch shape. `out` takes the result, an array of its shape; `backend` is "auto", "native",
         "numpy" or "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
@@ -286,14 +286,15 @@ def method(name: str, parameters: list[str], result: str, told: list[str], run: 
 
 
 def docstring(told: list[str]) -> list[str]:
-    """Paragraphs; inputs stand on lines of their own."""
+    """Paragraphs; inputs make a list."""
     margin = " " * 8
     lines = [f'{margin}"""{told[0]}']
     was_input = False
     for text in told[1:]:
         is_input = re.match(r"`\w+` \(…", text) is not None
         lines += [] if is_input and was_input else [""]
-        lines += wrap(text, WIDTH, initial_indent=margin, subsequent_indent=margin + "  " * is_input)
+        first, other = (f"{margin}- ", f"{margin}  ") if is_input else (margin, margin)
+        lines += wrap(text, WIDTH, initial_indent=first, subsequent_indent=other)
         was_input = is_input
     return [*lines, f'{margin}"""']
 

@@ -19,6 +19,7 @@ import pytest
 import phalanx as px
 from phalanx import convert
 from phalanx.algorithms import FUNCTIONS
+from phalanx.io.mujoco_names import MujocoNames
 
 from .sampling import agree, conditioning
 
@@ -185,7 +186,7 @@ class Mujoco(Oracle):
 
     def links(self) -> list[str]:
         """All but those between the joints of one body."""
-        known = convert.MujocoNames.of(self.model).bodies
+        known = MujocoNames.of(self.model).bodies
         return [name for name in self.robot.link_names if name in known]
 
     def inverse_dynamics(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
@@ -215,12 +216,12 @@ class Mujoco(Oracle):
         return np.swapaxes(B, -1, -2) @ M @ B
 
     def frame_pose(self, q: np.ndarray, frame: str) -> np.ndarray:
-        number = convert.MujocoNames.of(self.model).bodies.index(frame)
+        number = MujocoNames.of(self.model).bodies.index(frame)
         data = [self._moved(x) for x in self._theirs(q)]
         return np.array([pose(d.xmat[number].reshape(3, 3), d.xpos[number]) for d in data])
 
     def jacobian(self, q: np.ndarray, frame: str) -> np.ndarray:
-        number = convert.MujocoNames.of(self.model).bodies.index(frame)
+        number = MujocoNames.of(self.model).bodies.index(frame)
         found = np.zeros((len(q), 6, self.model.nv))
         for k, x in enumerate(self._theirs(q)):
             mujoco.mj_jacBody(self.model, self._moved(x), found[k, 3:], found[k, :3], number)

@@ -69,7 +69,8 @@ def with_fast_path(
         built=built,
         slow=slow.strip().replace("\n", "\n    "),
     )
-    known: dict[str, Any] = {"empty": np.empty, **scope}
+    # Its own name, so that warnings know it as a module of the package and point at who called it.
+    known: dict[str, Any] = {"__name__": __name__, "empty": np.empty, **scope}
     exec(source, known)
     return as_declared(known[declared.__name__], declared)
 

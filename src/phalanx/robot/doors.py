@@ -33,8 +33,8 @@ class Doors:
     ) -> Array:
         """Poses (…, k, 4, 4) of several frames in the base frame of the file.
 
-        `q` (…, nq): positions.
-        `frames`: names of links of the file, such as `robot.frame_names`; poses come in their order.
+        - `q` (…, nq): positions.
+        - `frames`: names of links of the file, such as `robot.frame_names`; poses come in their order.
 
         Any batch shape. `out` takes the result, an array of its shape; `backend` is "auto", "native",
         "numpy" or "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).

@@ -23,13 +23,13 @@ class Functions:
     ) -> Array:
         """Joint forces `tau` (…, nv) that produce `qdd` at state (q, qd).
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `qdd` (…, nv): accelerations.
-        `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
-          or some of them by name as {"link": wrench} with (…, 6) each.
-        `base_velocity` (…, 6): twist of the base [rad/s, m/s], in its own coordinates.
-        `base_acceleration` (…, 6): the component-wise derivative of that twist.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
+        - `base_velocity` (…, 6): twist of the base [rad/s, m/s], in its own coordinates.
+        - `base_acceleration` (…, 6): the component-wise derivative of that twist.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("inverse_dynamics")` (cartesian_tensor, lathrop, luh_walker_paul,
@@ -44,11 +44,11 @@ class Functions:
     ) -> Array:
         """The mass matrix `M` (…, nv, nv).
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("mass_matrix")` (crba, composite_original, composite_variant,
-        kane_original, kane_variant, newton_euler_original, newton_euler_variant, processor_array,
+        kane_original, kane_variant, newton_euler_original, newton_euler_variant, partition, processor_array,
         recursive_doubling); `backend` is "auto", "native", "numpy" or "jax"; at most `threads` threads share
         a large batch (None: `px.set_threads`).
         """
@@ -60,11 +60,11 @@ class Functions:
     ) -> Array:
         """Joint accelerations `qdd` (…, nv) under the joint forces `tau` at state (q, qd).
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
-        `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
-          or some of them by name as {"link": wrench} with (…, 6) each.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("forward_dynamics")` (aba, abia, cfa, contraction, dca, jsiia,
@@ -79,8 +79,8 @@ class Functions:
     ) -> Array:
         """Joint forces (…, nv) that hold qdd = 0 at state (q, qd): velocity products and gravity.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("bias_forces")`; `backend` is "auto", "native", "numpy" or "jax";
@@ -94,7 +94,7 @@ class Functions:
     ) -> Array:
         """Joint forces (…, nv) that hold the robot at rest at q.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("gravity_forces")`; `backend` is "auto", "native", "numpy" or
@@ -108,7 +108,7 @@ class Functions:
     ) -> Array:
         """The inverse (…, nv, nv) of the mass matrix, by its sparse factor.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("mass_matrix_inverse")`; `backend` is "auto", "native", "numpy"
@@ -122,7 +122,7 @@ class Functions:
     ) -> Array:
         """Poses (…, n_links, 4, 4) of all moving links (`robot.link_names`) in the base frame of the file.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("forward_kinematics")`; `backend` is "auto", "native", "numpy" or
@@ -138,7 +138,7 @@ class Functions:
 
         `frame` is a name in `robot.frame_names`: of any link of the file, welded or not.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("frame_pose")`; `backend` is "auto", "native", "numpy" or "jax";
@@ -156,7 +156,7 @@ class Functions:
         give its angular velocity (rad/s), the last three the velocity of its origin (m/s), both along the
         axes of the base frame of the file, or with `axes="local"` along those of the frame itself.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("jacobian")`; `backend` is "auto", "native", "numpy" or "jax"; at
@@ -170,7 +170,7 @@ class Functions:
     ) -> Array:
         """Centre of mass (…, 3) of all moving links, in the world frame; NaN if none has mass.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("center_of_mass")`; `backend` is "auto", "native", "numpy" or
@@ -184,8 +184,8 @@ class Functions:
     ) -> Array:
         """Kinetic energy (…) of all links and rotors.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("kinetic_energy")`; `backend` is "auto", "native", "numpy" or
@@ -199,7 +199,7 @@ class Functions:
     ) -> Array:
         """Potential energy (…) in the field of gravity, zero at the world's origin.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("potential_energy")`; `backend` is "auto", "native", "numpy" or

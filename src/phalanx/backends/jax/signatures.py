@@ -31,13 +31,13 @@ class JaxSignatures:
     ) -> Array:
         """Joint forces `tau` (…, nv) that produce `qdd` at state (q, qd).
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `qdd` (…, nv): accelerations.
-        `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
-          or some of them by name as {"link": wrench} with (…, 6) each.
-        `base_velocity` (…, 6): twist of the base [rad/s, m/s], in its own coordinates.
-        `base_acceleration` (…, 6): the component-wise derivative of that twist.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
+        - `base_velocity` (…, 6): twist of the base [rad/s, m/s], in its own coordinates.
+        - `base_acceleration` (…, 6): the component-wise derivative of that twist.
 
         Any batch shape. `algorithm` is one of `px.algorithms("inverse_dynamics")` (cartesian_tensor, lathrop,
         luh_walker_paul, newton_euler, partition, scan, zomaya_morris); `schedule` is "sequential" or
@@ -56,12 +56,12 @@ class JaxSignatures:
     ) -> Array:
         """The mass matrix `M` (…, nv, nv).
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape. `algorithm` is one of `px.algorithms("mass_matrix")` (crba, composite_original,
         composite_variant, kane_original, kane_variant, newton_euler_original, newton_euler_variant,
-        processor_array, recursive_doubling); `schedule` is "sequential" or "doubling" (logarithmic depth);
-        `parameters` from `robot.jax.parameters()` replace the robot's own.
+        partition, processor_array, recursive_doubling); `schedule` is "sequential" or "doubling" (logarithmic
+        depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
         """
         return self.evaluate(
             "mass_matrix", {"q": q}, algorithm=algorithm, schedule=schedule, parameters=parameters,
@@ -74,11 +74,11 @@ class JaxSignatures:
     ) -> Array:
         """Joint accelerations `qdd` (…, nv) under the joint forces `tau` at state (q, qd).
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
-        `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
-          or some of them by name as {"link": wrench} with (…, 6) each.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
 
         Any batch shape. `algorithm` is one of `px.algorithms("forward_dynamics")` (aba, abia, cfa,
         contraction, dca, jsiia, partition); `schedule` is "sequential" or "doubling" (logarithmic depth);
@@ -96,8 +96,8 @@ class JaxSignatures:
     ) -> Array:
         """Joint forces (…, nv) that hold qdd = 0 at state (q, qd): velocity products and gravity.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
 
         Any batch shape. `algorithm` is one of `px.algorithms("bias_forces")`; `schedule` is "sequential" or
         "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
@@ -113,7 +113,7 @@ class JaxSignatures:
     ) -> Array:
         """Joint forces (…, nv) that hold the robot at rest at q.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape. `algorithm` is one of `px.algorithms("gravity_forces")`; `schedule` is "sequential"
         or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
@@ -129,7 +129,7 @@ class JaxSignatures:
     ) -> Array:
         """The inverse (…, nv, nv) of the mass matrix, by its sparse factor.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape. `algorithm` is one of `px.algorithms("mass_matrix_inverse")`; `schedule` is
         "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
@@ -146,7 +146,7 @@ class JaxSignatures:
     ) -> Array:
         """Poses (…, n_links, 4, 4) of all moving links (`robot.link_names`) in the base frame of the file.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape. `algorithm` is one of `px.algorithms("forward_kinematics")`; `schedule` is
         "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
@@ -165,7 +165,7 @@ class JaxSignatures:
 
         `frame` is a name in `robot.frame_names`: of any link of the file, welded or not.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape. `algorithm` is one of `px.algorithms("frame_pose")`; `schedule` is "sequential" or
         "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
@@ -186,7 +186,7 @@ class JaxSignatures:
         give its angular velocity (rad/s), the last three the velocity of its origin (m/s), both along the
         axes of the base frame of the file, or with `axes="local"` along those of the frame itself.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape. `algorithm` is one of `px.algorithms("jacobian")`; `schedule` is "sequential" or
         "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
@@ -203,7 +203,7 @@ class JaxSignatures:
     ) -> Array:
         """Centre of mass (…, 3) of all moving links, in the world frame; NaN if none has mass.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape. `algorithm` is one of `px.algorithms("center_of_mass")`; `schedule` is "sequential"
         or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
@@ -219,8 +219,8 @@ class JaxSignatures:
     ) -> Array:
         """Kinetic energy (…) of all links and rotors.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
 
         Any batch shape. `algorithm` is one of `px.algorithms("kinetic_energy")`; `schedule` is "sequential"
         or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
@@ -237,7 +237,7 @@ class JaxSignatures:
     ) -> Array:
         """Potential energy (…) in the field of gravity, zero at the world's origin.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape. `algorithm` is one of `px.algorithms("potential_energy")`; `schedule` is "sequential"
         or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.

@@ -23,13 +23,13 @@ class InverseDynamicsKernel(Kernel):
     ) -> Array:
         """Joint forces `tau` (…, nv) that produce `qdd` at state (q, qd).
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `qdd` (…, nv): accelerations.
-        `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
-          or some of them by name as {"link": wrench} with (…, 6) each.
-        `base_velocity` (…, 6): twist of the base [rad/s, m/s], in its own coordinates.
-        `base_acceleration` (…, 6): the component-wise derivative of that twist.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
+        - `base_velocity` (…, 6): twist of the base [rad/s, m/s], in its own coordinates.
+        - `base_acceleration` (…, 6): the component-wise derivative of that twist.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -56,7 +56,7 @@ class MassMatrixKernel(Kernel):
     def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """The mass matrix `M` (…, nv, nv).
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -79,11 +79,11 @@ class ForwardDynamicsKernel(Kernel):
     ) -> Array:
         """Joint accelerations `qdd` (…, nv) under the joint forces `tau` at state (q, qd).
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
-        `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
-          or some of them by name as {"link": wrench} with (…, 6) each.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -106,8 +106,8 @@ class BiasForcesKernel(Kernel):
     ) -> Array:
         """Joint forces (…, nv) that hold qdd = 0 at state (q, qd): velocity products and gravity.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -127,7 +127,7 @@ class GravityForcesKernel(Kernel):
     def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Joint forces (…, nv) that hold the robot at rest at q.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -147,7 +147,7 @@ class MassMatrixInverseKernel(Kernel):
     def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """The inverse (…, nv, nv) of the mass matrix, by its sparse factor.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -167,7 +167,7 @@ class ForwardKinematicsKernel(Kernel):
     def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Poses (…, n_links, 4, 4) of all moving links (`robot.link_names`) in the base frame of the file.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -187,7 +187,7 @@ class FramePoseKernel(Kernel):
     def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Pose (…, 4, 4) of a frame in the base frame of the file: rotation and origin.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -207,7 +207,7 @@ class JacobianKernel(Kernel):
     def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Jacobian J (…, 6, nv) of a frame: J @ qd is its velocity [angular; linear].
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -227,7 +227,7 @@ class CenterOfMassKernel(Kernel):
     def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Centre of mass (…, 3) of all moving links, in the world frame; NaN if none has mass.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -250,8 +250,8 @@ class KineticEnergyKernel(Kernel):
     ) -> Array:
         """Kinetic energy (…) of all links and rotors.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -271,7 +271,7 @@ class PotentialEnergyKernel(Kernel):
     def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Potential energy (…) in the field of gravity, zero at the world's origin.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
