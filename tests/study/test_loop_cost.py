@@ -16,13 +16,13 @@ import phalanx as px
 from phalanx.algorithms import FUNCTIONS, algorithms
 from phalanx.backends.base import Call
 from phalanx.backends.native.compile import host
-from phalanx.backends.native.emit.module import block_function
+from phalanx.backends.native.emit.walk import block_function
 from phalanx.backends.native.extent import serves, unrolls
 from phalanx.backends.native.loop import module
 from phalanx.backends.native.source import looped
 from phalanx.dispatch import resolve
 from phalanx.program.cost import Count
-from phalanx.program.form.straight import straight
+from phalanx.program.form.builder import straight
 from phalanx.program.loops import cost_of_loops
 from phalanx.program.rewrite import instructions
 from phalanx.program.rolled import RolledProgram

@@ -21,9 +21,8 @@ from ..sweeps.verbs import ordering
 from .bookkeeping import Bookkeeping, wrappers
 from .quantities import announcing
 from .scalar import GeneralGraph, Graph, Node, live
-from .task import Task
+from .task import TOLD, Task
 
-TOLD = "told"  # the pseudo input that holds what is told with a call, for all states alike
 _BOOK = Bookkeeping()
 
 

@@ -25,7 +25,7 @@ pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
 from phalanx.backends.native import compile, loop
 from phalanx.backends.native.compile import Target, aarch64, host
-from phalanx.backends.native.emit.module import block_function
+from phalanx.backends.native.emit.walk import block_function
 from reference.rolling import block_lines, kernel, program, reference, states, tolerance
 
 

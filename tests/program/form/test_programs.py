@@ -17,12 +17,24 @@ from phalanx.algorithms import FUNCTIONS
 from phalanx.dispatch import resolve
 from phalanx.program import ops
 from phalanx.program.form import interpret as interpreter
-from phalanx.program.form.builder import Builder
+from phalanx.program.form.builder import Builder, straight
 from phalanx.program.form.count import runs
 from phalanx.program.form.interpret import interpret
-from phalanx.program.form.program import Part, Program, Value, statements
-from phalanx.program.form.straight import straight
-from phalanx.program.form.wholes import Table, Whole, entry, evaluate, less, plus, select, times, whole
+from phalanx.program.form.program import (
+    Part,
+    Program,
+    Table,
+    Value,
+    Whole,
+    entry,
+    evaluate,
+    less,
+    plus,
+    select,
+    statements,
+    times,
+    whole,
+)
 from phalanx.program.rewrite import instructions
 from phalanx.program.rolled import roll
 from phalanx.program.rolled.segments.roll import roll_segments
@@ -32,8 +44,7 @@ pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
 from phalanx.backends.native import compile, gufunc, loop
 from phalanx.backends.native.compile import host
-from phalanx.backends.native.emit.module import block_function
-from phalanx.backends.native.emit.walk import RULES
+from phalanx.backends.native.emit.walk import RULES, block_function
 from reference.turning import turned
 
 KINDS = ("revolute", "prismatic", "spherical", "universal")

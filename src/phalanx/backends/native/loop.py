@@ -22,7 +22,7 @@ from ...errors import PhalanxError
 from ...program.rolled.segments.roll import SegmentProgram
 from ..base import Call
 from .compile import Target
-from .emit.module import block_function, branched_block_function
+from .emit.walk import block_function, branched_block_function
 from .emit.widths import in_widths
 from .source import looped, straight_programs
 

@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 from ...errors import PhalanxError
+from ...program.form.builder import straight
 from ...program.form.program import Program as StraightProgram
-from ...program.form.straight import straight
 from ...program.rewrite import instructions
 from ...program.rolled import RolledProgram, roll
 from ...program.rolled.segments.roll import SegmentProgram, roll_segments

@@ -15,8 +15,23 @@ import numpy as np
 
 from ..ops import INPUT
 from ..rewrite import Code, Instruction
-from .program import Carried, Choice, For, If, Load, Owned, Part, Program, Store, Value
-from .wholes import Counter, Index, Whole, counters_of, evaluate
+from .program import (
+    Carried,
+    Choice,
+    Counter,
+    For,
+    If,
+    Index,
+    Load,
+    Owned,
+    Part,
+    Program,
+    Store,
+    Value,
+    Whole,
+    counters_of,
+    evaluate,
+)
 
 _MANY = 1 << 21  # points that are walked at once
 

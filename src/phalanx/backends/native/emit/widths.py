@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ....program.form.program import Program
 from ..compile import Target
-from .module import Module, scratch_bytes
+from .walk import Module, scratch_bytes
 
 _ALONE = "alone"
 _NARROW = 128  # bits

@@ -13,8 +13,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from ...form.builder import run
-from ...form.program import Real, Region
-from ...form.wholes import Index, Table, plus, times
+from ...form.program import Index, Real, Region, Table, plus, times
 from .. import leaves as L
 from ..stages.bodies import Where
 from ..stages.loops import Loop, Once

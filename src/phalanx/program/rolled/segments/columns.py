@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...form.builder import Loop
-from ...form.program import Real
-from ...form.wholes import Index, Whole, alike, plus, select, times, whole
+from ...form.program import Index, Real, Whole, alike, plus, select, times, whole
 from ...ops import CHOOSE, FMA, INPUT, MUL
 from ...rewrite import Code
 from .. import leaves as L

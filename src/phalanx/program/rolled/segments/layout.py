@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...form.builder import Builder
-from ...form.program import Region
-from ...form.wholes import Index, Whole, plus, times
+from ...form.program import Index, Region, Whole, plus, times
 from ...ops import CHOOSE, INPUT
 from ..bodies.body import REST
 from ..leaves import OWN, Share, State

@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 
 from ...form.builder import Builder, Leaf, Values
-from ...form.program import Real, Region
-from ...form.wholes import Index, Table, alike, plus, times
+from ...form.program import Index, Real, Region, Table, alike, plus, times
 from ...ops import INPUT
 from ...rewrite import Code
-from ...trace import TOLD
+from ...task import TOLD
 from .. import leaves as L
 from ..bodies.joints import Joints
 from ..limbs import LimbRows

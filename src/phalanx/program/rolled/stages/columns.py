@@ -7,8 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...form.builder import run
-from ...form.program import Real
-from ...form.wholes import Index, plus, times, whole
+from ...form.program import Index, Real, plus, times, whole
 from ...rewrite import Code
 from .. import leaves as L
 from .bodies import BodyBuilder, Where

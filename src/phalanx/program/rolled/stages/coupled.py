@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...form.program import Real
-from ...form.wholes import Index, plus, select, times, whole
+from ...form.program import Index, Real, plus, select, times, whole
 from ..bodies.joints import Joints
 from .bodies import DOF, JOINT, OUT, BodyBuilder
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...form.program import Real, Region
-from ...form.wholes import Index, plus, select, times, whole
+from ...form.program import Index, Real, Region, plus, select, times, whole
 from .bodies import OUT, BodyBuilder, Layout, Stage
 from .coupled import gather_forces, hand_out, keep_summed, over_joints, owner_of
 from .matrices import Entries

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...form.program import Real
-from ...form.wholes import Index, less, plus, select, times, whole
+from ...form.program import Index, Real, less, plus, select, times, whole
 from ...rewrite import Code
 from .. import leaves as L
 from ..limbs import LimbRows

@@ -10,8 +10,7 @@ from typing import Any
 
 from ...form.builder import Builder, run
 from ...form.builder import Loop as Rounds
-from ...form.program import Real
-from ...form.wholes import Index, plus, times
+from ...form.program import Index, Real, plus, times
 from ...rewrite import Code
 from .. import leaves as L
 from .bodies import CARRIER, LINKS, BodyBuilder, Stage, Where, settle

@@ -13,8 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ...form.builder import run
-from ...form.program import Real, Region
-from ...form.wholes import Index, less, plus, select, times, whole
+from ...form.program import Index, Real, Region, less, plus, select, times, whole
 from ...rewrite import Code
 from .. import leaves as L
 from .bodies import OUT, BodyBuilder, Stage
