@@ -15,7 +15,7 @@ import pytest
 
 import phalanx as px
 from phalanx.algorithms import FUNCTIONS
-from phalanx.backends.native import compile, loop
+from phalanx.backends.native import compile, loop, objects
 from phalanx.backends.native.compile import Target, aarch64, host
 from phalanx.dispatch import resolve
 from reference.kernels import arguments, frame_of, in_fresh_interpreter, kernel, robot
@@ -93,6 +93,11 @@ def test_object_code_for_arm_is_produced(function: str, dtype: str) -> None:
     call = resolve(r, function, **frame_of(function, r))
     text = loop.module(call, (), np.dtype(dtype), aarch64())
     assert machine_of(compile.object_code(text, aarch64())) == 183
+
+
+def test_the_runtime_is_compiled_for_arm_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(objects, "host", aarch64)
+    assert machine_of(compile.object_code(objects._runtime_text(), aarch64())) == 183
 
 
 def test_arm_code_uses_multiply_adds_on_vectors() -> None:
