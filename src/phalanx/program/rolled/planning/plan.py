@@ -16,14 +16,13 @@ from ...ops import COS, SIN
 from ...scalar import Graph, Node
 from .. import leaves as L
 from ..graph import LOCAL, BodyGraph
-from ..stages.bodies import END, LINKS
+from ..stages.bodies import END
 from ..stages.columns import Columns
 from ..stages.factor import Factor, InverseOut, Solve
-from ..stages.levels import Levels, LimbLevels, Step
+from ..stages.levels import LimbLevels, Step
 from ..stages.loops import Loop, Once
 from ..stages.matrices import MatrixOut, Pairs
 from ..sweeps.elimination import Change, Elimination
-from ..sweeps.limbs import LimbElimination
 from ..sweeps.matrices import Entries, Matrix
 from ..sweeps.order import Rolled
 from .columns import ColumnPlan
@@ -142,16 +141,14 @@ class Plan(LoopPlan):
 
     # ------------------------------------------------------------------ rows that go level by level
 
-    def _elimination(self, E: Elimination) -> Levels | LimbLevels:
+    def _elimination(self, E: Elimination) -> LimbLevels:
         """The loops of an elimination; what it starts from is kept by earlier loops."""
         steps, last = self._steps(E, E.steps), self._steps(E, E.last)
         for variable, value in E.initial:
             phase = self.graph.phase(value) if not self.graph.common(value) else LOCAL
             phase = E.phase - 1 if phase == LOCAL else phase
             self.wanted_in(phase, E.linked).append((value, L.Save(self.slot(variable, E.phase))))
-        if isinstance(E, LimbElimination):
-            return LimbLevels(self._steps(E, E.before), self._steps(E, E.start), steps, last, E.outward)
-        return Levels(steps, last, E.outward, LINKS if E.linked else None)
+        return LimbLevels(self._steps(E, E.before), self._steps(E, E.start), steps, last, E.outward)
 
     def _steps(self, E: Elimination, changes: list[Change]) -> list[Step]:
         return [self._step(E, change) for change in changes]

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Eliminations: a loop over distances h = 1, 2, 4, …, in each loops over rows; of a chain or of its limbs."""
+"""Eliminations: a loop over limbs, in each one over distances h = 1, 2, 4, …, in each loops over rows."""
 
 from __future__ import annotations
 
@@ -79,27 +79,6 @@ class Rows:
             bodies.append(b.entry(self.name, self.bodies, plus(self.first, held)))
             inside.append(1 if not offset else whole("eq", at, held))
         step.at(b, [*bodies, *carrier], inside)
-
-
-@dataclass(frozen=True)
-class Levels(Stage):
-    """Steps on the levels h = 1, 2, 4, … below the number of rows, or back, and steps after the last."""
-
-    steps: list[Step]
-    last: list[Step]
-    down: bool
-    bodies: str | None = None  # the map that lists the bodies of the rows; all of them if None
-
-    def build(self, b: BodyBuilder) -> None:
-        name = self.bodies or "all bodies"
-        bodies = np.arange(b.n) if self.bodies is None else b.layout.maps[self.bodies]
-        rows = Rows(b, name, bodies, 0, len(bodies))
-        if levels := (len(bodies) - 1).bit_length():
-            with b.loop(levels, down=self.down) as level:
-                for step in self.steps:
-                    rows.step(step, whole("shl", 1, level.index))
-        for step in self.last:
-            rows.step(step, 1)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ....spatial import Array, Field
-from ....sweeps.triangle import Places, Walk
+from ....sweeps.triangle import Places, Sums, Triangle, Walk
 from ....sweeps.verbs import bodies_of, current
 from ...scalar import Node
 from .. import leaves as L
@@ -98,99 +98,73 @@ class Mask:
 
 
 class Place(Places):
-    """A place whose scalars are found one by one."""
+    """A place that has a way of its own to read a field; also its own part of a list of such places."""
 
-    def __init__(self, find: Callable[[Any], Any]) -> None:
+    def __init__(self, find: Callable[[Any, Any], Any]) -> None:
         self.find = find
 
     def read(self, x: Any, end: Any = None) -> Any:
-        return rebuilt(x, [self.find(value) for value in scalars(x)])
+        return self.find(x, end)
 
-    def __getitem__(self, at: Any) -> Any:
+    def __getitem__(self, at: Any) -> Place:
+        return self
+
+    def __add__(self, step: int) -> Place:
+        return self if step == 0 else Place(lambda x, end: self.read(_neighbour(x, end, step)))
+
+    def __sub__(self, step: int) -> Place:
+        return self + -step
+
+
+def _neighbour(x: Any, end: Any, step: int) -> Any:
+    """The value of the parent (-1) or of the child (+1) in a chain."""
+    order = current()
+    assert order is not None
+    return order.children(x, end) if step > 0 else order.parent(x, end)
+
+
+HERE = Place(lambda x, end: x)
+THIRD = object()  # the number of a link beyond the row of a pair, in a sum over all of them
+
+
+class Side(Place):
+    """The link of a pair's row, or of its column; the pairs of the first column are the chain itself."""
+
+    def __init__(self, graph: BodyGraph, side: str) -> None:
+        super().__init__(lambda x, end: _each(x, lambda value: graph.of_pair(value, side)))
+
+    def __getitem__(self, at: Any) -> Place:
         return HERE if isinstance(at, slice) else self
 
 
-class Neighbour(Places):
-    """The place of the parent (-1) or of the child (+1) in a chain."""
-
-    def __init__(self, order: Any, step: int) -> None:
-        self.order, self.step = order, step
-
-    def read(self, x: Any, end: Any = None) -> Any:
-        return self.order.children(x, end) if self.step > 0 else self.order.parent(x, end)
-
-    def __getitem__(self, at: Any) -> Neighbour:
-        return self
-
-
-class Here(Places):
-    """The place itself."""
-
-    def read(self, x: Any, end: Any = None) -> Any:
-        return x
-
-    def __add__(self, step: int) -> Any:
-        return Neighbour(current(), step)
-
-    def __sub__(self, step: int) -> Any:
-        return self if step == 0 else Neighbour(current(), -step)
-
-
-HERE = Here()
-
-
-class PairWalk(Walk):
-    """A walk over the pairs of one column (or, `across`, of one row) after another."""
-
-    def __init__(self, *, inward: bool, across: bool = False) -> None:
-        super().__init__((), inward=inward)
-        self.across = across
-
-
-class Sums(list[Any]):
-    """Sums for each pair over the links from its row on; the place of such a link is `THIRD`."""
-
-
-THIRD = object()
-
-
-class Pairs:
-    """The pairs of a chain, of which one stands for all: `triangle.Triangle` of a loop."""
+class Pairs(Triangle):
+    """The pairs of a chain, of which one stands for all."""
 
     def __init__(self, order: Any) -> None:
-        graph: BodyGraph = order.graph
-        self.order, self.n = order, graph.n
-        self.row = Place(lambda x: graph.of_pair(x, L.ROW))
-        self.column = Place(lambda x: graph.of_pair(x, L.COLUMN))
-        self.later = Neighbour(order, 1)
+        self.order, self.graph, self.n = order, order.graph, order.graph.n
+        self._known = {}
+        self.row, self.column = (Side(self.graph, side) for side in (L.ROW, L.COLUMN))
+        self.place = self
 
-    @property
-    def place(self) -> Pairs:
-        return self
-
-    def __getitem__(self, at: tuple[Any, Any]) -> Any:
+    def __getitem__(self, at: tuple[Any, Any]) -> Place:
+        """The place of the pair of two links."""
         row, column = at
         if column is THIRD:
-            return Place(lambda x: self._of_third(x, L.ROW if row is self.row else L.COLUMN))
+            side = L.ROW if row is self.row else L.COLUMN
+            return Place(lambda x, end: _each(x, lambda value: self._of_third(value, side)))
         if row is self.column and column is self.column:
-            return Place(self._on_diagonal)
+            return Place(lambda x, end: _each(x, self._on_diagonal))
         assert (row, column) == (self.row, self.column)
         return HERE
 
     def _of_third(self, x: Any, side: str) -> Any:
         """The value of the pair of a third link and the one of this pair's row or column."""
-        graph: BodyGraph = self.order.graph
-        return graph.placed(L.PairThird(side, x.number), phase=LOCAL, paired=True) if graph.paired(x) else x
-
-    def link(self, k: Any) -> Place:
-        return Place(lambda x: self.order.graph.of_pair(x, L.THIRD))
-
-    def beyond(self, *, by_halves: bool = False) -> Sums:
-        return Sums()
+        paired = self.graph.paired(x)
+        return self.graph.placed(L.PairThird(side, x.number), phase=LOCAL, paired=True) if paired else x
 
     def _on_diagonal(self, x: Any) -> Any:
         """The value of the first pair of the same column."""
-        graph: BodyGraph = self.order.graph
+        graph = self.graph
         if not graph.paired(x):
             return x
         if isinstance(x.leaf, L.Elsewhere | L.Param) and x.leaf.whose == L.ROW:
@@ -198,31 +172,29 @@ class Pairs:
         phase = max(graph.phase(x), 0) + 1
         return graph.placed(L.Elsewhere(x.number, L.DIAGONAL), phase=phase, paired=True)
 
-    def worked_out(self, make: Callable[..., Any], *options: Any) -> Any:
-        return make(self, *options)
+    def link(self, k: Any) -> Place:
+        return Side(self.graph, L.THIRD)
 
-    def of_rows(self, x: Any) -> Any:
-        return self.row.read(x)
+    @property
+    def later(self) -> Place:
+        return HERE + 1
 
-    def of_columns(self, x: Any) -> Any:
-        return self.column.read(x)
+    def neighbour(self, stride: int) -> Place:
+        return HERE + stride
+
+    def beyond(self, *, by_halves: bool = False) -> Sums:
+        return Sums(())
 
     def matrix(self, values: Array) -> Array:
         return self.order.matrix_of(values.ravel()[0])
 
-    def neighbour(self, stride: int) -> Neighbour:
-        return Neighbour(self.order, stride)
-
-    def outward(self, strides: Any = None) -> PairWalk:
-        return PairWalk(inward=False)
-
-    def inward(self, strides: Any = None) -> PairWalk:
-        return PairWalk(inward=True)
-
-    def across(self, levels: Any) -> PairWalk:
+    def across(self, levels: Any) -> Walk:
         self.order.shape = "rows"
-        return PairWalk(inward=True, across=True)
+        return Walk((), inward=True, pairs=True, across=True)
 
-    def along(self, x: Any, *, before: int = 0) -> Callable[[int, Any], tuple[Any]]:
-        moved = Neighbour(self.order, -1).read(x) if before else x
-        return lambda _, targets: (self.row.read(moved),)
+    def _walk(self, strides: Any, *, inward: bool) -> Walk:
+        return Walk((), inward=inward, pairs=True)
+
+
+def _each(f: Any, change: Callable[[Any], Any]) -> Any:
+    return rebuilt(f, [change(x) for x in scalars(f)])
