@@ -18,7 +18,7 @@ import numpy as np
 from ...scalar import Node
 from .. import leaves as L
 from ..graph import BodyGraph, copied
-from .places import rebuilt, scalars
+from .places import each, elsewhere, rebuilt, scalars
 
 Changes = list[tuple[Any, Node, int]]  # value, variable, operand
 Keys = list[Any]  # for each scalar of a field; scalars of one key share a variable, those without have none
@@ -58,7 +58,7 @@ class Elimination:
 
     def variables(self, like: Any) -> Any:
         """A variable for each scalar of a field."""
-        return rebuilt(like, [self._variable() for _ in scalars(like)])
+        return each(like, lambda _: self._variable())
 
     def _variable(self) -> Node:
         self.count += 1
@@ -93,13 +93,13 @@ class Elimination:
             if type(x) is Node and x.number not in made:
                 made[x.number] = unused.pop() if unused else self._variable()
                 changes.append((x, made[x.number], 0))
-        return rebuilt(values, [made[x.number] if type(x) is Node else x for x in scalars(values)]), changes
+        return each(values, lambda x: made[x.number] if type(x) is Node else x), changes
 
     def becomes(self, variables: Any, values: Any, operand: int = 0) -> Changes:
         """What variables of an operand become."""
         seen = dict[int, tuple[Any, Node, int]]()
         for variable, value in zip(scalars(variables), scalars(values), strict=True):
-            if self.owns(variable) and value is not self._at(operand, variable):
+            if self.owns(variable) and value is not elsewhere(self.graph, variable, operand):
                 seen.setdefault(variable.number, (value, variable, operand))
         return list(seen.values())
 
@@ -107,19 +107,12 @@ class Elimination:
 
     def at(self, operand: int, f: Any) -> Any:
         """A field as an operand has it."""
-        return rebuilt(f, [self._at(operand, x) for x in scalars(f)])
-
-    def _at(self, operand: int, x: Any) -> Any:
-        if type(x) is not Node or self.graph.common(x):
-            return x
-        if self.graph.is_param(x):
-            return self.graph.leaf(L.Param(x.leaf.column, operand))
-        return self.graph.leaf(L.Elsewhere(x.number, operand))
+        return each(f, lambda x: elsewhere(self.graph, x, operand))
 
     def inside(self, operand: int, f: Any) -> Any:
         """The field, and zero where an operand would lie beyond the ends."""
         within = self.graph.leaf(L.Inside(operand))
-        return rebuilt(f, [self.graph.choose(within, x, 0.0) for x in scalars(f)])
+        return each(f, lambda x: self.graph.choose(within, x, 0.0))
 
     def moved(self, operand: int, f: Any) -> Any:
         """What has been computed from a row, as computed from another operand; zero beyond the ends."""

@@ -27,7 +27,7 @@ from .. import leaves as L
 from ..graph import LOCAL, BodyGraph
 from ..stages.levels import ALL, EVEN, FIRST, LADEN, ODD, WORLD
 from .elimination import Change, Elimination, Keys, classes, computed, refined, settled, split
-from .places import chosen, rebuilt, scalars
+from .places import chosen, each, elsewhere, rebuilt, scalars
 
 
 class OneLevel(Level):
@@ -81,7 +81,7 @@ class OneLink(LinkSweeps):
             phase = graph.phase(x) if linked else graph.phase(x) + 1
             return graph.placed(L.Elsewhere(x.number, whose), phase=phase, linked=linked)
 
-        return rebuilt(f, [one(x) for x in scalars(f)])
+        return each(f, one)
 
     def joined(self, join: Callable[..., Any], x: Any, *along: Any) -> Any:
         if not self.several:
@@ -155,7 +155,7 @@ class OneLink(LinkSweeps):
         hung, parts, held, between, more, kept = found
         kept, closing = E.kept(kept, held)
         if branches:
-            nothing = E.becomes(hung, rebuilt(hung, [0.0 for _ in scalars(hung)]))
+            nothing = E.becomes(hung, each(hung, lambda _: 0.0))
             E.before += [Change(rows, (0,), nothing) for rows in (LADEN, WORLD)]
             closing += E.becomes(hung, E.at(1, hung) + more, 1)
         E.last.append(Change(FIRST, (0,), closing, carrier=branches))
@@ -194,7 +194,7 @@ class OneLink(LinkSweeps):
 
         def here(x: Node) -> Any:
             known = x.number in none or graph.phase(x) < E.phase
-            return E.at(0, np.array([x], dtype=object))[0] if known else None
+            return elsewhere(graph, x, 0) if known else None
 
         plain = rebuilt(parts, computed(graph, own, bare))
         E.initial += [(variable, value) for value, variable, _ in E.becomes(held, plain)]
@@ -250,7 +250,7 @@ class OneLink(LinkSweeps):
             leaf = L.Result(E.number, x.number) if E.owns(x) else None
             return x if leaf is None else self.graph.placed(leaf, phase=E.phase, linked=E.linked)
 
-        return rebuilt(f, [one(x) for x in scalars(f)])
+        return each(f, one)
 
 
 def _is_zero(x: Any) -> bool:

@@ -23,7 +23,7 @@ from ..limbs import LimbRows, limb_rows
 from .elimination import Elimination
 from .links import OneLink
 from .matrices import Entries, Matrix, Solution, Walk, box
-from .places import HERE, THIRD, Pairs, chosen, rebuilt, scalars
+from .places import HERE, THIRD, Pairs, chosen, each, elsewhere, rebuilt, scalars
 
 
 @dataclass
@@ -99,11 +99,9 @@ class Rolled(Order):
         return y
 
     def fold(self, step: Callable[..., Any], state: tuple[Any, ...], local: tuple[Any, ...]) -> Any:
-        phase = self._opened(*state, *local, outward=False)
-        arrived = [self._carried(s, phase, None) for s in state]
-        up, kept = step(tuple(s + a for s, (a, _) in zip(state, arrived, strict=True)), *local)
-        for (_, leaves), value in zip(arrived, up, strict=True):
-            self.close(leaves, value)
+        arrived, leaves = self.carried(state, *local, outward=False)
+        up, kept = step(tuple(s + a for s, a in zip(state, arrived, strict=True)), *local)
+        self.close(leaves, up)
         return kept
 
     def parent(self, x: Array, root: Any) -> Array:
@@ -143,7 +141,7 @@ class Rolled(Order):
     def contract(self, join: Callable[..., Any], elements: Any, load: Any, laden: Any) -> Any:
         # One body after another: what hangs on it, through it, to its parent.
         hung, leaves = self.carried(load(elements), elements, outward=False)
-        nothing = rebuilt(elements, [0.0] * sum(1 for _ in scalars(elements)))
+        nothing = each(elements, lambda _: 0.0)
         self.close(leaves, load(join(elements, laden(nothing, hung))))
         return hung
 
@@ -162,13 +160,10 @@ class Rolled(Order):
             )
         more = along(0, HERE) if along else ()
         phase = self._opened(*state, *more, outward=not levels.inward)
-        known = [self._carried(x, phase, None, paired=levels.pairs) for x in state]
-        made = join(state, tuple(x for x, _ in known), *more)
-        first, ends = self._start(levels), []
-        for own, x, (_, leaves) in zip(state, made, known, strict=True):
-            ends.append(chosen(self.graph, first, own, x))
-            self.close(leaves, ends[-1])
-        return [state, tuple(ends)]
+        known, leaves = self._carried(state, phase, None, paired=levels.pairs)
+        ends = chosen(self.graph, self._start(levels), state, join(state, known, *more))
+        self.close(leaves, ends)
+        return [state, ends]
 
     def _sum(self, join: Callable[..., Any], more: tuple[Any, ...]) -> Array:
         """A sum over the links from the row of a pair on."""
@@ -187,9 +182,7 @@ class Rolled(Order):
     # ------------------------------------------------------------------ one value of all bodies
 
     def total(self, values: Array) -> Array:
-        made = np.empty(values.shape[:-1], dtype=object)
-        for index in np.ndindex(made.shape):
-            made[index] = self._total(values[(*index, 0)])
+        made = each(values[..., 0], self._total)
         return made if made.shape else made[()]
 
     def _total(self, value: Any) -> Any:
@@ -209,12 +202,12 @@ class Rolled(Order):
             self.picks.append((value, body))
             return self.graph.placed(L.Pick(len(self.picks) - 1), phase=phase + 1, common=True)
 
-        picked = rebuilt(x, [one(value) for value in scalars(x)])
+        picked = each(x, one)
         return picked[0] if isinstance(picked, Field) else picked[..., 0, :]
 
     def marked(self, x: Any, at: Array) -> Any:
         mask = at.ravel()[0]
-        return rebuilt(x, [self._total(value * mask) for value in scalars(x)])[0]
+        return each(x, lambda value: self._total(value * mask))[0]
 
     # ------------------------------------------------------------------ links
 
@@ -233,11 +226,9 @@ class Rolled(Order):
         self, start: Array, carry: Callable[..., Array], emit: Callable[..., Array], along: tuple[Any, ...]
     ) -> Array:
         phase = max(self.latest(start, *along), 0) + 1
-        there = tuple(rebuilt(f, [self._there(x) for x in scalars(f)]) for f in along)
+        there = each(along, lambda value: elsewhere(self.graph, value, L.THERE))
         first = list(scalars(start))
-        x = np.empty(len(first), dtype=object)
-        x[:] = [self.graph.leaf(L.Walked(k)) for k in range(len(first))]
-        x = x.reshape(start.shape)
+        x = rebuilt(start, [self.graph.leaf(L.Walked(k)) for k in range(len(first))])
         entry = emit(x, *there).ravel()[0]
         walk = Walk(phase, first, list(scalars(carry(x, *there))), entry)
         return box(Matrix(walk), (1, 1))
@@ -253,14 +244,6 @@ class Rolled(Order):
     def matrix_of(self, entry: Any) -> Array:
         """The matrix of entries that pairs have computed."""
         return box(Matrix(Entries(max(self.graph.lent, 0) + 1, entry, self.shape)), (1, 1))
-
-    def _there(self, x: Any) -> Any:
-        """A value at the ancestor that a walk has reached."""
-        if type(x) is not Node or self.graph.common(x):
-            return x
-        if self.graph.is_param(x):
-            return self.graph.leaf(L.Param(x.leaf.column, L.THERE))
-        return self.graph.leaf(L.Elsewhere(x.number, L.THERE))
 
     def eliminate(self, M: Array) -> Array:
         return M  # what is solved with is factored where it is kept
@@ -309,6 +292,9 @@ class Rolled(Order):
 
     def _carried(self, like: Any, phase: int, roots: Any, *, paired: bool = False) -> tuple[Any, list[Carry]]:
         """A field of carries shaped as `like`, starting from `roots` (default: zeros)."""
+        if isinstance(like, tuple):
+            several = [self._carried(x, phase, None, paired=paired) for x in like]
+            return tuple(x for x, _ in several), [carry for _, carries in several for carry in carries]
         count = sum(1 for _ in scalars(like))
         start = [0.0] * count if roots is None else list(scalars(roots))
         paired = paired or self._is_paired(like)

@@ -7,7 +7,7 @@ Texts index fields by arrays of links; here an index is an object that knows how
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -15,37 +15,48 @@ import numpy as np
 
 from ....spatial import Array, Field
 from ....sweeps.triangle import Places, Sums, Triangle, Walk
-from ....sweeps.verbs import bodies_of, current
+from ....sweeps.verbs import current
 from ...scalar import Node
 from .. import leaves as L
 from ..graph import LOCAL, BodyGraph
 
 
 def scalars(f: Any) -> Iterator[Any]:
-    """All scalars of a field, of an operator or of an array."""
-    if isinstance(f, Field):
-        for array, _ in bodies_of(f):
+    """All scalars of a field, of an operator or of an array, or of several."""
+    if isinstance(f, tuple):
+        for part in f:
+            yield from scalars(part)
+    elif isinstance(f, Field):
+        for array, _ in f.arrays():
             yield from np.asarray(array, dtype=object).ravel().tolist()
-    elif isinstance(f, Mask):
-        yield from f.values.ravel().tolist()
     elif isinstance(f, float) or type(f) is Node:
         yield f
     elif hasattr(f, "ravel"):
         yield from np.asarray(f, dtype=object).ravel().tolist()
 
 
-def rebuilt(like: Any, values: list[Any]) -> Any:
-    """A field shaped as `like` of other scalars."""
+def rebuilt(like: Any, values: Iterable[Any]) -> Any:
+    """A field shaped as `like`, or several, of other scalars."""
     rest = iter(values)
 
     def made(array: Any, _: int = 0) -> np.ndarray:
         fresh = np.empty(array.size, dtype=object)
         fresh[:] = [next(rest) for _ in range(array.size)]
-        return fresh.reshape(array.shape)
+        shaped: np.ndarray = fresh.reshape(array.shape)
+        return shaped.view(Mask) if isinstance(array, Mask) else shaped
 
-    if isinstance(like, Mask):
-        return Mask(like.graph, made(like.values))
-    return like.map(made) if isinstance(like, Field) else made(np.asarray(like, dtype=object))
+    if isinstance(like, tuple):
+        return tuple(rebuilt(part, rest) for part in like)
+    return (
+        like.map(made)
+        if isinstance(like, Field)
+        else made(like if isinstance(like, np.ndarray) else np.asarray(like))
+    )
+
+
+def each(f: Any, change: Callable[[Any], Any]) -> Any:
+    """A field with every scalar changed."""
+    return rebuilt(f, [change(x) for x in scalars(f)])
 
 
 def chosen(graph: BodyGraph, mask: Any, a: Any, b: Any) -> Any:
@@ -54,44 +65,44 @@ def chosen(graph: BodyGraph, mask: Any, a: Any, b: Any) -> Any:
     return rebuilt(a, [graph.choose(mask, x, y) for x, y in both])
 
 
-class Mask:
-    """What is true of some bodies, as ones and zeros; `np.where` chooses by it."""
+def elsewhere(graph: BodyGraph, x: Any, whose: L.Whose) -> Any:
+    """A scalar as another body has it."""
+    if type(x) is not Node or graph.common(x):
+        return x
+    return graph.leaf(L.Param(x.leaf.column, whose) if graph.is_param(x) else L.Elsewhere(x.number, whose))
 
-    def __init__(self, graph: BodyGraph, values: np.ndarray) -> None:
-        self.graph = graph
-        self.values = values
+
+class Mask(np.ndarray):
+    """What is true of some bodies, as ones and zeros; `np.where` chooses by it."""
 
     @classmethod
     def of(cls, graph: BodyGraph, true: np.ndarray) -> Mask:
         """The mask (1,) of a column (n,)."""
-        return cls(graph, graph.params(np.asarray(true, dtype=float)))
+        return graph.params(np.asarray(true, dtype=float)).view(cls)
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.values.shape
-
-    def __getitem__(self, index: Any) -> Mask:
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, Places):
-            return Mask(self.graph, index.read(self.values[..., None])[..., 0])
-        return Mask(self.graph, self.values[index])
+            return index.read(self[..., None])[..., 0]
+        return super().__getitem__(index)
 
-    def all(self) -> bool:
-        return all(x == 1.0 for x in self.values.ravel().tolist())
+    def all(self, *_: Any, **__: Any) -> Any:
+        return all(x == 1.0 for x in self.ravel().tolist())
 
-    def any(self) -> bool:
-        return any(x != 0.0 for x in self.values.ravel().tolist())
-
-    def __array_namespace__(self, **_: Any) -> Any:
-        return np
+    def any(self, *_: Any, **__: Any) -> Any:
+        return any(x != 0.0 for x in self.ravel().tolist())
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function is not np.where or kwargs:
-            return NotImplemented
-        mask, a, b = np.broadcast_arrays(self.values, *(np.asarray(x, dtype=object) for x in args[1:]))
-        made = np.empty(mask.shape, dtype=object)
-        for at in np.ndindex(mask.shape):
-            made[at] = self.graph.choose(mask[at], a[at], b[at])
-        return made
+            return super().__array_function__(function, types, args, kwargs)
+        mask, a, b = np.broadcast_arrays(*(np.asarray(x, dtype=object) for x in args))
+        return rebuilt(mask, [_choice(*x) for x in zip(*map(scalars, (mask, a, b)), strict=True)])
+
+
+def _choice(mask: Any, a: Any, b: Any) -> Any:
+    """a where the mask is not zero, else b."""
+    if type(mask) is Node and isinstance(mask.graph, BodyGraph):
+        return mask.graph.choose(mask, a, b)
+    return a if mask else b
 
 
 # ------------------------------------------------------------------- places
@@ -131,7 +142,7 @@ class Side(Place):
     """The link of a pair's row, or of its column; the pairs of the first column are the chain itself."""
 
     def __init__(self, graph: BodyGraph, side: str) -> None:
-        super().__init__(lambda x, end: _each(x, lambda value: graph.of_pair(value, side)))
+        super().__init__(lambda x, end: each(x, lambda value: graph.of_pair(value, side)))
 
     def __getitem__(self, at: Any) -> Place:
         return HERE if isinstance(at, slice) else self
@@ -151,9 +162,9 @@ class Pairs(Triangle):
         row, column = at
         if column is THIRD:
             side = L.ROW if row is self.row else L.COLUMN
-            return Place(lambda x, end: _each(x, lambda value: self._of_third(value, side)))
+            return Place(lambda x, end: each(x, lambda value: self._of_third(value, side)))
         if row is self.column and column is self.column:
-            return Place(lambda x, end: _each(x, self._on_diagonal))
+            return Place(lambda x, end: each(x, self._on_diagonal))
         assert (row, column) == (self.row, self.column)
         return HERE
 
@@ -194,7 +205,3 @@ class Pairs(Triangle):
 
     def _walk(self, strides: Any, *, inward: bool) -> Walk:
         return Walk((), inward=inward, pairs=True)
-
-
-def _each(f: Any, change: Callable[[Any], Any]) -> Any:
-    return rebuilt(f, [change(x) for x in scalars(f)])
