@@ -16,6 +16,7 @@ import numpy as np
 from ...arrays import MOST_AXES, empty_result
 from ...robot.frames import branch_of, branches, frames_kept, placement_of
 from ..base import FRAMED, Backend, Call, memo_key
+from ..cores import available_threads
 from . import cache, compile, gufunc, objects
 from .compile import host
 from .extent import is_countable, serves, unrolls
@@ -60,10 +61,11 @@ class Native:
     def signature(self) -> str:
         return gufunc.signature(self.shapes)
 
-    def batch(self, inputs: tuple[Any, ...], out: Any = None, threads: int = 1) -> Any:
+    def batch(self, inputs: tuple[Any, ...], out: Any = None, threads: int | None = None) -> Any:
         """The result for arrays that machine code can take as they are, or None: then let them be checked.
 
-        Machine code is called first; whatever it declines, the checks explain better.
+        Machine code is called first; whatever it declines, the checks explain better. Without a number of
+        `threads`, a large batch may have all that are available.
         """
         if out is not None:
             return out if type(out) is np.ndarray and self.fill((*inputs, out), threads) else None
@@ -80,11 +82,12 @@ class Native:
             is_row = False
         return None
 
-    def fill(self, arrays: tuple[Any, ...], threads: int) -> bool:
+    def fill(self, arrays: tuple[Any, ...], threads: int | None) -> bool:
         """Fill the last of some arrays from the others; False, and nothing touched, unless they fit."""
-        if threads < 2 or arrays[-1].size < SMALL:
+        if threads == 1 or arrays[-1].size < SMALL:
             return self.direct(*arrays)
-        return fill(self.direct, arrays, prod(self.shapes[-1]), threads, self.pace)
+        count = available_threads() if threads is None else threads
+        return fill(self.direct, arrays, prod(self.shapes[-1]), count, self.pace)
 
     def _batch_of(self, inputs: tuple[Any, ...]) -> tuple[int, ...] | None:
         """The batch to which those of all inputs broadcast, None if one is no array of states."""

@@ -28,18 +28,14 @@ class Kernel:
     """A function of one robot, compiled; call it like the method of `Robot`.
 
     Each function has a class of its own (`kernels`), with the names of its inputs as parameters.
-    `evaluate` is the slow path of the library, taken whenever the fast path does not apply; `batch` is
-    given the batches that compiled code may take as they are.
+    `evaluate` is the slow path of the library, taken whenever the fast path does not apply.
     """
 
     _call: Call
 
-    def __init__(
-        self, call: Call, dtype: Any, evaluate: Callable[..., Any], batch: Callable[..., Any]
-    ) -> None:
+    def __init__(self, call: Call, dtype: Any, evaluate: Callable[..., Any]) -> None:
         self._call = call
         self._evaluate = evaluate
-        self._batch = batch
         self._native: Native = native(call, (), dtype)
         self.ufunc = self._native.ufunc
         self.dtype = self._native.dtype
@@ -196,7 +192,6 @@ def kernel_class(function: str) -> type[Kernel]:
         applies=tuple(f"{name} is None" for name in f.optional),
         direct="self._direct",
         memory="self._output, self.dtype",
-        batch="self._batch",
         built="self._native",
         slow=f"""
 return self._evaluate(
