@@ -116,9 +116,7 @@ class _Reader:
     def base(self, name: str) -> str:
         """The frame in which the pose of an element is given."""
         if name not in self.named:
-            raise PhalanxError(
-                f'{self.source}: unknown frame "{name}";{nearest(name, self.named, what="frames")}'
-            )
+            raise self.unknown(name)
         element = self.named[name]
         pose = element.find("pose")
         given = "" if pose is None else pose.attrib.get("relative_to", pose.attrib.get("frame", ""))
