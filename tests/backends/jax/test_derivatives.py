@@ -150,6 +150,6 @@ def test_wrong_parameters_are_named(parameters: Any, message: str) -> None:
 def test_classic_frames_know_no_other_parameters() -> None:
     state = CHAIN.random_state((), rng=1)
     with pytest.raises(
-        px.PhalanxError, match=r'"lathrop" works in Denavit-Hartenberg frames.*; use "newton_euler"'
+        px.PhalanxError, match=r'"lathrop" works in Denavit-Hartenberg frames.*; use "cartesian_tensor"'
     ):
         CHAIN.jax.inverse_dynamics(*state, algorithm="lathrop", parameters=CHAIN.jax.parameters())
