@@ -16,6 +16,7 @@ OWN = "own"  # the body itself; also the map from a body to itself
 ROW, COLUMN, THIRD, THERE = "row", "column", "third", "there"
 BODY, LINK = "body", "link"  # between the last body of a joint and all of its bodies
 DIAGONAL = "diagonal"  # of pairs: the one on the diagonal of the same column
+OWNER = "owner"  # in whose name operations count, if not in that of the body itself
 
 Whose = str | int
 

@@ -21,6 +21,7 @@ from ..graph import LOCAL, BodyGraph, LoopGraph, copied
 from ..stages.bodies import LINKS
 from ..stages.loops import Loop
 from ..sweeps.order import Rolled
+from .locality import in_local_order
 
 Wanted = list[tuple[Any, L.Target]]  # values, and where each goes
 Leaf = Callable[[Graph, Node], Any]  # a node as a leaf of another graph; None if it is computed there
@@ -122,7 +123,7 @@ class LoopPlan(ABC):
             fresh.quantity = node.quantity
             taken[number] = copied(fresh, node, args)
         results = [taken[x.number] if type(x) is Node else float(x) for x, _ in wanted]
-        made = instructions(Program({}, (), results))
+        made = in_local_order(instructions(Program({}, (), results)))
         for i in made.instructions:
             if i.op is INPUT and isinstance(i.args[0], L.Param):
                 self.columns.setdefault(i.args[0].column, len(self.columns))

@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -13,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from ...form.builder import Builder
+from ...form.builder import Builder, Leaf, Values
 from ...form.program import Real, Region
 from ...form.wholes import Index, Table, alike, plus, times
+from ...ops import INPUT
+from ...rewrite import Code
 from ...trace import TOLD
 from .. import leaves as L
 from ..bodies.joints import Joints
@@ -31,6 +34,30 @@ JOINT = "joint"  # from a body to the degree of freedom that it has first; other
 Where = Mapping[L.Whose, Index]  # the bodies that a round of a loop knows
 
 _STRIP = 4  # registers in a strip of a matrix: narrow strips touch too many lines of cache
+
+
+def settle(
+    b: Builder, code: Code, targets: list[L.Target], leaf: Leaf, write: Callable[[L.Target, Real, str], None]
+) -> None:
+    """Append instructions and `write(target, value, quantity)` each result as soon as it is there.
+
+    What the instructions read themselves changes only when all of them are done.
+    """
+    read = {i.args[0].slot for i in code.instructions if i.op == INPUT and isinstance(i.args[0], L.Slot)}
+    at_once: dict[int, list[L.Target]] = defaultdict(list)
+    in_the_end: list[tuple[L.Target, Any]] = []
+    for target, x in zip(targets, code.results, strict=True):
+        changes = isinstance(target, L.Slot) and target.slot in read
+        if changes or not isinstance(x, int) or code.instructions[x].op == INPUT:
+            in_the_end.append((target, x))
+        else:
+            at_once[x].append(target)
+    values = Values(b, code, leaf)
+    for number in values.written():
+        for target in at_once[number]:
+            write(target, values(number), code.instructions[number].quantity)
+    for target, x in in_the_end:
+        write(target, values(x), code.instructions[x].quantity if isinstance(x, int) else "")
 
 
 class Stage(ABC):
@@ -103,6 +130,11 @@ class BodyBuilder(Builder):
         parents = self.layout.parents
         return plus(body, -1) if parents is None else self.entry("parent", parents, body)
 
+    @property
+    def tree(self) -> BodyBuilder | None:
+        """This builder, if bodies branch."""
+        return None if self.layout.parents is None else self
+
     def kept(self, body: Index, slot: int) -> Index:
         """The place of a slot of a body."""
         return plus(times(body, self.layout.slots), slot)
@@ -110,10 +142,6 @@ class BodyBuilder(Builder):
     def value_of(self, body: Index, kept: int | float) -> Real:
         """A constant, or what a slot holds at a body."""
         return kept if isinstance(kept, float) else self.read(L.Slot(kept), {L.OWN: body})
-
-    def root(self, value: Any) -> Real:
-        """The value at the world: a constant or a common one."""
-        return self.read(value, {}) if isinstance(value, L.Leaf) else float(value)
 
     # ------------------------------------------------------------- leaves and targets
 
@@ -145,7 +173,7 @@ class BodyBuilder(Builder):
         if isinstance(what, L.Turned):
             row = times(where[L.OWN], 2 * p.angles)
             return self.angles, plus(row, 2 * what.number + int(not what.sine))
-        if isinstance(what, L.Common):
+        if isinstance(what, L.Common | L.Total):
             return self.commons, what.number
         if isinstance(what, L.Told):
             at = what.number if what.to_all else plus(where[L.OWN], what.number)

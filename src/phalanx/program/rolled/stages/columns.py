@@ -40,7 +40,7 @@ class Columns(Entries):
 
         def at(inner: Index) -> Where:
             row, col = (body, inner) if self.which == "rows" else (inner, body)
-            return {L.OWN: inner, L.ROW: row, L.COLUMN: col, L.DIAGONAL: body}
+            return {L.OWN: inner, L.ROW: row, L.COLUMN: col, L.DIAGONAL: body, L.OWNER: row}
 
         def slot(what: L.Slot, where: Where) -> Index:
             return plus(times(where[what.whose], self.slots), what.slot)
@@ -63,7 +63,7 @@ class Columns(Entries):
                 raise TypeError(f"rolled program: a loop over pairs has no place for {target}.")
 
         for loop in self.loops:
-            loop.over(b, first, end, at, read, write)
+            loop.over(b, first, end, at, read, write, tree=b.tree)
 
     def prepare(self, b: BodyBuilder) -> None:
         """Save what sums need of other pairs."""

@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...form.builder import run
 from ...form.program import Real
 from ...form.wholes import Index, less, plus, select, times, whole
 from ...rewrite import Code
 from .. import leaves as L
 from ..limbs import LimbRows
-from .bodies import BodyBuilder, Stage, Where
+from .bodies import BodyBuilder, Stage, Where, settle
 
 ODD, EVEN, ALL, FIRST = "odd", "even", "all", "first"
 LADEN = "laden"  # rows of links that carry limbs
@@ -41,8 +40,7 @@ class Step:
             return b.read(what, where)
 
         with b.owner(bodies[0]):
-            for value, target in zip(run(b, self.code, leaf), self.targets, strict=True):
-                b.write(target, where, value)
+            settle(b, self.code, self.targets, leaf, lambda target, value, _: b.write(target, where, value))
 
 
 @dataclass(frozen=True)
