@@ -159,9 +159,8 @@ def test_import_loads_no_heavy_package() -> None:
     ],
 )
 def test_tracing_counting_and_scheduling_need_no_compiler(study: str) -> None:
-    code = (
-        f'import sys, phalanx as px; robot = px.load("two_link"); {study}; print("llvmlite" in sys.modules)'
-    )
+    code = f'import sys, phalanx as px; robot = px.load("two_link"); {study}'
+    code += '; print("llvmlite" in sys.modules)'
     assert in_fresh_interpreter(code) == "False"
 
 

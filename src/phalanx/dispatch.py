@@ -15,7 +15,7 @@ from .arrays import empty_result, float_type, is_masked_array, memory_for
 from .backends.base import Backend, Call, backend, common_batch, require_shape
 from .backends.cores import available_threads, positive
 from .backends.structure import factors_well, require_invertible, segments_well
-from .errors import PhalanxError, is_one_of, nearest, shown
+from .errors import PhalanxError, is_one_of, shown
 from .program.task import cuts
 from .robot.configurations import real_array
 from .robot.frames import seats_of
@@ -78,11 +78,6 @@ def _computed(
 ) -> Any:
     f = call.function
     given = {k: v for k, v in optional.items() if v is not None}
-    if unknown := set(given) - set(f.optional):
-        known = nearest(min(unknown), f.optional, what="optional inputs")
-        raise PhalanxError(f"{f.name}: unknown input {min(unknown)!r};{known}")
-    if len(inputs) != len(f.inputs):
-        raise PhalanxError(f"{f.name}: got {len(inputs)} inputs, expected {', '.join(f.inputs)}.")
     if isinstance(given.get("external"), Mapping):
         given["external"] = call.robot.wrenches(given["external"])
     labels = [*f.inputs, *given]

@@ -72,7 +72,9 @@ def tolerance(robot: px.Robot, function: str, q: np.ndarray) -> float:
 
 def block_lines(robot: px.Robot, function: str, algorithm: Any) -> tuple[int, int]:
     """Number of lines of text and bytes of scratch of a rolled program."""
-    text, _, scratch = block_function(
-        program(robot, function, algorithm).built(host().lanes(8)), host(), "double"
-    )
+    return lines_of(program(robot, function, algorithm))
+
+
+def lines_of(rolled: RolledProgram) -> tuple[int, int]:
+    text, _, scratch = block_function(rolled.built(host().lanes(8)), host(), "double")
     return text.count("\n"), scratch

@@ -303,11 +303,9 @@ def test_every_algorithm_is_served_at_any_length(n: int) -> None:
     ],
     ids=name_of,
 )
-def test_ten_thousand_links_compile_to_the_text_of_a_hundred(function: str, algorithm: Any) -> None:
-    long = px.chain(10_000)
-    few, many = (block_lines(r, function, algorithm)[0] for r in (px.chain(100), long))
+def test_ten_thousand_links_take_the_text_of_a_hundred(function: str, algorithm: Any) -> None:
+    few, many = (block_lines(px.chain(n), function, algorithm)[0] for n in (100, 10_000))
     assert many <= 1.2 * few
-    kernel(program(long, function, algorithm))
 
 
 def test_a_thousand_links_by_scans_agree_with_the_recursion() -> None:
