@@ -24,10 +24,10 @@ class RowsApart(Level):
     def __init__(self, h: int) -> None:
         self.h = h
 
-    def before(self, x: Array) -> Array:
+    def before(self, x: Array, *, zero: bool = True) -> Array:
         return before(x, 2, step=self.h)
 
-    def after(self, x: Array) -> Array:
+    def after(self, x: Array, *, zero: bool = True) -> Array:
         return after(x, 2, step=self.h)
 
     def kept(self, x: Array) -> Array:

@@ -107,15 +107,18 @@ class LinkSweeps(ABC):
 
 
 class Level(ABC):
-    """Rows that meet those h before and h after them."""
+    """Rows that meet those h before and h after them.
+
+    Where there is no such row its values are zero, or, unless `zero` is asked for, anything finite.
+    """
 
     @abstractmethod
-    def before(self, x: Array) -> Array:
-        """The value (…, n, k, k) of the row h before each one, zero where there is none."""
+    def before(self, x: Array, *, zero: bool = True) -> Array:
+        """The value (…, n, k, k) of the row h before each one."""
 
     @abstractmethod
-    def after(self, x: Array) -> Array:
-        """The value (…, n, k, k) of the row h after each one, zero where there is none."""
+    def after(self, x: Array, *, zero: bool = True) -> Array:
+        """The value (…, n, k, k) of the row h after each one."""
 
     @abstractmethod
     def kept(self, x: Array) -> Array:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from ...spatial import Array, Field, Tensor, matvec, transpose
@@ -95,11 +96,12 @@ def odd_even(rows: LinkSweeps, D: Array, U: Array, R: Array) -> Array:
     def meet(level: Level, row: Row) -> Row:
         D, U, R = row.D, row.U, row.R
         pivots = factor(D)
-        later = [([level.after(x) for x in right], level.after(pivot)) for right, pivot in pivots]
+        next_to = partial(level.after, zero=False)  # beyond the ends no row is coupled to another
+        later = [([next_to(x) for x in right], next_to(pivot)) for right, pivot in pivots]
         E = transpose(solve(later, transpose(U)))
         K = level.kept(transpose(solve(pivots, U)))
-        D = D - E @ transpose(U) - level.before(K) @ level.before(U)
-        R = R - E @ level.after(R) - level.before(K) @ level.before(R)
+        D = D - E @ transpose(U) - level.before(K) @ level.before(U, zero=False)
+        R = R - E @ level.after(R) - level.before(K) @ level.before(R, zero=False)
         return Row(mirrored(D), -E @ level.after(U), R)
 
     alone = rows.levels(meet, Row(D, U, R[..., None]))

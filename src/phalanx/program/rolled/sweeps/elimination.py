@@ -115,7 +115,7 @@ class Elimination:
         return each(f, lambda x: self.graph.choose(within, x, 0.0))
 
     def moved(self, operand: int, f: Any) -> Any:
-        """What has been computed from a row, as computed from another operand; zero beyond the ends."""
+        """What has been computed from a row, as computed from another operand."""
 
         def there(x: Node) -> Any:
             if isinstance(x.leaf, L.Elsewhere):
@@ -124,7 +124,7 @@ class Elimination:
                 return self.graph.leaf(L.Param(x.leaf.column, operand))
             return x if self.graph.common(x) else None
 
-        return self.inside(operand, rebuilt(f, computed(self.graph, list(scalars(f)), there)))
+        return rebuilt(f, computed(self.graph, list(scalars(f)), there))
 
 
 # ------------------------------------------------------------------- which scalars need variables

@@ -38,11 +38,15 @@ class OneLevel(Level):
     def __init__(self, E: Elimination) -> None:
         self.E = E
 
-    def after(self, x: Array) -> Array:
-        return self.E.moved(1, x)
+    def after(self, x: Array, *, zero: bool = True) -> Array:
+        return self._moved(1, x, zero)
 
-    def before(self, x: Array) -> Array:
-        return self.E.moved(2, x)
+    def before(self, x: Array, *, zero: bool = True) -> Array:
+        return self._moved(2, x, zero)
+
+    def _moved(self, operand: int, x: Array, zero: bool) -> Array:
+        moved = self.E.moved(operand, x)
+        return self.E.inside(operand, moved) if zero else moved
 
     def kept(self, x: Array) -> Array:
         kept, changes = self.E.kept(x)
