@@ -227,6 +227,8 @@ def resolve(
             )
     if FUNCTIONS[function].frame:
         robot.frame(frame)
+    elif frame is not None:
+        raise PhalanxError(f"{function}: got frame={shown(frame)}, but takes none; leave it out.")
     if function in ("forward_dynamics", "mass_matrix_inverse"):
         require_invertible(robot)
     return Call(robot, chosen, frame, tuple(sorted(options.items())))

@@ -54,8 +54,16 @@ EVERY = [
 ]
 
 
-@pytest.mark.parametrize("which", robots())
-@pytest.mark.parametrize(("function", "algorithm"), EVERY)
+FIRST = ("one", "chain", "mixed tree")  # on the others, what "auto" may take
+ROWS = [
+    (which, function, algorithm)
+    for which in robots()
+    for function, algorithm in EVERY
+    if which in FIRST or function in ("inverse_dynamics", "mass_matrix", "forward_dynamics", "jacobian")
+]
+
+
+@pytest.mark.parametrize(("which", "function", "algorithm"), ROWS)
 def test_every_function_agrees_with_the_reference(which: str, function: str, algorithm: str) -> None:
     robot = robots()[which]
     inputs = states(robot, function, 11)

@@ -43,9 +43,9 @@ KINDS = ("revolute", "prismatic", "spherical", "universal")
 def robot(name: str) -> px.Robot:
     match name:
         case "chain":
-            return px.chain(9, seed=3, prismatic=0.3)
+            return px.chain(6, seed=3, prismatic=0.3)
         case "tree":
-            return px.tree(11, 0.5, seed=2)
+            return px.tree(7, 0.5, seed=2)
         case "mixed":
             return px.tree(6, 0.4, seed=5, joints=KINDS)
         case "long":

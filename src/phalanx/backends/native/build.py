@@ -167,7 +167,7 @@ def _read_or_made(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> tup
     a = call.algorithm
 
     def text() -> str:
-        from .source import module  # the compiler half, which a cached kernel does not need
+        from .loop import module  # the compiler half, which a cached kernel does not need
 
         return module(call, optional, dtype, host())
 

@@ -91,7 +91,7 @@ class Kernel:
 
     def llvm_ir(self) -> str:
         """The LLVM text of the kernel."""
-        from .source import module
+        from .loop import module
 
         return module(self._call, (), self.dtype, host())
 
