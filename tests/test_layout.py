@@ -159,9 +159,10 @@ def test_import_loads_no_heavy_package() -> None:
     ],
 )
 def test_tracing_counting_and_scheduling_need_no_compiler(study: str) -> None:
-    code = f'import sys, phalanx as px; robot = px.load("two_link"); {study}; print("llvmlite" in sys.modules)'
+    code = (
+        f'import sys, phalanx as px; robot = px.load("two_link"); {study}; print("llvmlite" in sys.modules)'
+    )
     assert in_fresh_interpreter(code) == "False"
-
 
 
 def words_outside_prose(text: str) -> Iterator[tuple[int, str]]:
