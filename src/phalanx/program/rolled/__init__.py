@@ -43,7 +43,7 @@ def roll(task: Task) -> RolledProgram:
     graph = BodyGraph(model.n)
     chain = model.is_chain
     several = algorithm.bodies == "definite" and len(model.links) < model.n
-    order = Rolled(graph, chain, model=model, links=model.links if several else None)
+    order = Rolled(graph, chain, model=model, ends=model.links if several else None)
     body = body_model(graph, model, order)
     given, more = body_arguments(body, task)
     text = replace(algorithm, run=announcing(algorithm.run, graph, function.symbol))

@@ -56,7 +56,7 @@ class LoopPlan(ABC):
         slot = self.slots.setdefault(x.number, len(self.slots))
         phase, linked = self.graph.phase(x), self.graph.linked(x)
         if phase == LOCAL:  # bodies compute it anew: only rows read it
-            phase, linked = before - 1, self.order.links is not None
+            phase, linked = before - 1, self.order.ends is not None
         if self.saved.get(slot, phase + 1) > phase:
             self.saved[slot] = phase
             self.wanted_in(phase, linked).append((x, L.Slot(slot)))

@@ -16,14 +16,13 @@ from ...ops import COS, SIN
 from ...scalar import Graph, Node
 from .. import leaves as L
 from ..graph import LOCAL, BodyGraph
-from ..stages.bodies import END, LINKS
+from ..stages.bodies import END
 from ..stages.columns import Columns
 from ..stages.factor import Factor, InverseOut, Solve
 from ..stages.levels import Levels, Step
 from ..stages.loops import Loop, Once
 from ..stages.matrices import MatrixOut, Pairs
 from ..sweeps.elimination import Change, Elimination
-from ..sweeps.limbs import LimbElimination
 from ..sweeps.matrices import Entries, Matrix
 from ..sweeps.order import Rolled
 from .columns import ColumnPlan
@@ -163,10 +162,7 @@ class Plan(LoopPlan):
             phase = self.graph.phase(value) if not self.graph.common(value) else LOCAL
             phase = E.phase - 1 if phase == LOCAL else phase
             self.wanted_in(phase, E.linked).append((value, L.Slot(self.slot(variable, E.phase))))
-        if not isinstance(E, LimbElimination):
-            return Levels(steps, last, E.outward, LINKS if E.linked else None)
-        before, start = self._steps(E, E.before), self._steps(E, E.start)
-        return Levels(steps, last, E.outward, None, before, start, limbs=True)
+        return Levels(self._steps(E, E.before), self._steps(E, E.start), steps, last, E.outward)
 
     def _steps(self, E: Elimination, changes: list[Change]) -> list[Step]:
         return [self._step(E, change) for change in changes]

@@ -221,7 +221,7 @@ class Links(Rolled):
         arrived = [self._carried(s, phase, start) for s, start in zip(state, starts, strict=True)]
         up, kept = step(tuple(s + a for s, (a, _) in zip(state, arrived, strict=True)), *local)
         for (_, leaves), value in zip(arrived, up, strict=True):
-            self._close(leaves, value)
+            self.close(leaves, value)
         return kept
 
     def _root(self, root: Any) -> Any:

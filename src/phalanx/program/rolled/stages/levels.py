@@ -1,12 +1,10 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Eliminations: a loop over distances h = 1, 2, 4, …, in each loops over rows; of a chain or of its limbs."""
+"""Eliminations: a loop over limbs, in each one over distances h = 1, 2, 4, …, in each loops over rows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
-import numpy as np
+from dataclasses import dataclass
 
 from ...form.program import Real
 from ...form.wholes import Index, less, plus, select, times, whole
@@ -51,16 +49,14 @@ class Levels(Stage):
     of each, on its levels, and after the `last` one.
     """
 
+    before: list[Step]
+    start: list[Step]
     steps: list[Step]
     last: list[Step]
     down: bool
-    bodies: str | None = None  # the map that lists the bodies of a chain's rows; all of them if None
-    before: list[Step] = field(default_factory=list)
-    start: list[Step] = field(default_factory=list)
-    limbs: bool = False
 
     def build(self, b: BodyBuilder) -> None:
-        limbs = b.layout.limbs if self.limbs else self._chain(b)
+        limbs = b.layout.limbs
         assert limbs is not None
         for step in self.before:
             if step.rows == WORLD:
@@ -73,10 +69,6 @@ class Levels(Stage):
         with b.loop(len(limbs.first), down=self.down) as loop:
             self._limb(b, _Limb(b, limbs, loop.index))
         return None
-
-    def _chain(self, b: BodyBuilder) -> LimbRows:
-        bodies = np.arange(b.n) if self.bodies is None else b.layout.maps[self.bodies]
-        return LimbRows(bodies, np.array([0]), np.array([len(bodies)]), np.array([b.n]), b.n)
 
     def _limb(self, b: BodyBuilder, limb: _Limb) -> None:
         for step in self.start:
