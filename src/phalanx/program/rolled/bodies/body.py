@@ -20,7 +20,7 @@ from ....spatial import Array, Field, Transform, dot
 from ....sweeps.orders.sequential import Sequential
 from ....sweeps.verbs import ordering
 from ...scalar import Node
-from ...task import Task
+from ...task import TOLD, Task
 from .. import leaves as L
 from ..graph import LOCAL, BodyGraph
 from ..leaves import OWN
@@ -280,8 +280,8 @@ def _frame(source: Source, frame: Placement | AnyFrame) -> Placement:
     graph = source.graph
     if isinstance(frame, AnyFrame):
         return frame.placement_of_one(
-            lambda k: graph.leaf(L.Told(k)),
-            lambda k: graph.placed(L.Told(k, to_all=True), phase=LOCAL, common=True),
+            lambda k: graph.leaf(L.State(TOLD, OWN, 1, k)),
+            lambda k: graph.placed(L.Global(TOLD, k), phase=LOCAL, common=True),
         )
     whole = frame.map(lambda array: array.astype(object))
     return replace(whole, at=graph.params(frame.at), moves=graph.params(frame.moves))

@@ -23,7 +23,7 @@ from ..stages.loops import Loop
 from ..sweeps.order import Rolled
 from .locality import in_local_order
 
-Wanted = list[tuple[Any, L.Target]]  # values, and where each goes
+Wanted = list[tuple[Any, L.Leaf]]  # values, and where each goes
 Leaf = Callable[[Graph, Node], Any]  # a node as a leaf of another graph; None if it is computed there
 
 
@@ -77,7 +77,7 @@ class LoopPlan(ABC):
 
         def leaf(fresh: Graph, x: Node) -> Any:
             if self.graph.common(x):
-                return fresh.leaf(L.Common(self.common(x)))
+                return fresh.leaf(L.Global(L.COMMONS, self.common(x)))
             if (given := self._given(fresh, x, phase, leaf)) is not None:
                 return given
             if isinstance(x.leaf, L.Carry) and self.graph.phase(x) == phase:
@@ -96,9 +96,9 @@ class LoopPlan(ABC):
         self.carried.add(number)
         wanted.append((carry.source, L.Carry(number)))
         root = carry.root
-        roots[number] = L.Common(self.common(root)) if type(root) is Node else root
+        roots[number] = L.Global(L.COMMONS, self.common(root)) if type(root) is Node else root
 
-    def code(self, wanted: Wanted, leaf: Leaf) -> tuple[Code, list[L.Target]]:
+    def code(self, wanted: Wanted, leaf: Leaf) -> tuple[Code, list[L.Leaf]]:
         """The instructions for what is wanted, and where each result goes."""
         fresh = LoopGraph()
         taken: dict[int, Any] = {}

@@ -35,13 +35,13 @@ class _Stages(ABC):
         """The row of a link, or the segment, in some round of a loop, and in whose name it counts."""
 
     @abstractmethod
-    def place(self, what: L.Leaf | L.Target, body: Index) -> Place:
+    def place(self, what: L.Leaf, body: Index) -> Place:
         """Where a link or segment finds a leaf, or keeps a result."""
 
     def read(self, leaf: L.Leaf, where: Where) -> Real:
         return self.b.load(*self.place(leaf, where.get(L.OWN, 0)))
 
-    def write(self, target: L.Target, where: Where, value: Real, quantity: str = "") -> None:
+    def write(self, target: L.Leaf, where: Where, value: Real, quantity: str = "") -> None:
         region, index = self.place(target, where.get(L.OWN, 0))
         assert isinstance(region, Region)
         self.b.store(region, index, value)
@@ -73,20 +73,24 @@ class _OverLinks(_Stages):
         with self.b.owner(self.at(0)[L.OWNER]):
             super().once(stage)
 
-    def place(self, what: L.Leaf | L.Target, body: Index) -> Place:
+    def place(self, what: L.Leaf, body: Index) -> Place:
         p, regions = self.p, self.b.regions
         if isinstance(what, L.Param):
             return link_table(self.b), plus(times(body, p.tables[0].shape[1]), p.columns[0][what.column])
         if isinstance(what, L.State):
             return regions[f"{what.name} {what.map}"], plus(times(body, what.width), what.offset)
-        if isinstance(what, L.Turned):
-            return regions["angles"], plus(times(body, 2 * p.angles), 2 * what.number + int(not what.sine))
         if isinstance(what, L.Slot):
             return regions["slots"], plus(times(body, p.slots[0]), what.slot)
-        for kind, name in ((L.Share, "shares"), (L.End, "ends"), (L.Common, "commons")):
-            if isinstance(what, kind):
-                return regions[name], plus(self.group, what.number * self.b.groups)
+        if isinstance(what, L.Share):
+            return regions["shares"], self._of_segment(what.number)
+        if isinstance(what, L.End):
+            return regions["ends"], self._of_segment(what.number)
+        if isinstance(what, L.Global) and what.name == L.COMMONS:
+            return regions[L.COMMONS], self._of_segment(what.index)
         raise TypeError(f"segments: no link finds, or keeps, {what}.")
+
+    def _of_segment(self, number: int) -> Index:
+        return plus(self.group, number * self.b.groups)
 
 
 class _OverSegments(_Stages):
@@ -99,7 +103,7 @@ class _OverSegments(_Stages):
     def at(self, index: Index) -> Where:
         return {L.OWN: index, L.OWNER: self.b.entry("first bodies", self.p.bodies[:, 0], index)}
 
-    def place(self, what: L.Leaf | L.Target, body: Index) -> Place:
+    def place(self, what: L.Leaf, body: Index) -> Place:
         p, regions = self.p, self.b.regions
         if isinstance(what, L.Param):
             table = self.b.table("segments", p.tables[1])
@@ -108,10 +112,8 @@ class _OverSegments(_Stages):
             return regions["shares"], plus(body, what.slot * self.all)
         if isinstance(what, L.End):
             return regions["ends"], plus(body, what.number * self.all)
-        if isinstance(what, L.Common):
-            return regions["shared"], what.number
         if isinstance(what, L.Global):
-            return self.b.inputs[what.name], what.index
+            return regions["shared"] if what.name == L.COMMONS else self.b.inputs[what.name], what.index
         raise TypeError(f"segments: no segment finds, or keeps, {what}.")
 
     def loop(self, stage: Loop) -> None:

@@ -51,7 +51,7 @@ class Columns(Entries):
                 return b.load(column, slot(what, where))
             return self._sum(b, what.number, where, read) if isinstance(what, L.Sum) else b.read(what, where)
 
-        def write(target: L.Target, where: Where, value: Real, quantity: str) -> None:
+        def write(target: L.Leaf, where: Where, value: Real, quantity: str) -> None:
             if isinstance(target, L.Slot):
                 b.store(column, slot(target, where), value)
             elif isinstance(target, L.KeptPair):

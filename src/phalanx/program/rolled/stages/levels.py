@@ -24,7 +24,7 @@ class Step:
     rows: str  # ODD or EVEN multiples of h, ALL rows, the FIRST one; of limbs also LADEN and WORLD
     offsets: tuple[int, ...]  # where the operands stand, in units of h from the row
     code: Code
-    targets: list[L.Target]
+    targets: list[L.Leaf]
     carrier: bool = False  # whether the link that carries the limb is one more operand
 
     def at(self, b: BodyBuilder, bodies: list[Index], inside: list[Index]) -> None:
@@ -33,7 +33,7 @@ class Step:
 
         def leaf(what: L.Leaf) -> Real:
             if isinstance(what, L.Inside):
-                return b.choice(inside[what.operand], 1.0, 0.0)
+                return b.choice(inside[what.number], 1.0, 0.0)
             return b.read(what, where)
 
         with b.owner(bodies[0]):

@@ -16,7 +16,7 @@ from .. import leaves as L
 from .bodies import CARRIER, LINKS, BodyBuilder, Stage, Where, settle
 
 Read = Callable[[L.Leaf, Where], Real]
-Write = Callable[[L.Target, Where, Real, str], None]
+Write = Callable[[L.Leaf, Where, Real, str], None]
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Loop(Stage):
     """One pass over the bodies: instructions for one, and where its results go."""
 
     code: Code
-    targets: list[L.Target]
+    targets: list[L.Leaf]
     outward: bool = True
     roots: Mapping[int, Any] | None = None  # of carries: a number or a common value
     bodies: str | None = None  # the map that lists the bodies; all of them if None
@@ -57,7 +57,7 @@ class Loop(Stage):
             def leaf(what: L.Leaf) -> Real:
                 return handed.read(what.number) if isinstance(what, L.Carry) else read(what, where)
 
-            def put(target: L.Target, value: Real, quantity: str) -> None:
+            def put(target: L.Leaf, value: Real, quantity: str) -> None:
                 if isinstance(target, L.Carry):
                     handed.write(target.number, value, quantity)
                 elif isinstance(target, L.Total):
@@ -72,9 +72,10 @@ class Loop(Stage):
             with b.owner(where.get(L.OWNER, where[L.OWN])):
                 settle(b, self.code, self.targets, leaf, put)
                 turns = b.turn((value, target.quantity) for target, value in angles)
-                for (angle, _), (sine, cosine) in zip(angles, turns, strict=True):
-                    write(L.Turned(angle.number, sine=True), where, sine, "")
-                    write(L.Turned(angle.number, sine=False), where, cosine, "")
+                for (angle, _), turned in zip(angles, turns, strict=True):
+                    for slot, value in zip((angle.sine, angle.cosine), turned, strict=True):
+                        if slot is not None:
+                            write(L.Slot(slot), where, value, "")
         for target, value in last.items():
             write(target, where, value, "")
 
@@ -147,7 +148,7 @@ class Once(Stage):
     """Instructions for values per state."""
 
     code: Code
-    targets: list[L.Target]
+    targets: list[L.Leaf]
 
     def build(self, b: BodyBuilder) -> None:
         for value, target in zip(run(b, self.code, lambda what: b.read(what, {})), self.targets, strict=True):
