@@ -90,13 +90,13 @@ def main() -> None:
         for function in ("inverse_dynamics", "forward_dynamics", "mass_matrix"):
             kernel = pair.robot.kernel(function)
             inputs = states[: 1 if function == "mass_matrix" else 3]
-            out = kernel(*inputs)
+            out = kernel(*inputs, threads=1)
             times, peaks = [], []
             for _ in range(15):
                 peaks.append(peak())
                 start = time.perf_counter()
                 for _ in range(50):
-                    kernel(*inputs, out=out)
+                    kernel(*inputs, out=out, threads=1)
                 times.append((time.perf_counter() - start) / 50 / 1024)
             seconds, best = statistics.median(times), statistics.median(peaks)
             # A sine and cosine together are 24 operations of our own polynomials and reduction.

@@ -140,7 +140,7 @@ def phalanx_jobs(
     for name in FUNCTIONS:
         kernel = pair.robot.kernel(name, dtype=dtype)
         inputs = states[: 1 if name == "mass_matrix" else 3]
-        out = kernel(*inputs)
+        out = kernel(*inputs, threads=1)
         jobs[name] = lambda k=kernel, x=inputs, out=out: k(*x, out=out, threads=threads)
     return jobs
 

@@ -4,9 +4,11 @@
 
     python benchmarks/threads.py [--robot panda] [--function forward_dynamics] [--threads N] [--json FILE]
 
-Calls alternate in bursts within one run; medians. The bound is what independent threads reach that
-compute a batch each, again and again, without ever waiting: cores that share a clock, a cache or the
-units of one physical core show there, not in how a batch is split.
+Calls on one thread and on all alternate in bursts within one run, each burst a loop of calls; medians. Columns:
+into `out`, new results, and inputs that lie backwards in memory. The bound is what independent threads reach
+that compute a batch each, again and again, without ever waiting: cores that share a clock, a cache or the
+units of one physical core show there, not in how a batch is split. At the end, the processor time that
+waiting workers take from ten milliseconds after the last call on.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ import numpy as np
 
 import phalanx as px
 
-BURST = 6  # calls in a row
+BURST = 0.02  # seconds of calls in a row, at least three
 
 
 def seconds_of(jobs: dict[str, Callable[[], Any]], bursts: int) -> dict[str, float]:
@@ -32,11 +34,24 @@ def seconds_of(jobs: dict[str, Callable[[], Any]], bursts: int) -> dict[str, flo
     times: dict[str, list[float]] = {name: [] for name in jobs}
     for _ in range(bursts):
         for name, job in jobs.items():
-            for _ in range(BURST):
-                begun = time.perf_counter()
+            first = last = time.perf_counter()
+            count = 0
+            while last - first < BURST or count < 3:
                 job()
-                times[name].append(time.perf_counter() - begun)
+                times[name].append(time.perf_counter() - last)
+                last += times[name][-1]
+                count += 1
     return {name: median(found) for name, found in times.items()}
+
+
+def idle_share(job: Callable[[], Any], seconds: float = 1.0) -> float:
+    """Processor time of this process, per second, from ten milliseconds after some calls on."""
+    for _ in range(20):
+        job()
+    time.sleep(0.01)
+    begun, spent = time.perf_counter(), time.process_time()
+    time.sleep(seconds)
+    return (time.process_time() - spent) / (time.perf_counter() - begun)
 
 
 def bound(kernel: Any, inputs: tuple[np.ndarray, ...], threads: int, turns: int) -> float:
@@ -48,11 +63,11 @@ def bound(kernel: Any, inputs: tuple[np.ndarray, ...], threads: int, turns: int)
 
         def run() -> None:
             out = np.empty((len(inputs[0]), *kernel(*(x[:1] for x in inputs)).shape[1:]))
-            kernel(*inputs, out=out)
+            kernel(*inputs, out=out, threads=1)
             start.wait()
             begun = time.perf_counter()
             for _ in range(turns):
-                kernel(*inputs, out=out)
+                kernel(*inputs, out=out, threads=1)
             spent.append(time.perf_counter() - begun)
 
         workers = [threading.Thread(target=run) for _ in range(count)]
@@ -72,36 +87,39 @@ def main() -> None:
     parser.add_argument("--robot", default="panda")
     parser.add_argument("--function", default="forward_dynamics")
     parser.add_argument("--threads", type=int, default=px.dispatch.available_threads())
-    parser.add_argument("--batches", type=int, nargs="*", default=[1024, 4096, 16384, 65536, 262144])
+    parser.add_argument("--batches", type=int, nargs="*", default=[1024, 4096, 8192, 16384, 65536, 262144])
+    parser.add_argument("--bursts", type=int, default=20)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     robot = px.load(options.robot)
     kernel = robot.kernel(options.function)
     rows = []
     print(f"{robot.name}, {options.function}: {options.threads} threads against one, milliseconds\n")
-    print("  batch    one   all  ratio     one   all  ratio   bound")
-    print("          into `out`           new results")
+    print("  batch    one   all  ratio     one   all  ratio     one   all  ratio   bound")
+    print("          into `out`           new results          backwards")
     for batch in options.batches:
         inputs = robot.random_state((batch,), rng=0)[: len(kernel.signature.split("->")[0].split("),"))]
         inputs = tuple(np.ascontiguousarray(x) for x in inputs)
-        out = kernel(*inputs)
-        jobs = {
-            "one": lambda x=inputs, out=out: kernel(*x, out=out),
-            "all": lambda x=inputs, out=out: kernel(*x, out=out, threads=options.threads),
-            "new one": lambda x=inputs: kernel(*x),
-            "new all": lambda x=inputs: kernel(*x, threads=options.threads),
-        }
-        took = seconds_of(jobs, bursts=max(8, min(40, 2_000_000 // batch)))
+        turned = tuple(x[::-1] for x in inputs)
+        out = kernel(*inputs, threads=1)
+        jobs = {}
+        for name, threads in (("one", 1), ("all", options.threads)):
+            jobs[name] = lambda x=inputs, out=out, n=threads: kernel(*x, out=out, threads=n)
+            jobs["new " + name] = lambda x=inputs, n=threads: kernel(*x, threads=n)
+            jobs["turned " + name] = lambda x=turned, out=out, n=threads: kernel(*x, out=out, threads=n)
+        took = seconds_of(jobs, options.bursts)
         most = bound(kernel, inputs, options.threads, turns=max(4, 1_000_000 // batch))
-        ratios = took["one"] / took["all"], took["new one"] / took["new all"]
+        ratios = [took[kind + "one"] / took[kind + "all"] for kind in ("", "new ", "turned ")]
         rows.append({"batch": batch, "seconds": took, "ratio": ratios, "bound": most})
-        ms = {name: 1e3 * t for name, t in took.items()}
-        print(
-            f"{batch:7} {ms['one']:6.2f}{ms['all']:6.2f}{ratios[0]:7.2f}"
-            f"  {ms['new one']:6.2f}{ms['new all']:6.2f}{ratios[1]:7.2f} {most:7.2f}"
-        )
+        cells = [
+            f"{1e3 * took[kind + 'one']:6.2f}{1e3 * took[kind + 'all']:6.2f}{ratio:7.2f}"
+            for kind, ratio in zip(("", "new ", "turned "), ratios, strict=True)
+        ]
+        print(f"{batch:7} {'  '.join(cells)} {most:7.2f}")
+    idle = idle_share(jobs["all"])
+    print(f"\nworkers at rest: {1e3 * idle:.2f} ms of processor time per second")
     if options.json:
-        options.json.write_text(json.dumps(rows, indent=1), encoding="utf-8")
+        options.json.write_text(json.dumps({"rows": rows, "idle": idle}, indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Shared by all tests: the loops of `reference` by name, short repeatable searches, no compiling unasked."""
+"""Shared by all tests: the loops of `reference` by name, short repeatable searches."""
 
 from __future__ import annotations
 
@@ -56,28 +56,21 @@ def pytest_unconfigure() -> None:
         shutil.rmtree(os.environ["PHALANX_CACHE_DIR"], ignore_errors=True)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def reference_unless_named(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Let "auto" stand for the NumPy reference where a test states equations about many robots.
+@pytest.fixture(scope="module")
+def auto_is_numpy() -> Iterator[None]:
+    """Let "auto" stand for the NumPy reference in a file that says so: it states equations about many robots.
 
-    Compiling each of them would take minutes. `contract/` holds every backend to the same results, and
-    `test_pinocchio.py` some robots on every backend to Pinocchio's.
+    Compiling each of them would take minutes. `contract/` holds every backend to the same results, and to
+    those of Pinocchio and of MuJoCo.
     """
-    folder = request.path.relative_to(HERE).parts[0]
-    if folder != "algorithms" and request.path.stem not in _MANY_ROBOTS:
-        yield
-        return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dispatch, "is_native", lambda call: False)
+        patch.setattr(dispatch, "_PREFERRED", ("numpy",))
         yield
 
 
-_MANY_ROBOTS = {
-    "test_mimic",
-    "test_pinocchio",
-    "test_changes",
-    "test_robot",
-    "test_builder",
-    "test_structure",
-    "test_urdf_writer",
-}
+@pytest.fixture(scope="module", autouse=True)
+def forget_compiled_programs() -> Iterator[None]:
+    """Give back what XLA has compiled for a file: it is most of the memory, and no other file uses it."""
+    yield
+    if "jax" in sys.modules:
+        sys.modules["jax"].clear_caches()

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Every URDF of example-robot-data against Pinocchio, on a fixed and on a floating base."""
+"""Every URDF of example-robot-data against Pinocchio: fixed and floating, every function, every backend."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx import convert
-from phalanx.algorithms import find
+from phalanx.algorithms import FUNCTIONS, find
 from phalanx.sweeps.orders.sequential import Sequential
 from phalanx.sweeps.verbs import ordering
+from reference.engines import DYNAMICS, STATES, Pinocchio, hold
 from reference.sampling import agree, conditioning
 
 pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
+pytestmark = pytest.mark.usefixtures("auto_is_numpy")  # where no backend is named
 
 # Hands without mass or inertia: nothing resists these joints and those further out.
 SINGULAR = {
@@ -32,7 +33,6 @@ SINGULAR = {
 # lose as many digits: against extended precision Pinocchio is off by up to 8e-8 and Phalanx by 4e-9.
 # So the bound follows the condition number, and a test of its own holds Phalanx to the exact result.
 ILL_CONDITIONED = {"icub"}
-STATES = 4
 
 
 def example_urdfs() -> list[Path]:
@@ -67,77 +67,40 @@ def loaded(file: Path, floating: bool, mimic: str = "independent") -> px.Robot:
         return px.load(file, mimic=mimic, floating_base=floating)
 
 
-def each_file(test: Any) -> Any:
-    test = pytest.mark.parametrize("file", FILES, ids=[f"{f.parents[1].name}-{f.stem}" for f in FILES])(test)
-    return pytest.mark.parametrize("floating", [False, True], ids=["fixed", "floating"])(test)
+def case(file: Path, floating: bool, backend: str) -> Any:
+    """A file on one base and one backend."""
+    base = "floating" if floating else "fixed"
+    return pytest.param(file, floating, backend, id=f"{file.parents[1].name}-{file.stem}-{base}-{backend}")
 
 
-@each_file
-def test_dynamics_agree_with_pinocchio(file: Path, floating: bool) -> None:
+# NumPy meets Pinocchio on all of them. Compiling takes a while: every fifth file, fixed and floating in turn,
+# and all functions only of some; XLA takes longest.
+ALL_FUNCTIONS = ("kinova", "solo12", "panda", "tiago")
+SOME = [f for k, f in enumerate(FILES) if k % 5 == 0 or f.stem in ALL_FUNCTIONS]
+CASES = [
+    *(case(file, floating, "numpy") for file in FILES for floating in (False, True)),
+    *(case(file, bool(k % 2), "native") for k, file in enumerate(SOME)),
+    *(case(file, file.stem == "solo12", "jax") for file in FILES if file.stem in ALL_FUNCTIONS[:2]),
+]
+
+
+@pytest.mark.parametrize(("file", "floating", "backend"), CASES)
+def test_every_function_agrees_with_pinocchio(file: Path, floating: bool, backend: str) -> None:
     model = pinocchio_model(file, floating)
     if model is None:
         with pytest.raises(px.PhalanxError, match=f"{file.name}: "):
             loaded(file, floating)
         return
     robot = loaded(file, floating)
-    data = model.createData()
     assert robot.nv == model.nv
-    q, qd, qdd = robot.random_state(STATES, rng=7)
-    pq, pv, pa = convert.to_pinocchio(robot, model, q, qd, qdd)
-    tau = convert.tau_to_pinocchio(robot, model, q, robot.inverse_dynamics(q, qd, qdd))
-    agree(tau, [pin.rnea(model, data, *state).copy() for state in zip(pq, pv, pa, strict=True)], 1e-10)
-    M = np.array([upper(pin.crba(model, data, x)) for x in pq])
-    B = convert.pinocchio_basis(robot, model, q)
-    agree(robot.mass_matrix(q), np.swapaxes(B, -1, -2) @ M @ B, 1e-10)
-    if file.stem in SINGULAR:
-        with pytest.raises(
-            px.PhalanxError, match=f'nothing with inertia resists joints "{SINGULAR[file.stem][0]}"'
-        ):
-            robot.forward_dynamics(q, qd, qdd)
-        return
-    force = np.abs(tau).max(-1, keepdims=True, initial=0.0) * np.random.default_rng(8).standard_normal(
-        tau.shape
+    joints = SINGULAR.get(file.stem)
+    hold(
+        Pinocchio(robot, model),
+        backend,
+        FUNCTIONS if backend == "numpy" or file.stem in ALL_FUNCTIONS else DYNAMICS,
+        singular=f'nothing with inertia resists joints "{joints[0]}"' if joints else "",
+        ill_conditioned=file.stem in ILL_CONDITIONED,
     )
-    ours = convert.tau_from_pinocchio(robot, model, q, force)
-    wanted = np.array([pin.aba(model, data, *state).copy() for state in zip(pq, pv, force, strict=True)])
-    for algorithm in ("aba", "jsiia"):
-        found = robot.forward_dynamics(q, qd, ours, algorithm=algorithm)
-        for k in range(STATES):
-            tolerance = 1e-10
-            if file.stem in ILL_CONDITIONED:
-                tolerance = max(tolerance, 20.0 * np.finfo(float).eps * conditioning(M[k]))
-            result = convert.to_pinocchio(robot, model, q[k], qd[k], found[k])[2]
-            agree(result, wanted[k], tolerance)
-
-
-SOME = [
-    (file, bool(k % 2), backend)
-    for k, file in enumerate(FILES[::5])
-    for backend in ("native", "jax")
-    if (model := pinocchio_model(file, bool(k % 2))) is not None
-    if backend == "native" or model.nv <= 20  # XLA compiles larger ones too long
-]
-
-
-@pytest.mark.parametrize(
-    ("file", "floating", "backend"), SOME, ids=[f"{f.stem}-{floats}-{name}" for f, floats, name in SOME]
-)
-def test_every_backend_agrees_with_pinocchio(file: Path, floating: bool, backend: str) -> None:
-    """The reference meets Pinocchio above on all robots; compiled code does here, on some of them."""
-    model, robot = pinocchio_model(file, floating), loaded(file, floating)
-    data = model.createData()
-    q, qd, qdd = robot.random_state(STATES, rng=7)
-    pq, pv, pa = convert.to_pinocchio(robot, model, q, qd, qdd)
-    tau = convert.tau_to_pinocchio(robot, model, q, robot.inverse_dynamics(q, qd, qdd, backend=backend))
-    agree(tau, [pin.rnea(model, data, *state).copy() for state in zip(pq, pv, pa, strict=True)], 1e-10)
-    M = np.array([upper(pin.crba(model, data, x)) for x in pq])
-    B = convert.pinocchio_basis(robot, model, q)
-    agree(robot.mass_matrix(q, backend=backend), np.swapaxes(B, -1, -2) @ M @ B, 1e-10)
-    if file.stem not in {*SINGULAR, *ILL_CONDITIONED}:
-        found = robot.forward_dynamics(q, qd, qdd, backend=backend)
-        force = convert.tau_to_pinocchio(robot, model, q, qdd)
-        wanted = [pin.aba(model, data, *state).copy() for state in zip(pq, pv, force, strict=True)]
-        agree(convert.to_pinocchio(robot, model, q, qd, found)[2], wanted, 1e-9)
 
 
 @pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="this machine has no extended precision")
@@ -154,11 +117,6 @@ def test_ill_conditioned_robots_agree_with_extended_precision(file: Path, floati
         found = robot.forward_dynamics(q, qd, tau, algorithm=algorithm)
         for k in range(len(q)):
             agree(found[k], exact[k].astype(float), 0.5 * np.finfo(float).eps * conditioning(M[k]))
-
-
-def upper(M: np.ndarray) -> np.ndarray:
-    """The symmetric matrix of which Pinocchio fills the upper triangle."""
-    return np.triu(M) + np.triu(M, 1).T
 
 
 @pytest.mark.parametrize("file", [f for f in FILES if f.stem in SINGULAR], ids=lambda f: f.stem)

@@ -13,6 +13,7 @@ from .methods import Robot
 from .robot.builder import RobotBuilder
 
 if TYPE_CHECKING:
+    from .backends.native.kernel import Kernel
     from .io import convert
     from .study import figures, machines, papers
     from .study.accuracy import accuracy
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Kernel",
     "PhalanxError",
     "PhalanxWarning",
     "Robot",
@@ -52,6 +54,7 @@ __all__ = [
 
 # Imported when first asked for: few programs need them.
 _LATER = {
+    "Kernel": ".backends.native.kernel",
     "accuracy": ".study.accuracy",
     "closed_form": ".study.closed_form",
     "compare": ".study.compare",

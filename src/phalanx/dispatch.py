@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from .algorithms import ALGORITHMS, FUNCTIONS, NOTHING, Algorithm, find, functions_algorithms, require_covered
-from .arrays import float_type, is_masked_array, memory_for
+from .arrays import empty_result, float_type, is_masked_array, memory_for
 from .backends.base import Backend, Call, backend, common_batch, require_shape
-from .backends.buffers import empty_result
 from .backends.structure import factors_well, require_invertible, segments_well
 from .errors import PhalanxError, is_one_of, nearest, shown
 from .program.task import cuts
@@ -29,6 +28,7 @@ ANY = 64  # degrees of freedom up to which "auto" takes no notice of the batch
 _SEGMENTED = {"inverse_dynamics": ANY, "mass_matrix": ANY, "forward_dynamics": 200}
 _PREFERRED = ("native", "numpy")  # backends in the order in which "auto" asks them
 _MANY = 40  # links beyond which several frames cost less together than one after another
+_SMALL = 1 << 12  # numbers in the largest input up to which nobody asks whether threads pay
 _BLOCK = 1 << 18  # bytes of the poses of all links that are kept at once
 
 
@@ -43,6 +43,17 @@ def available_threads() -> int:
     if _threads is not None:
         return _threads
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def plain_batch(built: Any, inputs: tuple[Any, ...], out: Any, threads: int | None) -> Any:
+    """The result of compiled code for a batch without anything to convert, else None."""
+    if threads is None:
+        threads = 1
+        for x in inputs:
+            if type(x) is np.ndarray and x.size > _SMALL:
+                threads = available_threads()
+                break
+    return built.batch(inputs, out, threads)
 
 
 def evaluate(
@@ -125,18 +136,10 @@ def frame_poses(
     frames: Iterable[str],
     *,
     out: Any = None,
-    backend: str = "auto",
+    backend: Any = "auto",
     threads: int | None = None,
 ) -> Any:
-    """Poses (…, k, 4, 4) of several frames in the base frame of the file.
-
-    `frames` are names of links of the file, such as `robot.frame_names`; poses come in their order.
-
-    `q` (…, nq): positions.
-
-    Any batch shape. `out` takes the result, an array of its shape; `backend` is "auto", "native", "numpy"
-    or "jax"; at most `threads` threads share a large batch.
-    """
+    """`Robot.frame_poses`, as `robot/doors.py` declares it."""
     if isinstance(frames, str) or not isinstance(frames, Iterable) or getattr(frames, "ndim", 1) != 1:
         raise PhalanxError(
             f"frame_poses: frames is {shown(frames)}, expected several names such as robot.frame_names; "
@@ -187,20 +190,14 @@ def kernel(
     axes: str | None = None,
     batch: int | None = None,
 ) -> Any:
-    """The function of a robot compiled now: a `Kernel`.
-
-    A kernel has one algorithm, by default the one that "auto" takes for many states; `batch=1` asks for the
-    one that it takes for a single state, which is another for long chains.
-    `dtype` is "float64" or "float32". Functions of a frame are told which one by `frame`, the name of a
-    link of the file; all frames of a robot share their machine code. `axes` is that of `jacobian`.
-    """
+    """`Robot.kernel`, as `robot/doors.py` declares it."""
     from .backends.native.kernel import kernel_class
 
     call = resolve(robot, function, algorithm, frame, {} if axes is None else {"axes": axes}, batch)
     kind = float_type(dtype, "kernel")
     if not is_native(call):
         raise PhalanxError(f'kernel: robot "{robot.name}" has no degree of freedom; nothing to compile.')
-    return kernel_class(function)(call, kind, compute)
+    return kernel_class(function)(call, kind, compute, plain_batch)
 
 
 def resolve(
@@ -230,6 +227,8 @@ def resolve(
             )
     if FUNCTIONS[function].frame:
         robot.frame(frame)
+    elif frame is not None:
+        raise PhalanxError(f"{function}: got frame={shown(frame)}, but takes none; leave it out.")
     if function in ("forward_dynamics", "mass_matrix_inverse"):
         require_invertible(robot)
     return Call(robot, chosen, frame, tuple(sorted(options.items())))

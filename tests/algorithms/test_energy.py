@@ -5,11 +5,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 
 import phalanx as px
 from reference import dynamics as textbook
 from reference.sampling import agree, seeds, trees
+
+pytestmark = pytest.mark.usefixtures("auto_is_numpy")
 
 
 @given(trees(), seeds)

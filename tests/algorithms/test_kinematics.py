@@ -12,6 +12,8 @@ import phalanx as px
 from reference import dynamics as textbook
 from reference.sampling import agree, seeds, trees
 
+pytestmark = pytest.mark.usefixtures("auto_is_numpy")
+
 
 @given(trees(), seeds)
 def test_poses_agree_with_the_textbook(robot: px.Robot, seed: int) -> None:

@@ -12,6 +12,8 @@ import pytest
 import phalanx as px
 from phalanx.backends.structure import require_invertible
 
+pytestmark = pytest.mark.usefixtures("auto_is_numpy")
+
 
 def chain(*links: dict[str, Any], joints: tuple[dict[str, Any], ...] = ()) -> px.RobotBuilder:
     """A chain of revolute joints with the given bodies."""

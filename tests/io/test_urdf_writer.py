@@ -17,6 +17,8 @@ from phalanx.io.angles import roll_pitch_yaw, rotation_rpy
 from phalanx.robot.joints import joint_types
 from reference.sampling import agree
 
+pytestmark = pytest.mark.usefixtures("auto_is_numpy")
+
 pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
 
 TOLERANCE = 1e-12

@@ -14,6 +14,8 @@ from phalanx.robot.description import Pose
 from reference import dynamics as textbook
 from reference.sampling import ALL_TYPES, agree
 
+pytestmark = pytest.mark.usefixtures("auto_is_numpy")
+
 
 def pair(**joint: Any) -> px.RobotBuilder:
     builder = px.RobotBuilder("pair")

@@ -13,6 +13,8 @@ from hypothesis import given
 import phalanx as px
 from reference.sampling import MOVING_TYPES, agree, seeds, trees
 
+pytestmark = pytest.mark.usefixtures("auto_is_numpy")
+
 
 @given(trees(), seeds)
 def test_fixed_joints_are_joints_held_still(robot: px.Robot, seed: int) -> None:

@@ -18,6 +18,8 @@ import phalanx as px
 from phalanx.robot.description import Mimic
 from reference.sampling import agree, seeds
 
+pytestmark = pytest.mark.usefixtures("auto_is_numpy")
+
 SCALAR = ("revolute", "continuous", "prismatic", "helical")
 Drive = dict[str, tuple[str, float, float]]
 

@@ -19,6 +19,8 @@ import phalanx as px
 from phalanx.robot.description import Pose
 from reference.sampling import MOVING_TYPES
 
+pytestmark = pytest.mark.usefixtures("auto_is_numpy")
+
 
 def hand() -> px.RobotBuilder:
     """A palm on a wrist with two fingers, the second given first, and a camera welded on."""

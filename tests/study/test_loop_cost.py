@@ -17,7 +17,8 @@ from phalanx.algorithms import FUNCTIONS, algorithms
 from phalanx.backends.base import Call
 from phalanx.backends.native.emit.module import block_function
 from phalanx.backends.native.extent import serves, unrolls
-from phalanx.backends.native.source import looped, module
+from phalanx.backends.native.loop import module
+from phalanx.backends.native.source import looped
 from phalanx.backends.native.target import host
 from phalanx.dispatch import resolve
 from phalanx.program.cost import Count
@@ -134,26 +135,26 @@ def in_text(call: Call) -> Count:
     return Count(*map(int, total))
 
 
-@pytest.mark.parametrize(
-    ("name", "function", "choice"), CASES, ids=["-".join(map(str, (*c[:2], *c[2]))) for c in CASES]
-)
-def test_counts_of_loops_are_the_instructions_that_the_kernel_carries_out(
-    name: str, function: str, choice: Any
-) -> None:
-    call = call_of(name, function, choice)
+@cache
+def counted(case: int) -> tuple[Any, set[str]]:
+    """What a case costs and its kinds of stages, found together: programs are long to make and large."""
+    call = call_of(*CASES[case])
     loops = looped(call, ())
     assert loops is not None
-    found = cost_of_loops(loops.built(host().lanes(8)), FUNCTIONS[function].symbol)
-    assert Count(*found._all()) == in_text(call)
+    return cost_of_loops(loops.built(host().lanes(8)), call.function.symbol), kinds_of_stages(loops)
+
+
+@pytest.mark.parametrize("case", range(len(CASES)), ids=["-".join(map(str, (*c[:2], *c[2]))) for c in CASES])
+def test_counts_of_loops_are_the_instructions_that_the_kernel_carries_out(case: int) -> None:
+    found, _ = counted(case)
+    assert Count(*found._all()) == in_text(call_of(*CASES[case]))
     for parts in (found.by_quantity, found.by_link):
         assert sum(parts.values(), Count()) == Count(*found._all())
     assert "" not in found.by_quantity
 
 
-def kinds_of_stages(call: Call) -> set[str]:
+def kinds_of_stages(loops: Any) -> set[str]:
     """The kinds of stages of a program, those of matrices with the shape of their columns."""
-    loops = looped(call, ())
-    assert loops is not None
     if isinstance(loops, SegmentProgram):
         return {f"segments {type(stage).__name__}" for _, stage in loops.stages}
     found = set()
@@ -169,7 +170,7 @@ def test_every_kind_of_stage_is_among_the_cases() -> None:
     wanted = {*plain, *(f"coupled {kind}" for kind in plain), "segments Loop", "segments Once"}
     wanted |= {"Levels", "LimbLevels"}
     wanted |= {f"MatrixOut {shape}" for shape in ("columns", "rows", "square")}
-    assert set().union(*(kinds_of_stages(call_of(*case)) for case in CASES)) == wanted
+    assert set().union(*(counted(case)[1] for case in range(len(CASES)))) == wanted
 
 
 def test_cost_and_kernel_tell_what_loops_carry_out() -> None:

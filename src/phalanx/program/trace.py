@@ -76,8 +76,10 @@ class BodyByBody(Sequential):
         self.graph.link = -1
 
 
-def trace(task: Task, customise: str = "full", book: Bookkeeping = _BOOK) -> Program:
-    """The program of an algorithm for one robot.
+def trace(
+    task: Task, customise: str = "full", book: Bookkeeping = _BOOK, *, quantities: bool = True
+) -> Program:
+    """The program of an algorithm for one robot; its scalars know their `quantities` if asked for.
 
     `customise` tells what the robot contributes: "full" its numbers, "semi" only which of them are
     zero by structure (joint axes, products of inertia of symmetric links), "none" nothing: every
@@ -98,8 +100,10 @@ def trace(task: Task, customise: str = "full", book: Bookkeeping = _BOOK) -> Pro
     if "frame" in constants:
         constants["frame"] = _frame(graph, constants["frame"])
     order = BodyByBody(graph, model.parents, model.pattern)
-    around = wrappers(graph, book, customise, model)
-    text = replace(task.algorithm, run=announcing(task.algorithm.run, graph, f.symbol, around))
+    text = task.algorithm
+    if quantities:
+        around = wrappers(graph, book, customise, model)
+        text = replace(text, run=announcing(text.run, graph, f.symbol, around))
     graph.wanted = book.results
     graph.quantity = "external"  # of what happens before the text begins
     known = parameters(graph, model, customise, book)

@@ -12,6 +12,7 @@ from ..errors import PhalanxError, is_one_of, nearest, shown
 from ..program.cost import Cost, cost_of
 from ..program.trace import Program, trace
 from ..robot.robot import Robot
+from ..typing import AlgorithmLike, Customise
 from .conventions import Convention, convention_of
 
 LEVELS = ("none", "semi", "full")
@@ -20,9 +21,9 @@ LEVELS = ("none", "semi", "full")
 def cost(
     robot: Robot,
     function: str,
-    algorithm: Any = "auto",
+    algorithm: AlgorithmLike = "auto",
     *,
-    customise: str = "full",
+    customise: Customise = "full",
     convention: str | None = None,
     frame: str | None = None,
 ) -> Cost:
@@ -56,7 +57,7 @@ def cost(
     """
     call, rules = _resolved(robot, function, algorithm, customise, convention, frame)
     if _is_kernel(call, customise, rules):
-        from ..backends.native.costs import kernel_cost  # llvmlite takes a while to import
+        from ..backends.native.costs import kernel_cost  # rolling takes a while to import
 
         return kernel_cost(call)
     found = cost_of(

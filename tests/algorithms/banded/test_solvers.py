@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.linalg import solve, solveh_banded
@@ -15,6 +18,18 @@ from reference.sampling import agree
 
 SIZES = (*range(1, 34), 100)
 each_solver = pytest.mark.parametrize("solver", SOLVERS.values(), ids=list(SOLVERS))
+
+
+@cache
+def solved(n: int, k: int) -> tuple[Any, ...]:
+    """(D, U, R, x, condition): a system with its solution by SciPy, found once for all solvers."""
+    A, D, U, R = system(n, k, seed=100 * n + k)
+    if n <= 10:
+        x = solve(A, R.ravel(), assume_a="pos")
+    else:
+        upper = [np.pad(np.diagonal(A, j), (j, 0)) for j in range(2 * k - 1, -1, -1)]
+        x = solveh_banded(np.array(upper), R.ravel())
+    return D, U, R, x.reshape(n, k), np.linalg.cond(A)
 
 
 def system(n: int, k: int, seed: int, batch: tuple[int, ...] = ()) -> tuple[np.ndarray, ...]:
@@ -35,14 +50,8 @@ def system(n: int, k: int, seed: int, batch: tuple[int, ...] = ()) -> tuple[np.n
 @pytest.mark.parametrize("k", range(1, 7))
 def test_solutions_are_those_of_scipy(solver: Solver, k: int) -> None:
     for n in SIZES:
-        A, D, U, R = system(n, k, seed=100 * n + k)
-        if n <= 10:
-            expected = solve(A, R.ravel(), assume_a="pos")
-        else:
-            half = 2 * k - 1
-            upper = [np.pad(np.diagonal(A, j), (j, 0)) for j in range(half, -1, -1)]
-            expected = solveh_banded(np.array(upper), R.ravel())
-        agree(solver(D, U, R), expected.reshape(n, k), 1e-14 * np.linalg.cond(A))
+        D, U, R, x, condition = solved(n, k)
+        agree(solver(D, U, R), x, 1e-14 * condition)
 
 
 @each_solver

@@ -12,6 +12,8 @@ import phalanx as px
 from reference import dynamics as textbook
 from reference.sampling import agree, conditioning, seeds, trees
 
+pytestmark = pytest.mark.usefixtures("auto_is_numpy")
+
 
 @given(trees(), seeds)
 def test_it_inverts_newton_euler(robot: px.Robot, seed: int) -> None:

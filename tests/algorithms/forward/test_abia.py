@@ -20,6 +20,8 @@ from reference.chains import (
     error,
 )
 
+pytestmark = pytest.mark.usefixtures("auto_is_numpy")
+
 FORMS: tuple[Any, ...] = ("abia", ("abia", {"form": "hybrid"}))
 each_form = pytest.mark.parametrize("algorithm", FORMS, ids=["scanned", "hybrid"])
 

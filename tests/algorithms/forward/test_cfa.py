@@ -24,6 +24,8 @@ from reference.chains import (
     error,
 )
 
+pytestmark = pytest.mark.usefixtures("auto_is_numpy")
+
 OPTIONS = [
     ("cfa", {"solver": solver, "bias": bias})
     for solver, bias in product(("cyclic_reduction", "odd_even", "serial"), ("local", "global"))

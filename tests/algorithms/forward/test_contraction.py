@@ -20,6 +20,8 @@ from reference.chains import (
 )
 from reference.sampling import seeds, trees
 
+pytestmark = pytest.mark.usefixtures("auto_is_numpy")
+
 
 def shaped(parents: list[int], seed: int = 0) -> px.Robot:
     """A robot of random links, each on the one that `parents` tells (-1: the base)."""

@@ -20,6 +20,8 @@ from reference.chains import (
 )
 from reference.sampling import seeds, trees
 
+pytestmark = pytest.mark.usefixtures("auto_is_numpy")
+
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_agrees_with_pinocchio(kind: str) -> None:

@@ -15,6 +15,8 @@ from phalanx.sweeps.verbs import ordering
 from reference.chains import KINDS, agrees_with_pinocchio
 from reference.sampling import agree, conditioning, seeds, trees
 
+pytestmark = pytest.mark.usefixtures("auto_is_numpy")
+
 
 @given(trees(), seeds)
 def test_it_agrees_with_the_articulated_bodies(robot: px.Robot, seed: int) -> None:

@@ -15,6 +15,8 @@ import phalanx as px
 from phalanx.algorithms import ALGORITHMS
 from reference.sampling import agree
 
+pytestmark = pytest.mark.usefixtures("auto_is_numpy")
+
 ENTRIES = [a for a in ALGORITHMS["mass_matrix"].values() if a.topology == "chain" and not a.splits]
 CHOICES: list[Any] = [
     *(a.name for a in ENTRIES),

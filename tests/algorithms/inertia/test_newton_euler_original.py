@@ -11,6 +11,8 @@ import phalanx as px
 from reference.counting import operations
 from reference.sampling import agree
 
+pytestmark = pytest.mark.usefixtures("auto_is_numpy")
+
 
 def test_columns_are_inverse_dynamics_of_unit_accelerations() -> None:
     robot = px.chain(6, seed=2, prismatic=0.4)

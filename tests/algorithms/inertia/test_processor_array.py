@@ -14,6 +14,8 @@ from phalanx.sweeps.triangle import triangle
 from reference.counting import depth
 from reference.sampling import agree
 
+pytestmark = pytest.mark.usefixtures("auto_is_numpy")
+
 SIZES = range(1, 34)
 CHOICES = [
     {"processors": processors, **form}

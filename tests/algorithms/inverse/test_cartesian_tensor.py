@@ -12,6 +12,8 @@ import phalanx as px
 from reference import dynamics as textbook
 from reference.sampling import agree, seeds, trees
 
+pytestmark = pytest.mark.usefixtures("auto_is_numpy")
+
 
 @pytest.mark.parametrize(
     "given_motion", [(), ("base_velocity",), ("base_acceleration",), ("base_velocity", "base_acceleration")]

@@ -23,6 +23,8 @@ from phalanx.sweeps.orders.sequential import Sequential
 from phalanx.sweeps.verbs import ordering
 from reference.sampling import agree
 
+pytestmark = pytest.mark.usefixtures("auto_is_numpy")
+
 ORDERS = {**JOININGS, "three segments": partial(segments, pieces=3)}
 
 

@@ -17,6 +17,8 @@ from phalanx.sweeps.verbs import ordering
 from reference import dynamics as textbook
 from reference.sampling import agree
 
+pytestmark = pytest.mark.usefixtures("auto_is_numpy")
+
 CHAINS = ("luh_walker_paul", "lathrop", "zomaya_morris", "scan")
 LENGTHS = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33)
 MOTIONS: tuple[tuple[str, ...], ...] = (

@@ -15,6 +15,8 @@ import phalanx as px
 from reference import dynamics as textbook
 from reference.sampling import agree, seeds, trees
 
+pytestmark = pytest.mark.usefixtures("auto_is_numpy")
+
 each_algorithm = pytest.mark.parametrize(
     "algorithm",
     [a.name for a in px.algorithms("inverse_dynamics") if (a.topology, a.joints) == ("tree", "all")],

@@ -18,6 +18,8 @@ from phalanx.sweeps.verbs import ordering
 from reference import dynamics as textbook
 from reference.sampling import agree, seeds, trees
 
+pytestmark = pytest.mark.usefixtures("auto_is_numpy")
+
 
 @given(trees(), seeds)
 def test_it_agrees_with_the_textbook(robot: px.Robot, seed: int) -> None:

@@ -10,6 +10,8 @@ import pytest
 import phalanx as px
 from reference.sampling import agree
 
+pytestmark = pytest.mark.usefixtures("auto_is_numpy")
+
 
 @pytest.mark.parametrize("name", ["puma560", "ur5", "panda", "iiwa14"])
 def test_both_ways_of_taking_moments_agree(name: str) -> None:

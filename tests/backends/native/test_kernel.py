@@ -53,7 +53,9 @@ def test_a_kernel_tells_what_it_is() -> None:
     assert k.robot is robot("ur5")
     assert repr(k) == '<Kernel forward_dynamics of "ur5" by aba, float32: (6),(6),(6)->(6)>'
     assert k.compile_seconds > 0.0
-    assert list(inspect.signature(k).parameters) == ["q", "qd", "tau", "out", "threads", "external"]
+    parameters = inspect.signature(k).parameters.values()
+    assert [p.name for p in parameters] == ["q", "qd", "tau", "external", "out", "threads"]
+    assert [p.default for p in parameters if p.kind is p.KEYWORD_ONLY] == [None, None, None]
 
 
 def test_its_text_and_assembly_can_be_read() -> None:
@@ -81,6 +83,8 @@ def test_bad_functions_algorithms_and_frames_are_refused() -> None:
         r.kernel("jacobian", frame="nose")
     with pytest.raises(px.PhalanxError, match="has no frame None"):
         r.kernel("jacobian")
+    with pytest.raises(px.PhalanxError, match="mass_matrix: got frame='tool0', but takes none; leave it out"):
+        r.kernel("mass_matrix", frame="tool0")
 
 
 def test_a_robot_that_cannot_move_has_no_kernel() -> None:
@@ -117,10 +121,10 @@ def test_a_kernel_refuses_what_the_method_refuses() -> None:
         k(q, qd, qdd, out=np.zeros((3, 4, 6)))
     with pytest.raises(px.PhalanxError, match="external has shape"):
         k(q, qd, qdd, external=np.zeros(6))
-    with pytest.raises(TypeError, match=r"Kernel\.inverse_dynamics\(\) missing 1 required .*: 'qdd'$"):
+    with pytest.raises(TypeError, match=r"InverseDynamicsKernel\.__call__\(\) missing 1 required .*: 'qdd'$"):
         k(q, qd)
-    with pytest.raises(TypeError, match=r"^Kernel\.inverse_dynamics\(\) takes from 4 to 9 positional arg"):
-        k(q, qd, qdd, 1, 2, 3, 4, 5, 6)
+    with pytest.raises(TypeError, match=r"^InverseDynamicsKernel\.__call__\(\) takes 4 positional arg"):
+        k(q, qd, qdd, qdd)
     with pytest.raises(TypeError, match="unexpected keyword argument 'externl'"):
         k(q, qd, qdd, externl=None)
 

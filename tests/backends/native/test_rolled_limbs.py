@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import time
 from functools import cache
 from typing import Any
 
@@ -206,17 +205,12 @@ def test_the_text_does_not_grow_with_the_robot() -> None:
 
 
 @pytest.mark.parametrize("branching", [0.02, 0.4, 1.0])
-def test_ten_thousand_links_compile_within_two_seconds(branching: float) -> None:
+def test_ten_thousand_links_compile_to_the_text_of_few(branching: float) -> None:
     robot = px.tree(10_000, branching, seed=1)
     assert len(limb_rows(robot.model).first) > 100
-    best = float("inf")
-    for _ in range(3):
-        start = time.process_time()  # what an idle machine would show
-        run = kernel(program(robot, FORWARD, "dca"))
-        best = min(best, time.process_time() - start)
-        if best < 2.0:
-            break
-    assert best < 2.0
+    few = px.tree(200, branching, seed=1)
+    assert block_lines(robot, FORWARD, "dca")[0] <= 1.1 * block_lines(few, FORWARD, "dca")[0]
+    run = kernel(program(robot, FORWARD, "dca"))
     q, qd, tau = states(robot, FORWARD, 2)
     wanted = robot.forward_dynamics(q, qd, tau, algorithm="aba", backend="native")
     agree(run(q, qd, tau), wanted, 1e-9)

@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -13,6 +15,7 @@ import numpy as np
 import pytest
 
 import phalanx as px
+from phalanx.backends.native import build, compile, objects
 from phalanx.backends.native import threads as pool
 from reference.kernels import arguments, in_fresh_interpreter, robot, same_bits
 
@@ -23,10 +26,11 @@ COUNT = 12_000
 def helpers(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many threads were asked for besides this one, once for each call; all work is worth it."""
     asked: list[int] = []
-    real = pool._ask
-    monkeypatch.setattr(pool, "_ask", lambda count, task: (asked.append(count), real(count, task))[1])
-    for name in ("_WORTH", "_SETTLED", "_SMALL"):
+    real = pool._called
+    monkeypatch.setattr(pool, "_called", lambda count: (asked.append(count), real(count))[1])
+    for name in ("_WORTH", "_SETTLED"):
         monkeypatch.setattr(pool, name, 0)
+    monkeypatch.setattr(build, "SMALL", 0)
     return asked
 
 
@@ -68,21 +72,22 @@ def test_outputs_that_overlap_inputs_are_right_with_threads(helpers: list[int]) 
     assert helpers
 
 
-@pytest.mark.parametrize(("microseconds", "used"), [(0.1, False), (10.0, True)])
+@pytest.mark.parametrize(("microseconds", "used"), [(0.01, False), (10.0, True)])
 def test_threads_are_used_where_the_work_is_worth_it(
     microseconds: float, used: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = [0.0]
     asked: list[int] = []
 
-    def state_by_state(a: np.ndarray, out: np.ndarray) -> None:
-        clock[0] += 1e-6 * microseconds * len(out)
-        out[...] = a + 1.0
+    def direct(a: np.ndarray, out: np.ndarray, start: int, stop: int, grain: int, helpers: int) -> bool:
+        clock[0] += 1e-6 * microseconds * (stop - start) / (1 + helpers)
+        out[start:stop] = a[start:stop] + 1.0
+        return True
 
     monkeypatch.setattr(pool.time, "perf_counter", lambda: clock[0])
-    monkeypatch.setattr(pool, "_ask", lambda count, task: (asked.append(count), task(), count)[2])
+    monkeypatch.setattr(pool, "_called", lambda count: (asked.append(count), count)[1])
     a = np.zeros((4000, 7))
-    pool.run(state_by_state, [a], [1], out := np.zeros_like(a), 1, 2)
+    assert pool.fill(direct, [a, out := np.zeros_like(a)], 7, 2, pool.Pace())
     assert asked == ([1] if used else [])
     assert (out == 1.0).all()
 
@@ -116,102 +121,115 @@ def test_a_bad_number_is_refused(count: Any) -> None:
         r.inverse_dynamics(*state, threads=count)
 
 
-def test_an_error_in_a_thread_reaches_the_caller(helpers: list[int]) -> None:
-    def broken(*_: Any, out: np.ndarray) -> None:
-        if out.shape[0] and out[0, 0] > 0.0:
-            raise ValueError("second half")
+class Slow:
+    """A kernel of x -> x + 1 whose loop is a Python function: what was computed, and on which thread."""
 
-    out = np.zeros((100, 2))
-    out[50:] = 1.0
-    with pytest.raises(ValueError, match="second half"):
-        pool.run(broken, [np.zeros((100, 2))], [1], out, 1, threads=2)
-    assert helpers == [1]
+    def __init__(self, pause: Callable[[], None] = lambda: None) -> None:
+        self.seen: list[tuple[str, int]] = []  # thread, rows
+        self.pause = pause
+        kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
+        self.function = kind(self.loop)
+        address = ctypes.cast(self.function, ctypes.c_void_p).value or 0
+        loaded = compile.Loaded(None, {"loop": address, "single": address})
+        self.direct = objects.array_function(loaded, "slow", np.dtype(float), [(1,), (1,)], 0, self)
+
+    def loop(self, args: int, dims: int, steps: int, told: int) -> None:
+        x, out = (ctypes.c_void_p * 2).from_address(args)
+        count = ctypes.c_int64.from_address(dims).value
+        by, to = (ctypes.c_int64 * 2).from_address(steps)
+        self.seen.append((threading.current_thread().name, count))
+        self.pause()
+        for k in range(count):
+            result = ctypes.c_double.from_address(out + k * to)
+            result.value += ctypes.c_double.from_address(x + k * by).value + 1.0
+
+
+@pytest.mark.parametrize("rows", [1, 2, 63, 64, 65, 1000])
+@pytest.mark.parametrize("grain", [-1, 1, 7, 64, 5000])
+@pytest.mark.parametrize("helpers", [0, 1, 3, 10**6])
+def test_every_row_is_computed_once(rows: int, grain: int, helpers: int) -> None:
+    slow = Slow()
+    pool._called(3)
+    x, out = np.arange(rows)[:, None] * 1.0, np.zeros((rows, 1))
+    assert slow.direct(x, out, 0, rows, grain, helpers) is True
+    np.testing.assert_array_equal(out, x + 1.0)
+    assert sum(count for _, count in slow.seen) == rows
+    assert not helpers or max(count for _, count in slow.seen) <= max(grain, 1)
 
 
 @pytest.mark.parametrize("threads", [2, 3, 7])
-def test_every_state_is_computed_once(threads: int, helpers: list[int]) -> None:
-    lock = threading.Lock()
-    seen = np.zeros((4, 101), dtype=int)
-
-    def note(a: np.ndarray, out: np.ndarray) -> None:
-        with lock:
-            out[...] += 1
-        assert a.shape[:-1] == out.shape[:-1]
-
-    pool.run(note, [np.zeros((101, 3))], [1], seen[..., None], 1, threads)
-    assert (seen == 1).all()
+def test_rows_of_broadcast_and_turned_batches_are_computed_once(threads: int, helpers: list[int]) -> None:
+    slow = Slow()
+    x = np.arange(101.0)[::-1, None]
+    out = np.zeros((101, 4, 1)).swapaxes(0, 1)
+    assert pool.fill(slow.direct, [np.broadcast_to(x, (4, 101, 1)), out], 1, threads, pool.Pace())
+    np.testing.assert_array_equal(out, np.broadcast_to(x + 1.0, (4, 101, 1)))
     assert helpers
 
 
-@pytest.mark.parametrize("rows", [1, 2, 63, 64, 65, 1000, 4097])
-@pytest.mark.parametrize("grain", [1, 7, 64, 5000])
-def test_a_ticket_hands_out_each_row_once(rows: int, grain: int) -> None:
-    kernel = robot("ur5").kernel("inverse_dynamics")
-    state = arguments(robot("ur5"), "inverse_dynamics", rows)
-    wanted, out = kernel(*state), np.full((rows, 6), np.nan)
-    ticket = np.array([0, 0, rows, grain])
-    with ThreadPoolExecutor(3) as executor:
-        for job in [executor.submit(kernel._native.shared, *state, out, ticket) for _ in range(3)]:
-            job.result()
-    assert ticket[1] == rows
-    same_bits(out, wanted)
+def test_a_batch_has_no_more_workers_than_it_asks_for() -> None:
+    pool._called(3)
+    for helpers in (1, 2):
+        slow = Slow(lambda: time.sleep(1e-3))
+        assert slow.direct(np.zeros((60, 1)), np.zeros((60, 1)), 0, 60, 1, helpers)
+        workers = {name for name, _ in slow.seen if name.startswith("phalanx")}
+        assert len(workers) <= helpers
 
 
-def test_a_ticket_ends_where_it_says_and_never_beyond_the_rows() -> None:
-    kernel = robot("ur5").kernel("inverse_dynamics")
-    state = arguments(robot("ur5"), "inverse_dynamics", 100)
-    out = np.full((100, 6), np.nan)
-    ticket = np.array([20, 0, 50, 8])
-    assert kernel._native.shared(*state, out, ticket) is False  # the rows before are somebody else's
-    assert np.isnan(out).any(axis=1).tolist() == [True] * 20 + [False] * 30 + [True] * 50
-    ticket[:] = 0, 0, 10_000, 64
-    assert kernel._native.shared(*state, out, ticket) is True
-    same_bits(out, kernel(*state))
+def test_callers_at_once_have_batches_of_their_own() -> None:
+    pool._called(3)
+    many = [Slow() for _ in range(80)]  # more than there are slots
+    outs = [np.zeros((40, 1)) for _ in many]
+    start = threading.Barrier(len(many))
+
+    def call(slow: Slow, out: np.ndarray) -> bool:
+        start.wait()
+        return slow.direct(np.zeros((40, 1)), out, 0, 40, 1, 2)
+
+    with ThreadPoolExecutor(len(many)) as executor:
+        assert all(executor.map(call, many, outs))
+    assert all((out == 1.0).all() for out in outs)
 
 
-@pytest.mark.parametrize(
-    "ticket",
-    [None, 3, np.zeros(4), np.zeros(3, int), np.zeros((4, 1), int), np.zeros(8, int)[::2], np.zeros((), int)],
-)
-def test_a_ticket_that_is_none_is_refused_and_nothing_is_touched(ticket: Any) -> None:
-    kernel = robot("ur5").kernel("inverse_dynamics")
-    state = arguments(robot("ur5"), "inverse_dynamics", 10)
-    out = np.full((10, 6), 7.0)
-    assert kernel._native.shared(*state, out, ticket) is False
-    assert (out == 7.0).all()
+def test_a_call_within_a_call_is_served() -> None:
+    pool._called(2)
+    inner, out = Slow(), np.zeros((40, 1))
+    outer = Slow(lambda: inner.direct(np.zeros((40, 1)), np.zeros((40, 1)), 0, 40, 4, 2))
+    assert outer.direct(np.zeros((40, 1)), out, 0, 40, 4, 2)
+    assert (out == 1.0).all()
+    assert sum(count for _, count in inner.seen) == 40 * len(outer.seen)
+
+
+def test_rows_that_a_thread_is_held_up_with_are_waited_for() -> None:
+    """A worker takes rows and sleeps: the caller does the rest, and returns when those are there."""
+    pool._called(1)
+    taken, caller = threading.Event(), threading.current_thread().name
+
+    def pause() -> None:
+        if threading.current_thread().name == caller:
+            taken.wait(60)
+        else:
+            taken.set()
+            time.sleep(0.05)
+
+    slow = Slow(pause)
+    assert slow.direct(np.zeros((4, 1)), out := np.zeros((4, 1)), 0, 4, 2, 1)
+    assert (out == 1.0).all()
+    assert {name.startswith("phalanx") for name, _ in slow.seen} == {True, False}
 
 
 def test_nobody_waits_for_threads_that_do_not_come(
     monkeypatch: pytest.MonkeyPatch, helpers: list[int]
 ) -> None:
-    late: list[Any] = []
-    monkeypatch.setattr(pool, "_ask", lambda count, task: late.append(task))
+    monkeypatch.setattr(pool, "_called", lambda count: count + 40_000)  # nobody started so many
     r = robot("ur5")
     state = arguments(r, "inverse_dynamics", COUNT)
     wanted = r.inverse_dynamics(*state, threads=1)
     result = r.inverse_dynamics(*state, threads=2)
     same_bits(result, wanted)
     result[...] = 5.0
-    late[0]()  # finds nothing left to do
+    time.sleep(0.01)  # who comes late finds nothing left to do
     assert (result == 5.0).all()
-
-
-def test_rows_that_a_thread_is_held_up_with_are_waited_for(helpers: list[int]) -> None:
-    """A thread takes rows and sleeps: the other does the rest, and returns when those are there."""
-    taken, ticket = threading.Event(), np.array([0, 0, 100, 50])
-
-    def work() -> bool:
-        if threading.current_thread().name.startswith("phalanx"):
-            taken.set()
-            time.sleep(0.05)
-            ticket[1] += 50
-        else:
-            taken.wait()
-            ticket[1] += 50
-        return bool(ticket[1] == 100)
-
-    pool._shared_out(work, ticket, 2)
-    assert ticket[1] == 100
 
 
 def test_where_no_thread_can_be_started_one_does_all(
@@ -221,13 +239,95 @@ def test_where_no_thread_can_be_started_one_does_all(
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
-    monkeypatch.setattr(pool, "_helpers", 0)
+    monkeypatch.setattr(pool, "_workers", 0)
     r = robot("ur5")
     q, qd, qdd = arguments(r, "inverse_dynamics", COUNT)
     wanted = r.inverse_dynamics(q, qd, qdd, threads=1)
     same_bits(r.inverse_dynamics(q, qd, qdd, threads=4), wanted)
     same_bits(r.inverse_dynamics(q[::-1], qd[::-1], qdd[::-1], threads=4), wanted[::-1])
     assert helpers == [3, 3]
+
+
+WITHOUT_SLEEP = """
+import threading
+import numpy as np
+import phalanx as px
+from phalanx.backends.native import objects, threads
+from reference.kernels import arguments
+objects.posix = dict  # no function with which threads sleep in machine code
+threads._WORTH = 0.0
+r = px.load("ur5")
+state = arguments(r, "forward_dynamics", 9000)
+wanted = r.forward_dynamics(*state, threads=1)
+good = all(np.array_equal(r.forward_dynamics(*state, threads=3), wanted) for _ in range(30))
+print(good, sum(t.name.startswith("phalanx") for t in threading.enumerate()))
+"""
+
+
+def test_workers_wait_in_python_where_they_cannot_sleep_in_machine_code() -> None:
+    assert in_fresh_interpreter(WITHOUT_SLEEP) == "True 2"
+
+
+IDLE = """
+import time
+import phalanx as px
+from phalanx.backends.native import threads
+from reference.kernels import arguments
+threads._WORTH = 0.0
+r = px.load("ur5")
+state = arguments(r, "forward_dynamics", 9000)
+for _ in range(5):
+    r.forward_dynamics(*state, threads=4)
+time.sleep(0.1)
+begun = time.process_time()
+time.sleep(0.5)
+print(time.process_time() - begun < 0.01)
+"""
+
+
+def test_workers_without_work_use_no_processor() -> None:
+    assert in_fresh_interpreter(IDLE) == "True"
+
+
+HOGGED = """
+import sys
+import threading
+import time
+import numpy as np
+import phalanx as px
+from phalanx.backends.native import threads
+from reference.kernels import arguments
+r = px.chain(20)
+state = [np.tile(a, (200, 1)) for a in arguments(r, "forward_dynamics", 1000)]
+out = np.zeros_like(state[2])
+r.forward_dynamics(*state, threads=2, out=out)
+worker = next(t for t in threading.enumerate() if t.name.startswith("phalanx"))
+clock = time.pthread_getcpuclockid(worker.ident)
+call = lambda: r.forward_dynamics(*state, threads=2, out=out)
+entered = sys.getswitchinterval()
+worked = False
+for _ in range(20):  # a busy machine may leave the worker no processor for a whole batch
+    out[...] = np.nan
+    thread = threading.Thread(target=call)
+    thread.start()
+    while np.isnan(out[0, 0]):  # until it computes, without the GIL
+        time.sleep(0)
+    sys.setswitchinterval(1e4)  # nobody else gets the GIL from here on
+    before = time.clock_gettime(clock)
+    while np.isnan(out).any():
+        pass
+    worked = time.clock_gettime(clock) > before
+    sys.setswitchinterval(entered)
+    thread.join()
+    if worked:
+        break
+print(worked)
+"""
+
+
+@pytest.mark.skipif(not hasattr(time, "pthread_getcpuclockid"), reason="no clocks of threads here")
+def test_workers_compute_while_another_thread_holds_the_gil() -> None:
+    assert in_fresh_interpreter(HOGGED) == "True"
 
 
 ASKED_TOO_MUCH = """
@@ -309,7 +409,7 @@ from reference.kernels import arguments
 r = px.load("ur5")
 state = arguments(r, "forward_dynamics", 9000)
 wanted = r.forward_dynamics(*state, threads=4)
-threads._together(lambda: time.sleep(0.1), 4)  # every thread of the parent exists and waits
+threads._called(3)  # every worker of the parent exists and waits
 time.sleep(0.1)
 child = os.fork()
 if child == 0:
@@ -359,8 +459,6 @@ def test_callers_with_threads_of_their_own_do_not_wait_for_each_other_forever() 
 
 
 def test_a_kernel_is_built_once_for_all_who_ask(monkeypatch: pytest.MonkeyPatch) -> None:
-    from phalanx.backends.native import build
-
     r = px.chain(4, seed=78)
     made: list[Any] = []
     real = build._build

@@ -20,7 +20,7 @@ from phalanx.program.form import interpret as interpreter
 from phalanx.program.form.builder import Builder
 from phalanx.program.form.count import runs
 from phalanx.program.form.interpret import interpret
-from phalanx.program.form.program import Final, Part, Program, Value, statements
+from phalanx.program.form.program import Part, Program, Value, statements
 from phalanx.program.form.straight import straight
 from phalanx.program.form.wholes import Table, Whole, entry, evaluate, less, plus, select, times, whole
 from phalanx.program.rewrite import instructions
@@ -43,9 +43,9 @@ KINDS = ("revolute", "prismatic", "spherical", "universal")
 def robot(name: str) -> px.Robot:
     match name:
         case "chain":
-            return px.chain(9, seed=3, prismatic=0.3)
+            return px.chain(6, seed=3, prismatic=0.3)
         case "tree":
-            return px.tree(11, 0.5, seed=2)
+            return px.tree(7, 0.5, seed=2)
         case "mixed":
             return px.tree(6, 0.4, seed=5, joints=KINDS)
         case "long":
@@ -195,6 +195,8 @@ def test_unknown_operations_and_statements_raise_everywhere() -> None:
         interpret(made, {"q": np.zeros(1)})
     with pytest.raises(TypeError, match="no rule for the statement Wish"):
         block_function(made, host(), "double")
+    with pytest.raises(TypeError, match="no rule for the statement Wish"):
+        runs(made)
 
 
 def test_every_operation_has_a_rule_in_every_walk() -> None:
@@ -238,7 +240,7 @@ def test_a_program_may_have_several_outputs_and_a_loop_over_time() -> None:
         b.store(kept, steps.index, higher)
     end = b.region("end", 2)
     for k, value in enumerate((x, v)):
-        b.store(end, k, Final(value))
+        b.store(end, k, value)
     b.move(b.outputs["end"], 0, end, 0, 2)
     b.move(b.outputs["heights"], 0, kept, 0, 10)
     made = b.finished()

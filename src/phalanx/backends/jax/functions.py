@@ -7,14 +7,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, partial
-from inspect import Parameter, Signature
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ...algorithms import ALGORITHMS, FUNCTIONS, NOTHING, Algorithm, Function
+from ...algorithms import ALGORITHMS, FUNCTIONS, NOTHING
 from ...arrays import UNREADABLE, is_endless, refuse_masks
 from ...errors import PhalanxError, is_one_of, listing, nearest, shown
 from ...robot.frames import placement_of, seats_of
@@ -28,33 +27,20 @@ from .levels import Levels
 from .native import NativeFunctions
 from .parameters import check_parameters, parameters_of, with_parameters
 from .pytrees import register_all
+from .signatures import JaxSignatures
 
 ORDERS: dict[str, type[Levels]] = {"sequential": Levels, "doubling": Doubling}
 
 Resolve = Callable[..., Call]
 
 
-class JaxFunctions:
+class JaxFunctions(JaxSignatures):
     """Pure functions of one robot, safe under `jit`, `vmap`, `grad` and `jvp`; any batch shape.
 
     Float32 and float64 in, the same out; float64 needs `jax.config.update("jax_enable_x64", True)`.
     Keywords: `algorithm` as elsewhere, `schedule` "sequential" or "doubling" (logarithmic depth),
     `parameters` (from `parameters()`) in place of the robot's own.
     """
-
-    # Attached below, one per registered function; declared here for editors and checkers.
-    inverse_dynamics: Callable[..., Any]
-    forward_dynamics: Callable[..., Any]
-    mass_matrix: Callable[..., Any]
-    mass_matrix_inverse: Callable[..., Any]
-    bias_forces: Callable[..., Any]
-    gravity_forces: Callable[..., Any]
-    forward_kinematics: Callable[..., Any]
-    frame_pose: Callable[..., Any]
-    jacobian: Callable[..., Any]
-    center_of_mass: Callable[..., Any]
-    kinetic_energy: Callable[..., Any]
-    potential_energy: Callable[..., Any]
 
     def __init__(self, robot: Robot, resolve: Resolve) -> None:
         self.robot = robot
@@ -114,6 +100,7 @@ class JaxFunctions:
         if schedule == "doubling" and is_one_of(algorithm, ("auto",)):
             algorithm = fastest_in_depth(self.robot, function)
         call = self._resolve(self.robot, function, algorithm, frame, choices)
+        inputs = {n: v for n, v in inputs.items() if v is not None or n in call.function.inputs}
         if isinstance(inputs.get("external"), Mapping):
             inputs = {**inputs, "external": self.robot.wrenches(inputs["external"], _real)}
         arrays, dtype = checked_inputs(call, inputs)
@@ -261,36 +248,3 @@ def _require_bodies(call: Call) -> None:
             f'{a.function}: algorithm "{a.name}" works in Denavit-Hartenberg frames, which are made once for '
             f"a robot and know no other parameters; use {listing(others)}."
         )
-
-
-def _method(f: Function) -> Callable[..., Any]:
-    """The method of `JaxFunctions` for a registered function."""
-    both, keyword = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
-    options = {"algorithm": "auto", "schedule": "sequential", "parameters": None}
-    signature = Signature(
-        [
-            Parameter("self", both),
-            *(Parameter(name, both) for name in (*f.inputs, *(("frame",) if f.frame else ()))),
-            *(Parameter(name, both, default=None) for name in f.optional),
-            *(Parameter(name, keyword, default=known[0]) for name, known in f.choices.items()),
-            *(Parameter(name, keyword, default=value) for name, value in options.items()),
-        ]
-    )
-
-    def method(*args: Any, **kwargs: Any) -> Any:
-        given = signature.bind(*args, **kwargs).arguments
-        functions = given.pop("self")
-        inputs = {name: given.pop(name) for name in f.inputs}
-        extra = {name: given.pop(name, None) for name in f.optional}
-        inputs |= {name: value for name, value in extra.items() if value is not None}
-        choices = {name: given.pop(name) for name in f.choices if name in given}
-        return functions.evaluate(f.name, inputs, choices=choices, **given)
-
-    first: Algorithm = next(iter(ALGORITHMS[f.name].values()))
-    method.__name__, method.__qualname__, method.__doc__ = f.name, f"JaxFunctions.{f.name}", first.run.__doc__
-    method.__signature__ = signature  # type: ignore[attr-defined]
-    return method
-
-
-for _f in FUNCTIONS.values():
-    setattr(JaxFunctions, _f.name, _method(_f))

@@ -7,31 +7,19 @@ The value comes from the native kernel, derivatives from the equations on JAX.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ...algorithms import FUNCTIONS, Function
 from ...robot.robot import Robot
 from ..base import Call
+from .native_signatures import NativeSignatures
 
 
-class NativeFunctions:
+class NativeFunctions(NativeSignatures):
     """Functions of one robot by native kernels, under `jit`, `vmap`, `grad` and `jvp`; CPU only."""
-
-    inverse_dynamics: Callable[..., Any]
-    forward_dynamics: Callable[..., Any]
-    mass_matrix: Callable[..., Any]
-    mass_matrix_inverse: Callable[..., Any]
-    bias_forces: Callable[..., Any]
-    gravity_forces: Callable[..., Any]
-    forward_kinematics: Callable[..., Any]
-    center_of_mass: Callable[..., Any]
-    kinetic_energy: Callable[..., Any]
-    potential_energy: Callable[..., Any]
 
     def __init__(self, robot: Robot, functions: Any) -> None:
         self.robot = robot
@@ -65,17 +53,3 @@ class NativeFunctions:
         value = jax.custom_jvp(kernel)
         value.defjvp(derivative)
         return value
-
-
-def _method(f: Function) -> Callable[..., Any]:
-    def method(self: NativeFunctions, *inputs: Any) -> Any:
-        return self.evaluate(f.name, inputs)
-
-    method.__name__, method.__qualname__ = f.name, f"NativeFunctions.{f.name}"
-    method.__doc__ = f"`{f.name}({', '.join(f.inputs)})` by the native kernel."
-    return method
-
-
-for _f in FUNCTIONS.values():
-    if not _f.frame:
-        setattr(NativeFunctions, _f.name, _method(_f))

@@ -1,28 +1,26 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""A function of one robot as machine code: built, cached, and handed out as a gufunc."""
+"""The native backend: functions of one robot as machine code, built now or taken from memory or disk."""
 
 from __future__ import annotations
 
-import contextlib
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache as once
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from ...arrays import MOST_AXES
-from ...errors import PhalanxError, warn
+from ...arrays import MOST_AXES, empty_result
 from ...robot.frames import branch_of, branches, frames_kept, placement_of
-from ..base import FRAMED, Call, memo_key
-from ..buffers import empty_result
+from ..base import FRAMED, Backend, Call, memo_key
 from . import cache, compile, gufunc, objects
-from .extent import unrolls
+from .extent import is_countable, serves, unrolls
 from .locks import building
 from .target import host
-from .threads import Pace, share
+from .threads import SMALL, Pace, fill
 
 _BRANCH = np.dtype(np.int64).itemsize  # bytes in front of the numbers that are told
 
@@ -36,13 +34,22 @@ class Native:
     dtype: np.dtype
     shapes: tuple[tuple[int, ...], ...]  # inputs, then the output
     loaded: compile.Loaded
-    ufunc: Callable[..., Any]
     direct: Callable[..., bool]
-    shared: Callable[..., bool]
     seconds: float
     cached: bool
     told: np.ndarray | None = None  # what a kernel for all frames is told of this one
-    pace: Pace = field(default_factory=Pace, compare=False)
+
+    @cached_property
+    def ufunc(self) -> Callable[..., Any]:
+        """A NumPy generalized ufunc of it."""
+        name = self.call.algorithm.function
+        keep = (self.loaded, self.told)
+        return gufunc.around(name, self.shapes, self.dtype, self.loaded.loop, self.address, keep)
+
+    @cached_property
+    def pace(self) -> Pace:
+        """How long a state takes, as far as known."""
+        return Pace()
 
     @property
     def address(self) -> int:
@@ -51,41 +58,55 @@ class Native:
 
     @property
     def signature(self) -> str:
-        return _signature(self.shapes)
+        return gufunc.signature(self.shapes)
 
     def batch(self, inputs: tuple[Any, ...], out: Any = None, threads: int = 1) -> Any:
-        """The result for arrays that NumPy can take as they are, or None: then let them be checked.
+        """The result for arrays that machine code can take as they are, or None: then let them be checked.
 
-        The kernel is called first; whatever NumPy complains about, the checks explain better. Several
-        threads share only rows of states that lie in one piece.
+        Machine code is called first; whatever it declines, the checks explain better.
         """
-        for x in inputs if out is None else (*inputs, out):
-            if type(x) is not np.ndarray or x.dtype is not self.dtype:
-                return None
-        result = out
-        if out is None and inputs[0].shape[1:] == self.shapes[0]:
-            result = empty_result((len(inputs[0]), *self.shapes[-1]), self.dtype)
-        if threads > 1 and not self._is_brief(inputs):
-            fits = result is not None and share(self.shared, (*inputs, result), threads, self.pace)
-            return result if fits else None
-        if result is not None and self.direct(*inputs, result):
-            return result
         if out is not None:
-            # NumPy would repeat results along axes that only `out` has.
-            batch = out.shape[: out.ndim - len(self.shapes[-1])]
-            if len(batch) > MOST_AXES or not any(batch == x.shape[: x.ndim - 1] for x in inputs):
-                return None
-        result = None  # memory for plain rows goes back before NumPy takes its own
-        try:
-            result = self.ufunc(*inputs) if out is None else self.ufunc(*inputs, out=out)
-        except (ValueError, TypeError, MemoryError):
-            return None
-        return result if result.ndim <= MOST_AXES + len(self.shapes[-1]) else None
-
-    def _is_brief(self, inputs: tuple[np.ndarray, ...]) -> bool:
-        """Whether a state, or rows of states, are known to be done before another thread would be awake."""
+            return out if type(out) is np.ndarray and self.fill((*inputs, out), threads) else None
         first = inputs[0]
-        return self.pace.is_brief(first) and all(x.shape[:-1] == first.shape[:-1] for x in inputs)
+        is_row = type(first) is np.ndarray and first.shape[1:] == self.shapes[0]
+        batch = (len(first),) if is_row else self._batch_of(inputs)
+        while batch is not None:
+            result = empty_result((*batch, *self.shapes[-1]), self.dtype)
+            if self.fill((*inputs, result), threads):
+                return result if result.ndim else result[()]
+            guess, batch = batch, self._batch_of(inputs) if is_row else None
+            if guess == batch:  # no other input made it longer
+                return None
+            is_row = False
+        return None
+
+    def fill(self, arrays: tuple[Any, ...], threads: int) -> bool:
+        """Fill the last of some arrays from the others; False, and nothing touched, unless they fit."""
+        if threads < 2 or arrays[-1].size < SMALL:
+            return self.direct(*arrays)
+        return fill(self.direct, arrays, prod(self.shapes[-1]), threads, self.pace)
+
+    def _batch_of(self, inputs: tuple[Any, ...]) -> tuple[int, ...] | None:
+        """The batch to which those of all inputs broadcast, None if one is no array of states."""
+        batch: tuple[int, ...] = ()
+        for k, x in enumerate(inputs):
+            if type(x) is not np.ndarray:
+                return None
+            axes = x.ndim - len(self.shapes[k])
+            if x.shape[axes:] != self.shapes[k]:
+                return None
+            own = x.shape[:axes]
+            if own != batch:
+                batch = _broadcast(batch, own)
+        return batch if len(batch) <= MOST_AXES else None
+
+
+def _broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    """The batch shape of two; where they do not broadcast, one that fits neither."""
+    if len(a) < len(b):
+        a, b = b, a
+    head = len(a) - len(b)
+    return (*a[:head], *(n if m == 1 else m for m, n in zip(a[head:], b, strict=True)))
 
 
 def never(*arrays: Any) -> bool:
@@ -123,15 +144,11 @@ def _build(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> Native:
     name = call.algorithm.function
     told = _told(call, dtype) if call.function.frame else None
     address = 0 if told is None else told.ctypes.data + _BRANCH
-    ufunc = _ufunc(name, shapes, dtype, loaded, address, told)
-    direct = shared = never
+    direct = never
     if objects.usable():
-        direct, shared = (
-            objects.array_function(entry, name, dtype, address, (loaded, told))
-            for entry in (loaded.direct, loaded.shared)
-        )
+        direct = objects.array_function(loaded, name, dtype, shapes, address, told)
     seconds = time.perf_counter() - start
-    return Native(call, optional, dtype, shapes, loaded, ufunc, direct, shared, seconds, cached, told)
+    return Native(call, optional, dtype, shapes, loaded, direct, seconds, cached, told)
 
 
 def _code(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> tuple[compile.Loaded, bool]:
@@ -146,27 +163,16 @@ def _code(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> tuple[compi
 
 
 def _read_or_made(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> tuple[compile.Loaded, bool]:
-    target = host()
     cache.check_variables()
-    key = cache.key_of(
-        call.robot.digest,
-        call.algorithm.function,
-        call.algorithm.name,
-        call.options,
-        optional,
-        dtype.str,
-        target,
-        compile.VERSION,
-        objects.LAYOUT,
-    )
-    if (code := cache.read(key)) is not None:
-        with contextlib.suppress(PhalanxError):  # no object code, for all its right digest
-            return compile.load(code), True
-    from .source import module  # the compiler half, which a cached kernel does not need
+    a = call.algorithm
 
-    code = compile.object_code(module(call, optional, dtype, target), target)
-    cache.write(key, code)
-    return compile.load(code), False
+    def text() -> str:
+        from .loop import module  # the compiler half, which a cached kernel does not need
+
+        return module(call, optional, dtype, host())
+
+    parts = (call.robot.digest, a.function, a.name, call.options, optional, dtype.str)
+    return compile.cached_or_made(parts, text)
 
 
 def _told(call: Call, dtype: np.dtype) -> np.ndarray:
@@ -179,39 +185,51 @@ def _told(call: Call, dtype: np.dtype) -> np.ndarray:
     return np.frombuffer(branch.tobytes() + frame.numbers().astype(dtype).tobytes(), np.uint8)
 
 
-_alive: list[Any] = []  # what gufuncs of NumPy before 2.2 point to; they take no attributes
+class NativeBackend(Backend):
+    """One compiled kernel per robot, function, algorithm and precision."""
+
+    name = "native"
+
+    def serves(self, call: Call) -> bool:
+        return serves(call)
+
+    def cost(self, call: Call) -> Any:
+        from .costs import kernel_cost  # traces
+
+        return kernel_cost(call) if is_countable(call) else None
+
+    def job(self, call: Call, inputs: tuple[np.ndarray, ...], out: np.ndarray) -> Callable[[], Any]:
+        built = native(call, (), out.dtype)
+        direct = built.direct
+        if direct(*inputs, out):
+            return lambda: direct(*inputs, out)
+        return lambda: built.ufunc(*inputs, out=out)
+
+    def run(
+        self,
+        call: Call,
+        inputs: list[np.ndarray],
+        optional: Mapping[str, np.ndarray],
+        out: np.ndarray,
+        threads: int,
+    ) -> None:
+        kernel = native(call, tuple(optional), out.dtype)
+        given = [*inputs, *(optional[name] for name in kernel.optional)]
+        arrays = [_plain(a, kernel.dtype, apart=out) for a in given]
+        result = _plain(out, kernel.dtype)
+        if not kernel.fill((*arrays, result), threads):
+            kernel.ufunc(*arrays, out=result)
+        if not np.may_share_memory(result, out):
+            out[...] = result
 
 
-def _ufunc(
-    name: str,
-    shapes: tuple[tuple[int, ...], ...],
-    dtype: np.dtype,
-    loaded: compile.Loaded,
-    address: int,
-    told: Any,
-) -> Any:
-    """The gufunc around a loop, which keeps its machine code alive, and what it is told at an address."""
-    try:
-        made, needs = gufunc.make_gufunc(
-            name, "", _signature(shapes), len(shapes), [(dtype, loaded.loop)], address
-        )
-    except (RuntimeError, ImportError, AttributeError):
-        _warn_of_slow_path()
-        return gufunc.SlowUfunc(name, shapes, dtype, loaded.loop, address, (loaded, told))
-    try:
-        setattr(made, "needs", (loaded, told, needs))  # noqa: B010
-    except AttributeError:
-        _alive.append((made, loaded, told, needs))
-    return made
+def _plain(array: np.ndarray, dtype: np.dtype, apart: np.ndarray | None = None) -> np.ndarray:
+    """An array as machine code takes it: aligned, of just that dtype, away from the memory of another."""
+    if array.dtype != dtype:
+        return array.astype(dtype, subok=False)
+    if not array.flags.aligned or (apart is not None and np.may_share_memory(array, apart)):
+        return np.array(array, dtype, subok=False)
+    return array if array.dtype is dtype and type(array) is np.ndarray else array.view(dtype, np.ndarray)
 
 
-@once
-def _warn_of_slow_path() -> None:
-    """Say so once in a process."""
-    text = f"NumPy {np.__version__} keeps its ufuncs differently; kernels run through a slower path."
-    warn(text)
-
-
-def _signature(shapes: Sequence[tuple[int, ...]]) -> str:
-    *inputs, output = ("(" + ",".join(map(str, s)) + ")" for s in shapes)
-    return ",".join(inputs) + "->" + output
+BACKEND = NativeBackend()

@@ -6,14 +6,17 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache as once
 from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
 
 from ...errors import PhalanxError
+from . import cache
 from .target import Target, host
 
 VERSION = f"llvmlite {llvmlite.__version__}, LLVM {'.'.join(map(str, llvm.llvm_version_info))}"
@@ -45,31 +48,40 @@ class Loaded:
     """Object code in memory; the addresses are valid as long as this object lives."""
 
     library: Any  # and its linker
-    loop: int
-    direct: int
-    shared: int
-    bound: int
+    addresses: Mapping[str, int]
+
+    @property
+    def loop(self) -> int:
+        """Where the inner loop of a kernel's ufunc is."""
+        return self.addresses["loop"]
+
+    @property
+    def single(self) -> int:
+        """Where the function of one state is."""
+        return self.addresses["single"]
 
 
-_ENTRIES = ("loop", "direct", "shared", "bound")
+KERNEL = ("loop", "single")
 
 
-def load(code: bytes) -> Loaded:
-    """Object code placed in memory, made executable and linked to the C library.
+def load(code: bytes, names: Sequence[str] = KERNEL, symbols: Mapping[str, int] | None = None) -> Loaded:
+    """Object code placed in memory, made executable and linked to the C library; where `names` are in it.
+
+    `symbols` are addresses that it needs beyond the C library's.
 
     The linker puts all that belongs to a kernel into one piece of memory. Code and constants in separate
     pieces would lie too far apart for each other wherever a program holds gigabytes of arrays. Each kernel
     has a linker of its own, since one that goes on would remember every library it ever had.
     """
     builder = llvm.JITLibraryBuilder().add_object_img(code)
-    for name, address in _library().items():
+    for name, address in {**_library(), **(symbols or {})}.items():
         builder.import_symbol(name, address)
-    for name in _ENTRIES:
+    for name in names:
         builder.export_symbol(name)
     try:
         linker = llvm.create_lljit_compiler(host().machine(), use_jit_link=sys.platform != "win32")
         library = builder.link(linker, "kernel")
-        return Loaded((linker, library), *(library[name] for name in _ENTRIES))
+        return Loaded((linker, library), {name: library[name] for name in names})
     except RuntimeError as error:
         raise PhalanxError(
             f"a compiled kernel of {len(code)} bytes could not be loaded into memory ({error}); where memory "
@@ -77,17 +89,39 @@ def load(code: bytes) -> Loaded:
         ) from None
 
 
-@cache
+def cached_or_made(
+    parts: tuple[Any, ...],
+    text: Callable[[], str],
+    names: Sequence[str] = KERNEL,
+    symbols: Mapping[str, int] | None = None,
+) -> tuple[Loaded, bool]:
+    """The code of an LLVM text in memory, and whether it was on disk: `parts` tell it from all others."""
+    key = cache.key_of(*parts, host(), VERSION)
+    if (code := cache.read(key)) is not None:
+        with suppress(PhalanxError):  # no object code, for all its right digest
+            return load(code, names, symbols), True
+    code = object_code(text(), host())
+    cache.write(key, code)
+    return load(code, names, symbols), False
+
+
+@once
 def _library() -> dict[str, int]:
     """Where the C library's functions are, wherever the process has them."""
-    needed = {"m": ("sin", "cos", "sinf", "cosf"), "c": ("malloc", "free", "memset", "memcpy")}
+    needed = {"m": ("sin", "cos", "sinf", "cosf"), "c": ("malloc", "free", "memset", "memcpy", "memmove")}
     return {name: _address(library, name) for library, names in needed.items() for name in names}
+
+
+def address_in_process(name: str) -> int | None:
+    """Where a function is that this process has anyway."""
+    found = None if sys.platform == "win32" else getattr(ctypes.CDLL(None), name, None)
+    return None if found is None else int(ctypes.cast(found, ctypes.c_void_p).value or 0)
 
 
 def _address(library: str, name: str) -> int:
     """Where a function of the C library is; looking for the library's file would start another process."""
-    if sys.platform != "win32" and (found := getattr(ctypes.CDLL(None), name, None)) is not None:
-        return int(ctypes.cast(found, ctypes.c_void_p).value or 0)
+    if (here := address_in_process(name)) is not None:
+        return here
     from ctypes.util import find_library
 
     found = getattr(ctypes.CDLL(find_library(library) or None), name)

@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import warn
+
 _SLOT = 31  # PyUFunc_FromFuncAndDataAndSignature
 _DOUBLE, _FLOAT = 12, 11
 
@@ -74,6 +76,37 @@ def make_gufunc(
         texts[2],
     )
     return made, (functions, data, types, texts)
+
+
+_alive: list[Any] = []  # what gufuncs of NumPy before 2.2 point to; they take no attributes
+
+
+def around(
+    name: str, shapes: Sequence[tuple[int, ...]], dtype: np.dtype, loop: int, told: int, keep: Any
+) -> Any:
+    """The gufunc around the loop at an address, told what stands at another; it keeps `keep` alive."""
+    try:
+        made, needs = make_gufunc(name, "", signature(shapes), len(shapes), [(dtype, loop)], told)
+    except (RuntimeError, ImportError, AttributeError):
+        _warn_of_slow_path()
+        return SlowUfunc(name, shapes, dtype, loop, told, keep)
+    try:
+        setattr(made, "needs", (keep, needs))  # noqa: B010
+    except AttributeError:
+        _alive.append((made, keep, needs))
+    return made
+
+
+@cache
+def _warn_of_slow_path() -> None:
+    """Say so once in a process."""
+    warn(f"NumPy {np.__version__} keeps its ufuncs differently; the ufuncs of kernels take a slower path.")
+
+
+def signature(shapes: Sequence[tuple[int, ...]]) -> str:
+    """Core sizes of inputs and output as NumPy writes them."""
+    *inputs, output = ("(" + ",".join(map(str, s)) + ")" for s in shapes)
+    return ",".join(inputs) + "->" + output
 
 
 class SlowUfunc:

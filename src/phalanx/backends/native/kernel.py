@@ -12,8 +12,10 @@ import numpy as np
 
 from ...algorithms import FUNCTIONS
 from ...arrays import is_masked_array
-from ...errors import PhalanxError, nearest, printable
+from ...errors import PhalanxError, printable
+from ...typing import Array, Bound
 from ..base import Call, require_few_axes
+from ..fastpath import with_fast_path
 from . import compile, objects
 from .build import Native, native, never
 from .target import host
@@ -25,15 +27,19 @@ if TYPE_CHECKING:
 class Kernel:
     """A function of one robot, compiled; call it like the method of `Robot`.
 
-    Its class is made for the function, with the names of its inputs as parameters.
-    `evaluate` is the slow path of the library, taken whenever the fast path does not apply.
+    Each function has a class of its own (`kernels`), with the names of its inputs as parameters.
+    `evaluate` is the slow path of the library, taken whenever the fast path does not apply; `batch` is
+    given the batches that compiled code may take as they are.
     """
 
     _call: Call
 
-    def __init__(self, call: Call, dtype: Any, evaluate: Callable[..., Any]) -> None:
+    def __init__(
+        self, call: Call, dtype: Any, evaluate: Callable[..., Any], batch: Callable[..., Any]
+    ) -> None:
         self._call = call
         self._evaluate = evaluate
+        self._batch = batch
         self._native: Native = native(call, (), dtype)
         self.ufunc = self._native.ufunc
         self.dtype = self._native.dtype
@@ -85,7 +91,7 @@ class Kernel:
 
     def llvm_ir(self) -> str:
         """The LLVM text of the kernel."""
-        from .source import module
+        from .loop import module
 
         return module(self._call, (), self.dtype, host())
 
@@ -93,17 +99,22 @@ class Kernel:
         """The machine code of the kernel as assembly."""
         return compile.assembly(self.llvm_ir(), host())
 
-    def bind(self, *inputs: np.ndarray, out: np.ndarray, **optional: np.ndarray) -> Callable[[], None]:
+    def __call__(self, *args: Any, **kwargs: Any) -> Array:
+        """The function for any batch of inputs; one state in plain arrays takes the fast path.
+
+        Inputs come as in the method of `Robot`, then keywords: optional inputs, `out`, `threads`.
+        """
+        raise NotImplementedError
+
+    def bind(self, *args: Any, **kwargs: Any) -> Bound:
         """A function without arguments that recomputes `out` from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
-        given = {k: v for k, v in optional.items() if v is not None}
-        known = self._call.function.optional
-        if unknown := set(given) - set(known):
-            raise PhalanxError(
-                f"bind: unknown input {min(unknown)!r};{nearest(min(unknown), known, what='optional inputs')}"
-            )
+        raise NotImplementedError
+
+    def _bound(self, inputs: tuple[Array, ...], optional: Mapping[str, Array | None], out: Array) -> Bound:
+        given = {name: array for name, array in optional.items() if array is not None}
         kernel = native(self._call, tuple(given), self.dtype)
         arrays = [*inputs, *(given[name] for name in kernel.optional), out]
         self._check_bound(kernel, arrays)
@@ -115,8 +126,8 @@ class Kernel:
 
             return through_ufunc
         try:
-            step: Callable[[], None] = objects.bound_function(
-                kernel.loaded.bound, self.function, arrays, cores, kernel.address, kernel
+            step: Bound = objects.bound_function(
+                kernel.loaded, self.function, arrays, cores, kernel.address, kernel
             )
         except ValueError as error:
             raise PhalanxError(f"bind: {error}; pass C-contiguous arrays.") from None
@@ -124,8 +135,6 @@ class Kernel:
 
     def _check_bound(self, kernel: Native, arrays: list[Any]) -> None:
         names = [*self._call.function.inputs, *kernel.optional, "out"]
-        if len(arrays) != len(names):
-            raise PhalanxError(f"bind: got {len(arrays) - 1} inputs, expected {', '.join(names[:-1])}.")
         for name, array, shape in zip(names, arrays, kernel.shapes, strict=True):
             where = f'bind: {name} for robot "{self.robot.name}"'
             plain = isinstance(array, np.ndarray) and not is_masked_array(array)
@@ -146,10 +155,6 @@ class Kernel:
             )
         if any(np.may_share_memory(a, arrays[-1]) for a in arrays[:-1]):
             raise PhalanxError("bind: out shares memory with an input; pass an array of its own.")
-
-    def _is_brief(self, first: Any) -> bool:
-        """Whether states beside a first input are done before another thread would be awake."""
-        return isinstance(first, np.ndarray) and self._native.pace.is_brief(first)
 
     def __repr__(self) -> str:
         what = f'{self.function} of "{printable(self.robot.name)}" by {self.algorithm}'
@@ -175,40 +180,30 @@ def _batch(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
         raise PhalanxError(f"bind: the batch shapes {list(shapes.values())} do not broadcast.") from None
 
 
-_CALL = """
-def __call__(self, {inputs}, out=None, threads=1{optional}):
-    if type(threads) is int and threads > 0{absent}:
-        if threads == 1 or self._is_brief({first}):
-            result = empty(self._output, self.dtype) if out is None else out
-            if self._direct({inputs}, result):
-                return result
-        result = self._native.batch(({inputs},), out, threads)
-        if result is not None:
-            return result
-    return self._evaluate(
-        self._call, ({inputs},), {{{given}}}, out=out, threads=threads, dtype=self.dtype
-    )
-"""
-
-
 @cache
 def kernel_class(function: str) -> type[Kernel]:
-    """The class of kernels of a function.
+    """The class of kernels of a function: `kernels` declares it, here it gets its code."""
+    from . import kernels
 
-    Written out with real parameters because packing and unpacking arguments would take as long as
-    the dynamics of an arm.
-    """
     f = FUNCTIONS[function]
-    source = _CALL.format(
-        inputs=", ".join(f.inputs),
-        first=next(iter(f.inputs)),
-        optional="".join(f", {name}=None" for name in f.optional),
-        absent="".join(f" and {name} is None" for name in f.optional),
-        given=", ".join(f"{name!r}: {name}" for name in f.optional),
+    made: type[Kernel] = getattr(
+        kernels, "".join(word.capitalize() for word in function.split("_")) + "Kernel"
     )
-    scope: dict[str, Any] = {"empty": np.empty}
-    exec(source, scope)
-    call = scope["__call__"]
-    call.__qualname__ = f"Kernel.{function}"  # what Python calls it where arguments are too many or too few
-    call.__doc__ = "The function for any batch of inputs; one state in plain arrays takes the fast path."
-    return type("Kernel", (Kernel,), {"__call__": call, "__doc__": Kernel.__doc__, "__module__": __name__})
+    given = ", ".join(f"{name!r}: {name}" for name in f.optional)
+    call = with_fast_path(
+        made.__call__,
+        tuple(f.inputs),
+        applies=tuple(f"{name} is None" for name in f.optional),
+        direct="self._direct",
+        memory="self._output, self.dtype",
+        batch="self._batch",
+        built="self._native",
+        slow=f"""
+return self._evaluate(
+    self._call, ({", ".join(f.inputs)},), {{{given}}}, out=out, threads=threads, dtype=self.dtype
+)
+""",
+        scope={},
+    )
+    setattr(made, "__call__", call)  # noqa: B010
+    return made

@@ -1,38 +1,63 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Built-in functions made from compiled code, and where Python and NumPy keep what such code reads.
+"""Built-in functions made from compiled code: the runtime that all kernels share, and one entry for each.
 
-What a function needs to know stands in a bytes object that Python hands it as `self`.
+The runtime (`runtime/*.ll`) checks arrays, walks batches and lets threads share them; it is compiled once
+for a machine. What a function needs to know of its kernel stands in a bytes object, its `self`.
 """
 
 from __future__ import annotations
 
 import ctypes
 import sys
+import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
+from string import Template
 from typing import Any
 
 import numpy as np
 
+from ...arrays import MOST_AXES
+from . import compile
+from .target import Target, host
+
 # Every object begins alike, with its type last; builds without the GIL have more before it.
-# How often it is referred to is read only in versions that keep the number right before the type.
+# The reference count is read only in versions that keep it right before the type.
 _HEAD = object.__basicsize__
-TYPE, COUNT = _HEAD - 8, _HEAD - 16
 # Fields of an array object, unchanged since NumPy 1.7; checked before first use.
-POINTER, NDIM, SHAPE, DTYPE, FLAGS = (_HEAD + place for place in (0, 8, 16, 40, 48))
-CONTIGUOUS, ALIGNED, WRITEABLE = 0x0001, 0x0100, 0x0400
+_FIELDS = {"pointer": 0, "ndim": 8, "shape": 16, "strides": 24, "dtype": 40, "flags": 48}
+_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x0001, 0x0100, 0x0400
 _DATA = bytes.__basicsize__ - 1  # where the content of a bytes object starts
-# Words of `self`: of functions of arrays, and of those bound to arrays.
-SAVE, RESTORE, TRUE, FALSE, ARRAY, NUMBER, WHOLE, TOLD = (_DATA + 8 * k for k in range(8))
-NONE, ARGUMENTS, DIMENSIONS, STEPS, BOUND_TOLD = (_DATA + 8 * k for k in range(2, 7))
 # None, True and False are counted like any object, or live for ever and are left alone: their memory
 # would go from core to core.
-COUNTED = sys.version_info < (3, 12)
-LAYOUT = (_HEAD, _DATA, COUNTED)  # all that compiled code takes for given
+_COUNTED = sys.version_info < (3, 12)
+_STEP = "Recompute the output, in place, from the arrays that were bound."
 _METH_FASTCALL, _METH_NOARGS = 0x0080, 0x0004
+
+_OPERANDS = 16  # of a kernel, at most
+_LONG = 256  # rows from which a bound step lets other threads run: some tens of microseconds
+_LOOKS = 1000  # at a batch that others are about to finish: some tens of microseconds
+_AWAKE = (
+    2_000_000  # nanoseconds that a worker stays awake after its last rows, so that loops of calls find it so
+)
+_POLITE = 200_000  # of these, nanoseconds after which it lets others have its core in between
+_NAMES = ("direct", "bound", "reset", "serve")
+_PYTHON = ("PyEval_SaveThread", "PyEval_RestoreThread", "PyLong_AsSsize_t", "PyErr_Occurred")
+# What sleeping threads need of the C library, by number of arguments.
+_POSIX = {
+    "pthread_mutex_init": 2,
+    "pthread_mutex_lock": 1,
+    "pthread_mutex_unlock": 1,
+    "pthread_cond_init": 2,
+    "pthread_cond_wait": 2,
+    "pthread_cond_signal": 1,
+    "pthread_cond_broadcast": 1,
+    "sched_yield": 0,
+}
 
 
 @cache
@@ -43,29 +68,120 @@ def usable() -> bool:
     probe = np.zeros((2, 3))[:, ::2]
     base = id(probe)
     word = ctypes.c_uint64.from_address
+    at = {name: base + _HEAD + place for name, place in _FIELDS.items()}
     content = b"phalanx!"
     return bool(
         ctypes.string_at(id(content) + _DATA, 8) == content
-        and word(base + TYPE).value == id(np.ndarray)
-        and word(base + POINTER).value == probe.ctypes.data
-        and ctypes.c_int.from_address(base + NDIM).value == 2
-        and list((ctypes.c_int64 * 2).from_address(word(base + SHAPE).value)) == [2, 2]
-        and word(base + DTYPE).value == id(np.dtype(np.float64))
-        and ctypes.c_int.from_address(base + FLAGS).value == probe.flags.num
+        and word(base + _HEAD - 8).value == id(np.ndarray)
+        and word(at["pointer"]).value == probe.ctypes.data
+        and ctypes.c_int.from_address(at["ndim"]).value == 2
+        and list((ctypes.c_int64 * 2).from_address(word(at["shape"]).value)) == [2, 2]
+        and list((ctypes.c_int64 * 2).from_address(word(at["strides"]).value)) == [24, 16]
+        and word(at["dtype"]).value == id(np.dtype(np.float64))
+        and ctypes.c_int.from_address(at["flags"]).value == probe.flags.num
     )
 
 
-def array_function(address: int, name: str, dtype: np.dtype, told: int, keep: Any) -> Callable[..., bool]:
-    """The built-in function `direct(inputs…, out)` or `shared(inputs…, out, ticket)`.
+@cache
+def runtime() -> Mapping[str, int]:
+    """Where the functions are that all kernels share, loaded for the life of the process.
+
+    Workers run them whatever becomes of the interpreter, so that nothing may ever free them.
+    """
+    symbols = {name: _address(getattr(ctypes.pythonapi, name)) for name in _PYTHON}
+    symbols |= {"True": id(True), "False": id(False), "None": id(None), "ndarray": id(np.ndarray)}
+    symbols |= posix()
+    text = _runtime_text()
+    loaded, _ = compile.cached_or_made(("runtime", text), lambda: text, _NAMES, symbols)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(loaded))
+    ctypes.CFUNCTYPE(None)(loaded.addresses["reset"])()
+    return loaded.addresses
+
+
+@cache
+def posix() -> dict[str, int]:
+    """Where the functions are with which threads sleep in machine code; none where one is missing."""
+    names = (*_POSIX, "clock_gettime")
+    found = {name: compile.address_in_process(name) for name in names}
+    return {name: place for name, place in found.items() if place is not None and None not in found.values()}
+
+
+def _runtime_text() -> str:
+    """The LLVM text of what all kernels share, for this Python, this NumPy and this machine."""
+    words: dict[str, Any] = {name: _HEAD + place for name, place in _FIELDS.items()}
+    words |= {"type": _HEAD - 8, "data": _DATA, "most": MOST_AXES, "slots": MOST_AXES + 1, "long": _LONG}
+    words["contiguous"] = _CONTIGUOUS
+    words |= {"operands": _OPERANDS, "row": 8 * _OPERANDS, "steps": 4 * _OPERANDS, "field": 0xFFFF}
+    pause, declared = _pause(host())
+    words |= {"looks": _LOOKS, "pause": pause, "awake": _AWAKE if posix() else 0, "polite": _POLITE}
+    words["refer"] = _COUNT if _COUNTED else ""
+    declarations = list(declared)
+    if posix():
+        declarations += [f"declare i32 @{f}({', '.join(['ptr'] * n)})" for f, n in _POSIX.items()]
+        declarations.append("declare i32 @clock_gettime(i32, ptr)")
+        words["clock"] = _CLOCK.format(number=time.CLOCK_MONOTONIC)
+    else:  # nobody sleeps: who waits looks again and again
+        declarations += [
+            f"define internal i32 @{f}({', '.join(['ptr'] * n)}) {{\n  ret i32 0\n}}"
+            for f, n in _POSIX.items()
+        ]
+        words["clock"] = "ret i64 0"
+    words["declarations"] = "\n".join(declarations)
+    folder = Path(__file__).with_name("runtime")
+    text = "".join(
+        (folder / f"{part}.ll").read_text(encoding="utf-8") for part in ("entry", "walk", "workers")
+    )
+    return Template(text).substitute(words)
+
+
+_COUNT = f"""%references.at = getelementptr i8, ptr %reply, i64 {_HEAD - 16}
+  %references = load i64, ptr %references.at
+  %references.next = add i64 %references, 1
+  store i64 %references.next, ptr %references.at"""
+_CLOCK = """%failed = call i32 @clock_gettime(i32 {number}, ptr %time)
+  %seconds = load i64, ptr %time
+  %rest.at = getelementptr i64, ptr %time, i64 1
+  %rest = load i64, ptr %rest.at
+  %whole = mul i64 %seconds, 1000000000
+  %sum = add i64 %whole, %rest
+  ret i64 %sum"""
+
+
+def _pause(target: Target) -> tuple[str, list[str]]:
+    """Text that lets a core rest a moment while it waits for another, and its declaration."""
+    if target.triple.startswith(("x86_64", "amd64")):
+        return "call void @llvm.x86.sse2.pause()", ["declare void @llvm.x86.sse2.pause()"]
+    if target.triple.startswith(("aarch64", "arm64")):
+        return "call void @llvm.aarch64.hint(i32 1)", ["declare void @llvm.aarch64.hint(i32)"]
+    return "", []
+
+
+def array_function(
+    loaded: compile.Loaded,
+    name: str,
+    dtype: np.dtype,
+    shapes: Sequence[tuple[int, ...]],
+    told: int,
+    keep: Any,
+) -> Callable[..., bool]:
+    """The built-in function `direct(inputs…, out)` of a kernel with operands of some core shapes.
 
     `told` is the address that compiled loops get as their last argument.
     """
-    words = [*_lock(), id(True), id(False), id(np.ndarray), id(np.dtype(dtype)), id(np.dtype(np.int64)), told]
-    return _builtin(address, name, _METH_FASTCALL, words, keep)
+    words = [id(np.dtype(dtype)), loaded.loop, loaded.single, told, len(shapes)]
+    for k, shape in enumerate(shapes):
+        flags = _ALIGNED | (_WRITEABLE if k == len(shapes) - 1 else 0)
+        words += [len(shape) | flags << 32, *shape, *[0] * (3 - len(shape))]
+    return _builtin(runtime()["direct"], name, _METH_FASTCALL, words, (loaded, keep))
 
 
 def bound_function(
-    address: int, name: str, arrays: Sequence[np.ndarray], cores: Sequence[int], told: int, keep: Any
+    loaded: compile.Loaded,
+    name: str,
+    arrays: Sequence[np.ndarray],
+    cores: Sequence[int],
+    told: int,
+    keep: Any,
 ) -> Any:
     """The built-in function `step()` that runs the loop on these arrays (output last)."""
     batch = np.broadcast_shapes(*(a.shape[: a.ndim - c] for a, c in zip(arrays, cores, strict=True)))
@@ -75,10 +191,12 @@ def bound_function(
     args = np.array([a.ctypes.data for a in arrays], dtype=np.uint64)
     dims = np.array([count], dtype=np.int64)
     steps = np.array([*outer, *inner], dtype=np.int64)
-    words = [*_lock(), id(None), args.ctypes.data, dims.ctypes.data, steps.ctypes.data, told]
+    words = [loaded.loop, told, args.ctypes.data, dims.ctypes.data, steps.ctypes.data]
     # NumPy moves the memory of an array, even where asked not to check, only if none refers weakly to it.
     fixed = [weakref.ref(a) for a in arrays]
-    return _builtin(address, name, _METH_NOARGS, words, (arrays, fixed, args, dims, steps, keep))
+    doc = f"{name}()\n--\n\n{_STEP}"  # a signature as Python reads it
+    kept = (arrays, fixed, args, dims, steps, loaded, keep)
+    return _builtin(runtime()["bound"], name, _METH_NOARGS, words, kept, doc)
 
 
 def _outer_stride(array: np.ndarray, core: int, batch: tuple[int, ...]) -> int:
@@ -94,13 +212,8 @@ def _outer_stride(array: np.ndarray, core: int, batch: tuple[int, ...]) -> int:
     return strides[-1][1] if strides else 0
 
 
-def _lock() -> list[int]:
-    """Addresses of the functions that give up the GIL and take it again.
-
-    Without such a lock they let other threads go on that must stop all, to collect garbage for instance.
-    """
-    functions = (ctypes.pythonapi.PyEval_SaveThread, ctypes.pythonapi.PyEval_RestoreThread)
-    return [ctypes.cast(function, ctypes.c_void_p).value or 0 for function in functions]
+def _address(function: Any) -> int:
+    return int(ctypes.cast(function, ctypes.c_void_p).value or 0)
 
 
 class _State(bytes):
@@ -118,7 +231,7 @@ class _MethodDef(ctypes.Structure):
     )
 
 
-def _builtin(address: int, name: str, flags: int, words: list[int], keep: Any) -> Any:
+def _builtin(address: int, name: str, flags: int, words: list[int], keep: Any, doc: str = "") -> Any:
     """The function at an address as an object of Python, with `words` for its `self`.
 
     Its definition stands behind the words: it must outlive the function even in a cycle of garbage, whose
@@ -126,10 +239,10 @@ def _builtin(address: int, name: str, flags: int, words: list[int], keep: Any) -
     """
     content = b"".join(w.to_bytes(8, sys.byteorder) for w in words)
     size = ctypes.sizeof(_MethodDef)
-    state = _State(content + bytes(size) + name.encode() + b"\0")
+    state = _State(content + bytes(size) + name.encode() + b"\0" + doc.encode() + b"\0")
     state.keep = keep
     place = id(state) + _DATA + len(content)
-    definition = _MethodDef(place + size, address, flags, None)
+    definition = _MethodDef(place + size, address, flags, place + size + len(name.encode()) + 1)
     ctypes.memmove(place, ctypes.addressof(definition), size)
     return _new_function()(place, state, None)
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from math import prod
 from typing import Any
@@ -16,27 +16,22 @@ from ..rewrite import Code
 from .program import (
     Carried,
     Choice,
-    Clear,
-    Final,
-    Flag,
     For,
     If,
     Load,
-    Move,
-    Number,
     Owned,
     Part,
     Program,
     Real,
     Region,
     Store,
-    Turn,
     Value,
-    Weave,
 )
-from .wholes import Counter, Index, Table, Whole, entry, times
+from .wholes import Counter, Index, Table, Whole, entry, less, plus, times, whole
 
 Leaf = Callable[[Any], Real]  # an input of instructions
+
+_WRITTEN_OUT = 4  # blocks of a move, at most, without a loop
 
 
 class Loop:
@@ -61,9 +56,14 @@ class Builder:
     """A program under construction."""
 
     def __init__(
-        self, inputs: Mapping[str, tuple[int, ...]], outputs: Mapping[str, tuple[int, ...]], lanes: int = 1
+        self,
+        inputs: Mapping[str, tuple[int, ...]],
+        outputs: Mapping[str, tuple[int, ...]],
+        lanes: int = 1,
+        together: int = 8,
     ) -> None:
         self.lanes = lanes
+        self.together = together  # numbers that move at once
         self.shapes = {**inputs, **outputs}
         self.inputs = {name: Region(name, prod(shape), "input", given=True) for name, shape in inputs.items()}
         self.outputs = {name: Region(name, prod(shape), "output") for name, shape in outputs.items()}
@@ -117,8 +117,8 @@ class Builder:
         self._body.append(statement)
         return statement
 
-    def load(self, region: Region, index: Index, *, alike: bool = False) -> Real:
-        loaded: Load = self.put(Load(region, index, alike))
+    def load(self, region: Region | Table, index: Index) -> Real:
+        loaded: Load = self.put(Load(region, index))
         return loaded
 
     def store(self, region: Region, index: Index, value: Real) -> None:
@@ -127,15 +127,6 @@ class Builder:
     def add_to(self, region: Region, index: Index, value: Real, quantity: str = "") -> None:
         """Add a value to what stands at a place."""
         self.store(region, index, self.add(self.load(region, index), value, quantity))
-
-    def number(self, table: Table, index: Index) -> Real:
-        found: Number = self.put(Number(table, index))
-        return found
-
-    def flag(self, condition: Index) -> Real:
-        """One where a condition holds, else zero."""
-        made: Flag = self.put(Flag(condition))
-        return made
 
     def choice(self, condition: Index, a: Real, b: Real) -> Real:
         """a where a condition on whole numbers holds, else b."""
@@ -163,14 +154,12 @@ class Builder:
         """a b + c."""
         return self.value(FMA, a, b, c)
 
-    def turn(self, angles: Iterable[tuple[Real, str]]) -> list[tuple[Value, Value]]:
+    def turn(self, angles: Iterable[tuple[Real, str]]) -> list[tuple[Real, Real]]:
         """Sine and cosine of each of some angles, which are given with the quantity they are for."""
-        given = list(angles)
-        sines = tuple(Value(SIN, (x,), quantity) for x, quantity in given)
-        cosines = tuple(Value(COS, (x,), quantity) for x, quantity in given)
-        if given:
-            self.put(Turn(tuple(x for x, _ in given), sines, cosines))
-        return list(zip(sines, cosines, strict=True))
+        return [
+            (self.value(SIN, x, quantity=quantity), self.value(COS, x, quantity=quantity))
+            for x, quantity in angles
+        ]
 
     # ------------------------------------------------------------- loops
 
@@ -225,19 +214,39 @@ class Builder:
             yield
         self.put(Part(width, tuple(body)))
 
-    def in_blocks(self, size: int, width: int, block: Callable[[Index, int], None]) -> None:
-        """`block(first, width)` for all whole blocks of some places, in a loop, then for the rest."""
-        if size // width:
-            with self.loop(size // width) as loop:
-                block(times(loop.index, width), width)
-        if size % width:
-            block(size - size % width, size % width)
+    def in_blocks(
+        self, size: Index, width: int, block: Callable[[Index, int], None], rest: int | None = None
+    ) -> None:
+        """`block(first, count)` for all whole blocks of some places, in a loop, then for the rest.
+
+        Where the size is not a constant, `rest` is some number with the same remainder.
+        """
+        known = size if rest is None else rest
+        assert isinstance(known, int)
+        blocks = whole("div", size, width)
+        with self.only_if(whole("gt", blocks, 0)), self.loop(blocks) as loop:
+            block(times(loop.index, width), width)
+        if known % width:
+            block(less(size, known % width), known % width)
 
     # ------------------------------------------------------------- memory
 
     def clear(self, region: Region, count: int) -> None:
         """Zeros at the first places of a region."""
-        self.put(Clear(region, count))
+
+        def block(first: Index, width: int) -> None:
+            for k in range(width):
+                self.store(region, plus(first, k), 0.0)
+
+        self.in_blocks(count, self.together, block)
+
+    def copy(
+        self, target: Region, to: Index, source: Region, index: Index, count: int, step: int = 1
+    ) -> None:
+        """Numbers that stand `step` apart from `index` on, one after another from `to` on, all at once."""
+        values = [self.load(source, plus(index, k * step)) for k in range(count)]
+        for k, value in enumerate(values):
+            self.store(target, plus(to, k), value)
 
     def move(
         self,
@@ -250,28 +259,16 @@ class Builder:
         rest: int | None = None,
         step: int = 1,
     ) -> None:
-        """Numbers from one region to another; `rest` as `Move` tells it."""
-        if rest is None:
-            assert isinstance(count, int)
-            rest = count
-        self.put(Move(target, to, source, index, count, rest, step))
+        """A copy of as many numbers as one likes; `rest` as `in_blocks` has it."""
 
-    def weave(
-        self,
-        region: Region,
-        index: Index,
-        memory: Region,
-        starts: tuple[Index, ...],
-        count: int,
-        *,
-        back: bool,
-    ) -> None:
-        """Between lanes and rows of plain memory, as `Weave` tells it."""
-        self.put(Weave(region, index, memory, starts, count, back))
+        def block(first: Index, width: int) -> None:
+            self.copy(target, plus(to, first), source, plus(index, times(first, step)), width, step)
 
-    def unweave(self, values: Sequence[Real], memory: Region, starts: tuple[Index, ...]) -> None:
-        """Values to rows of plain memory, one row for each lane."""
-        self.put(Weave(None, 0, memory, starts, len(values), True, tuple(values)))
+        if isinstance(count, int) and count <= _WRITTEN_OUT * self.together:
+            for first in range(0, count, self.together):
+                block(first, min(self.together, count - first))
+        else:
+            self.in_blocks(count, self.together, block, rest)
 
 
 class Values:
@@ -308,6 +305,3 @@ def run(b: Builder, code: Code, leaf: Leaf) -> list[Real]:
     for _ in values.written():
         pass
     return [values(x) for x in code.results]
-
-
-__all__ = ["Builder", "Final", "Leaf", "Loop", "Values", "run"]

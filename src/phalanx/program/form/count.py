@@ -15,7 +15,7 @@ import numpy as np
 
 from ..ops import INPUT
 from ..rewrite import Code, Instruction
-from .program import Carried, Final, For, If, Load, Owned, Part, Program, Store, Turn, Value
+from .program import Carried, Choice, For, If, Load, Owned, Part, Program, Store, Value
 from .wholes import Counter, Index, Whole, counters_of, evaluate
 
 _MANY = 1 << 21  # points that are walked at once
@@ -29,7 +29,6 @@ class Run:
     """
 
     code: Code
-    turns: tuple[Turn, ...]
     moves: int
     times: np.ndarray
     rounds: int
@@ -50,7 +49,7 @@ class _Walk:
     def __init__(self, program: Program) -> None:
         self.n = program.bodies
         self.found: dict[int, tuple[np.ndarray, int]] = {}
-        self.blocks: dict[int, tuple[Code, tuple[Turn, ...], int]] = {}
+        self.blocks: dict[int, tuple[Code, int]] = {}
         self.steered: dict[int, set[Counter]] = {}
 
     def visit(self, body: Any, counters: dict[Counter, Any], weight: np.ndarray, owner: Any) -> None:
@@ -68,10 +67,12 @@ class _Walk:
                 holds = np.broadcast_to(evaluate(s.condition, counters, known), weight.shape).astype(bool)
                 if holds.any():
                     self.visit(s.body, *_at(holds, counters, weight, owner))
+            elif not isinstance(s, Load | Value | Choice | Store):
+                raise TypeError(f"count: no rule for the statement {type(s).__name__}.")
 
     def _record(self, body: Any, weight: np.ndarray, owner: Any) -> None:
         block = self.blocks.get(id(body)) or self.blocks.setdefault(id(body), as_code(body))
-        if not block[0].instructions and not block[1] and not block[2]:
+        if not block[0].instructions and not block[1]:
             return
         times, rounds = self.found.get(id(body), (np.zeros(self.n + 1, dtype=np.int64), 0))
         owners = np.full(weight.shape, self.n) if owner is None else np.asarray(owner)
@@ -180,12 +181,14 @@ def _at(which: np.ndarray, counters: dict[Counter, Any], weight: np.ndarray, own
     return some, weight[which], owner[which] if isinstance(owner, np.ndarray) and len(owner) > 1 else owner
 
 
-def as_code(body: tuple[Any, ...]) -> tuple[Code, tuple[Turn, ...], int]:
-    """(instructions, turns, moves) of a block; inputs of instructions are statements or outer values."""
+def as_code(body: tuple[Any, ...]) -> tuple[Code, int]:
+    """(instructions, moves) of a block; inputs of instructions are statements or outer values.
+
+    What only brings inputs into scratch memory, or outputs out of it, moves nothing.
+    """
     number: dict[Any, int] = {}
     made: list[Instruction] = []
     results: list[Any] = []
-    moves = 0
 
     def operand(x: Any) -> Any:
         if isinstance(x, float):
@@ -202,12 +205,14 @@ def as_code(body: tuple[Any, ...]) -> tuple[Code, tuple[Turn, ...], int]:
             made.append(Instruction(s.op, args, s.quantity, s.of_product))
         elif isinstance(s, Store):
             results.append(operand(s.value))
-        moves += isinstance(s, Load | Store)
-    return Code(made, results), tuple(s for s in body if isinstance(s, Turn)), moves
+    code = Code(made, results)
+    regions = [s.region for s in body if isinstance(s, Load | Store) and s.region.kind != "constant"]
+    passes = any(r.kind in ("input", "output") for r in regions) and all(i.op == INPUT for i in made)
+    return code, 0 if passes else len(regions)
 
 
 def is_partial(x: Any) -> bool:
     """Whether an input of a block is a partial result: not a constant, nor what the caller passes."""
     if isinstance(x, Load):
         return not x.region.given
-    return isinstance(x, Value | Carried | Final)
+    return isinstance(x, Value | Carried)

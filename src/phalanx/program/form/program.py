@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: MIT
 """The one form of a program: regions of memory, tables, loops with loop-carried values, loads and stores.
 
-Straight-line code is the case without loops. Everything else that is done with a program is a walk over
-it: counting, interpreting, writing LLVM. A walk that meets a statement it does not know raises.
+Statements are `Load`, `Value`, `Choice` and `Store`, and those that hold others: `For`, `If`, `Owned` and
+`Part`. The first three are real numbers as well, for all that follows them. Straight-line code is the case
+without loops. Everything else that is done with a program is a walk over it: counting, interpreting,
+writing LLVM. A walk that meets a statement it does not know raises.
 
 One program computes one state. A backend may put different states into SIMD lanes, all in lockstep; or a
 program itself has parts whose lanes are the segments of a chain (`Part.width`): a region then holds
@@ -49,26 +51,10 @@ class Value:
 
 @dataclass(frozen=True, eq=False)
 class Load:
-    """What stands at a place of a region; `alike`: in all lanes the single number that the index counts."""
+    """What stands at a place of a region, or in a table of real numbers."""
 
-    region: Region
+    region: Region | Table
     index: Index
-    alike: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class Number:
-    """An entry of a table of real numbers."""
-
-    table: Table
-    index: Index
-
-
-@dataclass(frozen=True, eq=False)
-class Flag:
-    """One where a condition holds, else zero."""
-
-    condition: Index
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,36 +68,18 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Carried:
-    """A loop-carried value: `start` in the first round, later what the round before has fed."""
+    """A loop-carried value: `start` in the first round, later what the round before has fed.
+
+    Behind its loop it is what the last round has fed.
+    """
 
     start: Any
 
 
-@dataclass(frozen=True, eq=False)
-class Final:
-    """What a loop-carried value has become when its loop is over."""
-
-    carried: Carried
-
-
-Real = float | Value | Load | Number | Flag | Choice | Carried | Final
+Real = float | Value | Load | Choice | Carried
 
 
 # ------------------------------------------------------------------- statements
-
-
-@dataclass(frozen=True, eq=False)
-class Turn:
-    """Sines and cosines of several angles, taken together; None for those that nothing needs."""
-
-    angles: tuple[Any, ...]
-    sines: tuple[Value | None, ...]
-    cosines: tuple[Value | None, ...]
-
-    @property
-    def values(self) -> tuple[Value, ...]:
-        """The sines and cosines that are needed."""
-        return tuple(v for v in (*self.sines, *self.cosines) if v is not None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,47 +89,6 @@ class Store:
     region: Region
     index: Index
     value: Any
-
-
-@dataclass(frozen=True, eq=False)
-class Clear:
-    """Zeros at the first `count` places of a region."""
-
-    region: Region
-    count: int
-
-
-@dataclass(frozen=True, eq=False)
-class Move:
-    """`count` numbers, `step` apart from `index` on in one region, one after another from `to` on in another.
-
-    `rest` tells by how many the count exceeds a multiple of the widest register's lanes.
-    """
-
-    target: Region
-    to: Index
-    source: Region
-    index: Index
-    count: Index
-    rest: int
-    step: int = 1
-
-
-@dataclass(frozen=True, eq=False)
-class Weave:
-    """Between lanes and rows of plain memory: lane j of place index + k is number starts[j] + k.
-
-    From memory to lanes, or `back`; `count` numbers for each lane. With `values` these go back instead of
-    what stands in a region.
-    """
-
-    region: Region | None
-    index: Index
-    memory: Region
-    starts: tuple[Index, ...]
-    count: int
-    back: bool = False
-    values: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,8 +129,8 @@ class Owned:
 class Part:
     """Statements with lanes of their own, a function in compiled code.
 
-    Its regions have `width` numbers in every place: the lanes of the program, or one. Inputs, outputs and
-    memory that is woven are counted in single numbers.
+    Its regions have `width` numbers in every place: the lanes of the program, or one. Inputs and outputs are
+    counted in single numbers: a load or store reaches `width` of them.
     """
 
     width: int

@@ -11,7 +11,7 @@ from ..ops import COS, INPUT, SIN
 from ..rewrite import Code
 from ..trace import TOLD
 from .builder import Builder
-from .program import Program, Turn, Value
+from .program import Program
 
 
 def straight(
@@ -25,61 +25,44 @@ def straight(
     So many numbers are `told` with a call, for all states alike.
     """
     b = Builder(inputs, outputs)
-    made: list[Any] = [None] * len(code.instructions)
+    given = {name: [b.load(region, k) for k in range(region.size)] for name, region in b.inputs.items()}
+    made: dict[int, Any] = {}
 
     def real(x: Any) -> Any:
         return made[x] if isinstance(x, int) else float(x)
 
-    def write(number: int) -> None:
+    turns = _turns(code)
+    early = _needed_for(code, turns)
+    order = [*early, *turns, *range(len(code.instructions))]
+    for number in dict.fromkeys(order):
         i = code.instructions[number]
-        if i.op == INPUT:
-            name, index = i.args
-            region = b.uniform(TOLD, told) if name == TOLD else b.inputs[name]
-            made[number] = b.load(region, index)
-        elif made[number] is None:
+        if i.op != INPUT:
             args = (real(a) for a in i.args)
             made[number] = b.value(i.op, *args, quantity=i.quantity, of_product=i.of_product)
-
-    angles = _angles(code)
-    early = _needed_for(code, list(angles))
-    for number in early:
-        write(number)
-    if angles:
-        turns = {op: [_turned(code, angles[x].get(op), real(x)) for x in angles] for op in (SIN, COS)}
-        b.put(Turn(tuple(real(x) for x in angles), tuple(turns[SIN]), tuple(turns[COS])))
-        for op, values in turns.items():
-            for x, value in zip(angles, values, strict=True):
-                if value is not None:
-                    made[angles[x][op]] = value
-    done = set(early)
-    for number in range(len(code.instructions)):
-        if number not in done:
-            write(number)
+        elif i.args[0] == TOLD:
+            made[number] = b.load(b.uniform(TOLD, told), i.args[1])
+        else:
+            made[number] = given[i.args[0]][i.args[1]]
     results = iter(code.results)
     for region in b.outputs.values():
         for k in range(region.size):
             b.store(region, k, real(next(results)))
-    return b.finished(0)
+    return b.finished()
 
 
-def _turned(code: Code, number: int | None, angle: Any) -> Value | None:
-    if number is None:
-        return None
-    return Value(code.instructions[number].op, (angle,), code.instructions[number].quantity)
-
-
-def _angles(code: Code) -> dict[int, dict[str, int]]:
-    """Instructions whose sine or cosine is taken, in order, and which instructions take them."""
-    found: dict[int, dict[str, int]] = {}
+def _turns(code: Code) -> list[int]:
+    """The instructions that take sines and cosines, angle by angle."""
+    found: dict[int, list[int]] = {}
     for number, i in enumerate(code.instructions):
         if i.op in (SIN, COS):
-            found.setdefault(i.args[0], {})[i.op] = number
-    return found
+            found.setdefault(i.args[0], []).append(number)
+    return [number for each in found.values() for number in each]
 
 
 def _needed_for(code: Code, wanted: list[int]) -> list[int]:
+    """All instructions behind some, these left out."""
     seen: set[int] = set()
-    stack = list(wanted)
+    stack = [code.instructions[number].args[0] for number in wanted]
     while stack:
         number = stack.pop()
         if number not in seen:

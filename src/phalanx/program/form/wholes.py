@@ -23,6 +23,9 @@ class Table:
     values: np.ndarray
     wide: bool = False
 
+    kind = "constant"
+    given = True
+
 
 @dataclass(frozen=True, eq=False)
 class Counter:
@@ -31,7 +34,11 @@ class Counter:
 
 @dataclass(frozen=True)
 class Whole:
-    """An operation of `WHOLE_OPS` on whole numbers; the first operand of "entry" is a table."""
+    """An operation of `WHOLE_OPS` on whole numbers; the first operand of "entry" is a table.
+
+    "lanes" has an operand for each lane, or one for all: a load or store with such an index reaches so many
+    single numbers of a region.
+    """
 
     op: str
     args: tuple[Any, ...]
@@ -59,6 +66,7 @@ WHOLE_OPS: dict[str, Callable[..., Any]] = {
     "and": lambda a, b: a & b,
     "select": lambda c, a, b: np.where(c, a, b) if isinstance(c, np.ndarray) else (a if c else b),
     "entry": lambda table, i: table.values[i],
+    "lanes": lambda *each: np.array(each),
 }
 
 
@@ -102,6 +110,11 @@ def select(condition: Index, a: Index, b: Index) -> Index:
     if isinstance(condition, int):
         return a if condition else b
     return whole("select", condition, a, b)
+
+
+def alike(index: Index) -> Index:
+    """The same single number for all lanes."""
+    return Whole("lanes", (index,))
 
 
 def apart(index: Index) -> tuple[Index, int]:

@@ -5,7 +5,7 @@
 A leaf tells where a scalar comes from: while an algorithm is recorded, from a sweep; once loops are
 planned, from memory. `whose` tells of which body it is: of the body itself, of the one that a map leads
 to, or, in a loop over several, of the "row", the "column", the "third" one, the ancestor "there" that a
-walk has reached, or of an operand by its number.
+walk has reached, or of an operand by its number, or, where there are no operands, of the body of that number.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ OWN = "own"  # the body itself; also the map from a body to itself
 ROW, COLUMN, THIRD, THERE = "row", "column", "third", "there"
 BODY, LINK = "body", "link"  # between the last body of a joint and all of its bodies
 DIAGONAL = "diagonal"  # of pairs: the one on the diagonal of the same column
+OWNER = "owner"  # in whose name operations count, if not in that of the body itself
 
 Whose = str | int
 
@@ -42,8 +43,8 @@ class Param(Leaf):
 
 
 @dataclass(frozen=True)
-class State(Leaf):
-    """The scalar number map[body] * width + offset of an input."""
+class State(Leaf, Target):
+    """The scalar number map[body] * width + offset of an input, or of the output."""
 
     name: str
     map: str
@@ -52,8 +53,8 @@ class State(Leaf):
 
 
 @dataclass(frozen=True)
-class Global(Leaf):
-    """A scalar of an input that all bodies share."""
+class Global(Leaf, Target):
+    """A scalar of an input, or of the output, that all bodies share."""
 
     name: str
     index: int
@@ -179,19 +180,11 @@ class End(Leaf, Target):
 
 
 @dataclass(frozen=True)
-class Slot(Leaf):
-    """What an earlier loop keeps for a body, or for a pair of them."""
+class Slot(Leaf, Target):
+    """What a loop keeps for a body, or for a pair of them."""
 
     slot: int
     whose: Whose = OWN
-
-
-@dataclass(frozen=True)
-class SlotAt(Leaf):
-    """What is kept for the body of a given number."""
-
-    slot: int
-    body: int
 
 
 @dataclass(frozen=True)
@@ -202,7 +195,7 @@ class Common(Leaf, Target):
 
 
 @dataclass(frozen=True)
-class Turned(Leaf):
+class Turned(Leaf, Target):
     """The cosine of an angle, or its sine."""
 
     number: int
@@ -218,30 +211,6 @@ class KeptPair(Leaf, Target):
 
 
 @dataclass(frozen=True)
-class Save(Target):
-    """Keep a value in a slot."""
-
-    slot: int
-
-
-@dataclass(frozen=True)
-class Out(Target):
-    """The scalar number map[body] * width + offset of the output; `add` to what is there."""
-
-    map: str
-    width: int
-    offset: int
-    add: bool = False
-
-
-@dataclass(frozen=True)
-class OutAt(Target):
-    """A scalar of the output by its number."""
-
-    position: int
-
-
-@dataclass(frozen=True)
 class Angle(Target):
     """Take sine and cosine, for a quantity."""
 
@@ -250,20 +219,5 @@ class Angle(Target):
 
 
 @dataclass(frozen=True)
-class Rest(Target):
-    """A scalar of the transform of a body that is not a one-degree-of-freedom screw."""
-
-    number: int
-
-
-@dataclass(frozen=True)
 class Entry(Target):
     """An entry of a matrix."""
-
-
-@dataclass(frozen=True)
-class Row(Target):
-    """A variable in a slot of an operand."""
-
-    slot: int
-    operand: int

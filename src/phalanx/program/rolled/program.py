@@ -10,11 +10,9 @@ from math import prod
 from ..form.program import Program
 from ..task import RUN
 from .segments.columns import ColumnsSideBySide, walked_pairs
-from .stages.bodies import BodyBuilder, Layout, Stage
+from .stages.bodies import OUT, BodyBuilder, Layout, Stage
 from .stages.factor import InverseOut
 from .stages.matrices import MatrixOut, Pairs
-
-_STRIP = 4  # registers in a strip of a matrix: narrow strips touch too many lines of cache
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,7 @@ class RolledProgram:
         entries = self._walked
         if entries is None or lanes == 1 or self.layout.n < lanes:
             return None
-        b = BodyBuilder(self.layout, 0, lanes)
+        b = BodyBuilder(self.layout, lanes, alone=True)
         with b.part(1):
             for stage in self.stages[:-1]:
                 stage.build(b)
@@ -50,15 +48,15 @@ class RolledProgram:
         if self.one_state and (made := self.alone(lanes)) is not None:
             return made
         p = self.layout
-        b = BodyBuilder(p, _STRIP * lanes)
+        b = BodyBuilder(p, lanes)
         size = prod(p.output)
         staged = not any(isinstance(stage, MatrixOut | InverseOut) for stage in self.stages)
         if staged:
-            out = b.region("out", size + 16)
+            out = b.region(OUT, size + 16)  # bodies without a link write past its end
             if p.joints is not None:
                 b.clear(out, size)  # several bodies add to one number
         for stage in self.stages:
             stage.build(b)
         if staged:
-            b.move(b.outputs["out"], 0, out, 0, size)
+            b.move(b.outputs[OUT], 0, out, 0, size)
         return b.finished(p.n, p.table.size)

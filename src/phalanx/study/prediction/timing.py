@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ...arrays import empty_result
 from ...backends.base import Call, backend
-from ...backends.buffers import empty_result
 
 Key = TypeVar("Key", bound=Hashable)
 

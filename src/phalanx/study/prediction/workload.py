@@ -44,16 +44,14 @@ class Workload:
     looped: bool = False
     alone: bool = False
 
-    def plus(
-        self, code: Code, times: float, *, moves: float = 0.0, angles: float = 0.0, registers: int
-    ) -> Workload:
+    def plus(self, code: Code, times: float, *, moves: float = 0.0, registers: int) -> Workload:
         """The same and some instructions carried out so many times."""
         counts = _counted(code)
         return replace(
             self,
             operations=self.operations + times * counts[0],
             divisions=self.divisions + times * counts[1],
-            angles=self.angles + times * (counts[2] + angles),
+            angles=self.angles + times * counts[2],
             moves=self.moves + times * (spills(code, registers) + moves),
         )
 
@@ -83,8 +81,7 @@ def _workload(call: Call, lanes: int) -> Workload:
     built = program.built(lanes)
     work = replace(empty, looped=True, alone=built.lanes > 1)
     for run in runs(built):
-        angles = sum(len(turn.angles) for turn in run.turns)
-        work = work.plus(run.code, run.rounds, moves=run.moves, angles=angles, registers=registers)
+        work = work.plus(run.code, run.rounds, moves=run.moves, registers=registers)
     return work
 
 

@@ -82,14 +82,8 @@ class Module:
         told = told or program.uniform is not None
         frame = Frame(self, program, target.lanes(self.size), name)
         w = Text(frame, target.fma, program.lanes)
-        straight = program.is_straight
-        if straight:
-            w.load_inputs()
-        else:
-            w.label("entry")
         w.body(program.body)
-        if straight:
-            w.store_outputs()
+        straight = program.is_straight
         alone = "" if straight else "noalias "
         parameters = ", ".join(f"ptr {alone}%p{k}, i64 %s{k}" for k in range(len(frame.pointers)))
         if told:

@@ -24,7 +24,7 @@ from ...task import Task
 from .. import leaves as L
 from ..graph import LOCAL, BodyGraph
 from ..leaves import OWN
-from ..stages.coupled import DOF, JOINT
+from ..stages.bodies import DOF, JOINT
 from .chain import body_chain
 from .joints import Joints, joints_of
 from .links import link_map, link_maps

@@ -16,10 +16,10 @@ from ...ops import COS, SIN
 from ...scalar import Graph, Node
 from .. import leaves as L
 from ..graph import LOCAL, BodyGraph
-from ..stages.bodies import END, LINKS
+from ..stages.bodies import END, LINKS, OUT
 from ..stages.columns import Columns
 from ..stages.factor import Factor, InverseOut, Solve
-from ..stages.levels import Levels, LimbLevels, Step
+from ..stages.levels import Levels, Step
 from ..stages.loops import Loop, Once
 from ..stages.matrices import MatrixOut, Pairs
 from ..sweeps.elimination import Change, Elimination
@@ -51,7 +51,7 @@ class Plan(LoopPlan):
 
     def common_output(self, value: Any, position: int) -> None:
         """Want a value per state in the output."""
-        self.in_once[max(self.graph.phase(value), 0)].append((value, L.OutAt(position)))
+        self.in_once[max(self.graph.phase(value), 0)].append((value, L.Global(OUT, position)))
 
     def slot(self, x: Node, before: int) -> int:
         leaf = x.leaf
@@ -128,7 +128,7 @@ class Plan(LoopPlan):
                 return fresh.leaf(L.Common(self.total(x.leaf.number)))
             if isinstance(x.leaf, L.Pick):
                 value, body = self.order.picks[x.leaf.number]
-                return fresh.leaf(L.SlotAt(self.slot(value, 1), body))
+                return fresh.leaf(L.Slot(self.slot(value, 1), body))
             return None if x.leaf is None else fresh.leaf(x.leaf)
 
         return Once(*self.code(self.in_once[phase], leaf))
@@ -140,35 +140,43 @@ class Plan(LoopPlan):
             return fresh.leaf(L.Slot(self.slot(self.graph.nodes[x.leaf.node], phase), END))
         return fresh.leaf(x.leaf) if isinstance(x.leaf, L.Param | L.State | L.Told) else None
 
+    def _leaf_outside(self, before: int) -> Leaf:
+        """What steps and walks take from loops over bodies that ran before a phase."""
+
+        def leaf(fresh: Graph, x: Node) -> Any:
+            if self.graph.common(x):
+                return fresh.leaf(L.Common(self.common(x)))
+            if isinstance(x.leaf, L.Elsewhere):
+                return fresh.leaf(L.Slot(self.slot(self.graph.nodes[x.leaf.node], before), x.leaf.whose))
+            return None if x.leaf is None else fresh.leaf(x.leaf)
+
+        return leaf
+
     # ------------------------------------------------------------------ rows that go level by level
 
-    def _elimination(self, E: Elimination) -> Levels | LimbLevels:
+    def _elimination(self, E: Elimination) -> Levels:
         """The loops of an elimination; what it starts from is kept by earlier loops."""
         steps, last = self._steps(E, E.steps), self._steps(E, E.last)
         for variable, value in E.initial:
             phase = self.graph.phase(value) if not self.graph.common(value) else LOCAL
             phase = E.phase - 1 if phase == LOCAL else phase
-            self.wanted_in(phase, E.linked).append((value, L.Save(self.slot(variable, E.phase))))
-        if isinstance(E, LimbElimination):
-            return LimbLevels(self._steps(E, E.before), self._steps(E, E.start), steps, last, E.outward)
-        return Levels(steps, last, E.outward, LINKS if E.linked else None)
+            self.wanted_in(phase, E.linked).append((value, L.Slot(self.slot(variable, E.phase))))
+        if not isinstance(E, LimbElimination):
+            return Levels(steps, last, E.outward, LINKS if E.linked else None)
+        before, start = self._steps(E, E.before), self._steps(E, E.start)
+        return Levels(steps, last, E.outward, None, before, start, limbs=True)
 
     def _steps(self, E: Elimination, changes: list[Change]) -> list[Step]:
         return [self._step(E, change) for change in changes]
 
     def _step(self, E: Elimination, change: Change) -> Step:
-        def leaf(fresh: Graph, x: Node) -> Any:
-            if self.graph.common(x):
-                return fresh.leaf(L.Common(self.common(x)))
-            if isinstance(x.leaf, L.Elsewhere):
-                return fresh.leaf(L.Slot(self.slot(self.graph.nodes[x.leaf.node], E.phase), x.leaf.whose))
-            return None if x.leaf is None else fresh.leaf(x.leaf)
-
         changed: Wanted = [
-            (value, L.Row(self.slot(variable, E.phase), operand))
+            (value, L.Slot(self.slot(variable, E.phase), operand))
             for value, variable, operand in change.values
         ]
-        return Step(change.rows, change.offsets, *self.code(changed, leaf), change.carrier)
+        return Step(
+            change.rows, change.offsets, *self.code(changed, self._leaf_outside(E.phase)), change.carrier
+        )
 
     # ------------------------------------------------------------------ matrices
 
@@ -199,16 +207,9 @@ class Plan(LoopPlan):
             return inner.planned([(walk.entry, L.Entry())], walk.shape, *self._diagonal(matrix))
         start = [self._kept(x, walk.phase) for x in walk.start]
 
-        def leaf(fresh: Graph, x: Node) -> Any:
-            if self.graph.common(x):
-                return fresh.leaf(L.Common(self.common(x)))
-            if isinstance(x.leaf, L.Elsewhere):
-                return fresh.leaf(L.Slot(self.slot(self.graph.nodes[x.leaf.node], walk.phase), L.THERE))
-            return None if x.leaf is None else fresh.leaf(x.leaf)
-
         wanted: Wanted = [(x, L.Walked(k)) for k, x in enumerate(walk.carried)]
         wanted.append((walk.entry, L.Entry()))
-        code, _ = self.code(wanted, leaf)
+        code, _ = self.code(wanted, self._leaf_outside(walk.phase))
         return Pairs(*self._diagonal(matrix), start, code, walk.runs)
 
     def _diagonal(self, matrix: Matrix) -> tuple[Any, Any]:

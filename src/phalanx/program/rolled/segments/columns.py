@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from ...form.builder import Loop, run
-from ...form.program import Final, Real
-from ...form.wholes import Index, plus, select, times, whole
+from ...form.builder import Loop
+from ...form.program import Real
+from ...form.wholes import Index, Whole, alike, plus, select, times, whole
 from ...ops import CHOOSE, FMA, INPUT, MUL
 from ...rewrite import Code
 from .. import leaves as L
@@ -98,9 +98,9 @@ class ColumnsSideBySide:
 
     def _load(self, group: Index) -> list[Real]:
         place = times(group, self.width)
-        return [self.b.load(self.carried, plus(place, k), alike=False) for k in range(self.width)]
+        return [self.b.load(self.carried, plus(place, k)) for k in range(self.width)]
 
-    def _save(self, group: Index, values: list[Real]) -> None:
+    def _save(self, group: Index, values: Sequence[Real]) -> None:
         for k, x in enumerate(values):
             self.b.store(self.carried, plus(times(group, self.width), k), x)
 
@@ -115,13 +115,13 @@ class ColumnsSideBySide:
             body = plus(first, rounds.index)
             entry = self._step(rounds, again, here, body)
             b.store(self.tile, rounds.index, self._on_diagonal(body, own, entry))
-        self._save(group, [Final(c) for c in again])
+        self._save(group, again)
         mirror = b.region("mirror", b.lanes)
         rows = tuple(range(0, b.lanes * b.lanes, b.lanes))
-        b.weave(self.tile, 0, mirror, rows, b.lanes, back=True)
+        b.copy(mirror, Whole("lanes", rows), self.tile, 0, b.lanes)
         with b.loop(b.lanes) as loop:
             walked = self._mask("walked", np.triu(np.ones((b.lanes, b.lanes))), loop.index)
-            both = (b.load(region, loop.index, alike=False) for region in (self.tile, mirror))
+            both = (b.load(region, loop.index) for region in (self.tile, mirror))
             b.store(self.tile, loop.index, b.value(CHOOSE, walked, *both))
         self._rows_out(first, first, b.lanes)
 
@@ -135,7 +135,7 @@ class ColumnsSideBySide:
             self._save(group, self._walk(group, starts, first, top, count))
             self._rows_out(first, top, count)
 
-    def _walk(self, group: Index, starts: list[Real], first: Index, top: Index, count: int) -> list[Real]:
+    def _walk(self, group: Index, starts: list[Real], first: Index, top: Index, count: int) -> Sequence[Real]:
         """What columns carry on past some ancestors, the last of which come first."""
         b = self.b
         with b.loop(count, down=True) as rounds, self._owned(group):
@@ -144,12 +144,11 @@ class ColumnsSideBySide:
             entry = self._step(rounds, carried, carried, body)
             b.store(self.tile, rounds.index, entry)
             b.store(b.outputs["out"], plus(times(body, b.n), first), entry)
-        return [Final(c) for c in carried]
+        return carried
 
     def _step(self, rounds: Loop, carried: Any, here: Any, body: Index) -> Real:
         """The entries with a body; what the columns carry on goes round."""
-        given = {L.Walked(k): x for k, x in enumerate(here)}
-        *again, entry = run(self.b, self.entries.code, self.b.reader({L.THERE: body}, given))
+        *again, entry = self.entries.step(self.b, here, body)
         for name, value in zip(carried, again, strict=True):
             rounds.feed(name, value)
         return entry
@@ -162,7 +161,7 @@ class ColumnsSideBySide:
         return entry if value is entry else b.value(CHOOSE, own, value, entry)
 
     def _mask(self, name: str, values: np.ndarray, row: Index) -> Real:
-        return self.b.number(self.b.table(name, values, wide=True), row)
+        return self.b.load(self.b.table(name, values, wide=True), row)
 
     # ------------------------------------------------------------- runs of ancestors
 
@@ -174,7 +173,7 @@ class ColumnsSideBySide:
         units[:, : self.width] = np.eye(self.width)
         table = b.table("unit vectors", units, wide=True)
         for unit in range(self.units):
-            starts = [b.number(table, k * self.units + unit) for k in range(self.width)]
+            starts = [b.load(table, k * self.units + unit) for k in range(self.width)]
             with b.loop(b.lanes, down=True) as rounds:
                 carried = [rounds.carry(x) for x in starts]
                 body = plus(plus(times(number, b.lanes), self.rest), rounds.index)
@@ -184,7 +183,7 @@ class ColumnsSideBySide:
                 b.store(region, plus(times(place, self.units), unit), entry)
             for k, end in enumerate(carried):
                 place = plus(times(number, rows), b.lanes + k)
-                b.store(region, plus(times(place, self.units), unit), Final(end))
+                b.store(region, plus(times(place, self.units), unit), end)
 
     def _pass_run(self, number: Index, carried: Sequence[Real], first: Index, top: Index) -> list[Real]:
         """What columns carry on past a run, and their entries with it, from the coefficients."""
@@ -195,7 +194,7 @@ class ColumnsSideBySide:
         def product(row: int, which: list[int]) -> Real:
             total: Real | None = None
             for c in which:
-                factor = b.load(region, plus(start, row * size + c))
+                factor = b.load(region, alike(plus(start, row * size + c)))
                 more = () if total is None else (total,)
                 total = b.value(FMA if more else MUL, factor, carried[c], *more)
             return 0.0 if total is None else total
@@ -204,7 +203,8 @@ class ColumnsSideBySide:
         entries.append(product(b.lanes - 1, self._direct[-1]))
         for m, entry in enumerate(entries):
             b.store(b.outputs["out"], plus(times(plus(top, m), b.n), first), entry)
-        b.unweave(entries, b.outputs["out"], self._row_places(first, top))
+        for m, entry in enumerate(entries):
+            b.store(b.outputs["out"], plus(self._row_places(first, top), m), entry)
         return [product(b.lanes + k, self._reached[k]) for k in range(self.width)]
 
     @cached_property
@@ -225,12 +225,11 @@ class ColumnsSideBySide:
 
     def _rows_out(self, first: Index, column: Index, count: int) -> None:
         """The columns of a tile as rows."""
-        out = self.b.outputs["out"]
-        self.b.weave(self.tile, 0, out, self._row_places(first, column), count, back=True)
+        self.b.copy(self.b.outputs["out"], self._row_places(first, column), self.tile, 0, count)
 
-    def _row_places(self, first: Index, column: Index) -> tuple[Index, ...]:
+    def _row_places(self, first: Index, column: Index) -> Index:
         b = self.b
-        return tuple(plus(times(plus(first, k), b.n), column) for k in range(b.lanes))
+        return Whole("lanes", tuple(plus(times(plus(first, k), b.n), column) for k in range(b.lanes)))
 
 
 def _walked(code: Code, result: Any) -> set[int]:

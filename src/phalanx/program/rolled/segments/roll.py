@@ -27,7 +27,7 @@ from ...task import Task
 from .. import leaves as L
 from ..bodies.body import body_arguments
 from ..graph import LOCAL, BodyGraph
-from ..stages.bodies import Stage
+from ..stages.bodies import OUT, Stage
 from ..stages.loops import Loop, Once
 from ..sweeps.order import Rolled
 from ..sweeps.places import rebuilt, scalars
@@ -108,7 +108,7 @@ class Whole(Order):
         links, chain = LinkPlan(parts.links.graph, parts.links), ChainPlan(parts.chain.graph, parts.chain)
         links.chain, chain.links = chain, links
         (value,) = np.asarray(result, dtype=object).ravel().tolist()
-        links.output(value, L.Out(L.OWN, 1, 0))
+        links.output(value, L.State(OUT, L.OWN, 1, 0))
         stages = staged(links, chain)
         stages[:0] = [(False, loop) for loop in placing(links, self.link)]
         return SegmentProgram(

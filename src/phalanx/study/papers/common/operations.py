@@ -16,6 +16,7 @@ from ....program.cost import Cost, Count, cost_of
 from ....program.task import Task
 from ....program.trace import trace
 from ....robot.robot import Robot
+from ....typing import Customise
 from ...closed_form import general_chain
 from ...conventions import CONVENTIONS
 from ...cost import cost
@@ -31,7 +32,7 @@ SIZES = (3, 4, 5, 6, 7, 8)
 def work(
     function: str,
     algorithm: str,
-    customise: str = "none",
+    customise: Customise = "none",
     convention: str | None = None,
     robot: str = "general",
     n: int | None = None,
@@ -108,7 +109,7 @@ def cost_at(
     function: str,
     algorithm: Any,
     n: int,
-    customise: str = "none",
+    customise: Customise = "none",
     convention: str | None = None,
     robot: str = "general",
 ) -> Cost:

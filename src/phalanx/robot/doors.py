@@ -1,0 +1,144 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""What a robot hands out: kernels, functions of JAX arrays, poses of frames.
+
+Written by `tools/make_surface.py` from `algorithms/registry.py`; run it instead of editing here.
+"""
+
+# fmt: off
+# mypy: disable-error-code="empty-body"
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal, overload
+
+from ..typing import AlgorithmLike, Array, ArrayLike, Axes, Backend, FloatType
+
+if TYPE_CHECKING:
+    from ..backends.jax.functions import JaxFunctions
+    from ..backends.native import kernels
+    from ..backends.native.kernel import Kernel
+
+
+class Doors:
+    """What a robot hands out; `methods` gives it its code."""
+
+    @property
+    def jax(self) -> JaxFunctions:
+        """Pure functions of JAX arrays, safe under `jit`, `vmap`, `grad` and `jvp`."""
+
+    def frame_poses(
+        self, q: ArrayLike, frames: Iterable[str],
+        *, out: Array | None = None, backend: Backend = "auto", threads: int | None = None,
+    ) -> Array:
+        """Poses (…, k, 4, 4) of several frames in the base frame of the file.
+
+        - `q` (…, nq): positions.
+        - `frames`: names of links of the file, such as `robot.frame_names`; poses come in their order.
+
+        Any batch shape. `out` takes the result, an array of its shape; `backend` is "auto", "native",
+        "numpy" or "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    @overload
+    def kernel(
+        self, function: Literal["inverse_dynamics"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.InverseDynamicsKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["mass_matrix"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.MassMatrixKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["forward_dynamics"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.ForwardDynamicsKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["bias_forces"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.BiasForcesKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["gravity_forces"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.GravityForcesKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["mass_matrix_inverse"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.MassMatrixInverseKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["forward_kinematics"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.ForwardKinematicsKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["frame_pose"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, frame: str, batch: int | None = None,
+    ) -> kernels.FramePoseKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["jacobian"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, frame: str, axes: Axes = "world", batch: int | None = None,
+    ) -> kernels.JacobianKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["center_of_mass"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.CenterOfMassKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["kinetic_energy"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.KineticEnergyKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["potential_energy"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.PotentialEnergyKernel: ...
+
+    @overload
+    def kernel(
+        self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
+    ) -> Kernel: ...
+
+    def kernel(
+        self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
+    ) -> Kernel:
+        """The function of that name compiled now; call it like the method, with the same inputs.
+
+        `algorithm` is one of `px.algorithms(function)`; `dtype` is "float64" or "float32". Functions of a
+        frame are told which one by `frame`, the name of a link of the file; all frames of a robot share
+        their machine code. `axes` is that of `jacobian`. A kernel has one algorithm, by default the one that
+        "auto" takes for many states; `batch=1` asks for the one that it takes for a single state, which is
+        another for long chains.
+        """

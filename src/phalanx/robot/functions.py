@@ -1,0 +1,211 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""What a robot computes: one method for each registered function.
+
+Written by `tools/make_surface.py` from `algorithms/registry.py`; run it instead of editing here.
+"""
+
+# fmt: off
+# mypy: disable-error-code="empty-body"
+from __future__ import annotations
+
+from ..typing import AlgorithmLike, Array, ArrayLike, Axes, Backend, External
+
+
+class Functions:
+    """The methods of `Robot` that compute; `methods` gives them their code."""
+
+    def inverse_dynamics(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, external: External | None = None,
+        base_velocity: ArrayLike | None = None, base_acceleration: ArrayLike | None = None,
+        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> Array:
+        """Joint forces `tau` (…, nv) that produce `qdd` at state (q, qd).
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
+        - `base_velocity` (…, 6): twist of the base [rad/s, m/s], in its own coordinates.
+        - `base_acceleration` (…, 6): the component-wise derivative of that twist.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("inverse_dynamics")` (cartesian_tensor, lathrop, luh_walker_paul,
+        newton_euler, partition, scan, zomaya_morris); `backend` is "auto", "native", "numpy" or "jax"; at
+        most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def mass_matrix(
+        self, q: ArrayLike,
+        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> Array:
+        """The mass matrix `M` (…, nv, nv).
+
+        - `q` (…, nq): positions.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("mass_matrix")` (crba, composite_original, composite_variant,
+        kane_original, kane_variant, newton_euler_original, newton_euler_variant, partition, processor_array,
+        recursive_doubling); `backend` is "auto", "native", "numpy" or "jax"; at most `threads` threads share
+        a large batch (None: `px.set_threads`).
+        """
+
+    def forward_dynamics(
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, external: External | None = None,
+        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> Array:
+        """Joint accelerations `qdd` (…, nv) under the joint forces `tau` at state (q, qd).
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("forward_dynamics")` (aba, abia, cfa, contraction, dca, jsiia,
+        partition); `backend` is "auto", "native", "numpy" or "jax"; at most `threads` threads share a large
+        batch (None: `px.set_threads`).
+        """
+
+    def bias_forces(
+        self, q: ArrayLike, qd: ArrayLike,
+        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> Array:
+        """Joint forces (…, nv) that hold qdd = 0 at state (q, qd): velocity products and gravity.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("bias_forces")`; `backend` is "auto", "native", "numpy" or "jax";
+        at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def gravity_forces(
+        self, q: ArrayLike,
+        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> Array:
+        """Joint forces (…, nv) that hold the robot at rest at q.
+
+        - `q` (…, nq): positions.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("gravity_forces")`; `backend` is "auto", "native", "numpy" or
+        "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def mass_matrix_inverse(
+        self, q: ArrayLike,
+        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> Array:
+        """The inverse (…, nv, nv) of the mass matrix, by its sparse factor.
+
+        - `q` (…, nq): positions.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("mass_matrix_inverse")`; `backend` is "auto", "native", "numpy"
+        or "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def forward_kinematics(
+        self, q: ArrayLike,
+        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> Array:
+        """Poses (…, n_links, 4, 4) of all moving links (`robot.link_names`) in the base frame of the file.
+
+        - `q` (…, nq): positions.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("forward_kinematics")`; `backend` is "auto", "native", "numpy" or
+        "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def frame_pose(
+        self, q: ArrayLike, frame: str,
+        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> Array:
+        """Pose (…, 4, 4) of a frame in the base frame of the file: rotation and origin.
+
+        `frame` is a name in `robot.frame_names`: of any link of the file, welded or not.
+
+        - `q` (…, nq): positions.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("frame_pose")`; `backend` is "auto", "native", "numpy" or "jax";
+        at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def jacobian(
+        self, q: ArrayLike, frame: str,
+        *, axes: Axes = "world", out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
+    ) -> Array:
+        """Jacobian J (…, 6, nv) of a frame: J @ qd is its velocity [angular; linear].
+
+        `frame` is a name in `robot.frame_names`: of any link of the file, welded or not. The first three rows
+        give its angular velocity (rad/s), the last three the velocity of its origin (m/s), both along the
+        axes of the base frame of the file, or with `axes="local"` along those of the frame itself.
+
+        - `q` (…, nq): positions.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("jacobian")`; `backend` is "auto", "native", "numpy" or "jax"; at
+        most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def center_of_mass(
+        self, q: ArrayLike,
+        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> Array:
+        """Centre of mass (…, 3) of all moving links, in the world frame; NaN if none has mass.
+
+        - `q` (…, nq): positions.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("center_of_mass")`; `backend` is "auto", "native", "numpy" or
+        "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def kinetic_energy(
+        self, q: ArrayLike, qd: ArrayLike,
+        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> Array:
+        """Kinetic energy (…) of all links and rotors.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("kinetic_energy")`; `backend` is "auto", "native", "numpy" or
+        "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def potential_energy(
+        self, q: ArrayLike,
+        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> Array:
+        """Potential energy (…) in the field of gravity, zero at the world's origin.
+
+        - `q` (…, nq): positions.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("potential_energy")`; `backend` is "auto", "native", "numpy" or
+        "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    rnea = inverse_dynamics
+    crba = mass_matrix
+    aba = forward_dynamics

@@ -1,0 +1,263 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Pinocchio and MuJoCo as oracles: every function of a robot as they compute it, in our coordinates.
+
+Each oracle takes states (count, …) and answers with arrays (count, …). What an engine has no function for
+follows from what it has: the inverse of its mass matrix, inverse dynamics without acceleration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pytest
+
+import phalanx as px
+from phalanx import convert
+from phalanx.algorithms import FUNCTIONS
+from phalanx.io.mujoco_names import MujocoNames
+
+from .sampling import agree, conditioning
+
+try:
+    import pinocchio as pin
+except ImportError:
+    pin = None
+try:
+    import mujoco
+except ImportError:
+    mujoco = None
+
+ANGULAR_FIRST = [3, 4, 5, 0, 1, 2]
+EPS = np.finfo(float).eps
+STATES = 4
+DYNAMICS = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """What both engines answer in the same way."""
+
+    robot: px.Robot
+    model: Any
+
+    def bias_forces(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return self.inverse_dynamics(q, qd, np.zeros_like(qd))
+
+    def gravity_forces(self, q: np.ndarray) -> np.ndarray:
+        still = np.zeros((len(q), self.robot.nv))
+        return self.inverse_dynamics(q, still, still)
+
+    def mass_matrix_inverse(self, q: np.ndarray) -> np.ndarray:
+        return np.linalg.inv(self.mass_matrix(q))
+
+    def forward_kinematics(self, q: np.ndarray) -> np.ndarray:
+        poses = [self.frame_pose(q, name) for name in self.links()]
+        return np.reshape(poses, (len(poses), len(q), 4, 4)).swapaxes(0, 1)
+
+    def links(self) -> list[str]:
+        """The links that the engine has as well."""
+        return list(self.robot.link_names)
+
+    def inverse_dynamics(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def mass_matrix(self, q: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def frame_pose(self, q: np.ndarray, frame: str) -> np.ndarray:
+        raise NotImplementedError
+
+
+def pose(rotation: np.ndarray, translation: np.ndarray) -> np.ndarray:
+    """The 4x4 pose of a rotation and a translation."""
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = rotation, translation
+    return T
+
+
+def hold(
+    oracle: Oracle,
+    backend: str,
+    functions: Iterable[str] = FUNCTIONS,
+    *,
+    singular: str = "",
+    ill_conditioned: bool = False,
+) -> None:
+    """Raise unless functions of the robot on a backend give what the engine gives.
+
+    The message `singular` is expected where the mass matrix would have to be inverted and cannot be. Where it
+    is ill-conditioned, accelerations may differ by as many digits; inverses of it always may.
+    """
+    robot = oracle.robot
+    q, qd, qdd = robot.random_state(STATES, rng=7)
+    size = np.abs(oracle.inverse_dynamics(q, qd, qdd)).max(-1, keepdims=True, initial=0.0)
+    tau = size * np.random.default_rng(8).standard_normal(qd.shape)
+    states = {"q": q, "qd": qd, "qdd": qdd, "tau": tau}
+    links = oracle.links()
+    frame = links[-1] if links else robot.frame_names[0]
+    for name in functions:
+        function = FUNCTIONS[name]
+        inputs = [*(states[i] for i in function.inputs), *([frame] if function.frame else [])]
+        inverts = name in ("forward_dynamics", "mass_matrix_inverse")
+        if inverts and singular:
+            with pytest.raises(px.PhalanxError, match=singular):
+                getattr(robot, name)(*inputs, backend=backend)
+            continue
+        found, wanted = getattr(robot, name)(*inputs, backend=backend), getattr(oracle, name)(*inputs)
+        if name == "forward_kinematics":
+            found = found[:, [robot.link_names.index(link) for link in links]]
+        if not inverts:
+            agree(found, wanted, 1e-10)
+            continue
+        same = [found]
+        if name == "forward_dynamics" and backend == "numpy":  # as quick as one algorithm alone
+            same.append(robot.forward_dynamics(*inputs, algorithm="jsiia", backend=backend))
+        for k, M in enumerate(oracle.mass_matrix(q)):
+            lost = 20.0 * EPS * conditioning(M) if ill_conditioned or name == "mass_matrix_inverse" else 0.0
+            for each in same:
+                agree(each[k], wanted[k], max(1e-10, lost))
+
+
+class Pinocchio(Oracle):
+    """A model that Pinocchio has read from the same file; its frames of links carry their names."""
+
+    def inverse_dynamics(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        states = zip(*convert.to_pinocchio(self.robot, self.model, q, qd, qdd), strict=True)
+        tau = [pin.rnea(self.model, self._data, *state).copy() for state in states]
+        return convert.tau_from_pinocchio(self.robot, self.model, q, np.array(tau))
+
+    def forward_dynamics(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        theirs, rates = convert.to_pinocchio(self.robot, self.model, q, qd)
+        forces = convert.tau_to_pinocchio(self.robot, self.model, q, tau)
+        states = zip(theirs, rates, forces, strict=True)
+        found = np.array([pin.aba(self.model, self._data, *state).copy() for state in states])
+        return convert.from_pinocchio(self.robot, self.model, theirs, rates, found)[2]
+
+    def mass_matrix(self, q: np.ndarray) -> np.ndarray:
+        upper = np.array([np.triu(pin.crba(self.model, self._data, x)) for x in self._theirs(q)])
+        M = upper + np.swapaxes(np.triu(upper, 1), -1, -2)
+        B = convert.pinocchio_basis(self.robot, self.model, q)
+        return np.swapaxes(B, -1, -2) @ M @ B
+
+    def frame_pose(self, q: np.ndarray, frame: str) -> np.ndarray:
+        found = []
+        for x in self._theirs(q):
+            pin.framesForwardKinematics(self.model, self._data, x)
+            T = self._data.oMf[self._number(frame)]
+            found.append(pose(T.rotation, T.translation))
+        return np.array(found)
+
+    def jacobian(self, q: np.ndarray, frame: str) -> np.ndarray:
+        number, axes = self._number(frame), pin.LOCAL_WORLD_ALIGNED
+        found = [
+            pin.computeFrameJacobian(self.model, self._data, x, number, axes)[ANGULAR_FIRST]
+            for x in self._theirs(q)
+        ]
+        return np.array(found) @ convert.pinocchio_basis(self.robot, self.model, q)
+
+    def center_of_mass(self, q: np.ndarray) -> np.ndarray:
+        return np.array([pin.centerOfMass(self.model, self._data, x).copy() for x in self._theirs(q)])
+
+    def kinetic_energy(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        states = zip(*convert.to_pinocchio(self.robot, self.model, q, qd), strict=True)
+        return np.array([pin.computeKineticEnergy(self.model, self._data, *state) for state in states])
+
+    def potential_energy(self, q: np.ndarray) -> np.ndarray:
+        return np.array([pin.computePotentialEnergy(self.model, self._data, x) for x in self._theirs(q)])
+
+    @cached_property
+    def _data(self) -> Any:
+        return self.model.createData()
+
+    def _theirs(self, q: np.ndarray) -> np.ndarray:
+        return convert.to_pinocchio(self.robot, self.model, q)
+
+    def _number(self, frame: str) -> int:
+        return self.model.getFrameId(frame, pin.FrameType.BODY)
+
+
+class Mujoco(Oracle):
+    """A model that MuJoCo has read from the same text; without contacts and constraints."""
+
+    def links(self) -> list[str]:
+        """All but those between the joints of one body."""
+        known = MujocoNames.of(self.model).bodies
+        return [name for name in self.robot.link_names if name in known]
+
+    def inverse_dynamics(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        tau = []
+        for state in zip(*convert.to_mujoco(self.robot, self.model, q, qd, qdd), strict=True):
+            data = self._moved(*state)
+            mujoco.mj_inverse(self.model, data)
+            tau.append(data.qfrc_inverse.copy())
+        return convert.tau_from_mujoco(self.robot, self.model, q, np.array(tau))
+
+    def forward_dynamics(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        theirs, rates = convert.to_mujoco(self.robot, self.model, q, qd)
+        forces = convert.tau_to_mujoco(self.robot, self.model, q, tau)
+        found = []
+        for x, v, force in zip(theirs, rates, forces, strict=True):
+            data = self._moved(x, v)
+            data.qfrc_applied[:] = force
+            mujoco.mj_forward(self.model, data)
+            found.append(data.qacc.copy())
+        return convert.from_mujoco(self.robot, self.model, theirs, rates, np.array(found))[2]
+
+    def mass_matrix(self, q: np.ndarray) -> np.ndarray:
+        M = np.zeros((len(q), self.model.nv, self.model.nv))
+        for k, x in enumerate(self._theirs(q)):
+            mujoco.mj_fullM(self.model, self._moved(x), M[k])
+        B = convert.mujoco_basis(self.robot, self.model, q)
+        return np.swapaxes(B, -1, -2) @ M @ B
+
+    def frame_pose(self, q: np.ndarray, frame: str) -> np.ndarray:
+        number = MujocoNames.of(self.model).bodies.index(frame)
+        data = [self._moved(x) for x in self._theirs(q)]
+        return np.array([pose(d.xmat[number].reshape(3, 3), d.xpos[number]) for d in data])
+
+    def jacobian(self, q: np.ndarray, frame: str) -> np.ndarray:
+        number = MujocoNames.of(self.model).bodies.index(frame)
+        found = np.zeros((len(q), 6, self.model.nv))
+        for k, x in enumerate(self._theirs(q)):
+            mujoco.mj_jacBody(self.model, self._moved(x), found[k, 3:], found[k, :3], number)
+        return found @ convert.mujoco_basis(self.robot, self.model, q)
+
+    def center_of_mass(self, q: np.ndarray) -> np.ndarray:
+        moving = self.model.body_weldid > 0
+        data = [self._moved(x) for x in self._theirs(q)]
+        return np.array(
+            [np.average(d.xipos[moving], axis=0, weights=self.model.body_mass[moving]) for d in data]
+        )
+
+    def kinetic_energy(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        states = zip(*convert.to_mujoco(self.robot, self.model, q, qd), strict=True)
+        return np.array([self._energy(*state)[1] for state in states])
+
+    def potential_energy(self, q: np.ndarray) -> np.ndarray:
+        moving = self.model.body_weldid > 0
+        weight = self.model.body_mass[moving, None] * self.model.opt.gravity
+        return np.array([-np.sum(weight * self._moved(x).xipos[moving]) for x in self._theirs(q)])
+
+    def _energy(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
+        data = self._moved(x, v)
+        mujoco.mj_energyVel(self.model, data)
+        return data.energy
+
+    def _theirs(self, q: np.ndarray) -> np.ndarray:
+        return convert.to_mujoco(self.robot, self.model, q)
+
+    def _moved(self, x: np.ndarray, v: np.ndarray | None = None, a: np.ndarray | None = None) -> Any:
+        """MuJoCo's data at one state."""
+        data = mujoco.MjData(self.model)
+        data.qpos[:] = x
+        if v is not None:
+            data.qvel[:] = v
+        mujoco.mj_forward(self.model, data)
+        if a is not None:
+            data.qacc[:] = a
+        return data
