@@ -25,8 +25,8 @@ import numpy as np
 
 import phalanx as px
 from phalanx.backends.native import build
+from phalanx.backends.native.compile import host
 from phalanx.backends.native.emit import widths
-from phalanx.backends.native.target import host
 
 _CALLS = 10  # in a burst, at least
 SERIAL = {"inverse_dynamics": "cartesian_tensor", "forward_dynamics": "aba", "mass_matrix": "crba"}

@@ -148,6 +148,22 @@ def test_import_loads_no_heavy_package() -> None:
     assert in_fresh_interpreter(code) == ""
 
 
+@pytest.mark.parametrize(
+    "study",
+    [
+        'px.cost(robot, "forward_dynamics")',
+        'px.cost(px.chain(40), "mass_matrix")',
+        'px.cost(robot, "inverse_dynamics", customise="none")',
+        'px.schedule(robot, "inverse_dynamics")',
+        'px.schedule(robot, "inverse_dynamics", "newton_euler", px.machines.Pram())',
+    ],
+)
+def test_tracing_counting_and_scheduling_need_no_compiler(study: str) -> None:
+    code = f'import sys, phalanx as px; robot = px.load("two_link"); {study}'
+    code += '; print("llvmlite" in sys.modules)'
+    assert in_fresh_interpreter(code) == "False"
+
+
 def words_outside_prose(text: str) -> Iterator[tuple[int, str]]:
     """Line and text of every token that is neither a comment nor a docstring."""
     prose = {

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
 from itertools import combinations
@@ -25,6 +24,7 @@ from .algorithms import (
 )
 from .arrays import empty_result, float_type, is_masked_array, memory_for
 from .backends.base import Backend, Call, backend, common_batch, require_shape
+from .backends.cores import available_threads, positive
 from .backends.structure import factors_well, require_invertible, segments_well
 from .errors import PhalanxError, is_one_of, listing, nearest, shown
 from .program.task import cuts
@@ -32,39 +32,13 @@ from .robot.configurations import real_array
 from .robot.frames import seats_of
 from .robot.robot import Robot, require_robot
 
-_threads: int | None = None
 _DEEP = 14
 ANY = 64  # degrees of freedom up to which "auto" takes no notice of the batch
 # Beyond which one state of a chain goes in segments or runs.
 _SEGMENTED = {"inverse_dynamics": ANY, "mass_matrix": ANY, "forward_dynamics": 200}
 _PREFERRED = ("native", "numpy")  # backends in the order in which "auto" asks them
 _MANY = 40  # links beyond which several frames cost less together than one after another
-_SMALL = 1 << 12  # numbers in the largest input up to which nobody asks whether threads pay
 _BLOCK = 1 << 18  # bytes of the poses of all links that are kept at once
-
-
-def set_threads(count: int | None) -> None:
-    """Use at most `count` threads for large batches (None: all cores)."""
-    global _threads
-    _threads = _positive(count, "set_threads")
-
-
-def available_threads() -> int:
-    """How many threads a large batch may use when nobody says otherwise."""
-    if _threads is not None:
-        return _threads
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def plain_batch(built: Any, inputs: tuple[Any, ...], out: Any, threads: int | None) -> Any:
-    """The result of compiled code for a batch without anything to convert, else None."""
-    if threads is None:
-        threads = 1
-        for x in inputs:
-            if type(x) is np.ndarray and x.size > _SMALL:
-                threads = available_threads()
-                break
-    return built.batch(inputs, out, threads)
 
 
 def evaluate(
@@ -323,7 +297,7 @@ def kernel(
     kind = float_type(dtype, "kernel")
     if not is_native(call):
         raise PhalanxError(f'kernel: robot "{robot.name}" has no degree of freedom; nothing to compile.')
-    return kernel_class(function)(call, kind, compute, plain_batch)
+    return kernel_class(function)(call, kind, compute)
 
 
 def resolve(
@@ -353,6 +327,8 @@ def resolve(
             )
     if FUNCTIONS[function].frame:
         robot.frame(frame)
+    elif frame is not None:
+        raise PhalanxError(f"{function}: got frame={shown(frame)}, but takes none; leave it out.")
     if FUNCTIONS[function].inverts:
         require_invertible(robot)
     return Call(robot, chosen, frame, tuple(sorted(options.items())))
@@ -444,15 +420,7 @@ def is_native(call: Call) -> bool:
 
 
 def _thread_count(threads: int | None) -> int:
-    return _positive(threads, "threads") or available_threads()
-
-
-def _positive(count: int | None, where: str) -> int | None:
-    if count is None:
-        return None
-    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-        raise PhalanxError(f"{where}: got {shown(count)}, expected a positive whole number or None.")
-    return int(count)
+    return available_threads() if threads is None else positive(threads, "threads")
 
 
 def _checked(call: Call, value: Any, label: str, size: tuple[int, ...]) -> np.ndarray:

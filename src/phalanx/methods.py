@@ -17,7 +17,7 @@ import numpy as np
 from .algorithms import FUNCTIONS, NOTHING, Function
 from .backends.base import Call, memo_key, module_of, never
 from .backends.fastpath import as_declared, with_fast_path
-from .dispatch import evaluate, frame_poses, hvp, is_native, jvp, kernel, plain_batch, resolve, single, vjp
+from .dispatch import evaluate, frame_poses, hvp, is_native, jvp, kernel, resolve, single, vjp
 from .robot.doors import Doors
 from .robot.frames import frames_kept
 from .robot.functions import Functions
@@ -57,7 +57,6 @@ def _method(f: Function) -> Any:
         ),
         direct="entry[0]",
         memory="entry[1]",
-        batch="plain_batch",
         built="entry[2]",
         slow=slow,
         scope=_SCOPE,
@@ -114,7 +113,7 @@ class _ByBatch:
         built = self._known.get(self._keys[1])
         return built is not None and arrays[-1].shape == self._output and built.direct(*arrays)
 
-    def batch(self, inputs: tuple[Any, ...], out: Any, threads: int) -> Any:
+    def batch(self, inputs: tuple[Any, ...], out: Any, threads: int | None) -> Any:
         """One state or several, the arrays told apart by their sizes."""
         one = all(type(x) is np.ndarray and x.size == n for x, n in zip(inputs, self._sizes, strict=True))
         built = self._known.get(self._keys[one])
@@ -128,7 +127,6 @@ def _on_jax(robot: Robot) -> Any:
 _SCOPE: Mapping[str, Any] = {
     "evaluate": evaluate,
     "prepare": _prepare_fast_path,
-    "plain_batch": plain_batch,
     "auto": "auto",
     "nothing": NOTHING,
 }

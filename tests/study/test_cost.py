@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.backends.native.emit.module import block_function
+from phalanx.backends.native.compile import host
+from phalanx.backends.native.emit.walk import block_function
 from phalanx.backends.native.extent import unrolls
-from phalanx.backends.native.source import module
-from phalanx.backends.native.target import host
+from phalanx.backends.native.loop import module
 from phalanx.dispatch import resolve
-from phalanx.program.form.straight import straight
+from phalanx.program.form.builder import straight
 from phalanx.program.rewrite import instructions
 from phalanx.program.scalar import Graph
 from phalanx.program.trace import Program

@@ -214,6 +214,4 @@ def _table(content: str | bytes, label: str, *, as_json: bool) -> dict[str, Any]
             f"{label}: neither XML nor {kind}: {str(error).splitlines()[0]}. "
             "Expected URDF, MJCF, SDF, a DH table (TOML or JSON) or a saved robot."
         ) from None
-    if not isinstance(table, dict):
-        raise PhalanxError(f"{label}: got a JSON {type(table).__name__}, expected an object.")
     return table

@@ -13,6 +13,8 @@ from ..robot.configurations import Coordinates
 from ..robot.frames import AnyFrame
 from ..robot.model import Model
 
+TOLD = "told"  # the pseudo input that holds what is told with a call, for all states alike
+
 
 def refusal_of_loops(algorithm: Algorithm, model: Model) -> str:
     """Why an algorithm has no loops over the bodies of a robot, empty if it has."""

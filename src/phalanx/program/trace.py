@@ -23,9 +23,8 @@ from .bookkeeping import Bookkeeping, wrappers
 from .differentiate import adjoints, tangents
 from .quantities import announcing
 from .scalar import GeneralGraph, Graph, Node, live
-from .task import Task
+from .task import TOLD, Task
 
-TOLD = "told"  # the pseudo input that holds what is told with a call, for all states alike
 _BOOK = Bookkeeping()
 
 

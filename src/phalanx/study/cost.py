@@ -57,7 +57,7 @@ def cost(
     """
     call, rules = _resolved(robot, function, algorithm, customise, convention, frame)
     if _is_kernel(call, customise, rules):
-        from ..backends.native.costs import kernel_cost  # llvmlite takes a while to import
+        from ..backends.native.costs import kernel_cost  # rolling takes a while to import
 
         return kernel_cost(call)
     found = cost_of(

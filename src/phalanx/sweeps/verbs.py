@@ -17,8 +17,10 @@ from itertools import accumulate as running_sums
 from typing import Any, ClassVar
 
 from ..errors import PhalanxError
-from ..robot.model import diagonal
+from ..robot.model import Model, diagonal
 from ..spatial import Array, Field, namespace
+from .limbs import ArrayLinks
+from .links import LinkSweeps
 
 
 class Order(ABC):
@@ -94,18 +96,12 @@ class Order(ABC):
     @abstractmethod
     def substitute(self, factor: Array, b: Array) -> Array: ...
 
-    # What follows is None for orders that have nothing but arrays over all links.
+    def links(self, model: Model) -> LinkSweeps:
+        """The sweeps over the links of a model."""
+        return ArrayLinks.of(model)
 
     def triangle(self) -> Any:
-        """The pairs of links of a chain, one of which stands for all."""
-        return None
-
-    def tridiagonal(self, solver: str, D: Array, U: Array, R: Array) -> Any:
-        """The solution of a block-tridiagonal system, by the solver of that name."""
-        return None
-
-    def links_of(self, model: Any, X: Any) -> Any:
-        """The links of a model, one of which stands for all."""
+        """The pairs of links of a chain, one of which stands for all; None where there are arrays of them."""
         return None
 
     def fold_from(

@@ -138,9 +138,18 @@ def test_vmap_over_parameters_serves_many_robots() -> None:
     [
         ({"masses": np.ones(5)}, "unknown parameter 'masses'; did you mean \"mass\""),
         ({"mass": np.ones(4)}, r"parameter mass has shape \(4,\), expected \(5,\)"),
+        ({"mass": "heavy"}, r"parameter mass is 'heavy', expected real numbers of shape \(5,\)"),
         ([1.0], r"parameters is list, expected a mapping such as robot\.jax\.parameters\(\)"),
     ],
 )
 def test_wrong_parameters_are_named(parameters: Any, message: str) -> None:
     with pytest.raises(px.PhalanxError, match=message):
         CHAIN.jax.gravity_forces(np.zeros(5), parameters=parameters)
+
+
+def test_classic_frames_know_no_other_parameters() -> None:
+    state = CHAIN.random_state((), rng=1)
+    with pytest.raises(
+        px.PhalanxError, match=r'"lathrop" works in Denavit-Hartenberg frames.*; use "cartesian_tensor"'
+    ):
+        CHAIN.jax.inverse_dynamics(*state, algorithm="lathrop", parameters=CHAIN.jax.parameters())

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.backends.native import cache, compile, source
+from phalanx.backends.native import cache, compile, loop
 from reference.cached import KEY, fresh, only_entry
 from reference.kernels import arguments, in_fresh_interpreter, same_bits
 
@@ -48,7 +48,7 @@ def test_the_cached_way_neither_traces_nor_compiles(monkeypatch: pytest.MonkeyPa
     def never(*_: Any) -> Any:
         raise AssertionError("this should have come from the cache")
 
-    monkeypatch.setattr(source, "module", never)
+    monkeypatch.setattr(loop, "module", never)
     monkeypatch.setattr(compile, "object_code", never)
     assert fresh().cached
 

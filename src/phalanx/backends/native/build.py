@@ -16,10 +16,11 @@ import numpy as np
 from ...arrays import MOST_AXES, empty_result
 from ...robot.frames import branch_of, branches, frames_kept, placement_of
 from ..base import FRAMED, Backend, Call, memo_key, never
+from ..cores import available_threads
 from . import cache, compile, gufunc, objects
+from .compile import host
 from .extent import is_countable, is_straight, serves
 from .locks import building
-from .target import host
 from .threads import SMALL, Pace, fill
 
 _BRANCH = np.dtype(np.int64).itemsize  # bytes in front of the numbers that are told
@@ -66,10 +67,11 @@ class Native:
     def signature(self) -> str:
         return gufunc.signature(self.shapes, len(self.outputs))
 
-    def batch(self, inputs: tuple[Any, ...], out: Any = None, threads: int = 1) -> Any:
+    def batch(self, inputs: tuple[Any, ...], out: Any = None, threads: int | None = None) -> Any:
         """The result for arrays that machine code can take as they are, or None: then let them be checked.
 
-        Machine code is called first; whatever it declines, the checks explain better.
+        Machine code is called first; whatever it declines, the checks explain better. Without a number of
+        `threads`, a large batch may have all that are available.
         """
         f = self.call.function
         if out is not None:
@@ -88,11 +90,12 @@ class Native:
             is_row = False
         return None
 
-    def fill(self, arrays: tuple[Any, ...], threads: int) -> bool:
+    def fill(self, arrays: tuple[Any, ...], threads: int | None) -> bool:
         """Fill outputs, the last arrays, from the others; False, and nothing touched, unless they fit."""
-        if threads < 2 or arrays[-1].size < SMALL:
+        if threads == 1 or arrays[-1].size < SMALL:
             return self.direct(*arrays)
-        return fill(self.direct, arrays, prod(self.shapes[-1]), threads, self.pace)
+        count = available_threads() if threads is None else threads
+        return fill(self.direct, arrays, prod(self.shapes[-1]), count, self.pace)
 
     def _batch_of(self, inputs: tuple[Any, ...]) -> tuple[int, ...] | None:
         """The batch to which those of all inputs broadcast, None if one is no array of states."""
@@ -147,11 +150,11 @@ def _build(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> Native:
     name = call.algorithm.function
     told = _told(call, dtype) if call.function.frame else None
     address = 0 if told is None else told.ctypes.data + _BRANCH
-    outputs = len(call.function.outputs)
+    seconds = time.perf_counter() - start  # without the runtime, which all kernels share
     direct = never
     if objects.usable():
+        outputs = len(call.function.outputs)
         direct = objects.array_function(loaded, name, dtype, shapes, outputs, address, told)
-    seconds = time.perf_counter() - start
     return Native(call, optional, dtype, shapes, loaded, direct, seconds, cached, told)
 
 
@@ -171,7 +174,7 @@ def _read_or_made(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> tup
     a = call.algorithm
 
     def text() -> str:
-        from .source import module  # the compiler half, which a cached kernel does not need
+        from .loop import module  # the compiler half, which a cached kernel does not need
 
         return module(call, optional, dtype, host())
 

@@ -19,7 +19,7 @@ from ..base import Call, never, require_few_axes
 from ..fastpath import with_fast_path
 from . import compile, objects
 from .build import Native, native
-from .target import host
+from .compile import host
 
 if TYPE_CHECKING:
     from ...program.cost import Cost
@@ -29,18 +29,14 @@ class Kernel:
     """A function of one robot, compiled; call it like the method of `Robot`.
 
     Each function has a class of its own (`kernels`), with the names of its inputs as parameters.
-    `evaluate` is the slow path of the library, taken whenever the fast path does not apply; `batch` is
-    given the batches that compiled code may take as they are.
+    `evaluate` is the slow path of the library, taken whenever the fast path does not apply.
     """
 
     _call: Call
 
-    def __init__(
-        self, call: Call, dtype: Any, evaluate: Callable[..., Any], batch: Callable[..., Any]
-    ) -> None:
+    def __init__(self, call: Call, dtype: Any, evaluate: Callable[..., Any]) -> None:
         self._call = call
         self._evaluate = evaluate
-        self._batch = batch
         self._native: Native = native(call, (), dtype)
         self.ufunc = self._native.ufunc
         self.dtype = self._native.dtype
@@ -93,7 +89,7 @@ class Kernel:
 
     def llvm_ir(self) -> str:
         """The LLVM text of the kernel."""
-        from .source import module
+        from .loop import module
 
         return module(self._call, (), self.dtype, host())
 
@@ -137,7 +133,7 @@ class Kernel:
                 f"{mode}: kernels of {call.function.name} have none; take that of a function with one result."
             )
         call = replace(call, algorithm=replace(call.algorithm, derivative=mode))
-        return DerivativeKernel(call, self.dtype, self._evaluate, self._batch)
+        return DerivativeKernel(call, self.dtype, self._evaluate)
 
     def _bound(self, inputs: tuple[Array, ...], optional: Mapping[str, Array | None], out: Any) -> Bound:
         given = {name: array for name, array in optional.items() if array is not None}
@@ -206,7 +202,7 @@ class DerivativeKernel(Kernel):
     ) -> Any:
         """The derivative for any batch of inputs: an array, or one for each input of the function."""
         if not any(x is not None for x in optional.values()):
-            made = self._batch(self._native, inputs, out, threads)
+            made = self._native.batch(inputs, out, threads)
             if made is not None:
                 return made
         return self._evaluate(self._call, inputs, optional, out=out, threads=threads, dtype=self.dtype)
@@ -261,7 +257,6 @@ def kernel_class(function: str) -> type[Kernel]:
         applies=tuple(f"{name} is None" for name in f.optional),
         direct="self._direct",
         memory="self._output, self.dtype",
-        batch="self._batch",
         built="self._native",
         slow=f"""
 return self._evaluate(

@@ -23,7 +23,7 @@ import numpy as np
 
 from ...arrays import MOST_AXES
 from . import compile
-from .target import Target, host
+from .compile import Target, host
 
 # Every object begins alike, with its type last; builds without the GIL have more before it.
 # The reference count is read only in versions that keep it right before the type.
@@ -41,9 +41,7 @@ _METH_FASTCALL, _METH_NOARGS = 0x0080, 0x0004
 _OPERANDS = 16  # of a kernel, at most
 _LONG = 256  # rows from which a bound step lets other threads run: some tens of microseconds
 _LOOKS = 1000  # at a batch that others are about to finish: some tens of microseconds
-_AWAKE = (
-    2_000_000  # nanoseconds that a worker stays awake after its last rows, so that loops of calls find it so
-)
+_AWAKE = 2_000_000  # nanoseconds that a worker stays awake after its last rows, for the next call of a loop
 _POLITE = 200_000  # of these, nanoseconds after which it lets others have its core in between
 _NAMES = ("direct", "bound", "reset", "serve")
 _PYTHON = ("PyEval_SaveThread", "PyEval_RestoreThread", "PyLong_AsSsize_t", "PyErr_Occurred")

@@ -1,17 +1,12 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""What a kernel is made of: the program of a call, its loops, its LLVM text; cached ones need none of it."""
+"""What a kernel is made of: the program of a call, straight-line or with loops; no compiler is needed."""
 
 from __future__ import annotations
 
-import os
-
-import numpy as np
-
-from ...algorithms import algorithms
 from ...errors import PhalanxError
+from ...program.form.builder import straight
 from ...program.form.program import Program as StraightProgram
-from ...program.form.straight import straight
 from ...program.rewrite import instructions
 from ...program.rolled import RolledProgram, roll
 from ...program.rolled.segments.roll import SegmentProgram, roll_segments
@@ -20,13 +15,7 @@ from ...program.trace import Program, trace
 from ...robot.frames import AnyFrame, branch_of, branches, everywhere, numbers_told, placement_of
 from ...robot.model import Model
 from ..base import Call
-from . import loop
-from .emit.module import block_function, branched_block_function
-from .emit.widths import in_widths
 from .extent import is_segmented, is_straight, is_writable, unrolls
-from .target import Target
-
-_ELEMENTS = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
 
 
 def traced(call: Call, optional: tuple[str, ...], *, quantities: bool = True) -> Program:
@@ -67,35 +56,13 @@ def _model(call: Call, optional: tuple[str, ...]) -> Model:
     return regrouped
 
 
-def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Target) -> str:
-    """The LLVM text of a call; that of a function of a frame serves all frames."""
-    element = _ELEMENTS[dtype]
-    scratch, rows, alone = 0, 0, "@block"
-    loops = looped(call, optional)
-    if loops is None:
-        block, declarations, scratch = _straight(call, optional, target, element)
-    elif isinstance(loops, SegmentProgram) or loops.one_state:
-        rows, program = 1, loops.built(target.lanes(dtype.itemsize))
-        block, declarations, scratch = block_function(program, target, element)
-    else:
-        block, declarations, scratch, target, alone = in_widths(loops.built, loops.alone, target, element)
-        _require_memory(call, scratch)
-    shapes = call.shapes(optional)
-    told, outputs = call.function.frame, len(call.function.outputs)
-    return loop.module_text(
-        block, declarations, shapes, element, target, scratch, rows, alone, outputs=outputs, told=told
-    )
-
-
-def _straight(
-    call: Call, optional: tuple[str, ...], target: Target, element: str
-) -> tuple[str, set[str], int]:
-    """Straight-line code of a call; for a function of a frame, one for each branch of the robot."""
+def straight_programs(call: Call, optional: tuple[str, ...]) -> list[StraightProgram]:
+    """Straight-line code of a call; for a function of a frame, one program for each branch of the robot."""
     _require_short(call)
     if not call.function.frame:
-        return block_function(_program(call, traced(call, optional, quantities=False)), target, element)
+        return [_program(call, traced(call, optional, quantities=False))]
     made = [trace(_task(call, optional, f), quantities=False) for f in branches(call.robot.model)]
-    return branched_block_function([_program(call, each) for each in made], target, element)
+    return [_program(call, each) for each in made]
 
 
 def _program(call: Call, equations: Program) -> StraightProgram:
@@ -111,18 +78,4 @@ def _require_short(call: Call) -> None:
             f'{call.function.name}: the code of algorithm "{call.algorithm.name}" for robot '
             f'"{call.robot.name}" ({call.robot.model.n} bodies) is too long to compile; '
             f'use backend="numpy" or "jax".'
-        )
-
-
-def _require_memory(call: Call, scratch: int) -> None:
-    """Raise if a matrix that loops keep would not fit the memory of this machine."""
-    if hasattr(os, "sysconf") and scratch > 0.5 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"):
-        others = [a for a in algorithms(call.function.name) if a.name != call.algorithm.name]
-        remedy = 'use algorithm "auto"'
-        if all(a.refusal(call.robot) for a in others):
-            remedy = "no other algorithm covers it; take a shorter robot"
-        raise PhalanxError(
-            f'{call.function.name}: algorithm "{call.algorithm.name}" keeps a matrix over the bodies of '
-            f'robot "{call.robot.name}" ({call.robot.model.n} bodies): {scratch / 1e9:.1f} GB for each '
-            f"thread, more than half of the memory of this machine; {remedy}."
         )

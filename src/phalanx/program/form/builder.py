@@ -1,6 +1,9 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Programs under construction: statements are appended where the builder stands."""
+"""Programs under construction: statements are appended where the builder stands.
+
+Straight-line programs are the case without a loop; there all angles are turned together, and early.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,14 @@ import numpy as np
 
 from ..ops import ADD, COS, DIV, FMA, INPUT, MUL, NEG, SIN
 from ..rewrite import Code
+from ..task import TOLD
 from .program import (
     Carried,
     Choice,
+    Counter,
     For,
     If,
+    Index,
     Load,
     Owned,
     Part,
@@ -25,9 +31,15 @@ from .program import (
     Real,
     Region,
     Store,
+    Table,
     Value,
+    Whole,
+    entry,
+    less,
+    plus,
+    times,
+    whole,
 )
-from .wholes import Counter, Index, Table, Whole, entry, less, plus, times, whole
 
 Leaf = Callable[[Any], Real]  # an input of instructions
 
@@ -305,3 +317,61 @@ def run(b: Builder, code: Code, leaf: Leaf) -> list[Real]:
     for _ in values.written():
         pass
     return [values(x) for x in code.results]
+
+
+def straight(
+    code: Code,
+    inputs: Mapping[str, tuple[int, ...]],
+    outputs: Mapping[str, tuple[int, ...]],
+    told: int = 0,
+) -> Program:
+    """The program of instructions whose results are the outputs, one after another.
+
+    So many numbers are `told` with a call, for all states alike.
+    """
+    b = Builder(inputs, outputs)
+    given = {name: [b.load(region, k) for k in range(region.size)] for name, region in b.inputs.items()}
+    made: dict[int, Any] = {}
+
+    def real(x: Any) -> Any:
+        return made[x] if isinstance(x, int) else float(x)
+
+    turns = _turns(code)
+    early = _needed_for(code, turns)
+    order = [*early, *turns, *range(len(code.instructions))]
+    for number in dict.fromkeys(order):
+        i = code.instructions[number]
+        if i.op != INPUT:
+            args = (real(a) for a in i.args)
+            made[number] = b.value(i.op, *args, quantity=i.quantity, of_product=i.of_product)
+        elif i.args[0] == TOLD:
+            made[number] = b.load(b.uniform(TOLD, told), i.args[1])
+        else:
+            made[number] = given[i.args[0]][i.args[1]]
+    results = iter(code.results)
+    for region in b.outputs.values():
+        for k in range(region.size):
+            b.store(region, k, real(next(results)))
+    return b.finished()
+
+
+def _turns(code: Code) -> list[int]:
+    """The instructions that take sines and cosines, angle by angle."""
+    found: dict[int, list[int]] = {}
+    for number, i in enumerate(code.instructions):
+        if i.op in (SIN, COS):
+            found.setdefault(i.args[0], []).append(number)
+    return [number for each in found.values() for number in each]
+
+
+def _needed_for(code: Code, wanted: list[int]) -> list[int]:
+    """All instructions behind some, these left out."""
+    seen: set[int] = set()
+    stack = [code.instructions[number].args[0] for number in wanted]
+    while stack:
+        number = stack.pop()
+        if number not in seen:
+            seen.add(number)
+            if code.instructions[number].op != INPUT:
+                stack += [a for a in code.instructions[number].args if isinstance(a, int)]
+    return sorted(seen)

@@ -14,8 +14,22 @@ import numpy as np
 
 from ...robot.joints import rescale
 from .. import ops
-from .program import Choice, For, If, Load, Owned, Part, Program, Region, Store, Value
-from .wholes import Counter, Index, Table, evaluate
+from .program import (
+    Choice,
+    Counter,
+    For,
+    If,
+    Index,
+    Load,
+    Owned,
+    Part,
+    Program,
+    Region,
+    Store,
+    Table,
+    Value,
+    evaluate,
+)
 
 RULES: dict[str, Callable[..., Any]] = {
     ops.ADD: lambda a, b: a + b,

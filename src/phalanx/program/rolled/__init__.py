@@ -24,7 +24,7 @@ from .leaves import OWN
 from .planning.loops import Wanted
 from .planning.plan import Plan
 from .program import RolledProgram
-from .stages.bodies import DOF, OUT, Layout
+from .stages.bodies import DOF, Layout
 from .stages.loops import Loop
 from .sweeps.matrices import Matrix, Solution
 from .sweeps.order import Rolled
@@ -43,7 +43,7 @@ def roll(task: Task) -> RolledProgram:
     graph = BodyGraph(model.n)
     chain = model.is_chain
     several = algorithm.bodies == "definite" and len(model.links) < model.n
-    order = Rolled(graph, chain, model=model, links=model.links if several else None)
+    order = Rolled(graph, chain, model=model, ends=model.links if several else None)
     body = body_model(graph, model, order)
     given, more = body_arguments(body, task)
     text = replace(algorithm, run=announcing(algorithm.run, graph, function.symbol))
@@ -63,7 +63,6 @@ def roll(task: Task) -> RolledProgram:
         body.source.maps,
         len(plan.slots),
         len(plan.commons),
-        len(plan.angles),
         body.source.joints,
         order.limb_rows,
         numbers_told(model) if task.is_told else 0,
@@ -83,11 +82,11 @@ def _want_output(plan: Plan, body: BodyModel, result: np.ndarray, sizes: tuple[s
         return plan.inverse_output(values[0].matrix)
     for k, value in enumerate(values):
         if sizes[:1] == ("l",):
-            plan.output(value, L.State(OUT, "link out", len(values), k))
+            plan.output(value, L.State(L.OUT, "link out", len(values), k))
         elif sizes[-1:] == ("v",) and body.source.joints is not None:
-            plan.output(value, L.State(OUT, DOF, 1, k * body.source.joints.count))
+            plan.output(value, L.State(L.OUT, DOF, 1, k * body.source.joints.count))
         elif sizes[-1:] == ("v",):
-            plan.output(value, L.State(OUT, OWN, 1, k * body.source.model.n))
+            plan.output(value, L.State(L.OUT, OWN, 1, k * body.source.model.n))
         else:
             plan.common_output(value, k)
     return None

@@ -9,8 +9,9 @@ from math import prod
 
 from ..form.program import Program
 from ..task import RUN
+from . import leaves as L
 from .segments.columns import ColumnsSideBySide, walked_pairs
-from .stages.bodies import OUT, BodyBuilder, Layout, Stage
+from .stages.bodies import BodyBuilder, Layout, Stage
 from .stages.factor import InverseOut
 from .stages.matrices import MatrixOut, Pairs
 
@@ -52,11 +53,11 @@ class RolledProgram:
         size = prod(p.output)
         staged = not any(isinstance(stage, MatrixOut | InverseOut) for stage in self.stages)
         if staged:
-            out = b.region(OUT, size + 16)  # bodies without a link write past its end
+            out = b.region(L.OUT, size + 16)  # bodies without a link write past its end
             if p.joints is not None:
                 b.clear(out, size)  # several bodies add to one number
         for stage in self.stages:
             stage.build(b)
         if staged:
-            b.move(b.outputs[OUT], 0, out, 0, size)
+            b.move(b.outputs[L.OUT], 0, out, 0, size)
         return b.finished(p.n, p.table.size)

@@ -58,7 +58,7 @@ class Workload:
 
 def workload(call: Call, dtype: Any = np.float64) -> Workload:
     """The work of a kernel, counted before it is compiled; remembered by the robot."""
-    from ...backends.native.target import host  # loads the compiler
+    from ...backends.native.compile import host  # loads the compiler
 
     lanes = host().lanes(np.dtype(dtype).itemsize)
     key = ("workload", call.algorithm.function, call.algorithm.name, call.options, lanes)
@@ -67,8 +67,8 @@ def workload(call: Call, dtype: Any = np.float64) -> Workload:
 
 
 def _workload(call: Call, lanes: int) -> Workload:
+    from ...backends.native.compile import host
     from ...backends.native.source import looped, traced
-    from ...backends.native.target import host
 
     f = call.function
     sizes = {name: call.sizes(symbols) for name, symbols in f.inputs.items()}

@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ....program.form.program import Program, Region
-from ....program.form.wholes import Counter, Index, Table, Whole, apart
+from ....program.form.program import Counter, Index, Program, Region, Table, Whole, apart
 from .writer import Writer
 
 if TYPE_CHECKING:
-    from .module import Module
+    from .walk import Module
 
 _COMPARED = {"eq": "eq", "ne": "ne", "lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge"}
 _ARITHMETIC = {"add": "add", "sub": "sub", "mul": "mul", "shl": "shl", "div": "udiv"}

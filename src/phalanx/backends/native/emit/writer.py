@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from .trig import CONSTANTS
@@ -164,12 +165,8 @@ class Writer:
         """Narrow vectors side by side in one register."""
         width = self.lanes // len(pieces)
         while len(pieces) > 1:
-            v = self._narrow(width)
-            mask = ", ".join(f"i32 {k}" for k in range(2 * width))
-            pieces = [
-                self.put(f"shufflevector {v} {a}, {v} {b}, <{2 * width} x i32> <{mask}>")
-                for a, b in zip(pieces[::2], pieces[1::2], strict=True)
-            ]
+            both = zip(pieces[::2], pieces[1::2], strict=True)
+            pieces = [self._shuffle(a, b, range(2 * width), width) for a, b in both]
             width *= 2
         return pieces[0]
 
@@ -177,34 +174,31 @@ class Writer:
         """The k-th narrow vector of a register."""
         if width == self.lanes:
             return vector
-        mask = ", ".join(f"i32 {k * width + j}" for j in range(width))
-        return self.put(
-            f"shufflevector {self.vector} {vector}, {self.vector} poison, <{width} x i32> <{mask}>"
-        )
+        return self._shuffle(vector, "poison", range(k * width, (k + 1) * width), self.lanes)
 
     def _transposed(self, rows: list[str], width: int) -> list[str]:
         """Rows as columns within each group of `width` lanes.
 
         Each step exchanges one bit of row and column number.
         """
-        rows = list(rows)
+        rows, lanes = list(rows), self.lanes
         d = 1
         while d < width:
+            low = [j if not j & d else lanes + j - d for j in range(lanes)]
+            high = [j + d if not j & d else lanes + j for j in range(lanes)]
             for r in range(width):
-                if r & d:
-                    continue
-                a, b = rows[r], rows[r | d]
-                low = [j if not j & d else self.lanes + j - d for j in range(self.lanes)]
-                high = [j + d if not j & d else self.lanes + j for j in range(self.lanes)]
-                rows[r], rows[r | d] = self._shuffle(a, b, low), self._shuffle(a, b, high)
+                if not r & d:
+                    a, b = rows[r], rows[r | d]
+                    rows[r], rows[r | d] = (self._shuffle(a, b, pick, lanes) for pick in (low, high))
             d *= 2
         return rows
 
-    def _shuffle(self, a: str, b: str, pick: list[int]) -> str:
+    def _shuffle(self, a: str, b: str, pick: Sequence[int], width: int) -> str:
+        """A vector of some of the numbers of two that are so wide."""
         if a == b == "poison":
             return "poison"
-        mask = ", ".join(f"i32 {k}" for k in pick)
-        return self.put(f"shufflevector {self.vector} {a}, {self.vector} {b}, <{self.lanes} x i32> <{mask}>")
+        mask, v = ", ".join(f"i32 {k}" for k in pick), self._narrow(width)
+        return self.put(f"shufflevector {v} {a}, {v} {b}, <{len(pick)} x i32> <{mask}>")
 
     # ------------------------------------------------------------- sine and cosine
 

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...form.builder import Loop
-from ...form.program import Real
-from ...form.wholes import Index, Whole, alike, plus, select, times, whole
+from ...form.program import Index, Real, Whole, alike, plus, select, times, whole
 from ...ops import CHOOSE, FMA, INPUT, MUL
 from ...rewrite import Code
 from .. import leaves as L
@@ -94,7 +93,6 @@ class ColumnsSideBySide:
 
     def _owned(self, group: Index) -> AbstractContextManager[None]:
         owners = self.firsts[:, None] + np.arange(self.b.lanes)
-        owners[self.count :, self.rest :] = -1  # what overlaps counts once
         return self.b.owner(self.b.wide_entry("columns side by side", owners, group))
 
     def _load(self, group: Index) -> list[Real]:
@@ -178,7 +176,8 @@ class ColumnsSideBySide:
             with b.loop(b.lanes, down=True) as rounds:
                 carried = [rounds.carry(x) for x in starts]
                 body = plus(plus(times(number, b.lanes), self.rest), rounds.index)
-                entry = self._step(rounds, carried, carried, body)
+                with b.owner(b.wide_entry("units", np.repeat(np.arange(b.n)[:, None], b.lanes, 1), body)):
+                    entry = self._step(rounds, carried, carried, body)
                 place = plus(times(number, rows), rounds.index)
                 b.store(region, plus(times(place, self.units), unit), entry)
             for k, end in enumerate(carried):

@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 
 from ...form.builder import Builder
-from ...form.program import Region
-from ...form.wholes import Index, Whole, plus, times
+from ...form.program import Index, Region, Whole, plus, times
 from ...ops import CHOOSE, INPUT
 from ..bodies.body import REST
-from ..leaves import OWN, Share, State
-from ..stages.bodies import OUT
+from ..leaves import COMMONS, OUT, OWN, Share, State
 from ..stages.loops import Once
 
 RESULT = f"{OUT} {OWN}"
@@ -36,8 +34,7 @@ class SegmentBuilder(Builder):
             self.region(f"{name} {map}", self.rows * width, given=True)
         self.region(RESULT, self.rows)
         self.region("slots", self.rows * program.slots[0])
-        self.region("angles", 2 * self.rows * program.angles)
-        self.region("commons", self.groups * program.commons[0])
+        self.region(COMMONS, self.groups * program.commons[0])
         self.region("ends", self.groups * program.ends)
         self.region("shares", self.groups * program.slots[1])
         self.region("shared", program.commons[1])

@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -13,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from ...form.builder import Builder
-from ...form.program import Real, Region
-from ...form.wholes import Index, Table, alike, plus, times
-from ...trace import TOLD
+from ...form.builder import Builder, Leaf, Values
+from ...form.program import Index, Real, Region, Table, alike, plus, times
+from ...ops import INPUT
+from ...rewrite import Code
+from ...task import TOLD
 from .. import leaves as L
 from ..bodies.joints import Joints
 from ..limbs import LimbRows
 
-OUT = "out"  # the output, and the region in which it is made
 LINKS = "links"  # the map that lists the last bodies of joints
 END = "end of joint"  # from a body to the last one of its joint
 CARRIER = "carrier of joint"  # from a body to the one on which its joint sits
@@ -31,6 +32,30 @@ JOINT = "joint"  # from a body to the degree of freedom that it has first; other
 Where = Mapping[L.Whose, Index]  # the bodies that a round of a loop knows
 
 _STRIP = 4  # registers in a strip of a matrix: narrow strips touch too many lines of cache
+
+
+def settle(
+    b: Builder, code: Code, targets: list[L.Leaf], leaf: Leaf, write: Callable[[L.Leaf, Real, str], None]
+) -> None:
+    """Append instructions and `write(target, value, quantity)` each result as soon as it is there.
+
+    What the instructions read themselves changes only when all of them are done.
+    """
+    read = {i.args[0].slot for i in code.instructions if i.op == INPUT and isinstance(i.args[0], L.Slot)}
+    at_once: dict[int, list[L.Leaf]] = defaultdict(list)
+    in_the_end: list[tuple[L.Leaf, Any]] = []
+    for target, x in zip(targets, code.results, strict=True):
+        changes = isinstance(target, L.Slot) and target.slot in read
+        if changes or not isinstance(x, int) or code.instructions[x].op == INPUT:
+            in_the_end.append((target, x))
+        else:
+            at_once[x].append(target)
+    values = Values(b, code, leaf)
+    for number in values.written():
+        for target in at_once[number]:
+            write(target, values(number), code.instructions[number].quantity)
+    for target, x in in_the_end:
+        write(target, values(x), code.instructions[x].quantity if isinstance(x, int) else "")
 
 
 class Stage(ABC):
@@ -54,7 +79,6 @@ class Layout:
     maps: Mapping[str, np.ndarray]
     slots: int
     commons: int
-    angles: int
     joints: Joints | None = None  # the degrees of freedom of a robot with mimic joints
     limbs: LimbRows | None = None  # where they stand, if some stage visits limbs
     told: int = 0  # numbers that are told with a call, for all states alike
@@ -75,7 +99,7 @@ class BodyBuilder(Builder):
     """
 
     def __init__(self, layout: Layout, lanes: int, *, alone: bool = False) -> None:
-        super().__init__(layout.inputs, {OUT: layout.output}, lanes if alone else 1, lanes)
+        super().__init__(layout.inputs, {L.OUT: layout.output}, lanes if alone else 1, lanes)
         self.alone = alone
         self.layout = layout
         self.strip = _STRIP * lanes  # rows of a matrix that are kept while it is written
@@ -89,8 +113,7 @@ class BodyBuilder(Builder):
         # One row is the world, if limbs hang on each other.
         rows = layout.n + (layout.limbs is not None and layout.limbs.branches)
         self.slots = self.region("slots", rows * layout.slots)
-        self.commons = self.region("commons", layout.commons)
-        self.angles = self.region("angles", 2 * layout.n * layout.angles)
+        self.commons = self.region(L.COMMONS, layout.commons)
         self.parameters = self.table("parameters", layout.table)
 
     # ------------------------------------------------------------- bodies
@@ -103,6 +126,11 @@ class BodyBuilder(Builder):
         parents = self.layout.parents
         return plus(body, -1) if parents is None else self.entry("parent", parents, body)
 
+    @property
+    def tree(self) -> BodyBuilder | None:
+        """This builder, if bodies branch."""
+        return None if self.layout.parents is None else self
+
     def kept(self, body: Index, slot: int) -> Index:
         """The place of a slot of a body."""
         return plus(times(body, self.layout.slots), slot)
@@ -111,10 +139,6 @@ class BodyBuilder(Builder):
         """A constant, or what a slot holds at a body."""
         return kept if isinstance(kept, float) else self.read(L.Slot(kept), {L.OWN: body})
 
-    def root(self, value: Any) -> Real:
-        """The value at the world: a constant or a common one."""
-        return self.read(value, {}) if isinstance(value, L.Leaf) else float(value)
-
     # ------------------------------------------------------------- leaves and targets
 
     def read(self, leaf: L.Leaf, where: Where) -> Real:
@@ -122,7 +146,7 @@ class BodyBuilder(Builder):
         region, index = self.place(leaf, where)
         return self.load(region, alike(index) if self.alone else index)
 
-    def write(self, target: L.Target, where: Where, value: Real, quantity: str = "") -> None:
+    def write(self, target: L.Leaf, where: Where, value: Real, quantity: str = "") -> None:
         """Put a value where it goes; what several bodies have for one degree of freedom adds up."""
         region, index = self.place(target, where)
         assert isinstance(region, Region)
@@ -131,7 +155,7 @@ class BodyBuilder(Builder):
         else:
             self.store(region, index, value)
 
-    def place(self, what: L.Leaf | L.Target, where: Where) -> tuple[Region | Table, Index]:
+    def place(self, what: L.Leaf, where: Where) -> tuple[Region | Table, Index]:
         """Where a leaf is found, or a result goes."""
         p = self.layout
         if isinstance(what, L.Param):
@@ -142,20 +166,16 @@ class BodyBuilder(Builder):
             return self.given(what.name, what.width), plus(row, what.offset)
         if isinstance(what, L.Slot):
             return self.slots, self.kept(self.body_of(what.whose, where), what.slot)
-        if isinstance(what, L.Turned):
-            row = times(where[L.OWN], 2 * p.angles)
-            return self.angles, plus(row, 2 * what.number + int(not what.sine))
-        if isinstance(what, L.Common):
+        if isinstance(what, L.Total):
             return self.commons, what.number
-        if isinstance(what, L.Told):
-            at = what.number if what.to_all else plus(where[L.OWN], what.number)
-            return self.uniform(TOLD, p.told), at
         if isinstance(what, L.Global):
             return self.given(what.name), what.index
         raise TypeError(f"rolled program: no body finds, or keeps, {what}.")
 
     def given(self, name: str, width: int = 0) -> Region:
         """Where an input lies, or what stands in its place: `width` numbers for each body."""
+        if name == TOLD:
+            return self.uniform(TOLD, self.layout.told)
         arguments = self.inputs if self.alone else {}
         return self.regions.get(name) or arguments.get(name) or self.region(name, self.n * width, given=True)
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...form.builder import run
-from ...form.program import Real
-from ...form.wholes import Index, plus, times, whole
+from ...form.program import Index, Real, plus, times, whole
 from ...rewrite import Code
 from .. import leaves as L
 from .bodies import BodyBuilder, Where
@@ -40,7 +39,7 @@ class Columns(Entries):
 
         def at(inner: Index) -> Where:
             row, col = (body, inner) if self.which == "rows" else (inner, body)
-            return {L.OWN: inner, L.ROW: row, L.COLUMN: col, L.DIAGONAL: body}
+            return {L.OWN: inner, L.ROW: row, L.COLUMN: col, L.DIAGONAL: body, L.OWNER: row}
 
         def slot(what: L.Slot, where: Where) -> Index:
             return plus(times(where[what.whose], self.slots), what.slot)
@@ -52,7 +51,7 @@ class Columns(Entries):
                 return b.load(column, slot(what, where))
             return self._sum(b, what.number, where, read) if isinstance(what, L.Sum) else b.read(what, where)
 
-        def write(target: L.Target, where: Where, value: Real, quantity: str) -> None:
+        def write(target: L.Leaf, where: Where, value: Real, quantity: str) -> None:
             if isinstance(target, L.Slot):
                 b.store(column, slot(target, where), value)
             elif isinstance(target, L.KeptPair):
@@ -63,7 +62,7 @@ class Columns(Entries):
                 raise TypeError(f"rolled program: a loop over pairs has no place for {target}.")
 
         for loop in self.loops:
-            loop.over(b, first, end, at, read, write)
+            loop.over(b, first, end, at, read, write, tree=b.tree)
 
     def prepare(self, b: BodyBuilder) -> None:
         """Save what sums need of other pairs."""

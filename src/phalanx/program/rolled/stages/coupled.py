@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...form.program import Real
-from ...form.wholes import Index, plus, select, times, whole
+from ...form.program import Index, Real, plus, select, times, whole
+from .. import leaves as L
 from ..bodies.joints import Joints
-from .bodies import DOF, JOINT, OUT, BodyBuilder
+from .bodies import DOF, JOINT, BodyBuilder
 
 if TYPE_CHECKING:
     from .matrices import Entries
@@ -83,7 +83,7 @@ def summed_matrix_out(b: BodyBuilder) -> None:
         with b.loop(count) as column:
             value = b.load(b.regions["matrix"], _place(row.index, column.index))
             b.store(rows, column.index, value)
-        b.move(b.outputs[OUT], times(row.index, count), rows, 0, count)
+        b.move(b.outputs[L.OUT], times(row.index, count), rows, 0, count)
 
 
 def gather_forces(b: BodyBuilder, value: Callable[[Index], Real]) -> None:

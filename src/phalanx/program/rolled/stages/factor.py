@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...form.program import Real, Region
-from ...form.wholes import Index, plus, select, times, whole
-from .bodies import OUT, BodyBuilder, Layout, Stage
+from ...form.program import Index, Real, Region, plus, select, times, whole
+from .. import leaves as L
+from .bodies import BodyBuilder, Layout, Stage
 from .coupled import gather_forces, hand_out, keep_summed, over_joints, owner_of
 from .matrices import Entries
 
@@ -187,4 +187,4 @@ def _inverse_rows(b: BodyBuilder, solution: Region, first: Index, width: int) ->
     _backward(b, solution, plus(first, width), width)
     _forward(b, solution, width)
     for k in range(width):
-        b.move(b.outputs[OUT], times(plus(first, k), b.n), solution, k, b.n, step=width)
+        b.move(b.outputs[L.OUT], times(plus(first, k), b.n), solution, k, b.n, step=width)

@@ -1,20 +1,16 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Eliminations: a loop over distances h = 1, 2, 4, …, in each loops over rows; of a chain or of its limbs."""
+"""Eliminations: a loop over limbs, in each one over distances h = 1, 2, 4, …, in each loops over rows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-import numpy as np
-
-from ...form.builder import run
-from ...form.program import Real
-from ...form.wholes import Index, less, plus, select, times, whole
+from ...form.program import Index, Real, less, plus, select, times, whole
 from ...rewrite import Code
 from .. import leaves as L
 from ..limbs import LimbRows
-from .bodies import BodyBuilder, Stage, Where
+from .bodies import BodyBuilder, Stage, Where, settle
 
 ODD, EVEN, ALL, FIRST = "odd", "even", "all", "first"
 LADEN = "laden"  # rows of links that carry limbs
@@ -28,7 +24,7 @@ class Step:
     rows: str  # ODD or EVEN multiples of h, ALL rows, the FIRST one; of limbs also LADEN and WORLD
     offsets: tuple[int, ...]  # where the operands stand, in units of h from the row
     code: Code
-    targets: list[L.Target]
+    targets: list[L.Leaf]
     carrier: bool = False  # whether the link that carries the limb is one more operand
 
     def at(self, b: BodyBuilder, bodies: list[Index], inside: list[Index]) -> None:
@@ -37,12 +33,11 @@ class Step:
 
         def leaf(what: L.Leaf) -> Real:
             if isinstance(what, L.Inside):
-                return b.choice(inside[what.operand], 1.0, 0.0)
+                return b.choice(inside[what.number], 1.0, 0.0)
             return b.read(what, where)
 
         with b.owner(bodies[0]):
-            for value, target in zip(run(b, self.code, leaf), self.targets, strict=True):
-                b.write(target, where, value)
+            settle(b, self.code, self.targets, leaf, lambda target, value, _: b.write(target, where, value))
 
 
 @dataclass(frozen=True)
@@ -53,16 +48,14 @@ class Levels(Stage):
     of each, on its levels, and after the `last` one.
     """
 
+    before: list[Step]
+    start: list[Step]
     steps: list[Step]
     last: list[Step]
     down: bool
-    bodies: str | None = None  # the map that lists the bodies of a chain's rows; all of them if None
-    before: list[Step] = field(default_factory=list)
-    start: list[Step] = field(default_factory=list)
-    limbs: bool = False
 
     def build(self, b: BodyBuilder) -> None:
-        limbs = b.layout.limbs if self.limbs else self._chain(b)
+        limbs = b.layout.limbs
         assert limbs is not None
         for step in self.before:
             if step.rows == WORLD:
@@ -75,10 +68,6 @@ class Levels(Stage):
         with b.loop(len(limbs.first), down=self.down) as loop:
             self._limb(b, _Limb(b, limbs, loop.index))
         return None
-
-    def _chain(self, b: BodyBuilder) -> LimbRows:
-        bodies = np.arange(b.n) if self.bodies is None else b.layout.maps[self.bodies]
-        return LimbRows(bodies, np.array([0]), np.array([len(bodies)]), np.array([b.n]), b.n)
 
     def _limb(self, b: BodyBuilder, limb: _Limb) -> None:
         for step in self.start:

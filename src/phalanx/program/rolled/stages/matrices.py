@@ -13,11 +13,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ...form.builder import run
-from ...form.program import Real, Region
-from ...form.wholes import Index, less, plus, select, times, whole
+from ...form.program import Index, Real, Region, less, plus, select, times, whole
 from ...rewrite import Code
 from .. import leaves as L
-from .bodies import OUT, BodyBuilder, Stage
+from .bodies import BodyBuilder, Stage
 from .coupled import keep_summed, summed_matrix_out
 
 Store = Callable[[Real, Index], None]  # of a value, with another body
@@ -140,7 +139,7 @@ class MatrixOut(Stage):
             count, rest = (plus(first, width), width) if shape == "rows" else (n, n)
             if shape == "columns":
                 count = less(n, first)
-            b.move(b.outputs[OUT], to, b.regions["rows"], index, count, rest=rest)
+            b.move(b.outputs[L.OUT], to, b.regions["rows"], index, count, rest=rest)
 
     def _mirrored(self, b: BodyBuilder, first: Index, width: int) -> None:
         """Write the entries beyond the strip as columns of other rows."""
@@ -149,4 +148,4 @@ class MatrixOut(Stage):
             return
         with b.only_if(whole("gt", end, begin)), b.loop(end, first=begin) as loop:
             to = plus(times(loop.index, b.n), first)
-            b.move(b.outputs[OUT], to, b.regions["rows"], loop.index, width, step=b.n)
+            b.move(b.outputs[L.OUT], to, b.regions["rows"], loop.index, width, step=b.n)
