@@ -37,6 +37,7 @@ check: $(VENV)/installed-for-tests
 	$(BIN)/mypy
 
 format: $(VENV)/installed-for-tests
+	$(BIN)/python tools/make_surface.py
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 

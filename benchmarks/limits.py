@@ -20,7 +20,7 @@ import llvmlite.binding as llvm
 import numpy as np
 from peers import ROBOTS
 
-from phalanx.backends.native.target import host
+from phalanx.backends.native.compile import host
 
 
 def fma_peak(element: str = "double", chains: int = 16, rounds: int = 200_000) -> Callable[[], float]:

@@ -95,7 +95,7 @@ def calls_of(job: Callable[[], Any]) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--robot", default="panda")
-    parser.add_argument("--threads", type=int, default=px.dispatch.available_threads())
+    parser.add_argument("--threads", type=int, default=px.backends.cores.available_threads())
     parser.add_argument(
         "--through-ufunc", action="store_true", help="as where objects are laid out differently"
     )

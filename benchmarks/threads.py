@@ -86,7 +86,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--robot", default="panda")
     parser.add_argument("--function", default="forward_dynamics")
-    parser.add_argument("--threads", type=int, default=px.dispatch.available_threads())
+    parser.add_argument("--threads", type=int, default=px.backends.cores.available_threads())
     parser.add_argument("--batches", type=int, nargs="*", default=[1024, 4096, 8192, 16384, 65536, 262144])
     parser.add_argument("--bursts", type=int, default=20)
     parser.add_argument("--json", type=Path)

@@ -66,3 +66,11 @@ def auto_is_numpy() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(dispatch, "_PREFERRED", ("numpy",))
         yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forget_compiled_programs() -> Iterator[None]:
+    """Give back what XLA has compiled for a file: it is most of the memory, and no other file uses it."""
+    yield
+    if "jax" in sys.modules:
+        sys.modules["jax"].clear_caches()

@@ -12,6 +12,8 @@ import pytest
 
 import phalanx as px
 from phalanx import dispatch
+from phalanx.algorithms import FUNCTIONS
+from reference.chains import scaled
 
 ROBOT = px.chain(3)
 STATE = ROBOT.random_state(4, rng=0)
@@ -131,3 +133,68 @@ def test_auto_takes_what_covers_the_robot_with_the_least_work() -> None:
     assert dispatch.choose(px.chain(30), "forward_dynamics").name == "aba"
     with pytest.raises(px.PhalanxError, match="unknown function 'forward'"):
         dispatch.choose(ROBOT, "forward")
+
+
+def heavy_in_the_middle(n: int) -> px.Robot:
+    """A chain one link of which weighs a thousand others."""
+    return scaled(px.chain(n), lambda i: 1e3 if i == n // 2 else 1.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "inverse", "forward"),
+    [
+        (lambda: px.chain(60), "cartesian_tensor", "aba"),  # up to 64 the batch makes no difference
+        (lambda: px.chain(70), "partition", "aba"),
+        (lambda: px.chain(250), "partition", "partition"),
+        (lambda: heavy_in_the_middle(250), "partition", "aba"),
+        (lambda: px.tree(250, 0.3, seed=1), "cartesian_tensor", "aba"),
+    ],
+)
+def test_one_state_of_a_long_chain_goes_in_segments_where_digits_allow(
+    make: Any, inverse: str, forward: str
+) -> None:
+    robot = make()
+    assert dispatch.choose(robot, "inverse_dynamics", 1).name == inverse
+    assert dispatch.choose(robot, "forward_dynamics", 1).name == forward
+    matrix = "partition" if inverse == "partition" else "crba"
+    assert dispatch.choose(robot, "mass_matrix", 1).name == matrix
+    for batch in (None, 2, 4096):
+        assert dispatch.choose(robot, "inverse_dynamics", batch).name == "cartesian_tensor"
+        assert dispatch.choose(robot, "forward_dynamics", batch).name == "aba"
+        assert dispatch.choose(robot, "mass_matrix", batch).name == "crba"
+
+
+@pytest.mark.parametrize("function", ["inverse_dynamics", "mass_matrix"])
+def test_what_auto_computes_depends_on_the_number_of_states_alone(function: str) -> None:
+    robot = px.chain(70)
+    states = robot.random_state(4, rng=0)[: len(FUNCTIONS[function].inputs)]
+    compute = getattr(robot, function)
+    many = compute(*states, algorithm=dispatch.choose(robot, function).name)
+    alone = [x[1].copy() for x in states]
+    one = compute(*alone, algorithm="partition")
+    assert not np.array_equal(one, many[1])
+    for _ in range(3):  # the slow path, then the fast one
+        np.testing.assert_array_equal(compute(*states), many)
+        np.testing.assert_array_equal(compute(*states, threads=2), many)
+        np.testing.assert_array_equal(compute(*alone), one)
+        np.testing.assert_array_equal(compute(*alone, out=np.empty_like(one)), one)
+        np.testing.assert_array_equal(compute(*(x[None] for x in alone)), one[None])
+        np.testing.assert_array_equal(compute(*(x.tolist() for x in alone)), one)
+        np.testing.assert_array_equal(compute(*(np.repeat(x, 2)[::2] for x in alone)), one)
+        np.testing.assert_array_equal(compute(*(x[::2] for x in states)), many[::2])
+
+
+def test_wrenches_of_a_batch_make_a_state_a_batch() -> None:
+    robot = px.chain(70)
+    state = robot.random_state(rng=0)
+    wrench = {robot.link_names[-1]: np.ones((3, 6))}
+    found = robot.inverse_dynamics(*state, external=wrench)
+    wanted = robot.inverse_dynamics(*state, external=wrench, algorithm="cartesian_tensor")
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_kernel_for_one_state_is_asked_for() -> None:
+    robot = px.chain(70)
+    assert robot.kernel("inverse_dynamics").algorithm == "cartesian_tensor"
+    assert robot.kernel("inverse_dynamics", batch=1).algorithm == "partition"
+    assert ROBOT.kernel("inverse_dynamics", batch=1).algorithm == "cartesian_tensor"

@@ -116,16 +116,6 @@ def test_every_public_name_is_in_the_reference() -> None:
     assert not missing
 
 
-@pytest.mark.parametrize("paper", [page.stem for page in PAGES if "<!-- table:" in page.read_text("utf-8")])
-def test_the_table_of_a_paper_is_what_it_is_now(paper: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`python docs/make_tables.py` brings it up to date."""
-    monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    from make_tables import fresh, without_measurements
-
-    file, text = fresh(paper)
-    assert without_measurements(file.read_text(encoding="utf-8")) == without_measurements(text)
-
-
 def test_every_example_is_on_the_page_of_examples() -> None:
     shown = re.findall(
         r"literalinclude\} \.\./\.\./(.*)", (ROOT / "docs/howto/examples.md").read_text("utf-8")

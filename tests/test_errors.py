@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 import linecache
+import pickle
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,8 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.errors import shown
+from phalanx import dispatch
+from phalanx.errors import shown, warn
 
 MANY = np.linspace(0.0, 1.0, 700).reshape(100, 7)
 
@@ -65,6 +68,7 @@ UNPHYSICAL = (
     f'<robot name="r"><link name="a"/><link name="b">{BODY}</link>{JOINT.format("j", "a", "b", "")}</robot>'
 )
 LOST_MIMIC = UNPHYSICAL.replace(FLAT, "").replace("</joint>", '<mimic joint="gone"/></joint>')
+TABLE = '{"rows": [{"a": 1.0, "mass": 1.0, "inertia": [1.0, 0.0, 0.0]}]}'
 TENDON = """<mujoco><worldbody><body><joint name="h"/><geom size="1" mass="1"/></body></worldbody>
 <tendon><fixed name="t"><joint joint="h" coef="1"/></fixed></tendon></mujoco>"""
 
@@ -77,6 +81,25 @@ def built() -> px.Robot:
     return builder.build()
 
 
+def quiet(function: Any, *arguments: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return function(*arguments)
+
+
+def saved(path: Path) -> Path:
+    """A file of ours with the same flat body."""
+    quiet(px.load, path).save(path.with_suffix(".json"))
+    return path.with_suffix(".json")
+
+
+def warned(robot: px.Robot) -> None:
+    """A call that warns on its way."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dispatch, "require_invertible", warn)
+        robot.forward_dynamics(*robot.random_state(rng=0))  # px.load has made it anew
+
+
 DOORS: dict[str, Any] = {
     "load of a text": lambda path: px.load(UNPHYSICAL),
     "load of a file": lambda path: px.load(path),
@@ -85,6 +108,19 @@ DOORS: dict[str, Any] = {
     "from_dh": lambda path: px.Robot.from_dh([{"a": 1.0, "mass": 1.0, "inertia": [1.0, 0.0, 0.0]}]),
     "with_payload": lambda path: px.load("panda").with_payload("panda_link1", 1.0, inertia=(1.0, 0.0, 0.0)),
     "build": lambda path: built(),
+    "load of a table": lambda path: px.load(TABLE),
+    "load of a saved robot": lambda path: px.load(saved(path)),
+    "load of a description": lambda path: px.load(quiet(px.load, path).description),
+    "to_urdf": lambda path: px.load("panda").replace(armature=0.1).to_urdf(),
+    "save as URDF": lambda path: px.load("panda").replace(armature=0.1).save(path),
+    "a call": lambda path: warned(px.load("two_link")),
+}
+SILENT: dict[str, Any] = {  # the robot that they change was warned about
+    "replace": lambda robot: robot.replace(gravity=(0.0, 0.0, 0.0)),
+    "fix": lambda robot: robot.fix({"j": 0.0}),
+    "with_floating_base": lambda robot: robot.with_floating_base(),
+    "with_payload": lambda robot: robot.with_payload("b", 1.0, inertia=(1.0, 1.0, 1.0)),
+    "pickle": lambda robot: pickle.loads(pickle.dumps(robot)),
 }
 
 
@@ -97,6 +133,11 @@ def test_warnings_point_at_the_line_of_the_caller(door: str, tmp_path: Path) -> 
     assert [warning.filename for warning in caught] == [__file__]
     line = linecache.getline(__file__, caught[0].lineno)
     assert "px." in line or "builder." in line
+
+
+@pytest.mark.parametrize("change", SILENT)
+def test_a_changed_copy_does_not_repeat_the_warning(change: str) -> None:
+    SILENT[change](quiet(px.load, UNPHYSICAL))
 
 
 def test_all_warnings_go_through_the_function_that_finds_the_line() -> None:

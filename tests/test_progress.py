@@ -7,6 +7,9 @@ from __future__ import annotations
 import io
 import sys
 import time
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -28,67 +31,92 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     return place
 
 
-def slowly(names: list[str]) -> list[str]:
-    """The names, each after a pause in which an impatient bar shows."""
-    seen = []
-    for name in steps(names, "walking", str):
-        time.sleep(0.05)
-        seen.append(name)
-    return seen
+class Clock:
+    """Timers that are over at once, or never: no test waits."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, over: bool) -> None:
+        self.over = over
+        self.asked: list[float] = []
+        monkeypatch.setattr(progress.threading, "Timer", self.timer)
+
+    def timer(self, seconds: float, action: Callable[[], None]) -> Any:
+        self.asked.append(seconds)
+        return SimpleNamespace(start=action if self.over else lambda: None, cancel=lambda: None)
 
 
 def test_long_work_shows_a_bar_and_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = terminal(monkeypatch)
-    monkeypatch.setattr(progress, "PATIENCE", 0.01)
+    seen, clock = terminal(monkeypatch), Clock(monkeypatch, over=True)
     with bars():
-        assert slowly(["one", "two"]) == ["one", "two"]
+        assert list(steps(["one", "two"], "walking", str)) == ["one", "two"]
     text = seen.getvalue()
     assert "walking" in text
     assert "1/2  two" in text
     assert text.endswith("\r\x1b[K")
+    assert clock.asked == [1.0]
 
 
 def test_short_work_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = terminal(monkeypatch)
+    seen, clock = terminal(monkeypatch), Clock(monkeypatch, over=False)
     with bars():
         assert list(steps([1, 2, 3], "walking")) == [1, 2, 3]
+    assert seen.getvalue() == ""
+    assert clock.asked == [1.0]
+
+
+def test_a_timer_draws_the_bar_of_work_that_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = terminal(monkeypatch)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    with bars():
+        for _ in steps(["one"], "walking", str):
+            while "walking" not in seen.getvalue():
+                time.sleep(0.001)
+
+
+def test_a_timer_that_is_over_too_late_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen, late = terminal(monkeypatch), []
+    monkeypatch.setattr(
+        progress.threading,
+        "Timer",
+        lambda _, action: SimpleNamespace(start=lambda: late.append(action), cancel=lambda: None),
+    )
+    with bars():
+        list(steps(["one"], "walking"))
+    late[0]()
     assert seen.getvalue() == ""
 
 
 def test_a_library_keeps_silent(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = terminal(monkeypatch)
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
-    slowly(["one"])
+    seen, clock = terminal(monkeypatch), Clock(monkeypatch, over=True)
+    list(steps(["one"], "walking"))
     with bars(False):
-        slowly(["one"])
+        list(steps(["one"], "walking"))
     assert seen.getvalue() == ""
+    assert clock.asked == []
 
 
 def test_a_pipe_gets_nothing(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    clock = Clock(monkeypatch, over=True)
     with bars():
-        slowly(["one"])
+        list(steps(["one"], "walking"))
         announce("hello")
     assert capsys.readouterr() == ("", "")
+    assert clock.asked == []
 
 
 def test_a_bar_within_a_bar_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = terminal(monkeypatch)
-    monkeypatch.setattr(progress, "PATIENCE", 0.01)
+    seen, _ = terminal(monkeypatch), Clock(monkeypatch, over=True)
     with bars():
         for _ in steps(["a"], "outer"):
-            slowly(["b"])
+            list(steps(["b"], "walking"))
     assert "outer" in seen.getvalue()
     assert "walking" not in seen.getvalue()
 
 
 def test_an_interrupted_walk_wipes_its_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = terminal(monkeypatch)
-    monkeypatch.setattr(progress, "PATIENCE", 0.01)
+    seen, _ = terminal(monkeypatch), Clock(monkeypatch, over=True)
 
     def walk() -> None:
         for _ in steps([1, 2], "walking"):
-            time.sleep(0.05)
             raise KeyboardInterrupt
 
     with bars(), pytest.raises(KeyboardInterrupt):

@@ -98,3 +98,8 @@ def test_wrong_wrenches_are_refused(given: Any, said: str) -> None:
     q, qd, qdd = ROBOT.random_state(rng=0)
     with pytest.raises(px.PhalanxError, match=said):
         ROBOT.inverse_dynamics(q, qd, qdd, external=given)
+
+
+def test_what_is_no_mapping_of_wrenches_is_refused() -> None:
+    with pytest.raises(px.PhalanxError, match=r'wrenches: got \[1\.0\], expected a mapping such as {"link"'):
+        ROBOT.wrenches([1.0])

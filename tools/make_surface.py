@@ -10,14 +10,21 @@ The files can be read like any other but are never edited: `tests/test_surface.p
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from inspect import cleandoc
 from pathlib import Path
 from textwrap import wrap
-
-from phalanx.algorithms import ALGORITHMS, FUNCTIONS, Function
+from types import ModuleType
 
 SOURCE = Path(__file__).parents[1] / "src" / "phalanx"
+if "phalanx" not in sys.modules:  # the registry alone: methods of new functions are not declared yet
+    package = ModuleType("phalanx")
+    package.__path__ = [str(SOURCE)]
+    sys.modules["phalanx"] = package
+
+from phalanx.algorithms import ALGORITHMS, FUNCTIONS, Function  # noqa: E402
+
 WIDTH = 110
 
 INPUTS = {
@@ -27,11 +34,13 @@ INPUTS = {
     "tau": "joint forces (N m of turning joints, N of sliding ones)",
     "external": "wrenches [N m, N] on the links, each in its own link frame at its origin, or some of them "
     'by name as {"link": wrench} with (…, 6) each',
+    "inertias": "ten inertial parameters of each link in place of the robot's own, as in "
+    "`robot.inertial_parameters`",
     "base_velocity": "twist of the base [rad/s, m/s], in its own coordinates",
     "base_acceleration": "the component-wise derivative of that twist",
 }
 TYPES = {"external": "External"}  # of inputs other than ArrayLike
-SIZES = {"q": "nq", "v": "nv", "l": "n_links"}
+SIZES = {"q": "nq", "v": "nv", "l": "n_links", "10l": "10 n_links"}
 ALIASES = {"rnea": "inverse_dynamics", "crba": "mass_matrix", "aba": "forward_dynamics"}
 BATCH = "Any batch shape, by NumPy's rules of broadcasting."
 THREADS = "at most `threads` threads share a large batch (None: `px.set_threads`)"
@@ -52,27 +61,42 @@ from __future__ import annotations
 # ------------------------------------------------------------------------------------------- files
 
 
+def robot_results() -> str:
+    """`robot/results.py`: the named tuples of functions with several results."""
+    text = HEAD.format(role="What functions with several results give: tuples with a name for each.")
+    text += 'from typing import Generic, NamedTuple, TypeVar\n\nA = TypeVar("A")\n'
+    for f in FUNCTIONS.values():
+        if len(f.outputs) > 1:
+            rows = [f"    {name}: A  # ({shape(sizes)})" for name, sizes in f.outputs.items()]
+            told = f'    """The results of `{f.name}`."""'
+            text += "\n".join(
+                ["", "", f"class {camel(f.name)}(NamedTuple, Generic[A]):", told, "", *rows, ""]
+            )
+    return text
+
+
 def robot_functions() -> str:
     """`robot/functions.py`: the methods of a robot that compute."""
     text = HEAD.format(role="What a robot computes: one method for each registered function.")
-    text += "from ..typing import AlgorithmLike, Array, ArrayLike, Axes, Backend, External\n\n\n"
+    text += "from ..typing import AlgorithmLike, Array, ArrayLike, Axes, Backend, External\n"
+    text += "from . import results\n\n\n"
     text += (
         'class Functions:\n    """The methods of `Robot` that compute; `methods` gives them their code."""\n'
     )
     for f in FUNCTIONS.values():
-        keywords = ["out: Array | None = None", 'algorithm: AlgorithmLike = "auto"']
+        keywords = [f"out: {places(f)} | None = None", 'algorithm: AlgorithmLike = "auto"']
         keywords += ['backend: Backend = "auto"', "threads: int | None = None"]
-        told = f"{BATCH} `out` takes the result, an array of its shape; {algorithm(f)}; "
+        told = f"{BATCH} {filled(f)}; {algorithm(f)}; "
         told += f'`backend` is "auto", "native", "numpy" or "jax"; {THREADS}.'
         parameters = [*required(f), *optional(f), "*", *choices(f), *keywords]
-        text += "\n" + method(f.name, parameters, "Array", [summary(f), *details(f), *inputs(f), told])
+        text += "\n" + method(f.name, parameters, result(f), [summary(f), *details(f), *inputs(f), told])
     return text + "".join(f"\n    {alias} = {name}" for alias, name in ALIASES.items()) + "\n"
 
 
 def robot_doors() -> str:
     """`robot/doors.py`: kernels, JAX, and several frames at once."""
     text = HEAD.format(role="What a robot hands out: kernels, functions of JAX arrays, poses of frames.")
-    text += DOORS
+    text += DOORS + DERIVATIVES
     for f in FUNCTIONS.values():
         keywords = ["*", *(["frame: str", *choices(f)] if f.frame else []), "batch: int | None = None"]
         rows = [f'self, function: Literal["{f.name}"],', 'algorithm: AlgorithmLike = "auto", ']
@@ -83,10 +107,10 @@ def robot_doors() -> str:
     return text + KERNEL
 
 
-DOORS = '''from collections.abc import Iterable
+DOORS = '''from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, overload
 
-from ..typing import AlgorithmLike, Array, ArrayLike, Axes, Backend, FloatType
+from ..typing import AlgorithmLike, Array, ArrayLike, Axes, Backend, External, FloatType
 
 if TYPE_CHECKING:
     from ..backends.jax.functions import JaxFunctions
@@ -107,11 +131,53 @@ class Doors:
     ) -> Array:
         """Poses (…, k, 4, 4) of several frames in the base frame of the file.
 
-        `q` (…, nq): positions.
-        `frames`: names of links of the file, such as `robot.frame_names`; poses come in their order.
+        - `q` (…, nq): positions.
+        - `frames`: names of links of the file, such as `robot.frame_names`; poses come in their order.
 
         Any batch shape. `out` takes the result, an array of its shape; `backend` is "auto", "native",
         "numpy" or "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+'''
+DERIVATIVES = '''    def jvp(
+        self, function: str, inputs: Sequence[ArrayLike], tangents: Sequence[ArrayLike],
+        *, frame: str | None = None, axes: Axes | None = None, external: External | None = None,
+        inertias: ArrayLike | None = None, out: Array | None = None,
+        algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
+    ) -> Array:
+        """The derivative of a function's result along tangents of its inputs.
+
+        `inputs` are those of the method of that name. `tangents` has one for each, all of shape (…, nv): that
+        of q is in the tangent space, along `robot.integrate(q, dq)`.
+
+        Any batch shape. `out` takes the result, an array of its shape; `algorithm` is one of
+        `px.algorithms(function)`, whose text is differentiated; `backend` is "auto", "native", "numpy" or
+        "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def vjp(
+        self, function: str, inputs: Sequence[ArrayLike], cotangent: ArrayLike,
+        *, frame: str | None = None, axes: Axes | None = None, external: External | None = None,
+        inertias: ArrayLike | None = None, out: tuple[Array, ...] | None = None,
+        algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
+    ) -> tuple[Array, ...]:
+        """The derivatives (…, nv) of a function's result times a cotangent with respect to each input.
+
+        `inputs` are those of the method of that name, `cotangent` has the shape of its result. The derivative
+        with respect to q is in the tangent space, along `robot.integrate(q, dq)`. What else as in `jvp`.
+        """
+
+    def hvp(
+        self, function: str, inputs: Sequence[ArrayLike], cotangent: ArrayLike,
+        tangents: Sequence[ArrayLike],
+        *, frame: str | None = None, axes: Axes | None = None, external: External | None = None,
+        inertias: ArrayLike | None = None, out: tuple[Array, ...] | None = None,
+        algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
+    ) -> tuple[Array, ...]:
+        """The derivative of `vjp(function, inputs, cotangent)` along tangents of the inputs.
+
+        With cotangent c and tangents t it is the second derivative of c . f times t, as differential dynamic
+        programming asks for it; tuple by tuple the shapes are those of `vjp` and `jvp`.
         """
 
 '''
@@ -139,20 +205,19 @@ KERNEL = '''    @overload
 def native_kernels() -> str:
     """`backends/native/kernels.py`: the class of kernels of each function."""
     text = HEAD.format(role="The kernels of each registered function: how to call and how to bind them.")
-    text += "from ...typing import Array, ArrayLike, Bound, External\nfrom .kernel import Kernel\n"
+    text += "from ...robot import results\nfrom ...typing import Array, ArrayLike, Bound, External\n"
+    text += "from .kernel import Kernel\n"
     for f in FUNCTIONS.values():
         call = [*(typed(n) for n in f.inputs), "*", *optional(f)]
-        call += ["out: Array | None = None", "threads: int | None = None"]
-        told = f"{BATCH} `out` takes the result, an array of its shape; {THREADS}."
-        bound = [*(f"{n}: Array" for n in f.inputs), "*", "out: Array"]
+        call += [f"out: {places(f)} | None = None", "threads: int | None = None"]
+        told = f"{BATCH} {filled(f)}; {THREADS}."
+        bound = [*(f"{n}: Array" for n in f.inputs), "*", f"out: {places(f)}"]
         bound += [f"{n}: Array | None = None" for n in f.optional]
-        whose = (
-            f"A function without arguments that recomputes `out` ({shape(f.output)}) from these very arrays."
-        )
+        whose = f"A step() that recomputes `out` {shapes(f)} from these very arrays."
         how = "For control loops: fill the inputs in place, call, read `out` in place."
         run = f"return self._bound({together(f.inputs)}, {{{pairs(f.optional)}}}, out)"
         text += f'\n\nclass {camel(f.name)}Kernel(Kernel):\n    """`{f.name}` of one robot, compiled."""\n\n'
-        text += method("__call__", call, "Array", [summary(f), *inputs(f), told]) + "\n"
+        text += method("__call__", call, result(f), [summary(f), *inputs(f), told]) + "\n"
         text += method("bind", bound, "Bound", [whose, how], run)
     return text
 
@@ -161,6 +226,7 @@ def jax_signatures() -> str:
     """`backends/jax/signatures.py`: the functions of a robot on JAX."""
     text = HEAD.format(role="`robot.jax`: one method for each registered function.")
     text += "from collections.abc import Mapping\nfrom typing import TYPE_CHECKING, Any\n\n"
+    text += "from ...robot import results\n"
     text += "from ...typing import AlgorithmLike, ArrayLike, Axes, External, Schedule\n\n"
     text += JAX.format(name="JaxSignatures", whose="JaxFunctions")
     text += "    def evaluate(self, *args: Any, **kwargs: Any) -> Any: ...\n"
@@ -177,7 +243,7 @@ def jax_signatures() -> str:
         parameters = [*required(f), *optional(f), "*", *choices(f), *keywords]
         paragraphs = [summary(f), *details(f), *inputs(f), told]
         text += "\n" + method(
-            f.name, parameters, "Array", paragraphs, f"return self.evaluate({', '.join(given)})"
+            f.name, parameters, result(f), paragraphs, f"return self.evaluate({', '.join(given)})"
         )
     return text
 
@@ -189,7 +255,7 @@ def jax_native_signatures() -> str:
     text += JAX.format(name="NativeSignatures", whose="NativeFunctions")
     text += "    def evaluate(self, function: str, inputs: tuple[Any, ...]) -> Any: ...\n"
     for f in FUNCTIONS.values():
-        if not f.frame:
+        if not f.frame and len(f.outputs) == 1:
             told = [summary(f), *inputs(f)[: len(f.inputs)], "By the native kernel. Any batch shape."]
             run = f'return self.evaluate("{f.name}", {together(f.inputs)})'
             text += "\n" + method(f.name, required(f), "Array", told, run)
@@ -205,6 +271,7 @@ class {name}:
 
 '''
 FILES = {
+    "robot/results.py": robot_results,
     "robot/functions.py": robot_functions,
     "robot/doors.py": robot_doors,
     "backends/native/kernels.py": native_kernels,
@@ -234,6 +301,28 @@ def _paragraphs(f: Function) -> list[str]:
 def inputs(f: Function) -> list[str]:
     """Of each input, optional ones last, its name, shape and meaning."""
     return [f"`{n}` ({shape(s)}): {INPUTS[n]}." for n, s in (f.inputs | f.optional).items()]
+
+
+def result(f: Function) -> str:
+    """The type of what a function gives."""
+    return "Array" if len(f.outputs) == 1 else f"results.{camel(f.name)}[Array]"
+
+
+def places(f: Function) -> str:
+    """The type of what takes it."""
+    return "Array" if len(f.outputs) == 1 else f"tuple[{', '.join(['Array'] * len(f.outputs))}]"
+
+
+def filled(f: Function) -> str:
+    """What `out` takes."""
+    if len(f.outputs) == 1:
+        return "`out` takes the result, an array of its shape"
+    return f"`out` takes the results, {len(f.outputs)} arrays of their shapes"
+
+
+def shapes(f: Function) -> str:
+    """The shapes of all results."""
+    return ", ".join(f"({shape(sizes)})" for sizes in f.outputs.values())
 
 
 def shape(symbols: Iterable[str]) -> str:
@@ -286,14 +375,15 @@ def method(name: str, parameters: list[str], result: str, told: list[str], run: 
 
 
 def docstring(told: list[str]) -> list[str]:
-    """Paragraphs; inputs stand on lines of their own."""
+    """Paragraphs; inputs make a list."""
     margin = " " * 8
     lines = [f'{margin}"""{told[0]}']
     was_input = False
     for text in told[1:]:
         is_input = re.match(r"`\w+` \(…", text) is not None
         lines += [] if is_input and was_input else [""]
-        lines += wrap(text, WIDTH, initial_indent=margin, subsequent_indent=margin + "  " * is_input)
+        first, other = (f"{margin}- ", f"{margin}  ") if is_input else (margin, margin)
+        lines += wrap(text, WIDTH, initial_indent=first, subsequent_indent=other)
         was_input = is_input
     return [*lines, f'{margin}"""']
 

@@ -1,13 +1,20 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Numbers from users: real ones, none of them masked, and no more of them than memory holds."""
+"""Arrays from users: real numbers, none masked, no more than memory holds; and arrays for results.
+
+The operating system hands out fresh pages one by one, each at the price of several states; where two
+threads fill them, they wait for each other. Results of medium size therefore come from a pool of a few
+buffers, at cache lines, used again once nobody holds a result any more.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,6 +23,8 @@ from .errors import PhalanxError, shown
 
 MOST_AXES = 32  # of a batch: that NumPy broadcasts
 _DEEPEST = 64  # axes of an array
+_LINE = 64  # bytes of a cache line: wide stores that straddle two take twice as long
+_MEDIUM, _LARGE = 1 << 19, 1 << 24  # bytes of results between which buffers are recycled
 # What reading a value as an array may raise; objects of other libraries raise what they like.
 UNREADABLE = (TypeError, ValueError, OverflowError, RuntimeError)
 
@@ -110,3 +119,51 @@ def _memory() -> int:
 
 def _amount(size: int) -> str:
     return f"{size / 1e9:.3g} GB" if size < 10**300 else "more than any number of bytes"
+
+
+class _Block:
+    """Some memory and the first cache line in it."""
+
+    def __init__(self, size: int) -> None:
+        self.memory = np.empty(size + _LINE, np.uint8)
+        self.size = size
+        address = self.memory.__array_interface__["data"][0]
+        self.place = (address + -address % _LINE, False)
+
+
+_spare: deque[_Block] = deque(maxlen=4)  # appending drops the oldest; both ends are thread-safe
+
+
+class _Loan:
+    """A block in the hands of a user; the end of the last array on it gives it back."""
+
+    def __init__(self, block: _Block, shape: tuple[int, ...], typestr: str) -> None:
+        self.block = block
+        self.__array_interface__ = {"shape": shape, "typestr": typestr, "data": block.place, "version": 3}
+
+    def __del__(self, give_back: Any = _spare.append) -> None:
+        give_back(self.block)
+
+
+def empty_result(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """An array for a result, its content arbitrary."""
+    dtype = np.dtype(dtype)
+    size = prod(shape) * dtype.itemsize
+    if size > _LARGE:
+        require_memory(size, f"a result of shape {shape}", "take the states in several batches")
+    if not _MEDIUM <= size <= _LARGE:
+        return np.empty(shape, dtype)
+    return np.asarray(_Loan(_block(size), shape, dtype.str))
+
+
+def _block(size: int) -> _Block:
+    """A spare block of that size, at most half as large again, or a new one."""
+    for _ in range(len(_spare)):
+        try:
+            block = _spare.popleft()
+        except IndexError:  # another thread was faster
+            break
+        if size <= block.size <= size + size // 2:
+            return block
+        _spare.append(block)
+    return _Block(size)

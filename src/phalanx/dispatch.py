@@ -5,55 +5,40 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from .algorithms import ALGORITHMS, FUNCTIONS, NOTHING, Algorithm, find, functions_algorithms, require_covered
-from .arrays import float_type, is_masked_array, memory_for
+from .algorithms import (
+    ALGORITHMS,
+    FUNCTIONS,
+    NOTHING,
+    Algorithm,
+    algorithms,
+    find,
+    functions_algorithms,
+    require_covered,
+)
+from .arrays import empty_result, float_type, is_masked_array, memory_for
 from .backends.base import Backend, Call, backend, common_batch, require_shape
-from .backends.buffers import empty_result
+from .backends.cores import available_threads, positive
 from .backends.structure import factors_well, require_invertible, segments_well
-from .errors import PhalanxError, is_one_of, nearest, shown
+from .errors import PhalanxError, is_one_of, listing, nearest, shown
 from .program.task import cuts
 from .robot.configurations import real_array
 from .robot.frames import seats_of
 from .robot.robot import Robot, require_robot
 
-_threads: int | None = None
 _DEEP = 14
 ANY = 64  # degrees of freedom up to which "auto" takes no notice of the batch
-_SEGMENTED = {"inverse_dynamics": ANY, "forward_dynamics": 200}  # beyond which one state goes in segments
+# Beyond which one state of a chain goes in segments or runs.
+_SEGMENTED = {"inverse_dynamics": ANY, "mass_matrix": ANY, "forward_dynamics": 200}
 _PREFERRED = ("native", "numpy")  # backends in the order in which "auto" asks them
 _MANY = 40  # links beyond which several frames cost less together than one after another
-_SMALL = 1 << 12  # numbers in the largest input up to which nobody asks whether threads pay
 _BLOCK = 1 << 18  # bytes of the poses of all links that are kept at once
-
-
-def set_threads(count: int | None) -> None:
-    """Use at most `count` threads for large batches (None: all cores)."""
-    global _threads
-    _threads = _positive(count, "set_threads")
-
-
-def available_threads() -> int:
-    """How many threads a large batch may use when nobody says otherwise."""
-    if _threads is not None:
-        return _threads
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def plain_batch(built: Any, inputs: tuple[Any, ...], out: Any, threads: int | None) -> Any:
-    """The result of compiled code for a batch without anything to convert, else None."""
-    if threads is None:
-        threads = 1
-        for x in inputs:
-            if type(x) is np.ndarray and x.size > _SMALL:
-                threads = available_threads()
-                break
-    return built.batch(inputs, out, threads)
 
 
 def evaluate(
@@ -109,6 +94,8 @@ def _computed(
         raise PhalanxError(f"{f.name}: unknown input {min(unknown)!r};{known}")
     if len(inputs) != len(f.inputs):
         raise PhalanxError(f"{f.name}: got {len(inputs)} inputs, expected {', '.join(f.inputs)}.")
+    if "inertias" in given:
+        _require_open_inertias(call)
     if isinstance(given.get("external"), Mapping):
         given["external"] = call.robot.wrenches(given["external"])
     labels = [*f.inputs, *given]
@@ -119,15 +106,124 @@ def _computed(
     dtype = dtype or (np.float32 if all(a.dtype == np.float32 for a in arrays) else np.float64)
     rows = zip(labels, arrays, sizes, strict=True)
     batch = common_batch(call, {label: a.shape[: a.ndim - len(size)] for label, a, size in rows})
-    shape = (*batch, *call.sizes(f.output))
-    result = empty_result(shape, dtype) if out is None else _checked_out(call, out, shape, dtype)
+    shapes = {label: (*batch, *size) for label, size in call.output_sizes().items()}
+    if out is None:
+        results = tuple(empty_result(shape, dtype) for shape in shapes.values())
+    else:
+        results = _checked_outs(call, out, shapes, dtype)
     count = _thread_count(threads)
-    if result.size:
+    if all(result.size for result in results):
         k = len(inputs)
         optional_arrays = dict(zip(given, arrays[k:], strict=True))
         call = alone if alone is not None and math.prod(batch) == 1 else call
-        (runner or serving(call)).run(call, arrays[:k], optional_arrays, result, count)
-    return result[()] if out is None else out
+        (runner or serving(call)).run(call, arrays[:k], optional_arrays, results, count)
+    return f.packed([result[()] for result in results]) if out is None else out
+
+
+def _require_open_inertias(call: Call) -> None:
+    """Raise if the equations of a call know the robot's own inertias only."""
+    a = call.algorithm
+    if a.frames == "bodies" and a.bodies == "any":
+        return
+    others = [o.name for o in algorithms(a.function) if o.frames == "bodies" and o.bodies == "any"]
+    raise PhalanxError(
+        f'{call.function.name}: algorithm "{a.name}" uses what it has made of the robot\'s own inertias; '
+        f"to give others, use {listing(others)}."
+    )
+
+
+def jvp(
+    robot: Robot,
+    function: str,
+    inputs: Any,
+    tangents: Any,
+    *,
+    frame: str | None = None,
+    axes: str | None = None,
+    external: Any = None,
+    inertias: Any = None,
+    out: Any = None,
+    algorithm: Any = "auto",
+    backend: Any = "auto",
+    threads: int | None = None,
+) -> Any:
+    """`Robot.jvp`, as `robot/doors.py` declares it."""
+    call = _derivative(robot, "jvp", function, algorithm, frame, axes)
+    arrays = _given(call, inputs=inputs, tangents=tangents)
+    optional = {"external": external, "inertias": inertias}
+    return compute(call, arrays, optional, out=out, threads=threads, runner=serving(call, backend))
+
+
+def vjp(
+    robot: Robot,
+    function: str,
+    inputs: Any,
+    cotangent: Any,
+    *,
+    frame: str | None = None,
+    axes: str | None = None,
+    external: Any = None,
+    inertias: Any = None,
+    out: Any = None,
+    algorithm: Any = "auto",
+    backend: Any = "auto",
+    threads: int | None = None,
+) -> Any:
+    """`Robot.vjp`, as `robot/doors.py` declares it."""
+    call = _derivative(robot, "vjp", function, algorithm, frame, axes)
+    arrays = (*_given(call, inputs=inputs), cotangent)
+    optional = {"external": external, "inertias": inertias}
+    return compute(call, arrays, optional, out=out, threads=threads, runner=serving(call, backend))
+
+
+def hvp(
+    robot: Robot,
+    function: str,
+    inputs: Any,
+    cotangent: Any,
+    tangents: Any,
+    *,
+    frame: str | None = None,
+    axes: str | None = None,
+    external: Any = None,
+    inertias: Any = None,
+    out: Any = None,
+    algorithm: Any = "auto",
+    backend: Any = "auto",
+    threads: int | None = None,
+) -> Any:
+    """`Robot.hvp`, as `robot/doors.py` declares it."""
+    call = _derivative(robot, "hvp", function, algorithm, frame, axes)
+    first, second = _given(call, inputs=inputs), _given(call, tangents=tangents)
+    arrays = (*first, cotangent, *second)
+    optional = {"external": external, "inertias": inertias}
+    return compute(call, arrays, optional, out=out, threads=threads, runner=serving(call, backend))
+
+
+def _derivative(
+    robot: Robot, mode: str, function: str, algorithm: Any, frame: str | None, axes: str | None
+) -> Call:
+    """The call that differentiates a function."""
+    call = resolve(robot, function, algorithm, frame, {} if axes is None else {"axes": axes})
+    if len(call.function.outputs) > 1:
+        raise PhalanxError(
+            f"{mode}: {function} has several results, expected a function with one; differentiate what it "
+            "is the derivative of."
+        )
+    return replace(call, algorithm=replace(call.algorithm, derivative=mode))
+
+
+def _given(call: Call, **groups: Any) -> tuple[Any, ...]:
+    """Inputs, then tangents, each as many as the function has inputs."""
+    f = FUNCTIONS[call.algorithm.function]
+    for what, group in groups.items():
+        if not isinstance(group, (tuple, list)) or len(group) != len(f.inputs):
+            told = f"{len(group)} arrays" if isinstance(group, (tuple, list)) else type(group).__name__
+            raise PhalanxError(
+                f"{call.function.name}: {what} are {told}, expected a tuple of {len(f.inputs)}: "
+                f"{', '.join(f.inputs)}."
+            )
+    return tuple(x for group in groups.values() for x in group)
 
 
 def frame_poses(
@@ -153,7 +249,11 @@ def frame_poses(
     batch = common_batch(links, {"q": array.shape[:-1]})
     dtype = np.dtype(np.float32 if array.dtype == np.float32 else np.float64)
     shape = (*batch, len(names), 4, 4)
-    result = empty_result(shape, dtype) if out is None else _checked_out(links, out, shape, dtype)
+    result = (
+        empty_result(shape, dtype)
+        if out is None
+        else _checked_out(links, f"{links.function.name}: out", out, shape, dtype)
+    )
     if np.may_share_memory(array, result):
         array = array.copy()
     if robot.n_links > _MANY and len(names) > 2:
@@ -197,7 +297,7 @@ def kernel(
     kind = float_type(dtype, "kernel")
     if not is_native(call):
         raise PhalanxError(f'kernel: robot "{robot.name}" has no degree of freedom; nothing to compile.')
-    return kernel_class(function)(call, kind, compute, plain_batch)
+    return kernel_class(function)(call, kind, compute)
 
 
 def resolve(
@@ -227,7 +327,9 @@ def resolve(
             )
     if FUNCTIONS[function].frame:
         robot.frame(frame)
-    if function in ("forward_dynamics", "mass_matrix_inverse"):
+    elif frame is not None:
+        raise PhalanxError(f"{function}: got frame={shown(frame)}, but takes none; leave it out.")
+    if FUNCTIONS[function].inverts:
         require_invertible(robot)
     return Call(robot, chosen, frame, tuple(sorted(options.items())))
 
@@ -314,20 +416,11 @@ def serving(call: Call, name: str = "auto") -> Backend:
 
 def is_native(call: Call) -> bool:
     """Whether there is anything to compile: ufuncs know no axes of length zero."""
-    f = call.function
-    return call.robot.nv > 0 and 0 not in call.sizes(f.output)
+    return call.robot.nv > 0 and not any(0 in size for size in call.output_sizes().values())
 
 
 def _thread_count(threads: int | None) -> int:
-    return _positive(threads, "threads") or available_threads()
-
-
-def _positive(count: int | None, where: str) -> int | None:
-    if count is None:
-        return None
-    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-        raise PhalanxError(f"{where}: got {shown(count)}, expected a positive whole number or None.")
-    return int(count)
+    return available_threads() if threads is None else positive(threads, "threads")
 
 
 def _checked(call: Call, value: Any, label: str, size: tuple[int, ...]) -> np.ndarray:
@@ -336,8 +429,26 @@ def _checked(call: Call, value: Any, label: str, size: tuple[int, ...]) -> np.nd
     return array
 
 
-def _checked_out(call: Call, out: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+def _checked_outs(
+    call: Call, out: Any, shapes: Mapping[str, tuple[int, ...]], dtype: Any
+) -> tuple[np.ndarray, ...]:
+    """The arrays to fill: the one given, or a tuple of several that share no memory."""
     where = f"{call.function.name}: out"
+    if len(shapes) == 1:
+        return (_checked_out(call, where, out, next(iter(shapes.values())), dtype),)
+    if not isinstance(out, (tuple, list)) or len(out) != len(shapes):
+        told = f"{len(out)} arrays" if isinstance(out, (tuple, list)) else type(out).__name__
+        raise PhalanxError(f"{where} is {told}, expected a tuple of {len(shapes)}: {', '.join(shapes)}.")
+    arrays = tuple(
+        _checked_out(call, f"{where}, {label}", each, shape, dtype)
+        for each, (label, shape) in zip(out, shapes.items(), strict=True)
+    )
+    if any(np.may_share_memory(a, b) for a, b in combinations(arrays, 2)):
+        raise PhalanxError(f"{where}: two of its arrays share memory; pass arrays of their own.")
+    return arrays
+
+
+def _checked_out(call: Call, where: str, out: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     if not isinstance(out, np.ndarray) or is_masked_array(out):
         plain = " without a mask" if is_masked_array(out) else ""
         raise PhalanxError(

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from .algorithms import FUNCTIONS, NOTHING, Function
-from .backends.base import Call, memo_key, module_of
+from .backends.base import Call, memo_key, module_of, never
 from .backends.fastpath import as_declared, with_fast_path
-from .dispatch import evaluate, frame_poses, is_native, kernel, plain_batch, resolve, single
+from .dispatch import evaluate, frame_poses, hvp, is_native, jvp, kernel, resolve, single, vjp
 from .robot.doors import Doors
 from .robot.frames import frames_kept
 from .robot.functions import Functions
@@ -57,7 +57,6 @@ def _method(f: Function) -> Any:
         ),
         direct="entry[0]",
         memory="entry[1]",
-        batch="plain_batch",
         built="entry[2]",
         slow=slow,
         scope=_SCOPE,
@@ -81,12 +80,13 @@ def _prepare_fast_path(robot: Robot, function: str, frame: Any, choices: Mapping
     """Remember the entry of a float64 kernel that the slow path has compiled."""
     f = FUNCTIONS[function]
     call = resolve(robot, function, "auto", frame, choices)
-    if not call.sizes(f.output) or not is_native(call):
+    sizes = next(iter(call.output_sizes().values()))
+    if not sizes or not is_native(call):
         return
     built = _ByBatch(call, alone) if (alone := single(call)) else robot._memo.get(_key(call))
     if built is None:
         return
-    entry = (built.direct, call.sizes(f.output), built)
+    entry = (built.direct if len(f.outputs) == 1 else never, sizes, built)
     if not f.frame:
         robot._memo[_short_key(function)] = entry
         return
@@ -105,7 +105,7 @@ class _ByBatch:
 
     def __init__(self, many: Call, alone: Call) -> None:
         self._known, self._keys = many.robot._memo, (_key(many), _key(alone))
-        self._output = many.sizes(many.function.output)
+        self._output = next(iter(many.output_sizes().values()))
         self._sizes = [math.prod(many.sizes(size)) for size in many.function.inputs.values()]
 
     def direct(self, *arrays: Any) -> bool:
@@ -113,7 +113,7 @@ class _ByBatch:
         built = self._known.get(self._keys[1])
         return built is not None and arrays[-1].shape == self._output and built.direct(*arrays)
 
-    def batch(self, inputs: tuple[Any, ...], out: Any, threads: int) -> Any:
+    def batch(self, inputs: tuple[Any, ...], out: Any, threads: int | None) -> Any:
         """One state or several, the arrays told apart by their sizes."""
         one = all(type(x) is np.ndarray and x.size == n for x, n in zip(inputs, self._sizes, strict=True))
         built = self._known.get(self._keys[one])
@@ -127,7 +127,6 @@ def _on_jax(robot: Robot) -> Any:
 _SCOPE: Mapping[str, Any] = {
     "evaluate": evaluate,
     "prepare": _prepare_fast_path,
-    "plain_batch": plain_batch,
     "auto": "auto",
     "nothing": NOTHING,
 }
@@ -138,7 +137,7 @@ def _attach() -> None:
     for name, declared in vars(Functions).items():
         if declared in made:  # under its own name and under others
             setattr(Robot, name, made[declared])
-    for door in (frame_poses, kernel):
+    for door in (frame_poses, jvp, vjp, hvp, kernel):
         setattr(Robot, door.__name__, as_declared(door, getattr(Doors, door.__name__)))
     setattr(Robot, "jax", property(_on_jax, doc=Doors.jax.__doc__))  # noqa: B010
 

@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 Array = Any  # an array of floats, of JAX tracers or of traced scalars
 
 # Packed symmetric 3x3 matrices: xx, xy, xz, yy, yz, zz.
@@ -219,6 +221,9 @@ class TransposedTransform:
             half = h + mr * 0.5
             moment = _symmetric_product(E, unpack(other.moment) @ E) + _shift(r, half)
             return Inertia(other.m, h + mr, moment)
+        if isinstance(other, Momentum):
+            p = matvec(Et, other.p)
+            return Momentum(Et @ other.K @ E + double_cross(r, p), p)
         if isinstance(other, Articulated):
             M = _symmetric_product(E, unpack(other.M) @ E)
             H = Et @ other.H @ E
@@ -297,9 +302,59 @@ class Articulated(Field):
         )
 
 
+@dataclass(frozen=True)
+class Momentum(Field):
+    """B = v x* G - G v x + (G v) x* of moving bodies: how wrenches follow turns.
+
+    All its entries come from K, the sum of x^ p^ over the particles of a body, each at x with momentum p, and
+    from their total momentum: B = -2 [[K, 0], [p^, 0]].
+    """
+
+    K: Array
+    p: Array
+    ranks: ClassVar[tuple[int, ...]] = (2, 1)
+
+    @classmethod
+    def of(cls, G: Inertia, V: Array) -> Momentum:
+        """That of rigid bodies with inertias G and twists V."""
+        w, v = angular(V), linear(V)
+        J = unpack(second_moments(G.moment))
+        turned = transpose(cross(w[..., None, :], J))  # J is symmetric: column by column
+        return cls(turned + double_cross(G.h, v), G.m[..., None] * v - cross(G.h, w))
+
+    def __matmul__(self, V: Array) -> Array:
+        w = angular(V)
+        return join(matvec(self.K, w), cross(self.p, w)) * -2.0
+
+    @property
+    def T(self) -> TransposedMomentum:
+        return TransposedMomentum(self)
+
+
+class TransposedMomentum:
+    """B^T, which gives a pure moment: its three components."""
+
+    def __init__(self, B: Momentum) -> None:
+        self.B = B
+
+    def __matmul__(self, V: Array) -> Array:
+        return (matvec(transpose(self.B.K), angular(V)) - cross(self.B.p, linear(V))) * -2.0
+
+
 def beside(field: Any) -> Any:
     """The field with a new axis before that of the bodies, for several problems on the same bodies."""
     return field.map(lambda array, rank: array[(..., None, slice(None)) + (slice(None),) * rank])
+
+
+def beneath(X: Transform) -> Transform:
+    """The transforms with a new axis after that of the bodies, for several vectors on each."""
+    return Transform(X.E[..., None, :, :], X.r[..., None, :])
+
+
+def unit_inertias(like: Array) -> Inertia:
+    """Ten inertias, each with one of its ten parameters one and the others zero."""
+    ones = np.eye(10).astype(like.dtype)
+    return Inertia(ones[:, 0], ones[:, 1:4], ones[:, 4:])
 
 
 def each(field: Any) -> Any:

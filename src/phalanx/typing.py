@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -17,9 +18,17 @@ __all__ = [
     "Axes",
     "Backend",
     "Bound",
+    "Convention",
+    "Customise",
     "External",
     "FloatType",
+    "Generator",
+    "InertiaLike",
+    "Mimic",
+    "Path",
     "Schedule",
+    "Source",
+    "Vector",
 ]
 
 Array: TypeAlias = NDArray[Any]
@@ -44,11 +53,37 @@ class _Named(Protocol):
     def function(self) -> str: ...
 
 
+class _File(Protocol):
+    """An open file, of text or bytes."""
+
+    def read(self) -> str | bytes: ...
+
+
+class _MujocoModel(Protocol):
+    """`mujoco.MjModel`."""
+
+    @property
+    def nbody(self) -> int: ...
+
+
+class _MujocoSpec(Protocol):
+    """`mujoco.MjSpec`."""
+
+    @property
+    def worldbody(self) -> Any: ...
+
+
 # Spelled out to a depth: text is a sequence of texts, and so of every depth.
 _Row: TypeAlias = NDArray[_Real] | _HasArray | Sequence[float]
 _Table: TypeAlias = _Row | Sequence[_Row]
 ArrayLike: TypeAlias = _Table | Sequence[_Table]
 """Real numbers with at least one axis: arrays, nested lists, arrays of other libraries."""
+
+Vector: TypeAlias = _Row
+"""Real numbers in a row."""
+
+InertiaLike: TypeAlias = _Table | Mapping[str, float]
+"""A 3x3 matrix, (xx, xy, xz, yy, yz, zz), a diagonal, or some of these names with their values."""
 
 External: TypeAlias = ArrayLike | Mapping[str, ArrayLike]
 """Wrenches on all links (…, n_links, 6), or on some of them by name, (…, 6) each."""
@@ -67,5 +102,15 @@ FloatType: TypeAlias = (
     | np.dtype[np.float64]
     | np.dtype[np.float32]
 )
+Mimic: TypeAlias = Literal["coupled", "independent"]
+Convention: TypeAlias = Literal["standard", "modified"]
+Customise: TypeAlias = Literal["none", "semi", "full"]
+Path: TypeAlias = str | os.PathLike[str]
+Source: TypeAlias = Path | bytes | _File | _MujocoModel | _MujocoSpec
+"""A path, a built-in name, a text, an open file, or a model of MuJoCo."""
+
+Generator: TypeAlias = int | np.random.Generator
+"""A seed, or a generator of random numbers."""
+
 Bound: TypeAlias = Callable[[], None]
 """A kernel with its arrays: `step()` recomputes the output in place."""

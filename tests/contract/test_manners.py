@@ -15,6 +15,7 @@ from phalanx.backends.base import installed
 from reference.sampling import MOVING_TYPES, agree
 
 ROBOT = px.tree(6, 0.5, seed=2, joints=("revolute", "spherical", "prismatic")).replace(armature=0.3)
+CHAIN = px.chain(3)
 GAP = px.RobotBuilder("rock")
 GAP.add_link("base", mass=1.0)
 GAP.add_link("top", mass=1.0)
@@ -139,20 +140,18 @@ def test_nan_in_one_state_stays_in_that_state(function: str, backend: str) -> No
 
 @each
 def test_lists_and_whole_numbers_become_float64(function: str, backend: str) -> None:
-    robot = px.chain(3)
     names = FUNCTIONS[function].inputs
-    result = call(function, [[1, 2, 3] for _ in names], robot, backend=backend)
-    agree(result, call(function, [np.array([1.0, 2.0, 3.0]) for _ in names], robot, backend=backend), 0.0)
+    result = call(function, [[1, 2, 3] for _ in names], CHAIN, backend=backend)
+    agree(result, call(function, [np.array([1.0, 2.0, 3.0]) for _ in names], CHAIN, backend=backend), 0.0)
     assert result.dtype == np.float64
 
 
 @each
 @pytest.mark.parametrize("dtype", [np.int8, np.uint32, np.float16, np.longdouble, ">f8", ">f4", bool])
 def test_other_real_dtypes_become_float64(function: str, backend: str, dtype: Any) -> None:
-    robot = px.chain(3)
     ones = [np.ones(3, dtype) for _ in FUNCTIONS[function].inputs]
-    result = call(function, ones, robot, backend=backend)
-    wanted = call(function, [np.ones(3) for _ in ones], robot, backend=backend)
+    result = call(function, ones, CHAIN, backend=backend)
+    wanted = call(function, [np.ones(3) for _ in ones], CHAIN, backend=backend)
     if np.dtype(dtype) == np.float32:
         assert result.dtype == np.float32
     else:

@@ -297,6 +297,8 @@ def test_wrong_arrays_are_refused(free: tuple[px.Robot, Any]) -> None:
         px.PhalanxError, match=r"^convert: v has shape \(13,\), expected \(…, 11\) for MuJoCo model"
     ):
         convert.from_mujoco(robot, model, q, q)
+    with pytest.raises(px.PhalanxError, match=r"^convert: q is not an array, expected real numbers"):
+        convert.to_mujoco(robot, model, [[1.0], [1.0, 2.0]])
     with pytest.raises(px.PhalanxError, match=r"^convert: q has dtype complex128, expected real numbers"):
         convert.to_mujoco(robot, model, q + 0j)
     with pytest.raises(px.PhalanxError, match=r"^convert: got accelerations without velocities"):

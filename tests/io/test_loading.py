@@ -8,6 +8,7 @@ import io
 import os
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -138,6 +139,7 @@ SOURCES: list[tuple[Any, str]] = [
     ("name = 1\n", "<text>"),
     ("{}", "<text>"),
     (io.StringIO(""), "<file object>"),
+    (SimpleNamespace(read=lambda: 5), "<file object>: reading gave int, expected text or bytes"),
     (io.TextIOWrapper(io.BytesIO(b"<robot \xff/>"), "utf-8"), "cannot read the file object: 'utf-8' codec"),
     ('<robot name="\ud800"/>', "<text>: not text"),
 ]
@@ -290,3 +292,14 @@ def test_a_urdf_without_any_inertia_warns_once() -> None:
     assert not robot.inverse_dynamics(*robot.random_state(rng=0)).any()
     px.load(ARM.replace(INERTIAL, "", 1))  # one is enough
     px.load('<robot name="r"><link name="base"/></robot>')  # and nothing moves here
+
+
+def test_other_objects_of_mujoco_are_no_robots() -> None:
+    mujoco = pytest.importorskip("mujoco", reason="its objects are refused")
+    with pytest.raises(px.PhalanxError, match="load: got MjOption of MuJoCo, expected a MjModel or a MjSpec"):
+        px.load(mujoco.MjOption())
+
+
+def test_what_is_no_path_is_refused_when_saving() -> None:
+    with pytest.raises(px.PhalanxError, match=r"^save: got int, expected a path"):
+        px.chain(2).save(3)

@@ -180,6 +180,14 @@ MISTAKES: list[tuple[str, str]] = [
     (model(LINKS + JOINT.format("<axis><xyz>0 0 0</xyz></axis>")), "has the axis (0, 0, 0)"),
     (model(LINKS + JOINT.format('<pose relative_to="q"/>')), '<text>: unknown frame "q";'),
     (
+        model(LINKS + '<frame name="f" attached_to="q"/>' + JOINT),
+        '<text>: unknown frame "q"; frames: "a", "b"',
+    ),
+    (
+        model(LINKS + JOINT.replace("revolute", "screw").format("<thread_pitch>0</thread_pitch>")),
+        '<text>:2: joint "j": <thread_pitch> is 0; expected radians per metre',
+    ),
+    (
         model(
             '<link name="a"><pose relative_to="b"/></link><link name="b"><pose relative_to="a"/></link>'
             + JOINT

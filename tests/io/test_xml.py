@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from phalanx.errors import PhalanxError
@@ -47,10 +45,8 @@ def test_bytes_are_read_in_their_declared_encoding() -> None:
     ],
 )
 def test_document_types_and_entities_are_refused_at_once(read, declaration: str) -> None:
-    start = time.perf_counter()
     with pytest.raises(PhalanxError, match=r"^bomb\.urdf:2: .*document type or an entity.*Remove"):
         read(f'<?xml version="1.0"?>\n{declaration}<robot name="&l9;"/>', source="bomb.urdf")
-    assert time.perf_counter() - start < 1.0
 
 
 @pytest.mark.parametrize(

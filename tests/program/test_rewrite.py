@@ -64,7 +64,7 @@ def _number(x: Any, rules: Any) -> Any:
 
 
 def program(outputs: list[Any], inputs: int = 3) -> Program:
-    return Program({"q": (inputs,)}, (len(outputs),), outputs)
+    return Program({"q": (inputs,)}, {"x": (len(outputs),)}, outputs)
 
 
 def test_the_rules_here_cover_every_operation() -> None:

@@ -56,17 +56,12 @@ def test_quantities_of_the_arm_are_the_names_in_the_text() -> None:
 
 
 @each
-def test_quantities_are_names_in_the_texts_of_algorithms(name: str, function: str, algorithm: str) -> None:
-    program = traced(robot(name), function, algorithm)
-    assert {n.quantity for n in computed(program)} <= names_in_the_texts()
-
-
-@each
-def test_every_computed_scalar_has_a_quantity_and_a_link_of_the_robot(
+def test_every_computed_scalar_has_a_quantity_of_the_texts_and_a_link_of_the_robot(
     name: str, function: str, algorithm: str
 ) -> None:
     r = robot(name)
     program = traced(r, function, algorithm)
+    assert {n.quantity for n in computed(program)} <= names_in_the_texts()
     for node in computed(program):
         assert node.quantity, node
         assert 0 <= node.link < r.model.n, node

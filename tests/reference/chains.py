@@ -32,8 +32,8 @@ def chain(n: int, kind: str = "revolute", seed: int = 0) -> px.Robot:
     return px.tree(n, 0.0, seed=seed + n, joints=KINDS[kind])
 
 
-def pinocchio_accelerations(robot: px.Robot, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
-    """Accelerations of a chain by Pinocchio's articulated bodies, state by state.
+def pinocchio_chain(robot: px.Robot) -> tuple[Any, list[int]]:
+    """A chain as a model of Pinocchio, and the order of its rates there.
 
     A universal joint is two turns, with nothing between them.
     """
@@ -65,9 +65,15 @@ def pinocchio_accelerations(robot: px.Robot, q: np.ndarray, qd: np.ndarray, tau:
         xx, xy, xz, yy, yz, zz = link.inertia
         own = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         model.appendBodyToJoint(parent, pin.Inertia(link.mass, np.array(link.com), own), pin.SE3.Identity())
-    data = model.createData()
     model.armature = np.asarray(robot.model.armature)[order]
-    back = np.argsort(order)
+    return model, order
+
+
+def pinocchio_accelerations(robot: px.Robot, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    """Accelerations of a chain by Pinocchio's articulated bodies, state by state."""
+    pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
+    model, order = pinocchio_chain(robot)
+    data, back = model.createData(), np.argsort(order)
     # Pinocchio has armature · qdd alone: what else the armature of floating joints takes is subtracted.
     tau = tau - np.array([rotor_forces(robot, rates) for rates in qd])
     given = zip(q, qd[:, order], tau[:, order], strict=True)

@@ -19,6 +19,7 @@ import pytest
 import phalanx as px
 from phalanx import convert
 from phalanx.algorithms import FUNCTIONS
+from phalanx.io.mujoco_names import MujocoNames
 
 from .sampling import agree, conditioning
 
@@ -100,9 +101,11 @@ def hold(
     links = oracle.links()
     frame = links[-1] if links else robot.frame_names[0]
     for name in functions:
+        if not hasattr(oracle, name):  # MuJoCo knows fewer
+            continue
         function = FUNCTIONS[name]
         inputs = [*(states[i] for i in function.inputs), *([frame] if function.frame else [])]
-        inverts = name in ("forward_dynamics", "mass_matrix_inverse")
+        inverts = function.inverts
         if inverts and singular:
             with pytest.raises(px.PhalanxError, match=singular):
                 getattr(robot, name)(*inputs, backend=backend)
@@ -110,6 +113,12 @@ def hold(
         found, wanted = getattr(robot, name)(*inputs, backend=backend), getattr(oracle, name)(*inputs)
         if name == "forward_kinematics":
             found = found[:, [robot.link_names.index(link) for link in links]]
+        if len(function.outputs) > 1:
+            for mine, theirs in zip(found, wanted, strict=True):
+                bounds = [100.0 * EPS * conditioning(M) if inverts else 0.0 for M in oracle.mass_matrix(q)]
+                for k, bound in enumerate(bounds):
+                    agree(mine[k], theirs[k], max(1e-10, bound))
+            continue
         if not inverts:
             agree(found, wanted, 1e-10)
             continue
@@ -120,6 +129,11 @@ def hold(
             lost = 20.0 * EPS * conditioning(M) if ill_conditioned or name == "mass_matrix_inverse" else 0.0
             for each in same:
                 agree(each[k], wanted[k], max(1e-10, lost))
+
+
+def copied(arrays: Iterable[np.ndarray]) -> list[np.ndarray]:
+    """Arrays apart from the memory in which an engine computes the next state."""
+    return [np.array(a) for a in arrays]
 
 
 class Pinocchio(Oracle):
@@ -169,6 +183,92 @@ class Pinocchio(Oracle):
     def potential_energy(self, q: np.ndarray) -> np.ndarray:
         return np.array([pin.computePotentialEnergy(self.model, self._data, x) for x in self._theirs(q)])
 
+    def inverse_dynamics_derivatives(
+        self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray
+    ) -> tuple[np.ndarray, ...]:
+        states = zip(*convert.to_pinocchio(self.robot, self.model, q, qd, qdd), strict=True)
+        return self._matrices(
+            q, [copied(pin.computeRNEADerivatives(self.model, self._data, *x)) for x in states]
+        )
+
+    def forward_dynamics_derivatives(
+        self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray
+    ) -> tuple[np.ndarray, ...]:
+        theirs, rates = convert.to_pinocchio(self.robot, self.model, q, qd)
+        forces = convert.tau_to_pinocchio(self.robot, self.model, q, tau)
+        states = zip(theirs, rates, forces, strict=True)
+        return self._matrices(
+            q, [copied(pin.computeABADerivatives(self.model, self._data, *x)) for x in states]
+        )
+
+    def coriolis_matrix(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        states = zip(*convert.to_pinocchio(self.robot, self.model, q, qd), strict=True)
+        C = np.array([pin.computeCoriolisMatrix(self.model, self._data, *x).copy() for x in states])
+        B = convert.pinocchio_basis(self.robot, self.model, q)
+        return np.swapaxes(B, -1, -2) @ C @ B
+
+    def regressor(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        states = zip(*convert.to_pinocchio(self.robot, self.model, q, qd, qdd), strict=True)
+        found = [pin.computeJointTorqueRegressor(self.model, self._data, *x).copy() for x in states]
+        B = convert.pinocchio_basis(self.robot, self.model, q)
+        Y = np.swapaxes(B, -1, -2) @ np.array(found)
+        Y = Y.reshape(len(q), self.robot.nv, self.model.njoints - 1, 10)
+        base = ["root_joint"] if self.robot.n_links > len(self.robot.joint_names) else []
+        joints = [self.model.getJointId(name) - 1 for name in (*base, *self.robot.joint_names)]
+        ours = [0, 1, 2, 3, 4, 5, 7, 6, 8, 9]  # theirs are xx, xy, yy, xz, yz, zz
+        return Y[:, :, joints][..., ours].reshape(len(q), self.robot.nv, 10 * len(joints))
+
+    def momentum(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        states = zip(*convert.to_pinocchio(self.robot, self.model, q, qd), strict=True)
+        found = [pin.computeCentroidalMomentum(self.model, self._data, *x).vector.copy() for x in states]
+        return np.array(found)[:, ANGULAR_FIRST]
+
+    def momentum_matrix(self, q: np.ndarray) -> np.ndarray:
+        still = np.zeros(self.model.nv)
+        found = [pin.ccrba(self.model, self._data, x, still)[ANGULAR_FIRST] for x in self._theirs(q)]
+        return np.array(found) @ convert.pinocchio_basis(self.robot, self.model, q)
+
+    def frame_velocity(self, q: np.ndarray, qd: np.ndarray, frame: str) -> np.ndarray:
+        return self._motion(q, qd, np.zeros_like(qd), frame, pin.getFrameVelocity)
+
+    def frame_acceleration(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, frame: str) -> np.ndarray:
+        return self._motion(q, qd, qdd, frame, pin.getFrameClassicalAcceleration)
+
+    def jacobian_rate(self, q: np.ndarray, qd: np.ndarray, frame: str) -> np.ndarray:
+        found = []
+        for x, v in zip(*convert.to_pinocchio(self.robot, self.model, q, qd), strict=True):
+            pin.computeJointJacobiansTimeVariation(self.model, self._data, x, v)
+            pin.updateFramePlacements(self.model, self._data)
+            axes = pin.LOCAL_WORLD_ALIGNED
+            rate = pin.getFrameJacobianTimeVariation(self.model, self._data, self._number(frame), axes)
+            found.append(rate[ANGULAR_FIRST])
+        return np.array(found) @ convert.pinocchio_basis(self.robot, self.model, q)
+
+    def jacobian_derivative(self, q: np.ndarray, frame: str) -> np.ndarray:
+        """Its rates along each degree of freedom."""
+        ones = np.eye(self.robot.nv)
+        rates = [self.jacobian_rate(q, np.broadcast_to(v, (len(q), len(v))), frame) for v in ones]
+        return np.stack(rates, axis=-1)
+
+    def _motion(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, frame: str, read: Any) -> np.ndarray:
+        found = []
+        for state in zip(*convert.to_pinocchio(self.robot, self.model, q, qd, qdd), strict=True):
+            pin.forwardKinematics(self.model, self._data, *state)
+            pin.updateFramePlacements(self.model, self._data)
+            motion = read(self.model, self._data, self._number(frame), pin.LOCAL_WORLD_ALIGNED)
+            found.append(motion.vector[ANGULAR_FIRST])
+        return np.array(found)
+
+    def _matrices(self, q: np.ndarray, found: list[Any]) -> tuple[np.ndarray, ...]:
+        """Matrices in our rates; the last of three is symmetric, of which Pinocchio fills the upper half."""
+        B = convert.pinocchio_basis(self.robot, self.model, q)
+        made = []
+        for k in range(3):
+            A = np.array([each[k] for each in found])
+            A = np.triu(A) + np.swapaxes(np.triu(A, 1), -1, -2) if k == 2 else A
+            made.append(np.swapaxes(B, -1, -2) @ A @ B)
+        return tuple(made)
+
     @cached_property
     def _data(self) -> Any:
         return self.model.createData()
@@ -185,7 +285,7 @@ class Mujoco(Oracle):
 
     def links(self) -> list[str]:
         """All but those between the joints of one body."""
-        known = convert.MujocoNames.of(self.model).bodies
+        known = MujocoNames.of(self.model).bodies
         return [name for name in self.robot.link_names if name in known]
 
     def inverse_dynamics(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
@@ -215,12 +315,12 @@ class Mujoco(Oracle):
         return np.swapaxes(B, -1, -2) @ M @ B
 
     def frame_pose(self, q: np.ndarray, frame: str) -> np.ndarray:
-        number = convert.MujocoNames.of(self.model).bodies.index(frame)
+        number = MujocoNames.of(self.model).bodies.index(frame)
         data = [self._moved(x) for x in self._theirs(q)]
         return np.array([pose(d.xmat[number].reshape(3, 3), d.xpos[number]) for d in data])
 
     def jacobian(self, q: np.ndarray, frame: str) -> np.ndarray:
-        number = convert.MujocoNames.of(self.model).bodies.index(frame)
+        number = MujocoNames.of(self.model).bodies.index(frame)
         found = np.zeros((len(q), 6, self.model.nv))
         for k, x in enumerate(self._theirs(q)):
             mujoco.mj_jacBody(self.model, self._moved(x), found[k, 3:], found[k, :3], number)

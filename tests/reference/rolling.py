@@ -11,8 +11,8 @@ import numpy as np
 import phalanx as px
 from phalanx.algorithms import FUNCTIONS
 from phalanx.backends.native import compile, gufunc, loop
-from phalanx.backends.native.emit.module import block_function
-from phalanx.backends.native.target import Target, host
+from phalanx.backends.native.compile import Target, host
+from phalanx.backends.native.emit.walk import block_function
 from phalanx.dispatch import resolve
 from phalanx.program.rolled import RolledProgram, roll
 from reference.sampling import conditioning
@@ -29,22 +29,25 @@ def frame_of(robot: px.Robot, function: str) -> str | None:
     return list(robot.frames)[-1] if FUNCTIONS[function].frame else None
 
 
-_alive: list[Any] = []  # machine code and what the gufuncs around it point to
+_made: dict[tuple[str, ...], tuple[Any, ...]] = {}  # gufuncs by their text, with what they point to
 
 
 def kernel(rolled: RolledProgram, dtype: Any = np.float64, target: Target | None = None) -> Any:
-    """The gufunc of a rolled program."""
+    """The gufunc of a rolled program, compiled once for all tests of this process."""
     target = target or host()
     element, shapes = PRECISIONS[dtype], [*rolled.layout.inputs.values(), rolled.layout.output]
     block, declarations, scratch = block_function(
         rolled.built(target.lanes(np.dtype(dtype).itemsize)), target, element
     )
     text = loop.module_text(block, declarations, shapes, element, target, scratch)
+    key = (text, str(target))
+    if key in _made:
+        return _made[key][0]
     loaded = compile.load(compile.object_code(text, target))
     *inputs, output = ("(" + ",".join(map(str, s)) + ")" for s in shapes)
     signature = ",".join(inputs) + "->" + output
     made, needs = gufunc.make_gufunc("rolled", "", signature, len(shapes), [(np.dtype(dtype), loaded.loop)])
-    _alive.append((loaded, needs))
+    _made[key] = (made, loaded, needs)
     return made
 
 
@@ -69,7 +72,9 @@ def tolerance(robot: px.Robot, function: str, q: np.ndarray) -> float:
 
 def block_lines(robot: px.Robot, function: str, algorithm: Any) -> tuple[int, int]:
     """Number of lines of text and bytes of scratch of a rolled program."""
-    text, _, scratch = block_function(
-        program(robot, function, algorithm).built(host().lanes(8)), host(), "double"
-    )
+    return lines_of(program(robot, function, algorithm))
+
+
+def lines_of(rolled: RolledProgram) -> tuple[int, int]:
+    text, _, scratch = block_function(rolled.built(host().lanes(8)), host(), "double")
     return text.count("\n"), scratch

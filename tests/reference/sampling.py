@@ -53,14 +53,35 @@ def conditioning(M: np.ndarray) -> float:
 
 
 def pairwise(*choices: Iterable[Any]) -> list[tuple[Any, ...]]:
-    """Few combinations in which every two values of different choices meet at least once."""
+    """Few combinations in which every two values of different choices meet at least once.
+
+    Each row starts with a pair that has not met yet; further values are those that make most new pairs meet,
+    the first of a choice where nothing is gained: put what is quick to test first.
+    """
     lists = [list(c) for c in choices]
-    axes = list(combinations(range(len(lists)), 2))
-    missing = {(i, j, a, b) for i, j in axes for a in range(len(lists[i])) for b in range(len(lists[j]))}
-    every = list(product(*(range(len(c)) for c in lists)))
+    axes = range(len(lists))
+    pairs = [
+        (i, j, a, b)
+        for i, j in combinations(axes, 2)
+        for a, b in product(range(len(lists[i])), range(len(lists[j])))
+    ]
+    missing = set(pairs)
     chosen = []
-    while missing:
-        best = max(every, key=lambda row: sum((i, j, row[i], row[j]) in missing for i, j in axes))
-        missing -= {(i, j, best[i], best[j]) for i, j in axes}
-        chosen.append(tuple(c[k] for c, k in zip(lists, best, strict=True)))
+    for i, j, a, b in pairs:
+        if (i, j, a, b) not in missing:
+            continue
+        row = {i: a, j: b}
+        for axis in axes:
+            if axis not in row:
+                row[axis] = max(
+                    range(len(lists[axis])),
+                    key=lambda value: sum(_pair(axis, value, k, row[k]) in missing for k in row),
+                )
+        missing -= {_pair(k, row[k], m, row[m]) for k, m in combinations(axes, 2)}
+        chosen.append(tuple(values[row[k]] for k, values in enumerate(lists)))
     return chosen
+
+
+def _pair(i: int, a: int, j: int, b: int) -> tuple[int, int, int, int]:
+    """Two values of two choices, the earlier choice first."""
+    return (i, j, a, b) if i < j else (j, i, b, a)

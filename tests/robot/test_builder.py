@@ -86,6 +86,10 @@ FAULTS: list[tuple[Any, str]] = [
         "link \"a\": mass: got 'heavy', expected a number.",
     ),
     (lambda: px.RobotBuilder().add_link("a", com=3), 'link "a": com: got shape (), expected three numbers.'),
+    (
+        lambda: px.RobotBuilder().add_link("a", inertia={"xx": 1.0, "xw": 2.0}),
+        'link "a": inertia: unknown entry \'xw\'; entries: "xx", "xy"',
+    ),
     (lambda: px.RobotBuilder().add_link("a", inertia="i"), "link \"a\": inertia: got 'i', expected numbers."),
     (lambda: px.RobotBuilder().build(), 'robot "robot": the robot has no links; expected at least one.'),
     (lambda: px.RobotBuilder(gravity=(1, 2)).build(), "gravity: got shape (2,), expected three numbers."),

@@ -200,6 +200,13 @@ def test_breaches_are_found_in_any_axes_with_their_amount(seed: int) -> None:
     agree([by, amount], [0.5, -0.25], 1e-12)
 
 
+def test_a_link_that_is_not_there_is_named() -> None:
+    described = px.chain(2).description
+    assert described.link("link1").name == "link1"
+    with pytest.raises(px.PhalanxError, match='robot "chain": no link "arm"; links: "base", "link1"'):
+        described.link("arm")
+
+
 def test_inertias_are_read_in_three_forms() -> None:
     assert packed_inertia(None, "x") == (0.0,) * 6
     assert packed_inertia((1, 2, 3), "x") == (1.0, 0.0, 0.0, 2.0, 0.0, 3.0)

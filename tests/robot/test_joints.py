@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -21,7 +23,10 @@ from phalanx.robot.joints import (
     quaternion_product,
     rotate,
     split_turn,
+    types,
 )
+from phalanx.robot.joints.motions import Turn
+from phalanx.robot.joints.types import JointType, Step
 from reference import dynamics as textbook
 from reference.sampling import ALL_TYPES, MOVING_TYPES, agree, seeds
 
@@ -166,3 +171,25 @@ def test_an_unknown_type_is_refused_with_the_nearest() -> None:
     with pytest.raises(px.PhalanxError) as caught:
         joint_type("revolut")
     assert str(caught.value).startswith(message)
+
+
+class Gimbal(JointType):
+    """Three turns in a row: a joint type that somebody may add."""
+
+    name, nq, nv, axes = "gimbal", 3, 3, 0
+
+    @classmethod
+    def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[Step]:
+        return [Step(Turn, (0.0, 0.0, 1.0, 0.0, 0.0, 0.0), frame_along(a)) for a in np.eye(3)]
+
+
+def test_another_joint_type_is_served_or_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(types._TYPES, "gimbal", Gimbal)
+    robot = px.tree(2, 0.0, seed=1, joints=("gimbal",))
+    q, qd, qdd = robot.random_state(2, rng=0)
+    tau = robot.inverse_dynamics(q, qd, qdd, backend="numpy")
+    agree(robot.forward_dynamics(q, qd, tau, algorithm="aba", backend="numpy"), qdd, 1e-9)
+    with pytest.raises(px.PhalanxError, match='has axes that move in every frame; use algorithm "aba"'):
+        robot.forward_dynamics(q, qd, tau, algorithm="cfa", backend="numpy")
+    with pytest.raises(px.PhalanxError, match='to_urdf: joint "joint1" has type "gimbal", which URDF cannot'):
+        robot.to_urdf()

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, astuple
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ import pytest
 import phalanx as px
 from phalanx.cli import main
 from phalanx.dispatch import resolve
-from phalanx.study.prediction import calibration
+from phalanx.study.prediction import calibration, timing
 from phalanx.study.prediction.calibration import Calibration, Prices, fitted
 from phalanx.study.prediction.workload import Workload, workload
 
@@ -113,13 +114,26 @@ def test_states_beyond_a_full_block_cost_another_block() -> None:
     assert KNOWN.seconds(work, 64, np.float32) < KNOWN.seconds(work, 64, np.float64)
 
 
-def test_a_real_measurement_tells_kernels_apart() -> None:
+def test_a_measurement_finds_prices_that_explain_the_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels that are run but timed by the known prices: the machine may be busy, or any other."""
+    cases: list[tuple[Any, int]] = []
+
+    def job(call: Any, states: Any) -> Any:
+        cases.append((call, len(states.inputs[0]) if states.inputs[0].ndim > 1 else 1))
+        return timing.job(call, states)
+
+    def timed(jobs: dict[int, Any]) -> dict[int, list[float]]:
+        for run in jobs.values():
+            run()
+        known = [KNOWN.seconds(workload(call), batch, np.float64) for call, batch in cases]
+        return {k: [2.0 * known[k], known[k]] for k in jobs}
+
+    monkeypatch.setattr(calibration, "job", job)
+    monkeypatch.setattr(calibration, "timed", timed)
     machine = calibration.measure()
-    assert machine.spread < 0.5
+    assert machine.spread < 0.1
     panda = px.load("panda")
-    small, large = (
-        machine.seconds(workload(resolve(panda, "inverse_dynamics", name)), 1024, "float64")
-        for name in ("cartesian_tensor", "scan")
-    )
-    assert 1.2 * small < large
-    assert 1e-9 < small / 1024 < 1e-6
+    for name in ("cartesian_tensor", "scan"):
+        work = workload(resolve(panda, "inverse_dynamics", name))
+        wanted = KNOWN.seconds(work, 1024, np.float64)
+        assert machine.seconds(work, 1024, np.float64) == pytest.approx(wanted, rel=0.3)

@@ -16,7 +16,7 @@ from phalanx.study.cost import cost
 
 TEXTS = [
     ast.parse(file.read_text(encoding="utf-8"))
-    for folder in ("algorithms", "dh")
+    for folder in ("algorithms", "robot/dh")
     for file in (Path(px.__file__).parent / folder).rglob("*.py")
 ]
 FUNCTIONS = {n.name for text in TEXTS for n in ast.walk(text) if isinstance(n, ast.FunctionDef)}

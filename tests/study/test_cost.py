@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.backends.native.emit.module import block_function
-from phalanx.backends.native.forms import unrolls
-from phalanx.backends.native.source import module
-from phalanx.backends.native.target import host
+from phalanx.backends.native.compile import host
+from phalanx.backends.native.emit.walk import block_function
+from phalanx.backends.native.loop import module
+from phalanx.backends.native.source import unrolls
 from phalanx.dispatch import resolve
-from phalanx.program.form.straight import straight
+from phalanx.program.form.builder import straight
 from phalanx.program.rewrite import instructions
 from phalanx.program.scalar import Graph
 from phalanx.program.trace import Program
@@ -113,7 +113,7 @@ def in_block(text: str) -> Counter[str]:
 @cache
 def of_one_turn() -> Counter[str]:
     """What sine and cosine of one angle take."""
-    program = Program({"q": (1,)}, (1,), [Graph().input("q", 0).sin()])
+    program = Program({"q": (1,)}, {"x": (1,)}, [Graph().input("q", 0).sin()])
     return in_block(
         block_function(straight(instructions(program), {"q": (1,)}, {"out": (1,)}), host(), "double")[0]
     )

@@ -54,6 +54,8 @@ def test_unknown_endings_and_folders_are_told(tmp_path: Path) -> None:
     figure, _ = plotting.new_figure()
     with pytest.raises(PhalanxError, match=r"expected one of \.png"):
         plotting.saved(figure, tmp_path / "a.docx")
+    with pytest.raises(PhalanxError, match="holds a null character, which no name can"):
+        plotting.saved(figure, "a\0b.png")
     with pytest.raises(PhalanxError, match="cannot write"):
         plotting.saved(figure, tmp_path / "nowhere" / "a.png")
 

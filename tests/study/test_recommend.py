@@ -45,7 +45,7 @@ def test_predictions_are_sorted_and_per_state() -> None:
 
 def test_auto_is_left_where_another_algorithm_is_clearly_faster() -> None:
     # Articulated inertias of this tree are too long to unroll, its mass matrix is not.
-    robot = px.tree(40, branching=0.5, seed=1)
+    robot = px.tree(30, branching=0.5, seed=1)
     found = recommend(robot, "forward_dynamics")
     names = [name for name in found.predicted if "(" not in name]
     fastest = min(names, key=lambda name: found.predicted[name])
@@ -94,11 +94,21 @@ def test_a_single_algorithm_is_said_to_be_the_only_one() -> None:
     assert "the only choice there is" in found.reason
 
 
-def test_what_is_too_long_to_compile_is_timed_on_the_reference() -> None:
-    robot = px.load("panda")
-    call = module.resolve(robot, "inverse_dynamics", "newton_euler")
-    one, many = (module._timed_per_state(call, n, "numpy", np.dtype(float)) for n in (1, 4096))
-    assert one > 5 * many > 0
+def test_what_is_too_long_to_compile_is_timed_on_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    call = module.resolve(px.load("panda"), "inverse_dynamics", "newton_euler")
+    monkeypatch.setattr(module, "_LONG", np.inf)
+    monkeypatch.setattr(module, "timed", lambda jobs, **_: {n: [1e-3 + 1e-5 * n, 9.0] for n in jobs})
+    one, many = (module._timed_per_state(call, n, "numpy", np.dtype(float)) for n in (1, 1000))
+    assert one == pytest.approx(1.01e-3)
+    assert many == pytest.approx(1e-5 + 1e-3 / 1000)
+
+
+def test_what_takes_long_for_one_state_is_timed_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
+    call = module.resolve(px.load("panda"), "inverse_dynamics", "newton_euler")
+    monkeypatch.setattr(module, "_LONG", 0.0)
+    monkeypatch.setattr(module, "timed", None)
+    first, each = module._pace(call, "numpy", np.dtype(float))
+    assert each == first / 8 > 0.0
 
 
 def test_code_that_cannot_be_counted_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,7 +117,7 @@ def test_code_that_cannot_be_counted_is_timed(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(module, "workload", refuse)
     found = recommend(px.load("two_link"), "inverse_dynamics")
-    assert all(1e-10 < seconds < 1e-4 for seconds in found.predicted.values())
+    assert all(seconds > 0.0 for seconds in found.predicted.values())
 
 
 def test_a_robot_without_freedom_has_its_choice_too() -> None:
@@ -144,3 +154,11 @@ def test_a_recommendation_reads_as_a_sentence() -> None:
 def test_bad_arguments_are_told(arguments: tuple[object, ...], message: str) -> None:
     with pytest.raises(px.PhalanxError, match=message):
         recommend(px.load("two_link"), *arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics"])
+def test_one_state_of_a_long_chain_is_recommended_what_auto_takes(function: str) -> None:
+    robot = px.chain(400)
+    found = recommend(robot, function, batch=1)
+    assert found.algorithm == found.auto == "partition"
+    assert recommend(robot, function, batch=64).auto != "partition"

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import networkx
 import pytest
 from hypothesis import given
@@ -81,3 +83,10 @@ def test_equations_are_quantities_of_links() -> None:
     assert sum(work for _, work in flow.nodes(data="work")) == sum(graph.durations(Times()))
     words = {(a, b): w for a, b, w in flow.edges(data="words")}
     assert all(w == graph.tasks[a].words > 0 for (a, _), w in words.items())
+
+
+def test_without_networkx_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = task_graph(px.chain(2), "inverse_dynamics", "newton_euler")
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    with pytest.raises(px.PhalanxError, match=r'networkx is not installed.*pip install "phalanx\[explain\]"'):
+        graph.networkx()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """One file per published algorithm, equations only; importing a file registers it."""
 
-from . import energy, forward, inertia, inverse, kinematics
+from . import derivatives, energy, forward, inertia, inverse, kinematics, momentum
 from .registry import (
     ALGORITHMS,
     FUNCTIONS,
@@ -22,6 +22,7 @@ __all__ = [
     "Algorithm",
     "Function",
     "algorithms",
+    "derivatives",
     "energy",
     "find",
     "forward",
@@ -29,5 +30,6 @@ __all__ = [
     "inertia",
     "inverse",
     "kinematics",
+    "momentum",
     "require_covered",
 ]

@@ -2,10 +2,25 @@
 # SPDX-License-Identifier: MIT
 """Where the links are, and how the joints move a frame."""
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 from ..robot.frames import Placement
 from ..robot.model import Model, identity_transform, joint_kinematics, pose_matrix
-from ..spatial import Array, Transform, angular, cross, join, linear, matvec, transpose
-from ..sweeps.verbs import marked, propagate
+from ..spatial import (
+    Array,
+    Field,
+    Transform,
+    angular,
+    cross,
+    join,
+    linear,
+    matvec,
+    motion_cross,
+    namespace,
+    transpose,
+)
+from ..sweeps.verbs import marked, propagate, walks
 from .registry import AXES, algorithm
 
 FORWARD = {"source": "Featherstone 2008, section 4.3", "coupled": True}
@@ -51,10 +66,121 @@ def jacobian(model: Model, q: Array, *, frame: Placement, axes: str = "world") -
     """
     X_w = body_transforms(model, q)
     X_f = frame_transform(model, X_w, frame)
-    Et = transpose(X_w.E)
-    w = matvec(Et, angular(model.axis)) * frame.moves
-    v = matvec(Et, linear(model.axis)) * frame.moves + cross(w, X_f.r[..., None, :] - X_w.r)
+    w, v = columns(model, X_w, X_f, frame)
     if axes == "local":
         E_f = X_f.E[..., None, :, :]
         w, v = matvec(E_f, w), matvec(E_f, v)
     return transpose(model.joint_columns(join(w, v)))
+
+
+def columns(model: Model, X_w: Transform, X_f: Transform, frame: Placement) -> tuple[Array, Array]:
+    """What a unit rate of each body's joint does to a frame: angular velocity and velocity of its origin."""
+    Et = transpose(X_w.E)
+    w = matvec(Et, angular(model.axis)) * frame.moves
+    v = matvec(Et, linear(model.axis)) * frame.moves + cross(w, X_f.r[..., None, :] - X_w.r)
+    return w, v
+
+
+@dataclass(frozen=True)
+class Motions(Field):
+    """The twist and the acceleration of every body, in its own coordinates."""
+
+    V: Array
+    Vd: Array
+    ranks: ClassVar[tuple[int, ...]] = (1, 1)
+
+
+@algorithm("frame_velocity", name="recursive", **FORWARD)
+def frame_velocity(model: Model, q: Array, qd: Array, *, frame: Placement) -> Array:
+    """Velocity (…, 6) [angular; linear] of a frame and its origin, along the axes of the base frame.
+
+    `frame` is a name in `robot.frame_names`. It is J qd of the frame's Jacobian.
+    """
+    return frame_motion(model, q, qd, qd * 0.0, frame)[0]
+
+
+@algorithm("frame_acceleration", name="recursive", **FORWARD)
+def frame_acceleration(model: Model, q: Array, qd: Array, qdd: Array, *, frame: Placement) -> Array:
+    """Acceleration (…, 6) [angular; linear] of a frame and its origin, along the axes of the base frame.
+
+    `frame` is a name in `robot.frame_names`. The linear half is what an accelerometer at rest in the world
+    would see of the origin: the second derivative of its position, without gravity.
+    """
+    return frame_motion(model, q, qd, qdd, frame)[1]
+
+
+def frame_motion(model: Model, q: Array, qd: Array, qdd: Array, frame: Placement) -> tuple[Array, Array]:
+    """Velocity and classical acceleration of a frame along the world's axes."""
+    X, S, cJ = joint_kinematics(model, q)
+    VJ = S @ qd
+    V = propagate(X, VJ)
+    Vd = propagate(X, S @ qdd + cJ + motion_cross(V, VJ))
+    X_w: Transform = propagate(X, root=identity_transform(model))
+    X_f = frame_transform(model, X_w, frame)
+    body = marked(Motions(V, Vd), frame.at)
+    twist, rate = frame.X @ body.V, frame.X @ body.Vd
+    Et = transpose(X_f.E)
+    w, v = angular(twist), linear(twist)
+    velocity = join(matvec(Et, w), matvec(Et, v))
+    return velocity, join(matvec(Et, angular(rate)), matvec(Et, linear(rate) + cross(w, v)))
+
+
+@algorithm("jacobian_rate", name="recursive", **FORWARD)
+def jacobian_rate(model: Model, q: Array, qd: Array, *, frame: Placement) -> Array:
+    """The rate dJ/dt (…, 6, nv) of a frame's Jacobian, along the axes of the base frame.
+
+    `frame` is a name in `robot.frame_names`. Its acceleration is J qdd + dJ/dt qd.
+    """
+    X, S, _ = joint_kinematics(model, q)
+    VJ = S @ qd
+    V = propagate(X, VJ)
+    X_w: Transform = propagate(X, root=identity_transform(model))
+    X_f = frame_transform(model, X_w, frame)
+    twist = frame.X @ marked(Motions(V, V), frame.at).V
+    velocity = matvec(transpose(X_f.E), linear(twist))  # of the frame's origin
+    Et, U = transpose(X_w.E), V - VJ + S.across(qd)  # axes are fixed in the last body of their joint
+    turn = matvec(Et, angular(U))
+    w, _ = columns(model, X_w, X_f, frame)
+    wd = cross(turn, w)
+    slide = cross(turn, matvec(Et, linear(model.axis))) * frame.moves
+    away = velocity[..., None, :] - matvec(Et, linear(U))
+    vd = slide + cross(wd, X_f.r[..., None, :] - X_w.r) + cross(w, away)
+    return transpose(model.joint_columns(join(wd, vd)))
+
+
+@dataclass(frozen=True)
+class Column(Field):
+    """A column of the Jacobian on its way along the ancestors, and whether these still share its joint."""
+
+    w: Array
+    v: Array
+    own: Array  # (n, 1)
+    ranks: ClassVar[tuple[int, ...]] = (1, 1, 1)
+
+
+@algorithm("jacobian_derivative", name="pairs", work="O(n depth)", symmetric=False, **FORWARD)
+def jacobian_derivative(model: Model, q: Array, *, frame: Placement) -> Array:
+    """The derivative (…, 6, nv, nv) of a frame's Jacobian in the tangent space of q.
+
+    Entry [:, j, k] is that of column j along joint k. `frame` is a name in `robot.frame_names`. A joint turns
+    the columns of all joints beyond it, and moves the frame that those before it turn.
+    """
+    X_w = body_transforms(model, q)
+    X_f = frame_transform(model, X_w, frame)
+    w, v = columns(model, X_w, X_f, frame)
+    first = model.axes().first
+
+    def emit(x: Column, w: Array, v: Array, first: Array) -> tuple[Array, Array]:
+        mine = join(cross(w, x.w), cross(w, x.v))  # of the column beyond
+        same = join(cross(x.w, w), cross(x.w, v))  # axes of one joint are fixed in its last body
+        far = join(x.w * 0.0, cross(w, x.v))
+        return mine, same * x.own + far - far * x.own
+
+    dJ = walks(
+        Column(w, v, w[..., :1] * 0.0 + 1.0),
+        carry=lambda x, w, v, first: Column(x.w, x.v, x.own - x.own * first),
+        emit=emit,
+        along=(w, v, first),
+    )
+    parts = [model.joint_matrix(dJ[..., k]) for k in range(6)]
+    return namespace(dJ).stack(parts, axis=-3)

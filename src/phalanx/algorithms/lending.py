@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from ..robot.model import Model
 from ..spatial import Array, Articulated, Tensor, namespace
+from ..sweeps.rows import after, before
 from ..sweeps.verbs import children, parent, paths
-from .banded.rows import after, before
 
 _NEAR = 0.1  # how fast the size of further links loses influence on what a link is lent
 

@@ -10,24 +10,24 @@ more degrees of freedom have columns of zeros.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from ..errors import PhalanxError
 from ..robot.model import Model, identity_transform
-from ..spatial import Array, Transform, dense, matvec, namespace, transpose
+from ..spatial import Array, Transform, dense, dot, matvec, namespace, transpose
+from ..sweeps.limbs import ArrayLinks
+from ..sweeps.links import LinkSweeps
 from ..sweeps.verbs import current
-from .banded.limbs import Limbs
 from .banded.symmetric import inverse
 
 _SINGULAR = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
-class Links(ABC):
+class Links:
     """m links: transforms, joints and inverse inertias.
 
     Forces of a joint are T tau + W y. Where a rotor of inertia A sits on the joint, its acceleration z
@@ -35,92 +35,45 @@ class Links(ABC):
     so that tau - A z drives the joint. Elsewhere the column is zero and `unused` one.
     """
 
+    limbs: LinkSweeps  # which link hangs on which
     X: Array  # (…, m, 6, 6) from the link that carries each
     W: Array  # (…, m, 6, w)
     G: Array  # (m, 6, 6) inertias
     Gi: Array  # (m, 6, 6) their inverses
     unused: Array  # (m, w)
+    bodies: Transform  # (n) from the body before each one
+    seats: Transform | None  # (m) from frames in which the axes of joints do not move; None: that of the link
+    T: Array  # (n, 6) the column of each body, in the frame of its link's seat
+    rotor: Array  # (n,) one for a body with a rotor
+    unknown: Array  # (n, w) one for the unknown that is the acceleration of its rotor
 
-    @property
-    @abstractmethod
-    def count(self) -> int:
-        """The number m of links."""
-
-    @cached_property
-    @abstractmethod
-    def limbs(self) -> Limbs:
-        """Which link hangs on which, as the order of the sweeps sees it."""
-
-    @abstractmethod
     def along(self, c: Array) -> Array:
         """What accelerations (…, n, 6) added at the bodies of each joint add to its link."""
+        return self.limbs.joined(lambda before, own, X: own + X @ before, c, self.bodies)
 
-    @abstractmethod
-    def at(self, b: Array) -> Array:
-        """The wrenches (…, n, 6) on bodies that belong to links."""
-
-    @abstractmethod
     def driven(self, tau: Array) -> Array:
         """T tau."""
+        wrench = self.limbs.joined(lambda before, own: own + before, self.T * tau[..., None])
+        return wrench if self.seats is None else inverse_transform(self.seats).T @ wrench
 
-    @abstractmethod
     def accelerations(self, rho: Array, y: Array) -> Array:
         """`qdd` (…, nv) from S qdd = rho, or from the rotors among the unknowns y."""
-
-
-@dataclass(frozen=True, eq=False)
-class ArrayLinks(Links):
-    """Links as arrays over all of them."""
-
-    model: Model
-    T: Array  # (…, m, 6, d)
-    tails: tuple[Transform, ...]  # from the bodies 1, 2, … before each link's last one
-    shape: Shape
-
-    @property
-    def count(self) -> int:
-        return len(self.shape.last)
-
-    @cached_property
-    def limbs(self) -> Limbs:
-        carrier = self.model.parents[self.shape.last - self.shape.size + 1]
-        return Limbs(np.where(carrier < 0, -1, np.searchsorted(self.shape.last, carrier)))
-
-    def along(self, c: Array) -> Array:
-        total = c[..., self.shape.last, :]
-        for k, tail in enumerate(self.tails, 1):
-            part = tail @ c[..., np.maximum(self.shape.last - k, 0), :]
-            total = total + part * self.shape.has(k).astype(self.model.axis.dtype)[:, None]
-        return total
-
-    def at(self, b: Array) -> Array:
-        return b[..., self.shape.last, :]
-
-    def driven(self, tau: Array) -> Array:
-        mask = self.shape.moves.astype(self.model.axis.dtype)
-        return matvec(self.T, tau[..., self.shape.bodies] * mask)
-
-    def accelerations(self, rho: Array, y: Array) -> Array:
-        link, slot = self.shape.place
-        qdd = matvec(transpose(self.T), rho)[..., link, slot]
-        if self.W.shape[-1] < 6:
+        at_seats = rho if self.seats is None else inverse_transform(self.seats) @ rho
+        qdd = dot(self.T, self.limbs.spread(at_seats))
+        if y.shape[-1] < 6:
             return qdd
-        rotor = self.model.derived(rotors)
-        return qdd * (1.0 - rotor) + y[..., link, 6 - self.shape.size[link] + slot] * rotor
+        return qdd * (1.0 - self.rotor) + dot(self.unknown, self.limbs.spread(y)) * self.rotor
 
 
 class Shape:
     """Which bodies belong to which link, and what is constant about their joints."""
 
     def __init__(self, model: Model) -> None:
-        self.n = model.n
         self.last = model.links
         self.size = np.diff(model.links, prepend=-1)  # degrees of freedom of each joint
         self.slots = int(self.size.max(initial=1))
-
-    def has(self, k: int) -> np.ndarray:
-        """Whether a joint has a body k before its last one."""
-        return self.size > k
+        self.link = np.repeat(np.arange(len(self.last)), self.size)  # of each body
+        self.slot = np.arange(model.n) - (self.last - self.size + 1)[self.link]
 
     @cached_property
     def bodies(self) -> np.ndarray:
@@ -132,44 +85,49 @@ class Shape:
     def moves(self) -> np.ndarray:
         return np.arange(self.slots) < self.size[:, None]
 
-    @cached_property
-    def place(self) -> tuple[np.ndarray, np.ndarray]:
-        """Link and slot of each body."""
-        link = np.searchsorted(self.last, np.arange(self.n))
-        return link, np.arange(self.n) - (self.last - self.size + 1)[link]
-
 
 def links_of(model: Model, X: Transform) -> Links:
     """The links of a model whose bodies have the transforms X from their parents."""
     order = current()
-    own: Links | None = None if order is None else order.links_of(model, X)
-    if own is not None:
-        return own
-    shape = Shape(model)
-    tails = _tails(model, shape, X)
-    seats = None if shape.slots == 1 else _pick(model, X, np.where(shape.has(1), shape.last, model.n))
-    W, T, unused = model.derived(bases)
-    if seats is not None:
-        W, T = from_seats(seats, W), from_seats(seats, T)
-    G = dense(model.inertia[shape.last])
-    return ArrayLinks(dense(tails[-1]), W, G, inverse(G), unused, model, T, tails[:-1], shape)
+    limbs = ArrayLinks.of(model) if order is None else order.links(model)
+    W, T, unused, seated, rotor, unknown = model.derived(constants)
+    W, unused, seated = limbs.at_links(W, 2), limbs.at_links(unused), limbs.at_links(seated, 0)
+    seats = None
+    if not seated.all():
+        seats = limbs.at_links(X).zip(identity_transform(model), partial(_seat, seated))
+        W = from_seats(seats, W)
+    X_links = dense(limbs.joined(lambda before, own: own @ before, X))
+    G = dense(limbs.at_links(model.inertia))
+    return Links(limbs, X_links, W, G, inverse(G), unused, X, seats, T, rotor, unknown)
 
 
-def _tails(model: Model, shape: Shape, X: Transform) -> tuple[Transform, ...]:
-    """Transforms from the body 1, 2, … before each link's last one, at last from the link that carries it."""
-    tails = [X[shape.last] if shape.slots > 1 else X]
-    for k in range(1, shape.slots):
-        before = _pick(model, X, np.where(shape.has(k), shape.last - k, model.n))
-        tails.append(tails[-1] @ before)
-    return tuple(tails)
+def constants(model: Model) -> tuple[Array, ...]:
+    """What is constant of links, for each of their bodies: (W, T, unused, seated, rotor, unknown).
+
+    Links that are `seated` have their seat in their own frame.
+    """
+    shape, dtype = Shape(model), model.axis.dtype
+    W, T, unused = bases(model)
+    link, slot, size = shape.link, shape.slot, shape.size
+    rotor = (model.armature > 0.0).astype(dtype)
+    unknown = (np.arange(W.shape[-1]) == (6 - size[link] + slot)[:, None]).astype(dtype)
+    seated = (size == 1) | _as_before(model)[shape.last]
+    return W[link], T[link, :, slot], unused[link], seated[link], rotor, unknown
 
 
-def _pick(model: Model, X: Transform, bodies: np.ndarray) -> Transform:
-    """The transforms of some bodies; of body n the one that changes nothing."""
-    xp, one = namespace(X.r), identity_transform(model, X)
-    E = xp.concatenate([X.E, one.E[..., None, :, :]], axis=-3)
-    r = xp.concatenate([X.r, one.r[..., None, :]], axis=-2)
-    return Transform(E, r)[bodies]
+def _as_before(model: Model) -> np.ndarray:
+    """Whether bodies (n,) only are one more axis of the one before, in the same frame."""
+    still = np.zeros(model.n, dtype=bool)
+    for g in model.groups:
+        still[g.bodies] = g.motion.nq == 0
+    rest = model.rest.map(lambda array, _: array.astype(float))
+    same: np.ndarray = still & (np.eye(3) == rest.E).all(axis=(-1, -2)) & ~rest.r.any(axis=-1)
+    return same
+
+
+def _seat(seated: Array, X: Array, one: Array, rank: int) -> Array:
+    """Arrays of transforms, those of links that are seated replaced by ones that change nothing."""
+    return namespace(X).where(seated[(..., *(None,) * rank)], one, X)
 
 
 def inverse_transform(X: Transform) -> Transform:
@@ -183,11 +141,6 @@ def from_seats(seats: Transform, wrenches: Array) -> Array:
         lambda a, rank: a[(..., slice(None), None) + (slice(None),) * rank]
     )
     return transpose(columns.T @ transpose(wrenches))
-
-
-def rotors(model: Model) -> Array:
-    """1 for each degree of freedom (nv,) with a rotor, else 0."""
-    return (model.armature > 0.0).astype(model.axis.dtype)
 
 
 def bases(model: Model) -> tuple[Array, Array, Array]:

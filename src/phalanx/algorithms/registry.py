@@ -5,14 +5,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from operator import index
 from types import MappingProxyType
 from typing import Any
 
 from ..errors import PhalanxError, listing, nearest, shown
+from ..robot import results
 from ..robot.dh import link_wrenches_dh, refusal
-from ..robot.model import Model, link_wrenches
+from ..robot.model import Model, link_wrenches, with_inertias
 from ..robot.robot import Robot
 from .links import singular_link
 
@@ -37,7 +39,7 @@ AXES = MappingProxyType({"axes": ("world", "local")})  # along which a velocity 
 
 @dataclass(frozen=True)
 class Function:
-    """A quantity that users ask for: its inputs, optional inputs and output as symbolic sizes.
+    """A quantity that users ask for: its inputs, optional inputs and outputs as symbolic sizes.
 
     Sizes are named `q` (nq), `v` (nv), `l` (n_links), or are numbers; `frame` tells that the
     function is asked for one frame of the robot. `choices` are keywords that take one of some words, the
@@ -47,12 +49,20 @@ class Function:
 
     name: str
     inputs: Mapping[str, tuple[str, ...]]
-    output: tuple[str, ...]
+    outputs: Mapping[str, tuple[str, ...]]
     optional: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     frame: bool = False
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     symbol: str = "result"  # what the literature calls it
     forces: str = ""
+    inverts: bool = False  # whether it needs the inverse of the mass matrix
+    motion: bool = False  # whether inertias matter to it as far as they change forces and motions
+
+    def packed(self, arrays: Sequence[Any]) -> Any:
+        """Results as users get them: the only one, or a tuple with a name for each."""
+        if "." in self.name:
+            return arrays[0] if self.name.endswith(".jvp") else tuple(arrays)
+        return arrays[0] if len(self.outputs) == 1 else _named_tuple(self.name)(*arrays)
 
 
 @dataclass(frozen=True)
@@ -76,15 +86,29 @@ class Algorithm:
     bodies: str = "any"  # or "rigid", "definite"
     work: str = "O(n)"
     span: str = "O(depth)"
-    splits: str = ""  # "segments": it cuts a chain into pieces that can be swept side by side
+    symmetric: bool = True  # whether it fills symmetric matrices, if any
+    splits: str = ""  # a chain: into "segments" swept side by side, or into "runs" of ancestors
     options: Mapping[str, tuple[Any, ...] | _WholeNumbers] = field(default_factory=dict)
+    derivative: str = ""  # "jvp", "vjp" or "hvp": its text is differentiated
+
+    @property
+    def served(self) -> Function:
+        """What it computes: its function, or a derivative of that."""
+        return derived(self.function, self.derivative) if self.derivative else FUNCTIONS[self.function]
 
     def __call__(self, model: Model, *inputs: Any, **more: Any) -> Any:
-        """The result of the equations for inputs as users give them (wrenches in link frames)."""
-        return self.with_rotors(model, inputs, self.in_frames(model, more))
+        """The result of the equations for inputs as users give them (in link frames)."""
+        model, more = self.in_frames(model, more)
+        return self.with_rotors(model, inputs, more)
 
-    def in_frames(self, model: Model, more: Mapping[str, Any]) -> dict[str, Any]:
-        """Inputs by name with wrenches in the frames of the equations."""
+    def in_frames(self, model: Model, more: Mapping[str, Any]) -> tuple[Model, dict[str, Any]]:
+        """The model with the inertias that are given, and inputs by name in the frames of the equations."""
+        more = dict(more)
+        if (inertias := more.pop("inertias", None)) is not None:
+            model = with_inertias(model, inertias)
+        return model, self._in_frames(model, more)
+
+    def _in_frames(self, model: Model, more: Mapping[str, Any]) -> dict[str, Any]:
         external = more.get("external")
         if external is None:
             return {name: value for name, value in more.items() if name != "external"}
@@ -127,13 +151,38 @@ class Algorithm:
         return "" if singular < 0 else f': the inertia of link "{robot.link_names[singular]}" has no inverse'
 
 
+@cache
+def derived(function: str, mode: str) -> Function:
+    """A derivative of a function as a function of more inputs.
+
+    "jvp" is that along tangents, "vjp" that of the result times a cotangent with respect to each input, "hvp"
+    the derivative of the latter along tangents. All are in the tangent space of q.
+    """
+    f = FUNCTIONS[function]
+    (output,) = f.outputs.values()
+    cotangent = {} if mode == "jvp" else {"cotangent": output}
+    tangents = {} if mode == "vjp" else {f"d{name}": ("v",) for name in f.inputs}
+    outputs = f.outputs if mode == "jvp" else dict.fromkeys(f.inputs, ("v",))
+    return replace(
+        f, name=f"{function}.{mode}", inputs={**f.inputs, **cotangent, **tangents}, outputs=outputs, forces=""
+    )
+
+
+@cache
+def _named_tuple(function: str) -> Any:
+    """The class of several results, as `robot/results.py` declares it."""
+    return getattr(results, "".join(map(str.capitalize, function.split("_"))))
+
+
 FUNCTIONS: dict[str, Function] = {}
 ALGORITHMS: dict[str, dict[str, Algorithm]] = {}
 
 
 def function(name: str, inputs: Mapping[str, Any], output: Any, **more: Any) -> None:
-    """Make a function known; its first algorithm is the default."""
-    FUNCTIONS[name] = Function(name, MappingProxyType(dict(inputs)), tuple(output), **more)
+    """Make a function known with its output, or several by name; its first algorithm is the default."""
+    outputs = output if isinstance(output, Mapping) else {more.get("symbol", "result"): output}
+    outputs = MappingProxyType({label: tuple(sizes) for label, sizes in outputs.items()})
+    FUNCTIONS[name] = Function(name, MappingProxyType(dict(inputs)), outputs, **more)
     ALGORITHMS[name] = {}
 
 
@@ -184,29 +233,59 @@ def algorithms(function: str) -> list[Algorithm]:
     return list(functions_algorithms(function).values())
 
 
+EXTERNAL = {"external": ("l", "6")}
+BASE = {"base_velocity": ("6",), "base_acceleration": ("6",)}
+INERTIAS = {"inertias": ("l", "10")}
+
 function(
     "inverse_dynamics",
     {"q": "q", "qd": "v", "qdd": "v"},
     "v",
-    optional=MappingProxyType({"external": ("l", "6"), "base_velocity": ("6",), "base_acceleration": ("6",)}),
+    optional=EXTERNAL | BASE | INERTIAS,
     symbol="tau",
     forces="result",
+    motion=True,
 )
-function("mass_matrix", {"q": "q"}, "vv", symbol="M")
+function("mass_matrix", {"q": "q"}, "vv", optional=INERTIAS, symbol="M", motion=True)
 function(
     "forward_dynamics",
     {"q": "q", "qd": "v", "tau": "v"},
     "v",
-    optional=MappingProxyType({"external": ("l", "6")}),
+    optional=EXTERNAL | INERTIAS,
     symbol="qdd",
     forces="tau",
+    inverts=True,
+    motion=True,
 )
-function("bias_forces", {"q": "q", "qd": "v"}, "v", forces="result")
-function("gravity_forces", {"q": "q"}, "v")
-function("mass_matrix_inverse", {"q": "q"}, "vv")
+function("bias_forces", {"q": "q", "qd": "v"}, "v", optional=INERTIAS, forces="result", motion=True)
+function("gravity_forces", {"q": "q"}, "v", optional=INERTIAS, motion=True)
+function("mass_matrix_inverse", {"q": "q"}, "vv", optional=INERTIAS, inverts=True, motion=True)
 function("forward_kinematics", {"q": "q"}, "l44")
 function("frame_pose", {"q": "q"}, "44", frame=True)
 function("jacobian", {"q": "q"}, "6v", frame=True, choices=AXES)
-function("center_of_mass", {"q": "q"}, "3")
-function("kinetic_energy", {"q": "q", "qd": "v"}, "")
-function("potential_energy", {"q": "q"}, "")
+function("center_of_mass", {"q": "q"}, "3", optional=INERTIAS)
+function("kinetic_energy", {"q": "q", "qd": "v"}, "", optional=INERTIAS)
+function("potential_energy", {"q": "q"}, "", optional=INERTIAS)
+function(
+    "inverse_dynamics_derivatives",
+    {"q": "q", "qd": "v", "qdd": "v"},
+    {"dq": "vv", "dqd": "vv", "dqdd": "vv"},
+    optional=EXTERNAL | INERTIAS,
+    motion=True,
+)
+function(
+    "forward_dynamics_derivatives",
+    {"q": "q", "qd": "v", "tau": "v"},
+    {"dq": "vv", "dqd": "vv", "dtau": "vv"},
+    optional=EXTERNAL | INERTIAS,
+    inverts=True,
+    motion=True,
+)
+function("coriolis_matrix", {"q": "q", "qd": "v"}, "vv", optional=INERTIAS, symbol="C", motion=True)
+function("regressor", {"q": "q", "qd": "v", "qdd": "v"}, ("v", "10l"), symbol="Y")
+function("momentum", {"q": "q", "qd": "v"}, "6", optional=INERTIAS, symbol="h")
+function("momentum_matrix", {"q": "q"}, "6v", optional=INERTIAS, symbol="A")
+function("frame_velocity", {"q": "q", "qd": "v"}, "6", frame=True, symbol="V")
+function("frame_acceleration", {"q": "q", "qd": "v", "qdd": "v"}, "6", frame=True, symbol="A")
+function("jacobian_rate", {"q": "q", "qd": "v"}, "6v", frame=True, symbol="Jd")
+function("jacobian_derivative", {"q": "q"}, "6vv", frame=True, symbol="dJ")

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..algorithms import FUNCTIONS, Algorithm, Function
+from ..algorithms import Algorithm, Function
 from ..arrays import MOST_AXES
 from ..errors import PhalanxError, nearest, shown
 from ..program.task import Task
@@ -21,7 +21,7 @@ from ..robot.frames import AnyFrame, placement_of
 from ..robot.model import Model
 from ..robot.robot import Robot
 
-_MODULES = {"native": "native.backend", "numpy": "numpy", "jax": "jax.backend"}
+_MODULES = {"native": "native.build", "numpy": "numpy", "jax": "jax.backend"}
 _EXTRAS = {"jax": "jax"}  # what pip installs beyond Phalanx for a backend
 FRAMED = "compiled for a frame"  # how keys of what was compiled begin, if it is told a frame
 
@@ -37,11 +37,12 @@ class Call:
 
     @property
     def function(self) -> Function:
-        return FUNCTIONS[self.algorithm.function]
+        return self.algorithm.served
 
     def sizes(self, symbols: tuple[str, ...]) -> tuple[int, ...]:
         """Symbolic sizes of an input or output as numbers."""
-        known = {"q": self.robot.nq, "v": self.robot.nv, "l": self.robot.n_links}
+        links = self.robot.n_links
+        known = {"q": self.robot.nq, "v": self.robot.nv, "l": links, "10l": 10 * links}
         return tuple(known[s] if s in known else int(s) for s in symbols)
 
     def input_sizes(self, optional: Sequence[str] = ()) -> dict[str, tuple[int, ...]]:
@@ -51,8 +52,12 @@ class Call:
         return {name: self.sizes(symbols) for name, symbols in chosen.items()}
 
     def shapes(self, optional: Sequence[str] = ()) -> tuple[tuple[int, ...], ...]:
-        """The shapes of all inputs, then of the output."""
-        return (*self.input_sizes(optional).values(), self.sizes(self.function.output))
+        """The shapes of all inputs, then of the outputs."""
+        return (*self.input_sizes(optional).values(), *self.output_sizes().values())
+
+    def output_sizes(self) -> dict[str, tuple[int, ...]]:
+        """The sizes of all outputs by name."""
+        return {name: self.sizes(symbols) for name, symbols in self.function.outputs.items()}
 
     def arguments(self) -> dict[str, Any]:
         """Keyword arguments of the equations that the call itself fixes."""
@@ -74,9 +79,10 @@ class Call:
             self.algorithm,
             self.robot.model if model is None else model,
             {name: self.sizes(symbols) for name, symbols in f.inputs.items()},
-            self.sizes(f.output),
+            self.output_sizes(),
             {name: self.sizes(f.optional[name]) for name in optional},
             arguments,
+            self.robot.coordinates if self.algorithm.derivative else (),
         )
 
 
@@ -85,13 +91,18 @@ def memo_key(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> tuple[An
     a = call.algorithm
     return (
         FRAMED if call.frame is not None else "compiled",
-        a.function,
+        call.function.name,
         a.name,
         call.options,
         call.frame,
         optional,
         dtype.str,
     )
+
+
+def never(*arrays: Any) -> bool:
+    """An entry to compiled code that takes nothing: where there is no other, or none for such results."""
+    return False
 
 
 def require_shape(call: Call, shape: tuple[int, ...], label: str, size: tuple[int, ...]) -> None:
@@ -149,9 +160,11 @@ class Backend(ABC):
         """Operations of one state where the backend has a program to count, else None."""
         return None
 
-    def job(self, call: Call, inputs: tuple[np.ndarray, ...], out: np.ndarray) -> Callable[[], Any]:
-        """A function that fills `out` from plain arrays again and again, for timing."""
-        return lambda: self.run(call, list(inputs), {}, out, 1)
+    def job(
+        self, call: Call, inputs: tuple[np.ndarray, ...], outs: tuple[np.ndarray, ...]
+    ) -> Callable[[], Any]:
+        """A function that fills `outs` from plain arrays again and again, for timing."""
+        return lambda: self.run(call, list(inputs), {}, outs, 1)
 
     @abstractmethod
     def run(
@@ -159,10 +172,10 @@ class Backend(ABC):
         call: Call,
         inputs: list[np.ndarray],
         optional: Mapping[str, np.ndarray],
-        out: np.ndarray,
+        outs: tuple[np.ndarray, ...],
         threads: int,
     ) -> None:
-        """Fill `out` (batch and output sizes) from inputs whose batches broadcast to it."""
+        """Fill `outs` (batch and output sizes) from inputs whose batches broadcast to theirs."""
 
 
 def backend(name: str) -> Backend:

@@ -13,23 +13,23 @@ import numpy as np
 _TEXT = """
 def {name}({parameters}):
     {find}
-    try:
-        if {applies}(threads is None or type(threads) is int and threads > 0):
-            if out is None:
-                result = empty({memory})
-                if {direct}({inputs}, result):
-                    return result
-            elif len(out) <= {few} and {direct}({inputs}, out):
-                return out
-            result = {batch}({built}, ({inputs},), out, threads)
-            if result is not None:
+    if {applies}(threads is None or type(threads) is int and threads > 0):
+        if out is None:
+            result = empty({memory})
+            if {direct}({inputs}, result):
                 return result
-    except {odd}:
-        pass
+        else:
+            try:
+                if len(out) <= {few} and {direct}({inputs}, out):
+                    return out
+            except Exception:
+                pass  # no array: the slow path says so
+        result = {built}.batch(({inputs},), out, threads)
+        if result is not None:
+            return result
     {slow}
 """
 _FEW = 64  # length of `out`, of one state or of a batch, up to which nobody asks whether threads pay
-_ODD = "(TypeError, ValueError, AttributeError)"  # from objects that are no arrays: the slow path explains
 
 
 def with_fast_path(
@@ -40,7 +40,6 @@ def with_fast_path(
     applies: tuple[str, ...] = (),
     direct: str,
     memory: str,
-    batch: str,
     built: str,
     slow: str,
     scope: Mapping[str, Any],
@@ -49,7 +48,7 @@ def with_fast_path(
 
     The texts are expressions in its parameters and names of `scope`; `find` and `slow` are statements.
     Where all of `applies` holds, `direct` gets the arrays and takes them if they lie as compiled code wants
-    them, with `memory` for one result; else `batch` gets them with what is `built`, and may return None.
+    them, with `memory` for one result; else the batch of what is `built` gets them, and may return None.
     What is then left, and everything wrong, is for `slow`.
 
     Written out with real parameters because packing and unpacking arguments would take as long as
@@ -60,16 +59,15 @@ def with_fast_path(
         parameters=_without_types(declared),
         inputs=", ".join(inputs),
         few=_FEW,
-        odd=_ODD,
         find=find,
         applies="".join(f"{condition} and " for condition in applies),
         direct=direct,
         memory=memory,
-        batch=batch,
         built=built,
         slow=slow.strip().replace("\n", "\n    "),
     )
-    known: dict[str, Any] = {"empty": np.empty, **scope}
+    # Its own name, so that warnings know it as a module of the package and point at who called it.
+    known: dict[str, Any] = {"__name__": __name__, "empty": np.empty, **scope}
     exec(source, known)
     return as_declared(known[declared.__name__], declared)
 

@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -29,39 +30,60 @@ class NumpyBackend(Backend):
         call: Call,
         inputs: list[np.ndarray],
         optional: Mapping[str, np.ndarray],
-        out: np.ndarray,
+        outs: tuple[np.ndarray, ...],
         threads: int,
     ) -> None:
-        model = model_in(call.robot, out.dtype)
+        dtype = outs[0].dtype
+        model = model_in(call.robot, dtype)
         order = call.robot.memo("sequential", lambda: Sequential(model.parents, model.pattern))
         arguments = call.arguments()
         if "frame" in arguments:
-            arguments["frame"] = arguments["frame"].map(lambda array: array.astype(out.dtype))
-        core = call.sizes(call.function.output)
-        batch = out.shape[: out.ndim - len(core)]
+            arguments["frame"] = arguments["frame"].map(lambda array: array.astype(dtype))
+        cores = list(call.output_sizes().values())
+        batch = outs[0].shape[: outs[0].ndim - len(cores[0])]
         count = int(np.prod(batch))
-        target = out if out.flags.c_contiguous else np.empty(out.shape, out.dtype)
-        rows = target.reshape((count, *core))
+        targets = [out if out.flags.c_contiguous else np.empty(out.shape, dtype) for out in outs]
+        rows = [target.reshape((count, *core)) for target, core in zip(targets, cores, strict=True)]
         f = call.function
         sizes = [call.sizes(s) for s in f.inputs.values()]
-        flat = [_rows(x, s, batch, out) for x, s in zip(inputs, sizes, strict=True)]
-        more = {k: _rows(v, call.sizes(f.optional[k]), batch, out) for k, v in optional.items()}
+        flat = [_rows(x, s, batch, outs) for x, s in zip(inputs, sizes, strict=True)]
+        more = {k: _rows(v, call.sizes(f.optional[k]), batch, outs) for k, v in optional.items()}
+        compute = _differentiated(call, tuple(more)) if call.algorithm.derivative else call.algorithm
         size = max(1, _BLOCK // max(model.n, 1))
         with ordering(order), np.errstate(all="ignore"):
             for start in range(0, count, size):
                 part = slice(start, start + size)
-                rows[part] = call.algorithm(
-                    model, *(x[part] for x in flat), **{k: v[part] for k, v in more.items()}, **arguments
-                )
-        if target is not out:
-            out[...] = target
+                given = {k: v[part] for k, v in more.items()}
+                made = compute(model, *(x[part] for x in flat), **given, **arguments)
+                for target, result in zip(rows, made if len(outs) > 1 else (made,), strict=True):
+                    target[part] = result
+        for out, target in zip(outs, targets, strict=True):
+            if target is not out:
+                out[...] = target
 
 
-def _rows(array: np.ndarray, core: tuple[int, ...], batch: tuple[int, ...], out: np.ndarray) -> np.ndarray:
-    """The array with one batch axis, in the output's precision and apart from the output."""
+def _rows(
+    array: np.ndarray, core: tuple[int, ...], batch: tuple[int, ...], outs: tuple[np.ndarray, ...]
+) -> np.ndarray:
+    """The array with one batch axis, in the outputs' precision and apart from them."""
     wide = np.broadcast_to(array, (*batch, *core))
-    rows = wide.reshape((math.prod(batch), *core)).astype(out.dtype, copy=False)
-    return rows.copy() if np.may_share_memory(rows, out) else rows
+    rows = wide.reshape((math.prod(batch), *core)).astype(outs[0].dtype, copy=False)
+    return rows.copy() if any(np.may_share_memory(rows, out) for out in outs) else rows
+
+
+def _differentiated(call: Call, optional: tuple[str, ...]) -> Callable[..., Any]:
+    """The function of a model and arrays that a derivative is: its scalar program, on arrays of states."""
+    from ..program.evaluate import program_on_arrays  # traces
+    from ..program.trace import Program, trace
+
+    key = ("scalar program", call.function.name, call.algorithm.name, call.options, call.frame, optional)
+    program: Program = call.robot.memo(key, lambda: trace(call.task(optional)))
+
+    def compute(model: Model, *inputs: np.ndarray, **more: Any) -> Any:
+        arrays = dict(zip(call.function.inputs, inputs, strict=True))
+        return program_on_arrays(program, arrays | {name: more[name] for name in optional})
+
+    return compute
 
 
 def model_in(robot: Robot, dtype: np.dtype) -> Model:

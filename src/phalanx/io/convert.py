@@ -17,9 +17,7 @@ q = [x, y, cos, sin] and rates in the axes of the child; a floating one has rate
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -30,17 +28,21 @@ from ..robot.assembly import BASE
 from ..robot.joints import FREE
 from ..robot.joints.orderings import MUJOCO, PINOCCHIO, Rule
 from ..robot.robot import Robot, require_robot
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from ..typing import Array, ArrayLike
+from .mujoco_names import MujocoNames
 
 
 @overload
-def to_pinocchio(robot: Robot, model: Any, q: Any) -> Array: ...
+def to_pinocchio(robot: Robot, model: Any, q: ArrayLike) -> Array: ...
 @overload
-def to_pinocchio(robot: Robot, model: Any, q: Any, qd: Any) -> tuple[Array, Array]: ...
+def to_pinocchio(robot: Robot, model: Any, q: ArrayLike, qd: ArrayLike) -> tuple[Array, Array]: ...
 @overload
-def to_pinocchio(robot: Robot, model: Any, q: Any, qd: Any, qdd: Any) -> tuple[Array, Array, Array]: ...
-def to_pinocchio(robot: Robot, model: Any, q: Any, qd: Any = None, qdd: Any = None) -> Any:
+def to_pinocchio(
+    robot: Robot, model: Any, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike
+) -> tuple[Array, Array, Array]: ...
+def to_pinocchio(
+    robot: Robot, model: Any, q: ArrayLike, qd: ArrayLike | None = None, qdd: ArrayLike | None = None
+) -> Any:
     """Pinocchio's q, (q, v) or (q, v, a) of a state, for as many as are given.
 
     `model` is a `pinocchio.Model` with the same joints as `robot`.
@@ -49,38 +51,46 @@ def to_pinocchio(robot: Robot, model: Any, q: Any, qd: Any = None, qdd: Any = No
 
 
 @overload
-def from_pinocchio(robot: Robot, model: Any, q: Any) -> Array: ...
+def from_pinocchio(robot: Robot, model: Any, q: ArrayLike) -> Array: ...
 @overload
-def from_pinocchio(robot: Robot, model: Any, q: Any, v: Any) -> tuple[Array, Array]: ...
+def from_pinocchio(robot: Robot, model: Any, q: ArrayLike, v: ArrayLike) -> tuple[Array, Array]: ...
 @overload
-def from_pinocchio(robot: Robot, model: Any, q: Any, v: Any, a: Any) -> tuple[Array, Array, Array]: ...
-def from_pinocchio(robot: Robot, model: Any, q: Any, v: Any = None, a: Any = None) -> Any:
+def from_pinocchio(
+    robot: Robot, model: Any, q: ArrayLike, v: ArrayLike, a: ArrayLike
+) -> tuple[Array, Array, Array]: ...
+def from_pinocchio(
+    robot: Robot, model: Any, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None
+) -> Any:
     """The q, (q, qd) or (q, qd, qdd) of a state given as Pinocchio's q, v, a."""
     return _from(_pinocchio(robot, model), q, v, a)
 
 
-def tau_to_pinocchio(robot: Robot, model: Any, q: Any, tau: Any) -> Array:
+def tau_to_pinocchio(robot: Robot, model: Any, q: ArrayLike, tau: ArrayLike) -> Array:
     """Pinocchio's joint forces for the forces `tau` at the robot's own q."""
     return _forces_to(_pinocchio(robot, model), q, tau)
 
 
-def tau_from_pinocchio(robot: Robot, model: Any, q: Any, tau: Any) -> Array:
+def tau_from_pinocchio(robot: Robot, model: Any, q: ArrayLike, tau: ArrayLike) -> Array:
     """The joint forces for Pinocchio's `tau` at the robot's own q."""
     return _forces_from(_pinocchio(robot, model), q, tau)
 
 
-def pinocchio_basis(robot: Robot, model: Any, q: Any) -> Array:
+def pinocchio_basis(robot: Robot, model: Any, q: ArrayLike) -> Array:
     """B (…, model.nv, nv) with v = B qd in Pinocchio, at the robot's own q; orthogonal unless coupled."""
     return _basis(_pinocchio(robot, model), q)
 
 
 @overload
-def to_mujoco(robot: Robot, model: Any, q: Any) -> Array: ...
+def to_mujoco(robot: Robot, model: Any, q: ArrayLike) -> Array: ...
 @overload
-def to_mujoco(robot: Robot, model: Any, q: Any, qd: Any) -> tuple[Array, Array]: ...
+def to_mujoco(robot: Robot, model: Any, q: ArrayLike, qd: ArrayLike) -> tuple[Array, Array]: ...
 @overload
-def to_mujoco(robot: Robot, model: Any, q: Any, qd: Any, qdd: Any) -> tuple[Array, Array, Array]: ...
-def to_mujoco(robot: Robot, model: Any, q: Any, qd: Any = None, qdd: Any = None) -> Any:
+def to_mujoco(
+    robot: Robot, model: Any, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike
+) -> tuple[Array, Array, Array]: ...
+def to_mujoco(
+    robot: Robot, model: Any, q: ArrayLike, qd: ArrayLike | None = None, qdd: ArrayLike | None = None
+) -> Any:
     """MuJoCo's qpos, (qpos, qvel) or (qpos, qvel, qacc) of a state, for as many as are given.
 
     `model` is a `mujoco.MjModel` with the same joints as `robot`.
@@ -89,76 +99,33 @@ def to_mujoco(robot: Robot, model: Any, q: Any, qd: Any = None, qdd: Any = None)
 
 
 @overload
-def from_mujoco(robot: Robot, model: Any, qpos: Any) -> Array: ...
+def from_mujoco(robot: Robot, model: Any, qpos: ArrayLike) -> Array: ...
 @overload
-def from_mujoco(robot: Robot, model: Any, qpos: Any, qvel: Any) -> tuple[Array, Array]: ...
+def from_mujoco(robot: Robot, model: Any, qpos: ArrayLike, qvel: ArrayLike) -> tuple[Array, Array]: ...
 @overload
-def from_mujoco(robot: Robot, model: Any, qpos: Any, qvel: Any, qacc: Any) -> tuple[Array, Array, Array]: ...
-def from_mujoco(robot: Robot, model: Any, qpos: Any, qvel: Any = None, qacc: Any = None) -> Any:
+def from_mujoco(
+    robot: Robot, model: Any, qpos: ArrayLike, qvel: ArrayLike, qacc: ArrayLike
+) -> tuple[Array, Array, Array]: ...
+def from_mujoco(
+    robot: Robot, model: Any, qpos: ArrayLike, qvel: ArrayLike | None = None, qacc: ArrayLike | None = None
+) -> Any:
     """The q, (q, qd) or (q, qd, qdd) of a state given as MuJoCo's qpos, qvel, qacc."""
     return _from(_mujoco(robot, model), qpos, qvel, qacc)
 
 
-def tau_to_mujoco(robot: Robot, model: Any, q: Any, tau: Any) -> Array:
+def tau_to_mujoco(robot: Robot, model: Any, q: ArrayLike, tau: ArrayLike) -> Array:
     """MuJoCo's joint forces for the forces `tau` at the robot's own q."""
     return _forces_to(_mujoco(robot, model), q, tau)
 
 
-def tau_from_mujoco(robot: Robot, model: Any, q: Any, tau: Any) -> Array:
+def tau_from_mujoco(robot: Robot, model: Any, q: ArrayLike, tau: ArrayLike) -> Array:
     """The joint forces for MuJoCo's `tau` at the robot's own q."""
     return _forces_from(_mujoco(robot, model), q, tau)
 
 
-def mujoco_basis(robot: Robot, model: Any, q: Any) -> Array:
+def mujoco_basis(robot: Robot, model: Any, q: ArrayLike) -> Array:
     """B (…, model.nv, nv) with qvel = B qd in MuJoCo, at the robot's own q; orthogonal unless coupled."""
     return _basis(_mujoco(robot, model), q)
-
-
-@dataclass(frozen=True)
-class MujocoNames:
-    """Names of a compiled MuJoCo model; nameless bodies and joints get one from their place."""
-
-    model: str
-    bodies: tuple[str, ...]
-    joints: tuple[str, ...]
-    given: bytes  # all names of the model, each ending with a null byte
-
-    def at(self, addresses: Iterable[int]) -> list[str]:
-        """The names that stand at the addresses, empty where a thing has none."""
-        ends = ((a, self.given.index(b"\0", a)) for a in addresses)
-        return [self.given[a:end].decode("utf-8", "backslashreplace") for a, end in ends]
-
-    @cached_property
-    def taken(self) -> frozenset[str]:
-        """All names of bodies and joints."""
-        return frozenset((*self.bodies, *self.joints))
-
-    @classmethod
-    def of(cls, model: Any) -> MujocoNames:
-        """The names of a `mujoco.MjModel`, unique among its bodies and among its joints."""
-        names = cls("", (), (), bytes(model.names))
-        bodies = unique_names(names.at(model.name_bodyadr), [f"body{i}" for i in range(model.nbody)])
-        places = []
-        for j, body in enumerate(model.jnt_bodyid):
-            place = j - model.body_jntadr[body] + 1 if model.body_jntnum[body] > 1 else ""
-            places.append(f"{bodies[body]}_joint{place}")
-        joints = unique_names(names.at(model.name_jntadr), places)
-        return cls(names.at([0])[0] or "mujoco", bodies, joints, names.given)
-
-
-def unique_names(given: Sequence[str], otherwise: Sequence[str]) -> tuple[str, ...]:
-    """The given names; where there is none the other one, with underscores if that is taken."""
-    taken = set(given)
-    result = []
-    for name, other in zip(given, otherwise, strict=True):
-        while not name or (name is other and name in taken):
-            name = other = other if not name else f"{other}_"
-        taken.add(name)
-        result.append(name)
-    return tuple(result)
-
-
-# ------------------------------------------------------------------- all joints
 
 
 class _Place(NamedTuple):

@@ -9,7 +9,7 @@ import gc
 import json
 import os
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ from ..errors import PhalanxError, warn
 from ..robot.description import Description, flag, is_coupled, triple
 from ..robot.joints import WELD
 from ..robot.robot import Robot
+from ..typing import Mimic, Source, Vector
+from ..typing import Path as PathLike
 from . import robots as catalogue
 from .files import path_text, read_bytes
 from .saved import read_description
@@ -29,14 +31,14 @@ from .xml import root_tag
 
 
 def load(
-    source: Any,
+    source: Source | Description,
     *,
     strict: bool = False,
-    mimic: str = "coupled",
+    mimic: Mimic = "coupled",
     floating_base: bool = False,
-    gravity: Any = None,
+    gravity: Vector | None = None,
     xacro_args: Mapping[str, Any] | None = None,
-    packages: Any = None,
+    packages: PathLike | Iterable[PathLike] | Mapping[str, PathLike] | None = None,
 ) -> Robot:
     """The robot of a URDF, MJCF, SDF, DH or saved file, a file object, a text or a built-in name.
 
@@ -212,6 +214,4 @@ def _table(content: str | bytes, label: str, *, as_json: bool) -> dict[str, Any]
             f"{label}: neither XML nor {kind}: {str(error).splitlines()[0]}. "
             "Expected URDF, MJCF, SDF, a DH table (TOML or JSON) or a saved robot."
         ) from None
-    if not isinstance(table, dict):
-        raise PhalanxError(f"{label}: got a JSON {type(table).__name__}, expected an object.")
     return table

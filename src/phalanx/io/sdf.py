@@ -76,6 +76,7 @@ class _Reader:
             if not name or name in self.named or name in (WORLD, MODEL):
                 raise self.error(element, f'<{element.tag}> has the name "{name}"; expected a unique name.')
             self.named[name] = element
+        self.carriers: dict[str, str] = {}  # the links of frames, as they are found
         self.known = {MODEL: IDENTITY, WORLD: _inverse(self.pose(model, "model"))}
 
     def description(self, gravity: Triple) -> Description:
@@ -116,9 +117,7 @@ class _Reader:
     def base(self, name: str) -> str:
         """The frame in which the pose of an element is given."""
         if name not in self.named:
-            raise PhalanxError(
-                f'{self.source}: unknown frame "{name}";{nearest(name, self.named, what="frames")}'
-            )
+            raise self.unknown(name)
         element = self.named[name]
         pose = element.find("pose")
         given = "" if pose is None else pose.attrib.get("relative_to", pose.attrib.get("frame", ""))
@@ -140,10 +139,14 @@ class _Reader:
         while name != WORLD and (name not in self.named or self.named[name].tag != "link"):
             if name in path:
                 raise PhalanxError(f"{self.source}: the frames {listing(path)} are attached to each other.")
+            if name in self.carriers:
+                name = self.carriers[name]
+                break
             path[name] = None
             if name not in self.named and name != MODEL:
                 raise self.unknown(name)
             name = (self.above(self.named[name]) if name in self.named else "") or self.canonical
+        self.carriers |= dict.fromkeys(path, name)  # else chains of frames would take quadratic time
         return name
 
     @property

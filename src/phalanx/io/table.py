@@ -51,8 +51,6 @@ _JOINT = (
 
 def read_table(table: Mapping[str, Any], *, source: str) -> Description:
     """The description in a parsed TOML or JSON file: a saved robot, a DH table, or links and joints."""
-    if not isinstance(table, Mapping):
-        raise PhalanxError(f"{source}: got {type(table).__name__}, expected a table of keys and values.")
     if "format" in table:
         return read_description(table, source=source)
     if "rows" in table or "row" in table:

@@ -11,7 +11,7 @@ import numpy as np
 from .cost import REAL, Bytes, Cost, Count
 from .form.count import Run, is_partial, runs
 from .form.program import Program
-from .ops import INPUT, NEG, OPS
+from .ops import COS, INPUT, NEG, OPS, SIN
 from .rewrite import Code
 
 
@@ -68,14 +68,11 @@ def _counts(run: Run) -> Iterator[tuple[str, tuple[int, int, int, int]]]:
             yield i.quantity, (0, op.additions, 0, 0)
         else:
             yield i.quantity, (op.multiplications, op.additions, op.divisions, op.trigonometric)
-    for turn in run.turns:
-        for value in turn.values:
-            yield value.quantity, (0, 0, 0, 1)
 
 
 def _partial_results(code: Code) -> int:
     """Partial results that are made, and reads of such, those of earlier loops included."""
-    made = [i.op not in (INPUT, NEG) for i in code.instructions]
-    kept = [i.op == INPUT and is_partial(i.args[0]) for i in code.instructions]
-    read = (a for i in code.instructions if i.op != INPUT for a in i.args if type(a) is int)
+    made = [i.op not in (INPUT, NEG, SIN, COS) for i in code.instructions]
+    kept = [i.op in (SIN, COS) or (i.op == INPUT and is_partial(i.args[0])) for i in code.instructions]
+    read = (a for i in code.instructions if i.op not in (INPUT, SIN, COS) for a in i.args if type(a) is int)
     return sum(made) + sum(made[a] or kept[a] for a in read)

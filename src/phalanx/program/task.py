@@ -8,18 +8,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..algorithms import FUNCTIONS, Algorithm, Function
+from ..algorithms import Algorithm, Function
+from ..robot.configurations import Coordinates
 from ..robot.frames import AnyFrame
 from ..robot.model import Model
+
+TOLD = "told"  # the pseudo input that holds what is told with a call, for all states alike
 
 
 def refusal_of_loops(algorithm: Algorithm, model: Model) -> str:
     """Why an algorithm has no loops over the bodies of a robot, empty if it has."""
     if model.coupling is not None and algorithm.topology == "chain":
         return "mimic joints follow other joints"
-    if algorithm.splits:
+    if algorithm.derivative or not algorithm.symmetric:
+        return "it has more results than loops fill"
+    if algorithm.splits == "segments":
         return "it does not visit one body after another"
     return ""
+
+
+RUN = 16  # bodies from which ancestors are taken in runs: the lanes of the widest registers
 
 
 def cuts(model: Model) -> bool:
@@ -29,18 +37,25 @@ def cuts(model: Model) -> bool:
 
 @dataclass(frozen=True)
 class Task:
-    """An algorithm on a model, with the shapes of its inputs, those given by name, and of its output."""
+    """An algorithm on a model, with the shapes of its inputs, of its outputs and of optional inputs."""
 
     algorithm: Algorithm
     model: Model
     inputs: Mapping[str, tuple[int, ...]]
-    output: tuple[int, ...]
+    outputs: Mapping[str, tuple[int, ...]]
     optional: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     arguments: Mapping[str, Any] = field(default_factory=dict)  # what else its text is told
+    coordinates: tuple[Coordinates, ...] = ()  # of the joints, for derivatives
 
     @property
     def function(self) -> Function:
-        return FUNCTIONS[self.algorithm.function]
+        return self.algorithm.served
+
+    @property
+    def output(self) -> tuple[int, ...]:
+        """The shape of its only output."""
+        (shape,) = self.outputs.values()
+        return shape
 
     @property
     def is_told(self) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..algorithms import FUNCTIONS
 from ..errors import PhalanxError
 from ..robot.dh import DHChain
 from ..robot.frames import AnyFrame, Placement
@@ -19,21 +20,21 @@ from ..spatial import Inertia
 from ..sweeps.orders.sequential import Sequential
 from ..sweeps.verbs import ordering
 from .bookkeeping import Bookkeeping, wrappers
+from .differentiate import adjoints, tangents
 from .quantities import announcing
 from .scalar import GeneralGraph, Graph, Node, live
-from .task import Task
+from .task import TOLD, Task
 
-TOLD = "told"  # the pseudo input that holds what is told with a call, for all states alike
 _BOOK = Bookkeeping()
 
 
 @dataclass(frozen=True)
 class Program:
-    """A scalar program: inputs with their shapes, outputs as nodes or constants."""
+    """A scalar program: inputs and outputs with their shapes, results as nodes or constants."""
 
     inputs: Mapping[str, tuple[int, ...]]
-    output: tuple[int, ...]
-    results: list[Any]  # row-major
+    outputs: Mapping[str, tuple[int, ...]]
+    results: list[Any]  # row-major, one output after another
 
     @cached_property
     def nodes(self) -> list[Node]:
@@ -76,8 +77,15 @@ class BodyByBody(Sequential):
         self.graph.link = -1
 
 
-def trace(task: Task, customise: str = "full", book: Bookkeeping = _BOOK, *, most: int = 1 << 62) -> Program:
-    """The program of an algorithm for one robot.
+def trace(
+    task: Task,
+    customise: str = "full",
+    book: Bookkeeping = _BOOK,
+    *,
+    quantities: bool = True,
+    most: int = 1 << 62,
+) -> Program:
+    """The program of an algorithm for one robot; its scalars know their `quantities` if asked for.
 
     `customise` tells what the robot contributes: "full" its numbers, "semi" only which of them are
     zero by structure (joint axes, products of inertia of symmetric links), "none" nothing: every
@@ -86,12 +94,12 @@ def trace(task: Task, customise: str = "full", book: Bookkeeping = _BOOK, *, mos
     """
     graph = GeneralGraph(shared=book.shared) if customise == "none" else Graph()
     graph.most = most
-    f, model, output = task.function, task.model, task.output
-    if 0 in output:  # of a robot without joints
-        return Program(task.shapes, output, [])
+    f, model, outputs = task.function, task.model, task.outputs
+    if any(0 in shape for shape in outputs.values()):  # of a robot without joints
+        return Program(task.shapes, outputs, [])
     owners = {"q": _bodies_of_coordinates(model), "v": _bodies_of_rates(model), "l": model.links.tolist()}
     symbols = {
-        name: _symbols(graph, name, shape, owners.get({**f.inputs, **f.optional}[name][0]))
+        name: _symbols(graph, name, shape, owners.get("".join({**f.inputs, **f.optional}[name][:1])))
         for name, shape in task.shapes.items()
     }
     if customise != "full" and "external" in symbols:
@@ -100,16 +108,20 @@ def trace(task: Task, customise: str = "full", book: Bookkeeping = _BOOK, *, mos
     if "frame" in constants:
         constants["frame"] = _frame(graph, constants["frame"])
     order = BodyByBody(graph, model.parents, model.pattern)
-    around = wrappers(graph, book, customise, model)
-    text = replace(task.algorithm, run=announcing(task.algorithm.run, graph, f.symbol, around))
+    text = task.algorithm
+    if quantities:
+        around = wrappers(graph, book, customise, model)
+        text = replace(text, run=announcing(text.run, graph, f.symbol, around))
     graph.wanted = book.results
     graph.quantity = "external"  # of what happens before the text begins
     known = parameters(graph, model, customise, book)
     try:
         with ordering(order):
-            more = text.in_frames(known, {name: symbols[name] for name in task.optional} | constants)
+            optional = {name: symbols[name] for name in task.optional}
+            known, more = text.in_frames(known, optional | constants)
             graph.quantity = "tau"  # of rotors, around the text
-            result = text.with_rotors(known, [symbols[name] for name in task.inputs], more)
+            base = FUNCTIONS[task.algorithm.function].inputs
+            result = text.with_rotors(known, [symbols[name] for name in base], more)
     except (ZeroDivisionError, OverflowError):  # Python's numbers raise where NumPy's become infinite
         raise PhalanxError(
             f'{f.name}: algorithm "{task.algorithm.name}" divides by zero, because numbers of the '
@@ -123,9 +135,55 @@ def trace(task: Task, customise: str = "full", book: Bookkeeping = _BOOK, *, mos
                 f'"{task.algorithm.name}" does not compute; use convention="program".'
             )
         result = np.concatenate([np.ravel(graph.kept[name]) for name in sorted(book.results)])
-        output = result.shape
-    results = np.broadcast_to(np.asarray(result, dtype=object), output).ravel().tolist()
-    return Program(task.shapes, output, results)
+        outputs = {f.symbol: result.shape}
+    each = (result,) if len(FUNCTIONS[task.algorithm.function].outputs) == 1 else result
+    if task.algorithm.derivative:
+        each = derivatives(task, symbols, np.asarray(result, dtype=object))
+    results = [
+        node
+        for made, shape in zip(each, outputs.values(), strict=True)
+        for node in np.broadcast_to(np.asarray(made, dtype=object), shape).ravel().tolist()
+    ]
+    return Program(task.shapes, outputs, results)
+
+
+def derivatives(task: Task, symbols: Mapping[str, np.ndarray], result: np.ndarray) -> list[Any]:
+    """The results of a task that asks for a derivative, from what its text computes."""
+    f, mode = FUNCTIONS[task.algorithm.function], task.algorithm.derivative
+    flat = result.ravel().tolist()
+    made = [result]
+    if mode != "jvp":
+        slopes = adjoints(flat, symbols["cotangent"].ravel().tolist())
+        made = []
+        for name in f.inputs:
+            slope = _objects([slopes.get(x.number, 0.0) for x in symbols[name].tolist()])
+            made.append(_joint_by_joint(task, symbols["q"], slope, "v") if name == "q" else slope)
+    if mode == "vjp":
+        return made
+    seeds: dict[int, Any] = {}
+    for name in f.inputs:
+        rate = symbols[f"d{name}"]
+        rate = _joint_by_joint(task, symbols["q"], rate, "q") if name == "q" else rate
+        seeds |= {x.number: r for x, r in zip(symbols[name].tolist(), rate.tolist(), strict=True)}
+    return [_objects(tangents(each.ravel().tolist(), seeds)).reshape(each.shape) for each in made]
+
+
+def _joint_by_joint(task: Task, q: np.ndarray, values: np.ndarray, to: str) -> np.ndarray:
+    """Slopes along coordinates as slopes along rates (to "v"), or rates as rates of coordinates (to "q")."""
+    made = np.zeros(sum(getattr(c, to).stop - getattr(c, to).start for c in task.coordinates), dtype=object)
+    for c in task.coordinates:
+        if to == "v":
+            made[c.v] = c.kind.along_rates(q[None, c.q], values[None, c.q])[0]
+        else:
+            made[c.q] = c.kind.coordinate_rates(q[None, c.q], values[None, c.v])[0]
+    return made
+
+
+def _objects(values: list[Any]) -> np.ndarray:
+    """An array of scalars, none of which numpy takes for an array."""
+    made = np.empty(len(values), dtype=object)
+    made[:] = values
+    return made
 
 
 def parameters(graph: Graph, model: Model, customise: str, book: Bookkeeping = _BOOK) -> Model:

@@ -6,13 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..arrays import real_or_none
 from ..errors import PhalanxError, listing, shown
+from ..typing import ArrayLike, InertiaLike, Vector
+from ..typing import Mimic as MimicChoice
 from . import description as d
-from .description import Description, FixedFrame, Joint, Link, Loop, Mimic
+from .description import Description, FixedFrame, Joint, Link, Loop, Mimic, Pose
 from .robot import Robot
+
+PoseLike: TypeAlias = Pose | ArrayLike
 
 
 class RobotBuilder:
@@ -24,7 +28,7 @@ class RobotBuilder:
     >>> builder.add_joint("hinge", "revolute", "base", "bob", axis=(0, 1, 0))
     """
 
-    def __init__(self, name: str = "robot", *, gravity: Sequence[float] = (0.0, 0.0, -9.81)) -> None:
+    def __init__(self, name: str = "robot", *, gravity: Vector = (0.0, 0.0, -9.81)) -> None:
         self.name = d.text(name, "RobotBuilder: name")
         self.gravity = gravity
         self._links: list[Link] = []
@@ -33,7 +37,12 @@ class RobotBuilder:
         self._loops: list[Loop] = []
 
     def add_link(
-        self, name: str, *, mass: float = 0.0, com: Sequence[float] = (0.0, 0.0, 0.0), inertia: Any = None
+        self,
+        name: str,
+        *,
+        mass: float = 0.0,
+        com: Vector = (0.0, 0.0, 0.0),
+        inertia: InertiaLike | None = None,
     ) -> str:
         """Add a link and return its name.
 
@@ -58,13 +67,13 @@ class RobotBuilder:
         parent: str,
         child: str,
         *,
-        origin: Any = None,
-        after: Any = None,
-        axis: Sequence[float] = (0.0, 0.0, 1.0),
-        axis2: Sequence[float] = (0.0, 1.0, 0.0),
+        origin: PoseLike | None = None,
+        after: PoseLike | None = None,
+        axis: Vector = (0.0, 0.0, 1.0),
+        axis2: Vector = (0.0, 1.0, 0.0),
         pitch: float = 0.0,
-        mimic: Sequence[Any] | None = None,
-        **limits: Any,
+        mimic: tuple[str] | tuple[str, float] | tuple[str, float, float] | None = None,
+        **limits: float | Vector,
     ) -> str:
         """Add a joint and return its name.
 
@@ -96,7 +105,7 @@ class RobotBuilder:
         )
         return name
 
-    def add_frame(self, name: str, link: str, pose: Any = None) -> str:
+    def add_frame(self, name: str, link: str, pose: PoseLike | None = None) -> str:
         """Add a frame fixed to a link and return its name; `pose` in the link's frame, as `origin`."""
         where = f'frame "{d.text(name, "add_frame: name")}"'
         self._frames.append(FixedFrame(name, d.text(link, f"{where}: link"), d.pose(pose, where)))
@@ -109,9 +118,9 @@ class RobotBuilder:
         predecessor: str,
         successor: str,
         *,
-        predecessor_pose: Any = None,
-        successor_pose: Any = None,
-        axis: Sequence[float] = (0.0, 0.0, 1.0),
+        predecessor_pose: PoseLike | None = None,
+        successor_pose: PoseLike | None = None,
+        axis: Vector = (0.0, 0.0, 1.0),
     ) -> str:
         """Add a joint that closes a loop and return its name; kept in `robot.loops`, not computed with."""
         where = f'loop "{d.text(name, "add_loop: name")}"'
@@ -128,7 +137,9 @@ class RobotBuilder:
         )
         return name
 
-    def build(self, *, floating_base: bool = False, mimic: str = "coupled", strict: bool = False) -> Robot:
+    def build(
+        self, *, floating_base: bool = False, mimic: MimicChoice = "coupled", strict: bool = False
+    ) -> Robot:
         """The robot built so far; options as in `px.load`."""
         coupled = d.is_coupled(mimic, "build")
         floating_base = d.flag(floating_base, "build: floating_base")

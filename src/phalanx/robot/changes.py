@@ -7,7 +7,7 @@ What is asked for speaks of moving joints and frames, which the assembly knows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -162,7 +162,7 @@ def _joint_pose(robot: str, m: Moving, value: Any) -> Pose:
 
 
 def loaded(
-    description: Description, link: str, mass: float, com: Sequence[float], inertia: Any
+    description: Description, link: str, mass: float, com: Any, inertia: Any
 ) -> tuple[Description, Description]:
     """The description with a body welded to a link or frame, and that body by itself."""
     taken = {own.name for own in description.links} | {own.name for own in description.frames}

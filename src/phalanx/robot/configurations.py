@@ -19,7 +19,7 @@ import numpy as np
 from ..arrays import MOST_AXES, UNREADABLE, memory_for, refuse_masks, require_memory
 from ..errors import PhalanxError, nearest, shown
 from .assembly import Assembly, Frame, Moving
-from .joints import leveled
+from .joints import JointType, leveled
 from .model import frozen
 
 
@@ -61,6 +61,20 @@ def spring_reference(assembly: Assembly) -> np.ndarray:
         if m.joint.spring_reference:
             result[q] = m.joint.spring_reference
     return frozen(result)
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """The coordinates of one joint: its type, and where they and its rates stand."""
+
+    kind: type[JointType]
+    q: slice
+    v: slice
+
+
+def coordinates(assembly: Assembly) -> tuple[Coordinates, ...]:
+    """The coordinates of all joints that follow no other."""
+    return tuple(Coordinates(m.kind, q, v) for m, q, v in _own(assembly))
 
 
 # ------------------------------------------------------------------- points

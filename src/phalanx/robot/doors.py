@@ -9,10 +9,10 @@ Written by `tools/make_surface.py` from `algorithms/registry.py`; run it instead
 # mypy: disable-error-code="empty-body"
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, overload
 
-from ..typing import AlgorithmLike, Array, ArrayLike, Axes, Backend, FloatType
+from ..typing import AlgorithmLike, Array, ArrayLike, Axes, Backend, External, FloatType
 
 if TYPE_CHECKING:
     from ..backends.jax.functions import JaxFunctions
@@ -33,11 +33,52 @@ class Doors:
     ) -> Array:
         """Poses (…, k, 4, 4) of several frames in the base frame of the file.
 
-        `q` (…, nq): positions.
-        `frames`: names of links of the file, such as `robot.frame_names`; poses come in their order.
+        - `q` (…, nq): positions.
+        - `frames`: names of links of the file, such as `robot.frame_names`; poses come in their order.
 
         Any batch shape. `out` takes the result, an array of its shape; `backend` is "auto", "native",
         "numpy" or "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def jvp(
+        self, function: str, inputs: Sequence[ArrayLike], tangents: Sequence[ArrayLike],
+        *, frame: str | None = None, axes: Axes | None = None, external: External | None = None,
+        inertias: ArrayLike | None = None, out: Array | None = None,
+        algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
+    ) -> Array:
+        """The derivative of a function's result along tangents of its inputs.
+
+        `inputs` are those of the method of that name. `tangents` has one for each, all of shape (…, nv): that
+        of q is in the tangent space, along `robot.integrate(q, dq)`.
+
+        Any batch shape. `out` takes the result, an array of its shape; `algorithm` is one of
+        `px.algorithms(function)`, whose text is differentiated; `backend` is "auto", "native", "numpy" or
+        "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def vjp(
+        self, function: str, inputs: Sequence[ArrayLike], cotangent: ArrayLike,
+        *, frame: str | None = None, axes: Axes | None = None, external: External | None = None,
+        inertias: ArrayLike | None = None, out: tuple[Array, ...] | None = None,
+        algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
+    ) -> tuple[Array, ...]:
+        """The derivatives (…, nv) of a function's result times a cotangent with respect to each input.
+
+        `inputs` are those of the method of that name, `cotangent` has the shape of its result. The derivative
+        with respect to q is in the tangent space, along `robot.integrate(q, dq)`. What else as in `jvp`.
+        """
+
+    def hvp(
+        self, function: str, inputs: Sequence[ArrayLike], cotangent: ArrayLike,
+        tangents: Sequence[ArrayLike],
+        *, frame: str | None = None, axes: Axes | None = None, external: External | None = None,
+        inertias: ArrayLike | None = None, out: tuple[Array, ...] | None = None,
+        algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
+    ) -> tuple[Array, ...]:
+        """The derivative of `vjp(function, inputs, cotangent)` along tangents of the inputs.
+
+        With cotangent c and tangents t it is the second derivative of c . f times t, as differential dynamic
+        programming asks for it; tuple by tuple the shapes are those of `vjp` and `jvp`.
         """
 
     @overload
@@ -123,6 +164,76 @@ class Doors:
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
         *, batch: int | None = None,
     ) -> kernels.PotentialEnergyKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["inverse_dynamics_derivatives"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.InverseDynamicsDerivativesKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["forward_dynamics_derivatives"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.ForwardDynamicsDerivativesKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["coriolis_matrix"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.CoriolisMatrixKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["regressor"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.RegressorKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["momentum"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.MomentumKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["momentum_matrix"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.MomentumMatrixKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["frame_velocity"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, frame: str, batch: int | None = None,
+    ) -> kernels.FrameVelocityKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["frame_acceleration"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, frame: str, batch: int | None = None,
+    ) -> kernels.FrameAccelerationKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["jacobian_rate"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, frame: str, batch: int | None = None,
+    ) -> kernels.JacobianRateKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["jacobian_derivative"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, frame: str, batch: int | None = None,
+    ) -> kernels.JacobianDerivativeKernel: ...
 
     @overload
     def kernel(

@@ -10,6 +10,7 @@ Written by `tools/make_surface.py` from `algorithms/registry.py`; run it instead
 from __future__ import annotations
 
 from ..typing import AlgorithmLike, Array, ArrayLike, Axes, Backend, External
+from . import results
 
 
 class Functions:
@@ -18,18 +19,21 @@ class Functions:
     def inverse_dynamics(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, external: External | None = None,
         base_velocity: ArrayLike | None = None, base_acceleration: ArrayLike | None = None,
+        inertias: ArrayLike | None = None,
         *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
         threads: int | None = None,
     ) -> Array:
         """Joint forces `tau` (…, nv) that produce `qdd` at state (q, qd).
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `qdd` (…, nv): accelerations.
-        `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
-          or some of them by name as {"link": wrench} with (…, 6) each.
-        `base_velocity` (…, 6): twist of the base [rad/s, m/s], in its own coordinates.
-        `base_acceleration` (…, 6): the component-wise derivative of that twist.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
+        - `base_velocity` (…, 6): twist of the base [rad/s, m/s], in its own coordinates.
+        - `base_acceleration` (…, 6): the component-wise derivative of that twist.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("inverse_dynamics")` (cartesian_tensor, lathrop, luh_walker_paul,
@@ -38,33 +42,38 @@ class Functions:
         """
 
     def mass_matrix(
-        self, q: ArrayLike,
+        self, q: ArrayLike, inertias: ArrayLike | None = None,
         *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
         threads: int | None = None,
     ) -> Array:
         """The mass matrix `M` (…, nv, nv).
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("mass_matrix")` (crba, composite_original, composite_variant,
-        kane_original, kane_variant, newton_euler_original, newton_euler_variant, processor_array,
+        kane_original, kane_variant, newton_euler_original, newton_euler_variant, partition, processor_array,
         recursive_doubling); `backend` is "auto", "native", "numpy" or "jax"; at most `threads` threads share
         a large batch (None: `px.set_threads`).
         """
 
     def forward_dynamics(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, external: External | None = None,
+        inertias: ArrayLike | None = None,
         *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
         threads: int | None = None,
     ) -> Array:
         """Joint accelerations `qdd` (…, nv) under the joint forces `tau` at state (q, qd).
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
-        `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
-          or some of them by name as {"link": wrench} with (…, 6) each.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("forward_dynamics")` (aba, abia, cfa, contraction, dca, jsiia,
@@ -73,14 +82,16 @@ class Functions:
         """
 
     def bias_forces(
-        self, q: ArrayLike, qd: ArrayLike,
+        self, q: ArrayLike, qd: ArrayLike, inertias: ArrayLike | None = None,
         *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
         threads: int | None = None,
     ) -> Array:
         """Joint forces (…, nv) that hold qdd = 0 at state (q, qd): velocity products and gravity.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("bias_forces")`; `backend` is "auto", "native", "numpy" or "jax";
@@ -88,13 +99,15 @@ class Functions:
         """
 
     def gravity_forces(
-        self, q: ArrayLike,
+        self, q: ArrayLike, inertias: ArrayLike | None = None,
         *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
         threads: int | None = None,
     ) -> Array:
         """Joint forces (…, nv) that hold the robot at rest at q.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("gravity_forces")`; `backend` is "auto", "native", "numpy" or
@@ -102,13 +115,15 @@ class Functions:
         """
 
     def mass_matrix_inverse(
-        self, q: ArrayLike,
+        self, q: ArrayLike, inertias: ArrayLike | None = None,
         *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
         threads: int | None = None,
     ) -> Array:
         """The inverse (…, nv, nv) of the mass matrix, by its sparse factor.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("mass_matrix_inverse")`; `backend` is "auto", "native", "numpy"
@@ -122,7 +137,7 @@ class Functions:
     ) -> Array:
         """Poses (…, n_links, 4, 4) of all moving links (`robot.link_names`) in the base frame of the file.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("forward_kinematics")`; `backend` is "auto", "native", "numpy" or
@@ -138,7 +153,7 @@ class Functions:
 
         `frame` is a name in `robot.frame_names`: of any link of the file, welded or not.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("frame_pose")`; `backend` is "auto", "native", "numpy" or "jax";
@@ -156,7 +171,7 @@ class Functions:
         give its angular velocity (rad/s), the last three the velocity of its origin (m/s), both along the
         axes of the base frame of the file, or with `axes="local"` along those of the frame itself.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("jacobian")`; `backend` is "auto", "native", "numpy" or "jax"; at
@@ -164,13 +179,15 @@ class Functions:
         """
 
     def center_of_mass(
-        self, q: ArrayLike,
+        self, q: ArrayLike, inertias: ArrayLike | None = None,
         *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
         threads: int | None = None,
     ) -> Array:
         """Centre of mass (…, 3) of all moving links, in the world frame; NaN if none has mass.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("center_of_mass")`; `backend` is "auto", "native", "numpy" or
@@ -178,14 +195,16 @@ class Functions:
         """
 
     def kinetic_energy(
-        self, q: ArrayLike, qd: ArrayLike,
+        self, q: ArrayLike, qd: ArrayLike, inertias: ArrayLike | None = None,
         *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
         threads: int | None = None,
     ) -> Array:
         """Kinetic energy (…) of all links and rotors.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("kinetic_energy")`; `backend` is "auto", "native", "numpy" or
@@ -193,17 +212,197 @@ class Functions:
         """
 
     def potential_energy(
-        self, q: ArrayLike,
+        self, q: ArrayLike, inertias: ArrayLike | None = None,
         *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
         threads: int | None = None,
     ) -> Array:
         """Potential energy (…) in the field of gravity, zero at the world's origin.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("potential_energy")`; `backend` is "auto", "native", "numpy" or
         "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def inverse_dynamics_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, external: External | None = None,
+        inertias: ArrayLike | None = None,
+        *, out: tuple[Array, Array, Array] | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
+    ) -> results.InverseDynamicsDerivatives[Array]:
+        """(∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd), each (…, nv, nv), in the tangent space of q.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the results, 3 arrays of their shapes;
+        `algorithm` is one of `px.algorithms("inverse_dynamics_derivatives")`; `backend` is "auto", "native",
+        "numpy" or "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def forward_dynamics_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, external: External | None = None,
+        inertias: ArrayLike | None = None,
+        *, out: tuple[Array, Array, Array] | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
+    ) -> results.ForwardDynamicsDerivatives[Array]:
+        """(∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau), each (…, nv, nv), in the tangent space of q.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the results, 3 arrays of their shapes;
+        `algorithm` is one of `px.algorithms("forward_dynamics_derivatives")`; `backend` is "auto", "native",
+        "numpy" or "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def coriolis_matrix(
+        self, q: ArrayLike, qd: ArrayLike, inertias: ArrayLike | None = None,
+        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> Array:
+        """The matrix C (…, nv, nv) with C qd the forces of velocity, and dM/dt - 2 C skew-symmetric.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("coriolis_matrix")`; `backend` is "auto", "native", "numpy" or
+        "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def regressor(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
+        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> Array:
+        """The matrix Y (…, nv, 10 n_links) with tau = Y `robot.inertial_parameters`, armature apart.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("regressor")`; `backend` is "auto", "native", "numpy" or "jax";
+        at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def momentum(
+        self, q: ArrayLike, qd: ArrayLike, inertias: ArrayLike | None = None,
+        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> Array:
+        """Momentum (…, 6) [angular; linear] of all links about their mass centre, along the world's axes.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("momentum")`; `backend` is "auto", "native", "numpy" or "jax"; at
+        most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def momentum_matrix(
+        self, q: ArrayLike, inertias: ArrayLike | None = None,
+        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> Array:
+        """The matrix A (…, 6, nv) with momentum A qd about the mass centre, along the world's axes.
+
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("momentum_matrix")`; `backend` is "auto", "native", "numpy" or
+        "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def frame_velocity(
+        self, q: ArrayLike, qd: ArrayLike, frame: str,
+        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> Array:
+        """Velocity (…, 6) [angular; linear] of a frame and its origin, along the axes of the base frame.
+
+        `frame` is a name in `robot.frame_names`. It is J qd of the frame's Jacobian.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("frame_velocity")`; `backend` is "auto", "native", "numpy" or
+        "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def frame_acceleration(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, frame: str,
+        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> Array:
+        """Acceleration (…, 6) [angular; linear] of a frame and its origin, along the axes of the base frame.
+
+        `frame` is a name in `robot.frame_names`. The linear half is what an accelerometer at rest in the
+        world would see of the origin: the second derivative of its position, without gravity.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("frame_acceleration")`; `backend` is "auto", "native", "numpy" or
+        "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def jacobian_rate(
+        self, q: ArrayLike, qd: ArrayLike, frame: str,
+        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> Array:
+        """The rate dJ/dt (…, 6, nv) of a frame's Jacobian, along the axes of the base frame.
+
+        `frame` is a name in `robot.frame_names`. Its acceleration is J qdd + dJ/dt qd.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("jacobian_rate")`; `backend` is "auto", "native", "numpy" or
+        "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def jacobian_derivative(
+        self, q: ArrayLike, frame: str,
+        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> Array:
+        """The derivative (…, 6, nv, nv) of a frame's Jacobian in the tangent space of q.
+
+        Entry [:, j, k] is that of column j along joint k. `frame` is a name in `robot.frame_names`. A joint
+        turns the columns of all joints beyond it, and moves the frame that those before it turn.
+
+        - `q` (…, nq): positions.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("jacobian_derivative")`; `backend` is "auto", "native", "numpy"
+        or "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
     rnea = inverse_dynamics

@@ -25,6 +25,7 @@ from ..spatial import (
     join,
     matvec,
     moments_of_inertia,
+    motion_cross,
     namespace,
     second_moments,
     transpose,
@@ -270,6 +271,21 @@ class Axes:
     def T(self) -> _TransposedAxes:
         return _TransposedAxes(self)
 
+    def across(self, rate: Array) -> Array:
+        """The twist across each joint on all of its bodies, not only on the one that completes it."""
+        twist = self @ rate
+        return twist[..., self.model.carrier, :] if self._parts else twist
+
+    def turning(self, rate: Array) -> Array:
+        """What the twist across a joint does to its axes: V_J x S, zero where a joint has one axis."""
+        return motion_cross(self.across(rate), self.axis) if self._parts else 0.0
+
+    @cached_property
+    def first(self) -> Array:
+        """(n, 1): one at the first body of every joint, zero at those that share its twist."""
+        carrier = self.model.carrier
+        return self._mask(np.append(True, carrier[1:] != carrier[:-1])[: len(carrier)])[:, None]
+
     @cached_property
     def _parts(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """For k = 1, 2, …: the body k before each one, and 1 where it shares the joint."""
@@ -338,12 +354,31 @@ def gravity_twist(model: Model) -> Array:
 
 def link_wrenches(model: Model, wrench: Array) -> Array:
     """Wrenches (…, n_links, 6) given in link frames, on the bodies (…, n, 6) in body frames."""
-    F = model.link_frame.T @ wrench
+    return on_bodies(model, model.link_frame.T @ wrench, rank=1)
+
+
+def link_parameters(model: Model) -> np.ndarray:
+    """The inertias of the links (n_links, 10), each about its origin in its frame."""
+    E, r = model.link_frame.E, model.link_frame.r
+    back = Transform(transpose(E), -matvec(E, r))
+    G = back.T @ model.inertia[model.links]
+    return np.concatenate([G.m[:, None], G.h, G.moment], axis=-1)
+
+
+def with_inertias(model: Model, parameters: Array) -> Model:
+    """The model with other inertias of its links, (…, n_links, 10) each about its origin in its frame."""
+    G = model.link_frame.T @ Inertia(parameters[..., 0], parameters[..., 1:4], parameters[..., 4:])
+    return replace(model, inertia=G.map(lambda array, rank: on_bodies(model, array, rank)))
+
+
+def on_bodies(model: Model, values: Array, rank: int) -> Array:
+    """Values of links with `rank` component axes on the last body of each, zero on the other bodies."""
     where = np.zeros(model.n, dtype=np.intp)
     where[model.links] = np.arange(len(model.links))
-    mask = np.zeros((model.n, 1))
+    mask = np.zeros(model.n)
     mask[model.links] = 1.0
-    return F[..., where, :] * mask.astype(model.axis.dtype)
+    mask = mask.astype(model.axis.dtype).reshape(-1, *(1,) * rank)
+    return values[(..., where) + (slice(None),) * rank] * mask
 
 
 def diagonal(values: Array) -> Array:

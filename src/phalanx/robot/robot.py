@@ -25,6 +25,8 @@ from ..io.dh_table import DHTable, table_of
 from ..io.files import write_text
 from ..io.saved import write_description
 from ..io.urdf_writer import write_urdf
+from ..typing import Array, ArrayLike, Convention, Generator, InertiaLike, Vector
+from ..typing import Path as PathLike
 from . import changes, configurations
 from .assembly import BASE, Frame, assemble, judge_inertias
 from .configurations import Limits, per_rate
@@ -32,7 +34,7 @@ from .description import Description, Loop, Mimic
 from .dh import require_chain
 from .doors import Doors
 from .functions import Functions
-from .model import frozen
+from .model import frozen, link_parameters
 
 
 class Robot(Functions, Doors):
@@ -112,6 +114,20 @@ class Robot(Functions, Doors):
     def limits(self) -> Limits:
         """Limits of positions, velocities and efforts."""
         return configurations.limits_of(self._assembly)
+
+    @cached_property
+    def coordinates(self) -> tuple[configurations.Coordinates, ...]:
+        """The type of each joint, and where its coordinates and rates stand in q and qd."""
+        return configurations.coordinates(self._assembly)
+
+    @cached_property
+    def inertial_parameters(self) -> np.ndarray:
+        """Ten parameters of each link (10 n_links,) with what is welded to it.
+
+        They are its mass, first moment and moments of inertia xx, xy, xz, yy, yz, zz about its origin, in its
+        frame.
+        """
+        return frozen(link_parameters(self.model).ravel())
 
     @cached_property
     def damping(self) -> np.ndarray:
@@ -245,7 +261,7 @@ class Robot(Functions, Doors):
     def from_dh(
         cls,
         rows: Sequence[Mapping[str, Any]],
-        convention: str = "standard",
+        convention: Convention = "standard",
         *,
         strict: bool = False,
         **more: Any,
@@ -262,7 +278,7 @@ class Robot(Functions, Doors):
         require_chain(self.model, self.name, [joint.name for joint in joints])
         return table_of(self.model.dh, self.description, joints)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: PathLike) -> None:
         """Write a file by its suffix: ".json" or none keeps every bit, ".urdf" is for other tools.
 
         What was there before is replaced in one step, once the new file is complete.
@@ -280,7 +296,7 @@ class Robot(Functions, Doors):
                 'none (every bit of the robot) or ".urdf" (for other tools).'
             )
 
-    def to_urdf(self, path: str | os.PathLike[str] | None = None) -> str:
+    def to_urdf(self, path: PathLike | None = None) -> str:
         """The robot as URDF text, written to `path` if that is given; links keep their names and poses.
 
         Joints that URDF lacks become several with massless links between. One warning tells what it
@@ -298,7 +314,13 @@ class Robot(Functions, Doors):
 
     # ----------------------------------------------------------------- changed copies
 
-    def replace(self, *, gravity: Any = None, armature: Any = None, name: str | None = None) -> Robot:
+    def replace(
+        self,
+        *,
+        gravity: Vector | None = None,
+        armature: float | Vector | Mapping[str, float | Vector] | None = None,
+        name: str | None = None,
+    ) -> Robot:
         """A copy with another gravity (3,), armature or name.
 
         `armature` is one number for all joints of one axis (the others then have none), values (nv,), or
@@ -306,7 +328,7 @@ class Robot(Functions, Doors):
         """
         return _rebuild(changes.replaced(self._assembly, gravity, armature, name))
 
-    def fix(self, joints: Mapping[str, Any]) -> Robot:
+    def fix(self, joints: Mapping[str, float | Vector]) -> Robot:
         """A smaller robot with the named joints welded at the given coordinates."""
         return _rebuild(changes.welded(self._assembly, joints))
 
@@ -315,7 +337,7 @@ class Robot(Functions, Doors):
         return _rebuild(replace(self.description, floating_base=True))
 
     def with_payload(
-        self, link: str, mass: float, com: Sequence[float] = (0.0, 0.0, 0.0), inertia: Any = None
+        self, link: str, mass: float, com: Vector = (0.0, 0.0, 0.0), inertia: InertiaLike | None = None
     ) -> Robot:
         """The robot carrying a body welded to a link or frame; `com` in that frame, `inertia` about `com`."""
         self.frame(link)
@@ -331,12 +353,16 @@ class Robot(Functions, Doors):
         return configurations.neutral(self._assembly)
 
     def random_state(
-        self, batch: int | Sequence[int] = (), rng: Any = None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Random (q, qd, qdd): q within limits (else ±pi), qd and qdd normal, qd clipped to its limits."""
+        self, batch: int | Sequence[int] = (), rng: Generator | None = None
+    ) -> tuple[Array, Array, Array]:
+        """Random q (…, nq), qd (…, nv), qdd (…, nv): how many states `batch` tells, as a number or a shape.
+
+        q lies within limits (else ±pi), qd and qdd are normal, qd clipped to its limits. `rng` is a seed or a
+        `numpy.random.Generator`.
+        """
         return configurations.random_state(self._assembly, self.limits, batch, rng)
 
-    def wrenches(self, given: Mapping[str, Any], array: Callable[[Any, str], Any] | None = None) -> Any:
+    def wrenches(self, given: Mapping[str, ArrayLike], array: Callable[[Any, str], Any] | None = None) -> Any:
         """Wrenches (…, n_links, 6) on all links from {"link": wrench} (…, 6), each in its own frame.
 
         What `external={"link": wrench}` does; any frame of the file is a link here. `array` reads a value.
@@ -344,20 +370,20 @@ class Robot(Functions, Doors):
         read = array or (lambda value, where: configurations.real_array(value, where, self.name))
         return configurations.wrenches(self._assembly, given, read)
 
-    def expand(self, q: Any) -> np.ndarray:
-        """Coordinates (…, nq with mimic="independent") of all joints, those that follow others included."""
+    def expand(self, q: ArrayLike) -> Array:
+        """Coordinates (…, nq with mimic="independent") of all joints at `q` (…, nq), followers included."""
         return configurations.expand(self._assembly, q)
 
-    def integrate(self, q: Any, dq: Any) -> np.ndarray:
-        """Coordinates reached from q with the constant rates dq for unit time."""
+    def integrate(self, q: ArrayLike, dq: ArrayLike) -> Array:
+        """Coordinates (…, nq) reached from `q` (…, nq) with the constant rates `dq` (…, nv) for unit time."""
         return configurations.integrate(self._assembly, q, dq)
 
-    def difference(self, q0: Any, q1: Any) -> np.ndarray:
-        """The rates dq with integrate(q0, dq) equal to q1."""
+    def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
+        """The rates dq (…, nv) with integrate(q0, dq) equal to q1; `q0` and `q1` are (…, nq)."""
         return configurations.difference(self._assembly, q0, q1)
 
-    def normalize(self, q: Any) -> np.ndarray:
-        """Coordinates with every quaternion at unit length."""
+    def normalize(self, q: ArrayLike) -> Array:
+        """Coordinates (…, nq) as `q` (…, nq), with every quaternion at unit length."""
         return configurations.normalize(self._assembly, q)
 
 

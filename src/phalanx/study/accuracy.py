@@ -16,6 +16,7 @@ from ..errors import PhalanxError, printable, shown
 from ..robot.robot import Robot, require_robot
 from ..sweeps.orders.sequential import Sequential
 from ..sweeps.verbs import ordering
+from ..typing import AlgorithmLike, Backend, FloatType, Generator
 
 _STATES = 16  # of a robot of some ten links, by default
 _MOST_STATES, _MOST_DIGITS = 1_000_000, 10_000  # beyond which a result is not to be waited for
@@ -62,12 +63,12 @@ def accuracy(
     robot: Robot,
     function: str = "forward_dynamics",
     *,
-    algorithm: Any = "auto",
-    backend: str = "auto",
-    dtype: Any = "float64",
+    algorithm: AlgorithmLike = "auto",
+    backend: Backend = "auto",
+    dtype: FloatType = "float64",
     states: int | None = None,
     digits: int = 50,
-    rng: Any = 0,
+    rng: Generator | None = 0,
 ) -> Accuracy:
     """The error of an algorithm in random states against its function in `digits` decimal digits.
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ..errors import PhalanxError, is_one_of, nearest, shown
 from ..program.cost import Cost, Count
 from ..progress import steps
 from ..robot.robot import Robot
+from ..typing import AlgorithmLike, Customise
 from .conventions import convention_of
 from .cost import cost
 from .fitting import BASIS, FURTHER, Formula, fit
@@ -115,11 +116,11 @@ class ClosedForm(_Forms):
 
 def closed_form(
     function: str,
-    algorithm: Any,
+    algorithm: AlgorithmLike,
     *,
-    customise: str = "none",
+    customise: Customise = "none",
     convention: str | None = None,
-    inertias: str = "dense",
+    inertias: Literal["dense", "diagonal"] = "dense",
     sizes: Sequence[int] = SIZES,
 ) -> ClosedForm:
     """What an algorithm costs on a general chain of n turning joints, as exact formulas in n.
@@ -151,7 +152,7 @@ def closed_form(
             f"from 1 to {_LONGEST:,}."
         )
     call = resolve(general_chain(wanted[0], inertias), function, algorithm)
-    name = algorithm[0] if isinstance(algorithm, tuple) else algorithm
+    name = algorithm if isinstance(algorithm, str) else call.algorithm.name
     rules = convention_of(convention, name, customise)
     choice = (function, name, call.options, customise, convention)
     costs = {n: _cost_at(n, inertias, *choice) for n in steps(wanted, "counting", lambda n: f"{n} joints")}
@@ -165,7 +166,7 @@ def _cost_at(
     function: str,
     name: str,
     options: tuple[tuple[str, Any], ...],
-    customise: str,
+    customise: Customise,
     convention: str | None,
 ) -> Cost:
     choice = (name, dict(options)) if options else name

@@ -12,6 +12,7 @@ from ..errors import PhalanxError, is_one_of, nearest, shown
 from ..program.cost import Cost, cost_of
 from ..program.trace import Program, trace
 from ..robot.robot import Robot
+from ..typing import AlgorithmLike, Customise
 from .conventions import Convention, convention_of
 
 LEVELS = ("none", "semi", "full")
@@ -20,9 +21,9 @@ LEVELS = ("none", "semi", "full")
 def cost(
     robot: Robot,
     function: str,
-    algorithm: Any = "auto",
+    algorithm: AlgorithmLike = "auto",
     *,
-    customise: str = "full",
+    customise: Customise = "full",
     convention: str | None = None,
     frame: str | None = None,
 ) -> Cost:
@@ -57,7 +58,7 @@ def cost(
     """
     call, rules = _resolved(robot, function, algorithm, customise, convention, frame)
     if _is_kernel(call, customise, rules):
-        from ..backends.native.costs import kernel_cost  # llvmlite takes a while to import
+        from ..backends.native.costs import kernel_cost  # rolling takes a while to import
 
         return kernel_cost(call)
     found = cost_of(
@@ -103,7 +104,7 @@ def _is_kernel(call: Call, customise: str, rules: Convention) -> bool:
 
 def _program(call: Call, customise: str, rules: Convention) -> Program:
     from ..backends.native.costs import require_short
-    from ..backends.native.forms import traced
+    from ..backends.native.source import traced
 
     require_short(call)
     if _is_kernel(call, customise, rules):

@@ -23,6 +23,7 @@ from ..dispatch import ANY, choose, compute, resolve, serving
 from ..errors import PhalanxError, printable, shown
 from ..progress import steps
 from ..robot.robot import Robot
+from ..typing import FloatType
 from .prediction.calibration import calibration
 from .prediction.checking import exact, is_extended, relative_error
 from .prediction.timing import job, sample, timed
@@ -76,7 +77,7 @@ class Recommendation:
         return f'{self.function} of "{printable(self.robot)}", {_states(self.batch)}: {self.reason}'
 
 
-def recommend(robot: Robot, function: str, batch: int = 4096, dtype: Any = "float64") -> Recommendation:
+def recommend(robot: Robot, function: str, batch: int = 4096, dtype: FloatType = "float64") -> Recommendation:
     """The algorithm predicted to be fastest for a batch, as accurate as that of "auto", with the reason.
 
     It may be another one than algorithm="auto" takes, which knows nothing of this machine and little of the
@@ -173,7 +174,7 @@ def _predicted(
 
 def _is_comparable(call: Call) -> bool:
     """Whether a call is no hopeless case: far more work than the choice of "auto" by its order alone."""
-    from ..backends.native.forms import operations_in_loops
+    from ..backends.native.source import operations_in_loops
 
     auto = resolve(call.robot, call.algorithm.function, choose(call.robot, call.algorithm.function).name)
     return operations_in_loops(call) <= _HOPELESS * operations_in_loops(auto)

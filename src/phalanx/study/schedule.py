@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from ..dispatch import resolve
 from ..errors import PhalanxError, is_one_of, shown
 from ..robot.robot import Robot, require_robot
+from ..typing import AlgorithmLike, Customise
 from .cost import convention_at, program_of
 from .machines import Machine, Pram, ProcessorArray, Systolic, Transputers, pram
 from .machines.many import numbered
@@ -26,11 +27,11 @@ from .scheduling.transputer_program import paper_schedule
 def schedule(
     robot: Robot,
     function: str,
-    algorithm: Any = "auto",
+    algorithm: AlgorithmLike = "auto",
     machine: Machine | None = None,
     *,
-    granularity: str | None = None,
-    customise: str = "full",
+    granularity: Literal["scalar", "vector", "equation"] | None = None,
+    customise: Customise = "full",
     convention: str | None = None,
 ) -> Schedule:
     """Where and when each task of an algorithm runs on a machine (default: four processors, one memory).
@@ -48,9 +49,9 @@ def schedule(
     if isinstance(machine, ProcessorArray) and machine.assignment == "paper":
         _require(machine, algorithm, "processor_array", function, "mass_matrix", granularity)
         return array_schedule(robot, machine, algorithm=algorithm)
-    granularity = default_granularity(machine) if granularity is None else granularity
+    cut = default_granularity(machine) if granularity is None else granularity
     graph = task_graph(
-        robot, function, algorithm, granularity=granularity, customise=customise, convention=convention
+        robot, function, algorithm, granularity=cut, customise=customise, convention=convention
     )
     return place(graph, machine)
 

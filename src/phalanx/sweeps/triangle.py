@@ -25,11 +25,14 @@ class Walk(list[Level]):
     """Levels that, as long as joins are associative, give what one place after another gives.
 
     `inward` tells from which end; an order that has nothing to gain from levels may go place by place.
+    Places are links, or `pairs` of them in one column after another (`across`: in one row after another).
     """
 
-    def __init__(self, levels: Iterable[Level], *, inward: bool) -> None:
+    def __init__(
+        self, levels: Iterable[Level], *, inward: bool, pairs: bool = False, across: bool = False
+    ) -> None:
         super().__init__(levels)
-        self.inward = inward
+        self.inward, self.pairs, self.across = inward, pairs, across
 
 
 class Sums(list[Level]):
@@ -51,6 +54,10 @@ class Places(ABC):
 class Triangle:
     """The n (n + 1) / 2 pairs of a chain of n links."""
 
+    row: Any  # of each pair
+    column: Any
+    place: Any  # of the pair (row, column), in either order
+
     def __init__(self, n: int) -> None:
         self.n = n
         self._known: dict[Any, Any] = {}
@@ -58,7 +65,7 @@ class Triangle:
         self.row, self.column = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
         lower = np.zeros((n, n), dtype=np.intp)
         lower[self.row, self.column] = np.arange(len(pairs))
-        self.place = np.maximum(lower, lower.T)  # of the pair (row, column), in either order
+        self.place = np.maximum(lower, lower.T)
 
     def worked_out(self, make: Callable[..., Any], *options: Any) -> Any:
         """What `make(pairs, *options)` works out for these pairs, once."""
@@ -79,7 +86,7 @@ class Triangle:
         """The symmetric matrix (…, n, n) of values (…, pairs)."""
         return values[..., self.place]
 
-    def neighbour(self, stride: int) -> np.ndarray:
+    def neighbour(self, stride: int) -> Any:
         """The pair `stride` rows after each pair in its column, -1 where there is none."""
         row = self.row + stride
         inside = (row < self.n) & (row >= self.column)
@@ -87,19 +94,23 @@ class Triangle:
 
     def outward(self, strides: list[int] | None = None) -> Walk:
         """Each row from the one before it; with strides, all rows from those so far before them."""
-        if strides is None:
-            return Walk((self._level([row], 1) for row in range(1, self.n)), inward=False)
-        return Walk((self._level(range(self.n), stride) for stride in strides), inward=False)
+        return self._walk(strides, inward=False)
 
     def inward(self, strides: list[int] | None = None) -> Walk:
         """Each row from the one after it; with strides, all rows from those so far after them."""
+        return self._walk(strides, inward=True)
+
+    def _walk(self, strides: list[int] | None, *, inward: bool) -> Walk:
+        side, rows = -1 if inward else 1, range(self.n)
         if strides is None:
-            return Walk((self._level([row], -1) for row in range(self.n - 2, -1, -1)), inward=True)
-        return Walk((self._level(range(self.n), -stride) for stride in strides), inward=True)
+            levels = (self._level([row], side) for row in (rows[-2::-1] if inward else rows[1:]))
+        else:
+            levels = (self._level(rows, side * stride) for stride in strides)
+        return Walk(levels, inward=inward, pairs=True)
 
     def across(self, levels: Callable[[], list[Level]]) -> Walk:
         """Levels of a paper's own in which each column comes from a later one of the same row."""
-        return Walk(levels(), inward=True)
+        return Walk(levels(), inward=True, pairs=True, across=True)
 
     def beyond(self, *, by_halves: bool = False) -> Sums:
         """For each link, all pairs of links up to it, themselves: sums over the links from each row on."""

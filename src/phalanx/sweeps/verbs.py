@@ -12,11 +12,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
+from itertools import accumulate as running_sums
 from typing import Any, ClassVar
 
 from ..errors import PhalanxError
-from ..robot.model import diagonal
-from ..spatial import Array, Field
+from ..robot.model import Model, diagonal
+from ..spatial import Array, Field, namespace
+from .limbs import ArrayLinks
+from .links import LinkSweeps
 
 
 class Order(ABC):
@@ -38,8 +42,18 @@ class Order(ABC):
 
     @abstractmethod
     def pairs(
-        self, start: Array, carry: Callable[..., Array], emit: Callable[..., Array], along: tuple[Any, ...]
+        self,
+        start: Array,
+        carry: Callable[..., Array],
+        emit: Callable[..., Array],
+        along: tuple[Any, ...],
+        both: bool = False,
     ) -> Array: ...
+
+    def pairs_in_runs(
+        self, start: Array, carry: Callable[..., Array], emit: Callable[..., Array], along: tuple[Any, ...]
+    ) -> Array:
+        return self.pairs(start, carry, emit, along)
 
     @abstractmethod
     def scan(self, join: Callable[[Any, Any], Any], elements: Any, root: Any, reverse: bool) -> Any: ...
@@ -82,18 +96,12 @@ class Order(ABC):
     @abstractmethod
     def substitute(self, factor: Array, b: Array) -> Array: ...
 
-    # What follows is None for orders that have nothing but arrays over all links.
+    def links(self, model: Model) -> LinkSweeps:
+        """The sweeps over the links of a model."""
+        return ArrayLinks.of(model)
 
     def triangle(self) -> Any:
-        """The pairs of links of a chain, one of which stands for all."""
-        return None
-
-    def tridiagonal(self, solver: str, D: Array, U: Array, R: Array) -> Any:
-        """The solution of a block-tridiagonal system, by the solver of that name."""
-        return None
-
-    def links_of(self, model: Any, X: Any) -> Any:
-        """The links of a model, one of which stands for all."""
+        """The pairs of links of a chain, one of which stands for all; None where there are arrays of them."""
         return None
 
     def fold_from(
@@ -181,13 +189,70 @@ def fold(step: Callable[..., Any], state: tuple[Any, ...], *local: Any, tips: An
 
 
 def pairs(
-    start: Array, *, carry: Callable[..., Array], emit: Callable[..., Array], along: tuple[Any, ...]
+    start: Array,
+    *,
+    carry: Callable[..., Array],
+    emit: Callable[..., Array],
+    along: tuple[Any, ...],
+    runs: bool = False,
 ) -> Array:
     """The symmetric matrix (…, n, n) emitted while each body's `start` is carried along its ancestors.
 
-    `carry(x, *along_j)` takes x from body j to its parent; `emit(x, *along_j)` is the entry at j.
+    `carry(x, *along_j)` takes x from body j to its parent; `emit(x, *along_j)` is the entry at j. Both are
+    linear in x. With `runs`, an order may join several ancestors and take x past all of them at once.
     """
-    return _order.get().pairs(start, carry, emit, along)
+    order = _order.get()
+    return (order.pairs_in_runs if runs else order.pairs)(start, carry, emit, along)
+
+
+def walks(
+    start: Any,
+    *,
+    carry: Callable[..., Any],
+    emit: Callable[..., tuple[Any, Any]],
+    along: tuple[Any, ...],
+) -> Array:
+    """The matrices (…, n, n, k) emitted while each body's fields `start` are carried along its ancestors.
+
+    As `pairs`, where `emit` gives two vectors (…, k): what stands in the row of the body that x comes from,
+    and what stands in its column.
+    """
+    parts = Packed.of(start)
+
+    def entries(x: Array, *here: Any) -> Array:
+        row, column = emit(parts.unpacked(x), *here)
+        return namespace(row, column).stack([row, column], axis=-2)
+
+    return _order.get().pairs(
+        parts.packed(start),
+        lambda x, *here: parts.packed(carry(parts.unpacked(x), *here)),
+        entries,
+        along,
+        both=True,
+    )
+
+
+@dataclass(frozen=True)
+class Packed:
+    """How the arrays of a field, or several vectors, lie in one vector per body."""
+
+    kind: Any
+    sizes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, field: Field) -> Packed:
+        """That of a field of vectors."""
+        return cls(type(field), tuple(array.shape[-1] for array, _ in field.arrays()))
+
+    def packed(self, field: Field) -> Array:
+        """All arrays of the field behind one another."""
+        arrays = [array for array, _ in field.arrays()]
+        return namespace(*arrays).concatenate(arrays, axis=-1)
+
+    def unpacked(self, x: Array) -> Any:
+        """The field again."""
+        ends = list(running_sums(self.sizes))
+        return self.kind(*(x[..., end - size : end] for size, end in zip(self.sizes, ends, strict=True)))
 
 
 def scan(join: Callable[[Any, Any], Any], elements: Any, *, root: Any = None, reverse: bool = False) -> Any:

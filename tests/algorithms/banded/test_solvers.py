@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.linalg import solve, solveh_banded
@@ -11,10 +14,23 @@ from scipy.linalg import solve, solveh_banded
 from phalanx.algorithms.banded import SOLVERS
 from phalanx.algorithms.banded.solvers import Solver
 from phalanx.program.scalar import Graph
+from phalanx.sweeps.limbs import ArrayLinks
 from reference.sampling import agree
 
 SIZES = (*range(1, 34), 100)
 each_solver = pytest.mark.parametrize("solver", SOLVERS.values(), ids=list(SOLVERS))
+
+
+@cache
+def known(n: int, k: int) -> tuple[Any, ...]:
+    """(D, U, R, x, condition): a system with its solution by SciPy, found once for all solvers."""
+    A, D, U, R = system(n, k, seed=100 * n + k)
+    if n <= 10:
+        x = solve(A, R.ravel(), assume_a="pos")
+    else:
+        upper = [np.pad(np.diagonal(A, j), (j, 0)) for j in range(2 * k - 1, -1, -1)]
+        x = solveh_banded(np.array(upper), R.ravel())
+    return D, U, R, x.reshape(n, k), np.linalg.cond(A)
 
 
 def system(n: int, k: int, seed: int, batch: tuple[int, ...] = ()) -> tuple[np.ndarray, ...]:
@@ -25,45 +41,44 @@ def system(n: int, k: int, seed: int, batch: tuple[int, ...] = ()) -> tuple[np.n
     A = L @ np.swapaxes(L, -1, -2) + np.eye(n * k)
     blocks = A.reshape(*batch, n, k, n, k)
     D = np.stack([blocks[..., i, :, i, :] for i in range(n)], axis=-3)
-    U = np.zeros((*batch, n - 1, k, k))
+    U = np.zeros((*batch, n, k, k))
     for i in range(n - 1):
         U[..., i, :, :] = blocks[..., i, :, i + 1, :]
     return A, D, U, rng.standard_normal((*batch, n, k))
+
+
+def solved(solver: Solver, D: np.ndarray, U: np.ndarray, R: np.ndarray) -> np.ndarray:
+    """The solution on the rows of a chain."""
+    return solver(ArrayLinks(np.arange(-1, R.shape[-2] - 1)), D, U, R)
 
 
 @each_solver
 @pytest.mark.parametrize("k", range(1, 7))
 def test_solutions_are_those_of_scipy(solver: Solver, k: int) -> None:
     for n in SIZES:
-        A, D, U, R = system(n, k, seed=100 * n + k)
-        if n <= 10:
-            expected = solve(A, R.ravel(), assume_a="pos")
-        else:
-            half = 2 * k - 1
-            upper = [np.pad(np.diagonal(A, j), (j, 0)) for j in range(half, -1, -1)]
-            expected = solveh_banded(np.array(upper), R.ravel())
-        agree(solver(D, U, R), expected.reshape(n, k), 1e-14 * np.linalg.cond(A))
+        D, U, R, x, condition = known(n, k)
+        agree(solved(solver, D, U, R), x, 1e-14 * condition)
 
 
 @each_solver
 def test_batches_are_solved_state_by_state(solver: Solver) -> None:
     _, D, U, R = system(6, 3, 1, batch=(2, 3))
-    found = solver(D, U, R)
+    found = solved(solver, D, U, R)
     for index in np.ndindex(2, 3):
-        agree(found[index], solver(D[index], U[index], R[index]), 1e-12)
+        agree(found[index], solved(solver, D[index], U[index], R[index]), 1e-12)
 
 
 @each_solver
 def test_blocks_without_a_batch_serve_a_batch_of_right_hand_sides(solver: Solver) -> None:
     _, D, U, R = system(7, 2, 2)
     several = np.stack([R, 2.0 * R])
-    agree(solver(D, U, several)[1], 2.0 * solver(D, U, R), 1e-12)
+    agree(solved(solver, D, U, several)[1], 2.0 * solved(solver, D, U, R), 1e-12)
 
 
 @each_solver
 def test_nothing_but_the_upper_triangles_of_the_diagonal_blocks_is_read(solver: Solver) -> None:
     _, D, U, R = system(5, 4, 3)
-    agree(solver(D + np.tril(np.full((4, 4), 1e9), -1), U, R), solver(D, U, R), 1e-12)
+    agree(solved(solver, D + np.tril(np.full((4, 4), 1e9), -1), U, R), solved(solver, D, U, R), 1e-12)
 
 
 @each_solver
@@ -71,7 +86,7 @@ def test_they_run_on_traced_scalars(solver: Solver) -> None:
     _, D, U, R = system(5, 2, 4)
     graph = Graph()
     traced = np.array([graph.input("r", i) for i in range(R.size)], dtype=object).reshape(R.shape)
-    x = solver(D.astype(object), U.astype(object), traced)
+    x = solved(solver, D.astype(object), U.astype(object), traced)
     assert x.shape == R.shape
     assert {node.op for node in graph.nodes} <= {"input", "add", "sub", "mul", "neg"}
 
@@ -80,4 +95,4 @@ def test_a_row_that_is_not_finite_spoils_its_own_state_only() -> None:
     _, D, U, R = system(4, 2, 5, batch=(2,))
     R[0, 1, 0] = np.nan
     for solver in SOLVERS.values():
-        assert np.isfinite(solver(D, U, R)[1]).all()
+        assert np.isfinite(solved(solver, D, U, R)[1]).all()

@@ -63,10 +63,13 @@ def test_bases_split_the_wrenches_of_every_joint() -> None:
         X, S, _ = joint_kinematics(robot.model, q)
         plain = robot.replace(armature=0.0).model
         links = links_of(plain, X)
-        for i, (last, d) in enumerate(zip(links.shape.last, links.shape.size, strict=True)):
+        for i, (last, d) in enumerate(zip(plain.links, np.diff(plain.links, prepend=-1), strict=True)):
             axes = axes_at_link(X, S.axis, last, d)
             W = np.broadcast_to(links.W, (3, *links.W.shape[-3:]))[:, i]
-            T = np.broadcast_to(links.T, (3, *links.T.shape[-3:]))[:, i, :, :d]
+            T = np.stack(
+                [links.driven(unit)[..., i, :] for unit in np.eye(plain.n)[last - d + 1 : last + 1]], -1
+            )
+            T = np.broadcast_to(T, (3, 6, d))
             np.testing.assert_allclose(W.swapaxes(-1, -2) @ axes, 0.0, atol=1e-14)
             np.testing.assert_allclose(T.swapaxes(-1, -2) @ axes, np.eye(d) + np.zeros((3, 1, 1)), atol=1e-14)
             assert (np.linalg.matrix_rank(np.concatenate([W, T], axis=-1)) == 6).all()

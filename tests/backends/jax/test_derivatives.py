@@ -28,9 +28,15 @@ def central(f: Any, x: np.ndarray, direction: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("robot", "schedule"), [(TREE, "sequential"), (TREE, "doubling"), (CHAIN, "doubling")], ids=str
+    ("robot", "schedule", "function"),
+    [
+        (TREE, "sequential", "inverse_dynamics"),
+        (TREE, "sequential", "forward_dynamics"),
+        (TREE, "doubling", "inverse_dynamics"),
+        (CHAIN, "doubling", "forward_dynamics"),
+    ],
+    ids=str,
 )
-@pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics"])
 def test_gradients_of_states_equal_differences(robot: px.Robot, schedule: str, function: str) -> None:
     q, qd, qdd = robot.random_state((), rng=2)
     rng = np.random.default_rng(3)
@@ -48,8 +54,8 @@ def test_gradients_of_states_equal_differences(robot: px.Robot, schedule: str, f
 
 
 def test_forward_and_reverse_mode_agree() -> None:
-    q, qd, tau = TREE.random_state((), rng=5)
-    f = jax.jit(lambda q: TREE.jax.forward_dynamics(q, qd, tau))
+    q, qd, tau = CHAIN.random_state((), rng=5)
+    f = jax.jit(lambda q: CHAIN.jax.forward_dynamics(q, qd, tau))
     agree(np.asarray(jax.jacfwd(f)(q)), np.asarray(jax.jacrev(f)(q)), 1e-9)
 
 
@@ -132,9 +138,18 @@ def test_vmap_over_parameters_serves_many_robots() -> None:
     [
         ({"masses": np.ones(5)}, "unknown parameter 'masses'; did you mean \"mass\""),
         ({"mass": np.ones(4)}, r"parameter mass has shape \(4,\), expected \(5,\)"),
+        ({"mass": "heavy"}, r"parameter mass is 'heavy', expected real numbers of shape \(5,\)"),
         ([1.0], r"parameters is list, expected a mapping such as robot\.jax\.parameters\(\)"),
     ],
 )
 def test_wrong_parameters_are_named(parameters: Any, message: str) -> None:
     with pytest.raises(px.PhalanxError, match=message):
         CHAIN.jax.gravity_forces(np.zeros(5), parameters=parameters)
+
+
+def test_classic_frames_know_no_other_parameters() -> None:
+    state = CHAIN.random_state((), rng=1)
+    with pytest.raises(
+        px.PhalanxError, match=r'"lathrop" works in Denavit-Hartenberg frames.*; use "cartesian_tensor"'
+    ):
+        CHAIN.jax.inverse_dynamics(*state, algorithm="lathrop", parameters=CHAIN.jax.parameters())

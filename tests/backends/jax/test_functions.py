@@ -12,7 +12,7 @@ import pytest
 
 import phalanx as px
 from phalanx.algorithms import FUNCTIONS
-from reference.sampling import MOVING_TYPES, agree
+from reference.sampling import MOVING_TYPES, agree, pairwise
 
 jax = pytest.importorskip("jax", reason="JAX is not installed")
 jnp = jax.numpy
@@ -62,27 +62,28 @@ def call(owner: Any, function: str, values: dict[str, Any], robot: px.Robot, **m
     return getattr(owner, function)(*(values[n] for n in FUNCTIONS[function].inputs), **frame, **more)
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize("kind", ROBOTS)
-def test_dynamics_equal_those_of_numpy(kind: str, schedule: str) -> None:
+DYNAMICS = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
+
+
+@pytest.mark.parametrize(("kind", "function", "schedule"), pairwise(ROBOTS, DYNAMICS, SCHEDULES))
+def test_dynamics_equal_those_of_numpy(kind: str, function: str, schedule: str) -> None:
     robot = robot_of(kind)
     values = state(robot, (2, 3))
-    for function in ("inverse_dynamics", "mass_matrix", "forward_dynamics"):
-        wanted = call(robot, function, values, robot, backend="numpy")
-        result = call(robot.jax, function, values, robot, schedule=schedule)
-        assert result.dtype == np.float64
-        growth = np.linalg.cond(robot.mass_matrix(values["q"], backend="numpy")).max()
-        agree(np.asarray(result), wanted, 1e-12 if function != "forward_dynamics" else 1e-14 * growth + 1e-12)
+    wanted = call(robot, function, values, robot, backend="numpy")
+    result = call(robot.jax, function, values, robot, schedule=schedule)
+    assert result.dtype == np.float64
+    growth = np.linalg.cond(robot.mass_matrix(values["q"], backend="numpy")).max()
+    agree(np.asarray(result), wanted, 1e-12 if function != "forward_dynamics" else 1e-14 * growth + 1e-12)
 
 
-@pytest.mark.parametrize("kind", ["arm", "mixed tree"])
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_every_function_serves_one_state_in_both_schedules(function: str, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("function", "kind", "schedule"), pairwise(FUNCTIONS, ["arm", "mixed tree"], SCHEDULES)
+)
+def test_every_function_serves_one_state(function: str, kind: str, schedule: str) -> None:
     robot = robot_of(kind)
     values = state(robot)
     wanted = call(robot, function, values, robot, backend="numpy")
-    for schedule in SCHEDULES:
-        agree(np.asarray(call(robot.jax, function, values, robot, schedule=schedule)), wanted, 1e-10)
+    agree(np.asarray(call(robot.jax, function, values, robot, schedule=schedule)), wanted, 1e-10)
 
 
 def test_vmap_equals_the_batch() -> None:

@@ -83,6 +83,8 @@ def test_bad_functions_algorithms_and_frames_are_refused() -> None:
         r.kernel("jacobian", frame="nose")
     with pytest.raises(px.PhalanxError, match="has no frame None"):
         r.kernel("jacobian")
+    with pytest.raises(px.PhalanxError, match="mass_matrix: got frame='tool0', but takes none; leave it out"):
+        r.kernel("mass_matrix", frame="tool0")
 
 
 def test_a_robot_that_cannot_move_has_no_kernel() -> None:

@@ -122,7 +122,7 @@ print("inside")
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is fenced by mmap and mprotect")
 @pytest.mark.parametrize("level", ["", "avx2", "sse2"])
 def test_no_byte_outside_the_arrays_is_touched(level: str) -> None:
-    from phalanx.backends.native.target import host
+    from phalanx.backends.native.compile import host
 
     if level and (not host().triple.startswith("x86_64") or host().bits < {"avx2": 256, "sse2": 128}[level]):
         pytest.skip(f"this machine has no {level}")

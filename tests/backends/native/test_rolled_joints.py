@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import time
 from functools import cache
 from typing import Any
 
@@ -17,8 +16,8 @@ from reference.sampling import MOVING_TYPES, agree, pairwise
 
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
-from phalanx.backends.native import extent, forms
-from phalanx.backends.native.target import Target, host
+from phalanx.backends.native import extent, source
+from phalanx.backends.native.compile import Target, host
 from phalanx.dispatch import resolve
 from reference.rolling import block_lines, kernel, program, reference, states, tolerance
 
@@ -87,7 +86,10 @@ def bound(r: px.Robot, choice: Any, q: np.ndarray) -> float:
 
 @pytest.mark.parametrize(
     ("name", "choice", "rotors", "external"),
-    pairwise(ROBOTS, CHOICES, (False, True), (False, True)),
+    [
+        *pairwise(ROBOTS, [CHOICES[0], CHOICES[-1]], (False, True), (False, True)),
+        *pairwise(("balls", "one wrist", "mixed"), CHOICES[1:-1], (False, True), (False, True)),
+    ],
     ids=name_of,
 )
 def test_every_choice_agrees_with_the_reference(name: str, choice: Any, rotors: bool, external: bool) -> None:
@@ -189,23 +191,19 @@ def test_text_and_scratch_memory_do_not_grow_beyond_the_bodies(choice: Any) -> N
 
 
 @pytest.mark.parametrize("choice", [CHOICES[1], CHOICES[-1]], ids=name_of)
-def test_ten_thousand_links_compile_within_two_seconds(choice: Any) -> None:
-    r = px.tree(10_000, 0.0, seed=6, joints=("revolute", "universal", "spherical"))
-    best = float("inf")
-    for _ in range(3):
-        start = time.process_time()  # what an idle machine would show
-        kernel(program(r, "forward_dynamics", choice))
-        best = min(best, time.process_time() - start)
-        if best < 2.0:
-            return
-    pytest.fail(f"compiling took {best:.2f} s at best")
+def test_ten_thousand_links_take_the_text_of_few(choice: Any) -> None:
+    long, short = (
+        px.tree(n, 0.0, seed=6, joints=("revolute", "universal", "spherical")) for n in (10_000, 100)
+    )
+    few, many = (block_lines(r, "forward_dynamics", choice)[0] for r in (short, long))
+    assert many <= 1.1 * few
 
 
 @pytest.mark.parametrize("choice", CHOICES, ids=name_of)
 def test_long_chains_are_served(choice: Any) -> None:
     call = resolve(robot("thousand"), "forward_dynamics", choice)
     assert extent.serves(call)
-    assert not forms.unrolls(call)
+    assert not source.unrolls(call)
 
 
 def test_results_do_not_depend_on_how_long_chains_are_called() -> None:

@@ -12,9 +12,9 @@ import pytest
 
 import phalanx as px
 from phalanx.backends.native import compile, gufunc, loop
-from phalanx.backends.native.emit.module import block_function
-from phalanx.backends.native.forms import looped
-from phalanx.backends.native.target import Target, aarch64, host
+from phalanx.backends.native.compile import Target, aarch64, host
+from phalanx.backends.native.emit.walk import block_function
+from phalanx.backends.native.source import looped
 from phalanx.dispatch import resolve
 from phalanx.program.rolled.planning.locality import in_local_order
 from phalanx.program.rolled.segments.roll import SegmentProgram

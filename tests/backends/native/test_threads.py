@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.backends.native import compile, objects
+from phalanx.backends.native import build, compile, objects
 from phalanx.backends.native import threads as pool
 from reference.kernels import arguments, in_fresh_interpreter, robot, same_bits
 
@@ -28,8 +28,9 @@ def helpers(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     asked: list[int] = []
     real = pool._called
     monkeypatch.setattr(pool, "_called", lambda count: (asked.append(count), real(count))[1])
-    for name in ("_WORTH", "_SETTLED", "_SMALL"):
+    for name in ("_WORTH", "_SETTLED"):
         monkeypatch.setattr(pool, name, 0)
+    monkeypatch.setattr(build, "SMALL", 0)
     return asked
 
 
@@ -288,45 +289,38 @@ def test_workers_without_work_use_no_processor() -> None:
     assert in_fresh_interpreter(IDLE) == "True"
 
 
-HOGGED = """
-import sys
+HELD = """
 import threading
 import time
 import numpy as np
 import phalanx as px
-from phalanx.backends.native import threads
+from phalanx.backends.native import compile, objects, threads
 from reference.kernels import arguments
+real = objects._address
+held = ("PyEval_SaveThread", "PyEval_RestoreThread")  # batches keep the GIL: here these do nothing
+nothing = compile.address_in_process("getpid")
+objects._address = lambda function: nothing if function.__name__ in held else real(function)
 r = px.chain(20)
-state = [np.tile(a, (200, 1)) for a in arguments(r, "forward_dynamics", 1000)]
-out = np.zeros_like(state[2])
-r.forward_dynamics(*state, threads=2, out=out)
+state = [np.tile(a, (50, 1)) for a in arguments(r, "forward_dynamics", 1000)]
+call = lambda: r.forward_dynamics(*state, threads=2)
+call()
 worker = next(t for t in threading.enumerate() if t.name.startswith("phalanx"))
 clock = time.pthread_getcpuclockid(worker.ident)
-call = lambda: r.forward_dynamics(*state, threads=2, out=out)
-entered = sys.getswitchinterval()
-worked = False
-for _ in range(20):  # a busy machine may leave the worker no processor for a whole batch
-    out[...] = np.nan
-    thread = threading.Thread(target=call)
-    thread.start()
-    while np.isnan(out[0, 0]):  # until it computes, without the GIL
-        time.sleep(0)
-    sys.setswitchinterval(1e4)  # nobody else gets the GIL from here on
+worked = 0.0
+for _ in range(200):  # a busy machine may leave the worker no processor for a whole batch
+    time.sleep(0.01)  # it sleeps
     before = time.clock_gettime(clock)
-    while np.isnan(out).any():
-        pass
-    worked = time.clock_gettime(clock) > before
-    sys.setswitchinterval(entered)
-    thread.join()
-    if worked:
+    call()
+    worked = max(worked, time.clock_gettime(clock) - before)
+    if worked > 1e-3:
         break
-print(worked)
+print(worked > 1e-3)
 """
 
 
 @pytest.mark.skipif(not hasattr(time, "pthread_getcpuclockid"), reason="no clocks of threads here")
-def test_workers_compute_while_another_thread_holds_the_gil() -> None:
-    assert in_fresh_interpreter(HOGGED) == "True"
+def test_workers_wake_and_compute_while_another_thread_holds_the_gil() -> None:
+    assert in_fresh_interpreter(HELD) == "True"
 
 
 ASKED_TOO_MUCH = """
@@ -386,15 +380,14 @@ def test_a_batch_at_the_end_of_the_interpreter_waits_for_nobody(before: int, ste
 
 def test_the_pace_is_the_best_seen_and_short_times_do_not_count() -> None:
     pace = pool.Pace()
-    assert not pace.is_brief(np.zeros((10**4, 7)))
-    assert pace.is_brief(np.zeros((10, 7)))
+    assert not pace.is_brief(2)
     pace.observe(1, pool._SETTLED / 2)
     assert pace.seconds == np.inf
     pace.observe(1000, 1e-3)
     pace.observe(1000, 2e-3)
     assert pace.seconds == 1e-6
-    assert pace.is_brief(np.zeros((int(0.9 * pool._WORTH / 1e-6), 70)))
-    assert not pace.is_brief(np.zeros((int(1.1 * pool._WORTH / 1e-6), 70)))
+    assert pace.is_brief(int(0.9 * pool._WORTH / 1e-6))
+    assert not pace.is_brief(int(1.1 * pool._WORTH / 1e-6))
 
 
 FORK = """
@@ -458,8 +451,6 @@ def test_callers_with_threads_of_their_own_do_not_wait_for_each_other_forever() 
 
 
 def test_a_kernel_is_built_once_for_all_who_ask(monkeypatch: pytest.MonkeyPatch) -> None:
-    from phalanx.backends.native import build
-
     r = px.chain(4, seed=78)
     made: list[Any] = []
     real = build._build

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from phalanx.backends.native import compile, gufunc, loop
-from phalanx.backends.native.emit.module import block_function
-from phalanx.backends.native.target import _LEVELS, _NEEDS, Target, host
-from phalanx.program.form.straight import straight
+from phalanx.backends.native.compile import _LEVELS, _NEEDS, Target, host
+from phalanx.backends.native.emit.walk import block_function
+from phalanx.program.form.builder import straight
 from phalanx.program.rewrite import Code, Instruction
 
 mpmath = pytest.importorskip("mpmath", reason="the reference for sine and cosine is mpmath")

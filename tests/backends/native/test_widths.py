@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.backends.native import build, forms
+from phalanx.backends.native import build, source
 from phalanx.backends.native.emit import widths
 from reference.kernels import arguments, same_bits
 
@@ -34,7 +34,7 @@ def robot_of(seed: int) -> px.Robot:
 def test_all_widths_give_the_same_bits(
     function: str, algorithm: str, dtype: str, limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forms, "MOST_BODIES", 0)
+    monkeypatch.setattr(source, "MOST_BODIES", 0)
     monkeypatch.setattr(build.cache, "read", lambda key: None)
     monkeypatch.setattr(build.cache, "write", lambda key, code: None)
     usual = robot_of(3).kernel(function, algorithm=algorithm, dtype=dtype)
@@ -53,6 +53,26 @@ def test_all_widths_give_the_same_bits(
         wide = f"<{build.host().lanes(np.dtype(dtype).itemsize)} x "
         assert ("@alone(" in other.llvm_ir()) == (limit == "_LITTLE")
         assert (wide in other.llvm_ir()) == (limit == "_LITTLE")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_columns_of_one_state_side_by_side_give_the_bits_of_a_batch(dtype: str) -> None:
+    # Lengths that leave no, one and many columns over, at every width of registers.
+    for n in (32, 33, 47, 70):
+        robot = px.chain(n, seed=n, prismatic=0.3).replace(armature=np.linspace(0.0, 0.1, n))
+        k = robot.kernel("mass_matrix", algorithm="crba", dtype=dtype)
+        assert "@alone(" in k.llvm_ir()
+        (q,) = arguments(robot, "mass_matrix", 9, dtype)
+        wanted = k(q)
+        for state, M in zip(q, wanted, strict=True):
+            same_bits(k(state), M)
+
+
+def test_loops_have_narrow_registers_for_one_state_where_registers_are_the_widest() -> None:
+    robot = px.chain(70)
+    for function in ("inverse_dynamics", "forward_dynamics"):
+        text = robot.kernel(function, algorithm="newton_euler" if "inv" in function else "aba").llvm_ir()
+        assert ("@alone(" in text) == (build.host().bits >= widths.WIDE)
 
 
 def test_a_matrix_that_fits_no_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

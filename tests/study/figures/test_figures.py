@@ -112,5 +112,9 @@ def test_what_cannot_be_drawn_is_told(tmp_path: Path) -> None:
         figures.comparison([])
     with pytest.raises(px.PhalanxError, match='expected "work" or "span"'):
         figures.cost_over_n("mass_matrix", quantity="time")
+    rock = px.RobotBuilder("rock")
+    rock.add_link("rock", mass=1.0)
+    with pytest.raises(px.PhalanxError, match="leaves nothing to compute"):
+        figures.speedup_over_processors(rock.build(), "inverse_dynamics")
     with pytest.raises(px.PhalanxError, match="take a smaller robot"):
         figures.data_flow(px.chain(100), "inverse_dynamics")

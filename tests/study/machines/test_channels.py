@@ -120,6 +120,14 @@ def test_a_full_buffer_does_not_hold_up_the_sender() -> None:
     assert [channel.take(("w", i)) for i in (1, 2)] == [1.0, 2.0]
 
 
+def test_processors_that_wait_for_each_other_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    stuck = program.Program((program.Receive("w", "P2"),), ())
+    deaf = {**program.PROGRAMS["repaired"].of, "P1": stuck}
+    monkeypatch.setitem(program.PROGRAMS, "repaired", program.Programs(deaf))
+    with pytest.raises(px.PhalanxError, match="transputers: P0, P1, P2, P3 wait for each other's messages"):
+        px.schedule(px.chain(3), "inverse_dynamics", "zomaya_morris", px.machines.transputers())
+
+
 def test_an_unknown_program_is_refused() -> None:
     with pytest.raises(px.PhalanxError, match="program is 'printed', expected one of 'repaired'"):
         run_on_threads(px.chain(2), np.zeros(2), np.zeros(2), np.zeros(2), program="printed")

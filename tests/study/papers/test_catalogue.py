@@ -126,6 +126,12 @@ def test_printed_formulas_are_there(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LISTING)
+def test_rows_are_of_a_known_kind_and_of_a_source_of_the_paper(name: str) -> None:
+    assert {row.kind for row in paper(name).rows} <= {"value", "formula", "instants", "claim"}
+    assert {row.source for row in paper(name).rows} <= set(paper(name).sources)
+
+
+@pytest.mark.parametrize("name", LISTING)
 def test_items_are_different_within_a_source(name: str) -> None:
     twice = [x for x, count in Counter((r.source, r.item) for r in paper(name).rows).items() if count > 1]
     assert twice == []

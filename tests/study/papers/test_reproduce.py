@@ -8,17 +8,21 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import phalanx as px
+from phalanx.study import papers
 from phalanx.study.papers import Record, names, paper, quantities, reproduction
 from phalanx.study.papers.band_sparsity.forward import order_of_errors
 from phalanx.study.papers.common.growth import span_order, work_order
 from phalanx.study.papers.formulas import Formula, formula
 from phalanx.study.papers.instants import Instant
 from phalanx.study.papers.records import Claim, verdict
+
+DOCS = Path(__file__).parents[3] / "docs"
 
 
 @cache
@@ -133,6 +137,22 @@ def test_figures_counted_by_other_code_agree_or_say_why(name: str) -> None:
     assert sum(r.exact for r in others) >= len(others) / 3
 
 
+@pytest.mark.parametrize("name", [n for n in names() if (DOCS / "papers" / f"{n}.md").exists()])
+def test_the_table_of_a_papers_page_is_what_it_is_now(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`python docs/make_tables.py` brings it up to date."""
+    monkeypatch.syspath_prepend(str(DOCS))
+    monkeypatch.setattr(papers, "reproduce", records)
+    from make_tables import fresh, without_measurements
+
+    file, text = fresh(name)
+    assert without_measurements(file.read_text(encoding="utf-8")) == without_measurements(text)
+
+
+def test_every_page_of_a_paper_with_a_table_is_of_a_known_one() -> None:
+    pages = [page for page in DOCS.rglob("*.md") if "<!-- table:" in page.read_text("utf-8")]
+    assert {page.stem for page in pages} == set(names())
+
+
 def altered(value: Any) -> Any:
     """A published value with one figure changed a little."""
     if isinstance(value, tuple):
@@ -186,7 +206,7 @@ def test_wrong_claims_do_not_hold() -> None:
 
 def test_progress_is_told_row_by_row() -> None:
     seen: list[tuple[str, int, int]] = []
-    found = px.papers.reproduce("zomaya_morris", progress=lambda *told: seen.append(told))
+    found = px.papers.reproduce("recursive_doubling", progress=lambda *told: seen.append(told))
     assert [item for item, _, _ in seen] == [r.item for r in found]
     assert [done for _, done, _ in seen] == list(range(len(found)))
     assert {count for _, _, count in seen} == {len(found)}

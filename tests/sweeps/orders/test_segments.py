@@ -14,7 +14,17 @@ from phalanx.spatial import Tensor
 from phalanx.sweeps.orders.doubling import Doubling
 from phalanx.sweeps.orders.segments import starts
 from phalanx.sweeps.orders.sequential import Sequential
-from phalanx.sweeps.verbs import accumulate, fold, ordering, parent, propagate, segments, total
+from phalanx.sweeps.verbs import (
+    accumulate,
+    contract,
+    fold,
+    marked,
+    ordering,
+    parent,
+    propagate,
+    segments,
+    total,
+)
 
 N, COUNT = 11, 4
 rng = np.random.default_rng(0)
@@ -104,7 +114,14 @@ def test_what_has_no_segments_is_refused() -> None:
     with ordering(Doubling(np.arange(-1, 3))), pytest.raises(px.PhalanxError, match="logarithmic depth"):
         segments(2, ENDS)
     with ordering(order()):
-        with segments(2, ENDS).inside(), pytest.raises(px.PhalanxError, match="inside, there are the sweeps"):
-            total(C[..., 0])
+        with segments(2, ENDS).inside():
+            with pytest.raises(px.PhalanxError, match="inside, there are the sweeps"):
+                total(C[..., 0])
+            with pytest.raises(px.PhalanxError, match="segments: Inside does not cut a chain"):
+                segments(2, ENDS)
+            with pytest.raises(px.PhalanxError, match="contract: joins runs of single links, which this"):
+                contract(None, C, load=None, laden=None)
+            with pytest.raises(px.PhalanxError, match="marked: this order has no single bodies"):
+                marked(C, np.zeros(N))
         with pytest.raises(px.PhalanxError, match="arrives at their tips"):
             fold(lambda state: (state, state), (C,), tips=(C,))

@@ -2,6 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Block-tridiagonal systems: one interface, three orders of elimination."""
 
-from .solvers import SOLVERS, cyclic_reduction, odd_even, serial, tridiagonal
+from .solvers import SOLVERS, cyclic_reduction, odd_even, serial
 
-__all__ = ["SOLVERS", "cyclic_reduction", "odd_even", "serial", "tridiagonal"]
+__all__ = ["SOLVERS", "cyclic_reduction", "odd_even", "serial"]

@@ -5,7 +5,7 @@
 from ...robot.model import Model, diagonal, gravity_twist, joint_kinematics
 from ...spatial import Array, force_cross, matvec, motion_cross, transpose
 from ...sweeps.verbs import paths
-from ..banded import SOLVERS, tridiagonal
+from ..banded import SOLVERS
 from ..banded.symmetric import congruent, mirrored
 from ..inverse.scan import scan as inverse_dynamics
 from ..links import Links, links_of
@@ -61,10 +61,11 @@ def cfa(
     D = mirrored(Wt @ (Gi + congruent(X, limbs.parent(Gi, 2))) @ W) + diagonal(links.unused)
     U = -Wt @ Gi @ limbs.children(transpose(X) @ W, 2)
     F = links.driven(tau)  # T tau
-    y = tridiagonal(solver, D, U, -matvec(Wt, rho(links, F, b, c, Vd0)))
+    solve = SOLVERS[solver]
+    y = solve(limbs, D, U, -matvec(Wt, rho(links, F, b, c, Vd0)))
     for _ in range(refine):
         left = -matvec(Wt, rho(links, F + matvec(W, y), b, c, Vd0)) - links.unused * y
-        y = y + tridiagonal(solver, D, U, left)
+        y = y + solve(limbs, D, U, left)
     return links.accelerations(rho(links, F + matvec(W, y), b, c, Vd0), y)
 
 
@@ -76,7 +77,7 @@ def chain(model: Model, q: Array, qd: Array, external: Array) -> tuple[Links, Ar
     V = paths(X) @ VJ
     links = links_of(model, X)
     b, c = force_cross(V, G @ V) - external, cJ + motion_cross(V, VJ)
-    return links, links.at(b), links.along(c), -gravity_twist(model)
+    return links, links.limbs.at_links(b), links.along(c), -gravity_twist(model)
 
 
 def rho(links: Links, F: Array, b: Array, c: Array, Vd0: Array) -> Array:

@@ -3,10 +3,11 @@
 """Forward dynamics by divide and conquer."""
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from ...robot.model import Model, diagonal
 from ...spatial import Array, Field, matvec, transpose
+from ...sweeps.links import Halving
 from ..banded.symmetric import congruent, factor, inverse, mirrored, solve
 from ..registry import algorithm
 from .cfa import chain, rho
@@ -49,19 +50,23 @@ class Assembly(Joint):
     ranks: ClassVar[tuple[int, ...]] = (*Joint.ranks, 2, 2, 2, 1, 1)
 
 
-class Seam(NamedTuple):
+@dataclass(frozen=True)
+class Seam(Field):
     """The wrenches W y across the joint between two assemblies: y = y_0 + Y_1 f_1 + Y_2 f_2."""
 
     y0: Array
     Y1: Array
     Y2: Array
+    ranks: ClassVar[tuple[int, ...]] = (1, 2, 2)
 
 
-class Root(NamedTuple):
+@dataclass(frozen=True)
+class Root(Field):
     """The wrenches W y across the joint on which a limb hangs: y = y_0 + Y a."""
 
     y0: Array
     Y: Array
+    ranks: ClassVar[tuple[int, ...]] = (1, 2)
 
 
 @algorithm(
@@ -89,8 +94,8 @@ def dca(model: Model, q: Array, qd: Array, tau: Array, *, external: Array = 0.0)
     links, b, c, Vd0 = chain(model, q, qd, external)
     limbs, drive = links.limbs, links.driven(tau)
     joints = Joint(links.X, links.W, drive, c, links.unused)
-    assemblies = limbs.inward(Load(links.G, b), joints, alone=single, join=joined, close=hung)
-    y = limbs.outward(assemblies, Vd0, enter=above, sides=handled, inside=between, settle=moved)
+    how = Halving(joined, hung, between, handled, alone=single, enter=above, settle=moved)
+    y = limbs.halved(how, joints, load=Load(links.G, b), world=Vd0)
     F = drive + matvec(links.W, y)
     return links.accelerations(rho(links, F, b, c, Vd0), y)
 

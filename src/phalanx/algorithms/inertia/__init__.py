@@ -12,5 +12,6 @@ from . import kane_original as kane_original
 from . import kane_variant as kane_variant
 from . import newton_euler_original as newton_euler_original
 from . import newton_euler_variant as newton_euler_variant
+from . import partition as partition
 from . import processor_array as processor_array
 from . import recursive_doubling as recursive_doubling

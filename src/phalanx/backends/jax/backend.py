@@ -8,7 +8,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import jax
 import numpy as np
@@ -30,24 +29,23 @@ class JaxBackend(Backend):
         call: Call,
         inputs: list[np.ndarray],
         optional: Mapping[str, np.ndarray],
-        out: np.ndarray,
+        outs: tuple[np.ndarray, ...],
         threads: int,
     ) -> None:
-        f = call.function
-        core = call.sizes(f.output)
-        batch = out.shape[: out.ndim - len(core)]
+        f, dtype = call.function, outs[0].dtype
+        core = next(iter(call.output_sizes().values()))
+        batch = outs[0].shape[: outs[0].ndim - len(core)]
         count = math.prod(batch)
         arrays = dict(zip(f.inputs, inputs, strict=True)) | dict(optional)
         symbols = {**f.inputs, **f.optional}
-        rows = {
-            name: _rows(a, call.sizes(symbols[name]), batch, count, out.dtype) for name, a in arrays.items()
-        }
-        key = ("jax", *memo_key(replace(call, frame=None), tuple(optional), out.dtype))  # one for all frames
+        rows = {name: _rows(a, call.sizes(symbols[name]), batch, count, dtype) for name, a in arrays.items()}
+        key = ("jax", *memo_key(replace(call, frame=None), tuple(optional), dtype))  # one for all frames
         # The precision is that of the arrays, whatever JAX is set to outside.
         with jax.enable_x64(True):
-            compiled = call.robot.memo(key, lambda: jax.jit(partial(run, call, Levels, out.dtype, {})))
-            result: Any = np.asarray(compiled(rows, None, frame_of(call, out.dtype)))
-        out[...] = result[:count].reshape(out.shape)
+            compiled = call.robot.memo(key, lambda: jax.jit(partial(run, call, Levels, dtype, {})))
+            made = compiled(rows, None, frame_of(call, dtype))
+        for out, result in zip(outs, made if isinstance(made, tuple) else (made,), strict=True):
+            out[...] = np.asarray(result)[:count].reshape(out.shape)
 
 
 def _rows(

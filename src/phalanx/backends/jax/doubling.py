@@ -49,7 +49,12 @@ class Doubling(Levels):
         raise NotDoubledError("a recursion that is not affine has no logarithmic depth.")
 
     def pairs(
-        self, start: Array, carry: Callable[..., Array], emit: Callable[..., Array], along: tuple[Any, ...]
+        self,
+        start: Array,
+        carry: Callable[..., Array],
+        emit: Callable[..., Array],
+        along: tuple[Any, ...],
+        both: bool = False,
     ) -> Array:
         along = tuple(arrays(f) for f in along)
         size = start.shape[-1]
@@ -65,8 +70,11 @@ class Doubling(Levels):
             power = power[far] @ power
         entries = emit(x, *(take(f, self._walked) for f in along)).value
         back = self.table.level_of[:, None] - self.table.level_of[None, :]
-        rows = jnp.take_along_axis(entries, jnp.asarray(np.maximum(back, 0)), axis=-1)
-        return self.mirrored(rows)
+        back = np.maximum(back, 0)
+        if both:
+            entries, back = jnp.moveaxis(entries, -3, -1), back[:, None, None, :]
+        rows = jnp.take_along_axis(entries, jnp.asarray(back), axis=-1)
+        return self.both_sides(rows, both)
 
     @cached_property
     def _walked(self) -> np.ndarray:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 from ...algorithms import ALGORITHMS, FUNCTIONS, NOTHING
 from ...arrays import UNREADABLE, is_endless, refuse_masks
 from ...errors import PhalanxError, is_one_of, listing, nearest, shown
+from ...robot.configurations import Coordinates
 from ...robot.frames import placement_of, seats_of
 from ...robot.robot import Robot
 from ...sweeps.verbs import ordering
@@ -172,13 +174,58 @@ def run(
     cores = {name: len({**f.inputs, **f.optional}[name]) for name in arrays}
     walk = order(model.parents, model.pattern)
 
-    def one(arrays: dict[str, Any]) -> Any:
-        wrapped = {name: JaxArray(a) for name, a in arrays.items()}
-        inputs = [wrapped.pop(name) for name in f.inputs]
-        with ordering(walk), np.errstate(all="ignore"):  # constants meet each other in NumPy
-            return unwrap(array(call.algorithm(model, *inputs, **wrapped, **arguments), dtype))
+    text = replace(call.algorithm, derivative="")
 
-    return over_batch(one, arrays, cores, call.sizes(f.output), dtype)
+    def one(arrays: dict[str, Any]) -> tuple[Any, ...]:
+        wrapped = {name: JaxArray(a) for name, a in arrays.items()}
+        inputs = [wrapped.pop(name) for name in text.served.inputs]
+        with ordering(walk), np.errstate(all="ignore"):  # constants meet each other in NumPy
+            made = text(model, *inputs, **wrapped, **arguments)
+            return tuple(unwrap(array(x, dtype)) for x in (made if len(text.served.outputs) > 1 else (made,)))
+
+    mode = call.algorithm.derivative
+    compute: Callable[[dict[str, Any]], tuple[Any, ...]] = one
+    if mode:
+        compute = differentiated(one, mode, list(text.served.inputs), call.robot.coordinates)
+    return f.packed(over_batch(compute, arrays, cores, list(call.output_sizes().values()), dtype))
+
+
+def differentiated(
+    one: Callable[[dict[str, Any]], tuple[Any, ...]],
+    mode: str,
+    names: list[str],
+    coordinates: Iterable[Coordinates],
+) -> Callable[[dict[str, Any]], tuple[Any, ...]]:
+    """A derivative of a function of one state, by JAX itself, in the tangent space of q."""
+
+    def along_rates(q: Any, slope: Any) -> Any:
+        parts = [c.kind.along_rates(JaxArray(q[c.q]), JaxArray(slope[c.q])) for c in coordinates]
+        return jnp.concatenate([unwrap(part) for part in parts])
+
+    def coordinate_rates(q: Any, rate: Any) -> Any:
+        parts = [c.kind.coordinate_rates(JaxArray(q[c.q]), JaxArray(rate[c.v])) for c in coordinates]
+        return jnp.concatenate([unwrap(part) for part in parts])
+
+    def derivative(arrays: dict[str, Any]) -> tuple[Any, ...]:
+        rest = {name: a for name, a in arrays.items() if name not in names}
+        cotangent = rest.pop("cotangent", None)
+        rates = [rest.pop(f"d{name}", None) for name in names]
+        inputs = [arrays[name] for name in names]
+
+        def value(*inputs: Any) -> Any:
+            return one(dict(zip(names, inputs, strict=True)) | rest)[0]
+
+        def pulled(*inputs: Any) -> tuple[Any, ...]:
+            slopes = jax.vjp(value, *inputs)[1](cotangent)
+            return (along_rates(inputs[0], slopes[0]), *slopes[1:])
+
+        if mode == "vjp":
+            return pulled(*inputs)
+        tangents = [coordinate_rates(inputs[0], rates[0]), *rates[1:]]
+        made = jax.jvp(value if mode == "jvp" else pulled, inputs, tangents)[1]
+        return made if isinstance(made, tuple) else (made,)
+
+    return derivative
 
 
 def frame_of(call: Call, dtype: Any) -> Any:
@@ -189,23 +236,30 @@ def frame_of(call: Call, dtype: Any) -> Any:
 
 
 def over_batch(
-    one: Callable[..., Any], arrays: dict[str, Any], cores: dict[str, int], size: tuple[int, ...], dtype: Any
-) -> Any:
-    """`one` for every state of a batch; arrays without a batch are shared by all states."""
+    one: Callable[..., tuple[Any, ...]],
+    arrays: dict[str, Any],
+    cores: dict[str, int],
+    sizes: list[tuple[int, ...]],
+    dtype: Any,
+) -> list[Any]:
+    """The results of `one` for every state of a batch; arrays without a batch are shared by all states."""
     batches = {name: a.shape[: a.ndim - cores[name]] for name, a in arrays.items()}
     batch = jnp.broadcast_shapes(*batches.values())
-    if 0 in (*batch, *size):
-        return jnp.zeros((*batch, *size), dtype)
+    if any(0 in (*batch, *size) for size in sizes):
+        return [jnp.zeros((*batch, *size), dtype) for size in sizes]
     if not batch:
-        return jnp.broadcast_to(one(arrays), size)
+        return [jnp.broadcast_to(x, size) for x, size in zip(one(arrays), sizes, strict=True)]
     flat = {}
     for name, a in arrays.items():
         core = a.shape[len(batches[name]) :]
         wide = jnp.broadcast_to(a, (*batch, *core)) if batches[name] else a
         flat[name] = wide.reshape((math.prod(batch), *core)) if batches[name] else a
     axes = {name: 0 if own else None for name, own in batches.items()}
-    result = jax.vmap(one, in_axes=(axes,))(flat)
-    return jnp.broadcast_to(result, (math.prod(batch), *size)).reshape((*batch, *size))
+    results = jax.vmap(one, in_axes=(axes,))(flat)
+    return [
+        jnp.broadcast_to(x, (math.prod(batch), *size)).reshape((*batch, *size))
+        for x, size in zip(results, sizes, strict=True)
+    ]
 
 
 def checked_inputs(call: Call, inputs: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:

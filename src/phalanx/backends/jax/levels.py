@@ -125,7 +125,12 @@ class Levels(Sequential):
         return self._joined(kept, others, at_front=False)
 
     def pairs(
-        self, start: Array, carry: Callable[..., Array], emit: Callable[..., Array], along: tuple[Any, ...]
+        self,
+        start: Array,
+        carry: Callable[..., Array],
+        emit: Callable[..., Array],
+        along: tuple[Any, ...],
+        both: bool = False,
     ) -> Array:
         table = self.table
         start = array(start)
@@ -139,17 +144,24 @@ class Levels(Sequential):
 
         starts = jnp.asarray(table.level_of == np.arange(table.depth)[:, None])
         levels = self._split(along), jnp.asarray(table.ancestor), starts
-        return self.symmetric(_loop(step, nothing, levels, reverse=True))
+        entries = jnp.moveaxis(_loop(step, nothing, levels, reverse=True).value, 0, -1)
+        return self.both_sides(entries[..., self.table.level_of], both)
 
-    def symmetric(self, entries: JaxArray) -> JaxArray:
-        """The matrix (…, n, n) of entries (depth, …, n) between each body and its ancestor on each level."""
-        return self.mirrored(JaxArray(jnp.moveaxis(entries.value, 0, -1))[..., self.table.level_of].value)
+    def both_sides(self, rows: Any, both: bool) -> JaxArray:
+        """The matrix of which rows hold the entries of a body and its ancestors.
 
-    def mirrored(self, rows: Any) -> JaxArray:
-        """The symmetric matrix (…, n, n) of which rows hold the entries of a body and its ancestors."""
+        A symmetric matrix (…, n, n) from rows (…, n, n); with entries for `both` sides of the diagonal a
+        matrix of vectors (…, n, n, k) from rows (…, n, 2, k, n).
+        """
         above = self.table.above
         below = above.T & ~np.eye(self.n, dtype=bool)
-        return JaxArray(jnp.where(above, rows, 0) + jnp.where(below, rows.swapaxes(-1, -2), 0))
+        if not both:
+            return JaxArray(jnp.where(above, rows, 0) + jnp.where(below, rows.swapaxes(-1, -2), 0))
+        mine, back = (jnp.moveaxis(rows[..., k, :, :], -2, 0) for k in range(2))
+        matrix = jnp.where(above, mine, 0) + jnp.where(below, back.swapaxes(-1, -2), 0)
+        # On the diagonal both are the same entry or the second one counts, as it is written last.
+        own = np.eye(self.n, dtype=bool)
+        return JaxArray(jnp.moveaxis(jnp.where(own, back, matrix), 0, -1))
 
     def scan(self, join: Callable[[Any, Any], Any], elements: Any, root: Any, reverse: bool) -> Any:
         if not np.array_equal(self.parents, np.arange(-1, self.n - 1)):

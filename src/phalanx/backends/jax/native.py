@@ -36,7 +36,7 @@ class NativeFunctions(NativeSignatures):
 
     def _make(self, call: Call, dtype: Any) -> Any:
         name, robot = call.function.name, self.robot
-        size = call.sizes(call.function.output)
+        size = next(iter(call.output_sizes().values()))
 
         def host(*arrays: Any) -> np.ndarray:
             return np.asarray(getattr(robot, name)(*map(np.asarray, arrays)), dtype)

@@ -25,9 +25,9 @@ class NativeSignatures:
     def inverse_dynamics(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
         """Joint forces `tau` (…, nv) that produce `qdd` at state (q, qd).
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `qdd` (…, nv): accelerations.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
 
         By the native kernel. Any batch shape.
         """
@@ -36,7 +36,7 @@ class NativeSignatures:
     def mass_matrix(self, q: ArrayLike) -> Array:
         """The mass matrix `M` (…, nv, nv).
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         By the native kernel. Any batch shape.
         """
@@ -45,9 +45,9 @@ class NativeSignatures:
     def forward_dynamics(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> Array:
         """Joint accelerations `qdd` (…, nv) under the joint forces `tau` at state (q, qd).
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
 
         By the native kernel. Any batch shape.
         """
@@ -56,8 +56,8 @@ class NativeSignatures:
     def bias_forces(self, q: ArrayLike, qd: ArrayLike) -> Array:
         """Joint forces (…, nv) that hold qdd = 0 at state (q, qd): velocity products and gravity.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
 
         By the native kernel. Any batch shape.
         """
@@ -66,7 +66,7 @@ class NativeSignatures:
     def gravity_forces(self, q: ArrayLike) -> Array:
         """Joint forces (…, nv) that hold the robot at rest at q.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         By the native kernel. Any batch shape.
         """
@@ -75,7 +75,7 @@ class NativeSignatures:
     def mass_matrix_inverse(self, q: ArrayLike) -> Array:
         """The inverse (…, nv, nv) of the mass matrix, by its sparse factor.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         By the native kernel. Any batch shape.
         """
@@ -84,7 +84,7 @@ class NativeSignatures:
     def forward_kinematics(self, q: ArrayLike) -> Array:
         """Poses (…, n_links, 4, 4) of all moving links (`robot.link_names`) in the base frame of the file.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         By the native kernel. Any batch shape.
         """
@@ -93,7 +93,7 @@ class NativeSignatures:
     def center_of_mass(self, q: ArrayLike) -> Array:
         """Centre of mass (…, 3) of all moving links, in the world frame; NaN if none has mass.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         By the native kernel. Any batch shape.
         """
@@ -102,8 +102,8 @@ class NativeSignatures:
     def kinetic_energy(self, q: ArrayLike, qd: ArrayLike) -> Array:
         """Kinetic energy (…) of all links and rotors.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
 
         By the native kernel. Any batch shape.
         """
@@ -112,8 +112,48 @@ class NativeSignatures:
     def potential_energy(self, q: ArrayLike) -> Array:
         """Potential energy (…) in the field of gravity, zero at the world's origin.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         By the native kernel. Any batch shape.
         """
         return self.evaluate("potential_energy", (q,))
+
+    def coriolis_matrix(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """The matrix C (…, nv, nv) with C qd the forces of velocity, and dM/dt - 2 C skew-symmetric.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+
+        By the native kernel. Any batch shape.
+        """
+        return self.evaluate("coriolis_matrix", (q, qd))
+
+    def regressor(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
+        """The matrix Y (…, nv, 10 n_links) with tau = Y `robot.inertial_parameters`, armature apart.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+
+        By the native kernel. Any batch shape.
+        """
+        return self.evaluate("regressor", (q, qd, qdd))
+
+    def momentum(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """Momentum (…, 6) [angular; linear] of all links about their mass centre, along the world's axes.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+
+        By the native kernel. Any batch shape.
+        """
+        return self.evaluate("momentum", (q, qd))
+
+    def momentum_matrix(self, q: ArrayLike) -> Array:
+        """The matrix A (…, 6, nv) with momentum A qd about the mass centre, along the world's axes.
+
+        - `q` (…, nq): positions.
+
+        By the native kernel. Any batch shape.
+        """
+        return self.evaluate("momentum_matrix", (q,))

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ...robot import results
 from ...typing import AlgorithmLike, ArrayLike, Axes, External, Schedule
 
 if TYPE_CHECKING:
@@ -26,18 +27,21 @@ class JaxSignatures:
     def inverse_dynamics(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, external: External | None = None,
         base_velocity: ArrayLike | None = None, base_acceleration: ArrayLike | None = None,
+        inertias: ArrayLike | None = None,
         *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
         parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """Joint forces `tau` (…, nv) that produce `qdd` at state (q, qd).
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `qdd` (…, nv): accelerations.
-        `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
-          or some of them by name as {"link": wrench} with (…, 6) each.
-        `base_velocity` (…, 6): twist of the base [rad/s, m/s], in its own coordinates.
-        `base_acceleration` (…, 6): the component-wise derivative of that twist.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
+        - `base_velocity` (…, 6): twist of the base [rad/s, m/s], in its own coordinates.
+        - `base_acceleration` (…, 6): the component-wise derivative of that twist.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("inverse_dynamics")` (cartesian_tensor, lathrop,
         luh_walker_paul, newton_euler, partition, scan, zomaya_morris); `schedule` is "sequential" or
@@ -45,98 +49,113 @@ class JaxSignatures:
         """
         return self.evaluate(
             "inverse_dynamics", {"q": q, "qd": qd, "qdd": qdd, "external": external,
-            "base_velocity": base_velocity, "base_acceleration": base_acceleration}, algorithm=algorithm,
-            schedule=schedule, parameters=parameters,
+            "base_velocity": base_velocity, "base_acceleration": base_acceleration, "inertias": inertias},
+            algorithm=algorithm, schedule=schedule, parameters=parameters,
         )
 
     def mass_matrix(
-        self, q: ArrayLike,
+        self, q: ArrayLike, inertias: ArrayLike | None = None,
         *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
         parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """The mass matrix `M` (…, nv, nv).
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("mass_matrix")` (crba, composite_original,
         composite_variant, kane_original, kane_variant, newton_euler_original, newton_euler_variant,
-        processor_array, recursive_doubling); `schedule` is "sequential" or "doubling" (logarithmic depth);
-        `parameters` from `robot.jax.parameters()` replace the robot's own.
+        partition, processor_array, recursive_doubling); `schedule` is "sequential" or "doubling" (logarithmic
+        depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
         """
         return self.evaluate(
-            "mass_matrix", {"q": q}, algorithm=algorithm, schedule=schedule, parameters=parameters,
+            "mass_matrix", {"q": q, "inertias": inertias}, algorithm=algorithm, schedule=schedule,
+            parameters=parameters,
         )
 
     def forward_dynamics(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, external: External | None = None,
+        inertias: ArrayLike | None = None,
         *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
         parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """Joint accelerations `qdd` (…, nv) under the joint forces `tau` at state (q, qd).
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
-        `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
-          or some of them by name as {"link": wrench} with (…, 6) each.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("forward_dynamics")` (aba, abia, cfa,
         contraction, dca, jsiia, partition); `schedule` is "sequential" or "doubling" (logarithmic depth);
         `parameters` from `robot.jax.parameters()` replace the robot's own.
         """
         return self.evaluate(
-            "forward_dynamics", {"q": q, "qd": qd, "tau": tau, "external": external}, algorithm=algorithm,
-            schedule=schedule, parameters=parameters,
+            "forward_dynamics", {"q": q, "qd": qd, "tau": tau, "external": external, "inertias": inertias},
+            algorithm=algorithm, schedule=schedule, parameters=parameters,
         )
 
     def bias_forces(
-        self, q: ArrayLike, qd: ArrayLike,
+        self, q: ArrayLike, qd: ArrayLike, inertias: ArrayLike | None = None,
         *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
         parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """Joint forces (…, nv) that hold qdd = 0 at state (q, qd): velocity products and gravity.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("bias_forces")`; `schedule` is "sequential" or
         "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
         """
         return self.evaluate(
-            "bias_forces", {"q": q, "qd": qd}, algorithm=algorithm, schedule=schedule, parameters=parameters,
+            "bias_forces", {"q": q, "qd": qd, "inertias": inertias}, algorithm=algorithm, schedule=schedule,
+            parameters=parameters,
         )
 
     def gravity_forces(
-        self, q: ArrayLike,
+        self, q: ArrayLike, inertias: ArrayLike | None = None,
         *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
         parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """Joint forces (…, nv) that hold the robot at rest at q.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("gravity_forces")`; `schedule` is "sequential"
         or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
         """
         return self.evaluate(
-            "gravity_forces", {"q": q}, algorithm=algorithm, schedule=schedule, parameters=parameters,
+            "gravity_forces", {"q": q, "inertias": inertias}, algorithm=algorithm, schedule=schedule,
+            parameters=parameters,
         )
 
     def mass_matrix_inverse(
-        self, q: ArrayLike,
+        self, q: ArrayLike, inertias: ArrayLike | None = None,
         *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
         parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """The inverse (…, nv, nv) of the mass matrix, by its sparse factor.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("mass_matrix_inverse")`; `schedule` is
         "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
         robot's own.
         """
         return self.evaluate(
-            "mass_matrix_inverse", {"q": q}, algorithm=algorithm, schedule=schedule, parameters=parameters,
+            "mass_matrix_inverse", {"q": q, "inertias": inertias}, algorithm=algorithm, schedule=schedule,
+            parameters=parameters,
         )
 
     def forward_kinematics(
@@ -146,7 +165,7 @@ class JaxSignatures:
     ) -> Array:
         """Poses (…, n_links, 4, 4) of all moving links (`robot.link_names`) in the base frame of the file.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape. `algorithm` is one of `px.algorithms("forward_kinematics")`; `schedule` is
         "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
@@ -165,7 +184,7 @@ class JaxSignatures:
 
         `frame` is a name in `robot.frame_names`: of any link of the file, welded or not.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape. `algorithm` is one of `px.algorithms("frame_pose")`; `schedule` is "sequential" or
         "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
@@ -186,7 +205,7 @@ class JaxSignatures:
         give its angular velocity (rad/s), the last three the velocity of its origin (m/s), both along the
         axes of the base frame of the file, or with `axes="local"` along those of the frame itself.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape. `algorithm` is one of `px.algorithms("jacobian")`; `schedule` is "sequential" or
         "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
@@ -197,51 +216,271 @@ class JaxSignatures:
         )
 
     def center_of_mass(
-        self, q: ArrayLike,
+        self, q: ArrayLike, inertias: ArrayLike | None = None,
         *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
         parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """Centre of mass (…, 3) of all moving links, in the world frame; NaN if none has mass.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("center_of_mass")`; `schedule` is "sequential"
         or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
         """
         return self.evaluate(
-            "center_of_mass", {"q": q}, algorithm=algorithm, schedule=schedule, parameters=parameters,
+            "center_of_mass", {"q": q, "inertias": inertias}, algorithm=algorithm, schedule=schedule,
+            parameters=parameters,
         )
 
     def kinetic_energy(
-        self, q: ArrayLike, qd: ArrayLike,
+        self, q: ArrayLike, qd: ArrayLike, inertias: ArrayLike | None = None,
         *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
         parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """Kinetic energy (…) of all links and rotors.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("kinetic_energy")`; `schedule` is "sequential"
         or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
         """
         return self.evaluate(
-            "kinetic_energy", {"q": q, "qd": qd}, algorithm=algorithm, schedule=schedule,
-            parameters=parameters,
+            "kinetic_energy", {"q": q, "qd": qd, "inertias": inertias}, algorithm=algorithm,
+            schedule=schedule, parameters=parameters,
         )
 
     def potential_energy(
-        self, q: ArrayLike,
+        self, q: ArrayLike, inertias: ArrayLike | None = None,
         *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
         parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """Potential energy (…) in the field of gravity, zero at the world's origin.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("potential_energy")`; `schedule` is "sequential"
         or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
         """
         return self.evaluate(
-            "potential_energy", {"q": q}, algorithm=algorithm, schedule=schedule, parameters=parameters,
+            "potential_energy", {"q": q, "inertias": inertias}, algorithm=algorithm, schedule=schedule,
+            parameters=parameters,
+        )
+
+    def inverse_dynamics_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, external: External | None = None,
+        inertias: ArrayLike | None = None,
+        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
+        parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> results.InverseDynamicsDerivatives[Array]:
+        """(∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd), each (…, nv, nv), in the tangent space of q.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Any batch shape. `algorithm` is one of `px.algorithms("inverse_dynamics_derivatives")`; `schedule` is
+        "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
+        robot's own.
+        """
+        return self.evaluate(
+            "inverse_dynamics_derivatives", {"q": q, "qd": qd, "qdd": qdd, "external": external,
+            "inertias": inertias}, algorithm=algorithm, schedule=schedule, parameters=parameters,
+        )
+
+    def forward_dynamics_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, external: External | None = None,
+        inertias: ArrayLike | None = None,
+        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
+        parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> results.ForwardDynamicsDerivatives[Array]:
+        """(∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau), each (…, nv, nv), in the tangent space of q.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Any batch shape. `algorithm` is one of `px.algorithms("forward_dynamics_derivatives")`; `schedule` is
+        "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
+        robot's own.
+        """
+        return self.evaluate(
+            "forward_dynamics_derivatives", {"q": q, "qd": qd, "tau": tau, "external": external,
+            "inertias": inertias}, algorithm=algorithm, schedule=schedule, parameters=parameters,
+        )
+
+    def coriolis_matrix(
+        self, q: ArrayLike, qd: ArrayLike, inertias: ArrayLike | None = None,
+        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
+        parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """The matrix C (…, nv, nv) with C qd the forces of velocity, and dM/dt - 2 C skew-symmetric.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Any batch shape. `algorithm` is one of `px.algorithms("coriolis_matrix")`; `schedule` is "sequential"
+        or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
+        """
+        return self.evaluate(
+            "coriolis_matrix", {"q": q, "qd": qd, "inertias": inertias}, algorithm=algorithm,
+            schedule=schedule, parameters=parameters,
+        )
+
+    def regressor(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
+        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
+        parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """The matrix Y (…, nv, 10 n_links) with tau = Y `robot.inertial_parameters`, armature apart.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+
+        Any batch shape. `algorithm` is one of `px.algorithms("regressor")`; `schedule` is "sequential" or
+        "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
+        """
+        return self.evaluate(
+            "regressor", {"q": q, "qd": qd, "qdd": qdd}, algorithm=algorithm, schedule=schedule,
+            parameters=parameters,
+        )
+
+    def momentum(
+        self, q: ArrayLike, qd: ArrayLike, inertias: ArrayLike | None = None,
+        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
+        parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """Momentum (…, 6) [angular; linear] of all links about their mass centre, along the world's axes.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Any batch shape. `algorithm` is one of `px.algorithms("momentum")`; `schedule` is "sequential" or
+        "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
+        """
+        return self.evaluate(
+            "momentum", {"q": q, "qd": qd, "inertias": inertias}, algorithm=algorithm, schedule=schedule,
+            parameters=parameters,
+        )
+
+    def momentum_matrix(
+        self, q: ArrayLike, inertias: ArrayLike | None = None,
+        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
+        parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """The matrix A (…, 6, nv) with momentum A qd about the mass centre, along the world's axes.
+
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Any batch shape. `algorithm` is one of `px.algorithms("momentum_matrix")`; `schedule` is "sequential"
+        or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
+        """
+        return self.evaluate(
+            "momentum_matrix", {"q": q, "inertias": inertias}, algorithm=algorithm, schedule=schedule,
+            parameters=parameters,
+        )
+
+    def frame_velocity(
+        self, q: ArrayLike, qd: ArrayLike, frame: str,
+        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
+        parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """Velocity (…, 6) [angular; linear] of a frame and its origin, along the axes of the base frame.
+
+        `frame` is a name in `robot.frame_names`. It is J qd of the frame's Jacobian.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+
+        Any batch shape. `algorithm` is one of `px.algorithms("frame_velocity")`; `schedule` is "sequential"
+        or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
+        """
+        return self.evaluate(
+            "frame_velocity", {"q": q, "qd": qd}, frame=frame, algorithm=algorithm, schedule=schedule,
+            parameters=parameters,
+        )
+
+    def frame_acceleration(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, frame: str,
+        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
+        parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """Acceleration (…, 6) [angular; linear] of a frame and its origin, along the axes of the base frame.
+
+        `frame` is a name in `robot.frame_names`. The linear half is what an accelerometer at rest in the
+        world would see of the origin: the second derivative of its position, without gravity.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+
+        Any batch shape. `algorithm` is one of `px.algorithms("frame_acceleration")`; `schedule` is
+        "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
+        robot's own.
+        """
+        return self.evaluate(
+            "frame_acceleration", {"q": q, "qd": qd, "qdd": qdd}, frame=frame, algorithm=algorithm,
+            schedule=schedule, parameters=parameters,
+        )
+
+    def jacobian_rate(
+        self, q: ArrayLike, qd: ArrayLike, frame: str,
+        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
+        parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """The rate dJ/dt (…, 6, nv) of a frame's Jacobian, along the axes of the base frame.
+
+        `frame` is a name in `robot.frame_names`. Its acceleration is J qdd + dJ/dt qd.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+
+        Any batch shape. `algorithm` is one of `px.algorithms("jacobian_rate")`; `schedule` is "sequential" or
+        "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
+        """
+        return self.evaluate(
+            "jacobian_rate", {"q": q, "qd": qd}, frame=frame, algorithm=algorithm, schedule=schedule,
+            parameters=parameters,
+        )
+
+    def jacobian_derivative(
+        self, q: ArrayLike, frame: str,
+        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
+        parameters: Mapping[str, ArrayLike] | None = None,
+    ) -> Array:
+        """The derivative (…, 6, nv, nv) of a frame's Jacobian in the tangent space of q.
+
+        Entry [:, j, k] is that of column j along joint k. `frame` is a name in `robot.frame_names`. A joint
+        turns the columns of all joints beyond it, and moves the frame that those before it turn.
+
+        - `q` (…, nq): positions.
+
+        Any batch shape. `algorithm` is one of `px.algorithms("jacobian_derivative")`; `schedule` is
+        "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
+        robot's own.
+        """
+        return self.evaluate(
+            "jacobian_derivative", {"q": q}, frame=frame, algorithm=algorithm, schedule=schedule,
+            parameters=parameters,
         )

@@ -1,28 +1,27 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""A function of one robot as machine code: built, cached, and handed out as a gufunc."""
+"""The native backend: functions of one robot as machine code, built now or taken from memory or disk."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache as once
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from ...arrays import MOST_AXES
-from ...errors import warn
+from ...arrays import MOST_AXES, empty_result
 from ...robot.frames import branch_of, branches, frames_kept, placement_of
-from ..base import FRAMED, Call, memo_key
-from ..buffers import empty_result
+from ..base import FRAMED, Backend, Call, memo_key, never
+from ..cores import available_threads
 from . import cache, compile, gufunc, objects
-from .extent import MOST_BODIES
+from .compile import host
+from .extent import MOST_BODIES, serves
 from .locks import building
-from .target import host
-from .threads import Pace, fill
+from .threads import SMALL, Pace, fill
 
 _BRANCH = np.dtype(np.int64).itemsize  # bytes in front of the numbers that are told
 
@@ -34,14 +33,25 @@ class Native:
     call: Call
     optional: tuple[str, ...]
     dtype: np.dtype
-    shapes: tuple[tuple[int, ...], ...]  # inputs, then the output
+    shapes: tuple[tuple[int, ...], ...]  # inputs, then outputs
     loaded: compile.Loaded
-    ufunc: Callable[..., Any]
     direct: Callable[..., bool]
     seconds: float
     cached: bool
     told: np.ndarray | None = None  # what a kernel for all frames is told of this one
-    pace: Pace = field(default_factory=Pace, compare=False)
+
+    @cached_property
+    def ufunc(self) -> Callable[..., Any]:
+        """A NumPy generalized ufunc of it."""
+        name = self.call.algorithm.function
+        keep = (self.loaded, self.told)
+        outputs, loop = len(self.outputs), self.loaded.loop
+        return gufunc.around(name, self.shapes, outputs, self.dtype, loop, self.address, keep)
+
+    @cached_property
+    def pace(self) -> Pace:
+        """How long a state takes, as far as known."""
+        return Pace()
 
     @property
     def address(self) -> int:
@@ -49,34 +59,43 @@ class Native:
         return 0 if self.told is None else int(self.told.ctypes.data) + _BRANCH
 
     @property
-    def signature(self) -> str:
-        return _signature(self.shapes)
+    def outputs(self) -> tuple[tuple[int, ...], ...]:
+        """The shapes of the outputs of one state."""
+        return self.shapes[len(self.shapes) - len(self.call.function.outputs) :]
 
-    def batch(self, inputs: tuple[Any, ...], out: Any = None, threads: int = 1) -> Any:
+    @property
+    def signature(self) -> str:
+        return gufunc.signature(self.shapes, len(self.outputs))
+
+    def batch(self, inputs: tuple[Any, ...], out: Any = None, threads: int | None = None) -> Any:
         """The result for arrays that machine code can take as they are, or None: then let them be checked.
 
-        Machine code is called first; whatever it declines, the checks explain better.
+        Machine code is called first; whatever it declines, the checks explain better. Without a number of
+        `threads`, a large batch may have all that are available.
         """
+        f = self.call.function
         if out is not None:
-            return out if type(out) is np.ndarray and self.fill((*inputs, out), threads) else None
+            fits = type(out) is np.ndarray and len(f.outputs) == 1 and self.fill((*inputs, out), threads)
+            return out if fits else None
         first = inputs[0]
         is_row = type(first) is np.ndarray and first.shape[1:] == self.shapes[0]
         batch = (len(first),) if is_row else self._batch_of(inputs)
         while batch is not None:
-            result = empty_result((*batch, *self.shapes[-1]), self.dtype)
-            if self.fill((*inputs, result), threads):
-                return result if result.ndim else result[()]
+            results = [empty_result((*batch, *shape), self.dtype) for shape in self.outputs]
+            if self.fill((*inputs, *results), threads):
+                return f.packed([result if result.ndim else result[()] for result in results])
             guess, batch = batch, self._batch_of(inputs) if is_row else None
             if guess == batch:  # no other input made it longer
                 return None
             is_row = False
         return None
 
-    def fill(self, arrays: tuple[Any, ...], threads: int) -> bool:
-        """Fill the last of some arrays from the others; False, and nothing touched, unless they fit."""
-        if threads < 2:
+    def fill(self, arrays: tuple[Any, ...], threads: int | None) -> bool:
+        """Fill outputs, the last arrays, from the others; False, and nothing touched, unless they fit."""
+        if threads == 1 or arrays[-1].size < SMALL:
             return self.direct(*arrays)
-        return fill(self.direct, arrays, prod(self.shapes[-1]), threads, self.pace)
+        count = available_threads() if threads is None else threads
+        return fill(self.direct, arrays, prod(self.shapes[-1]), count, self.pace)
 
     def _batch_of(self, inputs: tuple[Any, ...]) -> tuple[int, ...] | None:
         """The batch to which those of all inputs broadcast, None if one is no array of states."""
@@ -99,11 +118,6 @@ def _broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
         a, b = b, a
     head = len(a) - len(b)
     return (*a[:head], *(n if m == 1 else m for m, n in zip(a[head:], b, strict=True)))
-
-
-def never(*arrays: Any) -> bool:
-    """An entry that takes nothing, where objects are laid out so that there is no other: on to the ufunc."""
-    return False
 
 
 def native(call: Call, optional: Sequence[str] = (), dtype: Any = np.float64) -> Native:
@@ -136,12 +150,12 @@ def _build(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> Native:
     name = call.algorithm.function
     told = _told(call, dtype) if call.function.frame else None
     address = 0 if told is None else told.ctypes.data + _BRANCH
-    ufunc = _ufunc(name, shapes, dtype, loaded, address, told)
+    seconds = time.perf_counter() - start  # without the runtime, which all kernels share
     direct = never
     if objects.usable():
-        direct = objects.array_function(loaded, name, dtype, shapes, address, told)
-    seconds = time.perf_counter() - start
-    return Native(call, optional, dtype, shapes, loaded, ufunc, direct, seconds, cached, told)
+        outputs = len(call.function.outputs)
+        direct = objects.array_function(loaded, name, dtype, shapes, outputs, address, told)
+    return Native(call, optional, dtype, shapes, loaded, direct, seconds, cached, told)
 
 
 def _code(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> tuple[compile.Loaded, bool]:
@@ -160,11 +174,11 @@ def _read_or_made(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> tup
     a = call.algorithm
 
     def text() -> str:
-        from .source import module  # the compiler half, which a cached kernel does not need
+        from .loop import module  # the compiler half, which a cached kernel does not need
 
         return module(call, optional, dtype, host())
 
-    parts = (call.robot.digest, a.function, a.name, call.options, optional, dtype.str)
+    parts = (call.robot.digest, call.function.name, a.name, call.options, optional, dtype.str)
     return compile.cached_or_made(parts, text)
 
 
@@ -178,39 +192,54 @@ def _told(call: Call, dtype: np.dtype) -> np.ndarray:
     return np.frombuffer(branch.tobytes() + frame.numbers().astype(dtype).tobytes(), np.uint8)
 
 
-_alive: list[Any] = []  # what gufuncs of NumPy before 2.2 point to; they take no attributes
+class NativeBackend(Backend):
+    """One compiled kernel per robot, function, algorithm and precision."""
+
+    name = "native"
+
+    def serves(self, call: Call) -> bool:
+        return serves(call)
+
+    def cost(self, call: Call) -> Any:
+        from .costs import is_countable, kernel_cost  # these trace
+
+        return kernel_cost(call) if is_countable(call) else None
+
+    def job(
+        self, call: Call, inputs: tuple[np.ndarray, ...], outs: tuple[np.ndarray, ...]
+    ) -> Callable[[], Any]:
+        built = native(call, (), outs[0].dtype)
+        direct = built.direct
+        if direct(*inputs, *outs):
+            return lambda: direct(*inputs, *outs)
+        return lambda: built.ufunc(*inputs, out=outs)
+
+    def run(
+        self,
+        call: Call,
+        inputs: list[np.ndarray],
+        optional: Mapping[str, np.ndarray],
+        outs: tuple[np.ndarray, ...],
+        threads: int,
+    ) -> None:
+        kernel = native(call, tuple(optional), outs[0].dtype)
+        given = [*inputs, *(optional[name] for name in kernel.optional)]
+        arrays = [_plain(a, kernel.dtype, apart=outs) for a in given]
+        results = [_plain(out, kernel.dtype, apart=outs[:k]) for k, out in enumerate(outs)]
+        if not kernel.fill((*arrays, *results), threads):
+            kernel.ufunc(*arrays, out=tuple(results))
+        for result, out in zip(results, outs, strict=True):
+            if not np.may_share_memory(result, out):
+                out[...] = result
 
 
-def _ufunc(
-    name: str,
-    shapes: tuple[tuple[int, ...], ...],
-    dtype: np.dtype,
-    loaded: compile.Loaded,
-    address: int,
-    told: Any,
-) -> Any:
-    """The gufunc around a loop, which keeps its machine code alive, and what it is told at an address."""
-    try:
-        made, needs = gufunc.make_gufunc(
-            name, "", _signature(shapes), len(shapes), [(dtype, loaded.loop)], address
-        )
-    except (RuntimeError, ImportError, AttributeError):
-        _warn_of_slow_path()
-        return gufunc.SlowUfunc(name, shapes, dtype, loaded.loop, address, (loaded, told))
-    try:
-        setattr(made, "needs", (loaded, told, needs))  # noqa: B010
-    except AttributeError:
-        _alive.append((made, loaded, told, needs))
-    return made
+def _plain(array: np.ndarray, dtype: np.dtype, apart: tuple[np.ndarray, ...]) -> np.ndarray:
+    """An array as machine code takes it: aligned, of just that dtype, away from the memory of others."""
+    if array.dtype != dtype:
+        return array.astype(dtype, subok=False)
+    if not array.flags.aligned or any(np.may_share_memory(array, other) for other in apart):
+        return np.array(array, dtype, subok=False)
+    return array if array.dtype is dtype and type(array) is np.ndarray else array.view(dtype, np.ndarray)
 
 
-@once
-def _warn_of_slow_path() -> None:
-    """Say so once in a process."""
-    text = f"NumPy {np.__version__} keeps its ufuncs differently; kernels run through a slower path."
-    warn(text)
-
-
-def _signature(shapes: Sequence[tuple[int, ...]]) -> str:
-    *inputs, output = ("(" + ",".join(map(str, s)) + ")" for s in shapes)
-    return ",".join(inputs) + "->" + output
+BACKEND = NativeBackend()

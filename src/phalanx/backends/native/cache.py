@@ -31,7 +31,7 @@ _NEW = ".new"
 _LIMIT = 512 * 2**20
 _LARGEST = 2**30  # bytes of an entry that is read at all
 # Folders of the package whose sources no kernel depends on; reading them takes longer than a kernel.
-_UNRELATED = ("cli", "explain", "figures", "machines", "papers")
+_UNRELATED = ("cli", "study")
 
 
 def folder() -> Path:

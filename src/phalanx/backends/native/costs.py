@@ -12,7 +12,7 @@ from ...program.form.paths import critical_path
 from ...program.loops import cost_of_loops
 from ...program.rolled import RolledProgram
 from ..base import Call
-from .forms import draft, operations_in_loops, traced, unrolls
+from .source import draft, operations_in_loops, traced, unrolls
 
 LONGEST = 1_000_000  # operations: about a minute of writing out
 _WALKED = 5_000_000  # operations in loops whose path is found in some seconds
@@ -38,7 +38,8 @@ def kernel_cost(call: Call) -> Cost:
     is_short = operations <= LONGEST
     flow: Flow | Callable[[], Flow] | None = written_out if is_short else None
     span = Count()
-    if isinstance(made.loops, RolledProgram) and made.loops.keeps_order and operations <= _WALKED:
+    keeps_order = isinstance(made.loops, RolledProgram) and made.loops.keeps_order
+    if keeps_order and program.lanes == 1 and operations <= _WALKED:
         span = Count(*critical_path(program))
     elif is_short:
         flow = written_out()

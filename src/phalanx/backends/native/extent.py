@@ -4,21 +4,26 @@
 
 from __future__ import annotations
 
-from ...program.task import cuts, refusal_of_loops
+from ...program.task import RUN, cuts, refusal_of_loops
 from ..base import Call
 
-# Bodies up to which a call may become straight-line code.
+# Bodies up to which a call that has loops may become straight-line code instead.
 MOST_BODIES = 106
+# Pairs of bodies and ancestors up to which "auto" compiles what has no loops; derivatives weigh more.
+_PAIRS = 400
+_TIMES = {"jvp": 3, "vjp": 3, "hvp": 8}
 
 
 def serves(call: Call) -> bool:
-    """Whether a call can be compiled in reasonable time: a robot without bodies needs no loops."""
-    return is_segmented(call) or rolls(call) or call.robot.model.n == 0
+    """Whether a call can be compiled in reasonable time: what has no loops only for short robots."""
+    pairs = _TIMES.get(call.algorithm.derivative, 1) * int((call.robot.model.depth + 1).sum())
+    return is_segmented(call) or rolls(call) or pairs <= _PAIRS
 
 
 def is_segmented(call: Call) -> bool:
-    """Whether lanes are segments of a chain in one state, not states."""
-    return call.algorithm.splits == "segments" and cuts(call.robot.model)
+    """Whether lanes are segments or columns of a chain in one state, not states."""
+    splits, model = call.algorithm.splits, call.robot.model
+    return bool(splits) and cuts(model) and (splits == "segments" or model.n >= RUN)
 
 
 def rolls(call: Call) -> bool:

@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import warn
+
 _SLOT = 31  # PyUFunc_FromFuncAndDataAndSignature
 _DOUBLE, _FLOAT = 12, 11
 
@@ -48,16 +50,23 @@ def _constructor() -> Any:
 
 
 def make_gufunc(
-    name: str, doc: str, signature: str, operands: int, loops: list[tuple[np.dtype, int]], told: int = 0
+    name: str,
+    doc: str,
+    signature: str,
+    operands: tuple[int, int],
+    loops: list[tuple[np.dtype, int]],
+    told: int = 0,
 ) -> tuple[np.ufunc, Any]:
     """A gufunc with one loop per dtype (an address each), and what must live as long as it does.
+
+    `operands` are how many inputs and outputs it has.
 
     `told` is the address that loops get as their last argument.
     """
     count = len(loops)
     functions = (ctypes.c_void_p * count)(*(address for _, address in loops))
     data = (ctypes.c_void_p * count)(*([told or None] * count))
-    codes = b"".join(bytes([_DOUBLE if d == np.float64 else _FLOAT] * operands) for d, _ in loops)
+    codes = b"".join(bytes([_DOUBLE if d == np.float64 else _FLOAT] * sum(operands)) for d, _ in loops)
     types = ctypes.create_string_buffer(codes, len(codes))
     texts = [s.encode() for s in (name, doc, signature)]
     made = _constructor()(
@@ -65,8 +74,7 @@ def make_gufunc(
         ctypes.cast(data, ctypes.c_void_p),
         ctypes.cast(types, ctypes.c_char_p),
         count,
-        operands - 1,
-        1,
+        *operands,
         -1,
         texts[0],
         texts[1],
@@ -74,6 +82,45 @@ def make_gufunc(
         texts[2],
     )
     return made, (functions, data, types, texts)
+
+
+_alive: list[Any] = []  # what gufuncs of NumPy before 2.2 point to; they take no attributes
+
+
+def around(
+    name: str,
+    shapes: Sequence[tuple[int, ...]],
+    outputs: int,
+    dtype: np.dtype,
+    loop: int,
+    told: int,
+    keep: Any,
+) -> Any:
+    """The gufunc around the loop at an address, told what stands at another; it keeps `keep` alive."""
+    try:
+        made, needs = make_gufunc(
+            name, "", signature(shapes, outputs), (len(shapes) - outputs, outputs), [(dtype, loop)], told
+        )
+    except (RuntimeError, ImportError, AttributeError):
+        _warn_of_slow_path()
+        return SlowUfunc(name, shapes, outputs, dtype, loop, told, keep)
+    try:
+        setattr(made, "needs", (keep, needs))  # noqa: B010
+    except AttributeError:
+        _alive.append((made, keep, needs))
+    return made
+
+
+@cache
+def _warn_of_slow_path() -> None:
+    """Say so once in a process."""
+    warn(f"NumPy {np.__version__} keeps its ufuncs differently; the ufuncs of kernels take a slower path.")
+
+
+def signature(shapes: Sequence[tuple[int, ...]], outputs: int) -> str:
+    """Core sizes as numbers, so many outputs last."""
+    cores = ["(" + ",".join(map(str, s)) + ")" for s in shapes]
+    return ",".join(cores[:-outputs]) + "->" + ",".join(cores[-outputs:])
 
 
 class SlowUfunc:
@@ -86,6 +133,7 @@ class SlowUfunc:
         self,
         name: str,
         shapes: Sequence[tuple[int, ...]],
+        outputs: int,
         dtype: np.dtype,
         loop: int,
         told: int,
@@ -96,12 +144,12 @@ class SlowUfunc:
         self.shapes = shapes
         self.dtype = dtype
         self.keep = keep
-        self.nin, self.nout = len(shapes) - 1, 1
+        self.nin, self.nout = len(shapes) - outputs, outputs
         pointers = [ctypes.c_void_p] * 4
         self._loop = ctypes.CFUNCTYPE(None, *pointers)(loop)
 
     def __call__(self, *inputs: Any, out: Any = None) -> Any:
-        *cores, core = self.shapes
+        cores, cores_out = self.shapes[: self.nin], self.shapes[self.nin :]
         arrays = [np.ascontiguousarray(x, dtype=self.dtype) for x in inputs]
         for array, shape in zip(arrays, cores, strict=True):
             if array.shape[array.ndim - len(shape) :] != shape:
@@ -112,17 +160,18 @@ class SlowUfunc:
             np.ascontiguousarray(np.broadcast_to(a, (*batch, *s))).reshape(count, *s)
             for a, s in zip(arrays, cores, strict=True)
         ]
-        rows.append(np.empty((count, *core), self.dtype))
+        rows += [np.empty((count, *core), self.dtype) for core in cores_out]
         if count and rows[-1].size:
             args = np.array([a.ctypes.data for a in rows], dtype=np.uint64)
             dims = np.array([count], dtype=np.int64)
             inner = [s for a in rows for s in a.strides[1:]]
             steps = np.array([*(a.strides[0] for a in rows), *inner], dtype=np.int64)
             self._loop(args.ctypes.data, dims.ctypes.data, steps.ctypes.data, self.told)
-        result = rows[-1].reshape((*batch, *core))
+        made = [r.reshape((*batch, *c)) for r, c in zip(rows[self.nin :], cores_out, strict=True)]
         if out is None:
-            return result[()]
-        if out.shape != result.shape:
-            raise ValueError(f"{self.__name__}: out has shape {out.shape}, expected {result.shape}")
-        out[...] = result
+            return made[0][()] if self.nout == 1 else tuple(result[()] for result in made)
+        for each, result in zip(out if isinstance(out, tuple) else (out,), made, strict=True):
+            if each.shape != result.shape:
+                raise ValueError(f"{self.__name__}: out has shape {each.shape}, expected {result.shape}")
+            each[...] = result
         return out

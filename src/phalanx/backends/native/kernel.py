@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +14,12 @@ import numpy as np
 from ...algorithms import FUNCTIONS
 from ...arrays import is_masked_array
 from ...errors import PhalanxError, printable
-from ...typing import Array, Bound
-from ..base import Call, require_few_axes
+from ...typing import Array, ArrayLike, Bound
+from ..base import Call, never, require_few_axes
 from ..fastpath import with_fast_path
 from . import compile, objects
-from .build import Native, native, never
-from .target import host
+from .build import Native, native
+from .compile import host
 
 if TYPE_CHECKING:
     from ...program.cost import Cost
@@ -28,24 +29,21 @@ class Kernel:
     """A function of one robot, compiled; call it like the method of `Robot`.
 
     Each function has a class of its own (`kernels`), with the names of its inputs as parameters.
-    `evaluate` is the slow path of the library, taken whenever the fast path does not apply; `batch` is
-    given the batches that compiled code may take as they are.
+    `evaluate` is the slow path of the library, taken whenever the fast path does not apply.
     """
 
     _call: Call
 
-    def __init__(
-        self, call: Call, dtype: Any, evaluate: Callable[..., Any], batch: Callable[..., Any]
-    ) -> None:
+    def __init__(self, call: Call, dtype: Any, evaluate: Callable[..., Any]) -> None:
         self._call = call
         self._evaluate = evaluate
-        self._batch = batch
         self._native: Native = native(call, (), dtype)
         self.ufunc = self._native.ufunc
         self.dtype = self._native.dtype
-        self._output = self._native.shapes[-1]
-        # A scalar result would not be an array.
-        self._direct = self._native.direct if self._output else never
+        self._output = self._native.outputs[0]
+        # A scalar result would not be an array; several are a tuple.
+        is_one = bool(self._output) and len(self._native.outputs) == 1
+        self._direct = self._native.direct if is_one else never
 
     @property
     def robot(self) -> Any:
@@ -70,7 +68,7 @@ class Kernel:
     @property
     def output_sizes(self) -> dict[str, int]:
         """Sizes of the output's axes by their names in `signature`, for `dask.array.apply_gufunc`."""
-        return {str(n): n for n in self._output}
+        return {str(n): n for shape in self._native.outputs for n in shape}
 
     @property
     def compile_seconds(self) -> float:
@@ -92,13 +90,13 @@ class Kernel:
     @property
     def form(self) -> str:
         """Whether it is unrolled, looped over bodies or made of segments, and the counts that decided it."""
-        from .forms import form_of  # the compiler half
+        from .source import form_of  # the compiler half
 
         return str(form_of(self._call))
 
     def llvm_ir(self) -> str:
         """The LLVM text of the kernel."""
-        from .source import module
+        from .loop import module
 
         return module(self._call, (), self.dtype, host())
 
@@ -106,7 +104,7 @@ class Kernel:
         """The machine code of the kernel as assembly."""
         return compile.assembly(self.llvm_ir(), host())
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Array:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The function for any batch of inputs; one state in plain arrays takes the fast path.
 
         Inputs come as in the method of `Robot`, then keywords: optional inputs, `out`, `threads`.
@@ -114,22 +112,47 @@ class Kernel:
         raise NotImplementedError
 
     def bind(self, *args: Any, **kwargs: Any) -> Bound:
-        """A function without arguments that recomputes `out` from these very arrays.
+        """A step() that recomputes `out` from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
         raise NotImplementedError
 
-    def _bound(self, inputs: tuple[Array, ...], optional: Mapping[str, Array | None], out: Array) -> Bound:
+    @property
+    def jvp(self) -> DerivativeKernel:
+        """The kernel of `robot.jvp` of this function; call it with inputs, then tangents."""
+        return self._derived("jvp")
+
+    @property
+    def vjp(self) -> DerivativeKernel:
+        """The kernel of `robot.vjp` of this function; call it with inputs, then the cotangent."""
+        return self._derived("vjp")
+
+    @property
+    def hvp(self) -> DerivativeKernel:
+        """The kernel of `robot.hvp` of this function; call it with inputs, cotangent and tangents."""
+        return self._derived("hvp")
+
+    def _derived(self, mode: str) -> DerivativeKernel:
+        call = self._call
+        if len(call.function.outputs) > 1 or call.algorithm.derivative:
+            raise PhalanxError(
+                f"{mode}: kernels of {call.function.name} have none; take that of a function with one result."
+            )
+        call = replace(call, algorithm=replace(call.algorithm, derivative=mode))
+        return DerivativeKernel(call, self.dtype, self._evaluate)
+
+    def _bound(self, inputs: tuple[Array, ...], optional: Mapping[str, Array | None], out: Any) -> Bound:
         given = {name: array for name, array in optional.items() if array is not None}
         kernel = native(self._call, tuple(given), self.dtype)
-        arrays = [*inputs, *(given[name] for name in kernel.optional), out]
+        outs = out if isinstance(out, (tuple, list)) and len(kernel.outputs) > 1 else (out,)
+        arrays = [*inputs, *(given[name] for name in kernel.optional), *outs]
         self._check_bound(kernel, arrays)
         cores = [len(s) for s in kernel.shapes]
         if not objects.usable():
 
             def through_ufunc() -> None:
-                kernel.ufunc(*arrays[:-1], out=arrays[-1])
+                kernel.ufunc(*arrays[: -len(outs)], out=tuple(outs))
 
             return through_ufunc
         try:
@@ -141,7 +164,12 @@ class Kernel:
         return step
 
     def _check_bound(self, kernel: Native, arrays: list[Any]) -> None:
-        names = [*self._call.function.inputs, *kernel.optional, "out"]
+        labels = self._call.function.outputs
+        outs = [f"out, {label}" for label in labels] if len(labels) > 1 else ["out"]
+        names = [*self._call.function.inputs, *kernel.optional, *outs]
+        if len(arrays) != len(names):
+            got, told = len(arrays) - len(names) + len(outs), ", ".join(labels)
+            raise PhalanxError(f"bind: out is {got} arrays, expected a tuple of {len(outs)}: {told}.")
         for name, array, shape in zip(names, arrays, kernel.shapes, strict=True):
             where = f'bind: {name} for robot "{self.robot.name}"'
             plain = isinstance(array, np.ndarray) and not is_masked_array(array)
@@ -152,25 +180,58 @@ class Kernel:
                 raise PhalanxError(
                     f"{where} has shape {array.shape}, expected (…, {', '.join(map(str, shape))})."
                 )
-            if not array.flags.aligned or not (array.flags.writeable or name != "out"):
+            if not array.flags.aligned or not (array.flags.writeable or name not in outs):
                 raise PhalanxError(f"{where} is read-only or not aligned; pass an ordinary array.")
-        rows = zip(names[:-1], arrays, kernel.shapes, strict=False)
+        first = len(names) - len(outs)
+        rows = zip(names[:first], arrays, kernel.shapes, strict=False)
         batch = _batch({name: a.shape[: a.ndim - len(s)] for name, a, s in rows})
-        if arrays[-1].shape != (*batch, *kernel.shapes[-1]):
-            raise PhalanxError(
-                f"bind: out has shape {arrays[-1].shape}, expected {(*batch, *kernel.shapes[-1])}."
-            )
-        if any(np.may_share_memory(a, arrays[-1]) for a in arrays[:-1]):
-            raise PhalanxError("bind: out shares memory with an input; pass an array of its own.")
+        for k in range(first, len(names)):
+            shape = (*batch, *kernel.shapes[k])
+            if arrays[k].shape != shape:
+                raise PhalanxError(f"bind: {names[k]} has shape {arrays[k].shape}, expected {shape}.")
+            if any(np.may_share_memory(a, arrays[k]) for a in arrays[:k]):
+                what = "an input" if k == first else "an input or another output"
+                raise PhalanxError(f"bind: {names[k]} shares memory with {what}; pass an array of its own.")
 
     def __repr__(self) -> str:
         what = f'{self.function} of "{printable(self.robot.name)}" by {self.algorithm}'
         return f"<Kernel {what}, {self.dtype}: {self.signature}>"
 
     def __reduce__(self) -> Any:
-        call = self._call
-        algorithm = (call.algorithm.name, dict(call.options))
-        return _again, (call.robot, self.function, algorithm, self.dtype.name, call.frame)
+        return _again, _facts(self._call, self.dtype.name)
+
+
+class DerivativeKernel(Kernel):
+    """A derivative of a function of one robot, compiled; its inputs come one after another."""
+
+    def __call__(
+        self, *inputs: ArrayLike, out: Any = None, threads: int | None = None, **optional: ArrayLike | None
+    ) -> Any:
+        """The derivative for any batch of inputs: an array, or one for each input of the function."""
+        if not any(x is not None for x in optional.values()):
+            made = self._native.batch(inputs, out, threads)
+            if made is not None:
+                return made
+        return self._evaluate(self._call, inputs, optional, out=out, threads=threads, dtype=self.dtype)
+
+    def bind(self, *inputs: Array, out: Any, **optional: Array | None) -> Bound:
+        """A step() that recomputes `out` from these very arrays."""
+        f = self._call.function
+        if len(inputs) != len(f.inputs):
+            raise PhalanxError(f"bind: got {len(inputs)} inputs, expected {', '.join(f.inputs)}.")
+        return self._bound(inputs, optional, out)
+
+    def __reduce__(self) -> Any:
+        return _derived_again, (self._call.algorithm.derivative, *_facts(self._call, self.dtype.name))
+
+
+def _derived_again(mode: str, *facts: Any) -> DerivativeKernel:
+    return _again(*facts)._derived(mode)
+
+
+def _facts(call: Call, dtype: str) -> tuple[Any, ...]:
+    algorithm = (call.algorithm.name, dict(call.options))
+    return call.robot, call.algorithm.function, algorithm, dtype, call.frame
 
 
 def _again(robot: Any, function: str, algorithm: Any, dtype: str, frame: str | None) -> Kernel:
@@ -203,7 +264,6 @@ def kernel_class(function: str) -> type[Kernel]:
         applies=tuple(f"{name} is None" for name in f.optional),
         direct="self._direct",
         memory="self._output, self.dtype",
-        batch="self._batch",
         built="self._native",
         slow=f"""
 return self._evaluate(

@@ -9,6 +9,7 @@ Written by `tools/make_surface.py` from `algorithms/registry.py`; run it instead
 # mypy: disable-error-code="empty-body"
 from __future__ import annotations
 
+from ...robot import results
 from ...typing import Array, ArrayLike, Bound, External
 from .kernel import Kernel
 
@@ -19,17 +20,20 @@ class InverseDynamicsKernel(Kernel):
     def __call__(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
         *, external: External | None = None, base_velocity: ArrayLike | None = None,
-        base_acceleration: ArrayLike | None = None, out: Array | None = None, threads: int | None = None,
+        base_acceleration: ArrayLike | None = None, inertias: ArrayLike | None = None,
+        out: Array | None = None, threads: int | None = None,
     ) -> Array:
         """Joint forces `tau` (…, nv) that produce `qdd` at state (q, qd).
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `qdd` (…, nv): accelerations.
-        `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
-          or some of them by name as {"link": wrench} with (…, 6) each.
-        `base_velocity` (…, 6): twist of the base [rad/s, m/s], in its own coordinates.
-        `base_acceleration` (…, 6): the component-wise derivative of that twist.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
+        - `base_velocity` (…, 6): twist of the base [rad/s, m/s], in its own coordinates.
+        - `base_acceleration` (…, 6): the component-wise derivative of that twist.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -38,36 +42,41 @@ class InverseDynamicsKernel(Kernel):
     def bind(
         self, q: Array, qd: Array, qdd: Array,
         *, out: Array, external: Array | None = None, base_velocity: Array | None = None,
-        base_acceleration: Array | None = None,
+        base_acceleration: Array | None = None, inertias: Array | None = None,
     ) -> Bound:
-        """A function without arguments that recomputes `out` (…, nv) from these very arrays.
+        """A step() that recomputes `out` (…, nv) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
         return self._bound(
             (q, qd, qdd), {"external": external, "base_velocity": base_velocity,
-            "base_acceleration": base_acceleration}, out,
+            "base_acceleration": base_acceleration, "inertias": inertias}, out,
         )
 
 
 class MassMatrixKernel(Kernel):
     """`mass_matrix` of one robot, compiled."""
 
-    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+    def __call__(
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, threads: int | None = None,
+    ) -> Array:
         """The mass matrix `M` (…, nv, nv).
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
-    def bind(self, q: Array, *, out: Array) -> Bound:
-        """A function without arguments that recomputes `out` (…, nv, nv) from these very arrays.
+    def bind(self, q: Array, *, out: Array, inertias: Array | None = None) -> Bound:
+        """A step() that recomputes `out` (…, nv, nv) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
-        return self._bound((q,), {}, out)
+        return self._bound((q,), {"inertias": inertias}, out)
 
 
 class ForwardDynamicsKernel(Kernel):
@@ -75,26 +84,32 @@ class ForwardDynamicsKernel(Kernel):
 
     def __call__(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike,
-        *, external: External | None = None, out: Array | None = None, threads: int | None = None,
+        *, external: External | None = None, inertias: ArrayLike | None = None, out: Array | None = None,
+        threads: int | None = None,
     ) -> Array:
         """Joint accelerations `qdd` (…, nv) under the joint forces `tau` at state (q, qd).
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
-        `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
-        `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its origin,
-          or some of them by name as {"link": wrench} with (…, 6) each.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
-    def bind(self, q: Array, qd: Array, tau: Array, *, out: Array, external: Array | None = None) -> Bound:
-        """A function without arguments that recomputes `out` (…, nv) from these very arrays.
+    def bind(
+        self, q: Array, qd: Array, tau: Array,
+        *, out: Array, external: Array | None = None, inertias: Array | None = None,
+    ) -> Bound:
+        """A step() that recomputes `out` (…, nv) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
-        return self._bound((q, qd, tau), {"external": external}, out)
+        return self._bound((q, qd, tau), {"external": external, "inertias": inertias}, out)
 
 
 class BiasForcesKernel(Kernel):
@@ -102,63 +117,75 @@ class BiasForcesKernel(Kernel):
 
     def __call__(
         self, q: ArrayLike, qd: ArrayLike,
-        *, out: Array | None = None, threads: int | None = None,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, threads: int | None = None,
     ) -> Array:
         """Joint forces (…, nv) that hold qdd = 0 at state (q, qd): velocity products and gravity.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
-    def bind(self, q: Array, qd: Array, *, out: Array) -> Bound:
-        """A function without arguments that recomputes `out` (…, nv) from these very arrays.
+    def bind(self, q: Array, qd: Array, *, out: Array, inertias: Array | None = None) -> Bound:
+        """A step() that recomputes `out` (…, nv) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
-        return self._bound((q, qd), {}, out)
+        return self._bound((q, qd), {"inertias": inertias}, out)
 
 
 class GravityForcesKernel(Kernel):
     """`gravity_forces` of one robot, compiled."""
 
-    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+    def __call__(
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, threads: int | None = None,
+    ) -> Array:
         """Joint forces (…, nv) that hold the robot at rest at q.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
-    def bind(self, q: Array, *, out: Array) -> Bound:
-        """A function without arguments that recomputes `out` (…, nv) from these very arrays.
+    def bind(self, q: Array, *, out: Array, inertias: Array | None = None) -> Bound:
+        """A step() that recomputes `out` (…, nv) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
-        return self._bound((q,), {}, out)
+        return self._bound((q,), {"inertias": inertias}, out)
 
 
 class MassMatrixInverseKernel(Kernel):
     """`mass_matrix_inverse` of one robot, compiled."""
 
-    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+    def __call__(
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, threads: int | None = None,
+    ) -> Array:
         """The inverse (…, nv, nv) of the mass matrix, by its sparse factor.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
-    def bind(self, q: Array, *, out: Array) -> Bound:
-        """A function without arguments that recomputes `out` (…, nv, nv) from these very arrays.
+    def bind(self, q: Array, *, out: Array, inertias: Array | None = None) -> Bound:
+        """A step() that recomputes `out` (…, nv, nv) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
-        return self._bound((q,), {}, out)
+        return self._bound((q,), {"inertias": inertias}, out)
 
 
 class ForwardKinematicsKernel(Kernel):
@@ -167,14 +194,14 @@ class ForwardKinematicsKernel(Kernel):
     def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Poses (…, n_links, 4, 4) of all moving links (`robot.link_names`) in the base frame of the file.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
     def bind(self, q: Array, *, out: Array) -> Bound:
-        """A function without arguments that recomputes `out` (…, n_links, 4, 4) from these very arrays.
+        """A step() that recomputes `out` (…, n_links, 4, 4) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
@@ -187,14 +214,14 @@ class FramePoseKernel(Kernel):
     def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Pose (…, 4, 4) of a frame in the base frame of the file: rotation and origin.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
     def bind(self, q: Array, *, out: Array) -> Bound:
-        """A function without arguments that recomputes `out` (…, 4, 4) from these very arrays.
+        """A step() that recomputes `out` (…, 4, 4) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
@@ -207,14 +234,14 @@ class JacobianKernel(Kernel):
     def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """Jacobian J (…, 6, nv) of a frame: J @ qd is its velocity [angular; linear].
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
     def bind(self, q: Array, *, out: Array) -> Bound:
-        """A function without arguments that recomputes `out` (…, 6, nv) from these very arrays.
+        """A step() that recomputes `out` (…, 6, nv) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
@@ -224,21 +251,26 @@ class JacobianKernel(Kernel):
 class CenterOfMassKernel(Kernel):
     """`center_of_mass` of one robot, compiled."""
 
-    def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
+    def __call__(
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, threads: int | None = None,
+    ) -> Array:
         """Centre of mass (…, 3) of all moving links, in the world frame; NaN if none has mass.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
-    def bind(self, q: Array, *, out: Array) -> Bound:
-        """A function without arguments that recomputes `out` (…, 3) from these very arrays.
+    def bind(self, q: Array, *, out: Array, inertias: Array | None = None) -> Bound:
+        """A step() that recomputes `out` (…, 3) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
-        return self._bound((q,), {}, out)
+        return self._bound((q,), {"inertias": inertias}, out)
 
 
 class KineticEnergyKernel(Kernel):
@@ -246,39 +278,307 @@ class KineticEnergyKernel(Kernel):
 
     def __call__(
         self, q: ArrayLike, qd: ArrayLike,
-        *, out: Array | None = None, threads: int | None = None,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, threads: int | None = None,
     ) -> Array:
         """Kinetic energy (…) of all links and rotors.
 
-        `q` (…, nq): positions.
-        `qd` (…, nv): rates.
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
+        most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def bind(self, q: Array, qd: Array, *, out: Array, inertias: Array | None = None) -> Bound:
+        """A step() that recomputes `out` (…) from these very arrays.
+
+        For control loops: fill the inputs in place, call, read `out` in place.
+        """
+        return self._bound((q, qd), {"inertias": inertias}, out)
+
+
+class PotentialEnergyKernel(Kernel):
+    """`potential_energy` of one robot, compiled."""
+
+    def __call__(
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, threads: int | None = None,
+    ) -> Array:
+        """Potential energy (…) in the field of gravity, zero at the world's origin.
+
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
+        most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def bind(self, q: Array, *, out: Array, inertias: Array | None = None) -> Bound:
+        """A step() that recomputes `out` (…) from these very arrays.
+
+        For control loops: fill the inputs in place, call, read `out` in place.
+        """
+        return self._bound((q,), {"inertias": inertias}, out)
+
+
+class InverseDynamicsDerivativesKernel(Kernel):
+    """`inverse_dynamics_derivatives` of one robot, compiled."""
+
+    def __call__(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
+        *, external: External | None = None, inertias: ArrayLike | None = None,
+        out: tuple[Array, Array, Array] | None = None, threads: int | None = None,
+    ) -> results.InverseDynamicsDerivatives[Array]:
+        """(∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd), each (…, nv, nv), in the tangent space of q.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the results, 3 arrays of their shapes;
+        at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def bind(
+        self, q: Array, qd: Array, qdd: Array,
+        *, out: tuple[Array, Array, Array], external: Array | None = None, inertias: Array | None = None,
+    ) -> Bound:
+        """A step() that recomputes `out` (…, nv, nv), (…, nv, nv), (…, nv, nv) from these very arrays.
+
+        For control loops: fill the inputs in place, call, read `out` in place.
+        """
+        return self._bound((q, qd, qdd), {"external": external, "inertias": inertias}, out)
+
+
+class ForwardDynamicsDerivativesKernel(Kernel):
+    """`forward_dynamics_derivatives` of one robot, compiled."""
+
+    def __call__(
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike,
+        *, external: External | None = None, inertias: ArrayLike | None = None,
+        out: tuple[Array, Array, Array] | None = None, threads: int | None = None,
+    ) -> results.ForwardDynamicsDerivatives[Array]:
+        """(∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau), each (…, nv, nv), in the tangent space of q.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the results, 3 arrays of their shapes;
+        at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def bind(
+        self, q: Array, qd: Array, tau: Array,
+        *, out: tuple[Array, Array, Array], external: Array | None = None, inertias: Array | None = None,
+    ) -> Bound:
+        """A step() that recomputes `out` (…, nv, nv), (…, nv, nv), (…, nv, nv) from these very arrays.
+
+        For control loops: fill the inputs in place, call, read `out` in place.
+        """
+        return self._bound((q, qd, tau), {"external": external, "inertias": inertias}, out)
+
+
+class CoriolisMatrixKernel(Kernel):
+    """`coriolis_matrix` of one robot, compiled."""
+
+    def __call__(
+        self, q: ArrayLike, qd: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, threads: int | None = None,
+    ) -> Array:
+        """The matrix C (…, nv, nv) with C qd the forces of velocity, and dM/dt - 2 C skew-symmetric.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
+        most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def bind(self, q: Array, qd: Array, *, out: Array, inertias: Array | None = None) -> Bound:
+        """A step() that recomputes `out` (…, nv, nv) from these very arrays.
+
+        For control loops: fill the inputs in place, call, read `out` in place.
+        """
+        return self._bound((q, qd), {"inertias": inertias}, out)
+
+
+class RegressorKernel(Kernel):
+    """`regressor` of one robot, compiled."""
+
+    def __call__(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
+        *, out: Array | None = None, threads: int | None = None,
+    ) -> Array:
+        """The matrix Y (…, nv, 10 n_links) with tau = Y `robot.inertial_parameters`, armature apart.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
+        most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def bind(self, q: Array, qd: Array, qdd: Array, *, out: Array) -> Bound:
+        """A step() that recomputes `out` (…, nv, 10 n_links) from these very arrays.
+
+        For control loops: fill the inputs in place, call, read `out` in place.
+        """
+        return self._bound((q, qd, qdd), {}, out)
+
+
+class MomentumKernel(Kernel):
+    """`momentum` of one robot, compiled."""
+
+    def __call__(
+        self, q: ArrayLike, qd: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, threads: int | None = None,
+    ) -> Array:
+        """Momentum (…, 6) [angular; linear] of all links about their mass centre, along the world's axes.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
+        most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def bind(self, q: Array, qd: Array, *, out: Array, inertias: Array | None = None) -> Bound:
+        """A step() that recomputes `out` (…, 6) from these very arrays.
+
+        For control loops: fill the inputs in place, call, read `out` in place.
+        """
+        return self._bound((q, qd), {"inertias": inertias}, out)
+
+
+class MomentumMatrixKernel(Kernel):
+    """`momentum_matrix` of one robot, compiled."""
+
+    def __call__(
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, threads: int | None = None,
+    ) -> Array:
+        """The matrix A (…, 6, nv) with momentum A qd about the mass centre, along the world's axes.
+
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
+        most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def bind(self, q: Array, *, out: Array, inertias: Array | None = None) -> Bound:
+        """A step() that recomputes `out` (…, 6, nv) from these very arrays.
+
+        For control loops: fill the inputs in place, call, read `out` in place.
+        """
+        return self._bound((q,), {"inertias": inertias}, out)
+
+
+class FrameVelocityKernel(Kernel):
+    """`frame_velocity` of one robot, compiled."""
+
+    def __call__(
+        self, q: ArrayLike, qd: ArrayLike,
+        *, out: Array | None = None, threads: int | None = None,
+    ) -> Array:
+        """Velocity (…, 6) [angular; linear] of a frame and its origin, along the axes of the base frame.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
     def bind(self, q: Array, qd: Array, *, out: Array) -> Bound:
-        """A function without arguments that recomputes `out` (…) from these very arrays.
+        """A step() that recomputes `out` (…, 6) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """
         return self._bound((q, qd), {}, out)
 
 
-class PotentialEnergyKernel(Kernel):
-    """`potential_energy` of one robot, compiled."""
+class FrameAccelerationKernel(Kernel):
+    """`frame_acceleration` of one robot, compiled."""
+
+    def __call__(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
+        *, out: Array | None = None, threads: int | None = None,
+    ) -> Array:
+        """Acceleration (…, 6) [angular; linear] of a frame and its origin, along the axes of the base frame.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
+        most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def bind(self, q: Array, qd: Array, qdd: Array, *, out: Array) -> Bound:
+        """A step() that recomputes `out` (…, 6) from these very arrays.
+
+        For control loops: fill the inputs in place, call, read `out` in place.
+        """
+        return self._bound((q, qd, qdd), {}, out)
+
+
+class JacobianRateKernel(Kernel):
+    """`jacobian_rate` of one robot, compiled."""
+
+    def __call__(
+        self, q: ArrayLike, qd: ArrayLike,
+        *, out: Array | None = None, threads: int | None = None,
+    ) -> Array:
+        """The rate dJ/dt (…, 6, nv) of a frame's Jacobian, along the axes of the base frame.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
+        most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def bind(self, q: Array, qd: Array, *, out: Array) -> Bound:
+        """A step() that recomputes `out` (…, 6, nv) from these very arrays.
+
+        For control loops: fill the inputs in place, call, read `out` in place.
+        """
+        return self._bound((q, qd), {}, out)
+
+
+class JacobianDerivativeKernel(Kernel):
+    """`jacobian_derivative` of one robot, compiled."""
 
     def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
-        """Potential energy (…) in the field of gravity, zero at the world's origin.
+        """The derivative (…, 6, nv, nv) of a frame's Jacobian in the tangent space of q.
 
-        `q` (…, nq): positions.
+        - `q` (…, nq): positions.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
     def bind(self, q: Array, *, out: Array) -> Bound:
-        """A function without arguments that recomputes `out` (…) from these very arrays.
+        """A step() that recomputes `out` (…, 6, nv, nv) from these very arrays.
 
         For control loops: fill the inputs in place, call, read `out` in place.
         """

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""The loops around a block: what NumPy calls, for any strides and any number of states.
+"""The LLVM text of a kernel: its block, and the loop around it for any strides and any number of states.
 
 Rows that lie as the block wants them are passed in place. Others, and the last few of a
 batch, go through a small buffer on the stack, whose spare rows repeat the last state: no
@@ -9,13 +9,66 @@ lane ever computes on garbage, and a state gives the same bits wherever it stand
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from math import prod
+from pathlib import Path
+from string import Template
 
-from .target import Target
+import numpy as np
+
+from ...algorithms import algorithms
+from ...errors import PhalanxError
+from ...program.rolled.segments.roll import SegmentProgram
+from ..base import Call
+from .compile import Target
+from .emit.walk import block_function, branched_block_function
+from .emit.widths import in_widths
+from .source import draft
 
 # Bytes of buffers that a call may put on the stack of whatever thread it runs in.
 _STACK = 1 << 15
+_ELEMENTS = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
+
+
+def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Target) -> str:
+    """The LLVM text of a call; that of a function of a frame serves all frames."""
+    element = _ELEMENTS[dtype]
+    scratch, rows, alone = 0, 0, "@block"
+    made = draft(call, optional)
+    loops = made.loops
+    if loops is None:
+        programs = made.programs()
+        if call.function.frame:
+            block, declarations, scratch = branched_block_function(programs, target, element)
+        else:
+            block, declarations, scratch = block_function(programs[0], target, element)
+    elif isinstance(loops, SegmentProgram) or loops.one_state:
+        rows, program = 1, loops.built(target.lanes(dtype.itemsize))
+        block, declarations, scratch = block_function(program, target, element)
+    else:
+        block, declarations, scratch, target, alone = in_widths(loops.built, loops.alone, target, element)
+        _require_memory(call, scratch)
+    shapes = call.shapes(optional)
+    told = call.function.frame
+    outputs = len(call.function.outputs)
+    return module_text(
+        block, declarations, shapes, element, target, scratch, rows, alone, outputs=outputs, told=told
+    )
+
+
+def _require_memory(call: Call, scratch: int) -> None:
+    """Raise if a matrix that loops keep would not fit the memory of this machine."""
+    if hasattr(os, "sysconf") and scratch > 0.5 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"):
+        others = [a for a in algorithms(call.function.name) if a.name != call.algorithm.name]
+        remedy = 'use algorithm "auto"'
+        if all(a.refusal(call.robot) for a in others):
+            remedy = "no other algorithm covers it; take a shorter robot"
+        raise PhalanxError(
+            f'{call.function.name}: algorithm "{call.algorithm.name}" keeps a matrix over the bodies of '
+            f'robot "{call.robot.name}" ({call.robot.model.n} bodies): {scratch / 1e9:.1f} GB for each '
+            f"thread, more than half of the memory of this machine; {remedy}."
+        )
 
 
 def module_text(
@@ -28,25 +81,27 @@ def module_text(
     rows: int = 0,
     alone: str = "@block",
     *,
+    outputs: int = 1,
     told: bool = False,
 ) -> str:
     """The module with the block, the ufunc loop `@loop` around it, and `@single` for one state.
 
-    `shapes` are the core shapes of the inputs and, last, the output. A block that asks for
+    `shapes` are the core shapes of the inputs and, last, of so many outputs. A block that asks for
     `scratch` bytes gets their address as its last argument, aligned to 64. It takes as many
     `rows` as there are lanes, unless told otherwise. A state that is alone goes to the function `alone`.
     With `told` the loop's last argument is the address of numbers for all states, handed on to the block.
     """
     size = 8 if element == "double" else 4
     save, restore, needs = _status(target)
-    text = [block, _turn_large(element), _copy(element)]
+    suffix = "" if element == "double" else "f"
+    beside = Path(__file__).with_name("runtime").joinpath("kernel.ll").read_text(encoding="utf-8")
+    text = [block, Template(beside).substitute(element=element, suffix=suffix)]
     more_of_all = ", ptr %told" if told else ""
     lanes = rows or target.lanes(size)
-    text += [_loop(shapes, size, lanes, scratch, alone, save, restore, more_of_all), *needs]
-    text += [_single(shapes, scratch, alone, size, more_of_all), *sorted(declarations)]
+    text += [_loop(shapes, outputs, size, lanes, scratch, alone, save, restore, more_of_all), *needs]
+    text += [_single(shapes, outputs, scratch, alone, size, more_of_all), *sorted(declarations)]
     text += ["declare ptr @malloc(i64)", "declare void @free(ptr)"]
     text.append(f"@nothing = internal constant {element} 0x7FF8000000000000")
-    suffix = "" if element == "double" else "f"
     text += [f"declare {element} @sin{suffix}({element})", f"declare {element} @cos{suffix}({element})"]
     width = f'"prefer-vector-width"="{target.bits}" "min-legal-vector-width"="{target.bits}"'
     text.append(f"attributes #0 = {{ nounwind {width} }}")
@@ -70,100 +125,6 @@ def _status(target: Target) -> tuple[str, str, list[str]]:
     return "", "", []
 
 
-def _turn_large(element: str) -> str:
-    """`turn_large(place, count)`: sine and cosine by the C library where an argument is large."""
-    suffix = "" if element == "double" else "f"
-    limit = "0x40F86A0000000000"  # 1e5
-    return f"""
-define internal void @turn_large(ptr %place, i64 %count) noinline cold {{
-entry:
-  br label %next
-next:
-  %i = phi i64 [ 0, %entry ], [ %j, %done ]
-  %at = getelementptr {element}, ptr %place, i64 %i
-  %x = load {element}, ptr %at
-  %up = fcmp ogt {element} %x, {limit}
-  %down = fcmp olt {element} %x, 0xC0F86A0000000000
-  %large = or i1 %up, %down
-  br i1 %large, label %call, label %done
-call:
-  %s = call {element} @sin{suffix}({element} %x)
-  %c = call {element} @cos{suffix}({element} %x)
-  %si = add i64 %i, %count
-  %ci = add i64 %si, %count
-  %sat = getelementptr {element}, ptr %place, i64 %si
-  %cat = getelementptr {element}, ptr %place, i64 %ci
-  store {element} %s, ptr %sat
-  store {element} %c, ptr %cat
-  br label %done
-done:
-  %j = add i64 %i, 1
-  %more = icmp ult i64 %j, %count
-  br i1 %more, label %next, label %end
-end:
-  ret void
-}}"""
-
-
-def _copy(element: str) -> str:
-    """`copy`: rows of a three-dimensional core between any two strides; spare rows repeat the last."""
-    return f"""
-define internal void @copy(ptr %to, i64 %to0, i64 %to1, i64 %to2, i64 %to3, ptr %from, i64 %from0, i64 %from1, i64 %from2, i64 %from3, i64 %rows, i64 %valid, i64 %n1, i64 %n2, i64 %n3) noinline {{
-entry:
-  %last = sub i64 %valid, 1
-  %any = icmp sgt i64 %rows, 0
-  br i1 %any, label %row, label %end
-row:
-  %r = phi i64 [ 0, %entry ], [ %r1, %row_end ]
-  %in = icmp ult i64 %r, %last
-  %rr = select i1 %in, i64 %r, i64 %last
-  %t0 = mul i64 %r, %to0
-  %f0 = mul i64 %rr, %from0
-  br label %a
-a:
-  %i = phi i64 [ 0, %row ], [ %i1, %a_end ]
-  %ti = mul i64 %i, %to1
-  %fi = mul i64 %i, %from1
-  %t1 = add i64 %t0, %ti
-  %f1 = add i64 %f0, %fi
-  br label %b
-b:
-  %j = phi i64 [ 0, %a ], [ %j1, %b_end ]
-  %tj = mul i64 %j, %to2
-  %fj = mul i64 %j, %from2
-  %t2 = add i64 %t1, %tj
-  %f2 = add i64 %f1, %fj
-  br label %c
-c:
-  %k = phi i64 [ 0, %b ], [ %k1, %c ]
-  %tk = mul i64 %k, %to3
-  %fk = mul i64 %k, %from3
-  %t3 = add i64 %t2, %tk
-  %f3 = add i64 %f2, %fk
-  %src = getelementptr i8, ptr %from, i64 %f3
-  %dst = getelementptr i8, ptr %to, i64 %t3
-  %x = load {element}, ptr %src, align 1
-  store {element} %x, ptr %dst, align 1
-  %k1 = add i64 %k, 1
-  %c_more = icmp ult i64 %k1, %n3
-  br i1 %c_more, label %c, label %b_end
-b_end:
-  %j1 = add i64 %j, 1
-  %b_more = icmp ult i64 %j1, %n2
-  br i1 %b_more, label %b, label %a_end
-a_end:
-  %i1 = add i64 %i, 1
-  %a_more = icmp ult i64 %i1, %n1
-  br i1 %a_more, label %a, label %row_end
-row_end:
-  %r1 = add i64 %r, 1
-  %row_more = icmp ult i64 %r1, %rows
-  br i1 %row_more, label %row, label %end
-end:
-  ret void
-}}"""
-
-
 def _three(shape: tuple[int, ...]) -> tuple[int, int, int]:
     n1, n2, n3 = (1,) * (3 - len(shape)) + shape
     return n1, n2, n3
@@ -171,6 +132,7 @@ def _three(shape: tuple[int, ...]) -> tuple[int, int, int]:
 
 def _loop(
     shapes: Sequence[tuple[int, ...]],
+    outputs: int,
     size: int,
     lanes: int,
     scratch: int,
@@ -213,7 +175,7 @@ def _loop(
         user = f"i64 %o{k}, " + ", ".join(f"i64 {s}" for s in strides[k])
         counts = f"i64 {n1}, i64 {n2}, i64 {n3}"
         at = f"%g{k}"
-        if k < n - 1:
+        if k < n - outputs:
             gather.append(f"%go{k} = mul i64 %i2, %o{k}")
             gather.append(f"{at} = getelementptr i8, ptr %b{k}, i64 %go{k}")
             gather.append(
@@ -227,7 +189,7 @@ def _loop(
             )
     on_stack = sum(rows) <= _STACK
     get, give, put = _scratch(
-        scratch, 0 if on_stack else sum(rows), _starved(shapes, size, "%count", "%o", "%c", "%b")
+        scratch, 0 if on_stack else sum(rows), _starved(shapes, outputs, size, "%count", "%o", "%c", "%b")
     )
     buffers = [
         f"%buf{k} = alloca [{r} x i8], align 64"
@@ -322,28 +284,39 @@ fed:
 
 
 def _starved(
-    shapes: Sequence[tuple[int, ...]], size: int, count: str, outer: str, inner: str, base: str
+    shapes: Sequence[tuple[int, ...]],
+    outputs: int,
+    size: int,
+    count: str,
+    outer: str,
+    inner: str,
+    base: str,
 ) -> str:
-    """Text that fills the output with NaN."""
-    k, shape = len(shapes) - 1, shapes[-1]
-    n1, n2, n3 = _three(shape)
-    if inner:
-        strides = ["0"] * (3 - len(shape)) + [f"{inner}{k}_{a}" for a in range(len(shape))]
-        first = f"{outer}{k}"
-    else:
-        strides, first = [str(size * n2 * n3), str(size * n3), str(size)], "0"
-    to = f"ptr {base}{k}, i64 {first}, " + ", ".join(f"i64 {s}" for s in strides)
-    sizes = f"i64 {count}, i64 1, i64 {n1}, i64 {n2}, i64 {n3}"
-    return f"call void @copy({to}, ptr @nothing, i64 0, i64 0, i64 0, i64 0, {sizes})"
+    """Text that fills all outputs with NaN."""
+    lines = []
+    for k in range(len(shapes) - outputs, len(shapes)):
+        n1, n2, n3 = _three(shapes[k])
+        if inner:
+            axes = len(shapes[k])
+            strides = ["0"] * (3 - axes) + [f"{inner}{k}_{a}" for a in range(axes)]
+            first = f"{outer}{k}"
+        else:
+            strides, first = [str(size * n2 * n3), str(size * n3), str(size)], "0"
+        to = f"ptr {base}{k}, i64 {first}, " + ", ".join(f"i64 {s}" for s in strides)
+        sizes = f"i64 {count}, i64 1, i64 {n1}, i64 {n2}, i64 {n3}"
+        lines.append(f"call void @copy({to}, ptr @nothing, i64 0, i64 0, i64 0, i64 0, {sizes})")
+    return "\n  ".join(lines)
 
 
-def _single(shapes: Sequence[tuple[int, ...]], scratch: int, alone: str, size: int, told: str) -> str:
+def _single(
+    shapes: Sequence[tuple[int, ...]], outputs: int, scratch: int, alone: str, size: int, told: str
+) -> str:
     """`single(args, told)`: one state in arrays that lie as the block wants them."""
     n = len(shapes)
     loads = [
         f"%a{k} = getelementptr ptr, ptr %args, i64 {k}\n  %p{k} = load ptr, ptr %a{k}" for k in range(n)
     ]
-    get, give, put = _scratch(scratch, 0, _starved(shapes, size, "1", "", "", "%p"))
+    get, give, put = _scratch(scratch, 0, _starved(shapes, outputs, size, "1", "", "", "%p"))
     call = ", ".join(f"ptr %p{k}, i64 0" for k in range(n)) + told + give
     lines = [*loads, get, f"call void {alone}({call})", put, "ret void"]
     body = "\n  ".join(line for line in lines if line)

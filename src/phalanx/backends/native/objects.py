@@ -23,7 +23,7 @@ import numpy as np
 
 from ...arrays import MOST_AXES
 from . import compile
-from .target import Target, host
+from .compile import Target, host
 
 # Every object begins alike, with its type last; builds without the GIL have more before it.
 # The reference count is read only in versions that keep it right before the type.
@@ -41,9 +41,7 @@ _METH_FASTCALL, _METH_NOARGS = 0x0080, 0x0004
 _OPERANDS = 16  # of a kernel, at most
 _LONG = 256  # rows from which a bound step lets other threads run: some tens of microseconds
 _LOOKS = 1000  # at a batch that others are about to finish: some tens of microseconds
-_AWAKE = (
-    2_000_000  # nanoseconds that a worker stays awake after its last rows, so that loops of calls find it so
-)
+_AWAKE = 2_000_000  # nanoseconds that a worker stays awake after its last rows, for the next call of a loop
 _POLITE = 200_000  # of these, nanoseconds after which it lets others have its core in between
 _NAMES = ("direct", "bound", "reset", "serve")
 _PYTHON = ("PyEval_SaveThread", "PyEval_RestoreThread", "PyLong_AsSsize_t", "PyErr_Occurred")
@@ -161,16 +159,20 @@ def array_function(
     name: str,
     dtype: np.dtype,
     shapes: Sequence[tuple[int, ...]],
+    outputs: int,
     told: int,
     keep: Any,
 ) -> Callable[..., bool]:
-    """The built-in function `direct(inputs…, out)` of a kernel with operands of some core shapes.
+    """The built-in function `direct(inputs…, outputs…)` of a kernel with operands of some core shapes.
+
+    It makes sure that inputs broadcast to the last output and share no memory with it; who has several must
+    have seen to the others.
 
     `told` is the address that compiled loops get as their last argument.
     """
     words = [id(np.dtype(dtype)), loaded.loop, loaded.single, told, len(shapes)]
     for k, shape in enumerate(shapes):
-        flags = _ALIGNED | (_WRITEABLE if k == len(shapes) - 1 else 0)
+        flags = _ALIGNED | (_WRITEABLE if k >= len(shapes) - outputs else 0)
         words += [len(shape) | flags << 32, *shape, *[0] * (3 - len(shape))]
     return _builtin(runtime()["direct"], name, _METH_FASTCALL, words, (loaded, keep))
 
@@ -183,7 +185,7 @@ def bound_function(
     told: int,
     keep: Any,
 ) -> Any:
-    """The built-in function `step()` that runs the loop on these arrays (output last)."""
+    """The built-in function `step()` that runs the loop on these arrays (outputs last)."""
     batch = np.broadcast_shapes(*(a.shape[: a.ndim - c] for a, c in zip(arrays, cores, strict=True)))
     count = int(np.prod(batch))
     outer = [_outer_stride(a, c, batch) for a, c in zip(arrays, cores, strict=True)]

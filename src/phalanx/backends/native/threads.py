@@ -30,7 +30,7 @@ _SETTLED = 3e-5
 # Seconds of work that a thread takes at least at once.
 _PIECE = 4e-6
 # Numbers in a result below which nobody asks.
-_SMALL = 1 << 12
+SMALL = 1 << 12
 # Bytes of a row of one number for each lane: threads take whole blocks of states.
 _BLOCK = 64
 # Workers at most, however many threads are asked for: each takes memory and a place in the system.
@@ -98,11 +98,8 @@ class Pace:
         if seconds >= _SETTLED:
             self.seconds = min(self.seconds, seconds / rows)
 
-    def is_brief(self, states: np.ndarray) -> bool:
-        """Whether states are known to be done before another thread would be awake."""
-        return states.size < _SMALL or self._is_short(states.size // states.shape[-1])
-
-    def _is_short(self, rows: int) -> bool:
+    def is_brief(self, rows: int) -> bool:
+        """Whether so many rows are known to be done before another thread would be awake."""
         return rows * self.seconds < _WORTH
 
     def grain(self, rows: int, threads: int, size: int) -> int:
@@ -123,7 +120,7 @@ def fill(
     """
     out = arrays[-1]
     rows = out.size // row
-    if threads < 2 or out.size < _SMALL or rows < 2 or pace._is_short(rows):
+    if pace.is_brief(rows) or rows < 2:
         return direct(*arrays)
     done, piece = 0, -(-rows // 64)
     begun = time.perf_counter()
@@ -134,7 +131,7 @@ def fill(
         done = stop
         pace.observe(done, time.perf_counter() - begun)
     left = rows - done
-    helpers = 0 if pace._is_short(left) else _called(threads - 1)
+    helpers = 0 if pace.is_brief(left) else _called(threads - 1)
     begun = time.perf_counter()
     if left and not direct(*arrays, done, rows, pace.grain(left, helpers + 1, out.itemsize), helpers):
         return False

@@ -7,12 +7,12 @@ from __future__ import annotations
 from typing import Any
 
 from phalanx.errors import warn
-from phalanx.io.convert import MujocoNames
 from phalanx.io.mjcf.compiling import compiled, is_mujoco
 from phalanx.io.mjcf.equalities import read_equalities
 from phalanx.io.mjcf.leftover import left_out
 from phalanx.io.mjcf.sites import read_sites
 from phalanx.io.mjcf.tree import read_tree, triple
+from phalanx.io.mujoco_names import MujocoNames
 from phalanx.robot.description import Description
 
 __all__ = ["is_mujoco", "read_mjcf"]

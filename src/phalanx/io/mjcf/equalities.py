@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phalanx.io.convert import MujocoNames, unique_names
 from phalanx.io.mjcf.sites import site_pose
 from phalanx.io.mjcf.tree import is_scalar, rotation
+from phalanx.io.mujoco_names import MujocoNames, unique_names
 from phalanx.robot.description import Joint, Loop, Mimic, Pose
 
 _KINDS = {0: "connect", 1: "weld", 2: "joint", 3: "tendon"}  # by the numbers of mjtEq

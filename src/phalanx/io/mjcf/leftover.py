@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from phalanx.errors import listing
-from phalanx.io.convert import MujocoNames
 from phalanx.io.mjcf.tree import TYPES, drives_scalar_joint, rotors, springs_are_off
+from phalanx.io.mujoco_names import MujocoNames
 from phalanx.robot.description import Loop
 
 MOST = 5  # names of a kind that a message lists

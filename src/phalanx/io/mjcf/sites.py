@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from phalanx.io.convert import MujocoNames
 from phalanx.io.mjcf.tree import rotation
+from phalanx.io.mujoco_names import MujocoNames
 from phalanx.robot.description import FixedFrame, Link, Pose
 
 

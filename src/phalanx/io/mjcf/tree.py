@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from phalanx.errors import PhalanxError
-from phalanx.io.convert import MujocoNames
+from phalanx.io.mujoco_names import MujocoNames
 from phalanx.robot.description import IDENTITY, Joint, Link, Pose, Triple
 from phalanx.robot.joints import joint_type
 

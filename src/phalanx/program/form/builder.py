@@ -1,6 +1,9 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Programs under construction: statements are appended where the builder stands."""
+"""Programs under construction: statements are appended where the builder stands.
+
+Straight-line programs are the case without a loop; there all angles are turned together, and early.
+"""
 
 from __future__ import annotations
 
@@ -13,30 +16,34 @@ import numpy as np
 
 from ..ops import ADD, COS, DIV, FMA, INPUT, MUL, NEG, SIN
 from ..rewrite import Code
+from ..task import TOLD
 from .program import (
     Carried,
     Choice,
-    Clear,
-    Final,
-    Flag,
+    Counter,
     For,
     If,
+    Index,
     Load,
-    Move,
-    Number,
     Owned,
     Part,
     Program,
     Real,
     Region,
     Store,
-    Turn,
+    Table,
     Value,
-    Weave,
+    Whole,
+    entry,
+    less,
+    plus,
+    times,
+    whole,
 )
-from .wholes import Counter, Index, Table, Whole, entry, times
 
 Leaf = Callable[[Any], Real]  # an input of instructions
+
+_WRITTEN_OUT = 4  # blocks of a move, at most, without a loop
 
 
 class Loop:
@@ -61,9 +68,14 @@ class Builder:
     """A program under construction."""
 
     def __init__(
-        self, inputs: Mapping[str, tuple[int, ...]], outputs: Mapping[str, tuple[int, ...]], lanes: int = 1
+        self,
+        inputs: Mapping[str, tuple[int, ...]],
+        outputs: Mapping[str, tuple[int, ...]],
+        lanes: int = 1,
+        together: int = 8,
     ) -> None:
         self.lanes = lanes
+        self.together = together  # numbers that move at once
         self.shapes = {**inputs, **outputs}
         self.inputs = {name: Region(name, prod(shape), "input", given=True) for name, shape in inputs.items()}
         self.outputs = {name: Region(name, prod(shape), "output") for name, shape in outputs.items()}
@@ -117,8 +129,8 @@ class Builder:
         self._body.append(statement)
         return statement
 
-    def load(self, region: Region, index: Index, *, alike: bool = False) -> Real:
-        loaded: Load = self.put(Load(region, index, alike))
+    def load(self, region: Region | Table, index: Index) -> Real:
+        loaded: Load = self.put(Load(region, index))
         return loaded
 
     def store(self, region: Region, index: Index, value: Real) -> None:
@@ -127,15 +139,6 @@ class Builder:
     def add_to(self, region: Region, index: Index, value: Real, quantity: str = "") -> None:
         """Add a value to what stands at a place."""
         self.store(region, index, self.add(self.load(region, index), value, quantity))
-
-    def number(self, table: Table, index: Index) -> Real:
-        found: Number = self.put(Number(table, index))
-        return found
-
-    def flag(self, condition: Index) -> Real:
-        """One where a condition holds, else zero."""
-        made: Flag = self.put(Flag(condition))
-        return made
 
     def choice(self, condition: Index, a: Real, b: Real) -> Real:
         """a where a condition on whole numbers holds, else b."""
@@ -163,14 +166,12 @@ class Builder:
         """a b + c."""
         return self.value(FMA, a, b, c)
 
-    def turn(self, angles: Iterable[tuple[Real, str]]) -> list[tuple[Value, Value]]:
+    def turn(self, angles: Iterable[tuple[Real, str]]) -> list[tuple[Real, Real]]:
         """Sine and cosine of each of some angles, which are given with the quantity they are for."""
-        given = list(angles)
-        sines = tuple(Value(SIN, (x,), quantity) for x, quantity in given)
-        cosines = tuple(Value(COS, (x,), quantity) for x, quantity in given)
-        if given:
-            self.put(Turn(tuple(x for x, _ in given), sines, cosines))
-        return list(zip(sines, cosines, strict=True))
+        return [
+            (self.value(SIN, x, quantity=quantity), self.value(COS, x, quantity=quantity))
+            for x, quantity in angles
+        ]
 
     # ------------------------------------------------------------- loops
 
@@ -225,19 +226,39 @@ class Builder:
             yield
         self.put(Part(width, tuple(body)))
 
-    def in_blocks(self, size: int, width: int, block: Callable[[Index, int], None]) -> None:
-        """`block(first, width)` for all whole blocks of some places, in a loop, then for the rest."""
-        if size // width:
-            with self.loop(size // width) as loop:
-                block(times(loop.index, width), width)
-        if size % width:
-            block(size - size % width, size % width)
+    def in_blocks(
+        self, size: Index, width: int, block: Callable[[Index, int], None], rest: int | None = None
+    ) -> None:
+        """`block(first, count)` for all whole blocks of some places, in a loop, then for the rest.
+
+        Where the size is not a constant, `rest` is some number with the same remainder.
+        """
+        known = size if rest is None else rest
+        assert isinstance(known, int)
+        blocks = whole("div", size, width)
+        with self.only_if(whole("gt", blocks, 0)), self.loop(blocks) as loop:
+            block(times(loop.index, width), width)
+        if known % width:
+            block(less(size, known % width), known % width)
 
     # ------------------------------------------------------------- memory
 
     def clear(self, region: Region, count: int) -> None:
         """Zeros at the first places of a region."""
-        self.put(Clear(region, count))
+
+        def block(first: Index, width: int) -> None:
+            for k in range(width):
+                self.store(region, plus(first, k), 0.0)
+
+        self.in_blocks(count, self.together, block)
+
+    def copy(
+        self, target: Region, to: Index, source: Region, index: Index, count: int, step: int = 1
+    ) -> None:
+        """Numbers that stand `step` apart from `index` on, one after another from `to` on, all at once."""
+        values = [self.load(source, plus(index, k * step)) for k in range(count)]
+        for k, value in enumerate(values):
+            self.store(target, plus(to, k), value)
 
     def move(
         self,
@@ -250,24 +271,16 @@ class Builder:
         rest: int | None = None,
         step: int = 1,
     ) -> None:
-        """Numbers from one region to another; `rest` as `Move` tells it."""
-        if rest is None:
-            assert isinstance(count, int)
-            rest = count
-        self.put(Move(target, to, source, index, count, rest, step))
+        """A copy of as many numbers as one likes; `rest` as `in_blocks` has it."""
 
-    def weave(
-        self,
-        region: Region,
-        index: Index,
-        memory: Region,
-        starts: tuple[Index, ...],
-        count: int,
-        *,
-        back: bool,
-    ) -> None:
-        """Between lanes and rows of plain memory, as `Weave` tells it."""
-        self.put(Weave(region, index, memory, starts, count, back))
+        def block(first: Index, width: int) -> None:
+            self.copy(target, plus(to, first), source, plus(index, times(first, step)), width, step)
+
+        if isinstance(count, int) and count <= _WRITTEN_OUT * self.together:
+            for first in range(0, count, self.together):
+                block(first, min(self.together, count - first))
+        else:
+            self.in_blocks(count, self.together, block, rest)
 
 
 class Values:
@@ -306,4 +319,59 @@ def run(b: Builder, code: Code, leaf: Leaf) -> list[Real]:
     return [values(x) for x in code.results]
 
 
-__all__ = ["Builder", "Final", "Leaf", "Loop", "Values", "run"]
+def straight(
+    code: Code,
+    inputs: Mapping[str, tuple[int, ...]],
+    outputs: Mapping[str, tuple[int, ...]],
+    told: int = 0,
+) -> Program:
+    """The program of instructions whose results are the outputs, one after another.
+
+    So many numbers are `told` with a call, for all states alike.
+    """
+    b = Builder(inputs, outputs)
+    given = {name: [b.load(region, k) for k in range(region.size)] for name, region in b.inputs.items()}
+    made: dict[int, Any] = {}
+
+    def real(x: Any) -> Any:
+        return made[x] if isinstance(x, int) else float(x)
+
+    turns = _turns(code)
+    early = _needed_for(code, turns)
+    order = [*early, *turns, *range(len(code.instructions))]
+    for number in dict.fromkeys(order):
+        i = code.instructions[number]
+        if i.op != INPUT:
+            args = (real(a) for a in i.args)
+            made[number] = b.value(i.op, *args, quantity=i.quantity, of_product=i.of_product)
+        elif i.args[0] == TOLD:
+            made[number] = b.load(b.uniform(TOLD, told), i.args[1])
+        else:
+            made[number] = given[i.args[0]][i.args[1]]
+    results = iter(code.results)
+    for region in b.outputs.values():
+        for k in range(region.size):
+            b.store(region, k, real(next(results)))
+    return b.finished()
+
+
+def _turns(code: Code) -> list[int]:
+    """The instructions that take sines and cosines, angle by angle."""
+    found: dict[int, list[int]] = {}
+    for number, i in enumerate(code.instructions):
+        if i.op in (SIN, COS):
+            found.setdefault(i.args[0], []).append(number)
+    return [number for each in found.values() for number in each]
+
+
+def _needed_for(code: Code, wanted: list[int]) -> list[int]:
+    """All instructions behind some, these left out."""
+    seen: set[int] = set()
+    stack = [code.instructions[number].args[0] for number in wanted]
+    while stack:
+        number = stack.pop()
+        if number not in seen:
+            seen.add(number)
+            if code.instructions[number].op != INPUT:
+                stack += [a for a in code.instructions[number].args if isinstance(a, int)]
+    return sorted(seen)

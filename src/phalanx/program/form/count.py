@@ -8,15 +8,30 @@ rounds of those around it at once; rounds that differ in nothing are only multip
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..ops import INPUT
 from ..rewrite import Code, Instruction
-from .program import Carried, Final, For, If, Load, Owned, Part, Program, Store, Turn, Value
-from .wholes import Counter, Index, Whole, counters_of, evaluate
+from .program import (
+    Carried,
+    Choice,
+    Counter,
+    For,
+    If,
+    Index,
+    Load,
+    Owned,
+    Part,
+    Program,
+    Store,
+    Value,
+    Whole,
+    counters_of,
+    evaluate,
+)
 
 _MANY = 1 << 21  # points that are walked at once
 
@@ -29,7 +44,6 @@ class Run:
     """
 
     code: Code
-    turns: tuple[Turn, ...]
     moves: int
     times: np.ndarray
     rounds: int
@@ -40,8 +54,44 @@ def runs(program: Program) -> list[Run]:
     walk = _Walk(program)
     parts = [program.body] if program.lanes == 1 else [s.body for s in program.body if isinstance(s, Part)]
     for body in parts:
-        walk.visit(body, {}, np.ones(1, dtype=np.int64), None)
+        walk.visit(body, _Points({}, np.ones(1, dtype=np.int64)))
     return [Run(*walk.blocks[k], times, rounds) for k, (times, rounds) in walk.found.items()]
+
+
+@dataclass(frozen=True, eq=False)
+class _Points:
+    """Rounds of the loops around a block: counters, how often each counts, and in the name of which body.
+
+    The owner is None, or one for each point, or for each point and lane.
+    """
+
+    counters: dict[Counter, Any]
+    weight: np.ndarray
+    owner: np.ndarray | None = None
+
+    def value(self, index: Any) -> np.ndarray:
+        """A whole number at each point."""
+        return np.broadcast_to(evaluate(index, self.counters, {}), self.weight.shape)
+
+    def owned(self, index: Index) -> _Points:
+        """The same in the name of a body."""
+        owner = np.asarray(evaluate(index, self.counters, {}))
+        lanes = isinstance(index, Whole) and index.op == "entry" and index.args[0].wide
+        shape = (len(self.weight), owner.shape[-1]) if lanes else (len(self.weight), 1)
+        return replace(self, owner=np.broadcast_to(owner if lanes else np.reshape(owner, (-1, 1)), shape))
+
+    def at(self, which: np.ndarray) -> _Points:
+        """Some of the points."""
+        some = {c: x[which] if isinstance(x, np.ndarray) else x for c, x in self.counters.items()}
+        return _Points(some, self.weight[which], None if self.owner is None else self.owner[which])
+
+    def times(self, rounds: np.ndarray) -> _Points:
+        """The same, each so many times."""
+        return replace(self, weight=self.weight * rounds)
+
+    def with_counter(self, counter: Counter, values: np.ndarray) -> _Points:
+        """The same where one more counter has values."""
+        return replace(self, counters={**self.counters, counter: values})
 
 
 class _Walk:
@@ -50,105 +100,65 @@ class _Walk:
     def __init__(self, program: Program) -> None:
         self.n = program.bodies
         self.found: dict[int, tuple[np.ndarray, int]] = {}
-        self.blocks: dict[int, tuple[Code, tuple[Turn, ...], int]] = {}
+        self.blocks: dict[int, tuple[Code, int]] = {}
         self.steered: dict[int, set[Counter]] = {}
 
-    def visit(self, body: Any, counters: dict[Counter, Any], weight: np.ndarray, owner: Any) -> None:
-        """Walk statements at several points, each of some weight."""
-        known: dict[Any, Any] = {}
-        self._record(body, weight, owner)
+    def visit(self, body: Any, points: _Points) -> None:
+        """Walk statements at several points."""
+        self._record(body, points)
         for s in body:
             if isinstance(s, For):
-                self._loop(s, counters, known, weight, owner)
+                self._loop(s, points)
             elif isinstance(s, Owned):
-                self.visit(s.body, counters, weight, _owner(s.body_index, counters, known))
+                self.visit(s.body, points.owned(s.body_index))
             elif isinstance(s, Part):
-                self.visit(s.body, counters, weight, owner)
+                self.visit(s.body, points)
             elif isinstance(s, If):
-                holds = np.broadcast_to(evaluate(s.condition, counters, known), weight.shape).astype(bool)
+                holds = points.value(s.condition).astype(bool)
                 if holds.any():
-                    self.visit(s.body, *_at(holds, counters, weight, owner))
+                    self.visit(s.body, points.at(holds))
+            elif not isinstance(s, Load | Value | Choice | Store):
+                raise TypeError(f"count: no rule for the statement {type(s).__name__}.")
 
-    def _record(self, body: Any, weight: np.ndarray, owner: Any) -> None:
+    def _record(self, body: Any, points: _Points) -> None:
         block = self.blocks.get(id(body)) or self.blocks.setdefault(id(body), as_code(body))
-        if not block[0].instructions and not block[1] and not block[2]:
+        if not block[0].instructions and not block[1]:
             return
         times, rounds = self.found.get(id(body), (np.zeros(self.n + 1, dtype=np.int64), 0))
-        owners = np.full(weight.shape, self.n) if owner is None else np.asarray(owner)
-        if owners.ndim <= 1:
-            owners = np.broadcast_to(owners, weight.shape)[:, None]
-        elif len(owners) != len(weight):
-            owners = np.broadcast_to(owners, (len(weight), owners.shape[-1]))
+        owners = np.full((len(points.weight), 1), self.n) if points.owner is None else points.owner
         for lane in owners.T:
             real = lane >= 0
-            np.add.at(times, lane[real], weight[real])
-        self.found[id(body)] = times, rounds + int(weight.sum())
+            np.add.at(times, lane[real], points.weight[real])
+        self.found[id(body)] = times, rounds + int(points.weight.sum())
 
-    def _loop(
-        self, s: For, counters: dict[Counter, Any], known: dict[Any, Any], weight: np.ndarray, owner: Any
-    ) -> None:
-        first = np.broadcast_to(evaluate(s.first, counters, known), weight.shape)
-        if s.following is not None:
-            return self._along(s, first, counters, weight, owner)
-        trips = np.broadcast_to(evaluate(s.end, counters, known), weight.shape) - first
-        if s.counter not in self._steering(s):
-            return self.visit(s.body, counters, weight * trips, owner)
-        if self._is_range(s):
-            return self._ranges(s, first, trips, counters, weight)
-        if len(weight) > 1 and trips.sum() > _MANY:
-            half = np.arange(len(weight)) < len(weight) // 2
-            for part in (half, ~half):
-                some = _at(part, counters, weight, owner)
-                self._loop(s, some[0], {}, *some[1:])
-            return None
-        which = np.repeat(np.arange(len(weight)), trips)
-        place = np.arange(len(which)) - np.repeat(np.cumsum(trips) - trips, trips)
-        counters, weight, owner = _at(which, counters, weight, owner)
-        return self.visit(s.body, {**counters, s.counter: first[which] + place}, weight, owner)
-
-    def _along(
-        self, s: For, at: np.ndarray, counters: dict[Counter, Any], weight: np.ndarray, owner: Any
-    ) -> None:
-        """A walk: all points go one step at a time, until all have arrived."""
+    def _loop(self, s: For, points: _Points) -> None:
+        first, count = points.value(s.first), len(points.weight)
         steers = s.counter in self._steering(s)
-        rounds = np.zeros(len(weight), dtype=np.int64)
-        where = np.arange(len(weight))
-        inner = counters
+        if s.following is not None:
+            return self._along(s, first, points, steers=steers)
+        trips = points.value(s.end) - first
+        if not steers:
+            return self.visit(s.body, points.times(trips))
+        if count > 1 and trips.sum() > _MANY:
+            half = np.arange(count) < count // 2
+            self._loop(s, points.at(half))
+            return self._loop(s, points.at(~half))
+        which = np.repeat(np.arange(count), trips)
+        place = np.arange(len(which)) - np.repeat(np.cumsum(trips) - trips, trips)
+        return self.visit(s.body, points.at(which).with_counter(s.counter, first[which] + place))
+
+    def _along(self, s: For, at: np.ndarray, points: _Points, *, steers: bool) -> None:
+        """A walk: all points go one step at a time, until all have arrived."""
+        where, rounds = np.arange(len(at)), np.zeros(len(at), dtype=np.int64)
         while len(where):
             rounds[where] += 1
+            here = points.at(where).with_counter(s.counter, at)
             if steers:
-                some = _at(where, counters, weight, owner)
-                self.visit(s.body, {**some[0], s.counter: at}, *some[1:])
-                inner = some[0]
-            else:
-                inner = _at(where, counters, weight, owner)[0]
-            after = np.broadcast_to(evaluate(s.following, {**inner, s.counter: at}, {}), at.shape)
+                self.visit(s.body, here)
+            after = here.value(s.following)
             where, at = where[after >= 0], after[after >= 0]
         if not steers:
-            self.visit(s.body, counters, weight * rounds, owner)
-
-    def _is_range(self, s: For) -> bool:
-        """Whether the counter only tells in whose name a block runs."""
-        if len(s.body) != 1 or not isinstance(s.body[0], Owned) or s.body[0].body_index is not s.counter:
-            return False
-        return all(s.counter not in self._steering(x) for x in s.body[0].body)
-
-    def _ranges(
-        self, s: For, first: np.ndarray, trips: np.ndarray, counters: dict[Counter, Any], weight: np.ndarray
-    ) -> None:
-        """Rounds of one weight for each range of bodies; further loops inside have points of their own."""
-        inside: Owned = s.body[0]
-        if any(isinstance(x, For | If | Owned) for x in inside.body):
-            bodies = np.repeat(first, trips)
-            place = np.arange(len(bodies)) - np.repeat(np.cumsum(trips) - trips, trips)
-            which = np.repeat(np.arange(len(weight)), trips)
-            counters, weight, _ = _at(which, counters, weight, None)
-            return self.visit(inside.body, counters, weight, bodies + place)
-        change = np.zeros(self.n + 2, dtype=np.int64)
-        np.add.at(change, first, weight)
-        np.add.at(change, first + trips, -weight)
-        times = np.cumsum(change)[: self.n + 1]
-        return self.visit(inside.body, {}, times[times > 0], np.flatnonzero(times > 0))
+            self.visit(s.body, points.times(rounds))
 
     def _steering(self, s: Any) -> set[Counter]:
         """The counters on which loops, conditions and names inside a statement depend."""
@@ -167,25 +177,14 @@ class _Walk:
         return self.steered[id(s)]
 
 
-def _owner(index: Index, counters: dict[Counter, Any], known: dict[Any, Any]) -> Any:
-    """In whose name statements run: a body, one for each point, or one for each point and lane."""
-    owner = evaluate(index, counters, known)
-    lanes = isinstance(index, Whole) and index.op == "entry" and index.args[0].wide
-    return np.atleast_2d(owner) if lanes else owner
+def as_code(body: tuple[Any, ...]) -> tuple[Code, int]:
+    """(instructions, moves) of a block; inputs of instructions are statements or outer values.
 
-
-def _at(which: np.ndarray, counters: dict[Counter, Any], weight: np.ndarray, owner: Any) -> Any:
-    """Some of the points."""
-    some = {c: x[which] if isinstance(x, np.ndarray) else x for c, x in counters.items()}
-    return some, weight[which], owner[which] if isinstance(owner, np.ndarray) and len(owner) > 1 else owner
-
-
-def as_code(body: tuple[Any, ...]) -> tuple[Code, tuple[Turn, ...], int]:
-    """(instructions, turns, moves) of a block; inputs of instructions are statements or outer values."""
+    What only brings inputs into scratch memory, or outputs out of it, moves nothing.
+    """
     number: dict[Any, int] = {}
     made: list[Instruction] = []
     results: list[Any] = []
-    moves = 0
 
     def operand(x: Any) -> Any:
         if isinstance(x, float):
@@ -202,12 +201,14 @@ def as_code(body: tuple[Any, ...]) -> tuple[Code, tuple[Turn, ...], int]:
             made.append(Instruction(s.op, args, s.quantity, s.of_product))
         elif isinstance(s, Store):
             results.append(operand(s.value))
-        moves += isinstance(s, Load | Store)
-    return Code(made, results), tuple(s for s in body if isinstance(s, Turn)), moves
+    code = Code(made, results)
+    regions = [s.region for s in body if isinstance(s, Load | Store) and s.region.kind != "constant"]
+    passes = any(r.kind in ("input", "output") for r in regions) and all(i.op == INPUT for i in made)
+    return code, 0 if passes else len(regions)
 
 
 def is_partial(x: Any) -> bool:
     """Whether an input of a block is a partial result: not a constant, nor what the caller passes."""
     if isinstance(x, Load):
         return not x.region.given
-    return isinstance(x, Value | Carried | Final)
+    return isinstance(x, Value | Carried)

@@ -16,24 +16,20 @@ from ...robot.joints import rescale
 from .. import ops
 from .program import (
     Choice,
-    Clear,
-    Final,
-    Flag,
+    Counter,
     For,
     If,
+    Index,
     Load,
-    Move,
-    Number,
     Owned,
     Part,
     Program,
     Region,
     Store,
-    Turn,
+    Table,
     Value,
-    Weave,
+    evaluate,
 )
-from .wholes import Counter, Index, evaluate
 
 RULES: dict[str, Callable[..., Any]] = {
     ops.ADD: lambda a, b: a + b,
@@ -62,7 +58,7 @@ def interpret(
     program: Program, inputs: Mapping[str, Any], dtype: Any = np.float64, turned: Turned | None = None
 ) -> dict[str, np.ndarray]:
     """The outputs of a program for one state; `turned` gives sines and cosines other than NumPy's."""
-    run = _Run(program, np.dtype(dtype), turned or (lambda x: (np.sin(x), np.cos(x))))
+    run = _Run(program, np.dtype(dtype), turned)
     for region in (r for r in run.memory if r.kind in ("input", "uniform")):
         run.memory[region][:] = np.asarray(inputs[region.name], dtype=dtype).ravel()
     with np.errstate(all="ignore"):
@@ -73,9 +69,9 @@ def interpret(
 class _Run:
     """A program under way: its memory, the values of its statements and of its counters."""
 
-    def __init__(self, program: Program, dtype: np.dtype, turned: Turned) -> None:
+    def __init__(self, program: Program, dtype: np.dtype, turned: Turned | None) -> None:
         self.dtype, self.turned = dtype, turned
-        self.width = self.lanes = program.lanes
+        self.width = program.lanes
         arguments = [*program.inputs, *program.outputs]
         arguments += [] if program.uniform is None else [program.uniform]
         self.memory = {r: np.full(r.size, np.nan, dtype) for r in arguments}
@@ -94,65 +90,42 @@ class _Run:
         return int(evaluate(index, self.counters, {}))
 
     def real(self, x: Any) -> Any:
-        if isinstance(x, float):
-            return np.full(self.width, x, self.dtype)
-        return self.values[x.carried] if isinstance(x, Final) else self.values[x]
+        return np.full(self.width, x, self.dtype) if isinstance(x, float) else self.values[x]
 
-    def place(self, region: Region, index: Index, width: int = 0) -> slice:
-        at, width = self.whole(index), width or self.width
-        at *= 1 if region.kind in ("input", "output") else width
-        assert 0 <= at < len(self.memory[region]) or not width, (region, at)
-        return slice(at, at + width)
+    def places(self, region: Region | Table, index: Index, size: int) -> np.ndarray:
+        """Where each lane finds its number."""
+        at, lanes = evaluate(index, self.counters, {}), np.arange(self.width)
+        if (
+            isinstance(at, np.ndarray)
+            or region.kind == "uniform"
+            or (isinstance(region, Table) and not region.wide)
+        ):
+            places = at + 0 * lanes
+        else:
+            places = at * (1 if region.kind in ("input", "output") else self.width) + lanes
+        assert places.min() >= 0, (region, at)
+        assert places.max() < size, (region, at)
+        return places
 
-    # ------------------------------------------------------------- real numbers
+    # ------------------------------------------------------------- real numbers and memory
 
     def load(self, s: Load) -> None:
-        if s.region.kind == "uniform" or s.alike:
-            self.values[s] = np.full(self.width, self.memory[s.region][self.whole(s.index)])
-        else:
-            self.values[s] = self.memory[s.region][self.place(s.region, s.index)].copy()
+        memory = s.region.values.ravel() if isinstance(s.region, Table) else self.memory[s.region]
+        self.values[s] = memory[self.places(s.region, s.index, len(memory))].astype(self.dtype)
 
-    def number(self, s: Number) -> None:
-        flat, at = s.table.values.ravel(), self.whole(s.index)
-        wide = s.table.wide and self.width > 1
-        found = flat[at * self.width : (at + 1) * self.width] if wide else np.full(self.width, flat[at])
-        self.values[s] = found.astype(self.dtype)
-
-    def flag(self, s: Flag) -> None:
-        self.values[s] = self.real(float(bool(self.whole(s.condition))))
+    def store(self, s: Store) -> None:
+        memory = self.memory[s.region]
+        memory[self.places(s.region, s.index, len(memory))] = self.real(s.value)
 
     def choice(self, s: Choice) -> None:
         self.values[s] = self.real(s.a if self.whole(s.condition) else s.b)
 
     def value(self, s: Value) -> None:
-        self.values[s] = RULES[s.op](*(self.real(a) for a in s.args))
-
-    def turn(self, s: Turn) -> None:
-        for angle, sine, cosine in zip(s.angles, s.sines, s.cosines, strict=True):
-            self.values[sine], self.values[cosine] = self.turned(self.real(angle))
-
-    # ------------------------------------------------------------- memory
-
-    def store(self, s: Store) -> None:
-        self.memory[s.region][self.place(s.region, s.index)] = self.real(s.value)
-
-    def clear(self, s: Clear) -> None:
-        self.memory[s.region][: s.count * self.lanes] = 0.0
-
-    def move(self, s: Move) -> None:
-        to, index, k = self.whole(s.to), self.whole(s.index), np.arange(self.whole(s.count) * self.lanes)
-        assert s.step == 1 or self.lanes == 1
-        self.memory[s.target][to + k] = self.memory[s.source][index + s.step * k]
-
-    def weave(self, s: Weave) -> None:
-        at, starts = self.whole(s.index), [self.whole(x) for x in s.starts]
-        for k in range(s.count):
-            for lane, start in enumerate(starts):
-                place = (at + k) * self.width + lane
-                if s.back:
-                    self.memory[s.memory][start + k] = self.memory[s.region][place]
-                else:
-                    self.memory[s.region][place] = self.memory[s.memory][start + k]
+        args = [self.real(a) for a in s.args]
+        if self.turned is not None and s.op in (ops.SIN, ops.COS):
+            self.values[s] = self.turned(*args)[s.op == ops.COS]
+        else:
+            self.values[s] = RULES[s.op](*args)
 
     # ------------------------------------------------------------- control
 
@@ -183,22 +156,16 @@ class _Run:
         self.body(s.body)
 
     def part(self, s: Part) -> None:
-        self.width = s.width
+        outside, self.width = self.width, s.width
         self.body(s.body)
-        self.width = self.lanes
+        self.width = outside
 
 
 _STATEMENTS: dict[type, Callable[[_Run, Any], None]] = {
     Load: _Run.load,
-    Number: _Run.number,
-    Flag: _Run.flag,
-    Choice: _Run.choice,
     Value: _Run.value,
-    Turn: _Run.turn,
+    Choice: _Run.choice,
     Store: _Run.store,
-    Clear: _Run.clear,
-    Move: _Run.move,
-    Weave: _Run.weave,
     For: _Run.loop,
     If: _Run.when,
     Owned: _Run.owned,

@@ -21,22 +21,20 @@ from .. import ops
 from ..ops import OPS, Op
 from .program import (
     Choice,
-    Clear,
-    Final,
-    Flag,
+    Counter,
     For,
     If,
+    Index,
     Load,
-    Move,
-    Number,
     Owned,
     Part,
     Program,
     Store,
-    Turn,
+    Table,
     Value,
+    apart,
+    evaluate,
 )
-from .wholes import Counter, Index, apart, evaluate
 
 # A chain of operations as one whole number: the longer one is larger, of equally long ones that with more
 # multiplications, then divisions, then sines and cosines. The last bit marks a product with a constant.
@@ -155,8 +153,8 @@ class _Block:
     """
 
     outer: list[Any]
-    reads: list[Load | Number]
-    decisions: list[Index]  # of flags and choices
+    reads: list[Load]
+    decisions: list[Index]
     constants: list[float]
     steps: list[tuple[Any, tuple[int, ...], int]]
     leaves: list[tuple[Any, int]]  # what other blocks need
@@ -165,10 +163,10 @@ class _Block:
 
 
 def _block(statements: list[Any], needed: set[Any]) -> _Block:
-    inside = set(chain.from_iterable(_made(s) for s in statements))
+    inside = {s for s in statements if not isinstance(s, Store)}
     read = [x for s in statements for x in _operands(s)]
     outer = list(dict.fromkeys(x for x in read if type(x) is not float and x not in inside))
-    reads = [s for s in statements if isinstance(s, Load | Number)]
+    reads = [s for s in statements if isinstance(s, Load)]
     constants = list(dict.fromkeys(_constant(x) for x in read if type(x) is float))
     place: dict[Any, int] = {x: k for k, x in enumerate([*outer, *reads, *constants])}
     steps: list[tuple[Any, tuple[int, ...], int]] = []
@@ -181,15 +179,13 @@ def _block(statements: list[Any], needed: set[Any]) -> _Block:
     for s in statements:
         if isinstance(s, Store):
             stores.append((s, at(s.value)))
-        elif isinstance(s, Flag | Choice):
-            chosen = (at(s.a), at(s.b)) if isinstance(s, Choice) else ()
+        elif isinstance(s, Choice):
             place[s] = len(place)
-            steps.append((type(s), (len(decisions), *chosen), place[s]))
+            steps.append((Choice, (len(decisions), at(s.a), at(s.b)), place[s]))
             decisions.append(s.condition)
-        elif not isinstance(s, Load | Number):
-            for value in _made(s):
-                place[value] = len(place)
-                steps.append((_RULES[value.op], tuple(at(a) for a in value.args), place[value]))
+        elif isinstance(s, Value):
+            place[s] = len(place)
+            steps.append((_RULES[s.op], tuple(at(a) for a in s.args), place[s]))
     leaves = [(x, k) for x, k in place.items() if x in needed and x in inside]
     return _Block(outer, reads, decisions, constants, steps, leaves, stores, len(place))
 
@@ -210,7 +206,7 @@ def _pieces(statements: tuple[Any, ...]) -> Iterator[tuple[list[Any], Any]]:
     yield plain, None
 
 
-_PLAIN = (Load, Number, Flag, Choice, Value, Turn, Store)
+_PLAIN = (Load, Choice, Value, Store)
 
 
 def _may_meet(load: Load, store: Store) -> bool:
@@ -225,7 +221,7 @@ def _read_elsewhere(body: tuple[Any, ...]) -> set[Any]:
     """The values that are read in other blocks than their own, or handed on by loops."""
     found: set[Any] = set()
     for plain, s in _pieces(body):
-        own = set(chain.from_iterable(_made(x) for x in plain))
+        own = set(plain)
         found.update(x for p in plain for x in _operands(p) if type(x) is not float and x not in own)
         if isinstance(s, For):
             found.update(x for x in (*s.again, *(c.start for c in s.carried)) if type(x) is not float)
@@ -234,16 +230,10 @@ def _read_elsewhere(body: tuple[Any, ...]) -> set[Any]:
     return found
 
 
-def _made(s: Any) -> tuple[Any, ...]:
-    return s.values if isinstance(s, Turn) else () if isinstance(s, Store) else (s,)
-
-
 def _operands(s: Any) -> tuple[Any, ...]:
     """The real numbers that a plain statement reads."""
     if isinstance(s, Value):
         return s.args
-    if isinstance(s, Turn):
-        return s.angles
     if isinstance(s, Store):
         return (s.value,)
     return (s.a, s.b) if isinstance(s, Choice) else ()
@@ -277,7 +267,7 @@ class _Run:
     def real(self, x: Any) -> _Known:
         if type(x) is float:
             return _constant(x)
-        return self.values[x.carried] if type(x) is Final else self.values[x]
+        return self.values[x]
 
     def body(self, statements: tuple[Any, ...], counters: dict[Counter, Any]) -> None:
         for part in self._flat(statements):
@@ -299,11 +289,6 @@ class _Run:
                 self.body(s.body, counters)
         elif isinstance(s, Part):
             self.body(s.body, counters)
-        elif isinstance(s, Clear):
-            self.memory[s.region][: s.count] = [_ZERO] * s.count
-        elif isinstance(s, Move):
-            to, at, count = (int(evaluate(x, counters, {})) for x in (s.to, s.index, s.count))
-            self.memory[s.target][to : to + count] = self.memory[s.source][at : at + s.step * count : s.step]
         else:
             raise TypeError(f"paths: no rule for the statement {type(s).__name__}.")
 
@@ -333,16 +318,16 @@ class _Run:
             found = evaluate(index, counters, known)
             return found.tolist() if isinstance(found, np.ndarray) else [found] * rounds
 
-        reads = [(self._source(s), listed(s.index)) for s in block.reads]
+        reads = [(self._source(s.region), listed(s.index)) for s in block.reads]
         stores = [(self.memory[s.region], listed(s.index), place) for s, place in block.stores]
         return reads, [listed(x) for x in block.decisions], stores
 
-    def _source(self, s: Load | Number) -> Sequence[_Known]:
-        if isinstance(s, Load):
-            return self.memory[s.region]
-        if s.table not in self.tables:
-            self.tables[s.table] = [_constant(x) for x in s.table.values.ravel().tolist()]
-        return self.tables[s.table]
+    def _source(self, where: Any) -> Sequence[_Known]:
+        if not isinstance(where, Table):
+            return self.memory[where]
+        if where not in self.tables:
+            self.tables[where] = [_constant(x) for x in where.values.ravel().tolist()]
+        return self.tables[where]
 
     def _block(self, block: _Block, places: Any, k: int) -> None:
         reads, decisions, stores = places
@@ -351,9 +336,7 @@ class _Run:
         numbers += block.constants
         numbers += [_ZERO] * (block.size - len(numbers))
         for rule, args, place in block.steps:
-            if rule is Flag:
-                numbers[place] = _ONE if decisions[args[0]][k] else _ZERO
-            elif rule is Choice:
+            if rule is Choice:
                 numbers[place] = numbers[args[1] if decisions[args[0]][k] else args[2]]
             else:
                 numbers[place] = rule(*[numbers[a] for a in args])

@@ -18,14 +18,13 @@ from ...sweeps.verbs import ordering
 from ..quantities import announcing
 from ..task import Task, refusal_of_loops
 from . import leaves as L
-from .bodies.body import BodyModel, body_arguments, body_model, moving_rest, other_motions
+from .bodies.body import REST, BodyModel, body_arguments, body_model, moving_rest, other_motions
 from .graph import BodyGraph
 from .leaves import OWN
 from .planning.loops import Wanted
 from .planning.plan import Plan
 from .program import RolledProgram
-from .stages.bodies import Layout
-from .stages.coupled import DOF
+from .stages.bodies import DOF, Layout
 from .stages.loops import Loop
 from .sweeps.matrices import Matrix, Solution
 from .sweeps.order import Rolled
@@ -44,18 +43,16 @@ def roll(task: Task) -> RolledProgram:
     graph = BodyGraph(model.n)
     chain = model.is_chain
     several = algorithm.bodies == "definite" and len(model.links) < model.n
-    order = Rolled(graph, chain, model=model, links=model.links if several else None)
+    order = Rolled(graph, chain, model=model, ends=model.links if several else None)
     body = body_model(graph, model, order)
     given, more = body_arguments(body, task)
     text = replace(algorithm, run=announcing(algorithm.run, graph, function.symbol))
     with ordering(order):
         result = text.with_rotors(body, given, more)
     plan = Plan(graph, order)
-    _want_output(plan, body, np.asarray(result, dtype=object), function.output)
+    _want_output(plan, body, np.asarray(result, dtype=object), *function.outputs.values())
     planned = plan.stages()
     rest = _rest_stages(plan, body)
-    outward = [number for number, out in plan.carried.items() if out]
-    inward = [number for number, out in plan.carried.items() if not out]
     layout = Layout(
         task.shapes,
         task.output,
@@ -66,9 +63,6 @@ def roll(task: Task) -> RolledProgram:
         body.source.maps,
         len(plan.slots),
         len(plan.commons),
-        len(plan.angles),
-        {number: place for place, number in enumerate(outward)},
-        {number: place for place, number in enumerate(inward)},
         body.source.joints,
         order.limb_rows,
         numbers_told(model) if task.is_told else 0,
@@ -88,11 +82,11 @@ def _want_output(plan: Plan, body: BodyModel, result: np.ndarray, sizes: tuple[s
         return plan.inverse_output(values[0].matrix)
     for k, value in enumerate(values):
         if sizes[:1] == ("l",):
-            plan.output(value, L.Out("link out", len(values), k))
+            plan.output(value, L.State(L.OUT, "link out", len(values), k))
         elif sizes[-1:] == ("v",) and body.source.joints is not None:
-            plan.output(value, L.Out(DOF, 1, k * body.source.joints.count, add=True))
+            plan.output(value, L.State(L.OUT, DOF, 1, k * body.source.joints.count))
         elif sizes[-1:] == ("v",):
-            plan.output(value, L.Out(OWN, 1, k * body.source.model.n))
+            plan.output(value, L.State(L.OUT, OWN, 1, k * body.source.model.n))
         else:
             plan.common_output(value, k)
     return None
@@ -114,7 +108,7 @@ def _rest_stages(plan: Plan, body: BodyModel) -> list[Loop]:
     ):
         if k:
             source.maps[name] = groups[k - 1].bodies
-        wanted: Wanted = [(x, L.Rest(j)) for j, x in enumerate(values)]
+        wanted: Wanted = [(x, L.State(REST, OWN, 12, j)) for j, x in enumerate(values)]
         code, targets = plan.code(wanted, lambda fresh, x: None if x.leaf is None else fresh.leaf(x.leaf))
         if len(source.maps[name]):
             made.append(Loop(code, targets, bodies=name))

@@ -16,30 +16,19 @@ body of a joint and is computed for such bodies only, in loops of their own afte
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...robot.joints import rescale
+from ..form.interpret import RULES
 from ..ops import ABS, ADD, CHOOSE, COS, DIV, INPUT, MAX, MUL, NEG, RESCALE, SIN, SUB
 from ..scalar import Graph, Node
 from . import leaves as L
 
 LOCAL = -1
 
-_FOLDED: dict[str, Any] = {
-    ADD: np.add,
-    SUB: np.subtract,
-    MUL: np.multiply,
-    DIV: np.divide,
-    SIN: np.sin,
-    COS: np.cos,
-    ABS: np.abs,
-    MAX: np.maximum,
-    RESCALE: rescale,
-    CHOOSE: lambda mask, a, b: np.where(mask != 0.0, a, b),
-}
+_FOLDED = {ADD, SUB, MUL, DIV, SIN, COS, ABS, MAX, RESCALE, CHOOSE}  # of parameters, as they are recorded
 
 
 class LoopGraph(Graph):
@@ -54,6 +43,15 @@ class LoopGraph(Graph):
         return a if known[0] == known[1] else self._make(CHOOSE, (mask, a, b), (CHOOSE, mask.number, *known))
 
 
+class _Kind(NamedTuple):
+    """Where a node can be computed."""
+
+    phase: int
+    common: bool
+    paired: bool
+    linked: bool
+
+
 class BodyGraph(LoopGraph):
     """A graph whose parameters are columns over all bodies; what depends on them alone is one, too."""
 
@@ -62,10 +60,7 @@ class BodyGraph(LoopGraph):
         self.n = n
         self.columns: list[np.ndarray] = []
         self._column_of: dict[bytes, int] = {}
-        self._phase: list[int] = []
-        self._common: list[bool] = []
-        self._paired: list[bool] = []
-        self._linked: list[bool] = []
+        self._kinds: list[_Kind] = []  # of nodes, by their numbers
         self.lent = LOCAL  # the last phase of bodies from which pairs have anything
 
     def param(self, column: np.ndarray) -> Any:
@@ -101,19 +96,16 @@ class BodyGraph(LoopGraph):
     ) -> Node:
         """A leaf that is ready in a phase."""
         node = self.leaf(what)
-        self._phase[node.number] = phase
-        self._common[node.number] = common
-        self._paired[node.number] = paired
-        self._linked[node.number] = linked
+        self._kinds[node.number] = _Kind(phase, common, paired, linked)
         return node
 
     def linked(self, x: Any) -> bool:
         """Whether x is computed for the last bodies of joints only."""
-        return type(x) is Node and self._linked[x.number]
+        return type(x) is Node and self._kinds[x.number].linked
 
     def paired(self, x: Any) -> bool:
         """Whether x belongs to a pair of bodies."""
-        return type(x) is Node and self._paired[x.number]
+        return type(x) is Node and self._kinds[x.number].paired
 
     def of_pair(self, x: Any, side: str) -> Any:
         """The value that a pair has from the body of its "row" or "column"."""
@@ -126,11 +118,11 @@ class BodyGraph(LoopGraph):
 
     def phase(self, x: Any) -> int:
         """The first phase in which x is known."""
-        return self._phase[x.number] if type(x) is Node else LOCAL
+        return self._kinds[x.number].phase if type(x) is Node else LOCAL
 
     def common(self, x: Any) -> bool:
         """Whether x is the same for all bodies of a state."""
-        return self._common[x.number] if type(x) is Node else True
+        return self._kinds[x.number].common if type(x) is Node else True
 
     def is_param(self, x: Any) -> bool:
         """Whether x is an entry of a column."""
@@ -143,43 +135,38 @@ class BodyGraph(LoopGraph):
     def _make(self, op: str, args: tuple[Any, ...], key: tuple[Any, ...]) -> Any:
         if op in _FOLDED and all(self.is_param(a) for a in args if type(a) is Node):
             with np.errstate(all="ignore"):
-                return self.param(_FOLDED[op](*(self.column(a) for a in args)))
+                return self.param(RULES[op](*(self.column(a) for a in args)))
         if op is not INPUT and any(self.paired(a) for a in args):
             # Inside a pair, a body without further ado is that of the row.
             args = tuple(self.of_pair(a, L.ROW) if type(a) is Node else a for a in args)
             key = (op, *(a.number if type(a) is Node else ("constant", a) for a in args))
         node = super()._make(op, args, key)
-        if node.number == len(self._phase):
+        if node.number == len(self._kinds):
             operands = [a for a in args if type(a) is Node]
             paired = any(self.paired(a) for a in operands)
             if paired:
                 commons = [self.phase(a) - 1 for a in operands if not self.paired(a)]
                 self.lent = max(self.lent, *commons, LOCAL)
                 operands = [a for a in operands if self.paired(a)]
-            self._phase.append(max((self.phase(a) for a in operands), default=LOCAL))
-            self._common.append(bool(operands) and all(self.common(a) for a in operands))
-            self._paired.append(paired)
-            self._linked.append(any(self.linked(a) for a in operands))
+            phase = max((self.phase(a) for a in operands), default=LOCAL)
+            common = bool(operands) and all(self.common(a) for a in operands)
+            self._kinds.append(_Kind(phase, common, paired, any(self.linked(a) for a in operands)))
         return node
+
+
+_COPIED: dict[str, Callable[..., Any]] = {
+    ADD: lambda graph, a, b: a + b,
+    SUB: lambda graph, a, b: a - b,
+    MUL: lambda graph, a, b: a * b,
+    DIV: lambda graph, a, b: a / b,
+    NEG: LoopGraph.neg,
+    ABS: LoopGraph.abs,
+    MAX: LoopGraph.maximum,
+    RESCALE: LoopGraph.rescale,
+    CHOOSE: LoopGraph.choose,
+}
 
 
 def copied(graph: LoopGraph, node: Node, args: list[Any]) -> Any:
     """The operation of a node on operands of another graph."""
-    if node.op is ADD:
-        return args[0] + args[1]
-    if node.op is SUB:
-        return args[0] - args[1]
-    if node.op is MUL:
-        return args[0] * args[1]
-    if node.op is DIV:
-        return args[0] / args[1]
-    if node.op is ABS:
-        return graph.abs(args[0])
-    if node.op is MAX:
-        return graph.maximum(*args)
-    if node.op is RESCALE:
-        return graph.rescale(args[0])
-    if node.op is CHOOSE:
-        return graph.choose(*args)
-    assert node.op is NEG, node
-    return graph.neg(args[0])
+    return _COPIED[node.op](graph, *args)

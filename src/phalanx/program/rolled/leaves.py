@@ -3,9 +3,10 @@
 """What the scalars of one body that stands for all are made of, and where its results go.
 
 A leaf tells where a scalar comes from: while an algorithm is recorded, from a sweep; once loops are
-planned, from memory. `whose` tells of which body it is: of the body itself, of the one that a map leads
-to, or, in a loop over several, of the "row", the "column", the "third" one, the ancestor "there" that a
-walk has reached, or of an operand by its number.
+planned, from memory. Results of loops go where leaves come from. `whose` tells of which body it is: of the
+body itself, of the one that a map leads to, or, in a loop over several, of the "row", the "column", the
+"third" one, the ancestor "there" that a walk has reached, or of an operand by its number, or, where there are
+no operands, of the body of that number.
 """
 
 from __future__ import annotations
@@ -16,21 +17,27 @@ OWN = "own"  # the body itself; also the map from a body to itself
 ROW, COLUMN, THIRD, THERE = "row", "column", "third", "there"
 BODY, LINK = "body", "link"  # between the last body of a joint and all of its bodies
 DIAGONAL = "diagonal"  # of pairs: the one on the diagonal of the same column
+OWNER = "owner"  # in whose name operations count, if not in that of the body itself
+
+OUT = "out"  # the region of the output, while it is made
+COMMONS = "commons"  # that of values per state
 
 Whose = str | int
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """Where a scalar comes from."""
+    """Where a scalar comes from, or goes to."""
 
 
 @dataclass(frozen=True)
-class Target:
-    """Where the result of a loop goes."""
+class Numbered(Leaf):
+    """One of several leaves of a kind."""
+
+    number: int
 
 
-# ------------------------------------------------------------------- recorded and planned
+# ------------------------------------------------------------------- memory
 
 
 @dataclass(frozen=True)
@@ -43,7 +50,7 @@ class Param(Leaf):
 
 @dataclass(frozen=True)
 class State(Leaf):
-    """The scalar number map[body] * width + offset of an input."""
+    """The scalar number map[body] * width + offset of a region: of an input, or of the output."""
 
     name: str
     map: str
@@ -53,59 +60,50 @@ class State(Leaf):
 
 @dataclass(frozen=True)
 class Global(Leaf):
-    """A scalar of an input that all bodies share."""
+    """A scalar of a region that all bodies share."""
 
     name: str
     index: int
 
 
 @dataclass(frozen=True)
-class Told(Leaf):
-    """A number that is told with a call, for all states alike: number + that of the body, or `to_all`."""
+class Slot(Leaf):
+    """What a loop keeps for a body, or for a pair of them."""
 
-    number: int
-    to_all: bool = False
+    slot: int
+    whose: Whose = OWN
 
 
 @dataclass(frozen=True)
-class Carry(Leaf, Target):
+class Angle(Leaf):
+    """Take sine and cosine for a quantity, and keep them in slots, if they have any."""
+
+    sine: int | None
+    cosine: int | None
+    quantity: str
+
+
+# ------------------------------------------------------------------- sweeps
+
+
+class Carry(Numbered):
     """A value that goes from body to body."""
 
-    number: int
 
-
-@dataclass(frozen=True)
-class Walked(Leaf, Target):
+class Walked(Numbered):
     """A value that goes along a walk over ancestors."""
 
-    number: int
+
+class Total(Numbered):
+    """A sum over all bodies; as a result, its place among the values per state."""
 
 
-@dataclass(frozen=True)
-class Delta(Leaf):
-    """One for pairs on the diagonal, else zero."""
+class Pick(Numbered):
+    """A value of one body."""
 
 
-@dataclass(frozen=True)
-class Inside(Leaf):
-    """One unless an operand would lie beyond the ends, where the nearest row is read."""
-
-    operand: int
-
-
-@dataclass(frozen=True)
-class SoFar(Leaf):
-    """A sum before the next one is added."""
-
-
-@dataclass(frozen=True)
-class Sum(Leaf):
-    """A sum over the bodies from the row of a pair on."""
-
-    number: int
-
-
-# ------------------------------------------------------------------- recorded only
+class Solution(Numbered):
+    """The solution of a linear system."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +112,25 @@ class Elsewhere(Leaf):
 
     node: int
     whose: Whose
+
+
+# ------------------------------------------------------------------- pairs of bodies
+
+
+class Delta(Leaf):
+    """One for pairs on the diagonal, else zero."""
+
+
+class Entry(Leaf):
+    """An entry of a matrix."""
+
+
+class SoFar(Leaf):
+    """A sum before the next one is added."""
+
+
+class Sum(Numbered):
+    """A sum over the bodies from the row of a pair on."""
 
 
 @dataclass(frozen=True)
@@ -125,17 +142,17 @@ class PairThird(Leaf):
 
 
 @dataclass(frozen=True)
-class Total(Leaf, Target):
-    """A sum over all bodies."""
+class KeptPair(Numbered):
+    """What is kept of the pair of a third body and the one of this pair's `side`."""
 
-    number: int
+    side: str = ROW
 
 
-@dataclass(frozen=True)
-class Pick(Leaf):
-    """A value of one body."""
+# ------------------------------------------------------------------- eliminations and segments
 
-    number: int
+
+class Inside(Numbered):
+    """One unless the operand of that number would lie beyond the ends, where the nearest row is read."""
 
 
 @dataclass(frozen=True)
@@ -154,116 +171,9 @@ class Result(Leaf):
     variable: int
 
 
-@dataclass(frozen=True)
-class Solution(Leaf):
-    """The solution of a linear system."""
-
-    number: int
-
-
-@dataclass(frozen=True)
-class Share(Leaf):
+class Share(Numbered):
     """A scalar of the segment of a link; once planned, its slot."""
 
-    number: int
 
-
-@dataclass(frozen=True)
-class End(Leaf, Target):
+class End(Numbered):
     """A scalar at the link where a loop over a segment ends; once planned, its place."""
-
-    number: int
-
-
-# ------------------------------------------------------------------- planned only
-
-
-@dataclass(frozen=True)
-class Slot(Leaf):
-    """What an earlier loop keeps for a body, or for a pair of them."""
-
-    slot: int
-    whose: Whose = OWN
-
-
-@dataclass(frozen=True)
-class SlotAt(Leaf):
-    """What is kept for the body of a given number."""
-
-    slot: int
-    body: int
-
-
-@dataclass(frozen=True)
-class Common(Leaf, Target):
-    """A value per state."""
-
-    number: int
-
-
-@dataclass(frozen=True)
-class Turned(Leaf):
-    """The cosine of an angle, or its sine."""
-
-    number: int
-    sine: bool
-
-
-@dataclass(frozen=True)
-class KeptPair(Leaf, Target):
-    """What is kept of the pair of a third body and the one of this pair's `side`."""
-
-    number: int
-    side: str = ROW
-
-
-@dataclass(frozen=True)
-class Save(Target):
-    """Keep a value in a slot."""
-
-    slot: int
-
-
-@dataclass(frozen=True)
-class Out(Target):
-    """The scalar number map[body] * width + offset of the output; `add` to what is there."""
-
-    map: str
-    width: int
-    offset: int
-    add: bool = False
-
-
-@dataclass(frozen=True)
-class OutAt(Target):
-    """A scalar of the output by its number."""
-
-    position: int
-
-
-@dataclass(frozen=True)
-class Angle(Target):
-    """Take sine and cosine, for a quantity."""
-
-    number: int
-    quantity: str
-
-
-@dataclass(frozen=True)
-class Rest(Target):
-    """A scalar of the transform of a body that is not a one-degree-of-freedom screw."""
-
-    number: int
-
-
-@dataclass(frozen=True)
-class Entry(Target):
-    """An entry of a matrix."""
-
-
-@dataclass(frozen=True)
-class Row(Target):
-    """A variable in a slot of an operand."""
-
-    slot: int
-    operand: int

@@ -9,8 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ...algorithms.banded.limbs import Limbs
 from ...robot.model import Model
+from ...sweeps.limbs import ArrayLinks
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,10 +62,8 @@ class LimbRows:
 
 def limb_rows(model: Model) -> LimbRows:
     """The limbs of a model."""
-    last = model.links
-    above = model.parents[np.append(0, last[:-1] + 1)[: len(last)]]
-    parents = np.where(above < 0, -1, np.searchsorted(last, above))
-    limbs = [limb for rank in Limbs(parents).ranks for group in rank for limb in group]
+    links = ArrayLinks.of(model)
+    limbs = [limb for rank in links.ranks for group in rank for limb in group]
     length = np.array([len(limb) for limb in limbs])
-    carrier = np.append(last, model.n)[parents[[limb[0] for limb in limbs]]]
-    return LimbRows(last[np.concatenate(limbs)], np.cumsum(length) - length, length, carrier, model.n)
+    carrier = np.append(links.last, model.n)[links.parents[[limb[0] for limb in limbs]]]
+    return LimbRows(links.last[np.concatenate(limbs)], np.cumsum(length) - length, length, carrier, model.n)

@@ -9,13 +9,13 @@ from math import prod
 
 from ..form.program import Program
 from ..ops import INPUT
-from .segments.columns import columns_side_by_side, walked_pairs
+from ..task import RUN
+from . import leaves as L
+from .segments.columns import ColumnsSideBySide, walked_pairs
 from .stages.bodies import BodyBuilder, Layout, Stage
 from .stages.factor import InverseOut
 from .stages.loops import Loop
-from .stages.matrices import MatrixOut
-
-_STRIP = 4  # registers in a strip of a matrix: narrow strips touch too many lines of cache
+from .stages.matrices import MatrixOut, Pairs
 
 
 @dataclass(frozen=True)
@@ -34,17 +34,25 @@ class RolledProgram:
         """
         return not self.reordered and self.layout.parents is None and not self.layout.told
 
+    @property
+    def _walked(self) -> Pairs | None:
+        return walked_pairs(self.layout, self.stages[-1])
+
+    @property
+    def one_state(self) -> bool:
+        """Whether lanes are always bodies of one state, never states."""
+        return self._walked is not None and self._walked.runs and self.layout.n >= RUN
+
     def alone(self, lanes: int = 8) -> Program | None:
         """The program for one state with bodies in so many lanes; None where nothing is gained."""
-        *before, last = self.stages
-        entries = walked_pairs(self.layout, last)
+        entries = self._walked
         if entries is None or lanes == 1 or self.layout.n < lanes:
             return None
-        b = BodyBuilder(self.layout, 0, lanes)
+        b = BodyBuilder(self.layout, lanes, alone=True)
         with b.part(1):
-            for stage in before:
+            for stage in self.stages[:-1]:
                 stage.build(b)
-        columns_side_by_side(b, entries)
+        ColumnsSideBySide(b, entries, linear=self.one_state).build()
         return b.finished(self.layout.n, self.layout.table.size)
 
     @property
@@ -60,16 +68,18 @@ class RolledProgram:
 
     def built(self, lanes: int = 8) -> Program:
         """The program, for registers of so many lanes."""
+        if self.one_state and (made := self.alone(lanes)) is not None:
+            return made
         p = self.layout
-        b = BodyBuilder(p, _STRIP * lanes)
+        b = BodyBuilder(p, lanes)
         size = prod(p.output)
         staged = not any(isinstance(stage, MatrixOut | InverseOut) for stage in self.stages)
         if staged:
-            out = b.region("out", size + 16)
+            out = b.region(L.OUT, size + 16)  # bodies without a link write past its end
             if p.joints is not None:
                 b.clear(out, size)  # several bodies add to one number
         for stage in self.stages:
             stage.build(b)
         if staged:
-            b.move(b.outputs["out"], 0, out, 0, size)
+            b.move(b.outputs[L.OUT], 0, out, 0, size)
         return b.finished(p.n, p.table.size)

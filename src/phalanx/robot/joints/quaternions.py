@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...spatial import Array, dot, namespace
+from ...spatial import Array, cross, dot, inner, join, namespace
 from .scaling import leveled
 
 
@@ -34,6 +34,18 @@ def quaternion_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.concatenate(
         [aw * bv + bw * av + np.cross(av, bv), aw * bw - np.sum(av * bv, axis=-1, keepdims=True)], axis=-1
     )
+
+
+def quaternion_rate(q: Array, w: Array) -> Array:
+    """How fast a quaternion changes at an angular velocity w in the turned axes."""
+    v, s = q[..., :3], q[..., 3:]
+    return join(s * w + cross(v, w), -inner(v, w)) * 0.5
+
+
+def along_turns(q: Array, slope: Array) -> Array:
+    """Derivatives with respect to a quaternion as derivatives along turns about the turned axes."""
+    v, s = q[..., :3], q[..., 3:]
+    return (s * slope[..., :3] - cross(v, slope[..., :3]) - slope[..., 3:] * v) * 0.5
 
 
 def conjugate(q: np.ndarray) -> np.ndarray:

@@ -14,16 +14,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...errors import PhalanxError, nearest
-from ...spatial import Transform
+from ...spatial import Array, Transform, join, matvec, transpose
 from .motions import Ball, Free, Motion, Screw, Slide, Still, Turn
 from .quaternions import (
+    along_turns,
     conjugate,
     inverse_left_jacobian,
     left_jacobian_tail,
     quaternion_exp,
     quaternion_log,
     quaternion_product,
+    quaternion_rate,
     rotate,
+    transpose_quaternion,
 )
 from .scaling import leveled
 
@@ -107,6 +110,16 @@ class JointType(ABC):
         """The rate dq with integrate(q0, dq) = q1."""
         return q1 - q0
 
+    @classmethod
+    def coordinate_rates(cls, q: Array, rate: Array) -> Array:
+        """How fast coordinates q change at these rates: the derivative of integrate(q, t rate) at t = 0."""
+        return rate
+
+    @classmethod
+    def along_rates(cls, q: Array, slope: Array) -> Array:
+        """Derivatives with respect to coordinates as derivatives along rates: the transpose of the above."""
+        return slope
+
 
 class Fixed(JointType):
     name, nq, nv = "fixed", 0, 0
@@ -188,6 +201,14 @@ class Spherical(JointType):
     def difference(cls, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         return quaternion_log(quaternion_product(conjugate(q0), leveled(q1)))
 
+    @classmethod
+    def coordinate_rates(cls, q: Array, rate: Array) -> Array:
+        return quaternion_rate(q, rate)
+
+    @classmethod
+    def along_rates(cls, q: Array, slope: Array) -> Array:
+        return along_turns(q, slope)
+
 
 class Floating(JointType):
     """q = [x y z, quaternion xyzw]; qd = [angular; linear] of the child in its own coordinates."""
@@ -212,6 +233,17 @@ class Floating(JointType):
         w = quaternion_log(quaternion_product(back, leveled(q1[..., 3:])))
         v = inverse_left_jacobian(w, rotate(back, q1[..., :3] - q0[..., :3]))
         return np.concatenate([w, v], axis=-1)
+
+    @classmethod
+    def coordinate_rates(cls, q: Array, rate: Array) -> Array:
+        turn = q[..., 3:]
+        moved = matvec(transpose(transpose_quaternion(turn)), rate[..., 3:])
+        return join(moved, quaternion_rate(turn, rate[..., :3]))
+
+    @classmethod
+    def along_rates(cls, q: Array, slope: Array) -> Array:
+        turn = q[..., 3:]
+        return join(along_turns(turn, slope[..., 3:]), matvec(transpose_quaternion(turn), slope[..., :3]))
 
 
 def _unit_steps(motion: type[Motion], components: range) -> list[Step]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...errors import PhalanxError
+from ...typing import Path
 from ..compare import Comparison
 from ..plotting import BLUE, ORANGE, new_figure, saved, styled
 from ..recommend import duration
@@ -16,7 +17,9 @@ from ..recommend import duration
 _WIDE = 30.0  # between shortest and longest bar, up to which both can be read on one scale
 
 
-def comparison(rows: Sequence[Comparison], path: Any = None, *, title: str = "", batch: int = 0) -> Any:
+def comparison(
+    rows: Sequence[Comparison], path: Path | None = None, *, title: str = "", batch: int = 0
+) -> Any:
     """Measured times per state of all algorithms that `phalanx.compare` returned, the fastest on top.
 
     `batch` is the number of states that was given to it.

@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from ...algorithms import algorithms
 from ...errors import PhalanxError, is_one_of, shown
 from ...io.loading import chain
 from ...progress import steps
+from ...typing import Customise, Path
 from ..cost import cost
 from ..plotting import line_styles, new_figure, new_ticks, saved, styled
 
@@ -20,11 +21,11 @@ LENGTHS = (2, 3, 4, 6, 8, 12, 16)
 
 def cost_over_n(
     function: str,
-    path: Any = None,
+    path: Path | None = None,
     *,
     lengths: Sequence[int] = LENGTHS,
-    customise: str = "full",
-    quantity: str = "work",
+    customise: Customise = "full",
+    quantity: Literal["work", "span"] = "work",
 ) -> Any:
     """Operations ("work") or those along the longest path ("span") over chains of n links, all charged.
 
@@ -48,8 +49,6 @@ def cost_over_n(
         found = cost(robots[n], function, algorithm.name, customise=customise, convention="program")
         total = found.total if quantity == "work" else found.span_with().total
         lines.setdefault(algorithm.name, []).append((n, total))
-    if not lines:
-        raise PhalanxError(f"figures.cost_over_n: no algorithm of {function} covers chains.")
     with styled():
         figure, axes = new_figure()
         ranked = sorted(lines.items(), key=lambda line: -line[1][-1][1])

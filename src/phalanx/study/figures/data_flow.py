@@ -9,6 +9,7 @@ from typing import Any
 
 from ...errors import PhalanxError
 from ...robot.robot import Robot, require_robot
+from ...typing import AlgorithmLike, Path
 from ..plotting import COLOURS, GREY, PALE, new_figure, saved, styled
 from ..schedule import task_graph
 from ..scheduling.tasks import TaskGraph
@@ -16,7 +17,9 @@ from ..scheduling.tasks import TaskGraph
 _MOST = 400  # equations that a page can hold
 
 
-def data_flow(robot: Robot, function: str, path: Any = None, *, algorithm: Any = "auto") -> Any:
+def data_flow(
+    robot: Robot, function: str, path: Path | None = None, *, algorithm: AlgorithmLike = "auto"
+) -> Any:
     """The equations of an algorithm by level: each stands right of all that it needs.
 
     A dot is one quantity of one link, its area the operations in it; rows are links, from the base up.

@@ -11,6 +11,7 @@ from ...algorithms import algorithms
 from ...errors import PhalanxError, shown
 from ...progress import steps
 from ...robot.robot import Robot, require_robot
+from ...typing import Path
 from ..machines import pram
 from ..machines.base import whole
 from ..plotting import GREY, line_styles, new_figure, saved, styled
@@ -20,7 +21,7 @@ PROCESSORS = (1, 2, 4, 8, 16, 32, 64, 128)
 
 
 def speedup_over_processors(
-    robot: Robot, function: str, path: Any = None, *, processors: Sequence[int] = PROCESSORS
+    robot: Robot, function: str, path: Path | None = None, *, processors: Sequence[int] = PROCESSORS
 ) -> Any:
     """Speed-up over one processor that takes the algorithm with the least work, all algorithms.
 

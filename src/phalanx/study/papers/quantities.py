@@ -7,8 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...errors import PhalanxError, nearest, shown
-
 Quantity = Callable[..., Any]
 
 QUANTITIES: dict[str, Quantity] = {}
@@ -21,11 +19,7 @@ def quantity(function: Quantity) -> Quantity:
 
 
 def find(name: str) -> Quantity:
-    """The quantity of that name, or an error naming the nearest."""
-    if name not in QUANTITIES:
-        raise PhalanxError(
-            f"papers: unknown quantity {shown(name)};{nearest(name, QUANTITIES, what='quantities')}"
-        )
+    """The quantity of that name."""
     return QUANTITIES[name]
 
 

@@ -86,7 +86,7 @@ def _calibration(place: Path) -> Calibration:
 def path() -> Path:
     """Where the prices are kept: one file for each processor and version of the package."""
     from ...backends.native import cache as kernels
-    from ...backends.native.target import host
+    from ...backends.native.compile import host
 
     target = host()
     known = f"{FORMAT} {version('phalanx')} {target.cpu} {target.bits} {target.fma}"
@@ -123,8 +123,8 @@ def fitted(rows: np.ndarray, times: np.ndarray) -> Calibration:
 
 def _quantities(work: Workload, batch: int, dtype: np.dtype) -> list[float]:
     """How often each price is due, in the order of `Prices`."""
+    from ...backends.native.compile import host
     from ...backends.native.emit.widths import WIDE
-    from ...backends.native.target import host
 
     lanes, rest = host().lanes(dtype.itemsize), batch % host().lanes(dtype.itemsize)
     last = _NARROW if rest == 1 and work.looped and host().bits >= WIDE else float(rest > 0)

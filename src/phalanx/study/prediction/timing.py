@@ -11,18 +11,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ...arrays import empty_result
 from ...backends.base import Call, backend
-from ...backends.buffers import empty_result
 
 Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Random states of a robot and a place for the result; algorithms to be compared share them."""
+    """Random states of a robot and places for the results; algorithms to be compared share them."""
 
     inputs: tuple[np.ndarray, ...]
-    out: np.ndarray
+    outs: tuple[np.ndarray, ...]
 
 
 def sample(call: Call, batch: int, dtype: Any = np.float64) -> Sample:
@@ -30,12 +30,13 @@ def sample(call: Call, batch: int, dtype: Any = np.float64) -> Sample:
     states = call.robot.random_state(batch, rng=0)[: len(call.function.inputs)]
     inputs = tuple(np.ascontiguousarray(x[0] if batch == 1 else x, dtype) for x in states)
     shape = () if batch == 1 else (batch,)
-    return Sample(inputs, empty_result((*shape, *call.sizes(call.function.output)), np.dtype(dtype)))
+    sizes = call.output_sizes().values()
+    return Sample(inputs, tuple(empty_result((*shape, *size), np.dtype(dtype)) for size in sizes))
 
 
 def job(call: Call, states: Sample, name: str = "native") -> Callable[[], Any]:
     """A call on a backend, ready to be timed."""
-    return backend(name).job(call, states.inputs, states.out)
+    return backend(name).job(call, states.inputs, states.outs)
 
 
 def timed(

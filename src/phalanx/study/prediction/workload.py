@@ -44,23 +44,21 @@ class Workload:
     looped: bool = False
     alone: bool = False
 
-    def plus(
-        self, code: Code, times: float, *, moves: float = 0.0, angles: float = 0.0, registers: int
-    ) -> Workload:
+    def plus(self, code: Code, times: float, *, moves: float = 0.0, registers: int) -> Workload:
         """The same and some instructions carried out so many times."""
         counts = _counted(code)
         return replace(
             self,
             operations=self.operations + times * counts[0],
             divisions=self.divisions + times * counts[1],
-            angles=self.angles + times * (counts[2] + angles),
+            angles=self.angles + times * counts[2],
             moves=self.moves + times * (spills(code, registers) + moves),
         )
 
 
 def workload(call: Call, dtype: Any = np.float64) -> Workload:
     """The work of a kernel, counted before it is compiled; remembered by the robot."""
-    from ...backends.native.target import host  # loads the compiler
+    from ...backends.native.compile import host  # loads the compiler
 
     lanes = host().lanes(np.dtype(dtype).itemsize)
     key = ("workload", call.algorithm.function, call.algorithm.name, call.options, lanes)
@@ -69,13 +67,12 @@ def workload(call: Call, dtype: Any = np.float64) -> Workload:
 
 
 def _workload(call: Call, lanes: int) -> Workload:
-    from ...backends.native.forms import looped, traced
-    from ...backends.native.target import host
+    from ...backends.native.compile import host
+    from ...backends.native.source import looped, traced
 
     f = call.function
     sizes = {name: call.sizes(symbols) for name, symbols in f.inputs.items()}
-    output = call.sizes(f.output)
-    empty = Workload(sum(map(prod, sizes.values())), prod(output))
+    empty = Workload(sum(map(prod, sizes.values())), sum(map(prod, call.output_sizes().values())))
     registers = _registers(host())
     program = looped(call, ())
     if program is None:
@@ -83,8 +80,7 @@ def _workload(call: Call, lanes: int) -> Workload:
     built = program.built(lanes)
     work = replace(empty, looped=True, alone=built.lanes > 1)
     for run in runs(built):
-        angles = sum(len(turn.angles) for turn in run.turns)
-        work = work.plus(run.code, run.rounds, moves=run.moves, angles=angles, registers=registers)
+        work = work.plus(run.code, run.rounds, moves=run.moves, registers=registers)
     return work
 
 

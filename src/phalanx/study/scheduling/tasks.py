@@ -138,7 +138,7 @@ def task_graph_of(
 def operations_of(results: Any) -> Count:
     """The operations in an array of scalars that were computed from symbols."""
     made = np.asarray(results, dtype=object)
-    cost = cost_of(Program({}, made.shape, made.ravel().tolist()))
+    cost = cost_of(Program({}, {"result": made.shape}, made.ravel().tolist()))
     return Count(cost.multiplications, cost.additions, cost.divisions, cost.trigonometric)
 
 

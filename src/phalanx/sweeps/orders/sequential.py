@@ -146,18 +146,26 @@ class Sequential(Order):
         return tuple(slots.all() for slots in kept)
 
     def pairs(
-        self, start: Array, carry: Callable[..., Array], emit: Callable[..., Array], along: tuple[Any, ...]
+        self,
+        start: Array,
+        carry: Callable[..., Array],
+        emit: Callable[..., Array],
+        along: tuple[Any, ...],
+        both: bool = False,
     ) -> Array:
         matrix: Any = None
+        whole = (slice(None),) * both
         for rows in self.rows:
             here, x = rows, take(start, rows)
             while len(rows):
                 self.visit(here)
                 entry = emit(x, *(take(f, here) for f in along))
+                mine, back = (entry[..., 0, :], entry[..., 1, :]) if both else (entry, entry)
                 if matrix is None:
-                    matrix = zeros(entry, (*entry.shape[:-1], self.n, self.n))
-                matrix[..., rows, here] = entry
-                matrix[..., here, rows] = entry
+                    batch, components = mine.shape[: mine.ndim - 1 - both], mine.shape[mine.ndim - both :]
+                    matrix = zeros(entry, (*batch, self.n, self.n, *components))
+                matrix[(..., rows, here, *whole)] = mine
+                matrix[(..., here, rows, *whole)] = back
                 inside = self.parents[here] >= 0
                 rows, here, x = rows[inside], here[inside], x[..., inside, :]
                 if len(rows):

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Text of one LLVM function with loops: whole numbers, places in memory, labels and scopes."""
+"""Text of one LLVM function: whole numbers, places in memory, labels and scopes."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ....program.form.program import Final, Program, Region
-from ....program.form.wholes import Counter, Index, Table, Whole, apart
+from ....program.form.program import Counter, Index, Program, Region, Table, Whole, apart
 from .writer import Writer
 
 if TYPE_CHECKING:
-    from .module import Module
+    from .walk import Module
 
 _COMPARED = {"eq": "eq", "ne": "ne", "lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge"}
 _ARITHMETIC = {"add": "add", "sub": "sub", "mul": "mul", "shl": "shl", "div": "udiv"}
@@ -42,40 +41,37 @@ class Places(Writer):
         super().__init__(frame.module.element, width * frame.states, fma)
         self.frame, self.width = frame, width
         self.used = frame.module.used
-        self.block = "0"
         self.prologue: list[str] = []
         self.names: dict[Any, str | float] = {}
-        self.columns: dict[Region, list[str]] = {}
-        self.results: dict[Region, dict[int, Any]] = {}
         self._labels = 0
-        self._known: dict[tuple[Any, ...], str] = {}  # addresses, by block
-        self._scopes: list[dict[Index, str]] = [{}]  # whole numbers, of the loops and conditions around
+        self._scopes: list[dict[Any, str]] = [{}]  # what is made, in the loops and conditions around
+        self.label("entry")
 
     @property
     def text(self) -> str:
-        lines = self.lines
-        if self.prologue:
-            lines = [lines[0], *self.prologue, *lines[1:]]
-        return "\n  ".join(lines)
+        return "\n  ".join([self.lines[0], *self.prologue, *self.lines[1:]])
+
+    def known(self, key: Any, make: Callable[[], str]) -> str:
+        """A name that is made once, and known wherever that is on the way."""
+        for scope in self._scopes:
+            if key in scope:
+                return scope[key]
+        made = self._scopes[-1][key] = make()
+        return made
 
     # ------------------------------------------------------------- whole numbers
 
     def whole(self, x: Index) -> str:
-        """A whole number; made once, and known wherever that is on the way."""
+        """A whole number."""
         if isinstance(x, int):
             return str(x)
-        if isinstance(x, Counter):
-            return str(self.names[x])
-        for scope in self._scopes:
-            if x in scope:
-                return scope[x]
-        made = self._scopes[-1][x] = self._whole(x)
-        return made
+        return str(self.names[x]) if isinstance(x, Counter) else self.known(x, lambda: self._whole(x))
 
     def _whole(self, x: Whole) -> str:
         if x.op == "entry":
             table, index = x.args
-            place = self.put(f"getelementptr i64, ptr {self.table(table)}, i64 {self.whole(index)}")
+            name = self.frame.module.table(table.values)
+            place = self.put(f"getelementptr i64, ptr {name}, i64 {self.whole(index)}")
             return self.put(f"load i64, ptr {place}, align 8")
         args = [self.whole(a) for a in x.args]
         if x.op in _ARITHMETIC:
@@ -93,104 +89,72 @@ class Places(Writer):
 
     # ------------------------------------------------------------- places
 
-    def table(self, table: Table) -> str:
-        return self.frame.module.table(table.values)
+    def in_lanes(self, region: Region | Table) -> bool:
+        """Whether every place has a number for each lane."""
+        return region in self.frame.offsets or (isinstance(region, Table) and region.wide)
 
-    def address(self, region: Region, index: Index, *, single: bool = False) -> str:
+    def address(self, region: Region | Table, index: Index, *, single: bool = False) -> str:
         """Where a place of a region is, or a single number of it."""
         variable, constant = apart(index)
-        kind = self.vector if region in self.frame.offsets and not single else self.element
-        base = self._base(region, variable, kind)
-        return base if not constant else self.put(f"getelementptr {kind}, ptr {base}, i64 {constant}")
+        kind = self.vector if self.in_lanes(region) and not single else self.element
 
-    def _base(self, region: Region, variable: Index, kind: str) -> str:
-        key = (self.block, "base", region, variable, kind)
-        if key not in self._known:
-            if region in self.frame.offsets:
-                start = self.put(f"getelementptr i8, ptr %scratch, i64 {self.frame.offsets[region]}")
-            else:
-                start = f"%p{self.frame.pointers[region]}"
-            if variable != 0:
-                start = self.put(f"getelementptr {kind}, ptr {start}, i64 {self.whole(variable)}")
-            self._known[key] = start
-        return self._known[key]
+        def base() -> str:
+            start = self._start(region)
+            return (
+                start if variable == 0 else self.put(f"{_AT} {kind}, ptr {start}, i64 {self.whole(variable)}")
+            )
 
-    def fetch(self, place: str, *, align: int = 0) -> str:
-        return self.put(f"load {self.vector}, ptr {place}, align {align or self.lanes * self.size}")
+        found = self.known((region, variable, kind), base)
+        return found if not constant else self.put(f"{_AT} {kind}, ptr {found}, i64 {constant}")
 
-    def save(self, value: str | float, place: str, *, align: int = 0) -> None:
-        v = self.vector
-        self.do(f"store {v} {self.operand(value)}, ptr {place}, align {align or self.lanes * self.size}")
+    def _start(self, region: Region | Table) -> str:
+        frame = self.frame
+        if isinstance(region, Table):
+            return frame.module.table(region.values)
+        if region in frame.offsets:
+            return self.put(f"{_AT} i8, ptr %scratch, i64 {frame.offsets[region]}")
+        return "%told" if region.kind == "uniform" else f"%p{frame.pointers[region]}"
 
-    def in_all_lanes(self, place: str) -> str:
-        """The number at an address, in all lanes."""
-        one = self.put(f"load {self.element}, ptr {place}, align {self.size}")
-        v = self.vector
-        wide = self.put(f"insertelement {v} poison, {self.element} {one}, i64 0")
-        return self.put(f"shufflevector {v} {wide}, {v} poison, <{self.lanes} x i32> zeroinitializer")
+    def rows(self, region: Region | Table, index: Index) -> list[str]:
+        """Where each lane has a row of its own, or all have the same one; nowhere if they lie side by side.
+
+        Rows are those of states, or begin where the index tells.
+        """
+        if isinstance(index, Whole) and index.op == "lanes":
+            return [self.address(region, each, single=True) for each in index.args]
+        if region.kind == "uniform" or (isinstance(region, Table) and not region.wide):
+            return [self.address(region, index)]
+        if region not in self.frame.pointers or self.frame.program.lanes > 1:
+            return []
+        first, stride = self.address(region, index), f"%s{self.frame.pointers[region]}"
+        offsets = [self.put(f"mul i64 {stride}, {r}") for r in range(1, self.lanes)]
+        return [first, *(self.put(f"{_AT} i8, ptr {first}, i64 {offset}") for offset in offsets)]
+
+    def alignment(self, region: Region | Table) -> int:
+        return self.size if region in self.frame.pointers else self.size * self.lanes
 
     def real(self, x: Any) -> str | float:
-        if isinstance(x, float):
-            return x
-        found = self.names[x.carried, "final"] if isinstance(x, Final) else self.names[x]
-        return found
+        return x if isinstance(x, float) else self.names[x]
 
-    def _operand_of(self, x: Any) -> str:
+    def operand_of(self, x: Any) -> str:
         return self.operand(self.real(x))
 
-    # ------------------------------------------------------------- loops
+    # ------------------------------------------------------------- labels
 
     def new_label(self, kind: str = "l") -> str:
         self._labels += 1
-        return kind if self.block == "0" else f"{kind}{self._labels}"
+        return f"{kind}{self._labels}"
 
     def label(self, name: str) -> None:
         self.do(f"{name}:")
         self.block = name
 
-    def _rounds(
-        self,
-        first: str,
-        following: Callable[[str], tuple[str, str]],
-        body: Callable[[str], None],
-        phis: Callable[[], list[tuple[str, str, Callable[[], str]]]] = list,
-    ) -> None:
-        """A loop: `following(index)` gives the next index and the condition to go on."""
-        label, before = self.new_label(), self.block
-        self.do(f"br label %{label}")
-        self.label(label)
-        index = f"%i{self._labels}"
-        carried = phis()
-        line = len(self.lines)
-        self.lines.append("")
-        with self._scope():
-            body(index)
-            after, more = following(index)
-        go_on = self.put(f"icmp {more}")
-        heads = [f"{index} = phi i64 [ {first}, %{before} ], [ {after}, %{self.block} ]"]
-        heads += [
-            f"{name} = phi {self.vector} [ {start}, %{before} ], [ {fed()}, %{self.block} ]"
-            for name, start, fed in carried
-        ]
-        self.lines[line] = "\n  ".join(heads)
-        leave = self.new_label("end")
-        self.do(f"br i1 {go_on}, label %{label}, label %{leave}")
-        self.label(leave)
-
     @contextmanager
-    def _scope(self) -> Iterator[None]:
-        """Whole numbers that are made inside are not known behind."""
+    def scope(self) -> Iterator[None]:
+        """Names that are made inside are not known behind."""
         self._scopes.append({})
         yield
         self._scopes.pop()
 
-    @contextmanager
-    def _when(self, condition: str) -> Iterator[None]:
-        """Text that runs only if a condition holds."""
-        then, done = self.new_label("then"), self.new_label("done")
-        self.do(f"br i1 {condition}, label %{then}, label %{done}")
-        self.label(then)
-        with self._scope():
-            yield
-        self.do(f"br label %{done}")
-        self.label(done)
+
+_AT = "getelementptr"

@@ -3,214 +3,163 @@
 """From a program to LLVM: one walk over its statements.
 
 Lanes of registers are states, unless the program itself puts segments of a chain into them: then there is
-one state at a time, and inputs and outputs are plain memory. With states in lanes, rows of inputs are
-transposed into registers or scratch memory, and outputs back.
+one state at a time, and inputs and outputs are plain memory. Inputs and outputs are rows, one for each
+lane: neighbouring numbers are loaded as they lie and transposed in registers, or back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
+
+import numpy as np
 
 from ....program import ops
 from ....program.form.program import (
     Choice,
-    Clear,
-    Flag,
     For,
     If,
     Load,
-    Move,
-    Number,
     Owned,
     Part,
+    Program,
     Store,
-    Turn,
     Value,
-    Weave,
+    Whole,
+    apart,
+    counters_of,
+    plus,
 )
-from ....program.form.wholes import Whole, apart, counters_of, plus
-from .moves import Moves
+from ..compile import Target
+from .places import Frame, Places
 from .trig import LARGEST
 
+_TURNS = (ops.SIN, ops.COS)
 
-class Text(Moves):
+
+class Text(Places):
     """Text of one function, statement by statement."""
 
     def body(self, statements: tuple[Any, ...]) -> None:
-        for s in statements:
-            write = _STATEMENTS.get(type(s))
+        for together in _groups(statements):
+            kind = type(together[0])
+            write = _STATEMENTS.get(kind)
             if write is None:
-                raise TypeError(f"LLVM: no rule for the statement {type(s).__name__}.")
-            write(self, s)
+                raise TypeError(f"LLVM: no rule for the statement {kind.__name__}.")
+            write(self, *together)
 
-    # ------------------------------------------------------------- rows of states in registers
+    # ------------------------------------------------------------- real numbers and memory
 
-    # ------------------------------------------------------------- rows of states in registers
+    def on_load(self, *loads: Load) -> None:
+        region, (variable, first) = loads[0].region, apart(loads[0].index)
+        rows = self.rows(region, variable)
+        if len(rows) == self.lanes:
+            self.names.update(zip(loads, self.load_rows(rows, first, len(loads)), strict=True))
+            return
+        for k, s in enumerate(loads):
+            if rows:
+                self.names[s] = self.in_all_lanes(self.piece_of(rows[0], first + k))
+            else:
+                self.names[s] = self.fetch(self.address(region, s.index), self.alignment(region))
 
-    def load_inputs(self) -> None:
-        """The inputs of straight-line code, one register for each number."""
-        for k, region in enumerate(self.frame.program.inputs):
-            self.columns[region] = self.load_rows(f"%p{k}", f"%s{k}", region.size)
-
-    def store_outputs(self) -> None:
-        for region in self.frame.program.outputs:
-            k, made = self.frame.pointers[region], self.results[region]
-            self.store_rows(
-                f"%p{k}", f"%s{k}", [self.operand(self.real(made[i])) for i in range(region.size)]
-            )
-
-    # ------------------------------------------------------------- real numbers
-
-    def on_load(self, s: Load) -> None:
-        if s.region.kind == "uniform":
-            at = self.put(f"getelementptr {self.element}, ptr %told, i64 {self.whole(s.index)}")
-            self.names[s] = self.in_all_lanes(at)
-        elif s.alike:
-            self.names[s] = self.in_all_lanes(self.address(s.region, s.index, single=True))
-        elif s.region in self.columns:
-            assert isinstance(s.index, int)
-            self.names[s] = self.columns[s.region][s.index]
-        else:
-            plain = self.size if s.region in self.frame.pointers else 0
-            self.names[s] = self.fetch(self.address(s.region, s.index), align=plain)
-
-    def on_number(self, s: Number) -> None:
-        kind = self.vector if s.table.wide and self.width > 1 else self.element
-        variable, constant = apart(s.index)
-        key = (self.block, "row", s.table, variable)
-        if key not in self._known:
-            at = f"{self.table(s.table)}, i64 {self.whole(variable)}"
-            self._known[key] = self.put(f"getelementptr {kind}, ptr {at}")
-        place = self.put(f"getelementptr {kind}, ptr {self._known[key]}, i64 {constant}")
-        if s.table.wide or self.lanes == 1:
-            self.names[s] = self.fetch(place, align=0 if self.lanes > 1 else self.size)
-        else:
-            self.names[s] = self.in_all_lanes(place)
-
-    def on_flag(self, s: Flag) -> None:
-        v = self.vector
-        one = self.operand(1.0)
-        self.names[s] = self.put(f"select i1 {self.condition(s.condition)}, {v} {one}, {v} zeroinitializer")
+    def on_store(self, *stores: Store) -> None:
+        region, (variable, first) = stores[0].region, apart(stores[0].index)
+        values = [self.operand_of(s.value) for s in stores]
+        if rows := self.rows(region, variable):
+            return self.store_rows(rows, first, values)
+        for s, value in zip(stores, values, strict=True):
+            self.save(value, self.address(region, s.index), self.alignment(region))
+        return None
 
     def on_choice(self, s: Choice) -> None:
-        v = self.vector
-        a, b = (self.operand(self.real(x)) for x in (s.a, s.b))
+        v, a, b = self.vector, self.operand_of(s.a), self.operand_of(s.b)
         self.names[s] = self.put(f"select i1 {self.condition(s.condition)}, {v} {a}, {v} {b}")
 
-    def on_value(self, s: Value) -> None:
+    def on_value(self, s: Value, *more: Value) -> None:
+        if s.op in _TURNS:
+            return self._turn((s, *more))
         rule = RULES.get(s.op)
         if rule is None:
             raise TypeError(f"LLVM: no rule for the operation {s.op}.")
         self.names[s] = rule(self, *(self.real(a) for a in s.args))
+        return None
 
-    def chosen(self, mask: str | float, a: str | float, b: str | float) -> str:
-        """a in the lanes where the mask is not zero, else b."""
+    def _turn(self, turns: tuple[Value, ...]) -> None:
+        """Sine and cosine of some angles; if one is too large for the fast path, the C library steps in."""
         v = self.vector
-        where = self.put(f"fcmp une {v} {self.operand(mask)}, zeroinitializer")
-        return self.put(f"select <{self.lanes} x i1> {where}, {v} {self.operand(a)}, {v} {self.operand(b)}")
-
-    def smaller(self, a: str | float, b: str | float) -> str:
-        """One in the lanes where a < b, else zero."""
-        v = self.vector
-        where = self.put(f"fcmp olt {v} {self.operand(a)}, {self.operand(b)}")
-        return self.put(f"select <{self.lanes} x i1> {where}, {v} {self.operand(1.0)}, {v} zeroinitializer")
-
-    def on_turn(self, s: Turn) -> None:
-        """Sine and cosine of all angles; if one is too large for the fast path, the C library steps in."""
-        v, m = self.vector, len(s.angles)
-        names = [self.operand(self.real(a)) for a in s.angles]
-        largest = ""
-        for x in names:
+        angles = {s.args[0]: self.operand_of(s.args[0]) for s in turns}
+        m, largest = len(angles), ""
+        for x in angles.values():
             size = self.intrinsic("fabs", x)
             largest = self.intrinsic("maxnum", largest, size) if largest else size
-        turned = [self.sincos(x) for x in names]
+        turned = [self.sincos(x) for x in angles.values()]
         beyond = self.put(f"fcmp ogt {v} {largest}, {self.constant(LARGEST)}")
         bits = self.put(f"bitcast <{self.lanes} x i1> {beyond} to i{self.lanes}")
         rare = self.put(f"icmp ne i{self.lanes} {bits}, 0")
         before, slow, fast = self.block, self.new_label("slow"), self.new_label("fast")
         self.do(f"br i1 {rare}, label %{slow}, label %{fast}, !prof !0")
         self.label(slow)
-        memory = f"alloca [{3 * m} x {v}], align {self.size * self.lanes}"
-        if before == "0":
-            place = self.put(memory)
-        else:  # an alloca inside a loop would take stack in every round
-            place = f"%{slow}_place"
-            self.prologue.append(f"{place} = {memory}")
-        for k, (x, (sine, cosine)) in enumerate(zip(names, turned, strict=True)):
-            for part, value in ((0, x), (m, sine), (2 * m, cosine)):
-                at = self.put(f"getelementptr {v}, ptr {place}, i64 {part + k}")
-                self.do(f"store {v} {value}, ptr {at}")
+        place = f"%{slow}_place"  # an alloca inside a loop would take stack in every round
+        self.prologue.append(f"{place} = alloca [{3 * m} x {v}], align {self.size * self.lanes}")
+        columns = [*angles.values(), *(sine for sine, _ in turned), *(cosine for _, cosine in turned)]
+        places = [self.put(f"getelementptr {v}, ptr {place}, i64 {k}") for k in range(3 * m)]
+        for value, at in zip(columns, places, strict=True):
+            self.save(value, at, self.size * self.lanes)
         self.do(f"call void @turn_large(ptr {place}, i64 {m * self.lanes})")
-        again = []
-        for k in range(m):
-            pair = []
-            for part in (m, 2 * m):
-                at = self.put(f"getelementptr {v}, ptr {place}, i64 {part + k}")
-                pair.append(self.put(f"load {v}, ptr {at}"))
-            again.append(pair)
+        again = [self.fetch(at, self.size * self.lanes) for at in places]
         self.do(f"br label %{fast}")
         self.label(fast)
-        for k, ((sine, cosine), (s2, c2)) in enumerate(zip(turned, again, strict=True)):
-            joined = [
-                self.put(f"phi {v} [ {a}, %{before} ], [ {b}, %{slow} ]")
-                for a, b in ((sine, s2), (cosine, c2))
-            ]
-            for made, name in zip((s.sines[k], s.cosines[k]), joined, strict=True):
-                if made is not None:
-                    self.names[made] = name
-
-    # ------------------------------------------------------------- memory
-
-    def on_store(self, s: Store) -> None:
-        if s.region.kind == "output" and self.columns:
-            self.results.setdefault(s.region, {})[s.index] = s.value  # type: ignore[index]
-            return
-        plain = self.size if s.region in self.frame.pointers else 0
-        self.save(self.real(s.value), self.address(s.region, s.index), align=plain)
+        joined = {
+            (op, x): self.put(f"phi {v} [ {columns[k]}, %{before} ], [ {again[k]}, %{slow} ]")
+            for k, (op, x) in enumerate(((op, x) for op in _TURNS for x in angles), m)
+        }
+        self.names.update({s: joined[s.op, s.args[0]] for s in turns})
 
     # ------------------------------------------------------------- control
 
     def on_for(self, s: For) -> None:
-        starts = [self.operand(self.real(c.start)) for c in s.carried]
-        if s.following is not None:
-            first = self.whole(s.first)
-
-            def following(index: str) -> tuple[str, str]:
-                after = self.whole(s.following)  # type: ignore[arg-type]
-                return after, f"sge i64 {after}, 0"
-
-        else:
-            start, stop = (plus(s.end, -1), plus(s.first, -1)) if s.down else (s.first, s.end)
-            first, last = self.whole(start), self.whole(stop)
-
-            def following(index: str) -> tuple[str, str]:
-                after = self.put(f"add i64 {index}, {-1 if s.down else 1}")
-                return after, f"ne i64 {after}, {last}"
-
-        def phis() -> list[tuple[str, str, Callable[[], str]]]:
-            made: list[tuple[str, str, Callable[[], str]]] = []
-            for carried, begin, fed in zip(s.carried, starts, s.again, strict=True):
-                self.names[carried] = name = f"%c{self.count}"
-                self.count += 1
-                made.append((name, begin, partial(self._operand_of, fed)))
-            return made
-
-        def body(index: str) -> None:
-            self.names[s.counter] = index
-            self.body(s.body)
-
+        start, stop = (plus(s.end, -1), plus(s.first, -1)) if s.down else (s.first, s.end)
+        first, last = self.whole(start), self.whole(stop)
+        starts = [self.operand_of(c.start) for c in s.carried]
         for table_entry in _entries(s.body):  # LLVM does not see that these loads are loop-invariant
             if all(c in self.names for c in counters_of(table_entry)):
                 self.whole(table_entry)
-        self._rounds(first, following, body, phis)
-        for carried, fed in zip(s.carried, s.again, strict=True):
-            self.names[carried, "final"] = self.real(fed)
+        label, before = self.new_label(), self.block
+        self.do(f"br label %{label}")
+        self.label(label)
+        heads = len(self.lines)
+        self.do("")
+        index = self.names[s.counter] = f"%{label}_index"
+        phis = [f"%{label}_{k}" for k in range(len(starts))]
+        self.names.update(zip(s.carried, phis, strict=True))
+        with self.scope():
+            self.body(s.body)
+            if s.following is None:
+                after = self.put(f"add i64 {index}, {-1 if s.down else 1}")
+                go_on = self.put(f"icmp ne i64 {after}, {last}")
+            else:
+                after = self.whole(s.following)
+                go_on = self.put(f"icmp sge i64 {after}, 0")
+        fed = [self.real(x) for x in s.again]
+        rounds = [("i64", index, first, after)]
+        rounds += [(self.vector, *each) for each in zip(phis, starts, map(self.operand, fed), strict=True)]
+        self.lines[heads] = "\n  ".join(
+            f"{name} = phi {kind} [ {begin}, %{before} ], [ {again}, %{self.block} ]"
+            for kind, name, begin, again in rounds
+        )
+        self.names.update(zip(s.carried, fed, strict=True))
+        leave = self.new_label("end")
+        self.do(f"br i1 {go_on}, label %{label}, label %{leave}")
+        self.label(leave)
 
     def on_if(self, s: If) -> None:
-        with self._when(self.condition(s.condition)):
+        then, done = self.new_label("then"), self.new_label("done")
+        self.do(f"br i1 {self.condition(s.condition)}, label %{then}, label %{done}")
+        self.label(then)
+        with self.scope():
             self.body(s.body)
+        self.do(f"br label %{done}")
+        self.label(done)
 
     def on_owned(self, s: Owned) -> None:
         self.body(s.body)
@@ -221,7 +170,6 @@ class Text(Moves):
         name = f"@{frame.name}_{frame.parts}"
         frame.parts += 1
         w = Text(frame, self.fma, s.width)
-        w.label("entry")
         w.body(s.body)
         pointers = [f"%p{k}" for k in range(len(frame.pointers))]
         parameters = "".join(f", ptr noalias {p}" for p in pointers)
@@ -230,10 +178,33 @@ class Text(Moves):
         self.do(f"call void {name}(ptr %scratch{''.join(f', ptr {p}' for p in pointers)})")
 
 
+def _groups(statements: tuple[Any, ...]) -> Iterator[list[Any]]:
+    """Statements one by one, but those together that load or store neighbours, or turn angles."""
+    group: list[Any] = []
+    for s in statements:
+        if group and not _joins(group, s):
+            yield group
+            group = []
+        group.append(s)
+    if group:
+        yield group
+
+
+def _joins(group: list[Any], s: Any) -> bool:
+    last = group[-1]
+    if type(last) is not type(s):
+        return False
+    if isinstance(s, Value):
+        return last.op in _TURNS and s.op in _TURNS and all(s.args[0] is not x for x in group)
+    if isinstance(s, Load | Store):
+        return last.region is s.region and s.index == plus(last.index, 1)
+    return False
+
+
 def _entries(body: tuple[Any, ...]) -> Iterator[Whole]:
     """Entries of tables that statements read whatever happens, those of loops inside included."""
     for s in body:
-        for field in ("index", "condition", "first", "end", "following", "to", "count"):
+        for field in ("index", "condition", "first", "end", "following"):
             yield from _entries_of(getattr(s, field, None))
         if not isinstance(s, If | Part):
             yield from _entries(getattr(s, "body", ()))
@@ -256,28 +227,107 @@ RULES: dict[str, Callable[..., str | float]] = {
     ops.FMA: lambda w, a, b, c: w.multiply_add(a, b, c),
     ops.FMS: lambda w, a, b, c: w.multiply_add(a, b, w.neg(c)),
     ops.FNMA: lambda w, a, b, c: w.multiply_add(w.neg(a), b, c),
-    ops.MIN: lambda w, a, b: w.intrinsic("minimum", w.operand(a), w.operand(b)),
-    ops.MAX: lambda w, a, b: w.intrinsic("maximum", w.operand(a), w.operand(b)),
-    ops.SQRT: lambda w, a: w.intrinsic("sqrt", w.operand(a)),
+    ops.MIN: lambda w, a, b: w.intrinsic("minimum", a, b),
+    ops.MAX: lambda w, a, b: w.intrinsic("maximum", a, b),
+    ops.SQRT: lambda w, a: w.intrinsic("sqrt", a),
     ops.RESCALE: lambda w, a: w.rescale(a),
-    ops.ABS: lambda w, a: w.intrinsic("fabs", w.operand(a)),
-    ops.LESS: lambda w, a, b: w.smaller(a, b),
-    ops.CHOOSE: lambda w, a, b, c: w.chosen(a, b, c),
+    ops.ABS: lambda w, a: w.intrinsic("fabs", a),
+    ops.LESS: lambda w, a, b: w.where("olt", a, b, 1.0, 0.0),
+    ops.CHOOSE: lambda w, mask, a, b: w.where("une", mask, 0.0, a, b),
 }
 
-_STATEMENTS: dict[type, Callable[[Text, Any], None]] = {
+_STATEMENTS: dict[type, Callable[..., None]] = {
     Load: Text.on_load,
-    Number: Text.on_number,
-    Flag: Text.on_flag,
-    Choice: Text.on_choice,
     Value: Text.on_value,
-    Turn: Text.on_turn,
+    Choice: Text.on_choice,
     Store: Text.on_store,
-    Clear: Text.on_clear,
-    Move: Text.on_move,
-    Weave: Text.on_weave,
     For: Text.on_for,
     If: Text.on_if,
     Owned: Text.on_owned,
     Part: Text.on_part,
 }
+
+
+# ------------------------------------------------------------------------- modules
+
+
+def scratch_bytes(program: Program, target: Target, size: int) -> int:
+    """Scratch memory that a block of a program needs."""
+    lanes = target.lanes(size) if program.lanes == 1 else program.lanes
+    return sum(region.size for region in program.scratch) * lanes * size
+
+
+def block_function(program: Program, target: Target, element: str) -> tuple[str, set[str], int]:
+    """LLVM text of the function `block` of a program, its declarations, and bytes of scratch memory."""
+    module = Module(element)
+    module.add(program, target)
+    return module.text, module.used, scratch_bytes(program, target, module.size)
+
+
+def branched_block_function(
+    programs: list[Program], target: Target, element: str
+) -> tuple[str, set[str], int]:
+    """A block that runs one of several programs: the number in front of what is told says which."""
+    module = Module(element)
+    for k, program in enumerate(programs):
+        module.add(program, target, f"branch{k}", told=True)
+    count = len(programs[0].inputs) + len(programs[0].outputs)
+    parameters = ", ".join(f"ptr %p{k}, i64 %s{k}" for k in range(count)) + ", ptr %told"
+    labels = " ".join(f"i64 {k}, label %b{k}" for k in range(1, len(programs)))
+    lines = [
+        "%whichp = getelementptr i64, ptr %told, i64 -1",
+        "%which = load i64, ptr %whichp",
+        f"switch i64 %which, label %b0 [ {labels} ]",
+    ]
+    for k in range(len(programs)):
+        lines += [f"b{k}:", f"call void @branch{k}({parameters})", "ret void"]
+    body = "\n  ".join(lines)
+    module.texts.append(f"define internal void @block({parameters}) noinline #0 {{\n  {body}\n}}\n")
+    return module.text, module.used, 0
+
+
+class Module:
+    """The functions of one or several programs, and the tables that they share."""
+
+    def __init__(self, element: str) -> None:
+        self.element = element
+        self.size = 8 if element == "double" else 4
+        self.texts: list[str] = []
+        self.used: set[str] = set()
+        self._tables: dict[bytes, str] = {}
+
+    @property
+    def text(self) -> str:
+        return "\n".join([*self._constants(), *self.texts])
+
+    def table(self, values: np.ndarray) -> str:
+        """The name of a constant array."""
+        kind = np.int64 if values.dtype.kind in "iu" else np.float64 if self.size == 8 else np.float32
+        return self._tables.setdefault(values.astype(kind).tobytes(), f"@table{len(self._tables)}")
+
+    def _constants(self) -> Iterator[str]:
+        for data, name in self._tables.items():
+            text = "\\" + data.hex("\\") if data else ""
+            yield f'{name} = internal constant [{len(data)} x i8] c"{text}", align 64'
+
+    def add(self, program: Program, target: Target, name: str = "block", *, told: bool = False) -> None:
+        """The function `name(in0, stride0, …, out0, stride0, …, told, scratch)`.
+
+        The scratch memory must be aligned to 64 bytes. With `told` there is the address of the numbers
+        that are for all states alike.
+        """
+        told = told or program.uniform is not None
+        frame = Frame(self, program, target.lanes(self.size), name)
+        w = Text(frame, target.fma, program.lanes)
+        w.body(program.body)
+        straight = program.is_straight
+        alone = "" if straight else "noalias "
+        parameters = ", ".join(f"ptr {alone}%p{k}, i64 %s{k}" for k in range(len(frame.pointers)))
+        if told:
+            parameters += ", ptr %told"
+        if not straight:
+            parameters += ", ptr noalias %scratch"
+        # Unless aligned, the stack would hold spilt registers across lines of cache: a third more time.
+        aligned = "" if straight or program.lanes > 1 else "alignstack(64) "
+        head = f"define internal void @{name}({parameters}) noinline {aligned}#0 {{"
+        self.texts.append(f"{head}\n  {w.text}\n  ret void\n}}\n")

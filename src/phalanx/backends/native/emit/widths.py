@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ....program.form.program import Program
-from ..target import Target
-from .module import Module, scratch_bytes
+from ..compile import Target
+from .walk import Module, scratch_bytes
 
 _ALONE = "alone"
 _NARROW = 128  # bits

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from .trig import CONSTANTS
@@ -62,21 +63,29 @@ class Writer:
     def neg(self, a: str | float) -> str:
         return self.constant(-a) if isinstance(a, float) else self.put(f"fneg {self.vector} {a}")
 
-    def multiply_add(self, a: str | float, b: str | float, c: str | float) -> str:
-        if not self.fma:
-            return self.binary("fadd", self.binary("fmul", a, b), c)
-        kind = f"v{self.lanes}f{8 * self.size}"
-        name = f"@llvm.fma.{kind}"
-        v = self.vector
-        self.used.add(f"declare {v} {name}({v}, {v}, {v})")
-        return self.put(
-            f"call {v} {name}({v} {self.operand(a)}, {v} {self.operand(b)}, {v} {self.operand(c)})"
-        )
+    def intrinsic(self, name: str, *args: str | float) -> str:
+        v, full = self.vector, f"@llvm.{name}.v{self.lanes}f{8 * self.size}"
+        self.used.add(f"declare {v} {full}({', '.join([v] * len(args))})")
+        return self.put(f"call {v} {full}({', '.join(f'{v} {self.operand(a)}' for a in args)})")
 
-    def told(self, index: str | int) -> str:
-        """A number that is told with a call, in all lanes."""
-        at = self.put(f"getelementptr {self.element}, ptr %told, i64 {index}")
-        return self.in_all_lanes(at)
+    def multiply_add(self, a: str | float, b: str | float, c: str | float) -> str:
+        if self.fma:
+            return self.intrinsic("fma", a, b, c)
+        return self.binary("fadd", self.binary("fmul", a, b), c)
+
+    def where(self, test: str, x: str | float, y: str | float, a: str | float, b: str | float) -> str:
+        """a in the lanes where the test of x and y holds, else b."""
+        holds = self.binary(f"fcmp {test}", x, y)
+        v = self.vector
+        return self.put(f"select <{self.lanes} x i1> {holds}, {v} {self.operand(a)}, {v} {self.operand(b)}")
+
+    # ------------------------------------------------------------- memory
+
+    def fetch(self, place: str, align: int) -> str:
+        return self.put(f"load {self.vector}, ptr {place}, align {align}")
+
+    def save(self, value: str, place: str, align: int) -> None:
+        self.do(f"store {self.vector} {value}, ptr {place}, align {align}")
 
     def in_all_lanes(self, place: str) -> str:
         """The number at an address, in all lanes."""
@@ -85,53 +94,37 @@ class Writer:
         wide = self.put(f"insertelement {v} poison, {self.element} {one}, i64 0")
         return self.put(f"shufflevector {v} {wide}, {v} poison, <{self.lanes} x i32> zeroinitializer")
 
-    def intrinsic(self, name: str, *args: str) -> str:
-        v = self.vector
-        full = f"@llvm.{name}.v{self.lanes}f{8 * self.size}"
-        self.used.add(f"declare {v} {full}({', '.join([v] * len(args))})")
-        return self.put(f"call {v} {full}({', '.join(f'{v} {a}' for a in args)})")
-
-    def maximum(self, a: str | float, b: str | float) -> str:
-        """The larger of two; b where one is NaN."""
-        a, b, v = self.operand(a), self.operand(b), self.vector
-        larger = self.put(f"fcmp ogt {v} {a}, {b}")
-        return self.put(f"select <{self.lanes} x i1> {larger}, {v} {a}, {v} {b}")
-
     def rescale(self, x: str | float) -> str:
         """The power of two that brings x >= 0 to between two and four: its exponent is that of x mirrored."""
         kind, exponent = ("i64", 0x7FF << 52) if self.element == "double" else ("i32", 0xFF << 23)
         least = 2.0**-1022 if self.element == "double" else 2.0**-126  # the smallest normal number
         v, iv = self.vector, f"<{self.lanes} x {kind}>"
-        bits = self.put(f"bitcast {v} {self.maximum(x, least)} to {iv}")
+        normal = self.where("ogt", x, least, x, least)
+        bits = self.put(f"bitcast {v} {normal} to {iv}")
         bits = self.put(f"and {iv} {bits}, splat ({kind} {exponent})")
         mirrored = self.put(f"sub {iv} splat ({kind} {exponent}), {bits}")
         return self.put(f"bitcast {iv} {mirrored} to {v}")
 
     # ------------------------------------------------------------- rows and lanes
 
-    def load_rows(self, base: str, stride: str, length: int) -> list[str]:
-        """The columns of a block of rows: `length` vectors, one lane per row."""
+    def load_rows(self, rows: list[str], first: int, length: int) -> list[str]:
+        """Columns of a block of rows from the first on: `length` vectors, one lane per row."""
         columns: list[str] = []
         for start, valid, width in self._chunks(length):
             # Vector j holds the pieces of rows j, j + width, … side by side.
-            vectors = []
-            for j in range(width):
-                rows = range(j, self.lanes, width)
-                vectors.append(
-                    self._joined([self._load(self._row(base, stride, r, start), valid, width) for r in rows])
-                )
+            pieces = [self._load(self.piece_of(row, first + start), valid, width) for row in rows]
+            vectors = [self._joined(pieces[j::width]) for j in range(width)]
             columns += self._transposed(vectors, width)[:valid]
         return columns
 
-    def store_rows(self, base: str, stride: str, columns: list[str]) -> None:
-        """Store vectors as the columns of a block of rows."""
+    def store_rows(self, rows: list[str], first: int, columns: list[str]) -> None:
+        """Store vectors as columns of a block of rows."""
         for start, valid, width in self._chunks(len(columns)):
-            part = columns[start : start + valid]
-            for j, vector in enumerate(self._transposed(part + ["poison"] * (width - valid), width)):
-                for k, r in enumerate(range(j, self.lanes, width)):
-                    self._store(
-                        self._piece(vector, k, width), self._row(base, stride, r, start), valid, width
-                    )
+            part = columns[start : start + valid] + ["poison"] * (width - valid)
+            for j, vector in enumerate(self._transposed(part, width)):
+                for k, row in enumerate(rows[j::width]):
+                    place = self.piece_of(row, first + start)
+                    self._store(self._piece(vector, k, width), place, valid, width)
 
     def _chunks(self, length: int) -> list[tuple[int, int, int]]:
         """(first column, number of columns, power of two that holds them) of each piece of a row."""
@@ -141,9 +134,7 @@ class Writer:
             chunks.append((start, valid, 1 << (valid - 1).bit_length()))
         return chunks
 
-    def _row(self, base: str, stride: str, r: int, start: int) -> str:
-        offset = self.put(f"mul i64 {stride}, {r}") if r else "0"
-        row = self.put(f"getelementptr i8, ptr {base}, i64 {offset}") if r else base
+    def piece_of(self, row: str, start: int) -> str:
         return self.put(f"getelementptr {self.element}, ptr {row}, i64 {start}") if start else row
 
     def _narrow(self, width: int) -> str:
@@ -174,12 +165,8 @@ class Writer:
         """Narrow vectors side by side in one register."""
         width = self.lanes // len(pieces)
         while len(pieces) > 1:
-            v = self._narrow(width)
-            mask = ", ".join(f"i32 {k}" for k in range(2 * width))
-            pieces = [
-                self.put(f"shufflevector {v} {a}, {v} {b}, <{2 * width} x i32> <{mask}>")
-                for a, b in zip(pieces[::2], pieces[1::2], strict=True)
-            ]
+            both = zip(pieces[::2], pieces[1::2], strict=True)
+            pieces = [self._shuffle(a, b, range(2 * width), width) for a, b in both]
             width *= 2
         return pieces[0]
 
@@ -187,34 +174,31 @@ class Writer:
         """The k-th narrow vector of a register."""
         if width == self.lanes:
             return vector
-        mask = ", ".join(f"i32 {k * width + j}" for j in range(width))
-        return self.put(
-            f"shufflevector {self.vector} {vector}, {self.vector} poison, <{width} x i32> <{mask}>"
-        )
+        return self._shuffle(vector, "poison", range(k * width, (k + 1) * width), self.lanes)
 
     def _transposed(self, rows: list[str], width: int) -> list[str]:
         """Rows as columns within each group of `width` lanes.
 
         Each step exchanges one bit of row and column number.
         """
-        rows = list(rows)
+        rows, lanes = list(rows), self.lanes
         d = 1
         while d < width:
+            low = [j if not j & d else lanes + j - d for j in range(lanes)]
+            high = [j + d if not j & d else lanes + j for j in range(lanes)]
             for r in range(width):
-                if r & d:
-                    continue
-                a, b = rows[r], rows[r | d]
-                low = [j if not j & d else self.lanes + j - d for j in range(self.lanes)]
-                high = [j + d if not j & d else self.lanes + j for j in range(self.lanes)]
-                rows[r], rows[r | d] = self._shuffle(a, b, low), self._shuffle(a, b, high)
+                if not r & d:
+                    a, b = rows[r], rows[r | d]
+                    rows[r], rows[r | d] = (self._shuffle(a, b, pick, lanes) for pick in (low, high))
             d *= 2
         return rows
 
-    def _shuffle(self, a: str, b: str, pick: list[int]) -> str:
+    def _shuffle(self, a: str, b: str, pick: Sequence[int], width: int) -> str:
+        """A vector of some of the numbers of two that are so wide."""
         if a == b == "poison":
             return "poison"
-        mask = ", ".join(f"i32 {k}" for k in pick)
-        return self.put(f"shufflevector {self.vector} {a}, {self.vector} {b}, <{self.lanes} x i32> <{mask}>")
+        mask, v = ", ".join(f"i32 {k}" for k in pick), self._narrow(width)
+        return self.put(f"shufflevector {v} {a}, {v} {b}, <{len(pick)} x i32> <{mask}>")
 
     # ------------------------------------------------------------- sine and cosine
 

@@ -16,18 +16,18 @@ from ....robot.dh import link_wrenches_dh
 from ....robot.frames import AnyFrame, Placement
 from ....robot.joints import Helix
 from ....robot.model import Group, Model
-from ....spatial import Array, Transform, dot
+from ....spatial import Array, Field, Transform, dot
 from ....sweeps.orders.sequential import Sequential
 from ....sweeps.verbs import ordering
 from ...scalar import Node
-from ...task import Task
+from ...task import TOLD, Task
 from .. import leaves as L
 from ..graph import LOCAL, BodyGraph
 from ..leaves import OWN
-from ..stages.coupled import DOF, JOINT
+from ..stages.bodies import CARRIER, DOF, END, JOINT, LINKS
+from ..sweeps.places import Mask
 from .chain import body_chain
 from .joints import Joints, joints_of
-from .links import link_map, link_maps
 
 REST = "rest"  # the pseudo input that holds the transforms of bodies that are not screws
 
@@ -82,12 +82,12 @@ class BodyModel(Model):
         return BodyAxes(self.axis, self.source)
 
     def derived(self, constants: Callable[[Model], Any]) -> Any:
-        model, params = self.source.model, self.source.graph.params
+        model, graph = self.source.model, self.source.graph
         with ordering(Sequential(model.parents, model.pattern)):
             whole = constants(model)
-        if isinstance(whole, tuple):
-            return tuple(params(array) for array in whole)
-        return whole.map(lambda array, _: params(array)) if hasattr(whole, "map") else params(whole)
+        if isinstance(whole, Field):
+            return whole.map(lambda array, _: graph.params(array))
+        return tuple(Mask.of(graph, x) if x.dtype == bool else graph.params(x) for x in whole)
 
     def body_rates(self, rate: Array) -> Array:
         return self.source.body_rates(rate)
@@ -244,6 +244,23 @@ def body_model(graph: BodyGraph, model: Model, order: Any = None) -> BodyModel:
     )
 
 
+def link_maps(model: Model) -> dict[str, np.ndarray]:
+    """The last bodies of joints, and from each body to its joint's and to the one on which its joint sits.
+
+    Bodies after the last link, which fill up a segment, count to that link.
+    """
+    before = model.links[:-1]
+    link, first = np.searchsorted(before, np.arange(model.n)), np.append(0, before + 1)
+    return {LINKS: model.links, END: model.links[link], CARRIER: model.parents[first[link]]}
+
+
+def link_map(model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """The link of each body (one past the last for bodies without), and 1 for bodies with a link."""
+    where = np.full(model.n, len(model.links))
+    where[model.links] = np.arange(len(model.links))
+    return where, (where < len(model.links)).astype(float)
+
+
 def body_arguments(body: BodyModel, task: Task) -> tuple[list[Array], dict[str, Any]]:
     """What the text of an algorithm is called with besides the body: inputs in order, others by name."""
     symbols = body_inputs(body.source, task.shapes, {**task.function.inputs, **task.function.optional})
@@ -263,8 +280,8 @@ def _frame(source: Source, frame: Placement | AnyFrame) -> Placement:
     graph = source.graph
     if isinstance(frame, AnyFrame):
         return frame.placement_of_one(
-            lambda k: graph.leaf(L.Told(k)),
-            lambda k: graph.placed(L.Told(k, to_all=True), phase=LOCAL, common=True),
+            lambda k: graph.leaf(L.State(TOLD, OWN, 1, k)),
+            lambda k: graph.placed(L.Global(TOLD, k), phase=LOCAL, common=True),
         )
     whole = frame.map(lambda array: array.astype(object))
     return replace(whole, at=graph.params(frame.at), moves=graph.params(frame.moves))

@@ -21,8 +21,9 @@ from ..graph import LOCAL, BodyGraph, LoopGraph, copied
 from ..stages.bodies import LINKS
 from ..stages.loops import Loop
 from ..sweeps.order import Rolled
+from .locality import in_local_order
 
-Wanted = list[tuple[Any, L.Target]]  # values, and where each goes
+Wanted = list[tuple[Any, L.Leaf]]  # values, and where each goes
 Leaf = Callable[[Graph, Node], Any]  # a node as a leaf of another graph; None if it is computed there
 
 
@@ -37,7 +38,7 @@ class LoopPlan(ABC):
         self.in_loop: dict[int, Wanted] = defaultdict(list)
         self.in_link_loop: dict[int, Wanted] = defaultdict(list)  # after the loop over all bodies
         self.columns: dict[int, int] = {}  # of parameters that are read, with their places in the table
-        self.carried: dict[int, bool] = {}  # live carries: whether outward
+        self.carried: set[int] = set()  # live carries
 
     @abstractmethod
     def common(self, x: Node) -> int:
@@ -55,10 +56,10 @@ class LoopPlan(ABC):
         slot = self.slots.setdefault(x.number, len(self.slots))
         phase, linked = self.graph.phase(x), self.graph.linked(x)
         if phase == LOCAL:  # bodies compute it anew: only rows read it
-            phase, linked = before - 1, self.order.links is not None
+            phase, linked = before - 1, self.order.ends is not None
         if self.saved.get(slot, phase + 1) > phase:
             self.saved[slot] = phase
-            self.wanted_in(phase, linked).append((x, L.Save(slot)))
+            self.wanted_in(phase, linked).append((x, L.Slot(slot)))
         return slot
 
     def wanted_in(self, phase: int, linked: bool) -> Wanted:
@@ -76,7 +77,7 @@ class LoopPlan(ABC):
 
         def leaf(fresh: Graph, x: Node) -> Any:
             if self.graph.common(x):
-                return fresh.leaf(L.Common(self.common(x)))
+                return fresh.leaf(L.Global(L.COMMONS, self.common(x)))
             if (given := self._given(fresh, x, phase, leaf)) is not None:
                 return given
             if isinstance(x.leaf, L.Carry) and self.graph.phase(x) == phase:
@@ -92,12 +93,12 @@ class LoopPlan(ABC):
         if number in self.carried:
             return
         carry = self.order.carries[number]
-        self.carried[number] = carry.outward
+        self.carried.add(number)
         wanted.append((carry.source, L.Carry(number)))
         root = carry.root
-        roots[number] = L.Common(self.common(root)) if type(root) is Node else root
+        roots[number] = L.Global(L.COMMONS, self.common(root)) if type(root) is Node else root
 
-    def code(self, wanted: Wanted, leaf: Leaf) -> tuple[Code, list[L.Target]]:
+    def code(self, wanted: Wanted, leaf: Leaf) -> tuple[Code, list[L.Leaf]]:
         """The instructions for what is wanted, and where each result goes."""
         fresh = LoopGraph()
         taken: dict[int, Any] = {}
@@ -122,7 +123,7 @@ class LoopPlan(ABC):
             fresh.quantity = node.quantity
             taken[number] = copied(fresh, node, args)
         results = [taken[x.number] if type(x) is Node else float(x) for x, _ in wanted]
-        made = instructions(Program({}, (), results))
+        made = in_local_order(instructions(Program({}, {}, results)))
         for i in made.instructions:
             if i.op is INPUT and isinstance(i.args[0], L.Param):
                 self.columns.setdefault(i.args[0].column, len(self.columns))

@@ -16,14 +16,13 @@ from ...ops import COS, SIN
 from ...scalar import Graph, Node
 from .. import leaves as L
 from ..graph import LOCAL, BodyGraph
-from ..stages.bodies import END, LINKS
+from ..stages.bodies import END
 from ..stages.columns import Columns
 from ..stages.factor import Factor, InverseOut, Solve
-from ..stages.levels import Levels, LimbLevels, Step
+from ..stages.levels import Levels, Step
 from ..stages.loops import Loop, Once
 from ..stages.matrices import MatrixOut, Pairs
 from ..sweeps.elimination import Change, Elimination
-from ..sweeps.limbs import LimbElimination
 from ..sweeps.matrices import Entries, Matrix
 from ..sweeps.order import Rolled
 from .columns import ColumnPlan
@@ -36,24 +35,24 @@ class Plan(LoopPlan):
     def __init__(self, graph: BodyGraph, order: Rolled) -> None:
         super().__init__(graph, order)
         self.commons: dict[Any, int] = {}
-        self.angles: dict[int, int] = {}
+        self.turns: dict[int, list[Node]] = defaultdict(list)  # by the number of their angle
         self.in_once: dict[int, Wanted] = defaultdict(list)
         self.matrices: dict[int, list[Any]] = defaultdict(list)
-        self.angle_nodes: list[Node] = []
-        self.angle_quantities: list[str] = []  # what their sines and cosines are taken for
         self.eliminations: set[int] = set()  # those that are needed
 
     # ------------------------------------------------------------------ what is wanted
 
-    def output(self, value: Any, target: L.Target) -> None:
+    def output(self, value: Any, target: L.Leaf) -> None:
         """Want a value per body in the output."""
         self.in_loop[max(self.graph.phase(value), 0)].append((value, target))
 
     def common_output(self, value: Any, position: int) -> None:
         """Want a value per state in the output."""
-        self.in_once[max(self.graph.phase(value), 0)].append((value, L.OutAt(position)))
+        self.in_once[max(self.graph.phase(value), 0)].append((value, L.Global(L.OUT, position)))
 
     def slot(self, x: Node, before: int) -> int:
+        if x.op in (SIN, COS):
+            return self.turned(x)
         leaf = x.leaf
         if isinstance(leaf, L.Elsewhere) and leaf.whose == L.BODY:
             return self.slot(self.graph.nodes[leaf.node], before)
@@ -68,7 +67,7 @@ class Plan(LoopPlan):
         """The number of a value per state."""
         if x.number not in self.commons:
             self.commons[x.number] = len(self.commons)
-            self.in_once[max(self.graph.phase(x), 0)].append((x, L.Common(self.commons[x.number])))
+            self.in_once[max(self.graph.phase(x), 0)].append((x, L.Global(L.COMMONS, self.commons[x.number])))
         return self.commons[x.number]
 
     def total(self, number: int) -> int:
@@ -79,18 +78,16 @@ class Plan(LoopPlan):
             self.in_loop[phase].append((value, L.Total(self.commons["total", number])))
         return self.commons["total", number]
 
-    def angle(self, turn: Node) -> int:
-        """The number of an angle whose sine and cosine are taken before all loops."""
+    def turned(self, turn: Node) -> int:
+        """The slot of a sine or cosine, which is taken before all loops."""
         x = turn.args[0]
         if self.graph.phase(x) != LOCAL:
             raise PhalanxError(
                 "rolled code: the angle of a joint depends on other bodies; use the NumPy backend."
             )
-        if x.number not in self.angles:
-            self.angles[x.number] = len(self.angles)
-            self.angle_nodes.append(x)
-            self.angle_quantities.append(turn.quantity)
-        return self.angles[x.number]
+        if turn.number not in self.slots:
+            self.turns[x.number].append(turn)
+        return self.slots.setdefault(turn.number, len(self.slots))
 
     # ------------------------------------------------------------------ stages
 
@@ -118,57 +115,66 @@ class Plan(LoopPlan):
 
     def angle_loop(self) -> Loop | None:
         """The loop that comes first and takes the angles of all joints."""
-        named = zip(self.angle_nodes, self.angle_quantities, strict=True)
-        wanted: Wanted = [(x, L.Angle(k, quantity)) for k, (x, quantity) in enumerate(named)]
+        wanted: Wanted = []
+        for turns in self.turns.values():
+            sine, cosine = (
+                next((self.slots[x.number] for x in turns if x.op is op), None) for op in (SIN, COS)
+            )
+            wanted.append((turns[0].args[0], L.Angle(sine, cosine, turns[0].quantity)))
         return Loop(*self.code(wanted, self._leaf_in_loop(0, wanted, {}))) if wanted else None
 
     def _once(self, phase: int) -> Once:
         def leaf(fresh: Graph, x: Node) -> Any:
             if isinstance(x.leaf, L.Total):
-                return fresh.leaf(L.Common(self.total(x.leaf.number)))
+                return fresh.leaf(L.Global(L.COMMONS, self.total(x.leaf.number)))
             if isinstance(x.leaf, L.Pick):
                 value, body = self.order.picks[x.leaf.number]
-                return fresh.leaf(L.SlotAt(self.slot(value, 1), body))
+                return fresh.leaf(L.Slot(self.slot(value, 1), body))
             return None if x.leaf is None else fresh.leaf(x.leaf)
 
         return Once(*self.code(self.in_once[phase], leaf))
 
     def _given(self, fresh: Graph, x: Node, phase: int, leaf: Leaf) -> Any:
         if x.op in (SIN, COS):
-            return fresh.leaf(L.Turned(self.angle(x), x.op is SIN))
+            return fresh.leaf(L.Slot(self.turned(x)))
         if isinstance(x.leaf, L.Elsewhere) and x.leaf.whose == L.LINK:
             return fresh.leaf(L.Slot(self.slot(self.graph.nodes[x.leaf.node], phase), END))
-        return fresh.leaf(x.leaf) if isinstance(x.leaf, L.Param | L.State | L.Told) else None
+        return fresh.leaf(x.leaf) if isinstance(x.leaf, L.Param | L.State) else None
+
+    def _leaf_outside(self, before: int) -> Leaf:
+        """What steps and walks take from loops over bodies that ran before a phase."""
+
+        def leaf(fresh: Graph, x: Node) -> Any:
+            if self.graph.common(x):
+                return fresh.leaf(L.Global(L.COMMONS, self.common(x)))
+            if isinstance(x.leaf, L.Elsewhere):
+                return fresh.leaf(L.Slot(self.slot(self.graph.nodes[x.leaf.node], before), x.leaf.whose))
+            return None if x.leaf is None else fresh.leaf(x.leaf)
+
+        return leaf
 
     # ------------------------------------------------------------------ rows that go level by level
 
-    def _elimination(self, E: Elimination) -> Levels | LimbLevels:
+    def _elimination(self, E: Elimination) -> Levels:
         """The loops of an elimination; what it starts from is kept by earlier loops."""
         steps, last = self._steps(E, E.steps), self._steps(E, E.last)
         for variable, value in E.initial:
             phase = self.graph.phase(value) if not self.graph.common(value) else LOCAL
             phase = E.phase - 1 if phase == LOCAL else phase
-            self.wanted_in(phase, E.linked).append((value, L.Save(self.slot(variable, E.phase))))
-        if isinstance(E, LimbElimination):
-            return LimbLevels(self._steps(E, E.before), self._steps(E, E.start), steps, last, E.outward)
-        return Levels(steps, last, E.outward, LINKS if E.linked else None)
+            self.wanted_in(phase, E.linked).append((value, L.Slot(self.slot(variable, E.phase))))
+        return Levels(self._steps(E, E.before), self._steps(E, E.start), steps, last, E.outward)
 
     def _steps(self, E: Elimination, changes: list[Change]) -> list[Step]:
         return [self._step(E, change) for change in changes]
 
     def _step(self, E: Elimination, change: Change) -> Step:
-        def leaf(fresh: Graph, x: Node) -> Any:
-            if self.graph.common(x):
-                return fresh.leaf(L.Common(self.common(x)))
-            if isinstance(x.leaf, L.Elsewhere):
-                return fresh.leaf(L.Slot(self.slot(self.graph.nodes[x.leaf.node], E.phase), x.leaf.whose))
-            return None if x.leaf is None else fresh.leaf(x.leaf)
-
         changed: Wanted = [
-            (value, L.Row(self.slot(variable, E.phase), operand))
+            (value, L.Slot(self.slot(variable, E.phase), operand))
             for value, variable, operand in change.values
         ]
-        return Step(change.rows, change.offsets, *self.code(changed, leaf), change.carrier)
+        return Step(
+            change.rows, change.offsets, *self.code(changed, self._leaf_outside(E.phase)), change.carrier
+        )
 
     # ------------------------------------------------------------------ matrices
 
@@ -199,17 +205,10 @@ class Plan(LoopPlan):
             return inner.planned([(walk.entry, L.Entry())], walk.shape, *self._diagonal(matrix))
         start = [self._kept(x, walk.phase) for x in walk.start]
 
-        def leaf(fresh: Graph, x: Node) -> Any:
-            if self.graph.common(x):
-                return fresh.leaf(L.Common(self.common(x)))
-            if isinstance(x.leaf, L.Elsewhere):
-                return fresh.leaf(L.Slot(self.slot(self.graph.nodes[x.leaf.node], walk.phase), L.THERE))
-            return None if x.leaf is None else fresh.leaf(x.leaf)
-
         wanted: Wanted = [(x, L.Walked(k)) for k, x in enumerate(walk.carried)]
         wanted.append((walk.entry, L.Entry()))
-        code, _ = self.code(wanted, leaf)
-        return Pairs(*self._diagonal(matrix), start, code)
+        code, _ = self.code(wanted, self._leaf_outside(walk.phase))
+        return Pairs(*self._diagonal(matrix), start, code, walk.runs)
 
     def _diagonal(self, matrix: Matrix) -> tuple[Any, Any]:
         """What is added on the diagonal, and what stands there before."""

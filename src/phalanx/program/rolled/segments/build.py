@@ -9,143 +9,50 @@ before all else, one after another, whichever lane has them.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
 
 import numpy as np
 
-from ...form.builder import Loop as Rounds
-from ...form.builder import Values, run
-from ...form.program import Carried, Final, Real, Region
-from ...form.wholes import Index, plus, times
+from ...form.builder import run
+from ...form.program import Index, Real, Region, Table, plus, times
 from .. import leaves as L
-from ..planning.locality import in_local_order
+from ..stages.bodies import Where
 from ..stages.loops import Loop, Once
 from .layout import PLACED, SegmentBuilder
+
+Place = tuple[Region | Table, Index]
 
 
 class _Stages(ABC):
     """Stages that go over links, or over segments."""
 
+    rounds: int  # of a loop
+
     def __init__(self, b: SegmentBuilder) -> None:
         self.b, self.p = b, b.program
 
     @abstractmethod
-    def body(self, index: Index) -> Index:
-        """The row of a link, or the segment, in some round of the loop."""
+    def at(self, index: Index) -> Where:
+        """The row of a link, or the segment, in some round of a loop, and in whose name it counts."""
 
     @abstractmethod
-    def owner(self, body: Index) -> Index:
-        """In whose name it counts."""
+    def place(self, what: L.Leaf, body: Index) -> Place:
+        """Where a link or segment finds a leaf, or keeps a result."""
 
-    @abstractmethod
-    def slot(self, body: Index, number: int) -> tuple[Region, Index]:
-        """Where a value is kept for later loops."""
+    def read(self, leaf: L.Leaf, where: Where) -> Real:
+        return self.b.load(*self.place(leaf, where.get(L.OWN, 0)))
 
-    @abstractmethod
-    def share(self, body: Index, number: int) -> tuple[Region, Index]:
-        """Where a value of the segment is kept."""
-
-    @abstractmethod
-    def end(self, body: Index, number: int) -> tuple[Region, Index]:
-        """Where the value is kept with which a loop over links ended."""
-
-    @abstractmethod
-    def common(self, number: int) -> tuple[Region, Index]:
-        """Where a value is kept that all rounds of a loop have in common."""
-
-    @abstractmethod
-    def parameter(self, body: Index, column: int) -> Real:
-        """An entry of the table of parameters."""
-
-    rounds: int  # of a loop
+    def write(self, target: L.Leaf, where: Where, value: Real, quantity: str = "") -> None:
+        region, index = self.place(target, where.get(L.OWN, 0))
+        assert isinstance(region, Region)
+        self.b.store(region, index, value)
 
     def once(self, stage: Once) -> None:
-        b = self.b
-        for value, target in zip(run(b, stage.code, lambda x: self.read(x, 0)), stage.targets, strict=True):
-            if not isinstance(target, L.Common):
-                raise TypeError(f"segments: a value per segment has no place at {target}.")
-            b.store(*self.common(target.number), value)
+        results = run(self.b, stage.code, lambda what: self.read(what, {}))
+        for value, target in zip(results, stage.targets, strict=True):
+            self.write(target, {}, value)
 
     def loop(self, stage: Loop) -> None:
-        b = self.b
-        roots = {
-            k: b.load(*self.common(r.number)) if isinstance(r, L.Common) else float(r)
-            for k, r in (stage.roots or {}).items()
-        }
-        with b.loop(self.rounds, down=not stage.outward) as rounds:
-            body = self.body(rounds.index)
-            with b.owner(self.owner(body)):
-                ends = self._round(
-                    stage, rounds, body, {L.Carry(k): rounds.carry(x) for k, x in roots.items()}
-                )
-        for number, value in ends.items():
-            b.store(*self.end(body, number), Final(value))
-
-    def _round(
-        self, stage: Loop, rounds: Rounds, body: Index, carried: dict[L.Carry, Carried]
-    ) -> dict[int, Carried]:
-        """One link, or one segment; results leave the registers as soon as they are there."""
-        b = self.b
-        code = in_local_order(stage.code)
-        ends: dict[int, Carried] = {}
-        angles: list[tuple[L.Angle, Real]] = []
-        sinks: dict[Any, list[L.Target]] = {}
-        for x, target in zip(code.results, stage.targets, strict=True):
-            sinks.setdefault(x, []).append(target)
-        given: dict[Any, Real] = dict(carried)
-        value = Values(b, code, lambda what: given[what] if what in given else self.read(what, body))
-
-        def settle(x: Any) -> None:
-            for target in sinks.pop(x, []):
-                if isinstance(target, L.Carry):
-                    rounds.feed(carried[target], value(x))
-                elif isinstance(target, L.Save):
-                    b.store(*self.slot(body, target.slot), value(x))
-                elif isinstance(target, L.Out):
-                    b.store(b.regions["out"], body, value(x))
-                elif isinstance(target, L.Rest):
-                    b.store(b.regions[PLACED], plus(times(body, 12), target.number), value(x))
-                elif isinstance(target, L.End):
-                    ends[target.number] = rounds.carry(0.0)
-                    rounds.feed(ends[target.number], value(x))
-                elif isinstance(target, L.Angle):
-                    angles.append((target, value(x)))
-                else:
-                    raise TypeError(f"segments: a loop has no place for {target}.")
-
-        for number in value.written():
-            settle(number)
-        for x in list(sinks):
-            settle(x)
-        for (target, _), both in zip(angles, b.turn((x, t.quantity) for t, x in angles), strict=True):
-            for k, turned in enumerate(both):
-                b.store(b.regions["angles"], self._angle(body, target.number, k), turned)
-        return ends
-
-    def _angle(self, body: Index, number: int, k: int) -> Index:
-        return plus(times(body, 2 * self.p.angles), 2 * number + k)
-
-    def read(self, leaf: L.Leaf, body: Index) -> Real:
-        """What a link or segment finds in tables and memory."""
-        b = self.b
-        if isinstance(leaf, L.Param):
-            return self.parameter(body, leaf.column)
-        if isinstance(leaf, L.State):
-            place = plus(times(body, leaf.width), leaf.offset)
-            return b.load(b.regions[f"{leaf.name} {leaf.map}"], place)
-        if isinstance(leaf, L.Turned):
-            return b.load(b.regions["angles"], self._angle(body, leaf.number, int(not leaf.sine)))
-        if isinstance(leaf, L.Slot):
-            return b.load(*self.slot(body, leaf.slot))
-        if isinstance(leaf, L.Share):
-            return b.load(*self.share(body, leaf.number))
-        if isinstance(leaf, L.End):
-            return b.load(*self.end(body, leaf.number))
-        if isinstance(leaf, L.Common):
-            return b.load(*self.common(leaf.number))
-        if isinstance(leaf, L.Global):
-            return b.load(b.inputs[leaf.name], leaf.index)
-        raise TypeError(f"segments: nobody finds {leaf}.")
+        stage.over(self.b, 0, self.rounds, self.at, self.read, self.write)
 
 
 class _OverLinks(_Stages):
@@ -158,35 +65,32 @@ class _OverLinks(_Stages):
         real = np.arange(b.groups * b.lanes).reshape(b.groups, 1, b.lanes) < b.count
         self.links = np.where(real, b.by_lane(rows.ravel()), -1).reshape(b.rows, b.lanes)
 
-    def body(self, index: Index) -> Index:
-        return plus(times(self.group, self.b.longest), index)
-
-    def owner(self, body: Index) -> Index:
-        return self.b.wide_entry("owners", self.links, body)
+    def at(self, index: Index) -> Where:
+        body = plus(times(self.group, self.b.longest), index)
+        return {L.OWN: body, L.OWNER: self.b.wide_entry("owners", self.links, body)}
 
     def once(self, stage: Once) -> None:
-        first = self.b.wide_entry("owners", self.links, times(self.group, self.b.longest))
-        with self.b.owner(first):
+        with self.b.owner(self.at(0)[L.OWNER]):
             super().once(stage)
 
-    def _of_segment(self, region: str, number: int) -> tuple[Region, Index]:
-        return self.b.regions[region], plus(self.group, number * self.b.groups)
+    def place(self, what: L.Leaf, body: Index) -> Place:
+        p, regions = self.p, self.b.regions
+        if isinstance(what, L.Param):
+            return link_table(self.b), plus(times(body, p.tables[0].shape[1]), p.columns[0][what.column])
+        if isinstance(what, L.State):
+            return regions[f"{what.name} {what.map}"], plus(times(body, what.width), what.offset)
+        if isinstance(what, L.Slot):
+            return regions["slots"], plus(times(body, p.slots[0]), what.slot)
+        if isinstance(what, L.Share):
+            return regions["shares"], self._of_segment(what.number)
+        if isinstance(what, L.End):
+            return regions["ends"], self._of_segment(what.number)
+        if isinstance(what, L.Global) and what.name == L.COMMONS:
+            return regions[L.COMMONS], self._of_segment(what.index)
+        raise TypeError(f"segments: no link finds, or keeps, {what}.")
 
-    def slot(self, body: Index, number: int) -> tuple[Region, Index]:
-        return self.b.regions["slots"], plus(times(body, self.p.slots[0]), number)
-
-    def share(self, body: Index, number: int) -> tuple[Region, Index]:
-        return self._of_segment("shares", number)
-
-    def end(self, body: Index, number: int) -> tuple[Region, Index]:
-        return self._of_segment("ends", number)
-
-    def common(self, number: int) -> tuple[Region, Index]:
-        return self._of_segment("commons", number)
-
-    def parameter(self, body: Index, column: int) -> Real:
-        table = link_table(self.b)
-        return self.b.number(table, plus(times(body, self.p.tables[0].shape[1]), self.p.columns[0][column]))
+    def _of_segment(self, number: int) -> Index:
+        return plus(self.group, number * self.b.groups)
 
 
 class _OverSegments(_Stages):
@@ -196,38 +100,32 @@ class _OverSegments(_Stages):
         super().__init__(b)
         self.rounds, self.all = b.count, b.groups * b.lanes
 
-    def body(self, index: Index) -> Index:
-        return index
+    def at(self, index: Index) -> Where:
+        return {L.OWN: index, L.OWNER: self.b.entry("first bodies", self.p.bodies[:, 0], index)}
 
-    def owner(self, body: Index) -> Index:
-        return self.b.entry("first bodies", self.p.bodies[:, 0], body)
-
-    def slot(self, body: Index, number: int) -> tuple[Region, Index]:
-        return self.b.regions["shares"], plus(body, number * self.all)
-
-    def share(self, body: Index, number: int) -> tuple[Region, Index]:
-        return self.slot(body, number)
-
-    def end(self, body: Index, number: int) -> tuple[Region, Index]:
-        return self.b.regions["ends"], plus(body, number * self.all)
-
-    def common(self, number: int) -> tuple[Region, Index]:
-        return self.b.regions["shared"], number
-
-    def parameter(self, body: Index, column: int) -> Real:
-        table = self.b.table("segments", self.p.tables[1])
-        return self.b.number(table, plus(times(body, self.p.tables[1].shape[1]), self.p.columns[1][column]))
+    def place(self, what: L.Leaf, body: Index) -> Place:
+        p, regions = self.p, self.b.regions
+        if isinstance(what, L.Param):
+            table = self.b.table("segments", p.tables[1])
+            return table, plus(times(body, p.tables[1].shape[1]), p.columns[1][what.column])
+        if isinstance(what, L.Slot):
+            return regions["shares"], plus(body, what.slot * self.all)
+        if isinstance(what, L.End):
+            return regions["ends"], plus(body, what.number * self.all)
+        if isinstance(what, L.Global):
+            return regions["shared"] if what.name == L.COMMONS else self.b.inputs[what.name], what.index
+        raise TypeError(f"segments: no segment finds, or keeps, {what}.")
 
     def loop(self, stage: Loop) -> None:
         super().loop(stage)
         for target in stage.targets:  # lanes to spare repeat the last segment
-            if isinstance(target, L.Save) and target.slot in self.b.shared and self.all > self.rounds:
-                value = self.b.load(*self.slot(self.rounds - 1, target.slot))
+            if isinstance(target, L.Slot) and target.slot in self.b.shared and self.all > self.rounds:
+                value = self.read(target, {L.OWN: self.rounds - 1})
                 for spare in range(self.rounds, self.all):
-                    self.b.store(*self.slot(spare, target.slot), value)
+                    self.write(target, {L.OWN: spare}, value)
 
 
-def link_table(b: SegmentBuilder) -> Any:
+def link_table(b: SegmentBuilder) -> Table:
     return b.table("links", b.by_lane(b.program.tables[0]), wide=True)
 
 
@@ -272,7 +170,7 @@ def _place(b: SegmentBuilder, stage: Loop) -> None:
 
         def leaf(what: L.Leaf) -> Real:
             if isinstance(what, L.Param):
-                return b.number(link_table(b), place(p.tables[0].shape[1], p.columns[0][what.column]))
+                return b.load(link_table(b), place(p.tables[0].shape[1], p.columns[0][what.column]))
             if isinstance(what, L.State):
                 first = b.entry(f"{name} {what.map}", p.maps[what.map][rows], rounds.index)
                 return b.load(b.inputs[what.name], plus(times(first, what.width), what.offset))
@@ -280,5 +178,5 @@ def _place(b: SegmentBuilder, stage: Loop) -> None:
 
         with b.owner(b.entry(f"{name} bodies", bodies, rounds.index)):
             for value, target in zip(run(b, stage.code, leaf), stage.targets, strict=True):
-                assert isinstance(target, L.Rest)
-                b.store(b.regions[PLACED], place(12, target.number), value)
+                assert isinstance(target, L.State)
+                b.store(b.regions[PLACED], place(target.width, target.offset), value)

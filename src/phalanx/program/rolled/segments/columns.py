@@ -1,20 +1,30 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""The matrix of one state of a chain: columns side by side walk along their common ancestors."""
+"""The matrix of one state of a chain: columns side by side walk along their common ancestors.
+
+Ancestors come in runs as long as there are lanes, so that rows and columns of the matrix are whole registers.
+A walk that is linear need not go body by body: once for all columns, unit vectors walk along each run; what
+they become are the coefficients with which any column passes it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ...form.builder import Loop, run
-from ...form.program import Final, Real
-from ...form.wholes import Index, plus, select, times, whole
-from ...ops import CHOOSE
+from ...form.builder import Loop
+from ...form.program import Index, Real, Whole, alike, plus, select, times, whole
+from ...ops import CHOOSE, FMA, INPUT, MUL
+from ...rewrite import Code
 from .. import leaves as L
 from ..stages.bodies import BodyBuilder, Layout, Stage
 from ..stages.matrices import MatrixOut, Pairs
+
+_SPAN = 32  # columns that go side by side along a run before the next run
 
 
 def walked_pairs(layout: Layout, stage: Stage) -> Pairs | None:
@@ -24,64 +34,123 @@ def walked_pairs(layout: Layout, stage: Stage) -> Pairs | None:
     return stage.entries if isinstance(stage.entries, Pairs) else None
 
 
-def columns_side_by_side(b: BodyBuilder, entries: Pairs) -> None:
-    """Append the matrix; the last group of columns overlaps the one before it rather than leave lanes."""
-    firsts = np.append(np.arange(0, b.n - b.lanes, b.lanes), b.n - b.lanes)
-    _lay_out(b, entries, firsts)
-    with b.part(b.lanes), b.loop(len(firsts)) as groups:
-        _Group(b, entries, b.entry("first columns", firsts, groups.index), groups.index).build()
+class ColumnsSideBySide:
+    """Groups of columns, as many as there are lanes; group g begins where run g of their ancestors does.
 
+    Bodies before the first run are a group of their own, which overlaps the first one.
+    """
 
-def _lay_out(b: BodyBuilder, entries: Pairs, firsts: np.ndarray) -> None:
-    """What columns begin with, side by side."""
-    starts = b.region("starts", len(firsts) * len(entries.start))
-    lane = np.arange(b.lanes)
-    places = np.arange(len(firsts))[:, None] * len(entries.start) * b.lanes + lane
-    with b.part(1), b.loop(places.size) as loop:
-        body = b.entry("columns", (firsts[:, None] + lane).ravel(), loop.index)
-        place = b.entry("places of columns", places.ravel(), loop.index)
-        for k, x in enumerate(entries.start):
-            b.store(starts, plus(place, k * b.lanes), b.value_of(body, x))
-
-
-class _Group:
-    """As many columns as there are lanes, from `first` on."""
-
-    def __init__(self, b: BodyBuilder, entries: Pairs, first: Index, number: Index) -> None:
-        self.b, self.entries, self.first, self.number = b, entries, first, number
-        self.kept = b.region("kept columns", b.n)
-        self.block = b.region("block", b.lanes)
+    def __init__(self, b: BodyBuilder, entries: Pairs, *, linear: bool) -> None:
+        self.b, self.entries, self.linear = b, entries, linear
+        self.rest, self.count = b.n % b.lanes, b.n // b.lanes
+        self.firsts = np.append(np.arange(self.rest, b.n, b.lanes), [0] if self.rest else []).astype(int)
+        self.width = len(entries.start)
+        self.units = -(-self.width // b.lanes)  # registers that hold a unit vector in each lane
+        self.rows = b.lanes + self.width  # of coefficients of a run: entries, then what is carried on
+        self.tile = b.region("tile", b.lanes)
+        self.carried = b.region("carried", len(self.firsts) * self.width)
 
     def build(self) -> None:
-        b, first = self.b, self.first
-        count = len(self.entries.start)
-        starts = [
-            b.load(b.regions["starts"], plus(times(self.number, count), k), alike=False) for k in range(count)
-        ]
-        with b.loop(b.lanes, down=True) as rounds:
+        b, span = self.b, max(1, _SPAN // self.b.lanes)
+        self._lay_out()
+        if self.linear:
+            with b.part(b.lanes), b.loop(self.count) as runs:
+                self._coefficients(runs.index)
+        with b.part(b.lanes):
+            if self.rest:
+                self._diagonal(self.count, 0)
+            b.in_blocks(self.count, span, self._span)
+
+    def _span(self, start: Index, count: int) -> None:
+        """Some groups, side by side as far as caches go: rows and columns are then written in long pieces."""
+        b = self.b
+        end = plus(start, count)
+        with b.loop(end, first=start) as groups:
+            self._diagonal(groups.index, self._first(groups.index))
+        with b.only_if(whole("gt", end, 1)), b.loop(plus(end, -1), down=True) as runs:
+            behind = plus(runs.index, 1)
+            behind = select(whole("lt", behind, start), start, behind)
+            with b.loop(end, first=behind) as groups:
+                self._past(groups.index, self._first(runs.index), b.lanes, runs.index)
+        if self.rest:
+            with b.loop(end, first=start) as groups:
+                self._past(groups.index, 0, self.rest)
+
+    def _first(self, group: Index) -> Index:
+        return plus(times(group, self.b.lanes), self.rest)
+
+    def _lay_out(self) -> None:
+        """What columns begin with, side by side."""
+        b, lane = self.b, np.arange(self.b.lanes)
+        places = np.arange(len(self.firsts))[:, None] * self.width * b.lanes + lane
+        with b.part(1), b.loop(places.size) as loop:
+            body = b.entry("columns", (self.firsts[:, None] + lane).ravel(), loop.index)
+            place = b.entry("places of columns", places.ravel(), loop.index)
+            for k, x in enumerate(self.entries.start):
+                b.store(self.carried, plus(place, k * b.lanes), b.value_of(body, x))
+
+    # ------------------------------------------------------------- a group of columns
+
+    def _owned(self, group: Index) -> AbstractContextManager[None]:
+        owners = self.firsts[:, None] + np.arange(self.b.lanes)
+        return self.b.owner(self.b.wide_entry("columns side by side", owners, group))
+
+    def _load(self, group: Index) -> list[Real]:
+        place = times(group, self.width)
+        return [self.b.load(self.carried, plus(place, k)) for k in range(self.width)]
+
+    def _save(self, group: Index, values: Sequence[Real]) -> None:
+        for k, x in enumerate(values):
+            self.b.store(self.carried, plus(times(group, self.width), k), x)
+
+    def _diagonal(self, group: Index, first: Index) -> None:
+        """The entries of columns with each other: those that no column has walked to are mirror images."""
+        b = self.b
+        starts = self._load(group)
+        with b.loop(b.lanes, down=True) as rounds, self._owned(group):
             own = self._mask("own", np.eye(b.lanes), rounds.index)
             again = [rounds.carry(0.0) for _ in starts]
             here = [b.value(CHOOSE, own, x, c) for x, c in zip(starts, again, strict=True)]
             body = plus(first, rounds.index)
-            b.store(self.kept, body, self._on_diagonal(body, own, self._step(rounds, again, here, body)))
-        self._mirror_block()
-        with b.only_if(whole("gt", first, 0)), b.loop(first, down=True) as rounds:
-            carried = [rounds.carry(Final(c)) for c in again]
-            entry = self._step(rounds, carried, carried, rounds.index)
-            b.store(self.kept, rounds.index, entry)
-            b.store(b.outputs["out"], plus(times(rounds.index, b.n), first), entry)
-        self._rows_out()
+            entry = self._step(rounds, again, here, body)
+            b.store(self.tile, rounds.index, self._on_diagonal(body, own, entry))
+        self._save(group, again)
+        mirror = b.region("mirror", b.lanes)
+        rows = tuple(range(0, b.lanes * b.lanes, b.lanes))
+        b.copy(mirror, Whole("lanes", rows), self.tile, 0, b.lanes)
+        with b.loop(b.lanes) as loop:
+            walked = self._mask("walked", np.triu(np.ones((b.lanes, b.lanes))), loop.index)
+            both = (b.load(region, loop.index) for region in (self.tile, mirror))
+            b.store(self.tile, loop.index, b.value(CHOOSE, walked, *both))
+        self._rows_out(first, first, b.lanes)
 
-    def _step(self, rounds: Loop, carried: Any, here: list[Any], body: Index) -> Real:
+    def _past(self, group: Index, top: Index, count: int, number: Index | None = None) -> None:
+        """A group past some ancestors from `top` on, or past the run of a number."""
+        first, starts = self._first(group), self._load(group)
+        if self.linear and number is not None:
+            with self._owned(group):
+                self._save(group, self._pass_run(number, starts, first, top))
+        else:
+            self._save(group, self._walk(group, starts, first, top, count))
+            self._rows_out(first, top, count)
+
+    def _walk(self, group: Index, starts: list[Real], first: Index, top: Index, count: int) -> Sequence[Real]:
+        """What columns carry on past some ancestors, the last of which come first."""
+        b = self.b
+        with b.loop(count, down=True) as rounds, self._owned(group):
+            carried = [rounds.carry(x) for x in starts]
+            body = plus(top, rounds.index)
+            entry = self._step(rounds, carried, carried, body)
+            b.store(self.tile, rounds.index, entry)
+            b.store(b.outputs["out"], plus(times(body, b.n), first), entry)
+        return carried
+
+    def _step(self, rounds: Loop, carried: Any, here: Any, body: Index) -> Real:
         """The entries with a body; what the columns carry on goes round."""
-        given = {L.Walked(k): x for k, x in enumerate(here)}
-        *again, entry = run(self.b, self.entries.code, self.b.reader({L.THERE: body}, given))
+        *again, entry = self.entries.step(self.b, here, body)
         for name, value in zip(carried, again, strict=True):
             rounds.feed(name, value)
         return entry
-
-    def _mask(self, name: str, values: np.ndarray, row: Index) -> Real:
-        return self.b.number(self.b.table(name, values, wide=True), row)
 
     def _on_diagonal(self, body: Index, own: Real, entry: Real) -> Real:
         b, entries = self.b, self.entries
@@ -90,23 +159,89 @@ class _Group:
             value = b.add(value, b.value_of(body, entries.diagonal))
         return entry if value is entry else b.value(CHOOSE, own, value, entry)
 
-    def _mirror_block(self) -> None:
-        """Entries of these columns with each other: those that no column has walked to are mirror images."""
-        b = self.b
-        rows = tuple(range(0, b.lanes * b.lanes, b.lanes))
-        b.weave(self.kept, self.first, self.block, rows, b.lanes, back=True)
-        with b.loop(b.lanes) as loop:
-            place = plus(self.first, loop.index)
-            walked = self._mask("walked", np.triu(np.ones((b.lanes, b.lanes))), loop.index)
-            both = (b.load(self.kept, place, alike=False), b.load(self.block, loop.index, alike=False))
-            b.store(self.kept, place, b.value(CHOOSE, walked, *both))
+    def _mask(self, name: str, values: np.ndarray, row: Index) -> Real:
+        return self.b.load(self.b.table(name, values, wide=True), row)
 
-    def _rows_out(self) -> None:
-        """The columns as rows, up to the last one; whole blocks, of which the last two may overlap."""
-        b, first = self.b, self.first
-        rows = [times(plus(first, k), b.n) for k in range(b.lanes)]
-        with b.loop(whole("div", plus(first, 2 * b.lanes - 1), b.lanes)) as blocks:
-            column = times(blocks.index, b.lanes)
-            column = select(whole("gt", column, first), first, column)
-            places = tuple(plus(row, column) for row in rows)
-            b.weave(self.kept, column, b.outputs["out"], places, b.lanes, back=True)
+    # ------------------------------------------------------------- runs of ancestors
+
+    def _coefficients(self, number: Index) -> None:
+        """What unit vectors become along a run: their entries with its bodies, and what they carry on."""
+        b, rows = self.b, self.rows
+        region = b.region("coefficients", b.n // b.lanes * rows * self.units)
+        units = np.zeros((self.width, self.units * b.lanes))
+        units[:, : self.width] = np.eye(self.width)
+        table = b.table("unit vectors", units, wide=True)
+        for unit in range(self.units):
+            starts = [b.load(table, k * self.units + unit) for k in range(self.width)]
+            with b.loop(b.lanes, down=True) as rounds:
+                carried = [rounds.carry(x) for x in starts]
+                body = plus(plus(times(number, b.lanes), self.rest), rounds.index)
+                with b.owner(b.wide_entry("units", np.repeat(np.arange(b.n)[:, None], b.lanes, 1), body)):
+                    entry = self._step(rounds, carried, carried, body)
+                place = plus(times(number, rows), rounds.index)
+                b.store(region, plus(times(place, self.units), unit), entry)
+            for k, end in enumerate(carried):
+                place = plus(times(number, rows), b.lanes + k)
+                b.store(region, plus(times(place, self.units), unit), end)
+
+    def _pass_run(self, number: Index, carried: Sequence[Real], first: Index, top: Index) -> list[Real]:
+        """What columns carry on past a run, and their entries with it, from the coefficients."""
+        b = self.b
+        region, size = b.regions["coefficients"], self.units * b.lanes
+        start = times(number, self.rows * size)
+
+        def product(row: int, which: list[int]) -> Real:
+            total: Real | None = None
+            for c in which:
+                factor = b.load(region, alike(plus(start, row * size + c)))
+                more = () if total is None else (total,)
+                total = b.value(FMA if more else MUL, factor, carried[c], *more)
+            return 0.0 if total is None else total
+
+        entries = [product(m, self._reached[-1]) for m in range(b.lanes - 1)]
+        entries.append(product(b.lanes - 1, self._direct[-1]))
+        for m, entry in enumerate(entries):
+            b.store(b.outputs["out"], plus(times(plus(top, m), b.n), first), entry)
+        for m, entry in enumerate(entries):
+            b.store(b.outputs["out"], plus(self._row_places(first, top), m), entry)
+        return [product(b.lanes + k, self._reached[k]) for k in range(self.width)]
+
+    @cached_property
+    def _reached(self) -> list[list[int]]:
+        """On which of the carried values each one depends in the end, and, last, the entry does."""
+        known: list[set[int]] = []
+        more = [set(found) for found in self._direct]
+        while more != known:
+            known, more = more, [found.union(*(more[k] for k in found)) for found in more]
+        return [sorted(found) for found in known]
+
+    @cached_property
+    def _direct(self) -> list[list[int]]:
+        """The same for one body."""
+        return [sorted(_walked(self.entries.code, x)) for x in self.entries.code.results]
+
+    # ------------------------------------------------------------- output
+
+    def _rows_out(self, first: Index, column: Index, count: int) -> None:
+        """The columns of a tile as rows."""
+        self.b.copy(self.b.outputs["out"], self._row_places(first, column), self.tile, 0, count)
+
+    def _row_places(self, first: Index, column: Index) -> Index:
+        b = self.b
+        return Whole("lanes", tuple(plus(times(plus(first, k), b.n), column) for k in range(b.lanes)))
+
+
+def _walked(code: Code, result: Any) -> set[int]:
+    """The numbers of the walked values on which a result depends."""
+    found, stack, seen = set[int](), [result], set[int]()
+    while stack:
+        x = stack.pop()
+        if not isinstance(x, int) or x in seen:
+            continue
+        seen.add(x)
+        made = code.instructions[x]
+        if made.op != INPUT:
+            stack += made.args
+        elif isinstance(made.args[0], L.Walked):
+            found.add(made.args[0].number)
+    return found

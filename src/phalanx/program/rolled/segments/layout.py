@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from ...form.builder import Builder
-from ...form.program import Region
-from ...form.wholes import Index, plus, times
+from ...form.program import Index, Region, Whole, plus, times
 from ...ops import CHOOSE, INPUT
 from ..bodies.body import REST
-from ..leaves import OWN, Share, State
+from ..leaves import COMMONS, OUT, OWN, Share, State
 from ..stages.loops import Once
 
+RESULT = f"{OUT} {OWN}"
 PLACED = f"{REST} {OWN}"  # the region of transforms, where some joint is not a one-degree-of-freedom screw
 
 
@@ -24,7 +24,7 @@ class SegmentBuilder(Builder):
     """A program on one state: segments in groups as wide as a register, one in each lane."""
 
     def __init__(self, program: Any, lanes: int) -> None:
-        super().__init__(program.inputs, {"out": program.output}, lanes)
+        super().__init__(program.inputs, {"out": program.output}, lanes, lanes)
         self.program = program
         self.count, self.longest = program.bodies.shape
         self.groups = -(-self.count // lanes)
@@ -32,10 +32,9 @@ class SegmentBuilder(Builder):
         self.segment = np.minimum(np.arange(self.groups * lanes), self.count - 1).reshape(self.groups, lanes)
         for (name, map), width in self.staged.items():
             self.region(f"{name} {map}", self.rows * width, given=True)
-        self.region("out", self.rows)
+        self.region(RESULT, self.rows)
         self.region("slots", self.rows * program.slots[0])
-        self.region("angles", 2 * self.rows * program.angles)
-        self.region("commons", self.groups * program.commons[0])
+        self.region(COMMONS, self.groups * program.commons[0])
         self.region("ends", self.groups * program.ends)
         self.region("shares", self.groups * program.slots[1])
         self.region("shared", program.commons[1])
@@ -105,7 +104,7 @@ class SegmentBuilder(Builder):
             if not real.all():
                 # Only last links are there to fill up.
                 table = self.table("real", self.by_lane(real.astype(float))[:, -1], wide=True)
-                mask = self.number(table, groups.index)
+                mask = self.load(table, groups.index)
                 for k in range(size - width, size):
                     kept = self.value(CHOOSE, mask, self.load(region, plus(row, k)), 0.0)
                     self.store(region, plus(row, k), kept)
@@ -126,8 +125,9 @@ class SegmentBuilder(Builder):
         *,
         back: bool = False,
     ) -> None:
-        places = tuple(plus(start, column) for start in starts)
-        self.weave(region, plus(row, column), memory, places, count, back=back)
+        lanes, memory_at = (region, plus(row, column)), Whole("lanes", tuple(plus(x, column) for x in starts))
+        source, target = (lanes, (memory, memory_at)) if back else ((memory, memory_at), lanes)
+        self.copy(*target, *source, count)
 
     def _pick(self, name: str, map: str, width: int, source: np.ndarray) -> None:
         """Numbers of an input, one after another, to where a map wants them; the rest are links' own."""
@@ -160,7 +160,7 @@ class SegmentBuilder(Builder):
 
     def _transpose_back(self) -> None:
         """Columns of segments as rows; the last first, since what fills up a segment lies in the next."""
-        size, out = self.longest, self.regions["out"]
+        size, out = self.longest, self.regions[RESULT]
         with self.loop(self.groups) as groups:
             row = times(groups.index, size)
             starts = self._starts("out first", self.program.bodies[:, 0], groups.index)
@@ -182,7 +182,7 @@ class SegmentBuilder(Builder):
         place, lane = self.place_of(np.flatnonzero(self.program.bodies.ravel() >= 0))
         with self.part(1), self.loop(len(place)) as puts:
             here = self.entry("out from", place * self.lanes + lane, puts.index)
-            self.store(self.outputs["out"], puts.index, self.load(self.regions["out"], here))
+            self.store(self.outputs["out"], puts.index, self.load(self.regions[RESULT], here))
 
 
 def _leaves(stage: Any) -> list[Any]:

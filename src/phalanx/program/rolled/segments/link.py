@@ -13,7 +13,7 @@ import numpy as np
 from ....robot.model import Group, Model
 from ....spatial import Array, Inertia, Transform
 from .. import leaves as L
-from ..bodies.body import BodyAxes, BodyModel, body_model, moving_rest, other_motions
+from ..bodies.body import REST, BodyAxes, BodyModel, body_model, moving_rest, other_motions
 from ..planning.loops import Wanted
 from ..planning.plan import Plan
 from ..stages.loops import Loop
@@ -111,5 +111,5 @@ def placing(plan: Plan, link: SegmentLink) -> list[Loop]:
 
 
 def _placed(plan: Plan, values: list[Any]) -> Loop:
-    wanted: Wanted = [(x, L.Rest(k)) for k, x in enumerate(values)]
+    wanted: Wanted = [(x, L.State(REST, L.OWN, 12, k)) for k, x in enumerate(values)]
     return Loop(*plan.code(wanted, lambda fresh, x: None if x.leaf is None else fresh.leaf(x.leaf)))

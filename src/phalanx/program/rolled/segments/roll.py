@@ -55,7 +55,6 @@ class SegmentProgram:
     stages: list[tuple[bool, Stage]]  # whether over segments, and the stage
     slots: tuple[int, int]
     commons: tuple[int, int]
-    angles: int
     ends: int
 
     def built(self, lanes: int = 8) -> Program:
@@ -108,7 +107,7 @@ class Whole(Order):
         links, chain = LinkPlan(parts.links.graph, parts.links), ChainPlan(parts.chain.graph, parts.chain)
         links.chain, chain.links = chain, links
         (value,) = np.asarray(result, dtype=object).ravel().tolist()
-        links.output(value, L.Out(L.OWN, 1, 0))
+        links.output(value, L.State(L.OUT, L.OWN, 1, 0))
         stages = staged(links, chain)
         stages[:0] = [(False, loop) for loop in placing(links, self.link)]
         return SegmentProgram(
@@ -121,7 +120,6 @@ class Whole(Order):
             stages,
             (len(links.slots), len(chain.slots)),
             (len(links.commons), len(chain.commons)),
-            len(links.angles),
             len(links.ends),
         )
 
@@ -223,7 +221,7 @@ class Links(Rolled):
         arrived = [self._carried(s, phase, start) for s, start in zip(state, starts, strict=True)]
         up, kept = step(tuple(s + a for s, (a, _) in zip(state, arrived, strict=True)), *local)
         for (_, leaves), value in zip(arrived, up, strict=True):
-            self._close(leaves, value)
+            self.close(leaves, value)
         return kept
 
     def _root(self, root: Any) -> Any:

@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -13,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from ...form.builder import Builder
-from ...form.builder import Leaf as Read
-from ...form.program import Real, Region
-from ...form.wholes import Index, plus, times
-from ...trace import TOLD
+from ...form.builder import Builder, Leaf, Values
+from ...form.program import Index, Real, Region, Table, alike, plus, times
+from ...ops import INPUT
+from ...rewrite import Code
+from ...task import TOLD
 from .. import leaves as L
 from ..bodies.joints import Joints
 from ..limbs import LimbRows
@@ -25,6 +26,36 @@ from ..limbs import LimbRows
 LINKS = "links"  # the map that lists the last bodies of joints
 END = "end of joint"  # from a body to the last one of its joint
 CARRIER = "carrier of joint"  # from a body to the one on which its joint sits
+DOF = "degree of freedom"  # from a body to the one that moves it
+JOINT = "joint"  # from a body to the degree of freedom that it has first; others to one past the last
+
+Where = Mapping[L.Whose, Index]  # the bodies that a round of a loop knows
+
+_STRIP = 4  # registers in a strip of a matrix: narrow strips touch too many lines of cache
+
+
+def settle(
+    b: Builder, code: Code, targets: list[L.Leaf], leaf: Leaf, write: Callable[[L.Leaf, Real, str], None]
+) -> None:
+    """Append instructions and `write(target, value, quantity)` each result as soon as it is there.
+
+    What the instructions read themselves changes only when all of them are done.
+    """
+    read = {i.args[0].slot for i in code.instructions if i.op == INPUT and isinstance(i.args[0], L.Slot)}
+    at_once: dict[int, list[L.Leaf]] = defaultdict(list)
+    in_the_end: list[tuple[L.Leaf, Any]] = []
+    for target, x in zip(targets, code.results, strict=True):
+        changes = isinstance(target, L.Slot) and target.slot in read
+        if changes or not isinstance(x, int) or code.instructions[x].op == INPUT:
+            in_the_end.append((target, x))
+        else:
+            at_once[x].append(target)
+    values = Values(b, code, leaf)
+    for number in values.written():
+        for target in at_once[number]:
+            write(target, values(number), code.instructions[number].quantity)
+    for target, x in in_the_end:
+        write(target, values(x), code.instructions[x].quantity if isinstance(x, int) else "")
 
 
 class Stage(ABC):
@@ -48,9 +79,6 @@ class Layout:
     maps: Mapping[str, np.ndarray]
     slots: int
     commons: int
-    angles: int
-    carries: Mapping[int, int]  # outward ones: place among the values that a tree keeps
-    arrivals: Mapping[int, int]  # inward ones
     joints: Joints | None = None  # the degrees of freedom of a robot with mimic joints
     limbs: LimbRows | None = None  # where they stand, if some stage visits limbs
     told: int = 0  # numbers that are told with a call, for all states alike
@@ -67,16 +95,17 @@ class Layout:
 class BodyBuilder(Builder):
     """A program over bodies, one body after another; all values of a body lie side by side.
 
-    With `lanes`, parts of it have bodies of one state side by side; what these read of others is alike.
+    If its one state is `alone`, parts of it have bodies side by side; what these read of others is alike.
     """
 
-    def __init__(self, layout: Layout, strip: int, lanes: int = 1) -> None:
-        super().__init__(layout.inputs, {"out": layout.output}, lanes)
+    def __init__(self, layout: Layout, lanes: int, *, alone: bool = False) -> None:
+        super().__init__(layout.inputs, {L.OUT: layout.output}, lanes if alone else 1, lanes)
+        self.alone = alone
         self.layout = layout
-        self.strip = strip  # rows of a matrix that are kept while it is written
+        self.strip = _STRIP * lanes  # rows of a matrix that are kept while it is written
         self.n = layout.n
         spare = layout.joints is not None  # bodies without a rate of their own read a zero past the end
-        for name, shape in layout.inputs.items() if lanes == 1 else ():
+        for name, shape in () if alone else layout.inputs.items():
             target = self.region(name, prod(shape) + spare, given=True)
             self.move(target, 0, self.inputs[name], 0, prod(shape))
             if spare:
@@ -84,8 +113,7 @@ class BodyBuilder(Builder):
         # One row is the world, if limbs hang on each other.
         rows = layout.n + (layout.limbs is not None and layout.limbs.branches)
         self.slots = self.region("slots", rows * layout.slots)
-        self.commons = self.region("commons", layout.commons)
-        self.angles = self.region("angles", 2 * layout.n * layout.angles)
+        self.commons = self.region(L.COMMONS, layout.commons)
         self.parameters = self.table("parameters", layout.table)
 
     # ------------------------------------------------------------- bodies
@@ -98,9 +126,10 @@ class BodyBuilder(Builder):
         parents = self.layout.parents
         return plus(body, -1) if parents is None else self.entry("parent", parents, body)
 
-    def slot_of_parent(self, body: Index, *, linked: bool = False) -> Index:
-        """The number of the parent, or of the link before, plus one, since the world comes first."""
-        return plus(self.mapped(CARRIER, body) if linked else self.parent(body), 1)
+    @property
+    def tree(self) -> BodyBuilder | None:
+        """This builder, if bodies branch."""
+        return None if self.layout.parents is None else self
 
     def kept(self, body: Index, slot: int) -> Index:
         """The place of a slot of a body."""
@@ -108,51 +137,50 @@ class BodyBuilder(Builder):
 
     def value_of(self, body: Index, kept: int | float) -> Real:
         """A constant, or what a slot holds at a body."""
-        return kept if isinstance(kept, float) else self.load(self.slots, self.kept(body, kept))
+        return kept if isinstance(kept, float) else self.read(L.Slot(kept), {L.OWN: body})
 
-    def root(self, value: Any) -> Real:
-        """The value at the world: a constant or a common one."""
-        return self.read(value, {}) if isinstance(value, L.Leaf) else float(value)
+    # ------------------------------------------------------------- leaves and targets
 
-    # ------------------------------------------------------------- leaves
-
-    def given(self, name: str) -> Region:
-        """Where an input lies."""
-        return self.regions[name] if name in self.regions else self.inputs[name]
-
-    def load(self, region: Region, index: Index, *, alike: bool | None = None) -> Real:
-        return super().load(region, index, alike=self.lanes > 1 if alike is None else alike)
-
-    def reader(self, where: Mapping[L.Whose, Index], given: Mapping[Any, Real] | None = None) -> Read:
-        """What is found from some bodies; some leaves are given."""
-        known = given or {}
-        return lambda leaf: known[leaf] if leaf in known else self.read(leaf, where)
-
-    def read(self, leaf: L.Leaf, where: Mapping[L.Whose, Index]) -> Real:
+    def read(self, leaf: L.Leaf, where: Where) -> Real:
         """What a leaf stands for."""
-        p = self.layout
-        if isinstance(leaf, L.Param):
-            row = times(where[leaf.whose], p.table.shape[1])
-            return self.number(self.parameters, plus(row, p.columns[leaf.column]))
-        if isinstance(leaf, L.State):
-            row = times(self.mapped(leaf.map, where[L.OWN]), leaf.width)
-            return self.load(self.given(leaf.name), plus(row, leaf.offset))
-        if isinstance(leaf, L.Slot):
-            body = where[leaf.whose] if leaf.whose in where else self.mapped(str(leaf.whose), where[L.OWN])
-            return self.load(self.slots, self.kept(body, leaf.slot))
-        if isinstance(leaf, L.SlotAt):
-            return self.load(self.slots, self.kept(leaf.body, leaf.slot))
-        if isinstance(leaf, L.Turned):
-            return self.load(self.angles, plus(self.angle(where[L.OWN], leaf.number), int(not leaf.sine)))
-        if isinstance(leaf, L.Common):
-            return self.load(self.commons, leaf.number)
-        if isinstance(leaf, L.Told):
-            at = leaf.number if leaf.to_all else plus(where[L.OWN], leaf.number)
-            return self.load(self.uniform(TOLD, p.told), at)
-        if isinstance(leaf, L.Global):
-            return self.load(self.given(leaf.name), leaf.index)
-        raise TypeError(f"rolled program: no body finds {leaf}.")
+        region, index = self.place(leaf, where)
+        return self.load(region, alike(index) if self.alone else index)
 
-    def angle(self, body: Index, number: int) -> Index:
-        """The place of the sine of an angle, before its cosine."""
-        return plus(times(body, 2 * self.layout.angles), 2 * number)
+    def write(self, target: L.Leaf, where: Where, value: Real, quantity: str = "") -> None:
+        """Put a value where it goes; what several bodies have for one degree of freedom adds up."""
+        region, index = self.place(target, where)
+        assert isinstance(region, Region)
+        if isinstance(target, L.State) and target.map == DOF:
+            self.add_to(region, index, value, quantity)
+        else:
+            self.store(region, index, value)
+
+    def place(self, what: L.Leaf, where: Where) -> tuple[Region | Table, Index]:
+        """Where a leaf is found, or a result goes."""
+        p = self.layout
+        if isinstance(what, L.Param):
+            row = times(where[what.whose], p.table.shape[1])
+            return self.parameters, plus(row, p.columns[what.column])
+        if isinstance(what, L.State):
+            row = times(self.mapped(what.map, where[L.OWN]), what.width)
+            return self.given(what.name, what.width), plus(row, what.offset)
+        if isinstance(what, L.Slot):
+            return self.slots, self.kept(self.body_of(what.whose, where), what.slot)
+        if isinstance(what, L.Total):
+            return self.commons, what.number
+        if isinstance(what, L.Global):
+            return self.given(what.name), what.index
+        raise TypeError(f"rolled program: no body finds, or keeps, {what}.")
+
+    def given(self, name: str, width: int = 0) -> Region:
+        """Where an input lies, or what stands in its place: `width` numbers for each body."""
+        if name == TOLD:
+            return self.uniform(TOLD, self.layout.told)
+        arguments = self.inputs if self.alone else {}
+        return self.regions.get(name) or arguments.get(name) or self.region(name, self.n * width, given=True)
+
+    def body_of(self, whose: L.Whose, where: Where) -> Index:
+        """A body that a loop knows, or to which a map leads, or of a given number."""
+        if whose in where:
+            return where[whose]
+        return whose if isinstance(whose, int) else self.mapped(whose, where[L.OWN])

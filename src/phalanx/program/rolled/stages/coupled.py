@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from ...form.program import Real
-from ...form.wholes import Index, plus, select, times, whole
+from ...form.program import Index, Real, plus, select, times, whole
+from .. import leaves as L
 from ..bodies.joints import Joints
-from .bodies import BodyBuilder
+from .bodies import DOF, JOINT, BodyBuilder
 
-DOF = "degree of freedom"  # from a body to the one that moves it
-JOINT = "joint"  # from a body to the degree of freedom that it has first; others to one past the last
+if TYPE_CHECKING:
+    from .matrices import Entries
 
 
 @contextmanager
@@ -37,29 +38,29 @@ def owner_of(b: BodyBuilder, row: Index) -> Index:
     return row if joints is None else b.entry("first body", joints.first_body, row)
 
 
-def summed_entries(
-    b: BodyBuilder,
-    fill: Callable[[Callable[[Real, Index, Index], None], Callable[[Index, Real], None]], None],
-) -> None:
-    """Clear the matrix and let `fill(add, on_diagonal)` add entries between bodies, and of single ones."""
+def keep_summed(b: BodyBuilder, entries: Entries) -> None:
+    """Keep the matrix over degrees of freedom, summed from entries between bodies."""
     joints = _joints(b)
     size = joints.count * (joints.count + 1) // 2
     matrix, ratios = b.region("matrix", size), b.table("ratio", joints.ratio)
     b.clear(matrix, size)
+    with b.loop(b.n) as loop:
+        body = loop.index
 
-    def add(value: Real, body: Index, other: Index) -> None:
-        k, j = b.mapped(DOF, body), b.mapped(DOF, other)
-        amount = b.mul(b.mul(value, b.number(ratios, body)), b.number(ratios, other))
-        # Two bodies of one degree of freedom meet on the diagonal, either way round.
-        twice = whole("and", whole("eq", k, j), whole("ne", body, other))
-        b.add_to(matrix, place(k, j), b.choice(twice, b.add(amount, amount), amount))
+        def add(value: Real, other: Index) -> None:
+            if entries.shape != "rows":
+                value = b.choice(whole("ge", other, body), value, 0.0)
+            k, j = b.mapped(DOF, body), b.mapped(DOF, other)
+            amount = b.mul(b.mul(value, b.load(ratios, body)), b.load(ratios, other))
+            # Two bodies of one degree of freedom meet on the diagonal, either way round.
+            twice = whole("and", whole("eq", k, j), whole("ne", body, other))
+            b.add_to(matrix, _place(k, j), b.choice(twice, b.add(amount, amount), amount))
 
-    def on_diagonal(body: Index, value: Real) -> None:
-        """What the first body of a degree of freedom has for it."""
-        k = b.mapped(DOF, body)
-        b.add_to(matrix, place(k, k), value)
-
-    fill(add, on_diagonal)
+        with b.owner(body):
+            entries.of(b, body, add)
+            if entries.adds:
+                k = b.mapped(DOF, body)
+                b.add_to(matrix, _place(k, k), b.value_of(body, entries.diagonal))
 
 
 def _joints(b: BodyBuilder) -> Joints:
@@ -67,7 +68,7 @@ def _joints(b: BodyBuilder) -> Joints:
     return b.layout.joints
 
 
-def place(k: Index, j: Index) -> Index:
+def _place(k: Index, j: Index) -> Index:
     """Where an entry of the lower triangle stands."""
     below = whole("gt", k, j) if k is not j else 1
     row, column = select(below, k, j), select(below, j, k)
@@ -80,9 +81,9 @@ def summed_matrix_out(b: BodyBuilder) -> None:
     rows = b.region("rows", count)
     with b.loop(count) as row:
         with b.loop(count) as column:
-            value = b.load(b.regions["matrix"], place(row.index, column.index))
+            value = b.load(b.regions["matrix"], _place(row.index, column.index))
             b.store(rows, column.index, value)
-        b.move(b.outputs["out"], times(row.index, count), rows, 0, count)
+        b.move(b.outputs[L.OUT], times(row.index, count), rows, 0, count)
 
 
 def gather_forces(b: BodyBuilder, value: Callable[[Index], Real]) -> None:

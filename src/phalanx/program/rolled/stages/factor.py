@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...form.program import Final, Real, Region
-from ...form.wholes import Index, plus, select, times, whole
+from ...form.program import Index, Real, Region, plus, select, times, whole
+from .. import leaves as L
 from .bodies import BodyBuilder, Layout, Stage
-from .coupled import gather_forces, hand_out, over_joints, owner_of
-from .matrices import Entries, keep_summed
+from .coupled import gather_forces, hand_out, keep_summed, over_joints, owner_of
+from .matrices import Entries
 
 TOGETHER = 4  # right-hand sides that share one pass over the factor when all are unit vectors
 
@@ -166,7 +166,7 @@ def _forward(b: BodyBuilder, solution: Region, width: int) -> None:
                 minus = b.neg(b.load(solution, plus(times(there, width), k)))
                 walk.feed(x, b.choice(other, b.multiply_add(entry, minus, x), x))
         for k, x in enumerate(sums):
-            b.store(solution, plus(times(body, width), k), Final(x))
+            b.store(solution, plus(times(body, width), k), x)
 
 
 @dataclass(frozen=True)
@@ -187,4 +187,4 @@ def _inverse_rows(b: BodyBuilder, solution: Region, first: Index, width: int) ->
     _backward(b, solution, plus(first, width), width)
     _forward(b, solution, width)
     for k in range(width):
-        b.move(b.outputs["out"], times(plus(first, k), b.n), solution, k, b.n, step=width)
+        b.move(b.outputs[L.OUT], times(plus(first, k), b.n), solution, k, b.n, step=width)

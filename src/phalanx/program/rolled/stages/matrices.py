@@ -9,16 +9,15 @@ side by side entry by entry, and nothing is stored between branches.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ...form.builder import run
-from ...form.program import Real, Region
-from ...form.wholes import Index, less, plus, select, times, whole
+from ...form.program import Index, Real, Region, less, plus, select, times, whole
 from ...rewrite import Code
 from .. import leaves as L
 from .bodies import BodyBuilder, Stage
-from .coupled import summed_entries, summed_matrix_out
+from .coupled import keep_summed, summed_matrix_out
 
 Store = Callable[[Real, Index], None]  # of a value, with another body
 
@@ -65,15 +64,24 @@ class Pairs(Entries):
 
     start: list[int | float]
     code: Code
+    runs: bool = False  # whether one state may take ancestors several at once
 
     def of(self, b: BodyBuilder, body: Index, store: Store) -> None:
         starts = [b.value_of(body, x) for x in self.start]
         with b.walk(body, b.parent) as walk:
-            carried = {L.Walked(k): walk.carry(x) for k, x in enumerate(starts)}
-            *again, entry = run(b, self.code, b.reader({L.THERE: walk.index}, carried))
-            for name, value in zip(carried.values(), again, strict=True):
-                walk.feed(name, value)
+            carried = [walk.carry(x) for x in starts]
+            *again, entry = self.step(b, carried, walk.index)
+            for x, value in zip(carried, again, strict=True):
+                walk.feed(x, value)
             store(entry, walk.index)
+
+    def step(self, b: BodyBuilder, carried: Sequence[Real], there: Index) -> list[Real]:
+        """What is carried on past an ancestor, and the entry with it."""
+
+        def leaf(what: L.Leaf) -> Real:
+            return carried[what.number] if isinstance(what, L.Walked) else b.read(what, {L.THERE: there})
+
+        return run(b, self.code, leaf)
 
 
 @dataclass(frozen=True)
@@ -131,7 +139,7 @@ class MatrixOut(Stage):
             count, rest = (plus(first, width), width) if shape == "rows" else (n, n)
             if shape == "columns":
                 count = less(n, first)
-            b.move(b.outputs["out"], to, b.regions["rows"], index, count, rest=rest)
+            b.move(b.outputs[L.OUT], to, b.regions["rows"], index, count, rest=rest)
 
     def _mirrored(self, b: BodyBuilder, first: Index, width: int) -> None:
         """Write the entries beyond the strip as columns of other rows."""
@@ -140,24 +148,4 @@ class MatrixOut(Stage):
             return
         with b.only_if(whole("gt", end, begin)), b.loop(end, first=begin) as loop:
             to = plus(times(loop.index, b.n), first)
-            b.move(b.outputs["out"], to, b.regions["rows"], loop.index, width, step=b.n)
-
-
-def keep_summed(b: BodyBuilder, entries: Entries) -> None:
-    """Keep the matrix over the degrees of freedom of a robot with mimic joints."""
-
-    def fill(add: Callable[[Real, Index, Index], None], on_diagonal: Callable[[Index, Real], None]) -> None:
-        with b.loop(b.n) as loop:
-            body = loop.index
-
-            def store(value: Real, there: Index) -> None:
-                if entries.shape != "rows":
-                    value = b.choice(whole("ge", there, body), value, 0.0)
-                add(value, body, there)
-
-            with b.owner(body):
-                entries.of(b, body, store)
-                if entries.adds:
-                    on_diagonal(body, b.value_of(body, entries.diagonal))
-
-    summed_entries(b, fill)
+            b.move(b.outputs[L.OUT], to, b.regions["rows"], loop.index, width, step=b.n)

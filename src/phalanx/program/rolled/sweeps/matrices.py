@@ -18,6 +18,7 @@ class Walk:
     start: list[Any]
     carried: list[Any]
     entry: Any
+    runs: bool = False  # whether ancestors may be taken several at once
 
 
 @dataclass(frozen=True)

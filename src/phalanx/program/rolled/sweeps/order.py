@@ -12,16 +12,18 @@ import numpy as np
 
 from ....errors import PhalanxError
 from ....spatial import Array, Field
+from ....sweeps.orders.slots import lift
+from ....sweeps.triangle import Sums
 from ....sweeps.triangle import Walk as Levels
 from ....sweeps.verbs import Order
 from ...scalar import Node
 from .. import leaves as L
 from ..graph import LOCAL, BodyGraph
-from ..limbs import LimbRows
+from ..limbs import LimbRows, limb_rows
 from .elimination import Elimination
+from .links import OneLink
 from .matrices import Entries, Matrix, Solution, Walk, box
-from .places import HERE, THIRD, Pairs, PairWalk, Sums, chosen, rebuilt, scalars
-from .rows import RowSweeps
+from .places import HERE, THIRD, Pairs, chosen, each, elsewhere, rebuilt, scalars
 
 
 @dataclass
@@ -58,7 +60,7 @@ class Paths:
 
 
 @dataclass
-class Rolled(RowSweeps, Order):
+class Rolled(Order):
     """Records the sweeps of an algorithm that runs on one body."""
 
     graph: BodyGraph
@@ -72,7 +74,8 @@ class Rolled(RowSweeps, Order):
     sums: list[Any] = field(default_factory=list)
     model: Any = None  # of the whole robot
     limb_rows: LimbRows | None = None  # of texts that ask for limbs
-    links: np.ndarray | None = None  # the last bodies of joints, if rows of matrices are these only
+    ends: np.ndarray | None = None  # the last bodies of joints, if rows of matrices are these only
+    linked: bool = False  # whether values go from link to link
     reordered: bool = False  # whether bodies go one after another where the text joins whole runs
 
     # ------------------------------------------------------------------ along the tree
@@ -81,55 +84,45 @@ class Rolled(RowSweeps, Order):
         if root is None and plus is None and self.shape == "square" and all(x == 0.0 for x in scalars(c)):
             return c
         phase = self._opened(X, c, root, through, plus, outward=True)
-        like = c if root is None else _lift(root)
+        like = c if root is None else lift(root)
         paired = c is not None and self._is_paired(c)
         above, leaves = self._carried(like, phase, None if root is None else like, paired=paired)
         x = X @ above
         x = x if c is None else x + c
         x = x if through is None else through @ x
         x = x if plus is None else x + plus
-        self._close(leaves, x)
+        self.close(leaves, x)
         return x
 
     def accumulate(self, X: Any, c: Any) -> Any:
-        phase = self._opened(X, c, outward=False)
-        arrived, leaves = self._carried(c, phase, None)
+        arrived, leaves = self.carried(c, X, outward=False)
         y = c + arrived
-        self._close(leaves, X.T @ y)
+        self.close(leaves, X.T @ y)
         return y
 
     def fold(self, step: Callable[..., Any], state: tuple[Any, ...], local: tuple[Any, ...]) -> Any:
-        phase = self._opened(*state, *local, outward=False)
-        arrived = [self._carried(s, phase, None) for s in state]
-        up, kept = step(tuple(s + a for s, (a, _) in zip(state, arrived, strict=True)), *local)
-        for (_, leaves), value in zip(arrived, up, strict=True):
-            self._close(leaves, value)
+        arrived, leaves = self.carried(state, *local, outward=False)
+        up, kept = step(tuple(s + a for s, a in zip(state, arrived, strict=True)), *local)
+        self.close(leaves, up)
         return kept
 
     def parent(self, x: Array, root: Any) -> Array:
-        return self._parent(x, root)
-
-    def _parent(self, x: Array, root: Any, *, linked: bool = False) -> Array:
-        roots = None if root is None else list(scalars(_lift(root)))
+        roots = None if root is None else list(scalars(lift(root)))
         phase, paired = self._opened(x, root, outward=True), self._is_paired(x)
         made = []
         for k, value in enumerate(scalars(x)):
             at_root = 0.0 if roots is None else roots[k]
-            same = (c for c in self.carries if c.outward and c.linked == linked and c.source is value)
+            same = (c for c in self.carries if c.outward and c.linked == self.linked and c.source is value)
             known = [c for c in same if _same(c.root, at_root)]
             carry = known[0] if known and type(value) is Node else None
-            carry = carry or self._carry(phase, at_root, paired=paired, linked=linked)
+            carry = carry or self._carry(phase, at_root, paired=paired)
             carry.source = value
             made.append(self._leaf(carry))
         return rebuilt(x, made)
 
     def children(self, x: Any, tip: Any) -> Any:
-        return self._children(x, tip)
-
-    def _children(self, x: Any, tip: Any, *, linked: bool = False) -> Any:
-        phase = self._opened(x, outward=False)
-        arrived, leaves = self._carried(x, phase, None if tip is None else _lift(tip), linked=linked)
-        self._close(leaves, x)
+        arrived, leaves = self.carried(x, start=None if tip is None else lift(tip), outward=False)
+        self.close(leaves, x)
         return arrived
 
     def scan(self, join: Callable[[Any, Any], Any], elements: Any, root: Any, reverse: bool) -> Any:
@@ -138,24 +131,22 @@ class Rolled(RowSweeps, Order):
                 "scan: joins the runs of an unbranched chain; a tree has paths (sweep `paths`)."
             )
         self.reordered = True
-        phase = self._opened(elements, root, outward=not reverse)
-        start = None if root is None else _lift(root)
-        known, leaves = self._carried(elements if start is None else start, phase, start)
+        start = None if root is None else lift(root)
+        like = elements if start is None else start
+        known, leaves = self.carried(like, elements, start=start, outward=not reverse)
         x = join(elements, known) if reverse else join(known, elements)
         if root is None:
             end = self.graph.at_body(self.graph.n - 1 if reverse else 0)
             x = chosen(self.graph, end, elements, x)
-        self._close(leaves, x)
+        self.close(leaves, x)
         return x
 
     def contract(self, join: Callable[..., Any], elements: Any, load: Any, laden: Any) -> Any:
         # One body after another: what hangs on it, through it, to its parent.
         self.reordered = True
-        like = load(elements)
-        phase = self._opened(elements, outward=False)
-        hung, leaves = self._carried(like, phase, None)
-        nothing = rebuilt(elements, [0.0] * sum(1 for _ in scalars(elements)))
-        self._close(leaves, load(join(elements, laden(nothing, hung))))
+        hung, leaves = self.carried(load(elements), elements, outward=False)
+        nothing = each(elements, lambda _: 0.0)
+        self.close(leaves, load(join(elements, laden(nothing, hung))))
         return hung
 
     def paths(self, X: Any) -> Paths:
@@ -174,14 +165,10 @@ class Rolled(RowSweeps, Order):
             )
         more = along(0, HERE) if along else ()
         phase = self._opened(*state, *more, outward=not levels.inward)
-        paired = isinstance(levels, PairWalk)
-        known = [self._carried(x, phase, None, paired=paired) for x in state]
-        made = join(state, tuple(x for x, _ in known), *more)
-        first, ends = self._start(levels), []
-        for own, x, (_, leaves) in zip(state, made, known, strict=True):
-            ends.append(chosen(self.graph, first, own, x))
-            self._close(leaves, ends[-1])
-        return [state, tuple(ends)]
+        known, leaves = self._carried(state, phase, None, paired=levels.pairs)
+        ends = chosen(self.graph, self._start(levels), state, join(state, known, *more))
+        self.close(leaves, ends)
+        return [state, ends]
 
     def _sum(self, join: Callable[..., Any], more: tuple[Any, ...]) -> Array:
         """A sum over the links from the row of a pair on."""
@@ -192,17 +179,15 @@ class Rolled(RowSweeps, Order):
 
     def _start(self, levels: Levels) -> Any:
         """1 where a walk begins, else 0."""
-        if isinstance(levels, PairWalk) and (levels.across or not levels.inward):
+        if levels.pairs and (levels.across or not levels.inward):
             return self.graph.placed(L.Delta(), phase=LOCAL, paired=True)
         mask = self.graph.at_body(self.graph.n - 1 if levels.inward else 0)
-        return self.graph.of_pair(mask, L.ROW) if isinstance(levels, PairWalk) else mask
+        return self.graph.of_pair(mask, L.ROW) if levels.pairs else mask
 
     # ------------------------------------------------------------------ one value of all bodies
 
     def total(self, values: Array) -> Array:
-        made = np.empty(values.shape[:-1], dtype=object)
-        for index in np.ndindex(made.shape):
-            made[index] = self._total(values[(*index, 0)])
+        made = each(values[..., 0], self._total)
         return made if made.shape else made[()]
 
     def _total(self, value: Any) -> Any:
@@ -222,27 +207,49 @@ class Rolled(RowSweeps, Order):
             self.picks.append((value, body))
             return self.graph.placed(L.Pick(len(self.picks) - 1), phase=phase + 1, common=True)
 
-        picked = rebuilt(x, [one(value) for value in scalars(x)])
+        picked = each(x, one)
         return picked[0] if isinstance(picked, Field) else picked[..., 0, :]
 
     def marked(self, x: Any, at: Array) -> Any:
         mask = at.ravel()[0]
-        return rebuilt(x, [self._total(value * mask) for value in scalars(x)])[0]
+        return each(x, lambda value: self._total(value * mask))[0]
+
+    # ------------------------------------------------------------------ links
+
+    def links(self, model: Any) -> OneLink:
+        """The links of the robot, one of which stands for all."""
+        return OneLink(self)
+
+    def rows_of_limbs(self) -> LimbRows:
+        """Where the limbs of the robot stand, for texts that ask for them."""
+        self.limb_rows = self.limb_rows or limb_rows(self.model)
+        return self.limb_rows
 
     # ------------------------------------------------------------------ pairs of bodies
 
     def pairs(
+        self,
+        start: Array,
+        carry: Callable[..., Array],
+        emit: Callable[..., Array],
+        along: tuple[Any, ...],
+        both: bool = False,
+        runs: bool = False,
+    ) -> Array:
+        if both:
+            raise PhalanxError("walks: loops fill symmetric matrices only; use the NumPy backend.")
+        phase = max(self.latest(start, *along), 0) + 1
+        there = each(along, lambda value: elsewhere(self.graph, value, L.THERE))
+        first = list(scalars(start))
+        x = rebuilt(start, [self.graph.leaf(L.Walked(k)) for k in range(len(first))])
+        entry = emit(x, *there).ravel()[0]
+        walk = Walk(phase, first, list(scalars(carry(x, *there))), entry, runs)
+        return box(Matrix(walk), (1, 1))
+
+    def pairs_in_runs(
         self, start: Array, carry: Callable[..., Array], emit: Callable[..., Array], along: tuple[Any, ...]
     ) -> Array:
-        phase = max(self._latest(start, *along), 0) + 1
-        there = tuple(rebuilt(f, [self._there(x) for x in scalars(f)]) for f in along)
-        first = list(scalars(start))
-        x = np.empty(len(first), dtype=object)
-        x[:] = [self.graph.leaf(L.Walked(k)) for k in range(len(first))]
-        x = x.reshape(start.shape)
-        entry = emit(x, *there).ravel()[0]
-        walk = Walk(phase, first, list(scalars(carry(x, *there))), entry)
-        return box(Matrix(walk), (1, 1))
+        return self.pairs(start, carry, emit, along, runs=True)
 
     def triangle(self) -> Pairs:
         """The pairs of a chain, of which one stands for all."""
@@ -255,14 +262,6 @@ class Rolled(RowSweeps, Order):
     def matrix_of(self, entry: Any) -> Array:
         """The matrix of entries that pairs have computed."""
         return box(Matrix(Entries(max(self.graph.lent, 0) + 1, entry, self.shape)), (1, 1))
-
-    def _there(self, x: Any) -> Any:
-        """A value at the ancestor that a walk has reached."""
-        if type(x) is not Node or self.graph.common(x):
-            return x
-        if self.graph.is_param(x):
-            return self.graph.leaf(L.Param(x.leaf.column, L.THERE))
-        return self.graph.leaf(L.Elsewhere(x.number, L.THERE))
 
     def eliminate(self, M: Array) -> Array:
         return M  # what is solved with is factored where it is kept
@@ -280,7 +279,8 @@ class Rolled(RowSweeps, Order):
 
     # ------------------------------------------------------------------ carries
 
-    def _latest(self, *fields: Any) -> int:
+    def latest(self, *fields: Any) -> int:
+        """The last phase in which some of the fields become known."""
         values = [x for f in fields if f is not None for x in scalars(f)]
         if any(self.graph.paired(x) for x in values):
             values = [x for x in values if self.graph.paired(x)]
@@ -291,11 +291,11 @@ class Rolled(RowSweeps, Order):
 
     def _opened(self, *fields: Any, outward: bool) -> int:
         """The first phase of the right direction in which all fields are known."""
-        phase = max(self._latest(*fields), 0)
+        phase = max(self.latest(*fields), 0)
         return phase if (phase % 2 == 0) == outward else phase + 1
 
-    def _carry(self, phase: int, root: Any, *, paired: bool = False, linked: bool = False) -> Carry:
-        carry = Carry(len(self.carries), phase, root, paired=paired, linked=linked)
+    def _carry(self, phase: int, root: Any, *, paired: bool = False) -> Carry:
+        carry = Carry(len(self.carries), phase, root, paired=paired, linked=self.linked)
         self.carries.append(carry)
         return carry
 
@@ -304,17 +304,23 @@ class Rolled(RowSweeps, Order):
             L.Carry(carry.number), phase=carry.phase, paired=carry.paired, linked=carry.linked
         )
 
-    def _carried(
-        self, like: Any, phase: int, roots: Any, *, paired: bool = False, linked: bool = False
-    ) -> tuple[Any, list[Carry]]:
+    def carried(self, like: Any, *fields: Any, outward: bool, start: Any = None) -> tuple[Any, list[Carry]]:
+        """A field of carries shaped as `like`, once this and other fields are known; and what to `close`."""
+        return self._carried(like, self._opened(like, *fields, outward=outward), start)
+
+    def _carried(self, like: Any, phase: int, roots: Any, *, paired: bool = False) -> tuple[Any, list[Carry]]:
         """A field of carries shaped as `like`, starting from `roots` (default: zeros)."""
+        if isinstance(like, tuple):
+            several = [self._carried(x, phase, None, paired=paired) for x in like]
+            return tuple(x for x, _ in several), [carry for _, carries in several for carry in carries]
         count = sum(1 for _ in scalars(like))
         start = [0.0] * count if roots is None else list(scalars(roots))
         paired = paired or self._is_paired(like)
-        made = [self._carry(phase, root, paired=paired, linked=linked) for root in start]
+        made = [self._carry(phase, root, paired=paired) for root in start]
         return rebuilt(like, [self._leaf(c) for c in made]), made
 
-    def _close(self, carries: list[Carry], value: Any) -> None:
+    def close(self, carries: list[Carry], value: Any) -> None:
+        """Tell what carried values become at each body."""
         for carry, source in zip(carries, scalars(value), strict=True):
             carry.source = source
 
@@ -325,10 +331,3 @@ def _same(a: Any, b: Any) -> bool:
 
 def _even(phase: int) -> int:
     return phase + phase % 2
-
-
-def _lift(root: Any) -> Any:
-    """The root's value with a body axis of length one."""
-    if isinstance(root, Field):
-        return root.map(lambda array, rank: array[(..., None, *(slice(None),) * rank)])
-    return root[..., None, :]

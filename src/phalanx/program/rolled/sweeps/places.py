@@ -7,45 +7,56 @@ Texts index fields by arrays of links; here an index is an object that knows how
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ....spatial import Array, Field
-from ....sweeps.triangle import Places, Walk
-from ....sweeps.verbs import bodies_of, current
+from ....sweeps.triangle import Places, Sums, Triangle, Walk
+from ....sweeps.verbs import current
 from ...scalar import Node
 from .. import leaves as L
 from ..graph import LOCAL, BodyGraph
 
 
 def scalars(f: Any) -> Iterator[Any]:
-    """All scalars of a field, of an operator or of an array."""
-    if isinstance(f, Field):
-        for array, _ in bodies_of(f):
+    """All scalars of a field, of an operator or of an array, or of several."""
+    if isinstance(f, tuple):
+        for part in f:
+            yield from scalars(part)
+    elif isinstance(f, Field):
+        for array, _ in f.arrays():
             yield from np.asarray(array, dtype=object).ravel().tolist()
-    elif isinstance(f, Mask):
-        yield from f.values.ravel().tolist()
     elif isinstance(f, float) or type(f) is Node:
         yield f
     elif hasattr(f, "ravel"):
         yield from np.asarray(f, dtype=object).ravel().tolist()
 
 
-def rebuilt(like: Any, values: list[Any]) -> Any:
-    """A field shaped as `like` of other scalars."""
+def rebuilt(like: Any, values: Iterable[Any]) -> Any:
+    """A field shaped as `like`, or several, of other scalars."""
     rest = iter(values)
 
     def made(array: Any, _: int = 0) -> np.ndarray:
         fresh = np.empty(array.size, dtype=object)
         fresh[:] = [next(rest) for _ in range(array.size)]
-        return fresh.reshape(array.shape)
+        shaped: np.ndarray = fresh.reshape(array.shape)
+        return shaped.view(Mask) if isinstance(array, Mask) else shaped
 
-    if isinstance(like, Mask):
-        return Mask(like.graph, made(like.values))
-    return like.map(made) if isinstance(like, Field) else made(np.asarray(like, dtype=object))
+    if isinstance(like, tuple):
+        return tuple(rebuilt(part, rest) for part in like)
+    return (
+        like.map(made)
+        if isinstance(like, Field)
+        else made(like if isinstance(like, np.ndarray) else np.asarray(like))
+    )
+
+
+def each(f: Any, change: Callable[[Any], Any]) -> Any:
+    """A field with every scalar changed."""
+    return rebuilt(f, [change(x) for x in scalars(f)])
 
 
 def chosen(graph: BodyGraph, mask: Any, a: Any, b: Any) -> Any:
@@ -54,143 +65,117 @@ def chosen(graph: BodyGraph, mask: Any, a: Any, b: Any) -> Any:
     return rebuilt(a, [graph.choose(mask, x, y) for x, y in both])
 
 
-class Mask:
-    """What is true of some bodies, as ones and zeros; `np.where` chooses by it."""
+def elsewhere(graph: BodyGraph, x: Any, whose: L.Whose) -> Any:
+    """A scalar as another body has it."""
+    if type(x) is not Node or graph.common(x):
+        return x
+    return graph.leaf(L.Param(x.leaf.column, whose) if graph.is_param(x) else L.Elsewhere(x.number, whose))
 
-    def __init__(self, graph: BodyGraph, values: np.ndarray) -> None:
-        self.graph = graph
-        self.values = values
+
+class Mask(np.ndarray):
+    """What is true of some bodies, as ones and zeros; `np.where` chooses by it."""
 
     @classmethod
     def of(cls, graph: BodyGraph, true: np.ndarray) -> Mask:
         """The mask (1,) of a column (n,)."""
-        return cls(graph, graph.params(np.asarray(true, dtype=float)))
+        return graph.params(np.asarray(true, dtype=float)).view(cls)
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.values.shape
-
-    def __getitem__(self, index: Any) -> Mask:
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, Places):
-            return Mask(self.graph, index.read(self.values[..., None])[..., 0])
-        return Mask(self.graph, self.values[index])
+            return index.read(self[..., None])[..., 0]
+        return super().__getitem__(index)
 
-    def all(self) -> bool:
-        return all(x == 1.0 for x in self.values.ravel().tolist())
+    def all(self, *_: Any, **__: Any) -> Any:
+        return all(x == 1.0 for x in self.ravel().tolist())
 
-    def any(self) -> bool:
-        return any(x != 0.0 for x in self.values.ravel().tolist())
-
-    def __array_namespace__(self, **_: Any) -> Any:
-        return np
+    def any(self, *_: Any, **__: Any) -> Any:
+        return any(x != 0.0 for x in self.ravel().tolist())
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function is not np.where or kwargs:
-            return NotImplemented
-        mask, a, b = np.broadcast_arrays(self.values, *(np.asarray(x, dtype=object) for x in args[1:]))
-        made = np.empty(mask.shape, dtype=object)
-        for at in np.ndindex(mask.shape):
-            made[at] = self.graph.choose(mask[at], a[at], b[at])
-        return made
+            return super().__array_function__(function, types, args, kwargs)
+        mask, a, b = np.broadcast_arrays(*(np.asarray(x, dtype=object) for x in args))
+        return rebuilt(mask, [_choice(*x) for x in zip(*map(scalars, (mask, a, b)), strict=True)])
+
+
+def _choice(mask: Any, a: Any, b: Any) -> Any:
+    """a where the mask is not zero, else b."""
+    if type(mask) is Node and isinstance(mask.graph, BodyGraph):
+        return mask.graph.choose(mask, a, b)
+    return a if mask else b
 
 
 # ------------------------------------------------------------------- places
 
 
 class Place(Places):
-    """A place whose scalars are found one by one."""
+    """A place that has a way of its own to read a field; also its own part of a list of such places."""
 
-    def __init__(self, find: Callable[[Any], Any]) -> None:
+    def __init__(self, find: Callable[[Any, Any], Any]) -> None:
         self.find = find
 
     def read(self, x: Any, end: Any = None) -> Any:
-        return rebuilt(x, [self.find(value) for value in scalars(x)])
+        return self.find(x, end)
 
-    def __getitem__(self, at: Any) -> Any:
+    def __getitem__(self, at: Any) -> Place:
+        return self
+
+    def __add__(self, step: int) -> Place:
+        return self if step == 0 else Place(lambda x, end: self.read(_neighbour(x, end, step)))
+
+    def __sub__(self, step: int) -> Place:
+        return self + -step
+
+
+def _neighbour(x: Any, end: Any, step: int) -> Any:
+    """The value of the parent (-1) or of the child (+1) in a chain."""
+    order = current()
+    assert order is not None
+    return order.children(x, end) if step > 0 else order.parent(x, end)
+
+
+HERE = Place(lambda x, end: x)
+THIRD = object()  # the number of a link beyond the row of a pair, in a sum over all of them
+
+
+class Side(Place):
+    """The link of a pair's row, or of its column; the pairs of the first column are the chain itself."""
+
+    def __init__(self, graph: BodyGraph, side: str) -> None:
+        super().__init__(lambda x, end: each(x, lambda value: graph.of_pair(value, side)))
+
+    def __getitem__(self, at: Any) -> Place:
         return HERE if isinstance(at, slice) else self
 
 
-class Neighbour(Places):
-    """The place of the parent (-1) or of the child (+1) in a chain."""
-
-    def __init__(self, order: Any, step: int) -> None:
-        self.order, self.step = order, step
-
-    def read(self, x: Any, end: Any = None) -> Any:
-        return self.order.children(x, end) if self.step > 0 else self.order.parent(x, end)
-
-    def __getitem__(self, at: Any) -> Neighbour:
-        return self
-
-
-class Here(Places):
-    """The place itself."""
-
-    def read(self, x: Any, end: Any = None) -> Any:
-        return x
-
-    def __add__(self, step: int) -> Any:
-        return Neighbour(current(), step)
-
-    def __sub__(self, step: int) -> Any:
-        return self if step == 0 else Neighbour(current(), -step)
-
-
-HERE = Here()
-
-
-class PairWalk(Walk):
-    """A walk over the pairs of one column (or, `across`, of one row) after another."""
-
-    def __init__(self, *, inward: bool, across: bool = False) -> None:
-        super().__init__((), inward=inward)
-        self.across = across
-
-
-class Sums(list[Any]):
-    """Sums for each pair over the links from its row on; the place of such a link is `THIRD`."""
-
-
-THIRD = object()
-
-
-class Pairs:
-    """The pairs of a chain, of which one stands for all: `triangle.Triangle` of a loop."""
+class Pairs(Triangle):
+    """The pairs of a chain, of which one stands for all."""
 
     def __init__(self, order: Any) -> None:
-        graph: BodyGraph = order.graph
-        self.order, self.n = order, graph.n
-        self.row = Place(lambda x: graph.of_pair(x, L.ROW))
-        self.column = Place(lambda x: graph.of_pair(x, L.COLUMN))
-        self.later = Neighbour(order, 1)
+        self.order, self.graph, self.n = order, order.graph, order.graph.n
+        self._known = {}
+        self.row, self.column = (Side(self.graph, side) for side in (L.ROW, L.COLUMN))
+        self.place = self
 
-    @property
-    def place(self) -> Pairs:
-        return self
-
-    def __getitem__(self, at: tuple[Any, Any]) -> Any:
+    def __getitem__(self, at: tuple[Any, Any]) -> Place:
+        """The place of the pair of two links."""
         row, column = at
         if column is THIRD:
-            return Place(lambda x: self._of_third(x, L.ROW if row is self.row else L.COLUMN))
+            side = L.ROW if row is self.row else L.COLUMN
+            return Place(lambda x, end: each(x, lambda value: self._of_third(value, side)))
         if row is self.column and column is self.column:
-            return Place(self._on_diagonal)
+            return Place(lambda x, end: each(x, self._on_diagonal))
         assert (row, column) == (self.row, self.column)
         return HERE
 
     def _of_third(self, x: Any, side: str) -> Any:
         """The value of the pair of a third link and the one of this pair's row or column."""
-        graph: BodyGraph = self.order.graph
-        return graph.placed(L.PairThird(side, x.number), phase=LOCAL, paired=True) if graph.paired(x) else x
-
-    def link(self, k: Any) -> Place:
-        return Place(lambda x: self.order.graph.of_pair(x, L.THIRD))
-
-    def beyond(self, *, by_halves: bool = False) -> Sums:
-        return Sums()
+        paired = self.graph.paired(x)
+        return self.graph.placed(L.PairThird(side, x.number), phase=LOCAL, paired=True) if paired else x
 
     def _on_diagonal(self, x: Any) -> Any:
         """The value of the first pair of the same column."""
-        graph: BodyGraph = self.order.graph
+        graph = self.graph
         if not graph.paired(x):
             return x
         if isinstance(x.leaf, L.Elsewhere | L.Param) and x.leaf.whose == L.ROW:
@@ -198,31 +183,25 @@ class Pairs:
         phase = max(graph.phase(x), 0) + 1
         return graph.placed(L.Elsewhere(x.number, L.DIAGONAL), phase=phase, paired=True)
 
-    def worked_out(self, make: Callable[..., Any], *options: Any) -> Any:
-        return make(self, *options)
+    def link(self, k: Any) -> Place:
+        return Side(self.graph, L.THIRD)
 
-    def of_rows(self, x: Any) -> Any:
-        return self.row.read(x)
+    @property
+    def later(self) -> Place:
+        return HERE + 1
 
-    def of_columns(self, x: Any) -> Any:
-        return self.column.read(x)
+    def neighbour(self, stride: int) -> Place:
+        return HERE + stride
+
+    def beyond(self, *, by_halves: bool = False) -> Sums:
+        return Sums(())
 
     def matrix(self, values: Array) -> Array:
         return self.order.matrix_of(values.ravel()[0])
 
-    def neighbour(self, stride: int) -> Neighbour:
-        return Neighbour(self.order, stride)
-
-    def outward(self, strides: Any = None) -> PairWalk:
-        return PairWalk(inward=False)
-
-    def inward(self, strides: Any = None) -> PairWalk:
-        return PairWalk(inward=True)
-
-    def across(self, levels: Any) -> PairWalk:
+    def across(self, levels: Any) -> Walk:
         self.order.shape = "rows"
-        return PairWalk(inward=True, across=True)
+        return Walk((), inward=True, pairs=True, across=True)
 
-    def along(self, x: Any, *, before: int = 0) -> Callable[[int, Any], tuple[Any]]:
-        moved = Neighbour(self.order, -1).read(x) if before else x
-        return lambda _, targets: (self.row.read(moved),)
+    def _walk(self, strides: Any, *, inward: bool) -> Walk:
+        return Walk((), inward=inward, pairs=True)

@@ -19,6 +19,7 @@ from ....io.loading import chain
 from ....program.cost import flow_of
 from ....program.scalar import Graph, live
 from ....robot.robot import Robot
+from ....sweeps.limbs import ArrayLinks
 from ....sweeps.orders.joining import levels
 from ....sweeps.orders.sequential import Sequential
 from ...accuracy import exact_result, relative_error
@@ -163,7 +164,9 @@ def _steps(solver: str, n: int) -> int:
         size = int(np.prod(shape))
         return np.array([graph.leaf(name, k) for k in range(size)], dtype=object).reshape(shape)
 
-    solved = SOLVERS[solver](symbols("D", n, 1, 1), symbols("U", n - 1, 1, 1), symbols("R", n, 1))
+    right = np.concatenate([symbols("U", n - 1, 1, 1), np.zeros((1, 1, 1))])
+    rows = ArrayLinks(np.arange(-1, n - 1))
+    solved = SOLVERS[solver](rows, symbols("D", n, 1, 1), right, symbols("R", n, 1))
     flow = flow_of(live(np.ravel(solved)))
     return flow.longest((0.0, 0.0, 1.0, 0.0)).divisions - 1
 

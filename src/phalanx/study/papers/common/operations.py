@@ -16,6 +16,7 @@ from ....program.cost import Cost, Count, cost_of
 from ....program.task import Task
 from ....program.trace import trace
 from ....robot.robot import Robot
+from ....typing import Customise
 from ...closed_form import general_chain
 from ...conventions import CONVENTIONS
 from ...cost import cost
@@ -31,7 +32,7 @@ SIZES = (3, 4, 5, 6, 7, 8)
 def work(
     function: str,
     algorithm: str,
-    customise: str = "none",
+    customise: Customise = "none",
     convention: str | None = None,
     robot: str = "general",
     n: int | None = None,
@@ -97,7 +98,7 @@ def luh_walker_paul_operations(n: int | None = None) -> Pair:
     def counted(n: int) -> Count:
         shapes = {"q": (n,), "qd": (n,), "qdd": (n,)}
         entry = find("inverse_dynamics", "luh_walker_paul")
-        program = trace(Task(entry, general(n).model, shapes, (n,)), "none", book)
+        program = trace(Task(entry, general(n).model, shapes, {"tau": (n,)}), "none", book)
         return cost_of(program, free=("s",))
 
     return pair(counted, n)
@@ -108,7 +109,7 @@ def cost_at(
     function: str,
     algorithm: Any,
     n: int,
-    customise: str = "none",
+    customise: Customise = "none",
     convention: str | None = None,
     robot: str = "general",
 ) -> Cost:

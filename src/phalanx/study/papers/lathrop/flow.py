@@ -38,7 +38,7 @@ def inverse_dynamics(algorithm: str, n: int) -> list[Node]:
     shapes = {"q": (n,), "qd": (n,), "qdd": (n,)}
     base = {"base_velocity": (6,), "base_acceleration": (6,)}
     entry = find("inverse_dynamics", algorithm)
-    return trace(Task(entry, chain(n).model, shapes, (n,), base), "none", _BOOK).nodes
+    return trace(Task(entry, chain(n).model, shapes, {"tau": (n,)}, base), "none", _BOOK).nodes
 
 
 def coordinates(nodes: Iterable[Node]) -> Iterator[tuple[Node, str]]:

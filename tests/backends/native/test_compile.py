@@ -15,8 +15,8 @@ import pytest
 
 import phalanx as px
 from phalanx.algorithms import FUNCTIONS
-from phalanx.backends.native import compile, source
-from phalanx.backends.native.target import Target, aarch64, host
+from phalanx.backends.native import compile, loop, objects
+from phalanx.backends.native.compile import Target, aarch64, host
 from phalanx.dispatch import resolve
 from reference.kernels import arguments, frame_of, in_fresh_interpreter, kernel, robot
 from reference.sampling import agree
@@ -26,7 +26,7 @@ GOLDEN = Path(__file__).parents[2] / "golden"
 LEVEL = """
 import json
 import numpy as np
-from phalanx.backends.native.target import host
+from phalanx.backends.native.compile import host
 from reference.kernels import arguments, kernel, robot
 results = {}
 for name in ("panda", "floating"):
@@ -74,12 +74,10 @@ except px.PhalanxError as error:
 
 
 def test_a_level_above_the_machine_is_refused() -> None:
-    from phalanx.backends.native import target
-
     with pytest.raises(px.PhalanxError, match=r"PHALANX_CPU='avx512'; this machine \(.*\) offers \"sse2\"\."):
-        target._lowered("avx512", "x86_64-unknown-linux-gnu", {"avx2": False})
+        compile._lowered("avx512", "x86_64-unknown-linux-gnu", {"avx2": False})
     with pytest.raises(px.PhalanxError, match="offers no levels"):
-        target._lowered("avx2", "arm64-apple-darwin", {})
+        compile._lowered("avx2", "arm64-apple-darwin", {})
 
 
 def machine_of(code: bytes) -> int:
@@ -93,12 +91,17 @@ def machine_of(code: bytes) -> int:
 def test_object_code_for_arm_is_produced(function: str, dtype: str) -> None:
     r = robot("panda")
     call = resolve(r, function, **frame_of(function, r))
-    text = source.module(call, (), np.dtype(dtype), aarch64())
+    text = loop.module(call, (), np.dtype(dtype), aarch64())
     assert machine_of(compile.object_code(text, aarch64())) == 183
 
 
+def test_the_runtime_is_compiled_for_arm_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(objects, "host", aarch64)
+    assert machine_of(compile.object_code(objects._runtime_text(), aarch64())) == 183
+
+
 def test_arm_code_uses_multiply_adds_on_vectors() -> None:
-    text = source.module(resolve(robot("panda"), "inverse_dynamics"), (), np.dtype("float64"), aarch64())
+    text = loop.module(resolve(robot("panda"), "inverse_dynamics"), (), np.dtype("float64"), aarch64())
     assembly = compile.assembly(text, aarch64())
     assert assembly.count("fmla") > 100
     assert "v0.2d" in assembly
@@ -114,7 +117,7 @@ def test_every_width_compiles_for_every_function(bits: int, dtype: str) -> None:
     r = robot("two_link")
     for function in FUNCTIONS:
         call = resolve(r, function, **frame_of(function, r))
-        text = source.module(call, (), np.dtype(dtype), target)
+        text = loop.module(call, (), np.dtype(dtype), target)
         assert f"<{target.lanes(np.dtype(dtype).itemsize)} x " in text
         assert machine_of(compile.object_code(text, target)) == 62
 
@@ -138,7 +141,7 @@ def block_of(text: str) -> str:
 def test_the_text_of_a_block_is_the_golden_one(function: str) -> None:
     """Set PHALANX_UPDATE_GOLDEN=1 to accept a change."""
     target = Target("x86_64-unknown-linux-gnu", "haswell", "", 256, True)
-    text = block_of(source.module(resolve(px.load("two_link"), function), (), np.dtype("float64"), target))
+    text = block_of(loop.module(resolve(px.load("two_link"), function), (), np.dtype("float64"), target))
     file = GOLDEN / f"two_link_{function}.ll"
     if os.environ.get("PHALANX_UPDATE_GOLDEN"):
         file.parent.mkdir(exist_ok=True)
@@ -148,7 +151,7 @@ def test_the_text_of_a_block_is_the_golden_one(function: str) -> None:
 
 def test_the_text_of_a_module_is_the_same_every_time() -> None:
     def text(r: Any) -> str:
-        return source.module(resolve(r, "forward_dynamics"), (), np.dtype("float64"), host())
+        return loop.module(resolve(r, "forward_dynamics"), (), np.dtype("float64"), host())
 
     made = text(px.load("panda"))
     assert made == text(px.load("panda"))
@@ -156,11 +159,11 @@ def test_the_text_of_a_module_is_the_same_every_time() -> None:
 import hashlib
 import numpy as np
 import phalanx as px
-from phalanx.backends.native import source
-from phalanx.backends.native.target import host
+from phalanx.backends.native import loop
+from phalanx.backends.native.compile import host
 from phalanx.dispatch import resolve
 call = resolve(px.load("panda"), "forward_dynamics")
-print(hashlib.sha256(source.module(call, (), np.dtype("float64"), host()).encode()).hexdigest())
+print(hashlib.sha256(loop.module(call, (), np.dtype("float64"), host()).encode()).hexdigest())
 """
     import hashlib
 

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.backends import buffers
-from phalanx.backends.buffers import empty_result
+from phalanx import arrays
+from phalanx.arrays import empty_result
 
 LARGE = (1 << 17,)  # of float64: a megabyte
 
 
 @pytest.fixture(autouse=True)
 def spare() -> None:
-    buffers._spare.clear()
+    arrays._spare.clear()
 
 
 def address(a: np.ndarray) -> int:
@@ -58,10 +58,10 @@ def test_blocks_of_another_size_are_not_wasted_and_few_are_kept() -> None:
     held = [empty_result((k << 17,), "float64") for k in range(1, 9)]
     held.clear()
     gc.collect()
-    assert len(buffers._spare) == 4
+    assert len(arrays._spare) == 4
     made = empty_result((1 << 16,), "float64")
-    assert address(made) not in [block.place[0] for block in buffers._spare]
-    assert len(buffers._spare) == 4
+    assert address(made) not in [block.place[0] for block in arrays._spare]
+    assert len(arrays._spare) == 4
 
 
 def test_results_that_are_held_stay_as_they_are() -> None:

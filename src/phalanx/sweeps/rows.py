@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...spatial import Array, Field, namespace
+from ..spatial import Array, Field, namespace
 
 
 def before(x: Array, rank: int = 1, *, first: Array = None, step: int = 1) -> Array:
@@ -51,6 +51,12 @@ def woven(even: Array, odd: Array, rank: int = 1) -> Array:
 
 def _rows(x: Array, rank: int, which: Any) -> Array:
     return x[(..., which, *(slice(None),) * rank)]
+
+
+def count(field: Field) -> int:
+    """How many rows a field has."""
+    array, rank = next(field.arrays())
+    return int(array.shape[array.ndim - rank - 1])
 
 
 def zeros(x: Array, rank: int, count: int) -> Array:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from phalanx.algorithms.banded.rows import after, before, together, woven
+from phalanx.sweeps.rows import after, before, together, woven
 
 X = np.arange(1.0, 6.0)[:, None]
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.algorithms.banded.limbs import Collected, Limbs
+from phalanx.sweeps.limbs import ArrayLinks, Collected
 
 TREES = [
     px.chain(9).parents,
@@ -22,7 +22,7 @@ TREES = [
 
 @pytest.mark.parametrize("parents", TREES)
 def test_every_link_is_in_one_limb_and_limbs_are_chains(parents: np.ndarray) -> None:
-    ranks = Limbs(parents).ranks
+    ranks = ArrayLinks(parents).ranks
     assert sorted(i for rank in ranks for group in rank for i in group.ravel()) == list(range(len(parents)))
     for group in (g for rank in ranks for g in rank):
         assert np.array_equal(parents[group[:, 1:]], group[:, :-1])
@@ -30,7 +30,7 @@ def test_every_link_is_in_one_limb_and_limbs_are_chains(parents: np.ndarray) -> 
 
 @pytest.mark.parametrize("parents", TREES)
 def test_limbs_hang_on_higher_ranks_and_ranks_are_few(parents: np.ndarray) -> None:
-    ranks = Limbs(parents).ranks
+    ranks = ArrayLinks(parents).ranks
     rank_of = {int(i): r for r, rank in enumerate(ranks) for group in rank for i in group.ravel()}
     for r, rank in enumerate(ranks):
         for group in rank:
@@ -40,7 +40,7 @@ def test_limbs_hang_on_higher_ranks_and_ranks_are_few(parents: np.ndarray) -> No
 
 @pytest.mark.parametrize("parents", TREES)
 def test_sums_over_children_and_values_of_parents(parents: np.ndarray) -> None:
-    limbs, x = Limbs(parents), np.arange(1.0, len(parents) + 1.0)[:, None]
+    limbs, x = ArrayLinks(parents), np.arange(1.0, len(parents) + 1.0)[:, None]
     sums = np.zeros_like(x)
     for i, p in enumerate(parents):
         if p >= 0:

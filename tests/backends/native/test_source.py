@@ -12,8 +12,8 @@ import pytest
 
 import phalanx as px
 from phalanx.backends.base import Call
-from phalanx.backends.native import forms
-from phalanx.backends.native.forms import draft, form_of, operations_in_loops, unrolls
+from phalanx.backends.native import source
+from phalanx.backends.native.source import draft, form_of, operations_in_loops, unrolls
 from phalanx.dispatch import resolve
 from phalanx.program.ops import INPUT
 from phalanx.program.scalar import TooLongError
@@ -52,7 +52,7 @@ def test_forms_of_some_kernels(robot: Any, function: str, algorithm: str, wanted
     assert form_of(call) == made.form
     again = draft(call, ())  # what is remembered leads to the same programs
     assert (again.form, again.loops is None) == (made.form, made.loops is None)
-    assert [code.instructions for _, code in again.straight] == [c.instructions for _, c in made.straight]
+    assert [code.instructions for _, code in again.written] == [c.instructions for _, c in made.written]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_nothing_but_the_program_decides(robot: Any, function: str, name: str) -
 def test_the_reason_tells_the_counts() -> None:
     call = call_of(px.load("iiwa14"), "forward_dynamics", "cfa")
     length, in_loops, limit = counts(call)
-    assert length == sum(i.op != INPUT for _, code in draft(call, ()).straight for i in code.instructions)
+    assert length == sum(i.op != INPUT for _, code in draft(call, ()).written for i in code.instructions)
     assert in_loops == operations_in_loops(call)
     assert length <= limit
 
@@ -86,7 +86,7 @@ def test_code_that_saves_more_may_be_longer(monkeypatch: pytest.MonkeyPatch) -> 
     assert dense[1] < 1.25 * dense[0]
     assert sparse[1] > 1.6 * sparse[0]
     assert all(map(unrolls, made()))
-    monkeypatch.setattr(forms, "_UNROLLED", int(dense[0] / 1.25**1.5))
+    monkeypatch.setattr(source, "_UNROLLED", int(dense[0] / 1.25**1.5))
     assert sparse[0] > 0.8 * dense[0]
     assert [unrolls(call) for call in made()] == [False, True]
 
@@ -100,7 +100,7 @@ def test_tracing_stops_at_its_limit() -> None:
 
 
 def test_what_would_be_too_long_to_write_out_is_looped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forms, "_SCALARS", 1000)
+    monkeypatch.setattr(source, "_SCALARS", 1000)
     form = form_of(call_of(px.load("ur5"), "forward_dynamics", "dca"))
     assert str(form) == "looped over bodies: more than 1,000 scalars unrolled, the limit"
 

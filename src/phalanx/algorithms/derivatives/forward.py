@@ -1,0 +1,37 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Derivatives of forward dynamics through the inverse of the mass matrix."""
+
+from ...robot.model import Model, diagonal
+from ...spatial import Array
+from ...sweeps.verbs import eliminate, substitute
+from ..inertia.crba import crba
+from ..inverse.cartesian_tensor import cartesian_tensor
+from ..registry import algorithm
+from .idsva import idsva
+
+
+@algorithm(
+    "forward_dynamics_derivatives",
+    source="Carpentier, Mansard 2018, section IV",
+    coupled=True,
+    work="O(n^3)",
+    symmetric=False,
+    span="O(depth^2)",
+)
+def through_inverse(
+    model: Model, q: Array, qd: Array, tau: Array, *, external: Array = 0.0
+) -> tuple[Array, ...]:
+    """(∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau), each (…, nv, nv), in the tangent space of q.
+
+    qdd makes inverse dynamics give tau: with all three changing, ∂qdd = M^-1 (∂tau - ∂ID).
+
+    Source: Carpentier, Mansard 2018, section IV; Featherstone 2008, Tables 6.3 to 6.5.
+    Cost:   work O(n^3), span O(depth^2).
+    """
+    L = eliminate(crba(model, q))
+    bias = cartesian_tensor(model, q, qd, qd * 0.0, external=external)
+    qdd = substitute(L, tau - bias)
+    dq, dqd, _ = idsva(model, q, qd, qdd, external=external)
+    inverse = substitute(L[..., None, :, :], diagonal(model.armature * 0.0 + 1.0))
+    return -(inverse @ dq), -(inverse @ dqd), inverse

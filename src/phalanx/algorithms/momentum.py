@@ -1,0 +1,44 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Momentum of all links about their common centre of mass."""
+
+from ..robot.model import Model, joint_kinematics
+from ..spatial import Array, angular, cross, join, linear, transpose
+from ..sweeps.verbs import accumulate, propagate, total
+from .energy import first_moment
+from .kinematics import body_transforms
+from .registry import algorithm
+
+CENTROIDAL = {"source": "Orin, Goswami, Lee 2013, equations (2) to (27)", "coupled": True}
+
+
+@algorithm("momentum", name="sum", **CENTROIDAL)
+def momentum(model: Model, q: Array, qd: Array) -> Array:
+    """Momentum (…, 6) [angular; linear] of all links about their mass centre, along the world's axes.
+
+    Source: Orin, Goswami, Lee 2013, equation (20).
+    Cost:   work O(n), span O(depth).
+    """
+    X, S, _ = joint_kinematics(model, q)
+    V = propagate(X, S @ qd)
+    h = total(transpose(body_transforms(model, q).T @ (model.inertia @ V)))
+    return about(h, first_moment(model, q) / total(model.inertia.m))
+
+
+@algorithm("momentum_matrix", name="composite", **CENTROIDAL)
+def momentum_matrix(model: Model, q: Array) -> Array:
+    """The matrix A (…, 6, nv) with momentum A qd about the mass centre, along the world's axes.
+
+    Source: Orin, Goswami, Lee 2013, equation (27), by composite bodies.
+    Cost:   work O(n), span O(depth).
+    """
+    X, S, _ = joint_kinematics(model, q)
+    Gc = accumulate(X, model.inertia)
+    columns = body_transforms(model, q).T @ (Gc @ S.axis)
+    center = first_moment(model, q) / total(model.inertia.m)
+    return transpose(model.joint_columns(about(columns, center[..., None, :])))
+
+
+def about(h: Array, center: Array) -> Array:
+    """A wrench-like vector given at the origin, about another point."""
+    return join(angular(h) - cross(center, linear(h)), linear(h))

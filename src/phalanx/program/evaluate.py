@@ -1,0 +1,54 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Scalar programs on NumPy: each scalar is an array with a number for every state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..robot.joints import rescale
+from .ops import ABS, ADD, COS, DIV, INPUT, MAX, MUL, NEG, RESCALE, SIN, SUB
+from .scalar import Node
+from .trace import Program
+
+RULES: dict[str, Callable[..., Any]] = {
+    ADD: np.add,
+    SUB: np.subtract,
+    MUL: np.multiply,
+    DIV: np.divide,
+    NEG: np.negative,
+    SIN: np.sin,
+    COS: np.cos,
+    ABS: np.abs,
+    MAX: np.maximum,
+    RESCALE: rescale,
+}
+
+
+def program_on_arrays(program: Program, inputs: Mapping[str, np.ndarray]) -> Any:
+    """The outputs (states, …) of a program for inputs (states, …): one array, or a list of several."""
+    first = next(iter(inputs.values()))
+    count, dtype = len(first), first.dtype
+    flat = {name: array.reshape(count, -1) for name, array in inputs.items()}
+    values: dict[int, Any] = {}
+
+    def value(x: Any) -> Any:
+        return values[x.number] if type(x) is Node else dtype.type(x)
+
+    for node in program.nodes:
+        if node.op is INPUT:
+            name, index = node.args
+            values[node.number] = flat[name][:, index]
+        else:
+            values[node.number] = RULES[node.op](*map(value, node.args))
+    results, made = iter(program.results), []
+    for shape in program.outputs.values():
+        columns = np.empty((count, prod(shape)), dtype)
+        for k in range(prod(shape)):
+            columns[:, k] = value(next(results))
+        made.append(columns.reshape((count, *shape)))
+    return made if len(made) > 1 else made[0]

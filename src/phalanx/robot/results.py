@@ -1,0 +1,30 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""What functions with several results give: tuples with a name for each.
+
+Written by `tools/make_surface.py` from `algorithms/registry.py`; run it instead of editing here.
+"""
+
+# fmt: off
+# mypy: disable-error-code="empty-body"
+from __future__ import annotations
+
+from typing import Generic, NamedTuple, TypeVar
+
+A = TypeVar("A")
+
+
+class InverseDynamicsDerivatives(NamedTuple, Generic[A]):
+    """The results of `inverse_dynamics_derivatives`."""
+
+    dq: A  # (…, nv, nv)
+    dqd: A  # (…, nv, nv)
+    dqdd: A  # (…, nv, nv)
+
+
+class ForwardDynamicsDerivatives(NamedTuple, Generic[A]):
+    """The results of `forward_dynamics_derivatives`."""
+
+    dq: A  # (…, nv, nv)
+    dqd: A  # (…, nv, nv)
+    dtau: A  # (…, nv, nv)

@@ -1,0 +1,101 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""What a loop over bodies cannot do is refused while it is recorded, with the backend that can."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import phalanx as px
+from phalanx.algorithms import Algorithm, find
+from phalanx.program.rolled import roll
+from phalanx.program.rolled.bodies.body import twist_owners
+from phalanx.program.rolled.segments.roll import roll_segments
+from phalanx.program.task import Task
+from phalanx.robot.model import Model, joint_kinematics
+from phalanx.sweeps.verbs import eliminate, parent, propagate, relay, segments, substitute, unit
+
+CHAIN = px.chain(9)
+BALLS = px.tree(3, 0.0, seed=1, joints=("spherical",))
+
+
+def task(run: Any, robot: px.Robot = CHAIN, **more: Any) -> Task:
+    """What an algorithm of a test would have to compute: a number for each degree of freedom."""
+    made = Algorithm("probe", "bias_forces", run, source="", **more)
+    return Task(made, robot.model, {"q": (robot.nq,), "qd": (robot.nv,)}, (robot.nv,))
+
+
+def levels_of_single_links(model: Model, q: Any, qd: Any) -> Any:
+    ((x,), *_) = relay([[(1, 0)]], (model.bodies(qd),), lambda x, y: (x + y,))
+    return x
+
+
+def several_right_hand_sides(model: Model, q: Any, qd: Any) -> Any:
+    L = eliminate(find("mass_matrix", "crba").run(model, q))
+    return substitute(L[..., None, :, :], 2.0 * unit(np.ones(model.nv)))
+
+
+def angles_of_other_bodies(model: Model, q: Any, qd: Any) -> Any:
+    return np.sin(parent(model.bodies(qd)))[..., 0]
+
+
+def scaled_rates(model: Model, q: Any, qd: Any) -> Any:
+    _, S, _ = joint_kinematics(model, q)
+    return S.T @ (S @ (qd * qd))
+
+
+@pytest.mark.parametrize(
+    ("run", "robot", "message"),
+    [
+        (
+            levels_of_single_links,
+            CHAIN,
+            "relay: its levels name single links, which a loop over",
+        ),
+        (several_right_hand_sides, CHAIN, "substitute: rolled code solves for vectors and for the identity"),
+        (
+            angles_of_other_bodies,
+            CHAIN,
+            "the angle of a joint depends on other bodies; use the NumPy",
+        ),
+        (scaled_rates, BALLS, "the rates of joints with several axes must be inputs; use the NumPy backend"),
+    ],
+)
+def test_what_a_loop_over_bodies_cannot_do_is_refused(run: Any, robot: px.Robot, message: str) -> None:
+    with pytest.raises(px.PhalanxError, match=message):
+        roll(task(run, robot))
+
+
+def test_axes_of_one_joint_along_one_component_are_refused() -> None:
+    twice = SimpleNamespace(n=2, axis=np.eye(6)[[2, 2]], carrier=np.array([1, 1]))
+    with pytest.raises(px.PhalanxError, match="two axes of one joint share a component"):
+        twist_owners(twice)
+
+
+def sweep_of_the_whole_chain(model: Model, q: Any, qd: Any) -> Any:
+    X, S, _ = joint_kinematics(model, q)
+    return S.T @ propagate(X, S @ qd)
+
+
+def value_at_the_wrong_end(model: Model, q: Any, qd: Any) -> Any:
+    X, S, _ = joint_kinematics(model, q)
+    parts = segments(2, model.links)
+    with parts.inside():
+        V = propagate(X, S @ qd)
+    return S.T @ parts.spread(parts.first(V))
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        (sweep_of_the_whole_chain, "an algorithm of segments sweeps inside or along them only"),
+        (value_at_the_wrong_end, "a loop keeps only values at the links where it ends"),
+    ],
+)
+def test_what_segments_cannot_do_is_refused(run: Any, message: str) -> None:
+    with pytest.raises(px.PhalanxError, match=message):
+        roll_segments(task(run, splits="segments"))
