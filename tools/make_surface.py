@@ -41,6 +41,7 @@ INPUTS = {
 }
 TYPES = {"external": "External"}  # of inputs other than ArrayLike
 SIZES = {"q": "nq", "v": "nv", "l": "n_links", "10l": "10 n_links"}
+NAMED = ("inertias",)  # optional inputs that nobody gives by position
 ALIASES = {"rnea": "inverse_dynamics", "crba": "mass_matrix", "aba": "forward_dynamics"}
 BATCH = "Any batch shape, by NumPy's rules of broadcasting."
 THREADS = "at most `threads` threads share a large batch (None: `px.set_threads`)"
@@ -88,7 +89,14 @@ def robot_functions() -> str:
         keywords += ['backend: Backend = "auto"', "threads: int | None = None"]
         told = f"{BATCH} {filled(f)}; {algorithm(f)}; "
         told += f'`backend` is "auto", "native", "numpy" or "jax"; {THREADS}.'
-        parameters = [*required(f), *optional(f), "*", *choices(f), *keywords]
+        parameters = [
+            *required(f),
+            *optional(f, named=False),
+            "*",
+            *optional(f, named=True),
+            *choices(f),
+            *keywords,
+        ]
         text += "\n" + method(f.name, parameters, result(f), [summary(f), *details(f), *inputs(f), told])
     return text + "".join(f"\n    {alias} = {name}" for alias, name in ALIASES.items()) + "\n"
 
@@ -208,7 +216,7 @@ def native_kernels() -> str:
     text += "from ...robot import results\nfrom ...typing import Array, ArrayLike, Bound, External\n"
     text += "from .kernel import Kernel\n"
     for f in FUNCTIONS.values():
-        call = [*(typed(n) for n in f.inputs), "*", *optional(f)]
+        call = [*(typed(n) for n in f.inputs), "*", *optional(f, named=False), *optional(f, named=True)]
         call += [f"out: {places(f)} | None = None", "threads: int | None = None"]
         told = f"{BATCH} {filled(f)}; {THREADS}."
         bound = [*(f"{n}: Array" for n in f.inputs), "*", f"out: {places(f)}"]
@@ -240,7 +248,14 @@ def jax_signatures() -> str:
         given = [f'"{f.name}"', f"{{{pairs((*f.inputs, *f.optional))}}}", *["frame=frame"] * f.frame]
         given += [f"choices={{{pairs(f.choices)}}}"] if f.choices else []
         given += ["algorithm=algorithm", "schedule=schedule", "parameters=parameters"]
-        parameters = [*required(f), *optional(f), "*", *choices(f), *keywords]
+        parameters = [
+            *required(f),
+            *optional(f, named=False),
+            "*",
+            *optional(f, named=True),
+            *choices(f),
+            *keywords,
+        ]
         paragraphs = [summary(f), *details(f), *inputs(f), told]
         text += "\n" + method(
             f.name, parameters, result(f), paragraphs, f"return self.evaluate({', '.join(given)})"
@@ -343,8 +358,9 @@ def required(f: Function) -> list[str]:
     return [typed(n) for n in f.inputs] + ["frame: str"] * f.frame
 
 
-def optional(f: Function) -> list[str]:
-    return [f"{typed(n)} | None = None" for n in f.optional]
+def optional(f: Function, *, named: bool) -> list[str]:
+    """Optional inputs that are given by name only, or the others."""
+    return [f"{typed(n)} | None = None" for n in f.optional if (n in NAMED) == named]
 
 
 def choices(f: Function) -> list[str]:

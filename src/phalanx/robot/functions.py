@@ -19,9 +19,8 @@ class Functions:
     def inverse_dynamics(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, external: External | None = None,
         base_velocity: ArrayLike | None = None, base_acceleration: ArrayLike | None = None,
-        inertias: ArrayLike | None = None,
-        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
-        threads: int | None = None,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
         """Joint forces `tau` (…, nv) that produce `qdd` at state (q, qd).
 
@@ -42,9 +41,9 @@ class Functions:
         """
 
     def mass_matrix(
-        self, q: ArrayLike, inertias: ArrayLike | None = None,
-        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
-        threads: int | None = None,
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
         """The mass matrix `M` (…, nv, nv).
 
@@ -61,9 +60,8 @@ class Functions:
 
     def forward_dynamics(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, external: External | None = None,
-        inertias: ArrayLike | None = None,
-        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
-        threads: int | None = None,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
         """Joint accelerations `qdd` (…, nv) under the joint forces `tau` at state (q, qd).
 
@@ -82,9 +80,9 @@ class Functions:
         """
 
     def bias_forces(
-        self, q: ArrayLike, qd: ArrayLike, inertias: ArrayLike | None = None,
-        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
-        threads: int | None = None,
+        self, q: ArrayLike, qd: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
         """Joint forces (…, nv) that hold qdd = 0 at state (q, qd): velocity products and gravity.
 
@@ -99,9 +97,9 @@ class Functions:
         """
 
     def gravity_forces(
-        self, q: ArrayLike, inertias: ArrayLike | None = None,
-        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
-        threads: int | None = None,
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
         """Joint forces (…, nv) that hold the robot at rest at q.
 
@@ -115,9 +113,9 @@ class Functions:
         """
 
     def mass_matrix_inverse(
-        self, q: ArrayLike, inertias: ArrayLike | None = None,
-        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
-        threads: int | None = None,
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
         """The inverse (…, nv, nv) of the mass matrix, by its sparse factor.
 
@@ -179,9 +177,9 @@ class Functions:
         """
 
     def center_of_mass(
-        self, q: ArrayLike, inertias: ArrayLike | None = None,
-        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
-        threads: int | None = None,
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
         """Centre of mass (…, 3) of all moving links, in the world frame; NaN if none has mass.
 
@@ -195,9 +193,9 @@ class Functions:
         """
 
     def kinetic_energy(
-        self, q: ArrayLike, qd: ArrayLike, inertias: ArrayLike | None = None,
-        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
-        threads: int | None = None,
+        self, q: ArrayLike, qd: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
         """Kinetic energy (…) of all links and rotors.
 
@@ -212,9 +210,9 @@ class Functions:
         """
 
     def potential_energy(
-        self, q: ArrayLike, inertias: ArrayLike | None = None,
-        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
-        threads: int | None = None,
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
         """Potential energy (…) in the field of gravity, zero at the world's origin.
 
@@ -229,9 +227,8 @@ class Functions:
 
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, external: External | None = None,
-        inertias: ArrayLike | None = None,
-        *, out: tuple[Array, Array, Array] | None = None, algorithm: AlgorithmLike = "auto",
-        backend: Backend = "auto", threads: int | None = None,
+        *, inertias: ArrayLike | None = None, out: tuple[Array, Array, Array] | None = None,
+        algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
     ) -> results.InverseDynamicsDerivatives[Array]:
         """(∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd), each (…, nv, nv), in the tangent space of q.
 
@@ -250,9 +247,8 @@ class Functions:
 
     def forward_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, external: External | None = None,
-        inertias: ArrayLike | None = None,
-        *, out: tuple[Array, Array, Array] | None = None, algorithm: AlgorithmLike = "auto",
-        backend: Backend = "auto", threads: int | None = None,
+        *, inertias: ArrayLike | None = None, out: tuple[Array, Array, Array] | None = None,
+        algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
     ) -> results.ForwardDynamicsDerivatives[Array]:
         """(∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau), each (…, nv, nv), in the tangent space of q.
 
@@ -270,9 +266,9 @@ class Functions:
         """
 
     def coriolis_matrix(
-        self, q: ArrayLike, qd: ArrayLike, inertias: ArrayLike | None = None,
-        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
-        threads: int | None = None,
+        self, q: ArrayLike, qd: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
         """The matrix C (…, nv, nv) with C qd the forces of velocity, and dM/dt - 2 C skew-symmetric.
 
@@ -303,9 +299,9 @@ class Functions:
         """
 
     def momentum(
-        self, q: ArrayLike, qd: ArrayLike, inertias: ArrayLike | None = None,
-        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
-        threads: int | None = None,
+        self, q: ArrayLike, qd: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
         """Momentum (…, 6) [angular; linear] of all links about their mass centre, along the world's axes.
 
@@ -320,9 +316,9 @@ class Functions:
         """
 
     def momentum_matrix(
-        self, q: ArrayLike, inertias: ArrayLike | None = None,
-        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
-        threads: int | None = None,
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
         """The matrix A (…, 6, nv) with momentum A qd about the mass centre, along the world's axes.
 

@@ -27,9 +27,8 @@ class JaxSignatures:
     def inverse_dynamics(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, external: External | None = None,
         base_velocity: ArrayLike | None = None, base_acceleration: ArrayLike | None = None,
-        inertias: ArrayLike | None = None,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """Joint forces `tau` (…, nv) that produce `qdd` at state (q, qd).
 
@@ -54,9 +53,9 @@ class JaxSignatures:
         )
 
     def mass_matrix(
-        self, q: ArrayLike, inertias: ArrayLike | None = None,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """The mass matrix `M` (…, nv, nv).
 
@@ -76,9 +75,8 @@ class JaxSignatures:
 
     def forward_dynamics(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, external: External | None = None,
-        inertias: ArrayLike | None = None,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """Joint accelerations `qdd` (…, nv) under the joint forces `tau` at state (q, qd).
 
@@ -100,9 +98,9 @@ class JaxSignatures:
         )
 
     def bias_forces(
-        self, q: ArrayLike, qd: ArrayLike, inertias: ArrayLike | None = None,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        self, q: ArrayLike, qd: ArrayLike,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """Joint forces (…, nv) that hold qdd = 0 at state (q, qd): velocity products and gravity.
 
@@ -120,9 +118,9 @@ class JaxSignatures:
         )
 
     def gravity_forces(
-        self, q: ArrayLike, inertias: ArrayLike | None = None,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """Joint forces (…, nv) that hold the robot at rest at q.
 
@@ -139,9 +137,9 @@ class JaxSignatures:
         )
 
     def mass_matrix_inverse(
-        self, q: ArrayLike, inertias: ArrayLike | None = None,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """The inverse (…, nv, nv) of the mass matrix, by its sparse factor.
 
@@ -216,9 +214,9 @@ class JaxSignatures:
         )
 
     def center_of_mass(
-        self, q: ArrayLike, inertias: ArrayLike | None = None,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """Centre of mass (…, 3) of all moving links, in the world frame; NaN if none has mass.
 
@@ -235,9 +233,9 @@ class JaxSignatures:
         )
 
     def kinetic_energy(
-        self, q: ArrayLike, qd: ArrayLike, inertias: ArrayLike | None = None,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        self, q: ArrayLike, qd: ArrayLike,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """Kinetic energy (…) of all links and rotors.
 
@@ -255,9 +253,9 @@ class JaxSignatures:
         )
 
     def potential_energy(
-        self, q: ArrayLike, inertias: ArrayLike | None = None,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """Potential energy (…) in the field of gravity, zero at the world's origin.
 
@@ -275,9 +273,8 @@ class JaxSignatures:
 
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, external: External | None = None,
-        inertias: ArrayLike | None = None,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
     ) -> results.InverseDynamicsDerivatives[Array]:
         """(∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd), each (…, nv, nv), in the tangent space of q.
 
@@ -300,9 +297,8 @@ class JaxSignatures:
 
     def forward_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, external: External | None = None,
-        inertias: ArrayLike | None = None,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
     ) -> results.ForwardDynamicsDerivatives[Array]:
         """(∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau), each (…, nv, nv), in the tangent space of q.
 
@@ -324,9 +320,9 @@ class JaxSignatures:
         )
 
     def coriolis_matrix(
-        self, q: ArrayLike, qd: ArrayLike, inertias: ArrayLike | None = None,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        self, q: ArrayLike, qd: ArrayLike,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """The matrix C (…, nv, nv) with C qd the forces of velocity, and dM/dt - 2 C skew-symmetric.
 
@@ -363,9 +359,9 @@ class JaxSignatures:
         )
 
     def momentum(
-        self, q: ArrayLike, qd: ArrayLike, inertias: ArrayLike | None = None,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        self, q: ArrayLike, qd: ArrayLike,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """Momentum (…, 6) [angular; linear] of all links about their mass centre, along the world's axes.
 
@@ -383,9 +379,9 @@ class JaxSignatures:
         )
 
     def momentum_matrix(
-        self, q: ArrayLike, inertias: ArrayLike | None = None,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """The matrix A (…, 6, nv) with momentum A qd about the mass centre, along the world's axes.
 
