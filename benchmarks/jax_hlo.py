@@ -3,7 +3,7 @@
 """How many kernels, and how many one after another, does XLA make of one state of one chain?
 
 On a GPU every kernel is a launch and those that depend on each other wait for each other: their
-number along the longest path is what a single state of a long chain costs there. It can be read
+number along the critical path is what a single state of a long chain costs there. It can be read
 from the compiled program without a GPU.
 
     python benchmarks/jax_hlo.py [--sizes 10 100 1000] [--functions inverse_dynamics ...]
@@ -50,7 +50,7 @@ class Program:
     entry: str = ""
 
     def measure(self) -> tuple[int, int]:
-        """(kernels launched, kernels on the longest path)."""
+        """(kernels launched, kernels on the critical path)."""
 
         @cache
         def of(name: str) -> tuple[int, int]:

@@ -19,7 +19,7 @@ LENGTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 
 
 def lathrop(path: Path) -> None:
-    """Longest path of inverse dynamics over the number of joints, all algorithms."""
+    """Critical path of inverse dynamics over the number of joints, all algorithms."""
     px.figures.cost_over_n("inverse_dynamics", path, lengths=LENGTHS, quantity="span")
 
 
@@ -30,7 +30,7 @@ def zomaya_morris(path: Path) -> None:
 
 
 def recursive_doubling(path: Path) -> None:
-    """Longest path of the mass matrix over the number of joints, all algorithms."""
+    """Critical path of the mass matrix over the number of joints, all algorithms."""
     px.figures.cost_over_n("mass_matrix", path, lengths=LENGTHS[1:-1], quantity="span")
 
 
@@ -40,7 +40,7 @@ def kane(path: Path) -> None:
 
 
 def band_sparsity(path: Path) -> None:
-    """Longest path of forward dynamics over the number of joints, all algorithms."""
+    """Critical path of forward dynamics over the number of joints, all algorithms."""
     px.figures.cost_over_n("forward_dynamics", path, lengths=LENGTHS[:-2], quantity="span")
 
 

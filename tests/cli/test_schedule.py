@@ -33,7 +33,7 @@ def test_it_fits_the_terminal_and_tells_the_facts(
     monkeypatch.setenv("COLUMNS", "80")
     assert main(["schedule", *arguments]) == 0
     text = capsys.readouterr().out
-    for word in ("makespan", "speed-up", "longest path", "critical chain", "processor"):
+    for word in ("makespan", "speed-up", "critical path", "critical chain", "processor"):
         assert word in text
     assert max(map(len, text.splitlines())) <= 80
 

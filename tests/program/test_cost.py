@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Counting a program: totals, longest paths and widths, against networkx and by hand."""
+"""Counting a program: totals, critical paths and widths, against networkx and by hand."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ def test_times_below_zero_and_without_end_are_refused(time: float) -> None:
 
 def test_a_cost_tells_itself_in_a_line_or_a_few() -> None:
     cost = cost_of(small())
-    assert repr(cost) == "<Cost 5: 2 multiplications, 2 additions, longest path 4>"
+    assert repr(cost) == "<Cost 5: 2 multiplications, 2 additions, critical path 4>"
     assert str(cost).splitlines() == [
         "operations    5 for one state; 1 sines and cosines",
         "              2 *, 2 +, 1 /",
-        "longest path  4 operations; at most 2 at once",
+        "critical path 4 operations; at most 2 at once",
         "most in       tau 4, w 1",
         "bytes         24 in, 16 out, 8 of parameters",
         "counted as    customise 'full', convention 'program'",
@@ -81,7 +81,7 @@ def test_loops_without_a_path_say_so() -> None:
     cost = px.cost(px.chain(1000), "mass_matrix")
     assert not cost.has_path
     assert "in loops" in repr(cost)
-    assert "longest path  not known" in str(cost)
+    assert "critical path not known" in str(cost)
     assert max(map(len, str(cost).splitlines())) <= 80
 
 

@@ -141,7 +141,7 @@ def _is_number(x: Any, value: float) -> bool:
 
 
 def depth(name: str, n: int, **options: Any) -> int:
-    """Operations on the longest path, those with 0 and 1 left out."""
+    """Operations on the critical path, those with 0 and 1 left out."""
     results = _mass_matrix(name, n, lambda shape: _filled(shape, Pruned), options).ravel().tolist()
     depths: dict[int, int] = {}
     for x in _operands_first(results):

@@ -90,7 +90,7 @@ def _notes(rows: list[Comparison]) -> list[str]:
     reason = next(r.reason for r in rows if r.recommended)
     processors = next(r.processors for r in rows if not r.refused)
     columns = (
-        "ops: operations of the kernel; path: those along its longest path; "
+        "ops: operations of the kernel; path: those along its critical path; "
         f"on {processors}: predicted gain of {processors} processors over one with the fewest operations. "
         "Times per state: alone, in the batch."
     )

@@ -89,7 +89,7 @@ def _cells(count: Count) -> list[str]:
 
 def _totals(found: Cost) -> list[str]:
     path = ["–"] * len(_HEAD) if not found.has_path else _cells(found.span)
-    rows = [["operations", *_cells(found)], ["longest path", *path]]
+    rows = [["operations", *_cells(found)], ["critical path", *path]]
     return table(["", *_HEAD], rows, align="<>>>>>", width=terminal_width())
 
 
@@ -129,7 +129,7 @@ def _notes(found: Cost) -> list[str]:
 def _formulas(form: ClosedForm) -> list[str]:
     """Formulas and the sizes they were verified for, what L is, and where they do not hold."""
     rows, found = [], []
-    for what, part in (("operations", form), ("longest path", form.span)):
+    for what, part in (("operations", form), ("critical path", form.span)):
         for kind in _KINDS:
             formula = _formula(part, kind)
             if formula is None:

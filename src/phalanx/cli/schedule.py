@@ -153,7 +153,7 @@ def _facts(s: Schedule) -> list[str]:
         "tasks": f"{len(s.timed):,} ({s.graph.granularity})",
         "makespan": f"{s.makespan:,g} {s.machine.unit}",
         "speed-up": f"{s.speedup:.2f} on {len(s.processors)} processors, efficiency {s.efficiency:.0%}",
-        "bounds": f"longest path {number(s.span)}, work over processors {number(share)}",
+        "bounds": f"critical path {number(s.span)}, work over processors {number(share)}",
         "critical chain": f"{path.multiplications} *, {path.additions} +"
         + (f", {path.divisions} /" if path.divisions else ""),
     }

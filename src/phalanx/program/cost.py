@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Operations of a scalar program, the longest path through it, and how many can go at once."""
+"""Operations of a scalar program, the critical path through it, and how many can go at once."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class Cost(Count):
         if flow is None:
             raise PhalanxError(
                 f"span_with: {self.total:,} operations in loops over bodies, too many to be written out for "
-                "their longest path; count a shorter chain, or ask px.closed_form for a formula in n."
+                "their critical path; count a shorter chain, or ask px.closed_form for a formula in n."
             )
         return flow.longest(tuple(times.values()))
 
@@ -147,7 +147,7 @@ class Cost(Count):
         return {**self.__dict__, _FLOW: self._flowing()}
 
     def __repr__(self) -> str:
-        path = f"longest path {self.span.total:,}" if self.has_path else "in loops"
+        path = f"critical path {self.span.total:,}" if self.has_path else "in loops"
         return (
             f"<Cost {self.total:,}: {self.multiplications:,} multiplications, {self.additions:,} additions, "
             f"{path}>"
@@ -166,7 +166,7 @@ class Cost(Count):
             (
                 f"operations    {self.total:,} for one state; {self.trigonometric:,} sines and cosines",
                 f"              {self.multiplications:,} *, {self.additions:,} +, {self.divisions:,} /",
-                f"longest path  {path}",
+                f"critical path {path}",
                 f"most in       {largest or 'nothing'}",
                 f"bytes         {b.inputs:,} in, {b.outputs:,} out, {b.parameters:,} of parameters",
                 f"counted as    customise {self.customise!r}, convention {self.convention!r}",
@@ -190,7 +190,7 @@ class Flow:
     operands: list[tuple[int, ...]]
 
     def longest(self, weights: tuple[float, ...] = _UNIT) -> Count:
-        """The counts along the longest path; of equally long ones that with most multiplications."""
+        """The counts along the critical path; of equally long ones that with most multiplications."""
         length: list[float] = []
         products: list[int] = []
         before: list[int] = []

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""What a function of a robot costs: operations, longest path, width, bytes."""
+"""What a function of a robot costs: operations, critical path, width, bytes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def cost(
     | inertia_matrix | p* and the links' constants are free; U and composite masses are charged |
 
     Of the result: `multiplications`, `additions`, `divisions`, `trigonometric`, `total` (the first
-    three), `span` (along the longest path), `span_with(multiplication=…, addition=…)`, `width`,
+    three), `span` (along the critical path), `span_with(multiplication=…, addition=…)`, `width`,
     `by_quantity`, `by_link`, `bytes`.
     """
     call, rules = _resolved(robot, function, algorithm, customise, convention, frame)

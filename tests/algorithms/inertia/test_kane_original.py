@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Kane's equations as they stand: the counted work, and the longest path with trees for sums."""
+"""Kane's equations as they stand: the counted work, and the critical path with trees for sums."""
 
 import numpy as np
 import pytest

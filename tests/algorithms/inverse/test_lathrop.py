@@ -122,7 +122,7 @@ def symbols(kind: type[Field], graph: Graph, shape: tuple[int, ...]) -> Any:
 
 
 def depth(values: np.ndarray) -> int:
-    """Operations on the longest path to any of the values."""
+    """Operations on the critical path to any of the values."""
     length: dict[int, int] = {}
     for node in live(values.ravel().tolist()):
         before = max((length[a.number] for a in node.args if isinstance(a, Node)), default=0)

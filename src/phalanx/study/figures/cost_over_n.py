@@ -27,7 +27,7 @@ def cost_over_n(
     customise: Customise = "full",
     quantity: Literal["work", "span"] = "work",
 ) -> Any:
-    """Operations ("work") or those along the longest path ("span") over chains of n links, all charged.
+    """Operations ("work") or those along the critical path ("span") over chains of n links, all charged.
 
     The chains are random, in general position; `customise` is that of `phalanx.cost`.
     """
@@ -61,7 +61,7 @@ def cost_over_n(
         axes.yaxis.set_major_formatter("{x:,.0f}")
         axes.minorticks_off()
         axes.set_xlabel("links of the chain, n")
-        axes.set_ylabel("operations" + ("" if quantity == "work" else " along the longest path"))
+        axes.set_ylabel("operations" + ("" if quantity == "work" else " along the critical path"))
         axes.set_title(f"{function}: {'work' if quantity == 'work' else 'span'} over n")
         figure.legend(loc="outside right center")
     return saved(figure, path)

@@ -60,7 +60,7 @@ def data_flow(
 
 
 def _levels(graph: TaskGraph) -> list[int]:
-    """For each task the number of tasks along the longest way to it."""
+    """For each task the number of tasks along the critical path to it."""
     level: list[int] = []
     for task in graph.tasks:
         level.append(1 + max((level[a] for a in task.before), default=-1))

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""List scheduling: of the tasks that could start, the one with the longest way to the end goes first."""
+"""List scheduling: of the tasks that could start, the one with the longest path to the end goes first."""
 
 from __future__ import annotations
 

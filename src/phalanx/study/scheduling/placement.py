@@ -103,7 +103,7 @@ class Schedule:
 
     @cached_property
     def span(self) -> float:
-        """The time along the longest path: what no number of processors can undercut."""
+        """The time along the critical path: what no number of processors can undercut."""
         return max(lengths_to(self.graph, self.durations), default=0.0)
 
     @property
@@ -198,7 +198,7 @@ def _load(busy: dict[int, float], processor: int) -> float:
 
 
 def lengths_to(graph: TaskGraph, durations: list[float]) -> list[float]:
-    """The time of the longest path that ends with each task, itself included."""
+    """The time of the critical path to each task, itself included."""
     length: list[float] = []
     for k, task in enumerate(graph.tasks):
         length.append(max((length[a] for a in task.before), default=0.0) + durations[k])
@@ -206,7 +206,7 @@ def lengths_to(graph: TaskGraph, durations: list[float]) -> list[float]:
 
 
 def lengths_from(graph: TaskGraph, durations: list[float]) -> list[float]:
-    """The time of the longest path that begins with each task, itself included."""
+    """The time of the critical path from each task on, itself included."""
     length = [0.0] * len(graph)
     for k in range(len(graph) - 1, -1, -1):
         length[k] += durations[k]

@@ -206,7 +206,7 @@ def _kind(group: list[Operation], granularity: str) -> str:
 
 
 def _longest(group: list[Operation], flow: Flow, sources: list[_Sources]) -> Count:
-    """Operations on the longest path inside a task."""
+    """Operations on the critical path inside a task."""
     best: dict[int, Count] = {}
     for x in group:
         before = (best[a] for a in sources[x.number].operations if a in best)

@@ -177,7 +177,7 @@ class _Check:
                 yield f"result {task.name} is not sent to {self.name(network.master)}"
 
     def bounds(self) -> Iterator[str]:
-        """Nothing is faster than the longest path, or than all processors at work all the time."""
+        """Nothing is faster than the critical path, or than all processors at work all the time."""
         makespan = self.schedule.makespan
         ends: list[float] = []
         for k, task in enumerate(self.graph.tasks):

@@ -77,7 +77,7 @@ def constant_gain(links: Sequence[int]) -> Claim:
 
 @quantity
 def order_of_paths(order: Sequence[str], n: int) -> Claim:
-    """longest paths that phalanx.cost finds: time on unlimited processors without overhead"""
+    """critical paths that phalanx.cost finds: time on unlimited processors without overhead"""
     return _ranked({name: float(_span(name, n)) for name in _names(order)}, order, "{:.0f} operations")
 
 
@@ -172,7 +172,7 @@ def _steps(solver: str, n: int) -> int:
 
 
 def _path_of_joins(n: int) -> int:
-    """Operations on the longest path to the articulated inertias of n general links, joined in a tree."""
+    """Operations on the critical path to the articulated inertias of n general links, joined in a tree."""
     graph = Graph()
 
     def symbols(k: int, rank: int) -> np.ndarray:

@@ -22,13 +22,13 @@ _GROWTH = ("L", "K", "n", "nL", "n^2", "n^3")  # slow to fast
 
 @quantity
 def span_total(function: str, algorithm: str, sizes: Sequence[int] = SIZES) -> Any:
-    """operations on the longest path that phalanx.cost finds with structure used, fitted"""
+    """operations on the critical path that phalanx.cost finds with structure used, fitted"""
     return fitted({n: cost_at(function, algorithm, n, "semi").span.total for n in sizes})
 
 
 @quantity
 def span_total_at(function: str, algorithm: str, n: int) -> int:
-    """operations on the longest path that phalanx.cost finds with structure used"""
+    """operations on the critical path that phalanx.cost finds with structure used"""
     return cost_at(function, algorithm, n, "semi").span.total
 
 
@@ -48,14 +48,14 @@ def work_order(
 
 @quantity
 def span_order(function: str, algorithm: str, order: str, options: Mapping[str, Any] | None = None) -> Claim:
-    """growth of phalanx.cost's longest path with the joints"""
+    """growth of phalanx.cost's critical path with the joints"""
     sizes = SIZES if order.startswith("n") else _POWERS
     return _order(_spans(function, algorithm, options, sizes), order)
 
 
 @quantity
 def span_faster_than_log(function: str, algorithm: str, options: Mapping[str, Any]) -> Claim:
-    """growth of phalanx.cost's longest path with the links: more with every doubling"""
+    """growth of phalanx.cost's critical path with the links: more with every doubling"""
     values = _spans(function, algorithm, options, _POWERS)
     return Claim(not grows_as(values, "L"), at_sizes(values))
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Operations and longest paths of the library's algorithms, counted by `phalanx.cost`."""
+"""Operations and critical paths of the library's algorithms, counted by `phalanx.cost`."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def span(
     n: int | None = None,
     sizes: Sequence[int] = SIZES,
 ) -> Pair:
-    """operations on the longest path that phalanx.cost finds, at n or as a formula verified on more sizes"""
+    """operations on the critical path that phalanx.cost finds, at n or as a formula verified on more sizes"""
 
     def counted(n: int) -> Count:
         return cost_at(function, algorithm, n, "none", convention).span

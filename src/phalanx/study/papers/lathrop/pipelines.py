@@ -47,7 +47,7 @@ def _pipeline() -> SystolicSchedule:
 
 @quantity
 def reduction_of_time(formulas: Sequence[str], least: float) -> Claim:
-    """slope of printed serial operations over that of phalanx.cost's longest path"""
+    """slope of printed serial operations over that of phalanx.cost's critical path"""
     serial = [parse(text)["n"] for text in formulas]
     parallel = [
         part["n"] if isinstance(part, Formula) else 0

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """When quantities of a recursion become available if every operation runs as soon as it can.
 
-Times are (multiplications, additions) along the longest path of the traced program. Rotations, the
+Times are (multiplications, additions) along the critical path of the traced program. Rotations, the
 motion of the base and the vectors z q' and z q'' are there from the start, as Lathrop takes them.
 """
 
@@ -48,7 +48,7 @@ _WAITS = {
 
 @quantity
 def operator_time(operator: str) -> Delay:
-    """longest path through one vector operation of the library, all coordinates at once"""
+    """critical path through one vector operation of the library, all coordinates at once"""
     nodes, results = _operator(operator)
     times = _times(nodes)
     return max((times[x.number] for x in results), key=_length)
