@@ -36,7 +36,7 @@ from .extent import MOST_BODIES, is_segmented, rolls
 # of compiling. Code that saves more may be longer, by the power 1.5, but not longer than `_LONGEST`: measured
 # on all robots of example-robot-data, it keeps what pays.
 _UNROLLED, _NUMBERS, _LONGEST = 6_500, 900, 24_000
-_WIDEST = 2.1  # the saving that counts for results, which loops write as fast
+_WIDEST = 2.2  # the saving that counts for results, which loops write as fast
 _SHORT, _FEW = 3_000, 800  # instructions and results that are unrolled whatever loops would do
 # Scalars that tracing may make for one instruction that is left; more are given up.
 _SCALARS = 3 * _LONGEST
