@@ -212,9 +212,8 @@ def native_kernels() -> str:
     """`backends/native/kernels.py`: the class of kernels of each function."""
     text = HEAD.format(role="The kernels of each registered function: how to call and how to bind them.")
     text += "from ...robot import results\nfrom ...typing import Array, ArrayLike, Bound, External\n"
-    text += "from .kernel import Kernel\nfrom .motion_kernels import (\n"
-    text += "".join(f"    {kernel(f)} as {kernel(f)},\n" for f in sorted(family("motion"), key=kernel))
-    return text + ")\n" + "".join(kernel_class(f) for f in family("dynamics"))
+    text += "from .kernel import Kernel\nfrom .motion_kernels import *  # noqa: F403\n"
+    return text + "".join(kernel_class(f) for f in family("dynamics"))
 
 
 def motion_kernels() -> str:

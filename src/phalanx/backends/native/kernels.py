@@ -12,20 +12,7 @@ from __future__ import annotations
 from ...robot import results
 from ...typing import Array, ArrayLike, Bound, External
 from .kernel import Kernel
-from .motion_kernels import (
-    CenterOfMassKernel as CenterOfMassKernel,
-    ForwardKinematicsKernel as ForwardKinematicsKernel,
-    FrameAccelerationKernel as FrameAccelerationKernel,
-    FramePoseKernel as FramePoseKernel,
-    FrameVelocityKernel as FrameVelocityKernel,
-    JacobianDerivativeKernel as JacobianDerivativeKernel,
-    JacobianKernel as JacobianKernel,
-    JacobianRateKernel as JacobianRateKernel,
-    KineticEnergyKernel as KineticEnergyKernel,
-    MomentumKernel as MomentumKernel,
-    MomentumMatrixKernel as MomentumMatrixKernel,
-    PotentialEnergyKernel as PotentialEnergyKernel,
-)
+from .motion_kernels import *  # noqa: F403
 
 
 class InverseDynamicsKernel(Kernel):
