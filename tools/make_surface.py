@@ -26,6 +26,7 @@ from wording import (
     method,
     optional,
     pairs,
+    parameters,
     places,
     required,
     result,
@@ -95,8 +96,8 @@ def robot_method(f: Function) -> str:
     keywords += ['backend: Backend = "auto"', "threads: int | None = None"]
     told = f"{BATCH} {filled(f)}; {algorithm(f)}; "
     told += f'`backend` is "auto", "native", "numpy" or "jax"; {THREADS}.'
-    parameters = [*required(f), *optional(f), "*", *choices(f), *keywords]
-    return "\n" + method(f.name, parameters, result(f), [summary(f), *details(f), *inputs(f), told])
+    described = [summary(f), *details(f), *inputs(f), told]
+    return "\n" + method(f.name, parameters(f, *keywords), result(f), described)
 
 
 def robot_doors() -> str:
@@ -224,7 +225,7 @@ def motion_kernels() -> str:
 
 
 def kernel_class(f: Function) -> str:
-    call = [*(typed(n) for n in f.inputs), "*", *optional(f)]
+    call = [*(typed(n) for n in f.inputs), "*", *optional(f, named=False), *optional(f, named=True)]
     call += [f"out: {places(f)} | None = None", "threads: int | None = None"]
     told = f"{BATCH} {filled(f)}; {THREADS}."
     bound = [*(f"{n}: Array" for n in f.inputs), "*", f"out: {places(f)}"]
@@ -270,9 +271,9 @@ def jax_method(f: Function) -> str:
     given = [f'"{f.name}"', f"{{{pairs((*f.inputs, *f.optional))}}}", *["frame=frame"] * f.frame]
     given += [f"choices={{{pairs(f.choices)}}}"] if f.choices else []
     given += ["algorithm=algorithm", "schedule=schedule", "parameters=parameters"]
-    parameters = [*required(f), *optional(f), "*", *choices(f), *keywords]
-    told_all = [summary(f), *details(f), *inputs(f), told]
-    return "\n" + method(f.name, parameters, result(f), told_all, f"return self.evaluate({', '.join(given)})")
+    described = [summary(f), *details(f), *inputs(f), told]
+    run = f"return self.evaluate({', '.join(given)})"
+    return "\n" + method(f.name, parameters(f, *keywords), result(f), described, run)
 
 
 def jax_native_signatures() -> str:

@@ -36,6 +36,7 @@ INPUTS = {
 }
 TYPES = {"external": "External"}  # of inputs other than ArrayLike
 SIZES = {"q": "nq", "v": "nv", "l": "n_links", "10l": "10 n_links"}
+NAMED = ("inertias",)  # optional inputs that nobody gives by position
 MOTION = ("kinematics", "energy", "momentum")  # files of algorithms
 
 
@@ -107,8 +108,21 @@ def required(f: Function) -> list[str]:
     return [typed(n) for n in f.inputs] + ["frame: str"] * f.frame
 
 
-def optional(f: Function) -> list[str]:
-    return [f"{typed(n)} | None = None" for n in f.optional]
+def optional(f: Function, *, named: bool) -> list[str]:
+    """Optional inputs that are given by name only, or the others."""
+    return [f"{typed(n)} | None = None" for n in f.optional if (n in NAMED) == named]
+
+
+def parameters(f: Function, *keywords: str) -> list[str]:
+    """Those of a method: inputs, then what is given by name."""
+    return [
+        *required(f),
+        *optional(f, named=False),
+        "*",
+        *optional(f, named=True),
+        *choices(f),
+        *keywords,
+    ]
 
 
 def choices(f: Function) -> list[str]:

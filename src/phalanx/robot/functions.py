@@ -20,9 +20,8 @@ class Functions(Motion):
     def inverse_dynamics(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, external: External | None = None,
         base_velocity: ArrayLike | None = None, base_acceleration: ArrayLike | None = None,
-        inertias: ArrayLike | None = None,
-        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
-        threads: int | None = None,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
         """Joint forces `tau` (…, nv) that produce `qdd` at state (q, qd).
 
@@ -43,9 +42,9 @@ class Functions(Motion):
         """
 
     def mass_matrix(
-        self, q: ArrayLike, inertias: ArrayLike | None = None,
-        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
-        threads: int | None = None,
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
         """The mass matrix `M` (…, nv, nv).
 
@@ -62,9 +61,8 @@ class Functions(Motion):
 
     def forward_dynamics(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, external: External | None = None,
-        inertias: ArrayLike | None = None,
-        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
-        threads: int | None = None,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
         """Joint accelerations `qdd` (…, nv) under the joint forces `tau` at state (q, qd).
 
@@ -83,9 +81,9 @@ class Functions(Motion):
         """
 
     def bias_forces(
-        self, q: ArrayLike, qd: ArrayLike, inertias: ArrayLike | None = None,
-        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
-        threads: int | None = None,
+        self, q: ArrayLike, qd: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
         """Joint forces (…, nv) that hold qdd = 0 at state (q, qd): velocity products and gravity.
 
@@ -100,9 +98,9 @@ class Functions(Motion):
         """
 
     def gravity_forces(
-        self, q: ArrayLike, inertias: ArrayLike | None = None,
-        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
-        threads: int | None = None,
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
         """Joint forces (…, nv) that hold the robot at rest at q.
 
@@ -116,9 +114,9 @@ class Functions(Motion):
         """
 
     def mass_matrix_inverse(
-        self, q: ArrayLike, inertias: ArrayLike | None = None,
-        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
-        threads: int | None = None,
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
         """The inverse (…, nv, nv) of the mass matrix, by its sparse factor.
 
@@ -133,9 +131,8 @@ class Functions(Motion):
 
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, external: External | None = None,
-        inertias: ArrayLike | None = None,
-        *, out: tuple[Array, Array, Array] | None = None, algorithm: AlgorithmLike = "auto",
-        backend: Backend = "auto", threads: int | None = None,
+        *, inertias: ArrayLike | None = None, out: tuple[Array, Array, Array] | None = None,
+        algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
     ) -> results.InverseDynamicsDerivatives[Array]:
         """(∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd), each (…, nv, nv), in the tangent space of q.
 
@@ -154,9 +151,8 @@ class Functions(Motion):
 
     def forward_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, external: External | None = None,
-        inertias: ArrayLike | None = None,
-        *, out: tuple[Array, Array, Array] | None = None, algorithm: AlgorithmLike = "auto",
-        backend: Backend = "auto", threads: int | None = None,
+        *, inertias: ArrayLike | None = None, out: tuple[Array, Array, Array] | None = None,
+        algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
     ) -> results.ForwardDynamicsDerivatives[Array]:
         """(∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau), each (…, nv, nv), in the tangent space of q.
 
@@ -174,9 +170,9 @@ class Functions(Motion):
         """
 
     def coriolis_matrix(
-        self, q: ArrayLike, qd: ArrayLike, inertias: ArrayLike | None = None,
-        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
-        threads: int | None = None,
+        self, q: ArrayLike, qd: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
         """The matrix C (…, nv, nv) with C qd the forces of velocity, and dM/dt - 2 C skew-symmetric.
 

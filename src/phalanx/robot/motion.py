@@ -64,9 +64,9 @@ class Motion:
         """
 
     def center_of_mass(
-        self, q: ArrayLike, inertias: ArrayLike | None = None,
-        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
-        threads: int | None = None,
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
         """Centre of mass (…, 3) of all moving links, in the world frame; NaN if none has mass.
 
@@ -80,9 +80,9 @@ class Motion:
         """
 
     def kinetic_energy(
-        self, q: ArrayLike, qd: ArrayLike, inertias: ArrayLike | None = None,
-        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
-        threads: int | None = None,
+        self, q: ArrayLike, qd: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
         """Kinetic energy (…) of all links and rotors.
 
@@ -97,9 +97,9 @@ class Motion:
         """
 
     def potential_energy(
-        self, q: ArrayLike, inertias: ArrayLike | None = None,
-        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
-        threads: int | None = None,
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
         """Potential energy (…) in the field of gravity, zero at the world's origin.
 
@@ -113,9 +113,9 @@ class Motion:
         """
 
     def momentum(
-        self, q: ArrayLike, qd: ArrayLike, inertias: ArrayLike | None = None,
-        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
-        threads: int | None = None,
+        self, q: ArrayLike, qd: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
         """Momentum (…, 6) [angular; linear] of all links about their mass centre, along the world's axes.
 
@@ -130,9 +130,9 @@ class Motion:
         """
 
     def momentum_matrix(
-        self, q: ArrayLike, inertias: ArrayLike | None = None,
-        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
-        threads: int | None = None,
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
         """The matrix A (…, 6, nv) with momentum A qd about the mass centre, along the world's axes.
 

@@ -81,9 +81,9 @@ class MotionSignatures:
         )
 
     def center_of_mass(
-        self, q: ArrayLike, inertias: ArrayLike | None = None,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """Centre of mass (…, 3) of all moving links, in the world frame; NaN if none has mass.
 
@@ -100,9 +100,9 @@ class MotionSignatures:
         )
 
     def kinetic_energy(
-        self, q: ArrayLike, qd: ArrayLike, inertias: ArrayLike | None = None,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        self, q: ArrayLike, qd: ArrayLike,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """Kinetic energy (…) of all links and rotors.
 
@@ -120,9 +120,9 @@ class MotionSignatures:
         )
 
     def potential_energy(
-        self, q: ArrayLike, inertias: ArrayLike | None = None,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """Potential energy (…) in the field of gravity, zero at the world's origin.
 
@@ -139,9 +139,9 @@ class MotionSignatures:
         )
 
     def momentum(
-        self, q: ArrayLike, qd: ArrayLike, inertias: ArrayLike | None = None,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        self, q: ArrayLike, qd: ArrayLike,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """Momentum (…, 6) [angular; linear] of all links about their mass centre, along the world's axes.
 
@@ -159,9 +159,9 @@ class MotionSignatures:
         )
 
     def momentum_matrix(
-        self, q: ArrayLike, inertias: ArrayLike | None = None,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """The matrix A (…, 6, nv) with momentum A qd about the mass centre, along the world's axes.
 

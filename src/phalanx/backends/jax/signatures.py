@@ -26,9 +26,8 @@ class JaxSignatures(MotionSignatures):
     def inverse_dynamics(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, external: External | None = None,
         base_velocity: ArrayLike | None = None, base_acceleration: ArrayLike | None = None,
-        inertias: ArrayLike | None = None,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """Joint forces `tau` (…, nv) that produce `qdd` at state (q, qd).
 
@@ -53,9 +52,9 @@ class JaxSignatures(MotionSignatures):
         )
 
     def mass_matrix(
-        self, q: ArrayLike, inertias: ArrayLike | None = None,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """The mass matrix `M` (…, nv, nv).
 
@@ -75,9 +74,8 @@ class JaxSignatures(MotionSignatures):
 
     def forward_dynamics(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, external: External | None = None,
-        inertias: ArrayLike | None = None,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """Joint accelerations `qdd` (…, nv) under the joint forces `tau` at state (q, qd).
 
@@ -99,9 +97,9 @@ class JaxSignatures(MotionSignatures):
         )
 
     def bias_forces(
-        self, q: ArrayLike, qd: ArrayLike, inertias: ArrayLike | None = None,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        self, q: ArrayLike, qd: ArrayLike,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """Joint forces (…, nv) that hold qdd = 0 at state (q, qd): velocity products and gravity.
 
@@ -119,9 +117,9 @@ class JaxSignatures(MotionSignatures):
         )
 
     def gravity_forces(
-        self, q: ArrayLike, inertias: ArrayLike | None = None,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """Joint forces (…, nv) that hold the robot at rest at q.
 
@@ -138,9 +136,9 @@ class JaxSignatures(MotionSignatures):
         )
 
     def mass_matrix_inverse(
-        self, q: ArrayLike, inertias: ArrayLike | None = None,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """The inverse (…, nv, nv) of the mass matrix, by its sparse factor.
 
@@ -159,9 +157,8 @@ class JaxSignatures(MotionSignatures):
 
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, external: External | None = None,
-        inertias: ArrayLike | None = None,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
     ) -> results.InverseDynamicsDerivatives[Array]:
         """(∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd), each (…, nv, nv), in the tangent space of q.
 
@@ -184,9 +181,8 @@ class JaxSignatures(MotionSignatures):
 
     def forward_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, external: External | None = None,
-        inertias: ArrayLike | None = None,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
     ) -> results.ForwardDynamicsDerivatives[Array]:
         """(∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau), each (…, nv, nv), in the tangent space of q.
 
@@ -208,9 +204,9 @@ class JaxSignatures(MotionSignatures):
         )
 
     def coriolis_matrix(
-        self, q: ArrayLike, qd: ArrayLike, inertias: ArrayLike | None = None,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        self, q: ArrayLike, qd: ArrayLike,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
     ) -> Array:
         """The matrix C (…, nv, nv) with C qd the forces of velocity, and dM/dt - 2 C skew-symmetric.
 
