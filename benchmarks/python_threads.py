@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 import phalanx as px
+from phalanx.backends.base import available_threads
 from phalanx.backends.native import objects
 
 ROUNDS = 12
@@ -95,7 +96,7 @@ def calls_of(job: Callable[[], Any]) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--robot", default="panda")
-    parser.add_argument("--threads", type=int, default=px.backends.cores.available_threads())
+    parser.add_argument("--threads", type=int, default=available_threads())
     parser.add_argument(
         "--through-ufunc", action="store_true", help="as where objects are laid out differently"
     )

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 import phalanx as px
+from phalanx.backends.base import available_threads
 
 BURST = 0.02  # seconds of calls in a row, at least three
 
@@ -86,7 +87,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--robot", default="panda")
     parser.add_argument("--function", default="forward_dynamics")
-    parser.add_argument("--threads", type=int, default=px.backends.cores.available_threads())
+    parser.add_argument("--threads", type=int, default=available_threads())
     parser.add_argument("--batches", type=int, nargs="*", default=[1024, 4096, 8192, 16384, 65536, 262144])
     parser.add_argument("--bursts", type=int, default=20)
     parser.add_argument("--json", type=Path)

@@ -38,7 +38,8 @@ def keyword_only(method: Any) -> list[str]:
     return [p.name for p in inspect.signature(method).parameters.values() if p.kind is p.KEYWORD_ONLY]
 
 
-def test_the_declarations_follow_the_registered_functions() -> None:
+def test_the_declarations_follow_the_registered_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "tools")
     spec = importlib.util.spec_from_file_location("make_surface", ROOT / "tools" / "make_surface.py")
     assert spec is not None
     assert spec.loader is not None
@@ -89,7 +90,7 @@ def test_functions_on_jax_tell_their_parameters() -> None:
         told = declared(getattr(ROBOT.jax, name))
         last = ["algorithm", "schedule", "parameters"]
         assert list(told) == [*f.inputs, *frame, *f.optional, *f.choices, *last]
-        if not f.frame:
+        if not f.frame and len(f.outputs) == 1:  # others have no derivatives there
             assert list(declared(getattr(ROBOT.jax.native, name))) == list(f.inputs)
 
 

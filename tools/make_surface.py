@@ -9,39 +9,34 @@ The files can be read like any other but are never edited: `tests/test_surface.p
 
 from __future__ import annotations
 
-import re
-import sys
-from collections.abc import Iterable, Mapping
-from inspect import cleandoc
+from collections.abc import Mapping
 from pathlib import Path
-from textwrap import wrap
-from types import ModuleType
 
-SOURCE = Path(__file__).parents[1] / "src" / "phalanx"
-if "phalanx" not in sys.modules:  # the registry alone: methods of new functions are not declared yet
-    package = ModuleType("phalanx")
-    package.__path__ = [str(SOURCE)]
-    sys.modules["phalanx"] = package
+from wording import (
+    FUNCTIONS,
+    SOURCE,
+    Function,
+    algorithm,
+    camel,
+    choices,
+    details,
+    family,
+    filled,
+    inputs,
+    method,
+    optional,
+    pairs,
+    parameters,
+    places,
+    required,
+    result,
+    shape,
+    shapes,
+    summary,
+    together,
+    typed,
+)
 
-from phalanx.algorithms import ALGORITHMS, FUNCTIONS, Function  # noqa: E402
-
-WIDTH = 110
-
-INPUTS = {
-    "q": "positions",
-    "qd": "rates",
-    "qdd": "accelerations",
-    "tau": "joint forces (N m of turning joints, N of sliding ones)",
-    "external": "wrenches [N m, N] on the links, each in its own link frame at its origin, or some of them "
-    'by name as {"link": wrench} with (…, 6) each',
-    "inertias": "ten inertial parameters of each link in place of the robot's own, as in "
-    "`robot.inertial_parameters`",
-    "base_velocity": "twist of the base [rad/s, m/s], in its own coordinates",
-    "base_acceleration": "the component-wise derivative of that twist",
-}
-TYPES = {"external": "External"}  # of inputs other than ArrayLike
-SIZES = {"q": "nq", "v": "nv", "l": "n_links", "10l": "10 n_links"}
-NAMED = ("inertias",)  # optional inputs that nobody gives by position
 ALIASES = {"rnea": "inverse_dynamics", "crba": "mass_matrix", "aba": "forward_dynamics"}
 BATCH = "Any batch shape, by NumPy's rules of broadcasting."
 THREADS = "at most `threads` threads share a large batch (None: `px.set_threads`)"
@@ -79,26 +74,30 @@ def robot_results() -> str:
 def robot_functions() -> str:
     """`robot/functions.py`: the methods of a robot that compute."""
     text = HEAD.format(role="What a robot computes: one method for each registered function.")
-    text += "from ..typing import AlgorithmLike, Array, ArrayLike, Axes, Backend, External\n"
-    text += "from . import results\n\n\n"
-    text += (
-        'class Functions:\n    """The methods of `Robot` that compute; `methods` gives them their code."""\n'
-    )
-    for f in FUNCTIONS.values():
-        keywords = [f"out: {places(f)} | None = None", 'algorithm: AlgorithmLike = "auto"']
-        keywords += ['backend: Backend = "auto"', "threads: int | None = None"]
-        told = f"{BATCH} {filled(f)}; {algorithm(f)}; "
-        told += f'`backend` is "auto", "native", "numpy" or "jax"; {THREADS}.'
-        parameters = [
-            *required(f),
-            *optional(f, named=False),
-            "*",
-            *optional(f, named=True),
-            *choices(f),
-            *keywords,
-        ]
-        text += "\n" + method(f.name, parameters, result(f), [summary(f), *details(f), *inputs(f), told])
+    text += "from ..typing import AlgorithmLike, Array, ArrayLike, Backend, External\n"
+    text += "from . import results\nfrom .motion import Motion\n\n\nclass Functions(Motion):\n"
+    text += '    """The methods of `Robot` that compute; `methods` gives them their code."""\n'
+    text += "".join(robot_method(f) for f in family("dynamics"))
     return text + "".join(f"\n    {alias} = {name}" for alias, name in ALIASES.items()) + "\n"
+
+
+def robot_motion() -> str:
+    """`robot/motion.py`: those of them that tell where and how fast links move."""
+    text = HEAD.format(
+        role="How a robot moves: one method for each registered function of places and speeds."
+    )
+    text += "from ..typing import AlgorithmLike, Array, ArrayLike, Axes, Backend\n\n\nclass Motion:\n"
+    text += '    """Methods of `Robot`, as `Functions`."""\n'
+    return text + "".join(robot_method(f) for f in family("motion"))
+
+
+def robot_method(f: Function) -> str:
+    keywords = [f"out: {places(f)} | None = None", 'algorithm: AlgorithmLike = "auto"']
+    keywords += ['backend: Backend = "auto"', "threads: int | None = None"]
+    told = f"{BATCH} {filled(f)}; {algorithm(f)}; "
+    told += f'`backend` is "auto", "native", "numpy" or "jax"; {THREADS}.'
+    described = [summary(f), *details(f), *inputs(f), told]
+    return "\n" + method(f.name, parameters(f, *keywords), result(f), described)
 
 
 def robot_doors() -> str:
@@ -214,53 +213,67 @@ def native_kernels() -> str:
     """`backends/native/kernels.py`: the class of kernels of each function."""
     text = HEAD.format(role="The kernels of each registered function: how to call and how to bind them.")
     text += "from ...robot import results\nfrom ...typing import Array, ArrayLike, Bound, External\n"
-    text += "from .kernel import Kernel\n"
-    for f in FUNCTIONS.values():
-        call = [*(typed(n) for n in f.inputs), "*", *optional(f, named=False), *optional(f, named=True)]
-        call += [f"out: {places(f)} | None = None", "threads: int | None = None"]
-        told = f"{BATCH} {filled(f)}; {THREADS}."
-        bound = [*(f"{n}: Array" for n in f.inputs), "*", f"out: {places(f)}"]
-        bound += [f"{n}: Array | None = None" for n in f.optional]
-        whose = f"A step() that recomputes `out` {shapes(f)} from these very arrays."
-        how = "For control loops: fill the inputs in place, call, read `out` in place."
-        run = f"return self._bound({together(f.inputs)}, {{{pairs(f.optional)}}}, out)"
-        text += f'\n\nclass {camel(f.name)}Kernel(Kernel):\n    """`{f.name}` of one robot, compiled."""\n\n'
-        text += method("__call__", call, result(f), [summary(f), *inputs(f), told]) + "\n"
-        text += method("bind", bound, "Bound", [whose, how], run)
-    return text
+    text += "from .kernel import Kernel\nfrom .motion_kernels import *  # noqa: F403\n"
+    return text + "".join(kernel_class(f) for f in family("dynamics"))
+
+
+def motion_kernels() -> str:
+    """`backends/native/motion_kernels.py`: those of them that tell where and how fast links move."""
+    text = HEAD.format(role="Kernels of functions of places and speeds, as `kernels`.")
+    text += "from ...typing import Array, ArrayLike, Bound\nfrom .kernel import Kernel\n"
+    return text + "".join(kernel_class(f) for f in family("motion"))
+
+
+def kernel_class(f: Function) -> str:
+    call = [*(typed(n) for n in f.inputs), "*", *optional(f, named=False), *optional(f, named=True)]
+    call += [f"out: {places(f)} | None = None", "threads: int | None = None"]
+    told = f"{BATCH} {filled(f)}; {THREADS}."
+    bound = [*(f"{n}: Array" for n in f.inputs), "*", f"out: {places(f)}"]
+    bound += [f"{n}: Array | None = None" for n in f.optional]
+    whose = f"A step() that recomputes `out` {shapes(f)} from these very arrays."
+    how = "For control loops: fill the inputs in place, call, read `out` in place."
+    run = f"return self._bound({together(f.inputs)}, {{{pairs(f.optional)}}}, out)"
+    text = f'\n\nclass {kernel(f)}(Kernel):\n    """`{f.name}` of one robot, compiled."""\n\n'
+    text += method("__call__", call, result(f), [summary(f), *inputs(f), told]) + "\n"
+    return text + method("bind", bound, "Bound", [whose, how], run)
+
+
+def kernel(f: Function) -> str:
+    return f"{camel(f.name)}Kernel"
 
 
 def jax_signatures() -> str:
     """`backends/jax/signatures.py`: the functions of a robot on JAX."""
     text = HEAD.format(role="`robot.jax`: one method for each registered function.")
-    text += "from collections.abc import Mapping\nfrom typing import TYPE_CHECKING, Any\n\n"
+    text += "from collections.abc import Mapping\nfrom typing import TYPE_CHECKING\n\n"
     text += "from ...robot import results\n"
-    text += "from ...typing import AlgorithmLike, ArrayLike, Axes, External, Schedule\n\n"
-    text += JAX.format(name="JaxSignatures", whose="JaxFunctions")
+    text += "from ...typing import AlgorithmLike, ArrayLike, External, Schedule\n"
+    text += "from .motion_signatures import MotionSignatures\n\n"
+    text += JAX.format(name="JaxSignatures(MotionSignatures)", whose="JaxFunctions").rstrip() + "\n"
+    return text + "".join(jax_method(f) for f in family("dynamics"))
+
+
+def jax_motion_signatures() -> str:
+    """`backends/jax/motion_signatures.py`: those of them that tell where and how fast links move."""
+    text = HEAD.format(role="`robot.jax`: the functions of places and speeds.")
+    text += "from collections.abc import Mapping\nfrom typing import TYPE_CHECKING, Any\n\n"
+    text += "from ...typing import AlgorithmLike, ArrayLike, Axes, Schedule\n\n"
+    text += JAX.format(name="MotionSignatures", whose="JaxFunctions")
     text += "    def evaluate(self, *args: Any, **kwargs: Any) -> Any: ...\n"
-    for f in FUNCTIONS.values():
-        keywords = ['algorithm: AlgorithmLike = "auto"', 'schedule: Schedule = "sequential"']
-        keywords += ["parameters: Mapping[str, ArrayLike] | None = None"]
-        told = (
-            f'Any batch shape. {algorithm(f)}; `schedule` is "sequential" or "doubling" (logarithmic depth); '
-        )
-        told += "`parameters` from `robot.jax.parameters()` replace the robot's own."
-        given = [f'"{f.name}"', f"{{{pairs((*f.inputs, *f.optional))}}}", *["frame=frame"] * f.frame]
-        given += [f"choices={{{pairs(f.choices)}}}"] if f.choices else []
-        given += ["algorithm=algorithm", "schedule=schedule", "parameters=parameters"]
-        parameters = [
-            *required(f),
-            *optional(f, named=False),
-            "*",
-            *optional(f, named=True),
-            *choices(f),
-            *keywords,
-        ]
-        paragraphs = [summary(f), *details(f), *inputs(f), told]
-        text += "\n" + method(
-            f.name, parameters, result(f), paragraphs, f"return self.evaluate({', '.join(given)})"
-        )
-    return text
+    return text + "".join(jax_method(f) for f in family("motion"))
+
+
+def jax_method(f: Function) -> str:
+    keywords = ['algorithm: AlgorithmLike = "auto"', 'schedule: Schedule = "sequential"']
+    keywords += ["parameters: Mapping[str, ArrayLike] | None = None"]
+    told = f'Any batch shape. {algorithm(f)}; `schedule` is "sequential" or "doubling" (logarithmic depth); '
+    told += "`parameters` from `robot.jax.parameters()` replace the robot's own."
+    given = [f'"{f.name}"', f"{{{pairs((*f.inputs, *f.optional))}}}", *["frame=frame"] * f.frame]
+    given += [f"choices={{{pairs(f.choices)}}}"] if f.choices else []
+    given += ["algorithm=algorithm", "schedule=schedule", "parameters=parameters"]
+    described = [summary(f), *details(f), *inputs(f), told]
+    run = f"return self.evaluate({', '.join(given)})"
+    return "\n" + method(f.name, parameters(f, *keywords), result(f), described, run)
 
 
 def jax_native_signatures() -> str:
@@ -288,138 +301,14 @@ class {name}:
 FILES = {
     "robot/results.py": robot_results,
     "robot/functions.py": robot_functions,
+    "robot/motion.py": robot_motion,
     "robot/doors.py": robot_doors,
     "backends/native/kernels.py": native_kernels,
+    "backends/native/motion_kernels.py": motion_kernels,
     "backends/jax/signatures.py": jax_signatures,
+    "backends/jax/motion_signatures.py": jax_motion_signatures,
     "backends/jax/native_signatures.py": jax_native_signatures,
 }
-
-# ------------------------------------------------------------------------------------------ pieces
-
-
-def summary(f: Function) -> str:
-    """What a function returns, with its shape: the first line of its first algorithm."""
-    return _paragraphs(f)[0]
-
-
-def details(f: Function) -> list[str]:
-    """What more there is to say of functions of a frame."""
-    return _paragraphs(f)[1:] if f.frame else []
-
-
-def _paragraphs(f: Function) -> list[str]:
-    first = next(iter(ALGORITHMS[f.name].values()))
-    summary, *others = cleandoc(first.run.__doc__ or "").split("\n", 1)
-    return [summary, *(" ".join(part.split()) for part in "".join(others).split("\n\n") if part.strip())]
-
-
-def inputs(f: Function) -> list[str]:
-    """Of each input, optional ones last, its name, shape and meaning."""
-    return [f"`{n}` ({shape(s)}): {INPUTS[n]}." for n, s in (f.inputs | f.optional).items()]
-
-
-def result(f: Function) -> str:
-    """The type of what a function gives."""
-    return "Array" if len(f.outputs) == 1 else f"results.{camel(f.name)}[Array]"
-
-
-def places(f: Function) -> str:
-    """The type of what takes it."""
-    return "Array" if len(f.outputs) == 1 else f"tuple[{', '.join(['Array'] * len(f.outputs))}]"
-
-
-def filled(f: Function) -> str:
-    """What `out` takes."""
-    if len(f.outputs) == 1:
-        return "`out` takes the result, an array of its shape"
-    return f"`out` takes the results, {len(f.outputs)} arrays of their shapes"
-
-
-def shapes(f: Function) -> str:
-    """The shapes of all results."""
-    return ", ".join(f"({shape(sizes)})" for sizes in f.outputs.values())
-
-
-def shape(symbols: Iterable[str]) -> str:
-    return ", ".join(["…", *(SIZES.get(s, s) for s in symbols)])
-
-
-def algorithm(f: Function) -> str:
-    """Which algorithms there are."""
-    names = list(ALGORITHMS[f.name])
-    return f'`algorithm` is one of `px.algorithms("{f.name}")`' + f" ({', '.join(names)})" * (len(names) > 1)
-
-
-def typed(name: str) -> str:
-    return f"{name}: {TYPES.get(name, 'ArrayLike')}"
-
-
-def required(f: Function) -> list[str]:
-    return [typed(n) for n in f.inputs] + ["frame: str"] * f.frame
-
-
-def optional(f: Function, *, named: bool) -> list[str]:
-    """Optional inputs that are given by name only, or the others."""
-    return [f"{typed(n)} | None = None" for n in f.optional if (n in NAMED) == named]
-
-
-def choices(f: Function) -> list[str]:
-    return [f'{n}: {camel(n)} = "{known[0]}"' for n, known in f.choices.items()]
-
-
-def pairs(names: Iterable[str]) -> str:
-    """The content of a dictionary from names to variables."""
-    return ", ".join(f'"{name}": {name}' for name in names)
-
-
-def together(names: Iterable[str]) -> str:
-    """A tuple of variables."""
-    names = list(names)
-    return f"({names[0]},)" if len(names) == 1 else f"({', '.join(names)})"
-
-
-def camel(name: str) -> str:
-    return "".join(word.capitalize() for word in name.split("_"))
-
-
-def method(name: str, parameters: list[str], result: str, told: list[str], run: str = "") -> str:
-    """A method with its docstring, whose first line is the first of `told`."""
-    head = [f"    def {name}({', '.join(['self', *parameters])}) -> {result}:"]
-    if len(head[0]) > WIDTH:
-        head = [f"    def {name}(", *_rows(["self", *parameters], 8), f"    ) -> {result}:"]
-    return "\n".join([*head, *docstring(told), *(statement(run) if run else [])]) + "\n"
-
-
-def docstring(told: list[str]) -> list[str]:
-    """Paragraphs; inputs make a list."""
-    margin = " " * 8
-    lines = [f'{margin}"""{told[0]}']
-    was_input = False
-    for text in told[1:]:
-        is_input = re.match(r"`\w+` \(…", text) is not None
-        lines += [] if is_input and was_input else [""]
-        first, other = (f"{margin}- ", f"{margin}  ") if is_input else (margin, margin)
-        lines += wrap(text, WIDTH, initial_indent=first, subsequent_indent=other)
-        was_input = is_input
-    return [*lines, f'{margin}"""']
-
-
-def statement(text: str) -> list[str]:
-    """A call as a statement, broken behind commas where it is too long."""
-    if len(text) + 8 <= WIDTH:
-        return [f"        {text}"]
-    head, _, inside = text.removesuffix(")").partition("(")
-    return [f"        {head}(", *_rows(inside.split(", "), 12), "        )"]
-
-
-def _rows(parts: Iterable[str], indent: int) -> list[str]:
-    """Parts with commas behind them in as few rows as will do; keyword-only ones begin another."""
-    rows = [""]
-    for part in parts:
-        if part == "*" or len(rows[-1]) + len(part) + 2 > WIDTH - indent:
-            rows.append("")
-        rows[-1] += f" {part}," if rows[-1] else f"{part},"
-    return [" " * indent + row for row in rows]
 
 
 def texts() -> Mapping[Path, str]:

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .algorithms import algorithms
-from .backends.cores import set_threads
+from .backends.base import set_threads
 from .errors import PhalanxError, PhalanxWarning
 from .io.loading import chain, coil, dill, load, robots, snake, tree
 from .methods import Robot

@@ -23,8 +23,7 @@ from .algorithms import (
     require_covered,
 )
 from .arrays import empty_result, float_type, is_masked_array, memory_for
-from .backends.base import Backend, Call, backend, common_batch, require_shape
-from .backends.cores import available_threads, positive
+from .backends.base import Backend, Call, available_threads, backend, common_batch, positive, require_shape
 from .backends.structure import factors_well, require_invertible, segments_well
 from .errors import PhalanxError, is_one_of, listing, nearest, shown
 from .program.task import cuts

@@ -8,6 +8,7 @@ module attaches the code.
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -134,8 +135,9 @@ _SCOPE: Mapping[str, Any] = {
 
 def _attach() -> None:
     made = {getattr(Functions, f.name): _method(f) for f in FUNCTIONS.values()}
-    for name, declared in vars(Functions).items():
-        if declared in made:  # under its own name and under others
+    for name in dir(Functions):
+        declared = getattr(Functions, name)
+        if inspect.isfunction(declared):  # under its own name or another
             setattr(Robot, name, made[declared])
     for door in (frame_poses, jvp, vjp, hvp, kernel):
         setattr(Robot, door.__name__, as_declared(door, getattr(Doors, door.__name__)))

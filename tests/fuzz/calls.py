@@ -39,12 +39,12 @@ def _choices(rng: Random, robot: px.Robot, function: str) -> dict[str, Any]:
 
 def _inputs(rng: Random, robot: px.Robot, function: str) -> tuple[list[Any], dict[str, Any], tuple[int, ...]]:
     f = FUNCTIONS[function]
-    known = {"q": robot.nq, "v": robot.nv, "l": robot.n_links}
+    known = {"q": robot.nq, "v": robot.nv, "l": robot.n_links, "10l": 10 * robot.n_links}
     sizes = lambda symbols: tuple(known.get(s) or (0 if s in known else int(s)) for s in symbols)  # noqa: E731
     batch = rng.choice(((), (), (1,), (2,), (3, 2), (0,), (65,)))
     given = [state(rng, sizes(s), batch) for s in f.inputs.values()]
     more = {n: state(rng, sizes(s), batch) for n, s in f.optional.items() if rng.random() < 0.15}
-    return given, more, (*batch, *sizes(f.output))
+    return given, more, (*batch, *sizes(next(iter(f.outputs.values()))))
 
 
 def dynamics(rng: Random) -> None:

@@ -1,46 +1,48 @@
 define internal void @block(ptr %p0, i64 %s0, ptr %p1, i64 %s1, ptr %p2, i64 %s2, ptr %p3, i64 %s3) noinline #0 {
-  %v0 = load <2 x double>, ptr %p0, align 8
+  entry:
+  %slow1_place = alloca [6 x <4 x double>], align 32
+  %v0 = mul i64 %s0, 1
   %v1 = mul i64 %s0, 2
-  %v2 = getelementptr i8, ptr %p0, i64 %v1
-  %v3 = load <2 x double>, ptr %v2, align 8
-  %v4 = shufflevector <2 x double> %v0, <2 x double> %v3, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
-  %v5 = mul i64 %s0, 1
-  %v6 = getelementptr i8, ptr %p0, i64 %v5
-  %v7 = load <2 x double>, ptr %v6, align 8
-  %v8 = mul i64 %s0, 3
-  %v9 = getelementptr i8, ptr %p0, i64 %v8
-  %v10 = load <2 x double>, ptr %v9, align 8
-  %v11 = shufflevector <2 x double> %v7, <2 x double> %v10, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
-  %v12 = shufflevector <4 x double> %v4, <4 x double> %v11, <4 x i32> <i32 0, i32 4, i32 2, i32 6>
-  %v13 = shufflevector <4 x double> %v4, <4 x double> %v11, <4 x i32> <i32 1, i32 5, i32 3, i32 7>
-  %v14 = load <2 x double>, ptr %p1, align 8
+  %v2 = mul i64 %s0, 3
+  %v3 = getelementptr i8, ptr %p0, i64 %v0
+  %v4 = getelementptr i8, ptr %p0, i64 %v1
+  %v5 = getelementptr i8, ptr %p0, i64 %v2
+  %v6 = load <2 x double>, ptr %p0, align 8
+  %v7 = load <2 x double>, ptr %v3, align 8
+  %v8 = load <2 x double>, ptr %v4, align 8
+  %v9 = load <2 x double>, ptr %v5, align 8
+  %v10 = shufflevector <2 x double> %v6, <2 x double> %v8, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %v11 = shufflevector <2 x double> %v7, <2 x double> %v9, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %v12 = shufflevector <4 x double> %v10, <4 x double> %v11, <4 x i32> <i32 0, i32 4, i32 2, i32 6>
+  %v13 = shufflevector <4 x double> %v10, <4 x double> %v11, <4 x i32> <i32 1, i32 5, i32 3, i32 7>
+  %v14 = mul i64 %s1, 1
   %v15 = mul i64 %s1, 2
-  %v16 = getelementptr i8, ptr %p1, i64 %v15
-  %v17 = load <2 x double>, ptr %v16, align 8
-  %v18 = shufflevector <2 x double> %v14, <2 x double> %v17, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
-  %v19 = mul i64 %s1, 1
-  %v20 = getelementptr i8, ptr %p1, i64 %v19
-  %v21 = load <2 x double>, ptr %v20, align 8
-  %v22 = mul i64 %s1, 3
-  %v23 = getelementptr i8, ptr %p1, i64 %v22
-  %v24 = load <2 x double>, ptr %v23, align 8
-  %v25 = shufflevector <2 x double> %v21, <2 x double> %v24, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
-  %v26 = shufflevector <4 x double> %v18, <4 x double> %v25, <4 x i32> <i32 0, i32 4, i32 2, i32 6>
-  %v27 = shufflevector <4 x double> %v18, <4 x double> %v25, <4 x i32> <i32 1, i32 5, i32 3, i32 7>
-  %v28 = load <2 x double>, ptr %p2, align 8
+  %v16 = mul i64 %s1, 3
+  %v17 = getelementptr i8, ptr %p1, i64 %v14
+  %v18 = getelementptr i8, ptr %p1, i64 %v15
+  %v19 = getelementptr i8, ptr %p1, i64 %v16
+  %v20 = load <2 x double>, ptr %p1, align 8
+  %v21 = load <2 x double>, ptr %v17, align 8
+  %v22 = load <2 x double>, ptr %v18, align 8
+  %v23 = load <2 x double>, ptr %v19, align 8
+  %v24 = shufflevector <2 x double> %v20, <2 x double> %v22, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %v25 = shufflevector <2 x double> %v21, <2 x double> %v23, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %v26 = shufflevector <4 x double> %v24, <4 x double> %v25, <4 x i32> <i32 0, i32 4, i32 2, i32 6>
+  %v27 = shufflevector <4 x double> %v24, <4 x double> %v25, <4 x i32> <i32 1, i32 5, i32 3, i32 7>
+  %v28 = mul i64 %s2, 1
   %v29 = mul i64 %s2, 2
-  %v30 = getelementptr i8, ptr %p2, i64 %v29
-  %v31 = load <2 x double>, ptr %v30, align 8
-  %v32 = shufflevector <2 x double> %v28, <2 x double> %v31, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
-  %v33 = mul i64 %s2, 1
-  %v34 = getelementptr i8, ptr %p2, i64 %v33
-  %v35 = load <2 x double>, ptr %v34, align 8
-  %v36 = mul i64 %s2, 3
-  %v37 = getelementptr i8, ptr %p2, i64 %v36
-  %v38 = load <2 x double>, ptr %v37, align 8
-  %v39 = shufflevector <2 x double> %v35, <2 x double> %v38, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
-  %v40 = shufflevector <4 x double> %v32, <4 x double> %v39, <4 x i32> <i32 0, i32 4, i32 2, i32 6>
-  %v41 = shufflevector <4 x double> %v32, <4 x double> %v39, <4 x i32> <i32 1, i32 5, i32 3, i32 7>
+  %v30 = mul i64 %s2, 3
+  %v31 = getelementptr i8, ptr %p2, i64 %v28
+  %v32 = getelementptr i8, ptr %p2, i64 %v29
+  %v33 = getelementptr i8, ptr %p2, i64 %v30
+  %v34 = load <2 x double>, ptr %p2, align 8
+  %v35 = load <2 x double>, ptr %v31, align 8
+  %v36 = load <2 x double>, ptr %v32, align 8
+  %v37 = load <2 x double>, ptr %v33, align 8
+  %v38 = shufflevector <2 x double> %v34, <2 x double> %v36, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %v39 = shufflevector <2 x double> %v35, <2 x double> %v37, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %v40 = shufflevector <4 x double> %v38, <4 x double> %v39, <4 x i32> <i32 0, i32 4, i32 2, i32 6>
+  %v41 = shufflevector <4 x double> %v38, <4 x double> %v39, <4 x i32> <i32 1, i32 5, i32 3, i32 7>
   %v42 = call <4 x double> @llvm.fabs.v4f64(<4 x double> %v12)
   %v43 = call <4 x double> @llvm.fabs.v4f64(<4 x double> %v13)
   %v44 = call <4 x double> @llvm.maxnum.v4f64(<4 x double> %v42, <4 x double> %v43)
@@ -117,71 +119,68 @@ define internal void @block(ptr %p0, i64 %s0, ptr %p1, i64 %s1, ptr %p2, i64 %s2
   %v115 = fcmp ogt <4 x double> %v44, splat (double 0x40F86A0000000000)
   %v116 = bitcast <4 x i1> %v115 to i4
   %v117 = icmp ne i4 %v116, 0
-  br i1 %v117, label %slow, label %fast, !prof !0
-  slow:
-  %v118 = alloca [6 x <4 x double>], align 32
-  %v119 = getelementptr <4 x double>, ptr %v118, i64 0
-  store <4 x double> %v12, ptr %v119
-  %v120 = getelementptr <4 x double>, ptr %v118, i64 2
-  store <4 x double> %v75, ptr %v120
-  %v121 = getelementptr <4 x double>, ptr %v118, i64 4
-  store <4 x double> %v79, ptr %v121
-  %v122 = getelementptr <4 x double>, ptr %v118, i64 1
-  store <4 x double> %v13, ptr %v122
-  %v123 = getelementptr <4 x double>, ptr %v118, i64 3
-  store <4 x double> %v110, ptr %v123
-  %v124 = getelementptr <4 x double>, ptr %v118, i64 5
-  store <4 x double> %v114, ptr %v124
-  call void @turn_large(ptr %v118, i64 8)
-  %v125 = getelementptr <4 x double>, ptr %v118, i64 2
-  %v126 = load <4 x double>, ptr %v125
-  %v127 = getelementptr <4 x double>, ptr %v118, i64 4
-  %v128 = load <4 x double>, ptr %v127
-  %v129 = getelementptr <4 x double>, ptr %v118, i64 3
-  %v130 = load <4 x double>, ptr %v129
-  %v131 = getelementptr <4 x double>, ptr %v118, i64 5
-  %v132 = load <4 x double>, ptr %v131
-  br label %fast
-  fast:
-  %v133 = phi <4 x double> [ %v75, %0 ], [ %v126, %slow ]
-  %v134 = phi <4 x double> [ %v79, %0 ], [ %v128, %slow ]
-  %v135 = phi <4 x double> [ %v110, %0 ], [ %v130, %slow ]
-  %v136 = phi <4 x double> [ %v114, %0 ], [ %v132, %slow ]
-  %v137 = fmul <4 x double> %v40, splat (double 0x3FF5555555555555)
-  %v138 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v134, <4 x double> splat (double 0x402D6E147AE147AE), <4 x double> %v137)
-  %v139 = fadd <4 x double> %v40, %v41
-  %v140 = fmul <4 x double> %v139, splat (double 0x3FD5555555555555)
-  %v141 = fmul <4 x double> %v26, %v26
-  %v142 = fneg <4 x double> %v133
-  %v143 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v142, <4 x double> splat (double 0x40239EB851EB851F), <4 x double> %v141)
-  %v144 = fmul <4 x double> %v135, %v143
-  %v145 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v134, <4 x double> splat (double 0x40239EB851EB851F), <4 x double> %v40)
-  %v146 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v136, <4 x double> %v145, <4 x double> %v144)
-  %v147 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v146, <4 x double> splat (double 0x3FE0000000000000), <4 x double> %v140)
-  %v148 = fadd <4 x double> %v26, %v27
-  %v149 = fmul <4 x double> %v148, %v148
-  %v150 = fmul <4 x double> %v149, splat (double 0x3FE0000000000000)
-  %v151 = fmul <4 x double> %v135, %v150
-  %v152 = fmul <4 x double> %v139, splat (double 0x3FE0000000000000)
-  %v153 = fneg <4 x double> %v136
-  %v154 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v153, <4 x double> %v152, <4 x double> %v151)
-  %v155 = fsub <4 x double> %v147, %v154
-  %v156 = fadd <4 x double> %v138, %v155
-  %v157 = shufflevector <4 x double> %v156, <4 x double> %v147, <4 x i32> <i32 0, i32 4, i32 2, i32 6>
-  %v158 = shufflevector <4 x double> %v156, <4 x double> %v147, <4 x i32> <i32 1, i32 5, i32 3, i32 7>
-  %v159 = shufflevector <4 x double> %v157, <4 x double> poison, <2 x i32> <i32 0, i32 1>
-  store <2 x double> %v159, ptr %p3, align 8
-  %v160 = shufflevector <4 x double> %v157, <4 x double> poison, <2 x i32> <i32 2, i32 3>
-  %v161 = mul i64 %s3, 2
-  %v162 = getelementptr i8, ptr %p3, i64 %v161
-  store <2 x double> %v160, ptr %v162, align 8
-  %v163 = shufflevector <4 x double> %v158, <4 x double> poison, <2 x i32> <i32 0, i32 1>
-  %v164 = mul i64 %s3, 1
-  %v165 = getelementptr i8, ptr %p3, i64 %v164
-  store <2 x double> %v163, ptr %v165, align 8
-  %v166 = shufflevector <4 x double> %v158, <4 x double> poison, <2 x i32> <i32 2, i32 3>
-  %v167 = mul i64 %s3, 3
-  %v168 = getelementptr i8, ptr %p3, i64 %v167
-  store <2 x double> %v166, ptr %v168, align 8
+  br i1 %v117, label %slow1, label %fast2, !prof !0
+  slow1:
+  %v118 = getelementptr <4 x double>, ptr %slow1_place, i64 0
+  %v119 = getelementptr <4 x double>, ptr %slow1_place, i64 1
+  %v120 = getelementptr <4 x double>, ptr %slow1_place, i64 2
+  %v121 = getelementptr <4 x double>, ptr %slow1_place, i64 3
+  %v122 = getelementptr <4 x double>, ptr %slow1_place, i64 4
+  %v123 = getelementptr <4 x double>, ptr %slow1_place, i64 5
+  store <4 x double> %v12, ptr %v118, align 32
+  store <4 x double> %v13, ptr %v119, align 32
+  store <4 x double> %v75, ptr %v120, align 32
+  store <4 x double> %v110, ptr %v121, align 32
+  store <4 x double> %v79, ptr %v122, align 32
+  store <4 x double> %v114, ptr %v123, align 32
+  call void @turn_large(ptr %slow1_place, i64 8)
+  %v124 = load <4 x double>, ptr %v118, align 32
+  %v125 = load <4 x double>, ptr %v119, align 32
+  %v126 = load <4 x double>, ptr %v120, align 32
+  %v127 = load <4 x double>, ptr %v121, align 32
+  %v128 = load <4 x double>, ptr %v122, align 32
+  %v129 = load <4 x double>, ptr %v123, align 32
+  br label %fast2
+  fast2:
+  %v130 = phi <4 x double> [ %v75, %entry ], [ %v126, %slow1 ]
+  %v131 = phi <4 x double> [ %v110, %entry ], [ %v127, %slow1 ]
+  %v132 = phi <4 x double> [ %v79, %entry ], [ %v128, %slow1 ]
+  %v133 = phi <4 x double> [ %v114, %entry ], [ %v129, %slow1 ]
+  %v134 = fmul <4 x double> %v40, splat (double 0x3FF5555555555555)
+  %v135 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v132, <4 x double> splat (double 0x402D6E147AE147AE), <4 x double> %v134)
+  %v136 = fadd <4 x double> %v40, %v41
+  %v137 = fmul <4 x double> %v136, splat (double 0x3FD5555555555555)
+  %v138 = fmul <4 x double> %v26, %v26
+  %v139 = fneg <4 x double> %v130
+  %v140 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v139, <4 x double> splat (double 0x40239EB851EB851F), <4 x double> %v138)
+  %v141 = fmul <4 x double> %v131, %v140
+  %v142 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v132, <4 x double> splat (double 0x40239EB851EB851F), <4 x double> %v40)
+  %v143 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v133, <4 x double> %v142, <4 x double> %v141)
+  %v144 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v143, <4 x double> splat (double 0x3FE0000000000000), <4 x double> %v137)
+  %v145 = fadd <4 x double> %v26, %v27
+  %v146 = fmul <4 x double> %v145, %v145
+  %v147 = fmul <4 x double> %v146, splat (double 0x3FE0000000000000)
+  %v148 = fmul <4 x double> %v131, %v147
+  %v149 = fmul <4 x double> %v136, splat (double 0x3FE0000000000000)
+  %v150 = fneg <4 x double> %v133
+  %v151 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v150, <4 x double> %v149, <4 x double> %v148)
+  %v152 = fsub <4 x double> %v144, %v151
+  %v153 = fadd <4 x double> %v135, %v152
+  %v154 = mul i64 %s3, 1
+  %v155 = mul i64 %s3, 2
+  %v156 = mul i64 %s3, 3
+  %v157 = getelementptr i8, ptr %p3, i64 %v154
+  %v158 = getelementptr i8, ptr %p3, i64 %v155
+  %v159 = getelementptr i8, ptr %p3, i64 %v156
+  %v160 = shufflevector <4 x double> %v153, <4 x double> %v144, <4 x i32> <i32 0, i32 4, i32 2, i32 6>
+  %v161 = shufflevector <4 x double> %v153, <4 x double> %v144, <4 x i32> <i32 1, i32 5, i32 3, i32 7>
+  %v162 = shufflevector <4 x double> %v160, <4 x double> poison, <2 x i32> <i32 0, i32 1>
+  store <2 x double> %v162, ptr %p3, align 8
+  %v163 = shufflevector <4 x double> %v160, <4 x double> poison, <2 x i32> <i32 2, i32 3>
+  store <2 x double> %v163, ptr %v158, align 8
+  %v164 = shufflevector <4 x double> %v161, <4 x double> poison, <2 x i32> <i32 0, i32 1>
+  store <2 x double> %v164, ptr %v157, align 8
+  %v165 = shufflevector <4 x double> %v161, <4 x double> poison, <2 x i32> <i32 2, i32 3>
+  store <2 x double> %v165, ptr %v159, align 8
   ret void
 }

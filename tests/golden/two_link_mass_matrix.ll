@@ -1,18 +1,20 @@
 define internal void @block(ptr %p0, i64 %s0, ptr %p1, i64 %s1) noinline #0 {
-  %v0 = load <2 x double>, ptr %p0, align 8
+  entry:
+  %slow1_place = alloca [3 x <4 x double>], align 32
+  %v0 = mul i64 %s0, 1
   %v1 = mul i64 %s0, 2
-  %v2 = getelementptr i8, ptr %p0, i64 %v1
-  %v3 = load <2 x double>, ptr %v2, align 8
-  %v4 = shufflevector <2 x double> %v0, <2 x double> %v3, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
-  %v5 = mul i64 %s0, 1
-  %v6 = getelementptr i8, ptr %p0, i64 %v5
-  %v7 = load <2 x double>, ptr %v6, align 8
-  %v8 = mul i64 %s0, 3
-  %v9 = getelementptr i8, ptr %p0, i64 %v8
-  %v10 = load <2 x double>, ptr %v9, align 8
-  %v11 = shufflevector <2 x double> %v7, <2 x double> %v10, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
-  %v12 = shufflevector <4 x double> %v4, <4 x double> %v11, <4 x i32> <i32 0, i32 4, i32 2, i32 6>
-  %v13 = shufflevector <4 x double> %v4, <4 x double> %v11, <4 x i32> <i32 1, i32 5, i32 3, i32 7>
+  %v2 = mul i64 %s0, 3
+  %v3 = getelementptr i8, ptr %p0, i64 %v0
+  %v4 = getelementptr i8, ptr %p0, i64 %v1
+  %v5 = getelementptr i8, ptr %p0, i64 %v2
+  %v6 = load <2 x double>, ptr %p0, align 8
+  %v7 = load <2 x double>, ptr %v3, align 8
+  %v8 = load <2 x double>, ptr %v4, align 8
+  %v9 = load <2 x double>, ptr %v5, align 8
+  %v10 = shufflevector <2 x double> %v6, <2 x double> %v8, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %v11 = shufflevector <2 x double> %v7, <2 x double> %v9, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %v12 = shufflevector <4 x double> %v10, <4 x double> %v11, <4 x i32> <i32 0, i32 4, i32 2, i32 6>
+  %v13 = shufflevector <4 x double> %v10, <4 x double> %v11, <4 x i32> <i32 1, i32 5, i32 3, i32 7>
   %v14 = call <4 x double> @llvm.fabs.v4f64(<4 x double> %v13)
   %v15 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v13, <4 x double> splat (double 0x3FE45F306DC9C883), <4 x double> splat (double 0x4338000000000000))
   %v16 = fsub <4 x double> %v15, splat (double 0x4338000000000000)
@@ -52,46 +54,44 @@ define internal void @block(ptr %p0, i64 %s0, ptr %p1, i64 %s1) noinline #0 {
   %v50 = fcmp ogt <4 x double> %v14, splat (double 0x40F86A0000000000)
   %v51 = bitcast <4 x i1> %v50 to i4
   %v52 = icmp ne i4 %v51, 0
-  br i1 %v52, label %slow, label %fast, !prof !0
-  slow:
-  %v53 = alloca [3 x <4 x double>], align 32
-  %v54 = getelementptr <4 x double>, ptr %v53, i64 0
-  store <4 x double> %v13, ptr %v54
-  %v55 = getelementptr <4 x double>, ptr %v53, i64 1
-  store <4 x double> %v45, ptr %v55
-  %v56 = getelementptr <4 x double>, ptr %v53, i64 2
-  store <4 x double> %v49, ptr %v56
-  call void @turn_large(ptr %v53, i64 4)
-  %v57 = getelementptr <4 x double>, ptr %v53, i64 1
-  %v58 = load <4 x double>, ptr %v57
-  %v59 = getelementptr <4 x double>, ptr %v53, i64 2
-  %v60 = load <4 x double>, ptr %v59
-  br label %fast
-  fast:
-  %v61 = phi <4 x double> [ %v45, %0 ], [ %v58, %slow ]
-  %v62 = phi <4 x double> [ %v49, %0 ], [ %v60, %slow ]
-  %v63 = fmul <4 x double> %v62, splat (double 0x3FE0000000000000)
-  %v64 = fadd <4 x double> %v63, %v63
-  %v65 = fadd <4 x double> %v64, splat (double 0x3FD5555555555555)
-  %v66 = fadd <4 x double> %v65, splat (double 0x3FF5555555555555)
-  %v67 = fadd <4 x double> %v63, splat (double 0x3FD5555555555555)
-  %v68 = shufflevector <4 x double> %v66, <4 x double> %v67, <4 x i32> <i32 0, i32 4, i32 2, i32 6>
-  %v69 = shufflevector <4 x double> %v66, <4 x double> %v67, <4 x i32> <i32 1, i32 5, i32 3, i32 7>
-  %v70 = shufflevector <4 x double> %v67, <4 x double> splat (double 0x3FD5555555555555), <4 x i32> <i32 0, i32 4, i32 2, i32 6>
-  %v71 = shufflevector <4 x double> %v67, <4 x double> splat (double 0x3FD5555555555555), <4 x i32> <i32 1, i32 5, i32 3, i32 7>
-  %v72 = shufflevector <4 x double> %v68, <4 x double> %v70, <4 x i32> <i32 0, i32 1, i32 4, i32 5>
-  %v73 = shufflevector <4 x double> %v68, <4 x double> %v70, <4 x i32> <i32 2, i32 3, i32 6, i32 7>
-  %v74 = shufflevector <4 x double> %v69, <4 x double> %v71, <4 x i32> <i32 0, i32 1, i32 4, i32 5>
-  %v75 = shufflevector <4 x double> %v69, <4 x double> %v71, <4 x i32> <i32 2, i32 3, i32 6, i32 7>
-  store <4 x double> %v72, ptr %p1, align 8
-  %v76 = mul i64 %s1, 1
-  %v77 = getelementptr i8, ptr %p1, i64 %v76
-  store <4 x double> %v74, ptr %v77, align 8
-  %v78 = mul i64 %s1, 2
-  %v79 = getelementptr i8, ptr %p1, i64 %v78
-  store <4 x double> %v73, ptr %v79, align 8
-  %v80 = mul i64 %s1, 3
-  %v81 = getelementptr i8, ptr %p1, i64 %v80
-  store <4 x double> %v75, ptr %v81, align 8
+  br i1 %v52, label %slow1, label %fast2, !prof !0
+  slow1:
+  %v53 = getelementptr <4 x double>, ptr %slow1_place, i64 0
+  %v54 = getelementptr <4 x double>, ptr %slow1_place, i64 1
+  %v55 = getelementptr <4 x double>, ptr %slow1_place, i64 2
+  store <4 x double> %v13, ptr %v53, align 32
+  store <4 x double> %v45, ptr %v54, align 32
+  store <4 x double> %v49, ptr %v55, align 32
+  call void @turn_large(ptr %slow1_place, i64 4)
+  %v56 = load <4 x double>, ptr %v53, align 32
+  %v57 = load <4 x double>, ptr %v54, align 32
+  %v58 = load <4 x double>, ptr %v55, align 32
+  br label %fast2
+  fast2:
+  %v59 = phi <4 x double> [ %v45, %entry ], [ %v57, %slow1 ]
+  %v60 = phi <4 x double> [ %v49, %entry ], [ %v58, %slow1 ]
+  %v61 = fmul <4 x double> %v60, splat (double 0x3FE0000000000000)
+  %v62 = fadd <4 x double> %v61, %v61
+  %v63 = fadd <4 x double> %v62, splat (double 0x3FD5555555555555)
+  %v64 = fadd <4 x double> %v63, splat (double 0x3FF5555555555555)
+  %v65 = fadd <4 x double> %v61, splat (double 0x3FD5555555555555)
+  %v66 = mul i64 %s1, 1
+  %v67 = mul i64 %s1, 2
+  %v68 = mul i64 %s1, 3
+  %v69 = getelementptr i8, ptr %p1, i64 %v66
+  %v70 = getelementptr i8, ptr %p1, i64 %v67
+  %v71 = getelementptr i8, ptr %p1, i64 %v68
+  %v72 = shufflevector <4 x double> %v64, <4 x double> %v65, <4 x i32> <i32 0, i32 4, i32 2, i32 6>
+  %v73 = shufflevector <4 x double> %v64, <4 x double> %v65, <4 x i32> <i32 1, i32 5, i32 3, i32 7>
+  %v74 = shufflevector <4 x double> %v65, <4 x double> splat (double 0x3FD5555555555555), <4 x i32> <i32 0, i32 4, i32 2, i32 6>
+  %v75 = shufflevector <4 x double> %v65, <4 x double> splat (double 0x3FD5555555555555), <4 x i32> <i32 1, i32 5, i32 3, i32 7>
+  %v76 = shufflevector <4 x double> %v72, <4 x double> %v74, <4 x i32> <i32 0, i32 1, i32 4, i32 5>
+  %v77 = shufflevector <4 x double> %v72, <4 x double> %v74, <4 x i32> <i32 2, i32 3, i32 6, i32 7>
+  %v78 = shufflevector <4 x double> %v73, <4 x double> %v75, <4 x i32> <i32 0, i32 1, i32 4, i32 5>
+  %v79 = shufflevector <4 x double> %v73, <4 x double> %v75, <4 x i32> <i32 2, i32 3, i32 6, i32 7>
+  store <4 x double> %v76, ptr %p1, align 8
+  store <4 x double> %v78, ptr %v69, align 8
+  store <4 x double> %v77, ptr %v70, align 8
+  store <4 x double> %v79, ptr %v71, align 8
   ret void
 }

@@ -90,7 +90,7 @@ def test_what_is_given_is_neither_computed_nor_general_beyond_its_structure() ->
 
 def test_a_count_may_end_with_variables_of_the_text() -> None:
     program = traced("zomaya_morris", "none", Bookkeeping(results=frozenset({"n", "f"})))
-    assert program.output == (18,)
+    assert list(program.outputs.values()) == [(18,)]
     assert "tau" not in {n.quantity for n in program.nodes}
     with pytest.raises(px.PhalanxError, match='ends a count with psi, which algorithm "newton_euler"'):
         traced("newton_euler", "none", Bookkeeping(results=frozenset({"psi"})))

@@ -120,7 +120,7 @@ def test_tracing_twice_gives_the_same_program(name: str, function: str, algorith
 @each
 def test_results_are_nodes_or_floats(name: str, function: str, algorithm: str) -> None:
     program = traced(robot(name), function, algorithm)
-    assert len(program.results) == int(np.prod(program.output))
+    assert len(program.results) == sum(int(np.prod(shape)) for shape in program.outputs.values())
     assert {type(x) for x in program.results} <= {Node, float}
     constants = [a for n in computed(program) for a in n.args if type(a) is not Node]
     assert {type(a) for a in constants} <= {float}
@@ -163,7 +163,7 @@ def test_a_mimic_joint_belongs_to_its_driver() -> None:
 def test_the_inputs_of_a_program_keep_their_shapes() -> None:
     program = traced(robot("panda"), "inverse_dynamics", optional=("external",))
     assert dict(program.inputs) == {"q": (7,), "qd": (7,), "qdd": (7,), "external": (7, 6)}
-    assert program.output == (7,)
+    assert list(program.outputs.values()) == [(7,)]
 
 
 def test_constants_that_divide_by_zero_are_told() -> None:

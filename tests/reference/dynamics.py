@@ -9,6 +9,7 @@ freedom, a joint's axes may vary (cJ is not zero), and M is a sum of J^T G J.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -264,3 +265,132 @@ def mounted(robot: Robot, T: np.ndarray) -> Robot:
         for j in robot.description.joints
     )
     return Robot(replace(robot.description, joints=joints))
+
+
+# ------------------------------------------------------------------- derivatives, by differences
+
+BY_DIFFERENCES = (
+    "inverse_dynamics_derivatives",
+    "forward_dynamics_derivatives",
+    "coriolis_matrix",
+    "regressor",
+    "frame_acceleration",
+    "jacobian_rate",
+    "jacobian_derivative",
+)
+
+
+def slope(f: Callable[[float], np.ndarray], step: float = 1e-2) -> np.ndarray:
+    """The derivative of f at zero, by differences of the sixth order."""
+    weights = {1: 3 / 4, 2: -3 / 20, 3: 1 / 60}
+    return sum(w * (f(k * step) - f(-k * step)) for k, w in weights.items()) / step
+
+
+def along(robot: Robot, f: Callable[[np.ndarray], np.ndarray], q: np.ndarray, rate: np.ndarray) -> np.ndarray:
+    """The derivative of f(q) where q moves at a rate."""
+    return slope(lambda s: f(robot.integrate(q, s * rate)))
+
+
+def columns(f: Callable[[np.ndarray], np.ndarray], nv: int) -> np.ndarray:
+    """What f gives for each unit vector, along a new last axis."""
+    return np.stack([f(v) for v in np.eye(nv)], axis=-1)
+
+
+def inverse_dynamics_derivatives(
+    robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, external: np.ndarray | None = None
+) -> np.ndarray:
+    """Three matrices (3, nv, nv): derivatives with respect to q, qd and qdd."""
+    dq = columns(
+        lambda v: along(robot, lambda x: inverse_dynamics(robot, x, qd, qdd, external), q, v), robot.nv
+    )
+    dqd = columns(lambda v: slope(lambda s: inverse_dynamics(robot, q, qd + s * v, qdd, external)), robot.nv)
+    return np.stack([dq, dqd, mass_matrix(robot, q)])
+
+
+def forward_dynamics_derivatives(
+    robot: Robot, q: np.ndarray, qd: np.ndarray, tau: np.ndarray, external: np.ndarray | None = None
+) -> np.ndarray:
+    """Three matrices (3, nv, nv): derivatives with respect to q, qd and tau."""
+    qdd = forward_dynamics(robot, q, qd, tau, external)
+    dq, dqd, M = inverse_dynamics_derivatives(robot, q, qd, qdd, external)
+    return np.stack([-np.linalg.solve(M, dq), -np.linalg.solve(M, dqd), np.linalg.inv(M)])
+
+
+def jacobian_rates(robot: Robot, q: np.ndarray, qd: np.ndarray) -> dict[str, np.ndarray]:
+    """dJ/dt (6, nv) of every link in its own frame."""
+    return {
+        name: along(robot, lambda x, name=name: body_jacobians(robot, x)[name], q, qd)
+        for name in body_jacobians(robot, q)
+    }
+
+
+def coriolis_matrix(robot: Robot, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    """C (nv, nv) as a sum over links: J^T (G (dJ/dt + ad(V) J) + B J / 2), and that of rotors."""
+    J, Jd = body_jacobians(robot, q), jacobian_rates(robot, q, qd)
+    C = np.zeros((robot.nv, robot.nv))
+    for b in bodies(robot, q, np.zeros(robot.nv)):
+        V = J[b.name] @ qd
+        f = b.G @ V
+        swapped = -np.block([[skew(f[:3]), skew(f[3:])], [skew(f[3:]), np.zeros((3, 3))]])
+        B = -ad(V).T @ b.G - b.G @ ad(V) + swapped
+        C = C + J[b.name].T @ (b.G @ (Jd[b.name] + ad(V) @ J[b.name]) + B @ J[b.name] / 2)
+    for part in robot.v_slices.values():
+        if part.stop - part.start == 6:
+            p = skew(robot.armature[part][3:] * qd[part][3:])
+            C[part, part] -= np.block([[np.zeros((3, 3)), p], [p, np.zeros((3, 3))]])
+    return C
+
+
+def regressor(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+    """Y (nv, 10 n_links), one unit inertia of one link after another."""
+    J, Jd = body_jacobians(robot, q), jacobian_rates(robot, q, qd)
+    parts = []
+    for name in robot.link_names:
+        T = frame_pose(robot, q, name)
+        up = np.r_[np.zeros(3), T[:3, :3].T @ robot.gravity]
+        V, Vd = J[name] @ qd, J[name] @ qdd + Jd[name] @ qd - up
+        for k in range(10):
+            unit = np.eye(10)[k]
+            h, (xx, xy, xz, yy, yz, zz) = skew(unit[1:4]), unit[4:]
+            own = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+            G = np.block([[own, h], [h.T, unit[0] * np.eye(3)]])
+            parts.append(J[name].T @ (G @ Vd - ad(V).T @ G @ V))
+    return np.stack(parts, axis=-1) if parts else np.zeros((robot.nv, 0))
+
+
+def momentum_matrix(robot: Robot, q: np.ndarray) -> np.ndarray:
+    """A (6, nv) about the mass centre, along the world's axes."""
+    J, center = body_jacobians(robot, q), center_of_mass(robot, q)
+    A = np.zeros((6, robot.nv))
+    for b in bodies(robot, q, np.zeros(robot.nv)):
+        if robot.frames[b.name].link >= 0:
+            seen = pose(b.T[:3, :3].T, b.T[:3, :3].T @ (center - b.T[:3, 3]))  # of the centre in the link
+            A = A + adjoint(seen).T @ b.G @ J[b.name]
+    return A
+
+
+def momentum(robot: Robot, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    """Momentum (6,) about the mass centre, along the world's axes."""
+    return momentum_matrix(robot, q) @ qd
+
+
+def frame_velocity(robot: Robot, q: np.ndarray, qd: np.ndarray, frame: str) -> np.ndarray:
+    """Velocity (6,) of a link in world axes at its origin."""
+    return jacobian(robot, q, frame) @ qd
+
+
+def frame_acceleration(
+    robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, frame: str
+) -> np.ndarray:
+    """The rate (6,) of the velocity above."""
+    return jacobian(robot, q, frame) @ qdd + jacobian_rate(robot, q, qd, frame) @ qd
+
+
+def jacobian_rate(robot: Robot, q: np.ndarray, qd: np.ndarray, frame: str) -> np.ndarray:
+    """dJ/dt (6, nv) of a link in world axes at its origin."""
+    return along(robot, lambda x: jacobian(robot, x, frame), q, qd)
+
+
+def jacobian_derivative(robot: Robot, q: np.ndarray, frame: str) -> np.ndarray:
+    """The derivative (6, nv, nv) of J along each rate."""
+    return columns(lambda v: along(robot, lambda x: jacobian(robot, x, frame), q, v), robot.nv)

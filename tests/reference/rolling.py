@@ -46,7 +46,9 @@ def kernel(rolled: RolledProgram, dtype: Any = np.float64, target: Target | None
     loaded = compile.load(compile.object_code(text, target))
     *inputs, output = ("(" + ",".join(map(str, s)) + ")" for s in shapes)
     signature = ",".join(inputs) + "->" + output
-    made, needs = gufunc.make_gufunc("rolled", "", signature, len(shapes), [(np.dtype(dtype), loaded.loop)])
+    made, needs = gufunc.make_gufunc(
+        "rolled", "", signature, (len(shapes) - 1, 1), [(np.dtype(dtype), loaded.loop)]
+    )
     _made[key] = (made, loaded, needs)
     return made
 

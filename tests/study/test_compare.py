@@ -79,6 +79,8 @@ def test_processors_gain_no_more_than_their_number_and_the_longest_path_allow() 
     assert max(r.speedup for r in gains[1].values()) == 1.0
     for name, one in gains[1].items():
         assert one.cost is not None
+        if one.cost.looped:  # loops over segments do more than the equations that are scheduled
+            continue
         assert gains[4][name].processors == 4
         assert one.speedup < gains[4][name].speedup <= 4 * one.speedup
         parallelism = one.cost.total / one.cost.span.total

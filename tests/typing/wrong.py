@@ -15,7 +15,7 @@ robot.inverse_dynamics(q, qd)  # type: ignore[call-arg] # pyright: ignore[report
 robot.inverse_dynamics(q, qd, tau, externl=None)  # type: ignore[call-arg] # pyright: ignore[reportCallIssue]
 robot.inverse_dynamics("home", qd, tau)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
 robot.forward_dynamics(q, qd, qdd=tau)  # type: ignore[call-arg] # pyright: ignore[reportCallIssue]
-robot.mass_matrix(q, np.empty((7, 7)))  # type: ignore[call-arg] # pyright: ignore[reportCallIssue]
+robot.mass_matrix(q, None, np.empty((7, 7)))  # type: ignore[call-arg] # pyright: ignore[reportCallIssue]
 robot.mass_matrix(q, backend="nativ")  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
 robot.mass_matrix(q, threads="all")  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
 robot.mass_matrix(q, out=[0.0] * 49)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]

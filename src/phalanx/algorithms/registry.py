@@ -171,7 +171,7 @@ def derived(function: str, mode: str) -> Function:
 @cache
 def _named_tuple(function: str) -> Any:
     """The class of several results, as `robot/results.py` declares it."""
-    return getattr(results, "".join(map(str.capitalize, function.split("_"))))
+    return vars(results)["".join(map(str.capitalize, function.split("_")))]
 
 
 FUNCTIONS: dict[str, Function] = {}
@@ -278,6 +278,7 @@ function(
     {"q": "q", "qd": "v", "tau": "v"},
     {"dq": "vv", "dqd": "vv", "dtau": "vv"},
     optional=EXTERNAL | INERTIAS,
+    forces="tau",
     inverts=True,
     motion=True,
 )

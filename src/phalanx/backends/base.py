@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -204,3 +205,28 @@ def module_of(name: str, path: str) -> Any:
 def installed() -> list[str]:
     """Names of the backends whose packages are there."""
     return [name for name in _MODULES if name not in _EXTRAS or find_spec(_EXTRAS[name]) is not None]
+
+
+# ------------------------------------------------------------------- threads
+
+_threads: int | None = None
+
+
+def set_threads(count: int | None) -> None:
+    """Use at most `count` threads for large batches (None: all cores)."""
+    global _threads
+    _threads = None if count is None else positive(count, "set_threads")
+
+
+def available_threads() -> int:
+    """How many threads a large batch may use when nobody says otherwise."""
+    if _threads is not None:
+        return _threads
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def positive(count: object, where: str) -> int:
+    """A number of threads, or an error naming the place."""
+    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+        raise PhalanxError(f"{where}: got {shown(count)}, expected a positive whole number or None.")
+    return int(count)

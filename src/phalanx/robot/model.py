@@ -240,6 +240,29 @@ class Model:
         mask[self.twists] = 1.0
         return F.reshape((*qd.shape[:-1], self.twists.size))[..., place] * mask.astype(self.axis.dtype)
 
+    def rotor_slopes(self, qd: Array) -> Array:
+        """The derivative (…, nv, nv) of `rotor_forces` with respect to the rates; zero if they are none."""
+        if (here := self.rotor_forces(qd)) is None:
+            return 0.0
+        ones = np.eye(self.nv).astype(self.axis.dtype)
+        # They are quadratic in the rates.
+        ahead = self.rotor_forces(qd[..., None, :] + ones)
+        return transpose(ahead - here[..., None, :] - self.rotor_forces(ones))
+
+    def rotor_matrix(self, qd: Array) -> Array:
+        """The skew-symmetric matrix C (…, nv, nv) with `rotor_forces` C qd; zero if they are none."""
+        if self.rotor_forces(qd) is None:
+            return 0.0
+        matrix = diagonal(qd * 0.0)
+        for twist in self.twists:
+            turn, slide = twist[:3], twist[3:]
+            p = self.armature[..., slide] * qd[..., slide]
+            for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+                for row, column in ((turn, slide), (slide, turn)):
+                    matrix[..., row[i], column[j]] = p[..., k]
+                    matrix[..., row[j], column[i]] = -p[..., k]
+        return matrix
+
     def joint_columns(self, columns: Array) -> Array:
         """Vectors per body (…, n, k) summed for each degree of freedom (…, nv, k)."""
         return columns if self.coupling is None else self.coupling.A.T @ columns

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from itertools import accumulate as running_sums
 from typing import Any, ClassVar
 
+import numpy as np
+
 from ..errors import PhalanxError
 from ..robot.model import Model, diagonal
 from ..spatial import Array, Field, namespace
@@ -247,7 +249,10 @@ class Packed:
     def packed(self, field: Field) -> Array:
         """All arrays of the field behind one another."""
         arrays = [array for array, _ in field.arrays()]
-        return namespace(*arrays).concatenate(arrays, axis=-1)
+        xp = namespace(*arrays)
+        # What depends on no state, as inertias on which nothing hangs, has no batch of its own.
+        batch = np.broadcast_shapes(*(a.shape[:-1] for a in arrays))
+        return xp.concatenate([xp.broadcast_to(a, (*batch, a.shape[-1])) for a in arrays], axis=-1)
 
     def unpacked(self, x: Array) -> Any:
         """The field again."""

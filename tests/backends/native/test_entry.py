@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import phalanx as px
+from phalanx.backends import base
 from phalanx.backends.native import build, objects
 from reference.kernels import arguments, robot, same_bits
 from reference.kernels import kernel as kernel_of
@@ -330,8 +331,8 @@ def test_everything_works_without_the_fast_paths(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(objects, "usable", lambda: False)
     r = px.load("ur5")
     k = r.kernel("inverse_dynamics")
-    assert k._native.direct is build.never
-    assert k._direct is build.never
+    assert k._native.direct is base.never
+    assert k._direct is base.never
     inputs = arguments(r, "inverse_dynamics", 9)
     one = [a[0] for a in inputs]
     wanted = kernel_of("ur5", "inverse_dynamics")(*inputs)

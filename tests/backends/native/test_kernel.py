@@ -54,8 +54,9 @@ def test_a_kernel_tells_what_it_is() -> None:
     assert repr(k) == '<Kernel forward_dynamics of "ur5" by aba, float32: (6),(6),(6)->(6)>'
     assert k.compile_seconds > 0.0
     parameters = inspect.signature(k).parameters.values()
-    assert [p.name for p in parameters] == ["q", "qd", "tau", "external", "out", "threads"]
-    assert [p.default for p in parameters if p.kind is p.KEYWORD_ONLY] == [None, None, None]
+    keywords = [*FUNCTIONS["forward_dynamics"].optional, "out", "threads"]
+    assert [p.name for p in parameters] == ["q", "qd", "tau", *keywords]
+    assert {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY} == dict.fromkeys(keywords)
 
 
 def test_its_text_and_assembly_can_be_read() -> None:

@@ -65,7 +65,9 @@ def kernel(cut: SegmentProgram, dtype: Any = np.float64, target: Target | None =
     shapes = [*cut.inputs.values(), cut.output]
     *inputs, output = ("(" + ",".join(map(str, s)) + ")" for s in shapes)
     signature = ",".join(inputs) + "->" + output
-    made, needs = gufunc.make_gufunc("cut", "", signature, len(shapes), [(np.dtype(dtype), loaded.loop)])
+    made, needs = gufunc.make_gufunc(
+        "cut", "", signature, (len(shapes) - 1, 1), [(np.dtype(dtype), loaded.loop)]
+    )
     _alive.append((loaded, needs))
     return made
 

@@ -131,7 +131,7 @@ class Slow:
         self.function = kind(self.loop)
         address = ctypes.cast(self.function, ctypes.c_void_p).value or 0
         loaded = compile.Loaded(None, {"loop": address, "single": address})
-        self.direct = objects.array_function(loaded, "slow", np.dtype(float), [(1,), (1,)], 0, self)
+        self.direct = objects.array_function(loaded, "slow", np.dtype(float), [(1,), (1,)], 1, 0, self)
 
     def loop(self, args: int, dims: int, steps: int, told: int) -> None:
         x, out = (ctypes.c_void_p * 2).from_address(args)

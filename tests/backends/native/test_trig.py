@@ -52,7 +52,7 @@ def turner(element: str, name: str, angles: int = 1) -> Any:
     text = loop.module_text(block, declarations, [(angles,), (2 * angles,)], element, target)
     loaded = compile.load(compile.object_code(text, target))
     loops = [(KINDS[element], loaded.loop)]
-    made, needs = gufunc.make_gufunc("turn", "", f"({angles})->({2 * angles})", 2, loops)
+    made, needs = gufunc.make_gufunc("turn", "", f"({angles})->({2 * angles})", (1, 1), loops)
     return lambda x: (made(x), loaded, needs)[0]
 
 

@@ -119,7 +119,9 @@ def compiled(made: Program, dtype: Any, *, fma: bool) -> Any:
     loaded = compile.load(compile.object_code(text, target))
     signature = ",".join("(" + ",".join(map(str, s)) + ")" for s in shapes[:-1])
     signature += "->(" + ",".join(map(str, shapes[-1])) + ")"
-    ufunc, needs = gufunc.make_gufunc("form", "", signature, len(shapes), [(np.dtype(dtype), loaded.loop)])
+    ufunc, needs = gufunc.make_gufunc(
+        "form", "", signature, (len(shapes) - 1, 1), [(np.dtype(dtype), loaded.loop)]
+    )
     _alive.append((loaded, needs))
     return ufunc
 

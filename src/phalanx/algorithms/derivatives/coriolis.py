@@ -56,4 +56,4 @@ def coriolis_matrix(model: Model, q: Array, qd: Array) -> Array:
         ),
         along=(X, S.axis, Sd),
     )
-    return model.joint_matrix(C[..., 0])
+    return model.joint_matrix(C[..., 0]) + model.rotor_matrix(qd)

@@ -90,7 +90,7 @@ def idsva(model: Model, q: Array, qd: Array, qdd: Array, *, external: Array = 0.
         along=(X, S.axis, Sd, Sdd, Sv, S.first),
     )
     dq, dqd, M = (model.joint_matrix(matrices[..., k]) for k in range(3))
-    return dq, dqd, M + diagonal(model.armature)
+    return dq, dqd + model.rotor_slopes(qd), M + diagonal(model.armature)
 
 
 def entries(*of: Array) -> Array:

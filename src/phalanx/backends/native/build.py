@@ -15,8 +15,7 @@ import numpy as np
 
 from ...arrays import MOST_AXES, empty_result
 from ...robot.frames import branch_of, branches, frames_kept, placement_of
-from ..base import FRAMED, Backend, Call, memo_key, never
-from ..cores import available_threads
+from ..base import FRAMED, Backend, Call, available_threads, memo_key, never
 from . import cache, compile, gufunc, objects
 from .compile import host
 from .extent import MOST_BODIES, serves

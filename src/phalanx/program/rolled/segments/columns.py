@@ -146,7 +146,7 @@ class ColumnsSideBySide:
         return carried
 
     def _step(self, rounds: Loop, carried: Any, here: Any, body: Index) -> Real:
-        """The entries with a body; what the columns carry on goes round."""
+        """The entries with a body; what the columns carry on is loop-carried."""
         *again, entry = self.entries.step(self.b, here, body)
         for name, value in zip(carried, again, strict=True):
             rounds.feed(name, value)
