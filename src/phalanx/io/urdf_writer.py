@@ -21,7 +21,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
@@ -34,6 +33,9 @@ from .urdf import TYPES, UNLIMITED
 _KEPT = ("lower", "upper", "velocity", "effort", "damping", "friction")
 _NONE: dict[str, Any] = dict.fromkeys(_KEPT, ())
 _ONE_COORDINATE = ("revolute", "continuous", "prismatic")
+_ESCAPED = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
+)
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -239,7 +241,7 @@ def _joint(joint: Joint, description: Description) -> str:
         _quoted(x, description, what)
         for x, what in ((joint.name, "joint"), (joint.parent, "link"), (joint.child, "link"))
     )
-    lines = [f"  <joint name={name} type={quoteattr(joint.type)}>"]
+    lines = [f"  <joint name={name} type={_attribute(joint.type)}>"]
     lines += [f"    <parent link={parent}/>", f"    <child link={child}/>"]
     if joint.origin != IDENTITY:
         lines.append(f"    {_origin(joint.origin)}")
@@ -257,7 +259,7 @@ def _joint(joint: Joint, description: Description) -> str:
 def _loop(loop: Loop, description: Description) -> str:
     """A joint that closes a loop, as URDF+ writes it; other readers pass over it."""
     name = _quoted(loop.name, description, "loop")
-    lines = [f"  <loop name={name} type={quoteattr(loop.type)}>"]
+    lines = [f"  <loop name={name} type={_attribute(loop.type)}>"]
     for role in ("predecessor", "successor"):
         link, at = getattr(loop, role), getattr(loop, f"{role}_pose")
         lines.append(f"    <{role} link={_quoted(link, description, 'link')}>{_origin(at)}</{role}>")
@@ -281,7 +283,7 @@ def _limits(joint: Joint) -> Iterator[str]:
         yield f"    <limit {written}/>"
     given = {key: getattr(joint, key)[0] for key in ("damping", "friction") if getattr(joint, key)}
     if given:
-        yield f"    <dynamics {' '.join(f'{key}={quoteattr(_number(x))}' for key, x in given.items())}/>"
+        yield f"    <dynamics {' '.join(f'{key}={_attribute(_number(x))}' for key, x in given.items())}/>"
 
 
 def _bounded(value: float) -> float:
@@ -305,4 +307,9 @@ def _quoted(name: str, description: Description, what: str) -> str:
             f"to_urdf: {description.where}: the {what} name {name!r:.60} holds {found.group()!r}, "
             "which XML cannot write. Rename it."
         )
-    return quoteattr(name)
+    return _attribute(name)
+
+
+def _attribute(text: str) -> str:
+    """Text between quotes. Python's own module for this loads what fetches files from the network."""
+    return f'"{text.translate(_ESCAPED)}"'

@@ -52,6 +52,13 @@ def test_the_lines_are_the_costs(tmp_path: Path) -> None:
     assert drawn["lathrop"] == found.span.total
 
 
+def test_functions_of_a_frame_are_asked_for_the_last_one() -> None:
+    (line,) = figures.cost_over_n("jacobian", lengths=(2, 3)).axes[0].lines
+    robots = (px.chain(2), px.chain(3))
+    costs = [px.cost(r, "jacobian", frame=r.link_names[-1]).total for r in robots]
+    assert list(line.get_ydata()) == costs
+
+
 def test_speed_up_stays_below_the_ideal_and_never_falls(tmp_path: Path) -> None:
     figure = figures.speedup_over_processors(
         px.load("ur5"), "inverse_dynamics", tmp_path / "s.svg", processors=(1, 4, 16)

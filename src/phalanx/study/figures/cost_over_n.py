@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from ...algorithms import algorithms
+from ...algorithms import FUNCTIONS, algorithms
 from ...errors import PhalanxError, is_one_of, shown
 from ...io.loading import chain
 from ...progress import steps
@@ -29,7 +29,8 @@ def cost_over_n(
 ) -> Any:
     """Operations ("work") or those along the critical path ("span") over chains of n links, all charged.
 
-    The chains are random, in general position; `customise` is that of `phalanx.cost`.
+    The chains are random, in general position; `customise` is that of `phalanx.cost`. A function of a frame
+    is asked for the last one of each chain.
     """
     if not is_one_of(quantity, ("work", "span")):
         raise PhalanxError(f'figures.cost_over_n: quantity {shown(quantity)}, expected "work" or "span".')
@@ -46,7 +47,9 @@ def cost_over_n(
     lines: dict[str, list[tuple[int, int]]] = {}
     todo = [(a, n) for a in algorithms(function) for n in lengths if not a.refusal(robots[n])]
     for algorithm, n in steps(todo, "counting", lambda item: f"{item[0].name} at {item[1]} links"):
-        found = cost(robots[n], function, algorithm.name, customise=customise, convention="program")
+        robot = robots[n]
+        frame = robot.frame_names[-1] if FUNCTIONS[function].frame else None
+        found = cost(robot, function, algorithm.name, customise=customise, convention="program", frame=frame)
         total = found.total if quantity == "work" else found.span_with().total
         lines.setdefault(algorithm.name, []).append((n, total))
     with styled():
