@@ -17,10 +17,6 @@ from ..robot.joints import rescale
 from .ops import ABS, ADD, COS, DIV, INPUT, MAX, MUL, NEG, RESCALE, SIN, SUB
 
 
-class TooLongError(Exception):
-    """A program under construction has more scalars than are allowed."""
-
-
 class Node:
     """One scalar of a program."""
 
@@ -89,7 +85,6 @@ class Graph:
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
-        self.most = 1 << 62  # scalars
         self.link = -1  # the body that is being computed; -1: as the operands
         self.quantity = ""
         self.wanted: frozenset[str] = frozenset()  # variables of the text whose values are kept
@@ -230,8 +225,6 @@ class Graph:
             link = self.link
             if link < 0:
                 link = max((a.link for a in args if type(a) is Node), default=-1)
-            if len(self.nodes) >= self.most:
-                raise TooLongError
             node = Node(self, len(self.nodes), op, args, link)
             self.nodes.append(node)
             self._known[key] = node

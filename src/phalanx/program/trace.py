@@ -26,6 +26,11 @@ from .scalar import GeneralGraph, Graph, Node, live
 from .task import TOLD, Task
 
 _BOOK = Bookkeeping()
+_ENDLESS = 1 << 62  # scalars
+
+
+class TooLongError(Exception):
+    """A program under construction has more scalars than are allowed."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +51,19 @@ class BodyByBody(Sequential):
     """One body after another, each noted in the graph."""
 
     def __init__(
-        self, graph: Graph, parents: np.ndarray, pattern: np.ndarray, bodies: np.ndarray | None = None
+        self,
+        graph: Graph,
+        parents: np.ndarray,
+        pattern: np.ndarray,
+        bodies: np.ndarray | None = None,
+        most: int = _ENDLESS,
     ) -> None:
         super().__init__(parents, pattern)
-        self.graph = graph
+        self.graph, self.most = graph, most
         self.bodies = np.arange(self.n) if bodies is None else bodies  # that the places stand for
 
     def among(self, parents: np.ndarray, bodies: np.ndarray) -> BodyByBody:
-        return BodyByBody(self.graph, parents, parents, self.bodies[bodies])
+        return BodyByBody(self.graph, parents, parents, self.bodies[bodies], self.most)
 
     @cached_property
     def outward(self) -> list[np.ndarray]:
@@ -71,10 +81,17 @@ class BodyByBody(Sequential):
         return [bodies[i : i + 1] for i in range(len(bodies))]
 
     def visit(self, bodies: np.ndarray) -> None:
+        # Here, not where scalars are made: NumPy would go on with the other scalars of an array.
+        self.require_few()
         self.graph.link = int(self.bodies[bodies[0]])
 
     def leave(self) -> None:
         self.graph.link = -1
+
+    def require_few(self) -> None:
+        """Raise if there are more scalars than allowed."""
+        if len(self.graph.nodes) > self.most:
+            raise TooLongError
 
 
 def trace(
@@ -83,7 +100,7 @@ def trace(
     book: Bookkeeping = _BOOK,
     *,
     quantities: bool = True,
-    most: int = 1 << 62,
+    most: int = _ENDLESS,
 ) -> Program:
     """The program of an algorithm for one robot; its scalars know their `quantities` if asked for.
 
@@ -93,7 +110,6 @@ def trace(
     With more scalars than `most` it raises `TooLongError`.
     """
     graph = GeneralGraph(shared=book.shared) if customise == "none" else Graph()
-    graph.most = most
     f, model, outputs = task.function, task.model, task.outputs
     if any(0 in shape for shape in outputs.values()):  # of a robot without joints
         return Program(task.shapes, outputs, [])
@@ -107,7 +123,7 @@ def trace(
     constants = dict(task.arguments)
     if "frame" in constants:
         constants["frame"] = _frame(graph, constants["frame"])
-    order = BodyByBody(graph, model.parents, model.pattern)
+    order = BodyByBody(graph, model.parents, model.pattern, most=most)
     text = task.algorithm
     if quantities:
         around = wrappers(graph, book, customise, model)
@@ -122,6 +138,7 @@ def trace(
             graph.quantity = "tau"  # of rotors, around the text
             base = FUNCTIONS[task.algorithm.function].inputs
             result = text.with_rotors(known, [symbols[name] for name in base], more)
+            order.require_few()
     except (ZeroDivisionError, OverflowError):  # Python's numbers raise where NumPy's become infinite
         raise PhalanxError(
             f'{f.name}: algorithm "{task.algorithm.name}" divides by zero, because numbers of the '

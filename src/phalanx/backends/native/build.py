@@ -18,7 +18,7 @@ from ...robot.frames import branch_of, branches, frames_kept, placement_of
 from ..base import FRAMED, Backend, Call, available_threads, memo_key, never
 from . import cache, compile, gufunc, objects
 from .compile import host
-from .extent import MOST_BODIES, serves
+from .extent import large_form, serves
 from .locks import building
 from .threads import SMALL, Pace, fill
 
@@ -185,7 +185,7 @@ def _told(call: Call, dtype: np.dtype) -> np.ndarray:
     """What a kernel for all frames is told of one: the number of its branch, then its placement."""
     frame, robot = placement_of(call.robot, call.frame), call.robot
     number = 0  # which loops do not read
-    if robot.model.n <= MOST_BODIES:
+    if large_form(call) is None:
         number = branch_of(robot.memo("branches", lambda: branches(robot.model)), frame)
     branch = np.array([number], np.int64)
     return np.frombuffer(branch.tobytes() + frame.numbers().astype(dtype).tobytes(), np.uint8)

@@ -1,17 +1,120 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""What is known of a kernel's form without its program: whether there are loops or segments for a call."""
+"""In which form a kernel is written, straight-line code or loops over bodies: by counts of both programs.
+
+Straight-line code drops every operation with a zero or a one of the robot and keeps in registers what loops
+hand on through memory; but its compile time grows with its length, while loops compile in a tenth of a
+second and serve a single state with narrow registers. So code may be the longer the more the loops move.
+The limits were measured on arms, chains, snakes, trees and humanoids with every algorithm, so that neither a
+single state nor a batch loses by the choice.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
 from ...program.task import RUN, cuts, refusal_of_loops
+from ...robot.model import Model
 from ..base import Call
 
-# Bodies up to which a call that has loops may become straight-line code instead.
-MOST_BODIES = 106
+# Entries of rotations between bodies up to which a call that has loops may be unrolled: 53 bodies in general
+# position, twice as many at right angles. No program of a larger robot is written out.
+_ENTRIES = 480
+_SHORT = 3_000  # instructions that are unrolled whatever loops would do
+_LONG = 6_850  # instructions that are unrolled where loops move nothing: about a second of compiling
+_MOVED = 0.75  # by how much longer code may be for each load and store of the loops per instruction
+_LONGEST = 20_000  # instructions that are unrolled at most
+_SCALARS = 3  # that tracing may make for an instruction: beyond, it is given up
+# Work of the loops by an instruction: from which on unrolling pays, and the most that was ever found. Where
+# the text joins whole runs of bodies, loops do less than the text, since they go from body to body.
+_PAYS, _MOST = {False: 1.25, True: 2.85}, {False: 16, True: 6}
+# Results: for code and loops of equal work, more by the square root of their ratio; for work of the loops.
+_RESULTS, _WORTH = 205, 100
 # Pairs of bodies and ancestors up to which "auto" compiles what has no loops; derivatives weigh more.
 _PAIRS = 400
 _TIMES = {"jvp": 3, "vjp": 3, "hvp": 8}
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a kernel is written, and why."""
+
+    name: str  # "unrolled", "looped" or "segments"
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{_TOLD[self.name]}: {self.reason}"
+
+
+_TOLD = {"unrolled": "unrolled", "looped": "looped over bodies", "segments": "one state in all lanes"}
+
+
+@dataclass(frozen=True)
+class InLoops:
+    """What loops over bodies carry out for one state."""
+
+    operations: int
+    moves: int  # loads and stores
+    joins: bool  # whether they go from body to body where the text joins whole runs
+
+    def __str__(self) -> str:
+        return f"{self.operations:,} operations and {self.moves:,} loads and stores in loops"
+
+    @property
+    def work(self) -> int:
+        return self.operations + 2 * self.moves
+
+    @property
+    def scalars(self) -> int:
+        """Scalars that tracing may make."""
+        return _SCALARS * int(min(_LONG / 2 + sqrt(_LONG**2 / 4 + _LONG * _MOVED * self.moves), _LONGEST))
+
+    def limit(self, length: float, longest: float) -> float:
+        """Instructions up to which code is unrolled, of so many in all, at most `longest` for a branch.
+
+        A call runs the code of one branch, while all are compiled.
+        """
+        paying = self.work / _PAYS[self.joins] * length / longest
+        return min(_LONG * (1 + _MOVED * self.moves / longest), _LONGEST, paying)
+
+    def refusal(self) -> Form | None:
+        """The form "looped", if that is clear without the other program."""
+        least = self.work / _MOST[self.joins]
+        if least <= (limit := self.limit(least, least)):
+            return None
+        return Form("looped", f"{least:,.0f} instructions unrolled at least, limit {limit:,.0f}; {self}")
+
+    def form(self, lengths: list[int], results: int) -> Form:
+        """The better form, if unrolling gives so many instructions for each branch, and so many results."""
+        length, longest = sum(lengths), max(lengths)
+        limit = self.limit(length, longest)
+        widest = max(_RESULTS * sqrt(self.work / longest), self.work / _WORTH)
+        if results > widest:
+            return Form("looped", f"{results:,} results, limit {widest:,.0f}; {self}")
+        told = f"{length:,} instructions unrolled, limit {limit:,.0f}; {self}"
+        return Form("unrolled" if length <= limit else "looped", told)
+
+
+def short_form(lengths: list[int]) -> Form | None:
+    """The form "unrolled", if that is clear without loops."""
+    length = sum(lengths)
+    return Form("unrolled", f"{length:,} instructions, limit {_SHORT:,}") if length <= _SHORT else None
+
+
+def large_form(call: Call) -> Form | None:
+    """The form "looped", if that is clear from the robot."""
+    entries = _entries(call.robot.model)
+    if not rolls(call) or entries <= _ENTRIES:
+        return None
+    return Form("looped", f"{entries:,} entries of rotations between bodies, limit {_ENTRIES:,}")
+
+
+def _entries(model: Model) -> int:
+    """How many entries of rotations between bodies are not zero; for right angles at least 4.5 a body."""
+    return max(int(np.count_nonzero(model.rest.E)), int(4.5 * model.n))
 
 
 def serves(call: Call) -> bool:

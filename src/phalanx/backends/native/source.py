@@ -2,19 +2,14 @@
 # SPDX-License-Identifier: MIT
 """What a kernel is made of: the program of a call as straight-line code, loops over bodies, or segments.
 
-Straight-line code drops every operation with a zero or a one of the robot, and its compile time grows with
-its length; loops compile in a tenth of a second. So the more operations unrolling saves, the longer the
-code may be. Both programs are counted before anything is compiled, and nothing but the robot, the
-function and the algorithm enters. No compiler is needed.
+Both programs are counted before anything is compiled (`extent.py`), and nothing but the robot, the function
+and the algorithm enters. No compiler is needed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from math import prod
 from typing import Any
-
-import numpy as np
 
 from ...errors import PhalanxError
 from ...program.form.builder import straight
@@ -24,43 +19,16 @@ from ...program.ops import INPUT
 from ...program.rewrite import Code, instructions
 from ...program.rolled import RolledProgram, roll
 from ...program.rolled.segments.roll import SegmentProgram, roll_segments
-from ...program.scalar import TooLongError
+from ...program.scalar import Node
 from ...program.task import Task
-from ...program.trace import Program, trace
+from ...program.trace import Program, TooLongError, trace
 from ...robot.frames import AnyFrame, branch_of, branches, everywhere, numbers_told, placement_of
 from ...robot.model import Model
 from ..base import Call
-from .extent import MOST_BODIES, is_segmented, rolls
+from .extent import Form, InLoops, is_segmented, large_form, rolls, short_form
 
-# Instructions and results that are unrolled if the loops would carry out as many operations, about a second
-# of compiling. Code that saves more may be longer, by the power 1.5, but not longer than `_LONGEST`: measured
-# on all robots of example-robot-data, it keeps what pays.
-_UNROLLED, _NUMBERS, _LONGEST = 6_500, 900, 24_000
-_WIDEST = 2.2  # the saving that counts for results, which loops write as fast
-_SHORT, _FEW = 3_000, 800  # instructions and results that are unrolled whatever loops would do
-# Scalars that tracing may make for one instruction that is left; more are given up.
-_SCALARS = 3 * _LONGEST
-_ENDLESS = 5 * _SCALARS  # where there are no loops
-# Beyond so many bodies loops are counted before anything is written out, since that takes longer.
-_FEW_BODIES = 20
-# What unrolling can save at most, if the robot's numbers have zeros among them, and if they have none.
-_SPARSE, _DENSE = 3.5, 1.25
-_ZEROS = 0.1
-_DENSE_BODIES = 53  # as many bodies without zeros may become straight-line code
-
-
-@dataclass(frozen=True)
-class Form:
-    """How a kernel is written, and why."""
-
-    name: str  # "unrolled", "looped" or "segments"
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{_TOLD[self.name]}: {self.reason}"
-
-
-_TOLD = {"unrolled": "unrolled", "looped": "looped over bodies", "segments": "one state in all lanes"}
+_FEW = 16  # bodies up to which equations are written out before loops are counted
+_ENDLESS = 360_000  # scalars that are traced where there are no loops
 
 
 @dataclass(frozen=True)
@@ -118,7 +86,7 @@ def operations_in_loops(call: Call) -> int:
     if call.robot.model.n == 0 or not (is_segmented(call) or rolls(call)):
         return 0
     key = ("operations in loops", call.function.name, call.algorithm.name, call.options)
-    found: int = call.robot.memo(key, lambda: _operations(_rolled(call, ())))
+    found: int = call.robot.memo(key, lambda: _counted(_rolled(call, ())).operations)
     return found
 
 
@@ -138,65 +106,52 @@ def _draft(call: Call, optional: tuple[str, ...]) -> Draft:
     if is_segmented(call):
         return Draft(Form("segments", f"the algorithm has {call.algorithm.splits}"), _rolled(call, optional))
     if not rolls(call):
-        return Draft(Form("unrolled", "there are no loops for it"), None, _only_way(call, optional))
-    loops = None
-    n, numbers = call.robot.model.n, sum(map(prod, call.task(optional).outputs.values()))
-    if told := _too_large(n, numbers):
-        return Draft(Form("looped", told), _rolled(call, optional))
-    if n > _FEW_BODIES:
-        loops = _rolled(call, optional)
-        assert isinstance(loops, RolledProgram)
-        if told := _hopeless(loops):
-            return Draft(Form("looped", told), loops)
+        return _without_loops(call, optional)
+    if form := large_form(call):
+        return Draft(form, _rolled(call, optional))
     try:
-        written = _written(call, optional, _SCALARS)
+        return _chosen(call, optional)
+    except PhalanxError:  # of joints that loops do not know, or of the equations themselves
+        return _without_loops(call, optional)
+
+
+def _chosen(call: Call, optional: tuple[str, ...]) -> Draft:
+    """The programs of a call that has both forms."""
+    loops = None
+    most = InLoops(0, 0, joins=False).scalars
+    if call.robot.model.n > _FEW:
+        loops = _rolled(call, optional)
+        counts = _counted(loops)
+        if form := counts.refusal():
+            return Draft(form, loops)
+        most = counts.scalars
+    try:
+        written = _written(call, optional, most)
     except TooLongError:
-        told = f"more than {_SCALARS:,} scalars unrolled, the limit"
+        told = f"more than {most:,} scalars unrolled, the limit"
         return Draft(Form("looped", told), loops or _rolled(call, optional))
-    length = sum(_length(code) for _, code in written)
-    if length <= _SHORT and numbers <= _FEW:
-        return Draft(Form("unrolled", f"{length:,} instructions, limit {_SHORT:,}"), None, written)
+    lengths = [_length(code) for _, code in written]
+    if form := short_form(lengths):
+        return Draft(form, None, written)
     loops = loops or _rolled(call, optional)
-    in_loops = _operations(loops)
-    saving = in_loops / max(length, 1)
-    most, widest = int(min(_UNROLLED * saving**1.5, _LONGEST)), int(_NUMBERS * min(saving, _WIDEST))
-    told = f"{length:,} instructions unrolled, {in_loops:,} in loops, limit {most:,}"
-    if numbers > widest:
-        told = f"{numbers:,} results, limit {widest:,}"
-    if length <= most and numbers <= widest:
-        return Draft(Form("unrolled", told), None, written)
-    return Draft(Form("looped", told), loops)
+    results = max(sum(type(x) is Node for x in equations.results) for equations, _ in written)
+    form = _counted(loops).form(lengths, results)
+    return Draft(form, None, written) if form.name == "unrolled" else Draft(form, loops)
 
 
-def _too_large(n: int, numbers: int) -> str:
-    """Why a robot is too large to unroll anything; empty if it is not."""
-    if n > MOST_BODIES:
-        return f"{n:,} bodies, limit {MOST_BODIES:,}"
-    widest = int(_NUMBERS * _WIDEST)
-    return f"{numbers:,} results, limit {widest:,}" if numbers > widest else ""
-
-
-def _hopeless(loops: RolledProgram) -> str:
-    """Why loops are taken without writing anything out; empty if they are not."""
-    table = loops.layout.table
-    sparse = np.count_nonzero(table) <= (1.0 - _ZEROS) * table.size
-    kind = "some" if sparse else "hardly any"
-    if not sparse and loops.layout.n > _DENSE_BODIES:
-        return f"{loops.layout.n:,} bodies, limit {_DENSE_BODIES:,} where {kind} parameters are zero"
-    # What is saved at most by writing out tells how long the code is at least.
-    saving = _SPARSE if sparse else _DENSE
-    most = int(saving * min(_UNROLLED * saving**1.5, _LONGEST))
-    if (least := loops.least) <= most and (least := _operations(loops)) <= most:
-        return ""
-    return f"{least:,} operations in loops, limit {most:,} where {kind} parameters are zero"
+def _without_loops(call: Call, optional: tuple[str, ...]) -> Draft:
+    return Draft(Form("unrolled", "there are no loops for it"), None, _only_way(call, optional))
 
 
 def _length(code: Code) -> int:
     return sum(i.op != INPUT for i in code.instructions)
 
 
-def _operations(loops: RolledProgram | SegmentProgram) -> int:
-    return sum(int(run.times.sum()) * _length(run.code) for run in runs(loops.built()))
+def _counted(loops: RolledProgram | SegmentProgram) -> InLoops:
+    every = runs(loops.built())
+    operations = sum(int(run.times.sum()) * _length(run.code) for run in every)
+    moves = sum(run.rounds * run.moves for run in every)
+    return InLoops(operations, moves, isinstance(loops, RolledProgram) and loops.reordered)
 
 
 # ------------------------------------------------------------------- programs

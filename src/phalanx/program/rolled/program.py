@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from math import prod
 
 from ..form.program import Program
-from ..ops import INPUT
 from ..task import RUN
 from . import leaves as L
 from .segments.columns import ColumnsSideBySide, walked_pairs
 from .stages.bodies import BodyBuilder, Layout, Stage
 from .stages.factor import InverseOut
-from .stages.loops import Loop
 from .stages.matrices import MatrixOut, Pairs
 
 
@@ -54,17 +52,6 @@ class RolledProgram:
                 stage.build(b)
         ColumnsSideBySide(b, entries, linear=self.one_state).build()
         return b.finished(self.layout.n, self.layout.table.size)
-
-    @property
-    def least(self) -> int:
-        """Operations of the loops over bodies alone, without those over pairs and rows: at least so many."""
-        p = self.layout
-        loops = (s for s in self.stages if isinstance(s, Loop))
-        return sum(
-            (p.n if s.bodies is None else len(p.maps[s.bodies]))
-            * sum(i.op != INPUT for i in s.code.instructions)
-            for s in loops
-        )
 
     def built(self, lanes: int = 8) -> Program:
         """The program, for registers of so many lanes."""
