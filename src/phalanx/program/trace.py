@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import FUNCTIONS
 from ..errors import PhalanxError
 from ..robot.dh import DHChain
 from ..robot.frames import AnyFrame, Placement
@@ -136,9 +135,8 @@ def trace(
             optional = {name: symbols[name] for name in task.optional}
             known, more = text.in_frames(known, optional | constants)
             graph.quantity = "tau"  # of rotors, around the text
-            base = FUNCTIONS[task.algorithm.function].inputs
+            base = task.text.inputs
             result = text.with_rotors(known, [symbols[name] for name in base], more)
-            order.require_few()
     except (ZeroDivisionError, OverflowError):  # Python's numbers raise where NumPy's become infinite
         raise PhalanxError(
             f'{f.name}: algorithm "{task.algorithm.name}" divides by zero, because numbers of the '
@@ -153,9 +151,10 @@ def trace(
             )
         result = np.concatenate([np.ravel(graph.kept[name]) for name in sorted(book.results)])
         outputs = {f.symbol: result.shape}
-    each = (result,) if len(FUNCTIONS[task.algorithm.function].outputs) == 1 else result
+    each = (result,) if len(task.text.outputs) == 1 else result
     if task.algorithm.derivative:
         each = derivatives(task, symbols, np.asarray(result, dtype=object))
+    order.require_few()
     results = [
         node
         for made, shape in zip(each, outputs.values(), strict=True)
@@ -166,7 +165,7 @@ def trace(
 
 def derivatives(task: Task, symbols: Mapping[str, np.ndarray], result: np.ndarray) -> list[Any]:
     """The results of a task that asks for a derivative, from what its text computes."""
-    f, mode = FUNCTIONS[task.algorithm.function], task.algorithm.derivative
+    f, mode = task.text, task.algorithm.derivative
     flat = result.ravel().tolist()
     made = [result]
     if mode != "jvp":

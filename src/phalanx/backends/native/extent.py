@@ -33,9 +33,8 @@ _SCALARS = 3  # that tracing may make for an instruction: beyond, it is given up
 _PAYS, _MOST = {False: 1.25, True: 2.85}, {False: 16, True: 6}
 # Results: for code and loops of equal work, more by the square root of their ratio; for work of the loops.
 _RESULTS, _WORTH = 205, 100
-# Pairs of bodies and ancestors up to which "auto" compiles what has no loops; derivatives weigh more.
-_PAIRS = 400
-_TIMES = {"jvp": 3, "vjp": 3, "hvp": 8}
+# Pairs of bodies and ancestors up to which "auto" compiles what has no loops; second derivatives weigh more.
+_PAIRS, _TIMES = 400, {"hvp": 3}
 
 
 @dataclass(frozen=True)
@@ -59,6 +58,7 @@ class InLoops:
     operations: int
     moves: int  # loads and stores
     joins: bool  # whether they go from body to body where the text joins whole runs
+    times: int = 1  # how many times longer its code may be
 
     def __str__(self) -> str:
         return f"{self.operations:,} operations and {self.moves:,} loads and stores in loops"
@@ -70,7 +70,8 @@ class InLoops:
     @property
     def scalars(self) -> int:
         """Scalars that tracing may make."""
-        return _SCALARS * int(min(_LONG / 2 + sqrt(_LONG**2 / 4 + _LONG * _MOVED * self.moves), _LONGEST))
+        half = _LONG * self.times / 2  # of the code that is as long as its limit
+        return int(_SCALARS * min(half + sqrt(half**2 + 2 * half * _MOVED * self.moves), self._longest))
 
     def limit(self, length: float, longest: float) -> float:
         """Instructions up to which code is unrolled, of so many in all, at most `longest` for a branch.
@@ -78,7 +79,11 @@ class InLoops:
         A call runs the code of one branch, while all are compiled.
         """
         paying = self.work / _PAYS[self.joins] * length / longest
-        return min(_LONG * (1 + _MOVED * self.moves / longest), _LONGEST, paying)
+        return min(_LONG * self.times * (1 + _MOVED * self.moves / longest), self._longest, paying)
+
+    @property
+    def _longest(self) -> int:
+        return _LONGEST * self.times
 
     def refusal(self) -> Form | None:
         """The form "looped", if that is clear without the other program."""
@@ -98,10 +103,15 @@ class InLoops:
         return Form("unrolled" if length <= limit else "looped", told)
 
 
-def short_form(lengths: list[int]) -> Form | None:
+def allowance(call: Call) -> int:
+    """How many times longer than others the code of a call may be: derivatives unroll with their function."""
+    return 3 if call.algorithm.derivative else 1
+
+
+def short_form(call: Call, lengths: list[int]) -> Form | None:
     """The form "unrolled", if that is clear without loops."""
-    length = sum(lengths)
-    return Form("unrolled", f"{length:,} instructions, limit {_SHORT:,}") if length <= _SHORT else None
+    length, limit = sum(lengths), _SHORT * allowance(call)
+    return Form("unrolled", f"{length:,} instructions, limit {limit:,}") if length <= limit else None
 
 
 def large_form(call: Call) -> Form | None:

@@ -8,10 +8,12 @@ and the algorithm enters. No compiler is needed.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ...errors import PhalanxError
+from ...algorithms import algorithms
+from ...errors import PhalanxError, listing
 from ...program.form.builder import straight
 from ...program.form.count import runs
 from ...program.form.program import Program as StraightProgram
@@ -25,7 +27,7 @@ from ...program.trace import Program, TooLongError, trace
 from ...robot.frames import AnyFrame, branch_of, branches, everywhere, numbers_told, placement_of
 from ...robot.model import Model
 from ..base import Call
-from .extent import Form, InLoops, is_segmented, large_form, rolls, short_form
+from .extent import Form, InLoops, allowance, is_segmented, large_form, rolls, short_form
 
 _FEW = 16  # bodies up to which equations are written out before loops are counted
 _ENDLESS = 360_000  # scalars that are traced where there are no loops
@@ -86,7 +88,7 @@ def operations_in_loops(call: Call) -> int:
     if call.robot.model.n == 0 or not (is_segmented(call) or rolls(call)):
         return 0
     key = ("operations in loops", call.function.name, call.algorithm.name, call.options)
-    found: int = call.robot.memo(key, lambda: _counted(_rolled(call, ())).operations)
+    found: int = call.robot.memo(key, lambda: _counted(call, _rolled(call, ())).operations)
     return found
 
 
@@ -118,10 +120,10 @@ def _draft(call: Call, optional: tuple[str, ...]) -> Draft:
 def _chosen(call: Call, optional: tuple[str, ...]) -> Draft:
     """The programs of a call that has both forms."""
     loops = None
-    most = InLoops(0, 0, joins=False).scalars
+    most = InLoops(0, 0, joins=False, times=allowance(call)).scalars
     if call.robot.model.n > _FEW:
         loops = _rolled(call, optional)
-        counts = _counted(loops)
+        counts = _counted(call, loops)
         if form := counts.refusal():
             return Draft(form, loops)
         most = counts.scalars
@@ -131,11 +133,11 @@ def _chosen(call: Call, optional: tuple[str, ...]) -> Draft:
         told = f"more than {most:,} scalars unrolled, the limit"
         return Draft(Form("looped", told), loops or _rolled(call, optional))
     lengths = [_length(code) for _, code in written]
-    if form := short_form(lengths):
+    if form := short_form(call, lengths):
         return Draft(form, None, written)
     loops = loops or _rolled(call, optional)
     results = max(sum(type(x) is Node for x in equations.results) for equations, _ in written)
-    form = _counted(loops).form(lengths, results)
+    form = _counted(call, loops).form(lengths, results)
     return Draft(form, None, written) if form.name == "unrolled" else Draft(form, loops)
 
 
@@ -147,11 +149,12 @@ def _length(code: Code) -> int:
     return sum(i.op != INPUT for i in code.instructions)
 
 
-def _counted(loops: RolledProgram | SegmentProgram) -> InLoops:
+def _counted(call: Call, loops: RolledProgram | SegmentProgram) -> InLoops:
     every = runs(loops.built())
     operations = sum(int(run.times.sum()) * _length(run.code) for run in every)
     moves = sum(run.rounds * run.moves for run in every)
-    return InLoops(operations, moves, isinstance(loops, RolledProgram) and loops.reordered)
+    joins = isinstance(loops, RolledProgram) and loops.reordered
+    return InLoops(operations, moves, joins, allowance(call))
 
 
 # ------------------------------------------------------------------- programs
@@ -164,14 +167,16 @@ def _rolled(call: Call, optional: tuple[str, ...]) -> RolledProgram | SegmentPro
 
 def _only_way(call: Call, optional: tuple[str, ...]) -> list[tuple[Program, Code]]:
     """The equations of a call that has no loops, or an error if they would compile for minutes."""
-    try:
+    with suppress(TooLongError):
         return _written(call, optional, _ENDLESS)
-    except TooLongError:
-        raise PhalanxError(
-            f'{call.function.name}: the code of algorithm "{call.algorithm.name}" for robot '
-            f'"{call.robot.name}" ({call.robot.model.n} bodies) is too long to compile; '
-            f'use backend="numpy" or "jax".'
-        ) from None
+    mode, robot = call.algorithm.derivative, call.robot
+    others = (replace(a, derivative=mode) for a in algorithms(call.algorithm.function))
+    short = [a.name for a in others if not a.refusal(robot) and rolls(replace(call, algorithm=a))]
+    remedy = f"use algorithm {listing(short)}" if short else 'use backend="numpy" or "jax"'
+    raise PhalanxError(
+        f'{call.function.name}: the code of algorithm "{call.algorithm.name}" for robot "{robot.name}" '
+        f"({robot.model.n} bodies) is too long to compile; {remedy}."
+    )
 
 
 def _written(call: Call, optional: tuple[str, ...], most: int = 1 << 62) -> list[tuple[Program, Code]]:
