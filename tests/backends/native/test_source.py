@@ -12,12 +12,11 @@ import pytest
 
 import phalanx as px
 from phalanx.backends.base import Call
-from phalanx.backends.native import source
+from phalanx.backends.native import extent
 from phalanx.backends.native.source import draft, form_of, operations_in_loops, unrolls
 from phalanx.dispatch import resolve
 from phalanx.program.ops import INPUT
-from phalanx.program.scalar import TooLongError
-from phalanx.program.trace import trace
+from phalanx.program.trace import TooLongError, trace
 
 
 def call_of(robot: px.Robot, function: str, algorithm: Any = "auto") -> Call:
@@ -33,10 +32,14 @@ def counts(call: Call) -> list[int]:
     ("robot", "function", "algorithm", "wanted"),
     [
         (lambda: px.load("panda"), "inverse_dynamics", "newton_euler", "unrolled"),
-        (lambda: px.load("panda"), "forward_dynamics", "contraction", "unrolled"),
-        (lambda: px.chain(20), "forward_dynamics", "aba", "unrolled"),
-        (lambda: px.chain(50), "inverse_dynamics", "newton_euler", "unrolled"),
+        (lambda: px.load("ur5"), "forward_dynamics", "contraction", "unrolled"),
+        (lambda: px.load("panda"), "forward_dynamics", "contraction", "looped"),
+        (lambda: px.chain(18), "forward_dynamics", "aba", "unrolled"),
+        (lambda: px.chain(20), "forward_dynamics", "jsiia", "unrolled"),  # whose loops move much
+        (lambda: px.chain(20), "mass_matrix_inverse", "ltl", "unrolled"),  # so, too
+        (lambda: px.chain(44), "inverse_dynamics", "newton_euler", "unrolled"),
         (lambda: px.chain(60), "inverse_dynamics", "newton_euler", "looped"),
+        (lambda: px.chain(12), "inverse_dynamics", "scan", "looped"),  # which do less than its text
         (lambda: px.chain(30), "forward_dynamics", "aba", "looped"),
         (lambda: px.chain(30), "mass_matrix", "crba", "looped"),
         (lambda: px.snake(60), "mass_matrix", "crba", "looped"),  # for its results
@@ -70,24 +73,31 @@ def test_nothing_but_the_program_decides(robot: Any, function: str, name: str) -
     ) == form_of(call)
 
 
+def test_derivatives_are_looped_where_their_function_is() -> None:
+    for robot in (px.load("ur5"), px.chain(30)):
+        plain = call_of(robot, "forward_dynamics", "aba")
+        call = replace(plain, algorithm=replace(plain.algorithm, derivative="vjp"))
+        assert form_of(call).name == form_of(plain).name
+    assert form_of(call).reason == f"as forward_dynamics, {form_of(plain).reason}"
+
+
 def test_the_reason_tells_the_counts() -> None:
-    call = call_of(px.load("iiwa14"), "forward_dynamics", "cfa")
-    length, in_loops, limit = counts(call)
+    call = call_of(px.load("panda"), "forward_dynamics", "cfa")
+    length, limit, in_loops, moves = counts(call)
     assert length == sum(i.op != INPUT for _, code in draft(call, ()).written for i in code.instructions)
     assert in_loops == operations_in_loops(call)
     assert length <= limit
+    assert moves > 0
 
 
-def test_code_that_saves_more_may_be_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_may_be_longer_where_loops_move_more(monkeypatch: pytest.MonkeyPatch) -> None:
     def made() -> list[Call]:
-        return [call_of(r, "forward_dynamics", "aba") for r in (px.chain(18), px.snake(36))]
+        return [call_of(px.chain(14), "forward_dynamics", name) for name in ("aba", "jsiia")]
 
-    dense, sparse = (counts(call)[:2] for call in made())
-    assert dense[1] < 1.25 * dense[0]
-    assert sparse[1] > 1.6 * sparse[0]
-    assert all(map(unrolls, made()))
-    monkeypatch.setattr(source, "_UNROLLED", int(dense[0] / 1.25**1.5))
-    assert sparse[0] > 0.8 * dense[0]
+    few, many = map(counts, made())
+    assert many[0] > few[0]
+    assert many[3] > 3 * few[3]
+    monkeypatch.setattr(extent, "_LONG", int(0.9 * few[0]))
     assert [unrolls(call) for call in made()] == [False, True]
 
 
@@ -100,16 +110,16 @@ def test_tracing_stops_at_its_limit() -> None:
 
 
 def test_what_would_be_too_long_to_write_out_is_looped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source, "_SCALARS", 1000)
+    monkeypatch.setattr(extent, "_LONGEST", 1000)
     form = form_of(call_of(px.load("ur5"), "forward_dynamics", "dca"))
-    assert str(form) == "looped over bodies: more than 1,000 scalars unrolled, the limit"
+    assert str(form) == "looped over bodies: more than 3,000 scalars unrolled, the limit"
 
 
 def test_cost_and_kernel_tell_the_form() -> None:
     robot = px.chain(60)
     kernel, cost = robot.kernel("inverse_dynamics"), px.cost(robot, "inverse_dynamics")
     assert kernel.form == cost.form
-    assert kernel.form.startswith("looped over bodies: 60 bodies, limit 53 where hardly any")
+    assert kernel.form == "looped over bodies: 540 entries of rotations between bodies, limit 480"
     assert cost.form.split()[-1] in str(cost)
     told = px.cost(px.load("ur5"), "inverse_dynamics", "newton_euler").form
     assert told == "unrolled: 287 instructions, limit 3,000"

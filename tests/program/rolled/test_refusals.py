@@ -26,7 +26,7 @@ BALLS = px.tree(3, 0.0, seed=1, joints=("spherical",))
 def task(run: Any, robot: px.Robot = CHAIN, **more: Any) -> Task:
     """What an algorithm of a test would have to compute: a number for each degree of freedom."""
     made = Algorithm("probe", "bias_forces", run, source="", **more)
-    return Task(made, robot.model, {"q": (robot.nq,), "qd": (robot.nv,)}, (robot.nv,))
+    return Task(made, robot.model, {"q": (robot.nq,), "qd": (robot.nv,)}, {"tau": (robot.nv,)})
 
 
 def levels_of_single_links(model: Model, q: Any, qd: Any) -> Any:

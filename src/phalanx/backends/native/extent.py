@@ -22,7 +22,7 @@ from ..base import Call
 
 # Entries of rotations between bodies up to which a call that has loops may be unrolled: 53 bodies in general
 # position, twice as many at right angles. No program of a larger robot is written out.
-_ENTRIES = 480
+_ENTRIES, _ENTRIES_TWICE = 480, 180  # the latter for second derivatives
 _SHORT = 3_000  # instructions that are unrolled whatever loops would do
 _LONG = 6_850  # instructions that are unrolled where loops move nothing: about a second of compiling
 _MOVED = 0.75  # by how much longer code may be for each load and store of the loops per instruction
@@ -67,23 +67,14 @@ class InLoops:
     def work(self) -> int:
         return self.operations + 2 * self.moves
 
-    @property
-    def scalars(self) -> int:
-        """Scalars that tracing may make."""
-        half = _LONG * self.times / 2  # of the code that is as long as its limit
-        return int(_SCALARS * min(half + sqrt(half**2 + 2 * half * _MOVED * self.moves), self._longest))
-
     def limit(self, length: float, longest: float) -> float:
         """Instructions up to which code is unrolled, of so many in all, at most `longest` for a branch.
 
         A call runs the code of one branch, while all are compiled.
         """
         paying = self.work / _PAYS[self.joins] * length / longest
-        return min(_LONG * self.times * (1 + _MOVED * self.moves / longest), self._longest, paying)
-
-    @property
-    def _longest(self) -> int:
-        return _LONGEST * self.times
+        allowed = min(_LONG * (1 + _MOVED * self.moves / longest), _LONGEST)
+        return min(allowed * self.times, paying)
 
     def refusal(self) -> Form | None:
         """The form "looped", if that is clear without the other program."""
@@ -104,8 +95,15 @@ class InLoops:
 
 
 def allowance(call: Call) -> int:
-    """How many times longer than others the code of a call may be: derivatives unroll with their function."""
+    """How many times longer than that of others the code of a call may be: derivatives have more of it."""
     return 3 if call.algorithm.derivative else 1
+
+
+def most_scalars(call: Call, moves: int = 0) -> int:
+    """Scalars that tracing may make for a call, if its loops move so many values."""
+    half = _LONG / 2
+    longest = half + sqrt(half**2 + 2 * half * _MOVED * moves)  # the code that is as long as its limit
+    return _SCALARS * int(min(longest, _LONGEST)) * allowance(call)
 
 
 def short_form(call: Call, lengths: list[int]) -> Form | None:
@@ -117,9 +115,10 @@ def short_form(call: Call, lengths: list[int]) -> Form | None:
 def large_form(call: Call) -> Form | None:
     """The form "looped", if that is clear from the robot."""
     entries = _entries(call.robot.model)
-    if not rolls(call) or entries <= _ENTRIES:
+    limit = _ENTRIES_TWICE if call.algorithm.derivative == "hvp" else _ENTRIES
+    if not rolls(call) or entries <= limit:
         return None
-    return Form("looped", f"{entries:,} entries of rotations between bodies, limit {_ENTRIES:,}")
+    return Form("looped", f"{entries:,} entries of rotations between bodies, limit {limit:,}")
 
 
 def _entries(model: Model) -> int:

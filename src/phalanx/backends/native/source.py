@@ -27,7 +27,7 @@ from ...program.trace import Program, TooLongError, trace
 from ...robot.frames import AnyFrame, branch_of, branches, everywhere, numbers_told, placement_of
 from ...robot.model import Model
 from ..base import Call
-from .extent import Form, InLoops, allowance, is_segmented, large_form, rolls, short_form
+from .extent import Form, InLoops, allowance, is_segmented, large_form, most_scalars, rolls, short_form
 
 _FEW = 16  # bodies up to which equations are written out before loops are counted
 _ENDLESS = 360_000  # scalars that are traced where there are no loops
@@ -88,7 +88,10 @@ def operations_in_loops(call: Call) -> int:
     if call.robot.model.n == 0 or not (is_segmented(call) or rolls(call)):
         return 0
     key = ("operations in loops", call.function.name, call.algorithm.name, call.options)
-    found: int = call.robot.memo(key, lambda: _counted(call, _rolled(call, ())).operations)
+    try:
+        found: int = call.robot.memo(key, lambda: _counted(call, _rolled(call, ())).operations)
+    except PhalanxError:  # of joints that loops do not know
+        return 0
     return found
 
 
@@ -118,15 +121,17 @@ def _draft(call: Call, optional: tuple[str, ...]) -> Draft:
 
 
 def _chosen(call: Call, optional: tuple[str, ...]) -> Draft:
-    """The programs of a call that has both forms."""
-    loops = None
-    most = InLoops(0, 0, joins=False, times=allowance(call)).scalars
+    """The programs of a call that has both forms; derivatives are looped where their function is."""
+    plain = replace(call, algorithm=replace(call.algorithm, derivative=""))
+    if plain != call and (known := form_of(plain, optional)).name == "looped":
+        return Draft(Form("looped", f"as {plain.function.name}, {known.reason}"), _rolled(call, optional))
+    loops, most = None, most_scalars(call)
     if call.robot.model.n > _FEW:
         loops = _rolled(call, optional)
         counts = _counted(call, loops)
         if form := counts.refusal():
             return Draft(form, loops)
-        most = counts.scalars
+        most = most_scalars(call, counts.moves)
     try:
         written = _written(call, optional, most)
     except TooLongError:
