@@ -119,18 +119,20 @@ def of_one_turn() -> Counter[str]:
     )
 
 
-KERNELS = [  # in straight-line code
+KERNELS = [
     (name, function, a.name)
     for name in ("two_link", "ur5", "panda", "puma560", "mixed", "floating")
     for function in COUNTED
     for a in px.algorithms(function)
-    if not a.refusal(robot(name)) and unrolls(resolve(robot(name), function, a.name)) and not a.splits
+    if not a.refusal(robot(name)) and not a.splits
 ]
 
 
 @pytest.mark.parametrize(("name", "function", "algorithm"), KERNELS, ids=["-".join(c) for c in KERNELS])
 def test_full_counts_are_the_instructions_of_the_kernel(name: str, function: str, algorithm: str) -> None:
     r = robot(name)
+    if not unrolls(resolve(r, function, algorithm)):
+        pytest.skip("a kernel of loops, as counted in test_loop_cost.py")
     found = px.cost(r, function, algorithm)
     text = module(resolve(r, function, algorithm), (), np.dtype(np.float64), host())
     left = in_block(text)

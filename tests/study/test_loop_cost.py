@@ -17,9 +17,9 @@ from phalanx.algorithms import FUNCTIONS, algorithms
 from phalanx.backends.base import Call
 from phalanx.backends.native.compile import host
 from phalanx.backends.native.emit.walk import block_function
-from phalanx.backends.native.extent import serves
+from phalanx.backends.native.extent import is_segmented, large_form, serves
 from phalanx.backends.native.loop import module
-from phalanx.backends.native.source import looped, unrolls
+from phalanx.backends.native.source import looped
 from phalanx.dispatch import resolve
 from phalanx.program.cost import Count
 from phalanx.program.form.builder import straight
@@ -58,7 +58,7 @@ def robot(name: str) -> px.Robot:
         case "chain":
             return px.chain(13, seed=2, prismatic=0.3)
         case "snake":
-            return px.snake(64).replace(armature=0.1)
+            return px.snake(107).replace(armature=0.1)
         case "tree":
             return px.tree(40, 0.5, seed=3, joints=TYPES)
         case "wrists":
@@ -90,11 +90,21 @@ def choices(name: str, function: str) -> list[Any]:
 
 CASES = [
     (name, function, choice)
-    for name in ("arm", "chain", "wrists", "snake", "tree", "floating", "fingers")
+    for name in ("arm", "wrists", "snake", "tree", "floating", "fingers")
     for function in FUNCTIONS
     for choice in choices(name, function)
     for call in (call_of(name, function, choice),)
-    if serves(call) and not unrolls(call)
+    if serves(call) and (is_segmented(call) or large_form(call))  # in loops, whatever their counts
+]
+CASES += [  # in loops by their counts
+    ("arm", "forward_dynamics", ("dca", {})),
+    ("wrists", "forward_dynamics", ("cfa", {})),
+    *(
+        ("chain", "forward_dynamics", choice)
+        for choice in choices("chain", "forward_dynamics")
+        if choice[0] == "abia"
+    ),
+    ("chain", "inverse_dynamics", ("scan", {})),
 ]
 
 

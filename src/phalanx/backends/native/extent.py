@@ -77,9 +77,10 @@ class InLoops:
         return min(allowed * self.times, paying)
 
     def refusal(self) -> Form | None:
-        """The form "looped", if that is clear without the other program."""
+        """The form "looped", if that is clear without the other program, of more than a few bodies."""
         least = self.work / _MOST[self.joins]
-        if least <= (limit := self.limit(least, least)):
+        limit = _SHORT * self.times if self.joins else self.limit(least, least)
+        if least <= limit:
             return None
         return Form("looped", f"{least:,.0f} instructions unrolled at least, limit {limit:,.0f}; {self}")
 
