@@ -17,6 +17,7 @@ from .idsva import idsva
     coupled=True,
     work="O(n^3)",
     symmetric=False,
+    assembles=True,
     span="O(depth^2)",
 )
 def through_inverse(
