@@ -24,6 +24,7 @@ ROBOTS = {
 }
 STEP = 1e-6
 ONE_RESULT = [f.name for f in FUNCTIONS.values() if len(f.outputs) == 1]
+MATRICES = [a for f in FUNCTIONS.values() if len(f.outputs) > 1 for a in px.algorithms(f.name)]
 
 
 def states(robot: px.Robot, function: str, batch: Any = 3) -> tuple[np.ndarray, ...]:
@@ -129,17 +130,18 @@ def test_kernels_of_products_are_bound_and_pickled_like_others() -> None:
 
 
 @pytest.mark.parametrize("robot", ROBOTS.values(), ids=ROBOTS)
-def test_matrices_are_made_of_products(robot: px.Robot) -> None:
-    for function in ("inverse_dynamics", "forward_dynamics"):
-        inputs = states(robot, function)
-        external = np.random.default_rng(6).standard_normal((3, robot.n_links, 6))
-        found = getattr(robot, f"{function}_derivatives")(*inputs, external=external, backend="numpy")
-        for k, matrix in enumerate(found):
-            for j in range(robot.nv):
-                tangents = [np.zeros(robot.nv) for _ in inputs]
-                tangents[k][j] = 1.0
-                column = robot.jvp(function, inputs, tangents, external=external, backend="numpy")
-                agree(matrix[..., j], column, 1e-10, least=float(np.abs(matrix).max()))
+@pytest.mark.parametrize("entry", MATRICES, ids=lambda entry: entry.name)
+def test_matrices_are_made_of_products(robot: px.Robot, entry: Any) -> None:
+    function = entry.function.removesuffix("_derivatives")
+    inputs = states(robot, function)
+    external = np.random.default_rng(6).standard_normal((3, robot.n_links, 6))
+    found = getattr(robot, entry.function)(*inputs, external=external, algorithm=entry.name, backend="numpy")
+    for k, matrix in enumerate(found):
+        for j in range(robot.nv):
+            tangents = [np.zeros(robot.nv) for _ in inputs]
+            tangents[k][j] = 1.0
+            column = robot.jvp(function, inputs, tangents, external=external, backend="numpy")
+            agree(matrix[..., j], column, 1e-10, least=float(np.abs(matrix).max()))
 
 
 @pytest.mark.parametrize("robot", ROBOTS.values(), ids=ROBOTS)
@@ -159,7 +161,8 @@ def test_identities_of_matrices(robot: px.Robot) -> None:
     agree((C @ qd[..., None])[..., 0], bias, 1e-12)
 
 
-def test_coupled_joints_are_projected() -> None:
+@pytest.mark.parametrize("algorithm", [a.name for a in px.algorithms("inverse_dynamics_derivatives")])
+def test_coupled_joints_are_projected(algorithm: str) -> None:
     chain = px.chain(4, seed=3)
     joints = list(chain.description.joints)
     from phalanx.robot.description import Mimic
@@ -167,7 +170,7 @@ def test_coupled_joints_are_projected() -> None:
     joints[2] = replace(joints[2], mimic=Mimic(joints[0].name, 0.5, 0.1))
     robot = px.Robot(replace(chain.description, joints=tuple(joints)))
     inputs = states(robot, "inverse_dynamics")
-    found = robot.inverse_dynamics_derivatives(*inputs, backend="numpy")
+    found = robot.inverse_dynamics_derivatives(*inputs, algorithm=algorithm, backend="numpy")
     for k, matrix in enumerate(found):
         for j in range(robot.nv):
             tangents = [np.zeros(robot.nv) for _ in inputs]
