@@ -203,11 +203,17 @@ def _derivative(
     robot: Robot, mode: str, function: str, algorithm: Any, frame: str | None, axes: str | None
 ) -> Call:
     """The call that differentiates a function."""
-    call = resolve(robot, function, algorithm, frame, {} if axes is None else {"axes": axes})
+    return differentiated(
+        resolve(robot, function, algorithm, frame, {} if axes is None else {"axes": axes}), mode
+    )
+
+
+def differentiated(call: Call, mode: str) -> Call:
+    """The call of a derivative of what a call computes: "jvp", "vjp" or "hvp"."""
     if len(call.function.outputs) > 1:
         raise PhalanxError(
-            f"{mode}: {function} has several results, expected a function with one; differentiate what it "
-            "is the derivative of."
+            f"{mode}: {call.function.name} has several results, expected a function with one; differentiate "
+            "what it is the derivative of."
         )
     return replace(call, algorithm=replace(call.algorithm, derivative=mode))
 
