@@ -7,8 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..backends.base import Call
-from ..dispatch import differentiated, resolve
+from ..dispatch import resolve
 from ..errors import PhalanxError, is_one_of, nearest, shown
+from ..products import differentiated
 from ..program.cost import Cost, cost_of
 from ..program.trace import Program, trace
 from ..robot.robot import Robot

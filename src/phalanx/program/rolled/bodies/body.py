@@ -16,7 +16,7 @@ from ....robot.dh import link_wrenches_dh
 from ....robot.frames import AnyFrame, Placement
 from ....robot.joints import Helix
 from ....robot.model import Group, Model
-from ....spatial import Array, Field, Transform, dot
+from ....spatial import Array, Field, Transform, dot, motion_cross
 from ....sweeps.orders.sequential import Sequential
 from ....sweeps.verbs import ordering
 from ...scalar import Node
@@ -128,24 +128,46 @@ class BodyAxes:
         self.source = source
 
     def __matmul__(self, rate: Array) -> Array:
-        model, graph = self.source.model, self.source.graph
-        if np.array_equal(model.carrier, np.arange(model.n)):
+        if self._alone:
             return self.axis * self.source.body_rates(rate)[..., None]
+        return self._twist(rate, "twist", slice(None))
+
+    @property
+    def T(self) -> BodyAxes:
+        return _TransposedBodyAxes(self.axis, self.source)
+
+    def across(self, rate: Array) -> Array:
+        """The twist across each joint on all of its bodies, not only on the one that completes it."""
+        return self @ rate if self._alone else self._twist(rate, "across", self.source.model.carrier)
+
+    def turning(self, rate: Array) -> Array:
+        """What the twist across a joint does to its axes: V_J x S, zero where a joint has one axis."""
+        return 0.0 if self._alone else motion_cross(self.across(rate), self.axis)
+
+    @property
+    def first(self) -> Array:
+        """(1, 1): one at the first body of every joint, zero at those that share its twist."""
+        return self.source.graph.params(self.source.model.axes().first)
+
+    @property
+    def _alone(self) -> bool:
+        """Whether every body completes a joint."""
+        model = self.source.model
+        return np.array_equal(model.carrier, np.arange(model.n))
+
+    def _twist(self, rate: Array, name: str, rows: Any) -> Array:
+        """The twist of a body, or of the one among `rows` that it stands for."""
         # Of the bodies of one joint at most one moves along each component.
-        factor, owner = twist_owners(model)
+        factor, owner = twist_owners(self.source.model)
         joints = self.source.joints
         if joints is not None:
             factor, owner = factor * joints.ratio[owner], joints.dof[owner]
         made = np.empty((1, 6), dtype=object)
         for k in range(6):
-            self.source.maps[f"twist{k}"] = owner[:, k]
-            moved = self.source.moved(rate.ravel()[0], f"twist{k}")
-            made[0, k] = moved * graph.param(factor[:, k])
+            self.source.maps[f"{name}{k}"] = owner[rows, k]
+            moved = self.source.moved(rate.ravel()[0], f"{name}{k}")
+            made[0, k] = moved * self.source.graph.param(factor[rows, k])
         return made
-
-    @property
-    def T(self) -> BodyAxes:
-        return _TransposedBodyAxes(self.axis, self.source)
 
 
 class _TransposedBodyAxes(BodyAxes):

@@ -1,0 +1,113 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Derivatives of a function along directions, and of weighted sums of its results: from inputs to a call."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from .algorithms import FUNCTIONS
+from .backends.base import Call
+from .dispatch import compute, resolve, serving
+from .errors import PhalanxError
+from .robot.robot import Robot
+
+
+def jvp(
+    robot: Robot,
+    function: str,
+    inputs: Any,
+    tangents: Any,
+    *,
+    frame: str | None = None,
+    axes: str | None = None,
+    external: Any = None,
+    inertias: Any = None,
+    out: Any = None,
+    algorithm: Any = "auto",
+    backend: Any = "auto",
+    threads: int | None = None,
+) -> Any:
+    """`Robot.jvp`, as `robot/doors.py` declares it."""
+    call = _derivative(robot, "jvp", function, algorithm, frame, axes)
+    arrays = _given(call, inputs=inputs, tangents=tangents)
+    optional = {"external": external, "inertias": inertias}
+    return compute(call, arrays, optional, out=out, threads=threads, runner=serving(call, backend))
+
+
+def vjp(
+    robot: Robot,
+    function: str,
+    inputs: Any,
+    cotangent: Any,
+    *,
+    frame: str | None = None,
+    axes: str | None = None,
+    external: Any = None,
+    inertias: Any = None,
+    out: Any = None,
+    algorithm: Any = "auto",
+    backend: Any = "auto",
+    threads: int | None = None,
+) -> Any:
+    """`Robot.vjp`, as `robot/doors.py` declares it."""
+    call = _derivative(robot, "vjp", function, algorithm, frame, axes)
+    arrays = (*_given(call, inputs=inputs), cotangent)
+    optional = {"external": external, "inertias": inertias}
+    return compute(call, arrays, optional, out=out, threads=threads, runner=serving(call, backend))
+
+
+def hvp(
+    robot: Robot,
+    function: str,
+    inputs: Any,
+    cotangent: Any,
+    tangents: Any,
+    *,
+    frame: str | None = None,
+    axes: str | None = None,
+    external: Any = None,
+    inertias: Any = None,
+    out: Any = None,
+    algorithm: Any = "auto",
+    backend: Any = "auto",
+    threads: int | None = None,
+) -> Any:
+    """`Robot.hvp`, as `robot/doors.py` declares it."""
+    call = _derivative(robot, "hvp", function, algorithm, frame, axes)
+    first, second = _given(call, inputs=inputs), _given(call, tangents=tangents)
+    arrays = (*first, cotangent, *second)
+    optional = {"external": external, "inertias": inertias}
+    return compute(call, arrays, optional, out=out, threads=threads, runner=serving(call, backend))
+
+
+def _derivative(
+    robot: Robot, mode: str, function: str, algorithm: Any, frame: str | None, axes: str | None
+) -> Call:
+    """The call that differentiates a function."""
+    choices = {} if axes is None else {"axes": axes}
+    return differentiated(resolve(robot, function, algorithm, frame, choices), mode)
+
+
+def differentiated(call: Call, mode: str) -> Call:
+    """The call of a derivative of what a call computes: "jvp", "vjp" or "hvp"."""
+    if len(call.function.outputs) > 1:
+        raise PhalanxError(
+            f"{mode}: {call.function.name} has several results, expected a function with one; differentiate "
+            "what it is the derivative of."
+        )
+    return replace(call, algorithm=replace(call.algorithm, derivative=mode))
+
+
+def _given(call: Call, **groups: Any) -> tuple[Any, ...]:
+    """Inputs, then tangents, each as many as the function has inputs."""
+    f = FUNCTIONS[call.algorithm.function]
+    for what, group in groups.items():
+        if not isinstance(group, (tuple, list)) or len(group) != len(f.inputs):
+            told = f"{len(group)} arrays" if isinstance(group, (tuple, list)) else type(group).__name__
+            raise PhalanxError(
+                f"{call.function.name}: {what} are {told}, expected a tuple of {len(f.inputs)}: "
+                f"{', '.join(f.inputs)}."
+            )
+    return tuple(x for group in groups.values() for x in group)
