@@ -74,8 +74,8 @@ class Native:
         """
         f = self.call.function
         if out is not None:
-            fits = type(out) is np.ndarray and len(f.outputs) == 1 and self.fill((*inputs, out), threads)
-            return out if fits else None
+            outs = (out,) if len(f.outputs) == 1 else out
+            return out if self._are_places(inputs, outs) and self.fill((*inputs, *outs), threads) else None
         first = inputs[0]
         is_row = type(first) is np.ndarray and first.shape[1:] == self.shapes[0]
         batch = (len(first),) if is_row else self._batch_of(inputs)
@@ -95,6 +95,22 @@ class Native:
             return self.direct(*arrays)
         count = available_threads() if threads is None else threads
         return fill(self.direct, arrays, prod(self.shapes[-1]), count, self.pace)
+
+    def _are_places(self, inputs: tuple[Any, ...], outs: Any) -> bool:
+        """Whether arrays may take the results; of the last one machine code makes sure itself."""
+        if type(outs) is tuple and len(outs) == 1:
+            return type(outs[0]) is np.ndarray
+        if not isinstance(outs, (tuple, list)) or len(outs) != len(self.outputs):
+            return False
+        if any(type(x) is not np.ndarray for x in (*inputs, *outs)):
+            return False
+        batch = outs[-1].shape[: outs[-1].ndim - len(self.outputs[-1])]
+        return all(
+            out.shape == (*batch, *core)
+            and out.flags.writeable
+            and not any(np.may_share_memory(out, other) for other in (*inputs, *outs[:k]))
+            for k, (out, core) in enumerate(zip(outs, self.outputs, strict=True))
+        )
 
     def _batch_of(self, inputs: tuple[Any, ...]) -> tuple[int, ...] | None:
         """The batch to which those of all inputs broadcast, None if one is no array of states."""
