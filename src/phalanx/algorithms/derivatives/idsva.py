@@ -65,9 +65,9 @@ def idsva(model: Model, q: Array, qd: Array, qdd: Array, *, external: Array = 0.
     Sd = motion_cross(V_p, S.axis)
     Sdd = motion_cross(Vd_p, S.axis) + motion_cross(V_p, Sd)
     Sv = Sd + Sd + S.turning(qd)  # what a rate of the joint does to accelerations beyond it
-    F = accumulate(X, G @ Vd + force_cross(V, G @ V) - external)
-    Gc = accumulate(X, G)
-    B = accumulate(X, Momentum.of(G, V))
+    B = Momentum.of(G, V)
+    F = accumulate(X, G @ Vd + B @ (V * 0.5) - external)
+    Gc, B = accumulate(X, G), accumulate(X, B)
     start = Loads(
         Gc @ S.axis,
         B @ S.axis + Gc @ Sv,
