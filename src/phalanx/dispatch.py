@@ -113,7 +113,8 @@ def _computed(
     if all(result.size for result in results):
         k = len(inputs)
         optional_arrays = dict(zip(given, arrays[k:], strict=True))
-        call = alone if alone is not None and math.prod(batch) == 1 else call
+        if alone is not None and math.prod(batch) == 1 and "inertias" not in given:
+            call = alone
         (runner or serving(call)).run(call, arrays[:k], optional_arrays, results, count)
     return f.packed([result[()] for result in results]) if out is None else out
 
@@ -121,13 +122,18 @@ def _computed(
 def _require_open_inertias(call: Call) -> None:
     """Raise if the equations of a call know the robot's own inertias only."""
     a = call.algorithm
-    if a.frames == "bodies" and a.bodies == "any":
+    if _is_open(a):
         return
-    others = [o.name for o in algorithms(a.function) if o.frames == "bodies" and o.bodies == "any"]
+    others = [o.name for o in algorithms(a.function) if _is_open(o)]
     raise PhalanxError(
         f'{call.function.name}: algorithm "{a.name}" uses what it has made of the robot\'s own inertias; '
         f"to give others, use {listing(others)}."
     )
+
+
+def _is_open(a: Algorithm) -> bool:
+    """Whether the equations of an algorithm take any inertias."""
+    return a.frames == "bodies" and a.bodies == "any" and not a.splits
 
 
 def frame_poses(

@@ -7,8 +7,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from .algorithms import FUNCTIONS
-from .backends.base import Call
+from .algorithms import FUNCTIONS, algorithms
+from .backends.base import Call, backend
 from .dispatch import compute, resolve, serving
 from .errors import PhalanxError
 from .robot.robot import Robot
@@ -97,7 +97,17 @@ def differentiated(call: Call, mode: str) -> Call:
             f"{mode}: {call.function.name} has several results, expected a function with one; differentiate "
             "what it is the derivative of."
         )
-    return replace(call, algorithm=replace(call.algorithm, derivative=mode))
+    derived = replace(call, algorithm=replace(call.algorithm, derivative=mode))
+    if not isinstance(algorithm, str) or algorithm != "auto" or _has_code(derived):
+        return derived
+    others = (replace(derived, algorithm=replace(a, derivative=mode)) for a in algorithms(function))
+    covering = (other for other in others if not other.algorithm.refusal(robot))
+    return next((other for other in covering if _has_code(other)), derived)
+
+
+def _has_code(call: Call) -> bool:
+    """Whether a call is compiled in reasonable time."""
+    return backend("native").serves(call)
 
 
 def _given(call: Call, **groups: Any) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ from ....robot.dh import link_wrenches_dh
 from ....robot.frames import AnyFrame, Placement
 from ....robot.joints import Helix
 from ....robot.model import Group, Model
-from ....spatial import Array, Field, Transform, dot, motion_cross
+from ....spatial import Array, Field, Inertia, Transform, dot, motion_cross
 from ....sweeps.orders.sequential import Sequential
 from ....sweeps.verbs import ordering
 from ...scalar import Node
@@ -128,7 +128,7 @@ class BodyAxes:
         self.source = source
 
     def __matmul__(self, rate: Array) -> Array:
-        if self._alone:
+        if self.alone:
             return self.axis * self.source.body_rates(rate)[..., None]
         return self._twist(rate, "twist", slice(None))
 
@@ -138,11 +138,11 @@ class BodyAxes:
 
     def across(self, rate: Array) -> Array:
         """The twist across each joint on all of its bodies, not only on the one that completes it."""
-        return self @ rate if self._alone else self._twist(rate, "across", self.source.model.carrier)
+        return self @ rate if self.alone else self._twist(rate, "across", self.source.model.carrier)
 
     def turning(self, rate: Array) -> Array:
         """What the twist across a joint does to its axes: V_J x S, zero where a joint has one axis."""
-        return 0.0 if self._alone else motion_cross(self.across(rate), self.axis)
+        return 0.0 if self.alone else motion_cross(self.across(rate), self.axis)
 
     @property
     def first(self) -> Array:
@@ -150,7 +150,7 @@ class BodyAxes:
         return self.source.graph.params(self.source.model.axes().first)
 
     @property
-    def _alone(self) -> bool:
+    def alone(self) -> bool:
         """Whether every body completes a joint."""
         model = self.source.model
         return np.array_equal(model.carrier, np.arange(model.n))
@@ -283,10 +283,15 @@ def link_map(model: Model) -> tuple[np.ndarray, np.ndarray]:
     return where, (where < len(model.links)).astype(float)
 
 
-def body_arguments(body: BodyModel, task: Task) -> tuple[list[Array], dict[str, Any]]:
-    """What the text of an algorithm is called with besides the body: inputs in order, others by name."""
-    symbols = body_inputs(body.source, task.shapes, {**task.function.inputs, **task.function.optional})
+def body_arguments(body: BodyModel, task: Task) -> tuple[BodyModel, list[Array], dict[str, Any]]:
+    """What the text of an algorithm is called with: the body, inputs in order, others by name."""
+    f = task.text
+    names = [*f.inputs, *task.optional]
+    shapes = {name: task.shapes[name] for name in names}
+    symbols = body_inputs(body.source, shapes, {**f.inputs, **f.optional})
     more: dict[str, Any] = {name: symbols[name] for name in task.optional}
+    if "inertias" in more:
+        body = _with_inertias(body, more.pop("inertias"))
     if "external" in more:
         given = more["external"]
         in_dh = task.algorithm.frames == "dh"
@@ -294,7 +299,15 @@ def body_arguments(body: BodyModel, task: Task) -> tuple[list[Array], dict[str, 
     more |= task.arguments
     if "frame" in more:
         more["frame"] = _frame(body.source, more["frame"])
-    return [symbols[name] for name in task.inputs], more
+    return body, [symbols[name] for name in f.inputs], more
+
+
+def _with_inertias(body: BodyModel, parameters: Array) -> BodyModel:
+    """The body with the inertia of its link that is given, if it has a link."""
+    _, has_link = link_map(body.source.model)
+    mask = body.source.graph.param(has_link)
+    G = body.link_frame.T @ Inertia(parameters[..., 0], parameters[..., 1:4], parameters[..., 4:])
+    return replace(body, inertia=G.map(lambda array, _: array * mask))
 
 
 def _frame(source: Source, frame: Placement | AnyFrame) -> Placement:
