@@ -9,7 +9,7 @@ from typing import Any
 from ..backends.base import Call
 from ..dispatch import resolve
 from ..errors import PhalanxError, is_one_of, nearest, shown
-from ..products import differentiated
+from ..products import derivative_of
 from ..program.cost import Cost, cost_of
 from ..program.trace import Program, trace
 from ..robot.robot import Robot
@@ -98,19 +98,25 @@ def charged(
     derivative: str | None = None,
 ) -> tuple[Call, Convention]:
     """The call whose operations are asked for, and the convention that says which of them are charged."""
-    call = resolve(robot, function, algorithm, frame)
-    if derivative is not None:
-        if not is_one_of(derivative, PRODUCTS):
-            raise PhalanxError(
-                f"cost: derivative={shown(derivative)};{nearest(derivative, PRODUCTS, what='derivatives')}"
-            )
-        if customise != "full" and is_one_of(customise, LEVELS):
-            raise PhalanxError(
-                f'cost: derivative="{derivative}" with customise="{customise}"; products are derived from '
-                'the kernel\'s program, expected customise="full".'
-            )
-        call = differentiated(call, derivative)
+    if derivative is None:
+        call = resolve(robot, function, algorithm, frame)
+    else:
+        _require_product(derivative, customise)
+        call = derivative_of(robot, derivative, function, algorithm, frame)
     return call, convention_at(customise, convention, call.algorithm.name)
+
+
+def _require_product(derivative: str, customise: str) -> None:
+    """Raise unless there is such a product, of the program that a kernel runs."""
+    if not is_one_of(derivative, PRODUCTS):
+        raise PhalanxError(
+            f"cost: derivative={shown(derivative)};{nearest(derivative, PRODUCTS, what='derivatives')}"
+        )
+    if customise != "full" and is_one_of(customise, LEVELS):
+        raise PhalanxError(
+            f'cost: derivative="{derivative}" with customise="{customise}"; products are derived from '
+            'the kernel\'s program, expected customise="full".'
+        )
 
 
 def convention_at(customise: str, convention: str | None, algorithm: str) -> Convention:
