@@ -6,9 +6,8 @@ from ...robot.model import Model, diagonal
 from ...spatial import Array
 from ...sweeps.verbs import eliminate, substitute
 from ..inertia.crba import crba
-from ..inverse.cartesian_tensor import cartesian_tensor
 from ..registry import algorithm
-from .idsva import idsva
+from .idsva import idsva, recursion
 
 
 @algorithm(
@@ -30,8 +29,8 @@ def through_inverse(
     Cost:   work O(n^3), span O(depth^2).
     """
     L = eliminate(crba(model, q))
-    bias = cartesian_tensor(model, q, qd, qd * 0.0, external=external)
-    qdd = substitute(L, tau - bias)
+    _, S, *_, F = recursion(model, q, qd, qd * 0.0, external)
+    qdd = substitute(L, tau - S.T @ F)
     dq, dqd, _ = idsva(model, q, qd, qdd, external=external)
     inverse = substitute(L[..., None, :, :], diagonal(model.armature * 0.0 + 1.0))
     return -(inverse @ dq), -(inverse @ dqd), inverse

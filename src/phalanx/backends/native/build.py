@@ -57,7 +57,7 @@ class Native:
         """Where what the kernel is told stands, 0 if it is told nothing."""
         return 0 if self.told is None else int(self.told.ctypes.data) + _BRANCH
 
-    @property
+    @cached_property
     def outputs(self) -> tuple[tuple[int, ...], ...]:
         """The shapes of the outputs of one state."""
         return self.shapes[len(self.shapes) - len(self.call.function.outputs) :]
@@ -97,20 +97,29 @@ class Native:
         return fill(self.direct, arrays, prod(self.shapes[-1]), count, self.pace)
 
     def _are_places(self, inputs: tuple[Any, ...], outs: Any) -> bool:
-        """Whether arrays may take the results; of the last one machine code makes sure itself."""
-        if type(outs) is tuple and len(outs) == 1:
-            return type(outs[0]) is np.ndarray
-        if not isinstance(outs, (tuple, list)) or len(outs) != len(self.outputs):
+        """Whether arrays may take the results: of several, what machine code does not look at itself.
+
+        It sees to the last one, and that all are writeable and of its dtype.
+        """
+        count = len(self.outputs)
+        if not isinstance(outs, (tuple, list)) or len(outs) != count:
             return False
-        if any(type(x) is not np.ndarray for x in (*inputs, *outs)):
-            return False
+        arrays = (*inputs, *outs)
+        for x in arrays:
+            if type(x) is not np.ndarray:
+                return False
+        if count == 1:
+            return True
         batch = outs[-1].shape[: outs[-1].ndim - len(self.outputs[-1])]
-        return all(
-            out.shape == (*batch, *core)
-            and out.flags.writeable
-            and not any(np.may_share_memory(out, other) for other in (*inputs, *outs[:k]))
-            for k, (out, core) in enumerate(zip(outs, self.outputs, strict=True))
-        )
+        for k, core in enumerate(self.outputs):
+            out = outs[k]
+            if out.shape != batch + core:
+                return False
+            for other in arrays[: len(inputs) + k] if k < count - 1 else outs[:k]:
+                apart = out.base is None and other.base is None and out is not other
+                if not apart and np.may_share_memory(out, other):
+                    return False
+        return True
 
     def _batch_of(self, inputs: tuple[Any, ...]) -> tuple[int, ...] | None:
         """The batch to which those of all inputs broadcast, None if one is no array of states."""
