@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Derivatives of forward dynamics through the inverse of the mass matrix."""
 
-from ...robot.model import Model, diagonal
+from ...robot.model import Model
 from ...spatial import Array
-from ...sweeps.verbs import eliminate, substitute
+from ...sweeps.verbs import eliminate, invert, solve, substitute
 from ..inertia.crba import crba
 from ..registry import algorithm
 from .idsva import idsva, recursion
@@ -32,5 +32,5 @@ def through_inverse(
     _, S, *_, F = recursion(model, q, qd, qd * 0.0, external)
     qdd = substitute(L, tau - S.T @ F)
     dq, dqd, _ = idsva(model, q, qd, qdd, external=external)
-    inverse = substitute(L[..., None, :, :], diagonal(model.armature * 0.0 + 1.0))
-    return -(inverse @ dq), -(inverse @ dqd), inverse
+    inverse = invert(L, model.armature * 0.0 + 1.0)
+    return -solve(L, inverse, dq), -solve(L, inverse, dqd), inverse
