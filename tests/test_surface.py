@@ -88,7 +88,7 @@ def test_functions_on_jax_tell_their_parameters() -> None:
     for name, f in FUNCTIONS.items():
         frame = ["frame"] * f.frame
         told = declared(getattr(ROBOT.jax, name))
-        last = ["algorithm", "schedule", "parameters"]
+        last = ["algorithm", "schedule", "parameters", "derivatives"]
         assert list(told) == [*f.inputs, *frame, *f.optional, *f.choices, *last]
         if not f.frame and len(f.outputs) == 1:  # others have no derivatives there
             assert list(declared(getattr(ROBOT.jax.native, name))) == list(f.inputs)

@@ -247,7 +247,7 @@ def jax_signatures() -> str:
     text = HEAD.format(role="`robot.jax`: one method for each registered function.")
     text += "from collections.abc import Mapping\nfrom typing import TYPE_CHECKING\n\n"
     text += "from ...robot import results\n"
-    text += "from ...typing import AlgorithmLike, ArrayLike, External, Schedule\n"
+    text += "from ...typing import AlgorithmLike, ArrayLike, Derivatives, External, Schedule\n"
     text += "from .motion_signatures import MotionSignatures\n\n"
     text += JAX.format(name="JaxSignatures(MotionSignatures)", whose="JaxFunctions").rstrip() + "\n"
     return text + "".join(jax_method(f) for f in family("dynamics"))
@@ -257,7 +257,7 @@ def jax_motion_signatures() -> str:
     """`backends/jax/motion_signatures.py`: those of them that tell where and how fast links move."""
     text = HEAD.format(role="`robot.jax`: the functions of places and speeds.")
     text += "from collections.abc import Mapping\nfrom typing import TYPE_CHECKING, Any\n\n"
-    text += "from ...typing import AlgorithmLike, ArrayLike, Axes, Schedule\n\n"
+    text += "from ...typing import AlgorithmLike, ArrayLike, Axes, Derivatives, Schedule\n\n"
     text += JAX.format(name="MotionSignatures", whose="JaxFunctions")
     text += "    def evaluate(self, *args: Any, **kwargs: Any) -> Any: ...\n"
     return text + "".join(jax_method(f) for f in family("motion"))
@@ -265,12 +265,15 @@ def jax_motion_signatures() -> str:
 
 def jax_method(f: Function) -> str:
     keywords = ['algorithm: AlgorithmLike = "auto"', 'schedule: Schedule = "sequential"']
-    keywords += ["parameters: Mapping[str, ArrayLike] | None = None"]
+    keywords += ["parameters: Mapping[str, ArrayLike] | None = None", 'derivatives: Derivatives = "auto"']
     told = f'Any batch shape. {algorithm(f)}; `schedule` is "sequential" or "doubling" (logarithmic depth); '
-    told += "`parameters` from `robot.jax.parameters()` replace the robot's own."
+    told += (
+        "`parameters` from `robot.jax.parameters()` replace the robot's own; `derivatives` by JAX are those "
+    )
+    told += 'of the "analytic" algorithms, of "xla", or by default the first where there are any.'
     given = [f'"{f.name}"', f"{{{pairs((*f.inputs, *f.optional))}}}", *["frame=frame"] * f.frame]
     given += [f"choices={{{pairs(f.choices)}}}"] if f.choices else []
-    given += ["algorithm=algorithm", "schedule=schedule", "parameters=parameters"]
+    given += [f"{name}={name}" for name in ("algorithm", "schedule", "parameters", "derivatives")]
     described = [summary(f), *details(f), *inputs(f), told]
     run = f"return self.evaluate({', '.join(given)})"
     return "\n" + method(f.name, parameters(f, *keywords), result(f), described, run)
