@@ -316,8 +316,8 @@ def _is_analytic(call: Call, given: Iterable[str], derivatives: str) -> bool:
         ]
         what = f"with {base[0]}" if base and name in RULES else "on JAX"
         raise PhalanxError(
-            f"{name}: there are no analytic derivatives {what}, but of {listing(RULES)} without motion of the "
-            'base; leave derivatives="auto".'
+            f"{name}: there are no analytic derivatives {what}, but of {listing(RULES)} with a base at "
+            'rest; leave derivatives="auto".'
         )
     return ruled and derivatives != "xla" and (derivatives == "analytic" or call.robot.nv <= MOST)
 
