@@ -30,6 +30,7 @@ LAYERS = (
     "program",
     "backends",
     "dispatch",
+    "products",
     "methods",
     "study",
     "cli",

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -114,7 +113,8 @@ def _computed(
     if all(result.size for result in results):
         k = len(inputs)
         optional_arrays = dict(zip(given, arrays[k:], strict=True))
-        call = alone if alone is not None and math.prod(batch) == 1 else call
+        if alone is not None and math.prod(batch) == 1 and "inertias" not in given:
+            call = alone
         (runner or serving(call)).run(call, arrays[:k], optional_arrays, results, count)
     return f.packed([result[()] for result in results]) if out is None else out
 
@@ -122,107 +122,18 @@ def _computed(
 def _require_open_inertias(call: Call) -> None:
     """Raise if the equations of a call know the robot's own inertias only."""
     a = call.algorithm
-    if a.frames == "bodies" and a.bodies == "any":
+    if _is_open(a):
         return
-    others = [o.name for o in algorithms(a.function) if o.frames == "bodies" and o.bodies == "any"]
+    others = [o.name for o in algorithms(a.function) if _is_open(o)]
     raise PhalanxError(
         f'{call.function.name}: algorithm "{a.name}" uses what it has made of the robot\'s own inertias; '
         f"to give others, use {listing(others)}."
     )
 
 
-def jvp(
-    robot: Robot,
-    function: str,
-    inputs: Any,
-    tangents: Any,
-    *,
-    frame: str | None = None,
-    axes: str | None = None,
-    external: Any = None,
-    inertias: Any = None,
-    out: Any = None,
-    algorithm: Any = "auto",
-    backend: Any = "auto",
-    threads: int | None = None,
-) -> Any:
-    """`Robot.jvp`, as `robot/doors.py` declares it."""
-    call = _derivative(robot, "jvp", function, algorithm, frame, axes)
-    arrays = _given(call, inputs=inputs, tangents=tangents)
-    optional = {"external": external, "inertias": inertias}
-    return compute(call, arrays, optional, out=out, threads=threads, runner=serving(call, backend))
-
-
-def vjp(
-    robot: Robot,
-    function: str,
-    inputs: Any,
-    cotangent: Any,
-    *,
-    frame: str | None = None,
-    axes: str | None = None,
-    external: Any = None,
-    inertias: Any = None,
-    out: Any = None,
-    algorithm: Any = "auto",
-    backend: Any = "auto",
-    threads: int | None = None,
-) -> Any:
-    """`Robot.vjp`, as `robot/doors.py` declares it."""
-    call = _derivative(robot, "vjp", function, algorithm, frame, axes)
-    arrays = (*_given(call, inputs=inputs), cotangent)
-    optional = {"external": external, "inertias": inertias}
-    return compute(call, arrays, optional, out=out, threads=threads, runner=serving(call, backend))
-
-
-def hvp(
-    robot: Robot,
-    function: str,
-    inputs: Any,
-    cotangent: Any,
-    tangents: Any,
-    *,
-    frame: str | None = None,
-    axes: str | None = None,
-    external: Any = None,
-    inertias: Any = None,
-    out: Any = None,
-    algorithm: Any = "auto",
-    backend: Any = "auto",
-    threads: int | None = None,
-) -> Any:
-    """`Robot.hvp`, as `robot/doors.py` declares it."""
-    call = _derivative(robot, "hvp", function, algorithm, frame, axes)
-    first, second = _given(call, inputs=inputs), _given(call, tangents=tangents)
-    arrays = (*first, cotangent, *second)
-    optional = {"external": external, "inertias": inertias}
-    return compute(call, arrays, optional, out=out, threads=threads, runner=serving(call, backend))
-
-
-def _derivative(
-    robot: Robot, mode: str, function: str, algorithm: Any, frame: str | None, axes: str | None
-) -> Call:
-    """The call that differentiates a function."""
-    call = resolve(robot, function, algorithm, frame, {} if axes is None else {"axes": axes})
-    if len(call.function.outputs) > 1:
-        raise PhalanxError(
-            f"{mode}: {function} has several results, expected a function with one; differentiate what it "
-            "is the derivative of."
-        )
-    return replace(call, algorithm=replace(call.algorithm, derivative=mode))
-
-
-def _given(call: Call, **groups: Any) -> tuple[Any, ...]:
-    """Inputs, then tangents, each as many as the function has inputs."""
-    f = FUNCTIONS[call.algorithm.function]
-    for what, group in groups.items():
-        if not isinstance(group, (tuple, list)) or len(group) != len(f.inputs):
-            told = f"{len(group)} arrays" if isinstance(group, (tuple, list)) else type(group).__name__
-            raise PhalanxError(
-                f"{call.function.name}: {what} are {told}, expected a tuple of {len(f.inputs)}: "
-                f"{', '.join(f.inputs)}."
-            )
-    return tuple(x for group in groups.values() for x in group)
+def _is_open(a: Algorithm) -> bool:
+    """Whether the equations of an algorithm take any inertias."""
+    return a.frames == "bodies" and a.bodies == "any" and not a.splits
 
 
 def frame_poses(

@@ -18,7 +18,8 @@ import numpy as np
 from .algorithms import FUNCTIONS, NOTHING, Function
 from .backends.base import Call, memo_key, module_of, never
 from .backends.fastpath import as_declared, with_fast_path
-from .dispatch import evaluate, frame_poses, hvp, is_native, jvp, kernel, resolve, single, vjp
+from .dispatch import evaluate, frame_poses, is_native, kernel, resolve, single
+from .products import hvp, jvp, vjp
 from .robot.doors import Doors
 from .robot.frames import frames_kept
 from .robot.functions import Functions

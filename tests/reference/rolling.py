@@ -35,20 +35,20 @@ _made: dict[tuple[str, ...], tuple[Any, ...]] = {}  # gufuncs by their text, wit
 def kernel(rolled: RolledProgram, dtype: Any = np.float64, target: Target | None = None) -> Any:
     """The gufunc of a rolled program, compiled once for all tests of this process."""
     target = target or host()
-    element, shapes = PRECISIONS[dtype], [*rolled.layout.inputs.values(), rolled.layout.output]
+    element, outputs = PRECISIONS[dtype], len(rolled.layout.outputs)
+    shapes = [*rolled.layout.inputs.values(), *rolled.layout.outputs.values()]
     block, declarations, scratch = block_function(
         rolled.built(target.lanes(np.dtype(dtype).itemsize)), target, element
     )
-    text = loop.module_text(block, declarations, shapes, element, target, scratch)
+    text = loop.module_text(block, declarations, shapes, element, target, scratch, outputs=outputs)
     key = (text, str(target))
     if key in _made:
         return _made[key][0]
     loaded = compile.load(compile.object_code(text, target))
-    *inputs, output = ("(" + ",".join(map(str, s)) + ")" for s in shapes)
-    signature = ",".join(inputs) + "->" + output
-    made, needs = gufunc.make_gufunc(
-        "rolled", "", signature, (len(shapes) - 1, 1), [(np.dtype(dtype), loaded.loop)]
-    )
+    sizes = ["(" + ",".join(map(str, s)) + ")" for s in shapes]
+    signature = ",".join(sizes[:-outputs]) + "->" + ",".join(sizes[-outputs:])
+    counts = (len(shapes) - outputs, outputs)
+    made, needs = gufunc.make_gufunc("rolled", "", signature, counts, [(np.dtype(dtype), loaded.loop)])
     _made[key] = (made, loaded, needs)
     return made
 

@@ -57,6 +57,7 @@ class Function:
     forces: str = ""
     inverts: bool = False  # whether it needs the inverse of the mass matrix
     motion: bool = False  # whether inertias matter to it as far as they change forces and motions
+    solves: str = ""  # the function that gives its last input if its result stands there instead
 
     def packed(self, arrays: Sequence[Any]) -> Any:
         """Results as users get them: the only one, or a tuple with a name for each."""
@@ -87,6 +88,7 @@ class Algorithm:
     work: str = "O(n)"
     span: str = "O(depth)"
     symmetric: bool = True  # whether it fills symmetric matrices, if any
+    assembles: bool = False  # whether it forms a matrix over all bodies on its way
     splits: str = ""  # a chain: into "segments" swept side by side, or into "runs" of ancestors
     options: Mapping[str, tuple[Any, ...] | _WholeNumbers] = field(default_factory=dict)
     derivative: str = ""  # "jvp", "vjp" or "hvp": its text is differentiated
@@ -256,6 +258,7 @@ function(
     forces="tau",
     inverts=True,
     motion=True,
+    solves="inverse_dynamics",
 )
 function("bias_forces", {"q": "q", "qd": "v"}, "v", optional=INERTIAS, forces="result", motion=True)
 function("gravity_forces", {"q": "q"}, "v", optional=INERTIAS, motion=True)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from ..errors import PhalanxError
-from .ops import ABS, ADD, COS, DIV, INPUT, MAX, MUL, NEG, OPS, RESCALE, SIN, SUB
+from .ops import ABS, ADD, CHOOSE, COS, DIV, INPUT, MAX, MUL, NEG, OPS, RESCALE, SIN, SUB
 from .scalar import Node, live
 
 # The partial derivatives of an operation with respect to its operands. Those without one give powers of two:
@@ -25,6 +25,7 @@ PARTIALS: dict[str, Callable[..., tuple[Any, ...]]] = {
     NEG: lambda y, a: (-1.0,),
     SIN: lambda y, a: (a.cos(),),
     COS: lambda y, a: (-a.sin(),),
+    CHOOSE: lambda y, mask, a, b: (0.0, y.graph.choose(mask, 1.0, 0.0), y.graph.choose(mask, 0.0, 1.0)),
 }
 CONSTANT = {INPUT, RESCALE, ABS, MAX}  # ABS and MAX stand in front of `rescale` only
 for _op in {node for node in OPS if node not in PARTIALS} - CONSTANT:
@@ -42,7 +43,7 @@ def tangents(results: Sequence[Any], seeds: Mapping[int, Any]) -> list[Any]:
         if node.op not in PARTIALS:
             continue
         total: Any = 0.0
-        for a, partial in _partials(node):
+        for a, partial in partials(node):
             if (moving := rate.get(a.number)) is not None:
                 total = total + moving * partial
         if type(total) is Node or total != 0.0:
@@ -61,12 +62,14 @@ def adjoints(results: Sequence[Any], weights: Sequence[Any]) -> dict[int, Any]:
         mine = total.get(node.number, 0.0)
         if node.op not in PARTIALS or (type(mine) is not Node and mine == 0.0):
             continue
-        for a, partial in _partials(node):
+        for a, partial in partials(node):
             total[a.number] = total.get(a.number, 0.0) + mine * partial
     return {node.number: total[node.number] for node in nodes if node.op is INPUT and node.number in total}
 
 
-def _partials(node: Node) -> list[tuple[Node, Any]]:
+def partials(node: Node) -> list[tuple[Node, Any]]:
     """The operands of a node that are no constants, each with its partial derivative."""
+    if node.op in CONSTANT:
+        return []
     found = PARTIALS[node.op](node, *node.args)
     return [(a, partial) for a, partial in zip(node.args, found, strict=True) if type(a) is Node]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..algorithms import Algorithm, Function
+from ..algorithms import FUNCTIONS, Algorithm, Function
 from ..robot.configurations import Coordinates
 from ..robot.frames import AnyFrame
 from ..robot.model import Model
@@ -20,8 +20,11 @@ def refusal_of_loops(algorithm: Algorithm, model: Model) -> str:
     """Why an algorithm has no loops over the bodies of a robot, empty if it has."""
     if model.coupling is not None and algorithm.topology == "chain":
         return "mimic joints follow other joints"
-    if algorithm.derivative or not algorithm.symmetric:
+    if not algorithm.symmetric:
         return "it has more results than loops fill"
+    is_matrix = ("v", "v") in FUNCTIONS[algorithm.function].outputs.values()
+    if algorithm.derivative and (is_matrix or algorithm.assembles or algorithm.bodies == "definite"):
+        return "there are no loops for the derivatives of a matrix"
     if algorithm.splits == "segments":
         return "it does not visit one body after another"
     return ""
@@ -50,6 +53,11 @@ class Task:
     @property
     def function(self) -> Function:
         return self.algorithm.served
+
+    @property
+    def text(self) -> Function:
+        """What the text of its algorithm computes, of which the function may be a derivative."""
+        return FUNCTIONS[self.algorithm.function]
 
     @property
     def output(self) -> tuple[int, ...]:

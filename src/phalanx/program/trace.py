@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import FUNCTIONS
 from ..errors import PhalanxError
 from ..robot.dh import DHChain
 from ..robot.frames import AnyFrame, Placement
@@ -113,7 +112,7 @@ def trace(
             optional = {name: symbols[name] for name in task.optional}
             known, more = text.in_frames(known, optional | constants)
             graph.quantity = "tau"  # of rotors, around the text
-            base = FUNCTIONS[task.algorithm.function].inputs
+            base = task.text.inputs
             result = text.with_rotors(known, [symbols[name] for name in base], more)
     except (ZeroDivisionError, OverflowError):  # Python's numbers raise where NumPy's become infinite
         raise PhalanxError(
@@ -129,7 +128,7 @@ def trace(
             )
         result = np.concatenate([np.ravel(graph.kept[name]) for name in sorted(book.results)])
         outputs = {f.symbol: result.shape}
-    each = (result,) if len(FUNCTIONS[task.algorithm.function].outputs) == 1 else result
+    each = (result,) if len(task.text.outputs) == 1 else result
     if task.algorithm.derivative:
         each = derivatives(task, symbols, np.asarray(result, dtype=object))
     results = [
@@ -142,7 +141,7 @@ def trace(
 
 def derivatives(task: Task, symbols: Mapping[str, np.ndarray], result: np.ndarray) -> list[Any]:
     """The results of a task that asks for a derivative, from what its text computes."""
-    f, mode = FUNCTIONS[task.algorithm.function], task.algorithm.derivative
+    f, mode = task.text, task.algorithm.derivative
     flat = result.ravel().tolist()
     made = [result]
     if mode != "jvp":

@@ -17,6 +17,7 @@ from ..registry import algorithm
     coupled=True,
     work="O(n depth^2)",
     span="O(depth^2)",
+    assembles=True,
     options={"inertia": ("composite", "columns")},
 )
 def jsiia(

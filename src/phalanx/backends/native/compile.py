@@ -97,11 +97,16 @@ def aarch64() -> Target:
     return Target("aarch64-unknown-linux-gnu", "generic", "+neon", 128, True)
 
 
+# Characters of LLVM text from which scheduling is left out: it takes more than half of the time to compile
+# very long straight-line code, which runs within a few percent as fast without.
+_LONG = 1_000_000
+
+
 def optimised(text: str, target: Target) -> tuple[Any, Any]:
     """The parsed module and the code generator that will translate it."""
     module = llvm.parse_assembly(f'target triple = "{target.triple}"\n{text}')
     module.verify()  # LLVM aborts the process on text that is not valid
-    machine = target.machine()
+    machine = target.machine(1 if len(text) > _LONG else 2)
     module.data_layout = str(machine.target_data)
     return module, machine
 
@@ -180,11 +185,15 @@ def cached_or_made(
     return load(code, names, symbols), False
 
 
+_POOL = ctypes.c_void_p()  # the scratch memory that the last kernel which needs much of it has left
+
+
 @once
 def _library() -> dict[str, int]:
-    """Where the C library's functions are, wherever the process has them."""
+    """Where the C library's functions are, wherever the process has them, and the pool of scratch memory."""
     needed = {"m": ("sin", "cos", "sinf", "cosf"), "c": ("malloc", "free", "memset", "memcpy", "memmove")}
-    return {name: _address(library, name) for library, names in needed.items() for name in names}
+    found = {name: _address(library, name) for library, names in needed.items() for name in names}
+    return found | {"pool": ctypes.addressof(_POOL)}
 
 
 def address_in_process(name: str) -> int | None:

@@ -33,8 +33,9 @@ def rolls(call: Call) -> bool:
 
 
 def unrolls(call: Call) -> bool:
-    """Whether a call becomes straight-line code."""
-    return predicted_instructions(call) <= _UNROLLED and not is_segmented(call)
+    """Whether a call becomes straight-line code; derivatives do wherever their function does."""
+    most = _UNROLLED * _TIMES["vjp"] if call.algorithm.derivative else _UNROLLED
+    return predicted_instructions(call) <= most and not is_segmented(call)
 
 
 def is_straight(call: Call) -> bool:

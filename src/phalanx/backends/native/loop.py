@@ -31,6 +31,10 @@ _STACK = 1 << 15
 _ELEMENTS = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
 
 
+_LARGE = 1 << 22  # bytes of scratch memory from which the pool keeps it
+_HEAD = 8  # bytes in front of memory from the pool
+
+
 def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Target) -> str:
     """The LLVM text of a call; that of a function of a frame serves all frames."""
     element = _ELEMENTS[dtype]
@@ -93,8 +97,9 @@ def module_text(
     size = 8 if element == "double" else 4
     save, restore, needs = _status(target)
     suffix = "" if element == "double" else "f"
-    beside = Path(__file__).with_name("runtime").joinpath("kernel.ll").read_text(encoding="utf-8")
-    text = [block, Template(beside).substitute(element=element, suffix=suffix)]
+    text = [block, Template(_runtime("kernel.ll")).substitute(element=element, suffix=suffix)]
+    if _is_pooled(scratch):
+        text.append(_runtime("pool.ll"))
     more_of_all = ", ptr %told" if told else ""
     lanes = rows or target.lanes(size)
     text += [_loop(shapes, outputs, size, lanes, scratch, alone, save, restore, more_of_all), *needs]
@@ -106,6 +111,11 @@ def module_text(
     text.append(f"attributes #0 = {{ nounwind {width} }}")
     text.append('!0 = !{!"branch_weights", i32 1, i32 1000000}')
     return "\n".join(text)
+
+
+def _runtime(name: str) -> str:
+    """A text that goes into kernels as it is."""
+    return Path(__file__).with_name("runtime").joinpath(name).read_text(encoding="utf-8")
 
 
 def _status(target: Target) -> tuple[str, str, list[str]]:
@@ -268,7 +278,8 @@ def _scratch(size: int, more: int, starved: str) -> tuple[str, str, str]:
     """
     if not size + more:
         return "", "", ""
-    get = f"""%memory = call ptr @malloc(i64 {size + more + 64})
+    take, give = ("@take", "@give") if _is_pooled(size) else ("@malloc", "@free")
+    get = f"""%memory = call ptr {take}(i64 {size + more + (_HEAD if _is_pooled(size) else 0) + 64})
   %empty = icmp eq ptr %memory, null
   br i1 %empty, label %starved, label %fed
 starved:
@@ -276,10 +287,15 @@ starved:
   ret void
 fed:
   %address = ptrtoint ptr %memory to i64
-  %above = add i64 %address, 63
+  %above = add i64 %address, {_HEAD + 63 if _is_pooled(size) else 63}
   %aligned = and i64 %above, -64
   %scratch = inttoptr i64 %aligned to ptr"""
-    return get, ", ptr %scratch", "call void @free(ptr %memory)"
+    return get, ", ptr %scratch", f"call void {give}(ptr %memory)"
+
+
+def _is_pooled(scratch: int) -> bool:
+    """Whether scratch memory comes from the pool: the C library keeps less by itself."""
+    return scratch > _LARGE
 
 
 def _starved(

@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
-from ...errors import PhalanxError
+from dataclasses import replace
+
+from ...algorithms import algorithms
+from ...errors import PhalanxError, listing
 from ...program.form.builder import straight
 from ...program.form.program import Program as StraightProgram
 from ...program.rewrite import instructions
@@ -15,7 +18,7 @@ from ...program.trace import Program, trace
 from ...robot.frames import AnyFrame, branch_of, branches, everywhere, numbers_told, placement_of
 from ...robot.model import Model
 from ..base import Call
-from .extent import is_segmented, is_straight, is_writable, unrolls
+from .extent import is_segmented, is_straight, is_writable, rolls, unrolls
 
 
 def traced(call: Call, optional: tuple[str, ...], *, quantities: bool = True) -> Program:
@@ -73,9 +76,13 @@ def _program(call: Call, equations: Program) -> StraightProgram:
 
 def _require_short(call: Call) -> None:
     """Raise if unrolling, the only way, would compile for minutes."""
-    if not is_writable(call):
-        raise PhalanxError(
-            f'{call.function.name}: the code of algorithm "{call.algorithm.name}" for robot '
-            f'"{call.robot.name}" ({call.robot.model.n} bodies) is too long to compile; '
-            f'use backend="numpy" or "jax".'
-        )
+    if is_writable(call):
+        return
+    mode, robot = call.algorithm.derivative, call.robot
+    others = (replace(a, derivative=mode) for a in algorithms(call.algorithm.function))
+    short = [a.name for a in others if not a.refusal(robot) and rolls(replace(call, algorithm=a))]
+    remedy = f"use algorithm {listing(short)}" if short else 'use backend="numpy" or "jax"'
+    raise PhalanxError(
+        f'{call.function.name}: the code of algorithm "{call.algorithm.name}" for robot "{robot.name}" '
+        f"({robot.model.n} bodies) is too long to compile; {remedy}."
+    )

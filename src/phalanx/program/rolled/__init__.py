@@ -9,9 +9,11 @@ in a table.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from ...algorithms import ALGORITHMS
 from ...errors import PhalanxError
 from ...robot.frames import numbers_told
 from ...sweeps.verbs import ordering
@@ -19,6 +21,7 @@ from ..quantities import announcing
 from ..task import Task, refusal_of_loops
 from . import leaves as L
 from .bodies.body import REST, BodyModel, body_arguments, body_model, moving_rest, other_motions
+from .bodies.derivatives import Residual, derived, region_names
 from .graph import BodyGraph
 from .leaves import OWN
 from .planning.loops import Wanted
@@ -45,17 +48,23 @@ def roll(task: Task) -> RolledProgram:
     several = algorithm.bodies == "definite" and len(model.links) < model.n
     order = Rolled(graph, chain, model=model, ends=model.links if several else None)
     body = body_model(graph, model, order)
-    given, more = body_arguments(body, task)
-    text = replace(algorithm, run=announcing(algorithm.run, graph, function.symbol))
+    body, given, more = body_arguments(body, task)
+    text = replace(algorithm, run=announcing(algorithm.run, graph, task.text.symbol))
     with ordering(order):
         result = text.with_rotors(body, given, more)
     plan = Plan(graph, order)
-    _want_output(plan, body, np.asarray(result, dtype=object), *function.outputs.values())
+    values = np.asarray(result, dtype=object).ravel().tolist()
+    if not _want_matrix(plan, values, *task.text.outputs.values()):
+        wanted = _placed(body, values, *task.text.outputs.values())
+        if algorithm.derivative:
+            wanted = derived(body, order, wanted, task, _residual(body, order, given, more, task))
+        for value, target in wanted:
+            plan.output(value, target)
     planned = plan.stages()
     rest = _rest_stages(plan, body)
     layout = Layout(
         task.shapes,
-        task.output,
+        dict(zip(region_names(function), task.outputs.values(), strict=True)),
         model.n,
         None if chain else model.parents,
         graph.table(plan.columns),
@@ -70,26 +79,47 @@ def roll(task: Task) -> RolledProgram:
     return RolledProgram(layout, [*rest, *planned])
 
 
-def _want_output(plan: Plan, body: BodyModel, result: np.ndarray, sizes: tuple[str, ...]) -> None:
-    """Want the result of an algorithm, laid out as the sizes of its function say."""
-    values = result.ravel().tolist()
+def _residual(
+    body: BodyModel, order: Rolled, given: list[Any], more: dict[str, Any], task: Task
+) -> Residual | None:
+    """What a function solves for its last input, if it does, as a function of its result."""
+    if not task.text.solves or body.source.joints is not None or not body.axes().alone:
+        return None  # rates of bodies that share a joint must be inputs
+    text = next(iter(ALGORITHMS[task.text.solves].values()))
+    quantity = order.graph.quantity
+
+    def forces(values: list[Any]) -> Any:
+        result = np.array(values, dtype=object)
+        with ordering(order):
+            (force,) = text.with_rotors(body, [*given[:-1], result], more).ravel().tolist()
+        order.graph.quantity = quantity
+        return force
+
+    return forces
+
+
+def _want_matrix(plan: Plan, values: list[Any], sizes: tuple[str, ...]) -> bool:
+    """Want the result of an algorithm if it is a matrix over bodies; whether it is one."""
     if sizes == ("v", "v") and not isinstance(values[0], (Matrix, Solution)):
         entry = plan.graph.of_pair(values[0], L.ROW)  # of a row where no link has mass
         values = plan.order.matrix_of(entry).ravel().tolist()
     if isinstance(values[0], Matrix):
-        return plan.matrix_output(values[0])
-    if isinstance(values[0], Solution):
-        return plan.inverse_output(values[0].matrix)
-    for k, value in enumerate(values):
-        if sizes[:1] == ("l",):
-            plan.output(value, L.State(L.OUT, "link out", len(values), k))
-        elif sizes[-1:] == ("v",) and body.source.joints is not None:
-            plan.output(value, L.State(L.OUT, DOF, 1, k * body.source.joints.count))
-        elif sizes[-1:] == ("v",):
-            plan.output(value, L.State(L.OUT, OWN, 1, k * body.source.model.n))
-        else:
-            plan.common_output(value, k)
-    return None
+        plan.matrix_output(values[0])
+    elif isinstance(values[0], Solution):
+        plan.inverse_output(values[0].matrix)
+    return isinstance(values[0], Matrix | Solution)
+
+
+def _placed(body: BodyModel, values: list[Any], sizes: tuple[str, ...]) -> Wanted:
+    """The values of one body, or of a state, and where they go, as the sizes of a function say."""
+    joints, n = body.source.joints, body.source.model.n
+    if sizes[:1] == ("l",):
+        return [(x, L.State(L.OUT, "link out", len(values), k)) for k, x in enumerate(values)]
+    if sizes[-1:] == ("v",) and joints is not None:
+        return [(x, L.Added(L.OUT, DOF, 1, k * joints.count)) for k, x in enumerate(values)]
+    if sizes[-1:] == ("v",):
+        return [(x, L.State(L.OUT, OWN, 1, k * n)) for k, x in enumerate(values)]
+    return [(x, L.Global(L.OUT, k)) for k, x in enumerate(values)]
 
 
 def _rest_stages(plan: Plan, body: BodyModel) -> list[Loop]:

@@ -19,7 +19,7 @@ BODY, LINK = "body", "link"  # between the last body of a joint and all of its b
 DIAGONAL = "diagonal"  # of pairs: the one on the diagonal of the same column
 OWNER = "owner"  # in whose name operations count, if not in that of the body itself
 
-OUT = "out"  # the region of the output, while it is made
+OUT = "out"  # the region of the output, while it is made; of several, those that begin so
 COMMONS = "commons"  # that of values per state
 
 Whose = str | int
@@ -56,6 +56,11 @@ class State(Leaf):
     map: str
     width: int
     offset: int
+
+
+@dataclass(frozen=True)
+class Added(State):
+    """A scalar of the output to which several bodies may add."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from . import leaves as L
 from .segments.columns import ColumnsSideBySide, walked_pairs
 from .stages.bodies import BodyBuilder, Layout, Stage
 from .stages.factor import InverseOut
+from .stages.loops import Loop, Once
 from .stages.matrices import MatrixOut, Pairs
 
 
@@ -25,7 +26,7 @@ class RolledProgram:
 
     @property
     def _walked(self) -> Pairs | None:
-        return walked_pairs(self.layout, self.stages[-1])
+        return walked_pairs(self.layout, self.stages[-1]) if self.stages else None
 
     @property
     def one_state(self) -> bool:
@@ -50,14 +51,25 @@ class RolledProgram:
             return made
         p = self.layout
         b = BodyBuilder(p, lanes)
-        size = prod(p.output)
-        staged = not any(isinstance(stage, MatrixOut | InverseOut) for stage in self.stages)
-        if staged:
-            out = b.region(L.OUT, size + 16)  # bodies without a link write past its end
-            if p.joints is not None:
-                b.clear(out, size)  # several bodies add to one number
+        staged = self._staged()
+        for name, is_added in staged.items():
+            size = prod(p.outputs[name])
+            out = b.region(name, size + 16)  # bodies without a link write past its end
+            if is_added:
+                b.clear(out, size)
         for stage in self.stages:
             stage.build(b)
-        if staged:
-            b.move(b.outputs[L.OUT], 0, out, 0, size)
+        for name in staged:
+            b.move(b.outputs[name], 0, b.regions[name], 0, prod(p.outputs[name]))
         return b.finished(p.n, p.table.size)
+
+    def _staged(self) -> dict[str, bool]:
+        """The outputs that bodies fill, and whether bodies add to them, or none writes to them."""
+        targets = [t for stage in self.stages if isinstance(stage, Loop | Once) for t in stage.targets]
+        if any(isinstance(stage, MatrixOut | InverseOut) for stage in self.stages):
+            return {}
+        kinds = {
+            name: {type(t) for t in targets if isinstance(t, L.State | L.Global) and t.name == name}
+            for name in self.layout.outputs
+        }
+        return {name: L.Added in found or not found for name, found in kinds.items()}

@@ -16,7 +16,7 @@ from ....robot.dh import link_wrenches_dh
 from ....robot.frames import AnyFrame, Placement
 from ....robot.joints import Helix
 from ....robot.model import Group, Model
-from ....spatial import Array, Field, Transform, dot
+from ....spatial import Array, Field, Inertia, Transform, dot, motion_cross
 from ....sweeps.orders.sequential import Sequential
 from ....sweeps.verbs import ordering
 from ...scalar import Node
@@ -128,24 +128,46 @@ class BodyAxes:
         self.source = source
 
     def __matmul__(self, rate: Array) -> Array:
-        model, graph = self.source.model, self.source.graph
-        if np.array_equal(model.carrier, np.arange(model.n)):
+        if self.alone:
             return self.axis * self.source.body_rates(rate)[..., None]
+        return self._twist(rate, "twist", slice(None))
+
+    @property
+    def T(self) -> BodyAxes:
+        return _TransposedBodyAxes(self.axis, self.source)
+
+    def across(self, rate: Array) -> Array:
+        """The twist across each joint on all of its bodies, not only on the one that completes it."""
+        return self @ rate if self.alone else self._twist(rate, "across", self.source.model.carrier)
+
+    def turning(self, rate: Array) -> Array:
+        """What the twist across a joint does to its axes: V_J x S, zero where a joint has one axis."""
+        return 0.0 if self.alone else motion_cross(self.across(rate), self.axis)
+
+    @property
+    def first(self) -> Array:
+        """(1, 1): one at the first body of every joint, zero at those that share its twist."""
+        return self.source.graph.params(self.source.model.axes().first)
+
+    @property
+    def alone(self) -> bool:
+        """Whether every body completes a joint."""
+        model = self.source.model
+        return np.array_equal(model.carrier, np.arange(model.n))
+
+    def _twist(self, rate: Array, name: str, rows: Any) -> Array:
+        """The twist of a body, or of the one among `rows` that it stands for."""
         # Of the bodies of one joint at most one moves along each component.
-        factor, owner = twist_owners(model)
+        factor, owner = twist_owners(self.source.model)
         joints = self.source.joints
         if joints is not None:
             factor, owner = factor * joints.ratio[owner], joints.dof[owner]
         made = np.empty((1, 6), dtype=object)
         for k in range(6):
-            self.source.maps[f"twist{k}"] = owner[:, k]
-            moved = self.source.moved(rate.ravel()[0], f"twist{k}")
-            made[0, k] = moved * graph.param(factor[:, k])
+            self.source.maps[f"{name}{k}"] = owner[rows, k]
+            moved = self.source.moved(rate.ravel()[0], f"{name}{k}")
+            made[0, k] = moved * self.source.graph.param(factor[rows, k])
         return made
-
-    @property
-    def T(self) -> BodyAxes:
-        return _TransposedBodyAxes(self.axis, self.source)
 
 
 class _TransposedBodyAxes(BodyAxes):
@@ -261,10 +283,15 @@ def link_map(model: Model) -> tuple[np.ndarray, np.ndarray]:
     return where, (where < len(model.links)).astype(float)
 
 
-def body_arguments(body: BodyModel, task: Task) -> tuple[list[Array], dict[str, Any]]:
-    """What the text of an algorithm is called with besides the body: inputs in order, others by name."""
-    symbols = body_inputs(body.source, task.shapes, {**task.function.inputs, **task.function.optional})
+def body_arguments(body: BodyModel, task: Task) -> tuple[BodyModel, list[Array], dict[str, Any]]:
+    """What the text of an algorithm is called with: the body, inputs in order, others by name."""
+    f = task.text
+    names = [*f.inputs, *task.optional]
+    shapes = {name: task.shapes[name] for name in names}
+    symbols = body_inputs(body.source, shapes, {**f.inputs, **f.optional})
     more: dict[str, Any] = {name: symbols[name] for name in task.optional}
+    if "inertias" in more:
+        body = _with_inertias(body, more.pop("inertias"))
     if "external" in more:
         given = more["external"]
         in_dh = task.algorithm.frames == "dh"
@@ -272,7 +299,15 @@ def body_arguments(body: BodyModel, task: Task) -> tuple[list[Array], dict[str, 
     more |= task.arguments
     if "frame" in more:
         more["frame"] = _frame(body.source, more["frame"])
-    return [symbols[name] for name in task.inputs], more
+    return body, [symbols[name] for name in f.inputs], more
+
+
+def _with_inertias(body: BodyModel, parameters: Array) -> BodyModel:
+    """The body with the inertia of its link that is given, if it has a link."""
+    _, has_link = link_map(body.source.model)
+    mask = body.source.graph.param(has_link)
+    G = body.link_frame.T @ Inertia(parameters[..., 0], parameters[..., 1:4], parameters[..., 4:])
+    return replace(body, inertia=G.map(lambda array, _: array * mask))
 
 
 def _frame(source: Source, frame: Placement | AnyFrame) -> Placement:

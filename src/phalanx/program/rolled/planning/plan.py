@@ -43,18 +43,15 @@ class Plan(LoopPlan):
     # ------------------------------------------------------------------ what is wanted
 
     def output(self, value: Any, target: L.Leaf) -> None:
-        """Want a value per body in the output."""
-        self.in_loop[max(self.graph.phase(value), 0)].append((value, target))
-
-    def common_output(self, value: Any, position: int) -> None:
-        """Want a value per state in the output."""
-        self.in_once[max(self.graph.phase(value), 0)].append((value, L.Global(L.OUT, position)))
+        """Want a value per body, or one per state, in the output."""
+        stages = self.in_once if isinstance(target, L.Global) else self.in_loop
+        stages[max(self.graph.phase(value), 0)].append((value, target))
 
     def slot(self, x: Node, before: int) -> int:
         if x.op in (SIN, COS):
             return self.turned(x)
         leaf = x.leaf
-        if isinstance(leaf, L.Elsewhere) and leaf.whose == L.BODY:
+        if isinstance(leaf, L.Elsewhere) and leaf.whose in (L.BODY, L.OWN):
             return self.slot(self.graph.nodes[leaf.node], before)
         if isinstance(leaf, L.Variable | L.Result):
             self.eliminations.add(leaf.elimination)

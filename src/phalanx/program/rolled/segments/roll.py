@@ -73,7 +73,7 @@ def roll_segments(task: Task) -> SegmentProgram:
     """The loops of an algorithm that cuts a chain into segments."""
     order = Whole(task.model, task.arguments.get("segments"))
     link = order.link
-    given, more = body_arguments(link, task)
+    _, given, more = body_arguments(link, task)
     more = {name: order.parts.shared(x) if name in task.optional else x for name, x in more.items()}
     run = announcing(task.algorithm.run, order.parts.links.graph, task.function.symbol)
     with ordering(order):

@@ -71,7 +71,7 @@ class Layout:
     """What stages find: sizes, tables and maps of one robot and algorithm."""
 
     inputs: Mapping[str, tuple[int, ...]]
-    output: tuple[int, ...]
+    outputs: Mapping[str, tuple[int, ...]]
     n: int
     parents: np.ndarray | None  # None: a chain
     table: np.ndarray  # (n, columns)
@@ -99,7 +99,7 @@ class BodyBuilder(Builder):
     """
 
     def __init__(self, layout: Layout, lanes: int, *, alone: bool = False) -> None:
-        super().__init__(layout.inputs, {L.OUT: layout.output}, lanes if alone else 1, lanes)
+        super().__init__(layout.inputs, layout.outputs, lanes if alone else 1, lanes)
         self.alone = alone
         self.layout = layout
         self.strip = _STRIP * lanes  # rows of a matrix that are kept while it is written
@@ -147,10 +147,10 @@ class BodyBuilder(Builder):
         return self.load(region, alike(index) if self.alone else index)
 
     def write(self, target: L.Leaf, where: Where, value: Real, quantity: str = "") -> None:
-        """Put a value where it goes; what several bodies have for one degree of freedom adds up."""
+        """Put a value where it goes."""
         region, index = self.place(target, where)
         assert isinstance(region, Region)
-        if isinstance(target, L.State) and target.map == DOF:
+        if isinstance(target, L.Added):
             self.add_to(region, index, value, quantity)
         else:
             self.store(region, index, value)

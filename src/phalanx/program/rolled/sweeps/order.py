@@ -113,9 +113,9 @@ class Rolled(Order):
             same = (c for c in self.carries if c.outward and c.linked == self.linked and c.source is value)
             known = [c for c in same if _same(c.root, at_root)]
             carry = known[0] if known and type(value) is Node else None
-            carry = carry or self._carry(phase, at_root, paired=paired)
+            carry = carry or self.carry(phase, at_root, paired=paired)
             carry.source = value
-            made.append(self._leaf(carry))
+            made.append(self.leaf_of(carry))
         return rebuilt(x, made)
 
     def children(self, x: Any, tip: Any) -> Any:
@@ -182,10 +182,11 @@ class Rolled(Order):
     # ------------------------------------------------------------------ one value of all bodies
 
     def total(self, values: Array) -> Array:
-        made = each(values[..., 0], self._total)
+        made = each(values[..., 0], self.total_of)
         return made if made.shape else made[()]
 
-    def _total(self, value: Any) -> Any:
+    def total_of(self, value: Any) -> Any:
+        """The sum of a value over all bodies."""
         if type(value) is not Node or self.graph.is_param(value):
             return float(np.cumsum(self.graph.column(value))[-1])
         phase = _even(max(self.graph.phase(value), 0))
@@ -193,21 +194,22 @@ class Rolled(Order):
         return self.graph.placed(L.Total(len(self.totals) - 1), phase=phase + 1, common=True)
 
     def pick(self, x: Any, body: int) -> Any:
-        def one(value: Any) -> Any:
-            if type(value) is not Node or self.graph.common(value):
-                return value
-            if self.graph.is_param(value):
-                return float(self.graph.column(value)[body])
-            phase = max(self.graph.phase(value), 0)
-            self.picks.append((value, body))
-            return self.graph.placed(L.Pick(len(self.picks) - 1), phase=phase + 1, common=True)
-
-        picked = each(x, one)
+        picked = each(x, lambda value: self.pick_of(value, body))
         return picked[0] if isinstance(picked, Field) else picked[..., 0, :]
+
+    def pick_of(self, value: Any, body: int) -> Any:
+        """The value of one body."""
+        if type(value) is not Node or self.graph.common(value):
+            return value
+        if self.graph.is_param(value):
+            return float(self.graph.column(value)[body])
+        phase = max(self.graph.phase(value), 0)
+        self.picks.append((value, body))
+        return self.graph.placed(L.Pick(len(self.picks) - 1), phase=phase + 1, common=True)
 
     def marked(self, x: Any, at: Array) -> Any:
         mask = at.ravel()[0]
-        return each(x, lambda value: self._total(value * mask))[0]
+        return each(x, lambda value: self.total_of(value * mask))[0]
 
     # ------------------------------------------------------------------ links
 
@@ -289,12 +291,19 @@ class Rolled(Order):
         phase = max(self.latest(*fields), 0)
         return phase if (phase % 2 == 0) == outward else phase + 1
 
-    def _carry(self, phase: int, root: Any, *, paired: bool = False) -> Carry:
+    @property
+    def at_world(self) -> Any:
+        """One at bodies next to the world, zero at all others."""
+        return self.graph.param((self.model.parents < 0).astype(float))
+
+    def carry(self, phase: int, root: Any = 0.0, *, paired: bool = False) -> Carry:
+        """One more value that goes from body to body; its `source` is told later."""
         carry = Carry(len(self.carries), phase, root, paired=paired, linked=self.linked)
         self.carries.append(carry)
         return carry
 
-    def _leaf(self, carry: Carry) -> Node:
+    def leaf_of(self, carry: Carry) -> Node:
+        """What a body finds of a carried value."""
         return self.graph.placed(
             L.Carry(carry.number), phase=carry.phase, paired=carry.paired, linked=carry.linked
         )
@@ -311,8 +320,8 @@ class Rolled(Order):
         count = sum(1 for _ in scalars(like))
         start = [0.0] * count if roots is None else list(scalars(roots))
         paired = paired or self._is_paired(like)
-        made = [self._carry(phase, root, paired=paired) for root in start]
-        return rebuilt(like, [self._leaf(c) for c in made]), made
+        made = [self.carry(phase, root, paired=paired) for root in start]
+        return rebuilt(like, [self.leaf_of(c) for c in made]), made
 
     def close(self, carries: list[Carry], value: Any) -> None:
         """Tell what carried values become at each body."""

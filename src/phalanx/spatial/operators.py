@@ -1,16 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Six-dimensional algebra: transforms, twists, wrenches and inertias, one per body.
-
-The only statement of the conventions: spatial vectors are [angular; linear], bodies lie on
-the axis before the components, batches on the axes before that: `(…batch, n, 6)`.
-
-Everything here is arithmetic, indexing and `matmul` on the array type that comes in, so
-the same text serves floats, JAX arrays and object arrays of traced scalars. Operators stay
-factored: a transform is a rotation and a translation, an inertia ten numbers, an
-articulated inertia twenty-one. Sums are written without literal zeros so that a trace
-counts what a person would.
-"""
+"""Operators on bodies: transforms, inertias and what their products need."""
 
 from __future__ import annotations
 
@@ -20,135 +10,25 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-Array = Any  # an array of floats, of JAX tracers or of traced scalars
-
-# Packed symmetric 3x3 matrices: xx, xy, xz, yy, yz, zz.
-_ROW = [0, 0, 0, 1, 1, 2]
-_COLUMN = [0, 1, 2, 1, 2, 2]
-_FULL = [[0, 1, 2], [1, 3, 4], [2, 4, 5]]
-_NEXT = [1, 2, 0]
-_PREVIOUS = [2, 0, 1]
-
-
-def namespace(*arrays: Array) -> Any:
-    """Return the array module (NumPy's or JAX's) of the first array among `arrays`."""
-    for array in arrays:
-        if hasattr(array, "__array_namespace__"):
-            return array.__array_namespace__()
-    raise TypeError("no array among the operands")
-
-
-# ---------------------------------------------------------------- three-dimensional pieces
-
-
-def dot(a: Array, b: Array) -> Array:
-    """Sum of products along the last axis, in the order of the components."""
-    product = a * b
-    total = product[..., 0]
-    for k in range(1, product.shape[-1]):
-        total = total + product[..., k]
-    return total
-
-
-def inner(a: Array, b: Array) -> Array:
-    """Sum of products along the last axis, kept as an axis of length one: a scalar per body."""
-    return dot(a, b)[..., None]
-
-
-def cross(a: Array, b: Array) -> Array:
-    """Vector product along the last axis."""
-    return a[..., _NEXT] * b[..., _PREVIOUS] - a[..., _PREVIOUS] * b[..., _NEXT]
-
-
-def double_cross(a: Array, b: Array) -> Array:
-    """The matrix a^ b^, which takes x to a x (b x x): b a^T - (a . b) 1."""
-    product = b[..., :, None] * a[..., None, :]
-    xx, yy, zz = product[..., 0, 0], product[..., 1, 1], product[..., 2, 2]
-    rows = [-(yy + zz), product[..., 0, 1], product[..., 0, 2]]
-    rows += [product[..., 1, 0], -(xx + zz), product[..., 1, 2]]
-    rows += [product[..., 2, 0], product[..., 2, 1], -(xx + yy)]
-    return namespace(a, b).stack(rows, axis=-1).reshape(product.shape)
-
-
-def matvec(A: Array, x: Array) -> Array:
-    """Matrix times vector."""
-    return (A @ x[..., None])[..., 0]
-
-
-def transpose(A: Array) -> Array:
-    """The last two axes exchanged."""
-    return A.swapaxes(-1, -2)
-
-
-def unpack(packed: Array) -> Array:
-    """3x3 matrix of six entries."""
-    return packed[..., _FULL]
-
-
-def _symmetric_product(A: Array, B: Array) -> Array:
-    """The packed upper triangle of A^T B, known to be symmetric: only six entries are formed."""
-    product = A[..., :, _ROW] * B[..., :, _COLUMN]
-    return product[..., 0, :] + product[..., 1, :] + product[..., 2, :]
-
-
-def rotated(U: Array, packed: Array) -> Array:
-    """The packed U A U^T of a packed symmetric matrix A."""
-    Ut = transpose(U)
-    return _symmetric_product(Ut, unpack(packed) @ Ut)
-
-
-def parallel_axis(d: Array) -> Array:
-    """The packed (d . d) 1 - d d^T: moments of inertia of a unit mass at d, about the origin."""
-    return _complement(_symmetric_outer(d, d), dot(d, d))
-
-
-def _symmetric_outer(a: Array, b: Array) -> Array:
-    """The packed a b^T of parallel vectors a and b."""
-    return a[..., _ROW] * b[..., _COLUMN]
-
-
-def _shift(r: Array, g: Array) -> Array:
-    """The packed 2 (r . g) 1 - (r g^T + g r^T)."""
-    xp = namespace(r, g)
-    rg = r * g
-    x, y, z = rg[..., 0], rg[..., 1], rg[..., 2]
-    xy = r[..., [0, 0, 1]] * g[..., [1, 2, 2]] + r[..., [1, 2, 2]] * g[..., [0, 0, 1]]
-    diagonal = (y + z, x + z, x + y)
-    double = [d + d for d in diagonal]
-    return xp.stack([double[0], -xy[..., 0], -xy[..., 1], double[1], -xy[..., 2], double[2]], axis=-1)
-
-
-# ------------------------------------------------------------------- spatial vectors
-
-
-def angular(V: Array) -> Array:
-    """The angular half of twists, the moment of wrenches."""
-    return V[..., :3]
-
-
-def linear(V: Array) -> Array:
-    """The linear half of twists, the force of wrenches."""
-    return V[..., 3:]
-
-
-def join(top: Array, bottom: Array) -> Array:
-    """The spatial vector [top; bottom]."""
-    return namespace(top, bottom).concatenate([top, bottom], axis=-1)
-
-
-def motion_cross(V: Array, W: Array) -> Array:
-    """V x W for twists, i.e. ad_V W."""
-    w = angular(V)
-    return join(cross(w, angular(W)), cross(w, linear(W)) + cross(linear(V), angular(W)))
-
-
-def force_cross(V: Array, F: Array) -> Array:
-    """V x* F for a twist and a wrench, i.e. -ad_V^T F."""
-    w = angular(V)
-    return join(cross(w, angular(F)) + cross(linear(V), linear(F)), cross(w, linear(F)))
-
-
-# ------------------------------------------------------------------- operators on bodies
+from .vectors import (
+    COLUMN,
+    ROW,
+    Array,
+    angular,
+    cross,
+    double_cross,
+    inner,
+    join,
+    linear,
+    matvec,
+    namespace,
+    second_moments,
+    shift,
+    symmetric_outer,
+    symmetric_product,
+    transpose,
+    unpack,
+)
 
 
 @dataclass(frozen=True)
@@ -219,20 +99,20 @@ class TransposedTransform:
             h = matvec(Et, other.h)
             mr = other.m[..., None] * r
             half = h + mr * 0.5
-            moment = _symmetric_product(E, unpack(other.moment) @ E) + _shift(r, half)
+            moment = symmetric_product(E, unpack(other.moment) @ E) + shift(r, half)
             return Inertia(other.m, h + mr, moment)
         if isinstance(other, Momentum):
             p = matvec(Et, other.p)
             return Momentum(Et @ other.K @ E + double_cross(r, p), p)
         if isinstance(other, Articulated):
-            M = _symmetric_product(E, unpack(other.M) @ E)
+            M = symmetric_product(E, unpack(other.M) @ E)
             H = Et @ other.H @ E
             rows = r[..., None, :]
             H_p = H + transpose(cross(rows, unpack(M)))
             # I' - H_p r^ - (H r^)^T, where a row of (H r^) is (row of H) x r.
             HrT, Hpr = transpose(cross(H, rows)), cross(H_p, rows)
-            moment = _symmetric_product(E, unpack(other.moment) @ E)
-            moment = moment - (HrT + Hpr)[..., _ROW, _COLUMN]
+            moment = symmetric_product(E, unpack(other.moment) @ E)
+            moment = moment - (HrT + Hpr)[..., ROW, COLUMN]
             return Articulated(moment, H_p, M)
         f = matvec(Et, linear(other))
         return join(matvec(Et, angular(other)) + cross(r, f), f)
@@ -296,9 +176,9 @@ class Articulated(Field):
         """Ga - U W^T for parallel U and W."""
         u, f, w, g = angular(U), linear(U), angular(W), linear(W)
         return Articulated(
-            self.moment - _symmetric_outer(u, w),
+            self.moment - symmetric_outer(u, w),
             self.H - u[..., :, None] * g[..., None, :],
-            self.M - _symmetric_outer(f, g),
+            self.M - symmetric_outer(f, g),
         )
 
 
@@ -376,78 +256,3 @@ def _blocks(a: Array, b: Array, c: Array, d: Array) -> Array:
     """[[a, b], [c, d]]."""
     xp = namespace(a, b, c, d)
     return xp.concatenate([xp.concatenate([a, b], axis=-1), xp.concatenate([c, d], axis=-1)], axis=-2)
-
-
-# --------------------------------------------------------------- second-order tensors
-
-
-@dataclass(frozen=True)
-class Tensor(Field):
-    """A 3x3 matrix per body: a rotation, or an acceleration as a function of place."""
-
-    matrix: Array
-    ranks: ClassVar[tuple[int, ...]] = (2,)
-
-    def __matmul__(self, other: Any) -> Any:
-        if isinstance(other, Tensor):
-            return Tensor(self.matrix @ other.matrix)
-        return matvec(self.matrix, other)
-
-    @property
-    def T(self) -> Tensor:
-        return Tensor(transpose(self.matrix))
-
-
-class Identity:
-    """The operator that changes nothing, on every body."""
-
-    @property
-    def T(self) -> Identity:
-        return self
-
-    def __getitem__(self, bodies: Any) -> Identity:
-        return self
-
-    def __matmul__(self, x: Array) -> Array:
-        return x
-
-
-def acceleration_tensor(w: Array, wd: Array) -> Tensor:
-    """K = wd^ + w^ w^: a point at x from a body's origin accelerates by K x against it."""
-    xp = namespace(w, wd)
-    x, y, z = w[..., 0], w[..., 1], w[..., 2]
-    xd, yd, zd = wd[..., 0], wd[..., 1], wd[..., 2]
-    xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
-    rows = [-(yy + zz), xy - zd, xz + yd, xy + zd, -(xx + zz), yz - xd, xz - yd, yz + xd, -(xx + yy)]
-    packed = xp.stack(rows, axis=-1)
-    return Tensor(packed.reshape((*packed.shape[:-1], 3, 3)))
-
-
-def inertial_wrench(G: Inertia, K: Tensor, a: Array) -> Array:
-    """Wrench that accelerates a rigid body whose origin accelerates by `a`, about that origin."""
-    # With the second moments J = integral of x x^T dm (not the moments of inertia), the moment
-    # of the body's own motion is the axial vector of K J.
-    h = G.h
-    J = unpack(second_moments(G.moment))
-    k = K.matrix
-    product = dot(k[..., [2, 0, 1, 1, 2, 0], :], transpose(J)[..., [1, 2, 0, 2, 0, 1], :])
-    moment = product[..., :3] - product[..., 3:]
-    return join(moment + cross(h, a), G.m[..., None] * a + matvec(k, h))
-
-
-def second_moments(inertia: Array) -> Array:
-    """Packed integral of x x^T dm, from packed moments of inertia."""
-    xx, yy, zz = inertia[..., 0], inertia[..., 3], inertia[..., 5]
-    return _complement(inertia, (xx + yy + zz) * 0.5)
-
-
-def moments_of_inertia(second: Array) -> Array:
-    """Packed moments of inertia, from the packed integral of x x^T dm."""
-    xx, yy, zz = second[..., 0], second[..., 3], second[..., 5]
-    return _complement(second, xx + yy + zz)
-
-
-def _complement(packed: Array, size: Array) -> Array:
-    """The packed size 1 - A."""
-    xx, xy, xz, yy, yz, zz = (packed[..., k] for k in range(6))
-    return namespace(packed).stack([size - xx, -xy, -xz, size - yy, -yz, size - zz], axis=-1)

@@ -1,0 +1,38 @@
+; Copyright (c) 2026 The Phalanx developers
+; SPDX-License-Identifier: MIT
+;
+; Scratch memory of kernels that need much of it. C libraries return large blocks to the system, which hands
+; them out again page by page, slower than some kernels run: a pool that all kernels of the process share keeps
+; the last one. A block begins with its size.
+
+@pool = external global ptr
+
+define internal ptr @take(i64 %bytes) noinline {
+  %kept = atomicrmw xchg ptr @pool, ptr null seq_cst
+  %empty = icmp eq ptr %kept, null
+  br i1 %empty, label %fresh, label %look
+look:
+  %has = load i64, ptr %kept
+  %enough = icmp uge i64 %has, %bytes
+  br i1 %enough, label %found, label %drop
+found:
+  ret ptr %kept
+drop:
+  call void @free(ptr %kept)
+  br label %fresh
+fresh:
+  %made = call ptr @malloc(i64 %bytes)
+  %none = icmp eq ptr %made, null
+  br i1 %none, label %end, label %note
+note:
+  store i64 %bytes, ptr %made
+  br label %end
+end:
+  ret ptr %made
+}
+
+define internal void @give(ptr %block) noinline {
+  %before = atomicrmw xchg ptr @pool, ptr %block seq_cst
+  call void @free(ptr %before)
+  ret void
+}

@@ -1,0 +1,124 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""What a task wants that differentiates a function: from the results of one body to their derivatives.
+
+How coordinates move along rates is told once, as rates of the scalars that depend on them. The same
+equations, differentiated by these rates, turn derivatives by coordinates into derivatives along rates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ....algorithms import Function
+from ....spatial import angular, cross, linear, matvec, transpose
+from ...differentiate import adjoints
+from ...task import Task
+from .. import leaves as L
+from ..differentiate import LoopDerivatives
+from ..planning.loops import Wanted
+from ..stages.bodies import DOF, JOINT
+from ..sweeps.order import Rolled
+from .body import REST, BodyModel, link_map, rates
+
+# The forces that some accelerations of one body take.
+Residual = Callable[[list[Any]], Any]
+
+
+def region_names(function: Function) -> list[str]:
+    """The names of the regions where the outputs of a function are made."""
+    labels = list(function.outputs)
+    return [L.OUT] if len(labels) == 1 else [f"{L.OUT} {label}" for label in labels]
+
+
+def derived(body: BodyModel, order: Rolled, results: Wanted, task: Task, residual: Residual | None) -> Wanted:
+    """The derivatives that a task wants of results, and where they go."""
+    loops, mode = LoopDerivatives(order), task.algorithm.derivative
+    moves, inputs = _Moves(body), list(task.text.inputs)
+    if mode != "jvp":
+        weighted = [(x, _weight(body, target)) for x, target in results]
+        if residual is None:
+            slopes = loops.adjoints(weighted, by=lambda leaf: _is_of(leaf, inputs))
+        else:
+            # Matrices of masses are symmetric: slopes by forces are the solution for the cotangent.
+            slopes = loops.adjoints(weighted, by=lambda leaf: _is_of(leaf, inputs[-1:]))
+            (solution,) = slopes.values()
+            equation = [(residual([order.graph.opaque(x) for x, _ in results]), -solution)]
+            slopes |= loops.adjoints(equation, by=lambda leaf: _is_of(leaf, inputs[:-1]))
+        names = dict(zip(inputs, region_names(task.function), strict=True))
+        results = moves.along_rates(slopes, names)
+    if mode == "vjp":
+        return results
+    made = loops.tangents([x for x, _ in results], lambda leaf: moves.rate_of(leaf, task))
+    return [(x, target) for x, (_, target) in zip(made, results, strict=True)]
+
+
+def _is_of(leaf: L.Leaf, inputs: list[str]) -> bool:
+    """Whether a leaf is of one of some inputs, or moves with the coordinates among them."""
+    return isinstance(leaf, L.State) and (leaf.name in inputs or (leaf.name == REST and "q" in inputs))
+
+
+def _weight(body: BodyModel, target: L.Leaf) -> Any:
+    """The entry of the cotangent that belongs to a result."""
+    graph = body.source.graph
+    if isinstance(target, L.Global):
+        return graph.placed(L.Global("cotangent", target.index), phase=-1, common=True)
+    assert isinstance(target, L.State)
+    if target.map != "link out":
+        return graph.leaf(L.State("cotangent", target.map, target.width, target.offset))
+    _, has_link = link_map(body.source.model)
+    return body.source.state("cotangent", "link", target.width, target.offset) * graph.param(has_link)
+
+
+class _Moves:
+    """How what depends on coordinates moves along rates."""
+
+    def __init__(self, body: BodyModel) -> None:
+        self.body, self.source = body, body.source
+        self._rest: list[Any] = []
+
+    def rate_of(self, leaf: L.Leaf, task: Task) -> Any:
+        """The rate of a leaf along the tangents of a task; None if it does not move."""
+        name = leaf.name if isinstance(leaf, L.State | L.Global) else ""
+        if isinstance(leaf, L.State) and name in ("q", REST):
+            return self._along("dq", leaf)
+        if isinstance(leaf, L.State) and name in task.text.inputs:
+            return self.source.graph.leaf(L.State(f"d{name}", leaf.map, leaf.width, leaf.offset))
+        return None
+
+    def _along(self, name: str, leaf: L.State) -> Any:
+        """The rate of a coordinate, or of a part of a transform that coordinates move."""
+        if leaf.name == "q":
+            return self.source.state(name, JOINT if self.source.joints is None else DOF, 1, 0)
+        if not self._rest:
+            self._rest = self._rest_rates(name)
+        return self._rest[leaf.offset]
+
+    def _rest_rates(self, name: str) -> list[Any]:
+        """The rates of the transforms of bodies that are not screws: they turn and move with the joint."""
+        rate = np.array([self.source.state(name, JOINT, 1, 0)], dtype=object)
+        _, moves = rates(self.source.model)
+        twist = self.body.axes().across(rate) * self.source.graph.param(moves.astype(float))
+        X = self.body.rest
+        turned = -transpose(cross(angular(twist)[..., None, :], transpose(X.E)))
+        moved = matvec(transpose(X.E), linear(twist))
+        return [*turned.ravel().tolist(), *moved.ravel().tolist()]
+
+    def along_rates(self, slopes: dict[L.Leaf, Any], names: dict[str, str]) -> Wanted:
+        """Derivatives by inputs, those by coordinates along rates, and the outputs to which they go."""
+        wanted: Wanted = []
+        moving = [leaf for leaf in slopes if isinstance(leaf, L.State) and leaf.name in ("q", REST)]
+        by_rate = adjoints([self._along("dq", leaf) for leaf in moving], [slopes[leaf] for leaf in moving])
+        leaves = {self.source.graph.nodes[k].leaf: slope for k, slope in by_rate.items()}
+        slopes = {leaf: slope for leaf, slope in slopes.items() if leaf not in moving}
+        slopes |= {leaf: x for leaf, x in leaves.items() if isinstance(leaf, L.State) and leaf.name == "dq"}
+        for name, region in names.items():
+            source = "dq" if name == "q" else name
+            own = [leaf for leaf in slopes if isinstance(leaf, L.State) and leaf.name == source]
+            alone = len(own) == 1 and own[0].map == L.OWN
+            kind = L.State if alone else L.Added
+            wanted += [(slopes[leaf], kind(region, leaf.map, leaf.width, leaf.offset)) for leaf in own]
+        return wanted
