@@ -16,6 +16,8 @@ from reference.sampling import MOVING_TYPES, agree
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (pip install 'phalanx[torch]')")
 
+from phalanx.backends.torch.derivatives import Work  # noqa: E402
+
 ONE_RESULT = [f.name for f in FUNCTIONS.values() if len(f.outputs) == 1]
 
 
@@ -133,13 +135,13 @@ def test_results_and_inputs_share_memory_with_tensors(monkeypatch: pytest.Monkey
     robot = robot_of("arm")
     q = tensors(robot, "mass_matrix", (6,))[0][::2]  # with gaps
     seen: list[Any] = []
-    method = px.Robot.mass_matrix
+    value = Work.value
 
-    def watched(self: Any, q: Any, **more: Any) -> Any:
-        seen.extend([q, method(self, q, **more)])
-        return seen[1]
+    def watched(self: Any, q: Any) -> Any:
+        seen.extend([q, *value(self, q)])
+        return tuple(seen[1:])
 
-    monkeypatch.setattr(px.Robot, "mass_matrix", watched)
+    monkeypatch.setattr(Work, "value", watched)
     made = robot.torch.mass_matrix(q)
     assert seen[0].__array_interface__["data"][0] == q.data_ptr()
     assert seen[0].strides == tuple(8 * s for s in q.stride())
@@ -256,3 +258,14 @@ def test_an_input_changed_in_place_is_noticed() -> None:
     moved += 1.0
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         tau.sum().backward()
+
+
+def test_a_robot_that_cannot_move_and_empty_batches_have_gradients_too() -> None:
+    still = px.load("two_link").fix(dict.fromkeys(px.load("two_link").joint_names, 0.0))
+    q = torch.zeros(3, 0, dtype=torch.float64, requires_grad=True)
+    still.torch.potential_energy(q).sum().backward()
+    assert q.grad.shape == (3, 0)
+    robot = robot_of("arm")
+    none = [x[:0].requires_grad_() for x in tensors(robot, "forward_dynamics", (2,))]
+    robot.torch.forward_dynamics(*none).sum().backward()
+    assert none[0].grad.shape == (0, 3)

@@ -8,6 +8,7 @@ Derivatives are such functions again: the gradient of "value" is "vjp", that of 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -46,7 +47,7 @@ class Applied(torch.autograd.Function):  # type: ignore[misc]
         else:
             raise PhalanxError(f"{ctx.work.function}: {_MOST}")
         fitted = [
-            g.sum_to_size(t.shape) if is_needed and g is not None else None
+            None if g is None or not is_needed else g if g.shape == t.shape else g.sum_to_size(t.shape)
             for g, t, is_needed in zip(made, tensors, needed, strict=True)
         ]
         return (None, None, *fitted)
@@ -89,6 +90,9 @@ class Applied(torch.autograd.Function):  # type: ignore[misc]
         return made, (0,) * len(made)
 
 
+# PyTorch asks for it at every call, which would take as long as the dynamics of an arm.
+Applied.forward.__signature__ = inspect.signature(Applied.forward)  # type: ignore[attr-defined]
+
 _MOST = (
     "derivatives end with the second order: gradients of gradients, in reverse mode or forward over reverse."
 )
@@ -97,9 +101,10 @@ _MOST = (
 def _gradients(work: Work, tensors: Sequence[Any], cotangent: Any, needed: Sequence[bool]) -> Sequence[Any]:
     if cotangent is None:
         return [None] * len(tensors)
-    wanted = dict(zip(work.given, needed, strict=True))
-    require_gradients(work, wanted)
-    work = replace(work, wanted=frozenset(name for name, is_wanted in wanted.items() if is_wanted))
+    if len(work.given) > work.inputs:
+        wanted = dict(zip(work.given, needed, strict=True))
+        require_gradients(work, wanted)
+        work = replace(work, wanted=frozenset(name for name, is_wanted in wanted.items() if is_wanted))
     made: Sequence[Any] = Applied.apply(work, "vjp", *tensors, cotangent)
     return made
 
@@ -132,8 +137,8 @@ def _filled(changes: Sequence[Any], like: Sequence[Any]) -> list[Any]:
 def _require_flat(work: Work) -> None:
     if not work.is_flat:
         raise PhalanxError(
-            f'{work.function}: robot "{work.robot.name}" has joints with quaternions, which have first derivatives '
-            "only; robot.hvp has second ones in the tangent space, robot.jax those of coordinates."
+            f'{work.function}: robot "{work.robot.name}" has joints with quaternions, which have first '
+            "derivatives only; robot.hvp has others in the tangent space, robot.jax those of coordinates."
         )
 
 

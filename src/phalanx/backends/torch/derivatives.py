@@ -9,7 +9,7 @@ so derivatives along it are zero.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -29,6 +29,7 @@ _BY_REGRESSOR = {
     "gravity_forces": ("q", None, None),
     "forward_dynamics": ("q", "qd", "result"),
 }
+_SMALL = 64  # degrees of freedom up to which one kernel serves one state and many
 _BY_WRENCHES = ("inverse_dynamics", "forward_dynamics")
 
 
@@ -66,58 +67,61 @@ class Work:
 
     def value(self, *arrays: np.ndarray) -> Arrays:
         """All results."""
-        optional = dict(zip(self.given[self.inputs :], arrays[self.inputs :], strict=True))
-        made = getattr(self.robot, self.function)(
-            *arrays[: self.inputs],
-            **self.frame,
-            **optional,
-            **self.choices,
-            algorithm=self.algorithm,
-            threads=self.threads,
-        )
+        optional = self._optional(arrays)
+        if 0 < self.robot.nv <= _SMALL and not optional:
+            made = self._kernel(arrays[0].dtype, "")(*arrays, threads=self.threads)
+        else:
+            how = {**self.frame, **self.choices, "algorithm": self.algorithm, "threads": self.threads}
+            made = getattr(self.robot, self.function)(*arrays[: self.inputs], **optional, **how)
         return made if isinstance(made, tuple) else (np.asarray(made),)
 
     def vjp(self, *arrays: np.ndarray) -> Arrays:
         """Gradients of a result times a cotangent, the last array, with respect to all that is given."""
         *given, cotangent = arrays
-        made = list(self.robot.vjp(self.function, *self._split(given, cotangent), **self._how(given)))
-        optional = self.given[self.inputs :]
-        for name in optional:
+        made = list(self._derivative("vjp", given, (cotangent,)))
+        for name in self.given[self.inputs :]:
             made.append(self._slope(name, given, cotangent, made))
         made[0] = self._coordinates("coordinate_slopes", given[0], made[0], self.robot.nq)
         return tuple(made)
 
     def jvp(self, *arrays: np.ndarray) -> Arrays:
-        """The change of the result along changes, the latter half of the arrays, of all inputs."""
+        """The change of the result along changes of all inputs, which stand behind what is given."""
         given, changes = arrays[: len(self.given)], list(arrays[len(self.given) :])
         changes[0] = self._coordinates("rates_of", given[0], changes[0], self.robot.nv)
-        return (
-            np.asarray(
-                self.robot.jvp(self.function, *self._split(given, tuple(changes)), **self._how(given))
-            ),
-        )
+        return (np.asarray(self._derivative("jvp", given, (tuple(changes),))),)
 
     def hvp(self, *arrays: np.ndarray) -> Arrays:
         """The change of all gradients along changes of the inputs, which stand behind the cotangent."""
-        given, rest = arrays[: len(self.given)], arrays[len(self.given) :]
-        return tuple(
-            self.robot.hvp(self.function, given[: self.inputs], rest[0], tuple(rest[1:]), **self._how(given))
-        )
+        given, (cotangent, *changes) = arrays[: len(self.given)], arrays[len(self.given) :]
+        made: Arrays = self._derivative("hvp", given, (cotangent, tuple(changes)))
+        return made
+
+    def _derivative(self, mode: str, given: Sequence[np.ndarray], more: tuple[Any, ...]) -> Any:
+        inputs, optional = tuple(given[: self.inputs]), self._optional(given)
+        if 0 < self.robot.nv <= _SMALL and not optional:
+            flat = [a for part in more for a in (part if isinstance(part, tuple) else (part,))]
+            return self._kernel(inputs[0].dtype, mode)(*inputs, *flat, threads=self.threads)
+        how = {**self.frame, **self.choices, "algorithm": self.algorithm, "threads": self.threads}
+        return getattr(self.robot, mode)(self.function, inputs, *more, **optional, **how)
+
+    def _kernel(self, dtype: np.dtype, mode: str) -> Any:
+        """The kernel of the function, or of a derivative of it: plain arrays take its fast path."""
+        key = dtype.char, mode
+        if key not in self._kernels:
+            make: Any = self.robot.kernel
+            how = {**self.frame, **self.choices}
+            kernel = make(self.function, self.algorithm, dtype.name, **how)
+            self._kernels[key] = getattr(kernel, mode) if mode else kernel
+        return self._kernels[key]
+
+    @cached_property
+    def _kernels(self) -> dict[tuple[str, str], Any]:
+        return {}
 
     # ------------------------------------------------------------------ pieces
 
-    def _split(self, given: Any, behind: Any) -> tuple[Any, Any]:
-        return tuple(given[: self.inputs]), behind
-
-    def _how(self, given: Any) -> dict[str, Any]:
-        optional = dict(zip(self.given[self.inputs :], given[self.inputs :], strict=True))
-        return {
-            **self.frame,
-            **self.choices,
-            **optional,
-            "algorithm": self.algorithm,
-            "threads": self.threads,
-        }
+    def _optional(self, given: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+        return dict(zip(self.given[self.inputs :], given[self.inputs :], strict=False))
 
     def _coordinates(self, how: str, q: np.ndarray, values: np.ndarray, size: int) -> np.ndarray:
         """Values for coordinates from those for rates, or the other way round."""
@@ -142,7 +146,7 @@ class Work:
         if name == "external":
             return -sign * self._link_twists(inputs["q"], forces)
         rest = np.zeros(self.robot.nv, cotangent.dtype)
-        known: dict[str | None, Any] = {**inputs, None: rest}
+        known: dict[Any, Any] = {**inputs, None: rest}
         if sign < 0:
             known["result"] = self.value(*given)[0]
         Y = self.robot.regressor(*(known[n] for n in _BY_REGRESSOR[self.function]), threads=self.threads)
@@ -172,5 +176,6 @@ def require_gradients(work: Work, wanted: Mapping[str, bool]) -> None:
     moving = [name for name in work.given if name.startswith("base_")]
     if moving and any(wanted.values()):
         raise PhalanxError(
-            f"{work.function}: there are no gradients with {moving[0]}; float the base and give its rates in qd."
+            f"{work.function}: there are no gradients with {moving[0]}; float the base, and give its rates "
+            "in qd."
         )

@@ -12,6 +12,7 @@ import torch
 
 from ...algorithms import FUNCTIONS, NOTHING
 from ...errors import PhalanxError, listing
+from ...robot.frames import frames_kept
 from ...robot.robot import Robot
 from .autograd import Applied
 from .derivatives import Work, require_gradients
@@ -29,6 +30,8 @@ class TorchFunctions(TorchSignatures):
 
     def __init__(self, robot: Robot) -> None:
         self.robot = robot
+
+        self._known: dict[Any, Work] = {}
 
     def __repr__(self) -> str:
         return f"<functions of {self.robot!r} on PyTorch>"
@@ -50,8 +53,7 @@ class TorchFunctions(TorchSignatures):
         for name, value in given.items():
             _require_tensor(f"{function}: {name}", value, f"robot.{function}")
         _require_one_type(function, given)
-        keywords = {"frame": frame} if frame is not None else {}
-        work = Work(self.robot, function, tuple(given), keywords, choices, algorithm, threads)
+        work = self._work(function, tuple(given), frame, choices, algorithm, threads)
         if len(FUNCTIONS[function].outputs) == 1:
             require_gradients(work, {n: x.requires_grad for n, x in given.items()})
             return Applied.apply(work, "value", *given.values())[0]
@@ -61,6 +63,26 @@ class TorchFunctions(TorchSignatures):
                 "that need none, as q.detach()."
             )
         return FUNCTIONS[function].packed(Applied.apply(work, "value", *given.values()))
+
+    def _work(
+        self,
+        function: str,
+        given: tuple[str, ...],
+        frame: str | None,
+        choices: Mapping[str, Any],
+        algorithm: Any,
+        threads: int | None,
+    ) -> Work:
+        """What is to be done, with the kernels that it has made before."""
+        keywords = {"frame": frame} if frame is not None else {}
+        if not isinstance(algorithm, str) or not isinstance(frame, str | None):
+            return Work(self.robot, function, given, keywords, choices, algorithm, threads)
+        key = (function, given, frame, *choices.values(), algorithm, threads)
+        if key not in self._known:
+            if len(self._known) > frames_kept(self.robot):
+                self._known.clear()
+            self._known[key] = Work(self.robot, function, given, keywords, dict(choices), algorithm, threads)
+        return self._known[key]
 
     def _wrenches(self, function: str, given: Mapping[str, Any]) -> Any:
         """Wrenches on all links from those on some frames."""
