@@ -269,3 +269,16 @@ def test_a_robot_that_cannot_move_and_empty_batches_have_gradients_too() -> None
     none = [x[:0].requires_grad_() for x in tensors(robot, "forward_dynamics", (2,))]
     robot.torch.forward_dynamics(*none).sum().backward()
     assert none[0].grad.shape == (0, 3)
+
+
+def test_programs_of_torch_compile_leave_kernels_to_python() -> None:
+    robot = robot_of("arm")
+    inputs = tensors(robot, "forward_dynamics", (4,), requires_grad=True)
+
+    def loss(*inputs: Any) -> Any:
+        return (robot.torch.forward_dynamics(inputs[0] * 2.0, *inputs[1:]) ** 2).sum()
+
+    wanted = torch.autograd.grad(loss(*inputs), inputs)
+    made = torch.autograd.grad(torch.compile(loss, backend="eager")(*inputs), inputs)
+    for a, b in zip(made, wanted, strict=True):
+        np.testing.assert_array_equal(a.numpy(), b.numpy())

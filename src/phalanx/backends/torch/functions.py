@@ -47,6 +47,10 @@ class TorchFunctions(TorchSignatures):
         threads: int | None = None,
     ) -> Any:
         """The function of the robot for a batch of inputs by name."""
+        if torch.compiler.is_compiling():
+            # Kernels are left to Python. Said here, where PyTorch has loaded its compiler anyway.
+            how = {"frame": frame, "choices": choices, "algorithm": algorithm, "threads": threads}
+            return torch.compiler.disable(self.evaluate)(function, inputs, **how)
         given = {n: x for n, x in inputs.items() if x is not None or n in FUNCTIONS[function].inputs}
         if isinstance(given.get("external"), Mapping):
             given["external"] = self._wrenches(function, given["external"])
