@@ -186,10 +186,10 @@ class JaxSignatures(MotionSignatures):
         - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
-        Any batch shape. `algorithm` is one of `px.algorithms("inverse_dynamics_derivatives")`; `schedule` is
-        "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
-        robot's own; `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the
-        first where there are any.
+        Any batch shape. `algorithm` is one of `px.algorithms("inverse_dynamics_derivatives")` (idsva,
+        carpentier_mansard); `schedule` is "sequential" or "doubling" (logarithmic depth); `parameters` from
+        `robot.jax.parameters()` replace the robot's own; `derivatives` by JAX are those of the "analytic"
+        algorithms, of "xla", or by default the first where there are any.
         """
         return self.evaluate(
             "inverse_dynamics_derivatives", {"q": q, "qd": qd, "qdd": qdd, "external": external,

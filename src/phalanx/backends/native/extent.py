@@ -34,7 +34,11 @@ def rolls(call: Call) -> bool:
 
 def unrolls(call: Call) -> bool:
     """Whether a call becomes straight-line code; derivatives do wherever their function does."""
-    most = _UNROLLED * _TIMES["vjp"] if call.algorithm.derivative else _UNROLLED
+    a, most = call.algorithm, float(_UNROLLED)
+    if a.derivative:
+        most *= _TIMES["vjp"]
+    elif not a.symmetric:  # loops over pairs take long beside arithmetic that knows a robot's zeros
+        most *= 3.75 if a.assembles else 1.7
     return predicted_instructions(call) <= most and not is_segmented(call)
 
 
@@ -60,15 +64,30 @@ def predicted_instructions(call: Call) -> int:
         return _TIMES[mode] * predicted_instructions(plain)
     depth = call.robot.model.depth + 1.0
     n, work = len(depth), call.algorithm.work
+    # Axes at right angles leave three entries of a rotation, general ones all nine.
+    dense = max(1.0, np.count_nonzero(call.robot.model.rest.E) / (4.5 * max(n, 1)))
+    if not call.algorithm.symmetric and rolls(call):
+        each = 32 if call.algorithm.function == "coriolis_matrix" else 62
+        return int(each * dense * depth.sum()) + (_solving(call) if call.algorithm.assembles else 0)
     if "depth" in work:  # entries for pairs of bodies, perhaps their elimination
         return int(70 * n + 8 * depth.sum() + 0.5 * (depth**2).sum())
     if "n^3" in work:
         return 8 * n**3
     if "n^2" in work:
         return 30 * n**2
-    # Axes at right angles leave three entries of a rotation, general ones all nine.
-    dense = max(1.0, np.count_nonzero(call.robot.model.rest.E) / (4.5 * max(n, 1)))
     forward, joined = call.algorithm.function == "forward_dynamics", "log" in work
     each = int(dense * ((450 if joined else 200) if forward else 75))
     # With a logarithm: a join for every body whenever the depth doubles.
     return each * n * (int(depth.max(initial=1)).bit_length() if joined else 1)
+
+
+def _solving(call: Call) -> int:
+    """A guess of what solving with the mass matrix for two matrices of derivatives takes."""
+    model = call.robot.model
+    if model.n > 100:
+        return 16 * _UNROLLED
+    above = np.zeros((model.n, model.n))
+    for i in range(model.n):
+        above[i, model.ancestors(i)] = 1.0
+    root = above.argmax(axis=1)  # ancestors have lower numbers
+    return int(3.2 * ((root[:, None] == root) @ np.maximum(above, above.T)).sum())

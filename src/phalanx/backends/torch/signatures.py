@@ -159,8 +159,8 @@ class TorchSignatures(MotionSignatures):
           `robot.inertial_parameters`.
 
         Tensors on the CPU, any batch shape. `algorithm` is one of
-        `px.algorithms("inverse_dynamics_derivatives")`; at most `threads` threads share a large batch (None:
-        `px.set_threads`).
+        `px.algorithms("inverse_dynamics_derivatives")` (idsva, carpentier_mansard); at most `threads` threads
+        share a large batch (None: `px.set_threads`).
         """
         return self.evaluate(
             "inverse_dynamics_derivatives", {"q": q, "qd": qd, "qdd": qdd, "external": external,
