@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""The code of the methods of `Robot` that compute, and of its doors to kernels and JAX.
+"""The code of the methods of `Robot` that compute, and of its doors to kernels, JAX and PyTorch.
 
 `robot/functions.py` and `robot/doors.py` declare them: parameters, types and docstrings. Importing this
 module attaches the code.
@@ -149,6 +149,10 @@ def _on_jax(robot: Robot) -> Any:
     return robot.memo("jax", lambda: module_of("jax", "jax.functions").JaxFunctions(robot, resolve))
 
 
+def _on_torch(robot: Robot) -> Any:
+    return robot.memo("torch", lambda: module_of("torch", "torch.functions").TorchFunctions(robot))
+
+
 _SCOPE: Mapping[str, Any] = {
     "evaluate": evaluate,
     "quickly": _quickly,
@@ -167,6 +171,7 @@ def _attach() -> None:
     for door in (frame_poses, jvp, vjp, hvp, kernel):
         setattr(Robot, door.__name__, as_declared(door, getattr(Doors, door.__name__)))
     setattr(Robot, "jax", property(_on_jax, doc=Doors.jax.__doc__))  # noqa: B010
+    setattr(Robot, "torch", property(_on_torch, doc=Doors.torch.__doc__))  # noqa: B010
 
 
 _attach()
