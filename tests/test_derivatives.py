@@ -13,6 +13,7 @@ import pytest
 
 import phalanx as px
 from phalanx.algorithms import FUNCTIONS
+from reference.effort import calls_of
 from reference.sampling import agree
 
 JOINTS = ("revolute", "prismatic", "spherical", "floating", "planar", "universal", "helical")
@@ -24,6 +25,7 @@ ROBOTS = {
 }
 STEP = 1e-6
 ONE_RESULT = [f.name for f in FUNCTIONS.values() if len(f.outputs) == 1]
+MATRICES = [a for f in FUNCTIONS.values() if len(f.outputs) > 1 for a in px.algorithms(f.name)]
 
 
 def states(robot: px.Robot, function: str, batch: Any = 3) -> tuple[np.ndarray, ...]:
@@ -129,17 +131,18 @@ def test_kernels_of_products_are_bound_and_pickled_like_others() -> None:
 
 
 @pytest.mark.parametrize("robot", ROBOTS.values(), ids=ROBOTS)
-def test_matrices_are_made_of_products(robot: px.Robot) -> None:
-    for function in ("inverse_dynamics", "forward_dynamics"):
-        inputs = states(robot, function)
-        external = np.random.default_rng(6).standard_normal((3, robot.n_links, 6))
-        found = getattr(robot, f"{function}_derivatives")(*inputs, external=external, backend="numpy")
-        for k, matrix in enumerate(found):
-            for j in range(robot.nv):
-                tangents = [np.zeros(robot.nv) for _ in inputs]
-                tangents[k][j] = 1.0
-                column = robot.jvp(function, inputs, tangents, external=external, backend="numpy")
-                agree(matrix[..., j], column, 1e-10, least=float(np.abs(matrix).max()))
+@pytest.mark.parametrize("entry", MATRICES, ids=lambda entry: entry.name)
+def test_matrices_are_made_of_products(robot: px.Robot, entry: Any) -> None:
+    function = entry.function.removesuffix("_derivatives")
+    inputs = states(robot, function)
+    external = np.random.default_rng(6).standard_normal((3, robot.n_links, 6))
+    found = getattr(robot, entry.function)(*inputs, external=external, algorithm=entry.name, backend="numpy")
+    for k, matrix in enumerate(found):
+        for j in range(robot.nv):
+            tangents = [np.zeros(robot.nv) for _ in inputs]
+            tangents[k][j] = 1.0
+            column = robot.jvp(function, inputs, tangents, external=external, backend="numpy")
+            agree(matrix[..., j], column, 1e-10, least=float(np.abs(matrix).max()))
 
 
 @pytest.mark.parametrize("robot", ROBOTS.values(), ids=ROBOTS)
@@ -159,7 +162,8 @@ def test_identities_of_matrices(robot: px.Robot) -> None:
     agree((C @ qd[..., None])[..., 0], bias, 1e-12)
 
 
-def test_coupled_joints_are_projected() -> None:
+@pytest.mark.parametrize("algorithm", [a.name for a in px.algorithms("inverse_dynamics_derivatives")])
+def test_coupled_joints_are_projected(algorithm: str) -> None:
     chain = px.chain(4, seed=3)
     joints = list(chain.description.joints)
     from phalanx.robot.description import Mimic
@@ -167,7 +171,7 @@ def test_coupled_joints_are_projected() -> None:
     joints[2] = replace(joints[2], mimic=Mimic(joints[0].name, 0.5, 0.1))
     robot = px.Robot(replace(chain.description, joints=tuple(joints)))
     inputs = states(robot, "inverse_dynamics")
-    found = robot.inverse_dynamics_derivatives(*inputs, backend="numpy")
+    found = robot.inverse_dynamics_derivatives(*inputs, algorithm=algorithm, backend="numpy")
     for k, matrix in enumerate(found):
         for j in range(robot.nv):
             tangents = [np.zeros(robot.nv) for _ in inputs]
@@ -256,3 +260,52 @@ def test_a_nan_stays_in_its_state() -> None:
     for mine, theirs in zip(found, wanted, strict=True):
         assert np.isnan(mine[4]).any()
         assert np.array_equal(mine[others], theirs[others])
+
+
+def test_several_results_and_optional_inputs_are_compiled_once_and_then_need_no_checks() -> None:
+    robot = px.load("panda")
+    inputs = robot.random_state(9, rng=1)
+    inertias = np.stack([robot.inertial_parameters.reshape(-1, 10) * s for s in np.linspace(1.0, 2.0, 9)])
+    external = np.random.default_rng(2).standard_normal((9, robot.n_links, 6))
+    cotangent = np.random.default_rng(3).standard_normal((9, 7))
+    several, one = robot.kernel("inverse_dynamics_derivatives"), robot.kernel("inverse_dynamics")
+    product = one.vjp
+    for kernel, arrays in ((several, inputs), (one, inputs), (product, (*inputs, cotangent))):
+        for more in ({}, {"inertias": inertias}, {"inertias": inertias, "external": external}):
+            wanted = kernel(*arrays, **more)
+            checked, kernel._evaluate = kernel._evaluate, None  # the slow path
+            found = kernel(*arrays, **more)
+            out = kernel(*arrays, **more, out=tuple(map(np.zeros_like, found)) if kernel is not one else None)
+            kernel._evaluate = checked
+            for mine in (found, out):
+                assert np.array_equal(np.asarray(mine), np.asarray(wanted))
+    chosen = px.algorithms("inverse_dynamics")[0].name  # by name: all of it is checked
+    for more in ({"inertias": inertias}, {"external": external, "inertias": inertias}):
+        assert np.array_equal(robot.inverse_dynamics(*inputs, **more), one(*inputs, **more))
+        quick = calls_of(lambda more=more: robot.inverse_dynamics(*inputs, **more))
+        checked = calls_of(lambda more=more: robot.inverse_dynamics(*inputs, **more, algorithm=chosen))
+        assert quick < 0.4 * checked
+
+
+def test_places_for_results_that_do_not_fit_are_refused_as_before() -> None:
+    robot = ROBOTS["ur5"]
+    inputs = states(robot, "inverse_dynamics", 9)
+    kernel = robot.kernel("inverse_dynamics_derivatives")
+    wanted = kernel(*inputs)
+    good = [np.zeros((9, 6, 6)) for _ in range(3)]
+    frozen = np.zeros((9, 6, 6))
+    frozen.flags.writeable = False
+    for out, message in (
+        ((good[0], good[0], good[1]), "two of its arrays share memory"),
+        ((good[0], frozen, good[1]), "dqd is read-only"),
+        ((good[0], good[1][:1], good[2]), r"dqd has shape \(1, 6, 6\)"),
+        ((good[0], good[1].astype(np.float32), good[2]), "dtype float32"),
+        ((good[0], good[1]), "out is 2 arrays"),
+    ):
+        with pytest.raises(px.PhalanxError, match=message):
+            kernel(*inputs, out=out)
+    # Results in the memory of an input are those of the input before.
+    both = np.zeros((9, 6, 6))
+    both[:, 0] = inputs[0]
+    kernel(both[:, 0], *inputs[1:], out=(both, *good[:2]))
+    assert all(np.array_equal(a, b) for a, b in zip((both, *good[:2]), wanted, strict=True))

@@ -5,6 +5,7 @@
 import ast
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,11 @@ def packages(file: Path) -> set[str]:
     return {name.split(".")[0] for name in names}
 
 
+def pictures(file: Path) -> list[str]:
+    """The files that a program draws."""
+    return re.findall(r'savefig\("(.*?)"', file.read_text(encoding="utf-8"))
+
+
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.name)
 def test_example_runs_and_prints(file: Path, tmp_path: Path) -> None:
     if missing := [name for name in sorted(packages(file)) if importlib.util.find_spec(name) is None]:
@@ -36,6 +42,17 @@ def test_example_runs_and_prints(file: Path, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
+    for name in pictures(file):
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_examples_of_control_and_identification_draw_and_hold_themselves_to_their_outcome() -> None:
+    drawing = [file for file in EXAMPLES if pictures(file)]
+    assert [file.stem[3:] for file in drawing] == ["lqr", "swing_up", "identification"]
+    for file in drawing:
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        assert sum(isinstance(node, ast.Assert) for node in tree.body) >= 2, file.name
+        assert len(file.read_text(encoding="utf-8").splitlines()) < 100, file.name
 
 
 def test_there_are_examples_in_order() -> None:

@@ -44,7 +44,7 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("robot/doors.py", "backends"): "the types of kernels and of functions of JAX arrays, for checkers only",
 }
 
-HEAVY = ("jax", "mujoco", "matplotlib", "llvmlite", "scipy", "networkx", "xacro", "yaml", "ssl")
+HEAVY = ("jax", "torch", "mujoco", "matplotlib", "llvmlite", "scipy", "networkx", "xacro", "yaml", "ssl")
 
 FORBIDDEN = re.compile(
     r"(?<![a-z])(numpy|jax|native|llvm|revolute|prismatic|spherical|planar|helical|floating|doubling|sequential)"

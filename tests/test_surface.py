@@ -70,6 +70,8 @@ def test_help_gives_the_shape_of_every_input(function: str) -> None:
     places = [getattr(ROBOT, function), kernel(function).__call__, getattr(px.Robot, function)]
     if "jax" in installed():
         places.append(getattr(ROBOT.jax, function))
+    if importlib.util.find_spec("torch") is not None:
+        places.append(getattr(ROBOT.torch, function))
     for place in places:
         text = pydoc.plain(pydoc.render_doc(place))
         for name, symbols in (f.inputs | f.optional).items():
@@ -88,10 +90,18 @@ def test_functions_on_jax_tell_their_parameters() -> None:
     for name, f in FUNCTIONS.items():
         frame = ["frame"] * f.frame
         told = declared(getattr(ROBOT.jax, name))
-        last = ["algorithm", "schedule", "parameters"]
+        last = ["algorithm", "schedule", "parameters", "derivatives"]
         assert list(told) == [*f.inputs, *frame, *f.optional, *f.choices, *last]
         if not f.frame and len(f.outputs) == 1:  # others have no derivatives there
             assert list(declared(getattr(ROBOT.jax.native, name))) == list(f.inputs)
+
+
+def test_functions_on_torch_tell_their_parameters() -> None:
+    pytest.importorskip("torch", reason="PyTorch is an optional package")
+    for name, f in FUNCTIONS.items():
+        frame = ["frame"] * f.frame
+        told = declared(getattr(ROBOT.torch, name))
+        assert list(told) == [*f.inputs, *frame, *f.optional, *f.choices, "algorithm", "threads"]
 
 
 def public() -> list[tuple[str, Any]]:

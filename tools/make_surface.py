@@ -123,6 +123,7 @@ if TYPE_CHECKING:
     from ..backends.jax.functions import JaxFunctions
     from ..backends.native import kernels
     from ..backends.native.kernel import Kernel
+    from ..backends.torch.functions import TorchFunctions
 
 
 class Doors:
@@ -131,6 +132,10 @@ class Doors:
     @property
     def jax(self) -> JaxFunctions:
         """Pure functions of JAX arrays, safe under `jit`, `vmap`, `grad` and `jvp`."""
+
+    @property
+    def torch(self) -> TorchFunctions:
+        """Functions of PyTorch's tensors on the CPU by compiled kernels, with gradients."""
 
     def frame_poses(
         self, q: ArrayLike, frames: Iterable[str],
@@ -247,7 +252,7 @@ def jax_signatures() -> str:
     text = HEAD.format(role="`robot.jax`: one method for each registered function.")
     text += "from collections.abc import Mapping\nfrom typing import TYPE_CHECKING\n\n"
     text += "from ...robot import results\n"
-    text += "from ...typing import AlgorithmLike, ArrayLike, External, Schedule\n"
+    text += "from ...typing import AlgorithmLike, ArrayLike, Derivatives, External, Schedule\n"
     text += "from .motion_signatures import MotionSignatures\n\n"
     text += JAX.format(name="JaxSignatures(MotionSignatures)", whose="JaxFunctions").rstrip() + "\n"
     return text + "".join(jax_method(f) for f in family("dynamics"))
@@ -257,7 +262,7 @@ def jax_motion_signatures() -> str:
     """`backends/jax/motion_signatures.py`: those of them that tell where and how fast links move."""
     text = HEAD.format(role="`robot.jax`: the functions of places and speeds.")
     text += "from collections.abc import Mapping\nfrom typing import TYPE_CHECKING, Any\n\n"
-    text += "from ...typing import AlgorithmLike, ArrayLike, Axes, Schedule\n\n"
+    text += "from ...typing import AlgorithmLike, ArrayLike, Axes, Derivatives, Schedule\n\n"
     text += JAX.format(name="MotionSignatures", whose="JaxFunctions")
     text += "    def evaluate(self, *args: Any, **kwargs: Any) -> Any: ...\n"
     return text + "".join(jax_method(f) for f in family("motion"))
@@ -265,12 +270,15 @@ def jax_motion_signatures() -> str:
 
 def jax_method(f: Function) -> str:
     keywords = ['algorithm: AlgorithmLike = "auto"', 'schedule: Schedule = "sequential"']
-    keywords += ["parameters: Mapping[str, ArrayLike] | None = None"]
+    keywords += ["parameters: Mapping[str, ArrayLike] | None = None", 'derivatives: Derivatives = "auto"']
     told = f'Any batch shape. {algorithm(f)}; `schedule` is "sequential" or "doubling" (logarithmic depth); '
-    told += "`parameters` from `robot.jax.parameters()` replace the robot's own."
+    told += (
+        "`parameters` from `robot.jax.parameters()` replace the robot's own; `derivatives` by JAX are those "
+    )
+    told += 'of the "analytic" algorithms, of "xla", or by default the first where there are any.'
     given = [f'"{f.name}"', f"{{{pairs((*f.inputs, *f.optional))}}}", *["frame=frame"] * f.frame]
     given += [f"choices={{{pairs(f.choices)}}}"] if f.choices else []
-    given += ["algorithm=algorithm", "schedule=schedule", "parameters=parameters"]
+    given += [f"{name}={name}" for name in ("algorithm", "schedule", "parameters", "derivatives")]
     described = [summary(f), *details(f), *inputs(f), told]
     run = f"return self.evaluate({', '.join(given)})"
     return "\n" + method(f.name, parameters(f, *keywords), result(f), described, run)
@@ -290,6 +298,53 @@ def jax_native_signatures() -> str:
     return text
 
 
+def torch_signatures() -> str:
+    """`backends/torch/signatures.py`: the functions of a robot on PyTorch."""
+    text = HEAD.format(role="`robot.torch`: one method for each registered function.")
+    text += "from collections.abc import Mapping\nfrom typing import TYPE_CHECKING\n\n"
+    text += "from ...robot import results\nfrom ...typing import AlgorithmLike\n"
+    text += "from .motion_signatures import MotionSignatures\n\n"
+    text += TORCH.format(name="TorchSignatures(MotionSignatures)").rstrip() + "\n"
+    return text + "".join(torch_method(f) for f in family("dynamics"))
+
+
+def torch_motion_signatures() -> str:
+    """`backends/torch/motion_signatures.py`: those of them that tell where and how fast links move."""
+    text = HEAD.format(role="`robot.torch`: the functions of places and speeds.")
+    text += "from typing import TYPE_CHECKING, Any\n\nfrom ...typing import AlgorithmLike, Axes\n\n"
+    text += TORCH.format(name="MotionSignatures")
+    text += "    def evaluate(self, *args: Any, **kwargs: Any) -> Any: ...\n"
+    return text + "".join(torch_method(f) for f in family("motion"))
+
+
+def torch_method(f: Function) -> str:
+    keywords = ['algorithm: AlgorithmLike = "auto"', "threads: int | None = None"]
+    given = [f'"{f.name}"', f"{{{pairs((*f.inputs, *f.optional))}}}", *["frame=frame"] * f.frame]
+    given += [f"choices={{{pairs(f.choices)}}}"] if f.choices else []
+    given += ["algorithm=algorithm", "threads=threads"]
+    told = f"Tensors on the CPU, any batch shape. {algorithm(f)}; {THREADS}."
+    types = {"ArrayLike": "Tensor", "External": "Tensor | Mapping[str, Tensor]"}
+    declared = [_with(types, parameter) for parameter in parameters(f, *keywords)]
+    described = [summary(f), *details(f), *inputs(f), told]
+    run = f"return self.evaluate({', '.join(given)})"
+    return "\n" + method(f.name, declared, result(f).replace("Array", "Tensor"), described, run)
+
+
+def _with(types: Mapping[str, str], parameter: str) -> str:
+    """A parameter with other types."""
+    name, colon, rest = parameter.partition(": ")
+    kind, space, default = rest.partition(" ")
+    return f"{name}{colon}{types.get(kind, kind)}{space}{default}"
+
+
+TORCH = '''if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class {name}:
+    """The methods of `TorchFunctions`, whose `evaluate` does the work."""
+
+'''
 JAX = '''if TYPE_CHECKING:
     from jax import Array
 
@@ -308,6 +363,8 @@ FILES = {
     "backends/jax/signatures.py": jax_signatures,
     "backends/jax/motion_signatures.py": jax_motion_signatures,
     "backends/jax/native_signatures.py": jax_native_signatures,
+    "backends/torch/signatures.py": torch_signatures,
+    "backends/torch/motion_signatures.py": torch_motion_signatures,
 }
 
 

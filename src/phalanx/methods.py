@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""The code of the methods of `Robot` that compute, and of its doors to kernels and JAX.
+"""The code of the methods of `Robot` that compute, and of its doors to kernels, JAX and PyTorch.
 
 `robot/functions.py` and `robot/doors.py` declare them: parameters, types and docstrings. Importing this
 module attaches the code.
@@ -28,6 +28,10 @@ from .robot.robot import Robot
 __all__ = ["Robot"]
 
 _SLOW = """
+if {applies}:
+    result = quickly(entry[2], self, ({inputs},), {{{given}}}, out, threads)
+    if result is not None:
+        return result
 result = evaluate(
     self, {name!r}, ({inputs},), {{{given}}}, frame={frame}, choices={{{chosen}}}, out=out,
     algorithm=algorithm, backend=backend, threads=threads,
@@ -46,6 +50,7 @@ def _method(f: Function) -> Any:
         given=", ".join(f"{n!r}: {n}" for n in f.optional),
         chosen=", ".join(f"{n!r}: {n}" for n in f.choices),
         frame="frame" if f.frame else None,
+        applies="entry is not None and algorithm is auto and backend is auto" if f.optional else "False",
     )
     return with_fast_path(
         getattr(Functions, f.name),
@@ -98,6 +103,24 @@ def _prepare_fast_path(robot: Robot, function: str, frame: Any, choices: Mapping
     known[frame, *choices.values()] = entry
 
 
+def _quickly(
+    built: Any,
+    robot: Robot,
+    inputs: tuple[Any, ...],
+    optional: Mapping[str, Any],
+    out: Any,
+    threads: int | None,
+) -> Any:
+    """The result with optional inputs by code compiled for them before; None if there is none."""
+    if isinstance(built, _ByBatch) or not (threads is None or (type(threads) is int and threads > 0)):
+        return None
+    names = tuple(name for name, x in optional.items() if x is not None)
+    found = robot._memo.get(memo_key(built.call, names, np.dtype(np.float64))) if names else None
+    return (
+        None if found is None else found.batch((*inputs, *(optional[name] for name in names)), out, threads)
+    )
+
+
 def _key(call: Call) -> Any:
     return memo_key(call, (), np.dtype(np.float64))
 
@@ -126,8 +149,13 @@ def _on_jax(robot: Robot) -> Any:
     return robot.memo("jax", lambda: module_of("jax", "jax.functions").JaxFunctions(robot, resolve))
 
 
+def _on_torch(robot: Robot) -> Any:
+    return robot.memo("torch", lambda: module_of("torch", "torch.functions").TorchFunctions(robot))
+
+
 _SCOPE: Mapping[str, Any] = {
     "evaluate": evaluate,
+    "quickly": _quickly,
     "prepare": _prepare_fast_path,
     "auto": "auto",
     "nothing": NOTHING,
@@ -143,6 +171,7 @@ def _attach() -> None:
     for door in (frame_poses, jvp, vjp, hvp, kernel):
         setattr(Robot, door.__name__, as_declared(door, getattr(Doors, door.__name__)))
     setattr(Robot, "jax", property(_on_jax, doc=Doors.jax.__doc__))  # noqa: B010
+    setattr(Robot, "torch", property(_on_torch, doc=Doors.torch.__doc__))  # noqa: B010
 
 
 _attach()

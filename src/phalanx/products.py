@@ -30,7 +30,7 @@ def jvp(
     threads: int | None = None,
 ) -> Any:
     """`Robot.jvp`, as `robot/doors.py` declares it."""
-    call = _derivative(robot, "jvp", function, algorithm, frame, axes)
+    call = derivative_of(robot, "jvp", function, algorithm, frame, axes)
     arrays = _given(call, inputs=inputs, tangents=tangents)
     optional = {"external": external, "inertias": inertias}
     return compute(call, arrays, optional, out=out, threads=threads, runner=serving(call, backend))
@@ -52,7 +52,7 @@ def vjp(
     threads: int | None = None,
 ) -> Any:
     """`Robot.vjp`, as `robot/doors.py` declares it."""
-    call = _derivative(robot, "vjp", function, algorithm, frame, axes)
+    call = derivative_of(robot, "vjp", function, algorithm, frame, axes)
     arrays = (*_given(call, inputs=inputs), cotangent)
     optional = {"external": external, "inertias": inertias}
     return compute(call, arrays, optional, out=out, threads=threads, runner=serving(call, backend))
@@ -75,17 +75,17 @@ def hvp(
     threads: int | None = None,
 ) -> Any:
     """`Robot.hvp`, as `robot/doors.py` declares it."""
-    call = _derivative(robot, "hvp", function, algorithm, frame, axes)
+    call = derivative_of(robot, "hvp", function, algorithm, frame, axes)
     first, second = _given(call, inputs=inputs), _given(call, tangents=tangents)
     arrays = (*first, cotangent, *second)
     optional = {"external": external, "inertias": inertias}
     return compute(call, arrays, optional, out=out, threads=threads, runner=serving(call, backend))
 
 
-def _derivative(
-    robot: Robot, mode: str, function: str, algorithm: Any, frame: str | None, axes: str | None
+def derivative_of(
+    robot: Robot, mode: str, function: str, algorithm: Any, frame: str | None, axes: str | None = None
 ) -> Call:
-    """The call that differentiates a function."""
+    """The call that differentiates a function; "auto" takes an algorithm whose derivative compiles."""
     call = resolve(robot, function, algorithm, frame, {} if axes is None else {"axes": axes})
     if len(call.function.outputs) > 1:
         raise PhalanxError(

@@ -20,6 +20,7 @@ __all__ = [
     "Bound",
     "Convention",
     "Customise",
+    "Derivatives",
     "External",
     "FloatType",
     "Generator",
@@ -94,6 +95,7 @@ AlgorithmLike: TypeAlias = str | _Named | tuple[str, Mapping[str, Any]]
 Axes: TypeAlias = Literal["world", "local"]
 Backend: TypeAlias = Literal["auto", "native", "numpy", "jax"]
 Schedule: TypeAlias = Literal["sequential", "doubling"]
+Derivatives: TypeAlias = Literal["auto", "analytic", "xla"]
 FloatType: TypeAlias = (
     Literal["float64", "float32"]
     | type[float]

@@ -333,3 +333,87 @@ def test_batches_that_do_not_broadcast_are_refused() -> None:
         parent = model.addJoint(parent, pinocchio.JointModelRZ(), pinocchio.SE3.Identity(), name)
     with pytest.raises(px.PhalanxError, match=r"batch shapes \(2,\) of q and \(3,\) do not broadcast"):
         px.convert.to_pinocchio(robot, model, np.zeros((2, 2)), np.zeros((3, 2)))
+
+
+# ------------------------------------------------------------------- derivatives
+
+
+def test_derivatives_are_those_of_pinocchio(mixed: tuple[px.Robot, Any, Any]) -> None:
+    robot, model, pin = mixed
+    q, qd, qdd = robot.random_state(3, rng=8)
+    tau = robot.inverse_dynamics(q, qd, qdd, backend="numpy")
+    x, v, a = convert.to_pinocchio(robot, model, q, qd, qdd)
+    d = robot.inverse_dynamics_derivatives(q, qd, qdd, backend="numpy")
+    found = convert.derivatives_to_pinocchio(robot, model, d, q, qd, qdd, tau)
+    assert type(found) is type(d)
+    # Pinocchio leaves out that the second axis of a universal joint turns with the first.
+    known = np.delete(np.arange(model.nv), model.idx_vs[model.getJointId("t")] + np.arange(2))
+    data = model.createData()
+    for k in range(3):
+        wanted = pin.computeRNEADerivatives(model, data, x[k], v[k], a[k])
+        for mine, right in zip(found, wanted, strict=True):
+            close(mine[k][:, known], np.array(right)[:, known])
+
+
+def test_derivatives_are_slopes_of_pinocchio(mixed: tuple[px.Robot, Any, Any]) -> None:
+    robot, model, pin = mixed
+    q, qd, qdd = robot.random_state(rng=8)
+    tau = robot.inverse_dynamics(q, qd, qdd, backend="numpy")
+    x, v, a = convert.to_pinocchio(robot, model, q, qd, qdd)
+    forces = convert.tau_to_pinocchio(robot, model, q, tau)
+    inverse = robot.inverse_dynamics_derivatives(q, qd, qdd, backend="numpy")
+    forward = robot.forward_dynamics_derivatives(q, qd, tau, backend="numpy")
+    data, step = model.createData(), 1e-6
+    steps = step * np.array([1.0, -1.0])[:, None, None, None] * np.eye(3 * model.nv).reshape(-1, 3, model.nv)
+    for d, f, third in ((inverse, pin.rnea, a), (forward, pin.aba, forces)):
+        found = convert.derivatives_to_pinocchio(robot, model, d, q, qd, qdd, tau)
+        ahead, back = (
+            [f(model, data, pin.integrate(model, x, s[0]), v + s[1], third + s[2]).copy() for s in side]
+            for side in steps
+        )
+        slopes = np.split((np.array(ahead) - back).T / (2 * step), 3, axis=1)
+        for mine, slope in zip(found, slopes, strict=True):
+            np.testing.assert_allclose(mine, slope, atol=1e-7 * np.abs(slope).max(), rtol=0)
+
+
+FREE_BODY = """
+<mujoco><option integrator="Euler"><flag contact="disable"/></option><worldbody>
+  <body name="trunk"><freejoint name="root"/><inertial pos=".1 .2 .05" mass="2" diaginertia=".05 .04 .03"/>
+    <body name="arm" pos="0 .2 .3"><joint name="shoulder" type="ball"/>
+      <inertial pos="0 .1 .2" mass="1" diaginertia=".02 .03 .01"/>
+      <body name="hand" pos="0 0 .4"><joint name="wrist" axis="1 0 0"/>
+        <inertial pos="0 .1 0" mass=".5" diaginertia=".01 .01 .02"/></body></body></body>
+</worldbody></mujoco>"""
+
+
+def test_derivatives_are_those_of_mujoco() -> None:
+    mujoco = pytest.importorskip("mujoco", reason="the oracle of this test")
+    model = mujoco.MjModel.from_xml_string(FREE_BODY)
+    robot = px.load(FREE_BODY)
+    q, qd, qdd = robot.random_state(rng=3)
+    tau = robot.inverse_dynamics(q, qd, qdd, backend="numpy")
+    d = robot.inverse_dynamics_derivatives(q, qd, qdd, backend="numpy")
+    found = convert.derivatives_to_mujoco(robot, model, d, q, qd, qdd, tau)
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:], data.qacc[:] = convert.to_mujoco(robot, model, q, qd, qdd)
+    slopes = [np.zeros((model.nv, model.nv)) for _ in range(3)]
+    mujoco.mjd_inverseFD(model, data, 1e-6, False, *slopes, None, None, None, None)
+    for mine, theirs in zip(found, slopes, strict=True):
+        np.testing.assert_allclose(mine, theirs.T, atol=1e-4 * np.abs(theirs).max(), rtol=0)
+    # Nothing of forward dynamics is new: both belong to the same equation of motion.
+    f = robot.forward_dynamics_derivatives(q, qd, tau, backend="numpy")
+    forward = convert.derivatives_to_mujoco(robot, model, f, q, qd, qdd, tau)
+    np.testing.assert_allclose(forward.dq, -forward.dtau @ found.dq, atol=1e-9 * np.abs(forward.dq).max())
+    np.testing.assert_allclose(forward.dqd, -forward.dtau @ found.dqd, atol=1e-9 * np.abs(forward.dqd).max())
+
+
+def test_derivatives_of_other_models_are_refused(mixed: tuple[px.Robot, Any, Any]) -> None:
+    robot, model, _ = mixed
+    q, qd, qdd = robot.random_state(rng=8)
+    with pytest.raises(
+        px.PhalanxError, match=r"derivatives are tuple, expected what robot\.inverse_dynamics_d"
+    ):
+        convert.derivatives_to_pinocchio(robot, model, (q, q, q), q, qd, qdd, qdd)  # type: ignore[type-var]
+    d = robot.inverse_dynamics_derivatives(q, qd, qdd, backend="numpy")
+    with pytest.raises(px.PhalanxError, match=r"tau has shape \(3,\)"):
+        convert.derivatives_to_pinocchio(robot, model, d, q, qd, qdd, qd[:3])

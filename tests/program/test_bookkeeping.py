@@ -25,7 +25,7 @@ def traced(
     shapes = {"q": (3,), "qd": (3,), "qdd": (3,)}
     more = {"external": (3, 6)} if external else {}
     entry = ALGORITHMS["inverse_dynamics"][algorithm]
-    return trace(Task(entry, CHAIN.model, shapes, {"tau": (3,)}, more), customise, book or Bookkeeping())
+    return trace(Task(entry, CHAIN.model, shapes, {"result": (3,)}, more), customise, book or Bookkeeping())
 
 
 def made(program: Program) -> Counter[str]:

@@ -212,8 +212,12 @@ def traced(call: Call) -> Program:
 
 
 def optional(call: Call) -> tuple[str, ...]:
-    """Optional inputs that every algorithm takes."""
+    """What else may be given, but for inertias, which not all algorithms take."""
     return tuple(name for name in call.function.optional if name != "inertias")
+
+
+def many(results: Any) -> tuple[Any, ...]:
+    return results if isinstance(results, tuple) else (results,)
 
 
 EVERY = covered("panda", "mixed")
@@ -234,8 +238,7 @@ def test_every_algorithm_traced_gives_what_the_equations_give(
     made = traced(call)
     for fused in (False, True):
         found = run(instructions(made, fused=fused), flat)
-        several = wanted if isinstance(wanted, tuple) else (wanted,)
-        agree(np.array(found), np.concatenate([np.ravel(x) for x in several]), 1e-12)
+        agree(found, np.concatenate([np.ravel(x) for x in many(wanted)]), 1e-12)
 
 
 def test_most_products_of_an_arm_join_sums() -> None:

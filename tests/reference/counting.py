@@ -161,6 +161,7 @@ def general_count(robot: px.Robot, function: str, name: str, **options: Any) -> 
     inputs = {
         k: symbols(tuple(sizes.get(s) or int(s) for s in shape))
         for k, shape in {**f.inputs, **f.optional}.items()
+        if k != "inertias"  # symbols of the model already
     }
     if "external" in inputs:
         carries = {robot.parents[k] for k in range(robot.n_links)}

@@ -118,9 +118,12 @@ def hold(
             # Derivatives of accelerations solve with the mass matrix twice, in both engines.
             lost = (1e4 if ill_conditioned else 1e3) * EPS
             bounds = [max(1e-9, lost * conditioning(M)) if inverts else 1e-10 for M in oracle.mass_matrix(q)]
-            for mine, theirs in zip(found, wanted, strict=True):
-                for k, bound in enumerate(bounds):
-                    agree(mine[k], theirs[k], bound, least=LEAST)
+            others = px.algorithms(name)[1:] if backend == "numpy" else []
+            by_others = [getattr(robot, name)(*inputs, algorithm=a.name, backend=backend) for a in others]
+            for each in (found, *by_others):
+                for mine, theirs in zip(each, wanted, strict=True):
+                    for k, bound in enumerate(bounds):
+                        agree(mine[k], theirs[k], bound, least=LEAST)
             continue
         if not inverts:
             agree(found, wanted, 1e-10, least=LEAST)

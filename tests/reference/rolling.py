@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 import phalanx as px
-from phalanx.algorithms import FUNCTIONS
+from phalanx.algorithms import ALGORITHMS, FUNCTIONS
 from phalanx.backends.native import compile, gufunc, loop
 from phalanx.backends.native.compile import Target, host
 from phalanx.backends.native.emit.walk import block_function
 from phalanx.dispatch import resolve
 from phalanx.program.rolled import RolledProgram, roll
+from phalanx.program.task import refusal_of_loops
 from reference.sampling import conditioning
 
 PRECISIONS = {np.float64: "double", np.float32: "float"}
@@ -23,6 +24,10 @@ PRECISIONS = {np.float64: "double", np.float32: "float"}
 def program(robot: px.Robot, function: str, algorithm: Any, optional: tuple[str, ...] = ()) -> RolledProgram:
     """The rolled program of a function, for the last frame of the robot if it wants one."""
     return roll(resolve(robot, function, algorithm, frame_of(robot, function)).task(optional))
+
+
+def has_loops(robot: px.Robot, function: str, algorithm: str) -> bool:
+    return not refusal_of_loops(ALGORITHMS[function][algorithm], robot.model)
 
 
 def frame_of(robot: px.Robot, function: str) -> str | None:
@@ -67,7 +72,7 @@ def reference(robot: px.Robot, function: str, algorithm: Any, *inputs: Any, **op
 
 
 def tolerance(robot: px.Robot, function: str, q: np.ndarray) -> float:
-    if function not in ("forward_dynamics", "mass_matrix_inverse"):
+    if not FUNCTIONS[function].inverts:
         return 1e-13
     return 1e-13 + 1e-14 * conditioning(robot.mass_matrix(q, backend="numpy"))
 

@@ -36,7 +36,11 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def agree(actual: Any, expected: Any, tolerance: float = 1e-11, *, least: float = 0.0) -> None:
-    """Raise unless the arrays agree relative to the largest expected entry, or to `least`."""
+    """Raise unless the arrays agree relative to the largest expected entry, or to `least`; so of several."""
+    if isinstance(expected, tuple):
+        for mine, theirs in zip(actual, expected, strict=True):
+            agree(mine, theirs, tolerance, least=least)
+        return
     actual, expected = np.asarray(actual), np.asarray(expected)
     assert actual.shape == expected.shape, f"shape {actual.shape}, expected {expected.shape}"
     # An infinite entry must be met exactly, and widens no tolerance.

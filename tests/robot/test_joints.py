@@ -87,6 +87,24 @@ def test_difference_undoes_integrate(kind: str, seed: int, exponent: int) -> Non
     np.testing.assert_allclose(back, dq, rtol=0.0, atol=4e-15 * (1.0 + np.linalg.norm(q)))
 
 
+@pytest.mark.parametrize("kind", MOVING_TYPES)
+@given(seed=seeds, exponent=st.integers(-200, 200))
+def test_changes_of_coordinates_are_rates_and_slopes_go_back(kind: str, seed: int, exponent: int) -> None:
+    """For quaternions of any length: rates of the coordinates' rates, and both ways transposed."""
+    joint = joint_type(kind)
+    rng = np.random.default_rng(seed)
+    q = joint.integrate(joint.neutral(), rng.standard_normal(joint.nv))
+    if joint.quaternion is not None:
+        q[joint.quaternion] *= 10.0**exponent
+    rate, slope = rng.standard_normal((2, joint.nv))
+    agree(joint.rates_of(q, joint.coordinate_rates(q, rate)), rate, 1e-13)
+    change = joint.coordinate_rates(q, rng.standard_normal(joint.nv))
+    if joint.quaternion is not None:
+        change[joint.quaternion] += 0.3 * q[joint.quaternion]  # along the quaternion: no rate
+    back = joint.coordinate_slopes(q, slope)
+    agree(slope @ joint.rates_of(q, change), back @ change, 1e-12)
+
+
 @pytest.mark.parametrize("kind", ["spherical", "floating"])
 @given(seed=seeds, gap=st.sampled_from((0.5, 1e-2, 1e-5, 1e-8, 1e-12)))
 def test_differences_up_to_half_a_turn_are_recovered(kind: str, seed: int, gap: float) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.study.accuracy import exact_result, relative_error
+from phalanx.study.accuracy import exact_result, relative_error, state_errors
 from reference import extended
 from reference.sampling import MOVING_TYPES
 
@@ -59,6 +59,20 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         px.accuracy(px.chain(2))
 
 
-def test_functions_of_a_frame_are_refused() -> None:
-    with pytest.raises(px.PhalanxError, match="frame_pose is asked for a frame"):
+def test_functions_of_a_frame_are_asked_for_one() -> None:
+    with pytest.raises(px.PhalanxError, match="has no frame None"):
         px.accuracy(px.chain(2), "frame_pose")
+    found = px.accuracy(px.chain(2), "frame_velocity", frame=px.chain(2).link_names[-1], backend="numpy")
+    assert found.error < 1e-14
+
+
+def test_each_of_several_results_counts_in_every_state() -> None:
+    right = np.full((2, 3), 1e-3), np.full((2, 3), 1e3)
+    found = right[0] + [[0.0, 0.0, 0.0], [0.0, 1e-4, 0.0]], right[1]
+    assert state_errors(found, right) == [0.0, pytest.approx(0.1)]
+    robot = px.chain(3)
+    exact = px.accuracy(
+        robot, "inverse_dynamics_derivatives", algorithm="carpentier_mansard", backend="numpy"
+    )
+    assert exact.error < 1e-14
+    assert exact.reference == "idsva"

@@ -57,9 +57,21 @@ def test_logarithmic_algorithms_take_more_operations_on_a_shorter_path() -> None
     assert logarithmic.span.total < linear.span.total
 
 
-def test_a_function_of_one_frame_has_nothing_to_compare() -> None:
-    with pytest.raises(px.PhalanxError, match="nothing to compare"):
+def test_a_function_of_one_frame_is_compared_for_a_frame() -> None:
+    with pytest.raises(px.PhalanxError, match='robot "panda" has no frame None; frames: '):
         compare(px.load("panda"), "jacobian")
+    (row,) = compare(px.load("panda"), "jacobian", batch=8, frame="panda_link7")
+    assert row.chosen
+    assert row.recommended
+    assert row.error < 1e-14
+
+
+def test_each_of_several_results_has_its_own_largest_entry() -> None:
+    right = np.full((2, 3), 1e-3), np.full((2, 3), 1e3)
+    found = right[0] + [[0.0, 0.0, 0.0], [0.0, 1e-4, 0.0]], right[1]
+    assert relative_error(found, right) == pytest.approx(0.1)
+    rows = compare(px.load("ur5"), "forward_dynamics_derivatives", batch=8)
+    assert 0.0 < rows[0].error < 1e-12
 
 
 def test_one_row_is_recommended_with_its_reason() -> None:
@@ -91,7 +103,7 @@ def test_processors_gain_no_more_than_their_number_and_the_longest_path_allow() 
 def test_a_recommended_option_has_its_own_row(monkeypatch: pytest.MonkeyPatch) -> None:
     advice = px.recommend(px.load("ur5"), "forward_dynamics", batch=8)
     wanted = replace(advice, algorithm="abia", options={"form": "hybrid"}, reason="abia for a change")
-    monkeypatch.setattr(module, "recommend", lambda *_: wanted)
+    monkeypatch.setattr(module, "recommend", lambda *_, **__: wanted)
     rows = compare(px.load("ur5"), "forward_dynamics", batch=8)
     assert [(r.algorithm, r.options) for r in rows if r.recommended] == [("abia", {"form": "hybrid"})]
     assert [r.options for r in rows if r.algorithm == "abia"].count({}) == 1

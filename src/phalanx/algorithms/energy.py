@@ -19,10 +19,16 @@ def first_moment(model: Model, q: Array) -> Array:
     return total(transpose(moment))
 
 
+def mass_center(model: Model, q: Array) -> Array:
+    """Centre of mass (…, 3) of all moving links, in the world frame."""
+    # Masses as vectors of one component: those that are given have a batch of their own.
+    return first_moment(model, q) / total(model.inertia.m[..., None, :])
+
+
 @algorithm("center_of_mass", name="sum", **SUM)
 def center_of_mass(model: Model, q: Array) -> Array:
     """Centre of mass (…, 3) of all moving links, in the world frame; NaN if none has mass."""
-    return first_moment(model, q) / total(model.inertia.m)
+    return mass_center(model, q)
 
 
 @algorithm("potential_energy", name="sum", **SUM)

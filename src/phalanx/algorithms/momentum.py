@@ -5,7 +5,7 @@
 from ..robot.model import Model, joint_kinematics
 from ..spatial import Array, angular, cross, join, linear, transpose
 from ..sweeps.verbs import accumulate, propagate, total
-from .energy import first_moment
+from .energy import mass_center
 from .kinematics import body_transforms
 from .registry import algorithm
 
@@ -22,7 +22,7 @@ def momentum(model: Model, q: Array, qd: Array) -> Array:
     X, S, _ = joint_kinematics(model, q)
     V = propagate(X, S @ qd)
     h = total(transpose(body_transforms(model, q).T @ (model.inertia @ V)))
-    return about(h, first_moment(model, q) / total(model.inertia.m))
+    return about(h, mass_center(model, q))
 
 
 @algorithm("momentum_matrix", name="composite", **CENTROIDAL)
@@ -35,7 +35,7 @@ def momentum_matrix(model: Model, q: Array) -> Array:
     X, S, _ = joint_kinematics(model, q)
     Gc = accumulate(X, model.inertia)
     columns = body_transforms(model, q).T @ (Gc @ S.axis)
-    center = first_moment(model, q) / total(model.inertia.m)
+    center = mass_center(model, q)
     return transpose(model.joint_columns(about(columns, center[..., None, :])))
 
 

@@ -23,7 +23,7 @@ from ..robot.model import Model
 from ..robot.robot import Robot
 
 _MODULES = {"native": "native.build", "numpy": "numpy", "jax": "jax.backend"}
-_EXTRAS = {"jax": "jax"}  # what pip installs beyond Phalanx for a backend
+_EXTRAS = {"jax": "jax", "torch": "torch"}  # what pip installs beyond Phalanx for a backend
 FRAMED = "compiled for a frame"  # how keys of what was compiled begin, if it is told a frame
 
 

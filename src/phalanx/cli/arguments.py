@@ -14,6 +14,7 @@ from ..algorithms import FUNCTIONS
 from ..errors import PhalanxError
 from ..io.loading import load
 from ..robot.robot import Robot
+from ..study.cost import PRODUCTS
 
 Run = Callable[[argparse.Namespace], int]
 
@@ -54,14 +55,37 @@ def add_robot(parser: argparse.ArgumentParser, *, default: str | None = None) ->
 
 
 def add_function(parser: argparse.ArgumentParser, default: str = "inverse_dynamics", more: str = "") -> None:
-    """Add the function; `more` says where another one is the default, which then comes as None."""
-    choices = [f.name for f in FUNCTIONS.values() if not f.frame]
+    """Add the function and its frame; `more` says where another one is the default, then None."""
+    choices = list(FUNCTIONS)
     parser.add_argument(
         "--function",
         choices=choices,
         default=None if more else default,
         metavar="F",
         help=f"one of {', '.join(choices)} (default: {default}{more})",
+    )
+    parser.add_argument(
+        "--frame",
+        metavar="NAME",
+        help="of which frame, for functions that ask for one (default: that of the last link)",
+    )
+
+
+def frame_of(args: argparse.Namespace, robot: Robot, function: str) -> str | None:
+    """The frame that a function is asked for; None if it takes none."""
+    if args.frame is not None or not FUNCTIONS[function].frame:
+        name: str | None = args.frame
+        return name
+    return robot.link_names[-1] if robot.link_names else robot.frame_names[0]
+
+
+def add_derivative(parser: argparse.ArgumentParser) -> None:
+    """Add the choice of a product with the function's derivative."""
+    parser.add_argument(
+        "--derivative",
+        choices=PRODUCTS,
+        help="a product with the function's derivative instead of the function: along tangents (jvp), with a "
+        "cotangent (vjp), the latter's derivative along tangents (hvp)",
     )
 
 

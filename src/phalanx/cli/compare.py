@@ -14,7 +14,7 @@ from ..errors import printable
 from ..study.compare import Comparison, compare
 from ..study.plotting import require_drawable
 from ..study.recommend import duration
-from .arguments import add_command, add_function, add_robot, load_robot, positive_integer
+from .arguments import add_command, add_function, add_robot, frame_of, load_robot, positive_integer
 from .report import emit, emit_json, table, terminal_width
 
 
@@ -29,6 +29,7 @@ def add(commands: Any) -> None:
             phalanx compare panda
             phalanx compare arm.urdf --function forward_dynamics --batch 64
             phalanx compare puma560 --function mass_matrix --plot puma560.png
+            phalanx compare panda --function inverse_dynamics_derivatives
             phalanx compare ur5 --processors 4 --json
         """,
     )
@@ -46,7 +47,8 @@ def run(args: argparse.Namespace) -> int:
     robot = load_robot(args)
     if args.plot:
         require_drawable(args.plot)
-    rows = compare(robot, args.function, batch=args.batch, processors=args.processors)
+    frame = frame_of(args, robot, args.function)
+    rows = compare(robot, args.function, batch=args.batch, processors=args.processors, frame=frame)
     title = f"{args.function} of {printable(robot.name)} ({robot.nv} degrees of freedom), one thread"
     if args.plot:
         from ..study.figures import comparison

@@ -22,9 +22,11 @@ from ..study.scheduling.tasks import GRANULARITIES
 from .arguments import (
     add_algorithm,
     add_command,
+    add_derivative,
     add_function,
     add_robot,
     algorithm_of,
+    frame_of,
     load_robot,
     positive_integer,
 )
@@ -56,11 +58,13 @@ def add(commands: Any) -> None:
             phalanx schedule puma560 --machine array:network=nearest
             phalanx schedule ur5 --machine array --algorithm processor_array:moment=inside
             phalanx schedule arm.urdf --function forward_dynamics --processors 16 --json
+            phalanx schedule panda --function forward_dynamics_derivatives --processors 8
         """,
     )
     add_robot(parser)
     add_function(parser, more="; mass_matrix on an array")
     add_algorithm(parser)
+    add_derivative(parser)
     parser.add_argument(
         "--machine",
         default="pram",
@@ -90,13 +94,17 @@ def run(args: argparse.Namespace) -> int:
     """Print the schedule; exit status 0."""
     machine = machine_of(args.machine, args.processors)
     on_array = isinstance(machine, ProcessorArray) and machine.assignment == "paper"
+    robot = load_robot(args)
+    function = args.function or ("mass_matrix" if on_array else "inverse_dynamics")
     found = schedule(
-        load_robot(args),
-        args.function or ("mass_matrix" if on_array else "inverse_dynamics"),
+        robot,
+        function,
         algorithm_of(args),
         machine,
         granularity=args.granularity,
         customise=args.customise,
+        frame=frame_of(args, robot, function),
+        derivative=args.derivative,
     )
     saved = []
     if args.plot:

@@ -17,19 +17,18 @@ q = [x, y, cos, sin] and rates in the axes of the child; a floating one has rate
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
 from ..arrays import UNREADABLE, memory_for, refuse_masks
-from ..errors import PhalanxError, listing, shown
-from ..robot.assembly import BASE
-from ..robot.joints import FREE
-from ..robot.joints.orderings import MUJOCO, PINOCCHIO, Rule
-from ..robot.robot import Robot, require_robot
+from ..errors import PhalanxError
+from ..robot.results import ForwardDynamicsDerivatives, InverseDynamicsDerivatives
+from ..robot.robot import Robot
 from ..typing import Array, ArrayLike
-from .mujoco_names import MujocoNames
+from .matching import Match, expanded, mujoco_match, pinocchio_match
+
+Derivatives = TypeVar("Derivatives", InverseDynamicsDerivatives[Any], ForwardDynamicsDerivatives[Any])
 
 
 @overload
@@ -47,7 +46,7 @@ def to_pinocchio(
 
     `model` is a `pinocchio.Model` with the same joints as `robot`.
     """
-    return _to(_pinocchio(robot, model), q, qd, qdd)
+    return _to(pinocchio_match(robot, model), q, qd, qdd)
 
 
 @overload
@@ -62,22 +61,39 @@ def from_pinocchio(
     robot: Robot, model: Any, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None
 ) -> Any:
     """The q, (q, qd) or (q, qd, qdd) of a state given as Pinocchio's q, v, a."""
-    return _from(_pinocchio(robot, model), q, v, a)
+    return _from(pinocchio_match(robot, model), q, v, a)
 
 
 def tau_to_pinocchio(robot: Robot, model: Any, q: ArrayLike, tau: ArrayLike) -> Array:
     """Pinocchio's joint forces for the forces `tau` at the robot's own q."""
-    return _forces_to(_pinocchio(robot, model), q, tau)
+    return _forces_to(pinocchio_match(robot, model), q, tau)
 
 
 def tau_from_pinocchio(robot: Robot, model: Any, q: ArrayLike, tau: ArrayLike) -> Array:
     """The joint forces for Pinocchio's `tau` at the robot's own q."""
-    return _forces_from(_pinocchio(robot, model), q, tau)
+    return _forces_from(pinocchio_match(robot, model), q, tau)
 
 
 def pinocchio_basis(robot: Robot, model: Any, q: ArrayLike) -> Array:
     """B (…, model.nv, nv) with v = B qd in Pinocchio, at the robot's own q; orthogonal unless coupled."""
-    return _basis(_pinocchio(robot, model), q)
+    return _basis(pinocchio_match(robot, model), q)
+
+
+def derivatives_to_pinocchio(
+    robot: Robot,
+    model: Any,
+    derivatives: Derivatives,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    tau: ArrayLike,
+) -> Derivatives:
+    """Derivatives of inverse or forward dynamics as Pinocchio has them, at the robot's own (q, qd, qdd, tau).
+
+    What are constants in them are Pinocchio's v, a and tau, not qd, qdd and tau of the robot: where its rates
+    turn with q (planar joints) that makes a difference beyond the order of rows and columns.
+    """
+    return _derivatives_to(pinocchio_match(robot, model), derivatives, q, qd, qdd, tau)
 
 
 @overload
@@ -95,7 +111,7 @@ def to_mujoco(
 
     `model` is a `mujoco.MjModel` with the same joints as `robot`.
     """
-    return _to(_mujoco(robot, model), q, qd, qdd)
+    return _to(mujoco_match(robot, model), q, qd, qdd)
 
 
 @overload
@@ -110,125 +126,39 @@ def from_mujoco(
     robot: Robot, model: Any, qpos: ArrayLike, qvel: ArrayLike | None = None, qacc: ArrayLike | None = None
 ) -> Any:
     """The q, (q, qd) or (q, qd, qdd) of a state given as MuJoCo's qpos, qvel, qacc."""
-    return _from(_mujoco(robot, model), qpos, qvel, qacc)
+    return _from(mujoco_match(robot, model), qpos, qvel, qacc)
 
 
 def tau_to_mujoco(robot: Robot, model: Any, q: ArrayLike, tau: ArrayLike) -> Array:
     """MuJoCo's joint forces for the forces `tau` at the robot's own q."""
-    return _forces_to(_mujoco(robot, model), q, tau)
+    return _forces_to(mujoco_match(robot, model), q, tau)
 
 
 def tau_from_mujoco(robot: Robot, model: Any, q: ArrayLike, tau: ArrayLike) -> Array:
     """The joint forces for MuJoCo's `tau` at the robot's own q."""
-    return _forces_from(_mujoco(robot, model), q, tau)
+    return _forces_from(mujoco_match(robot, model), q, tau)
 
 
 def mujoco_basis(robot: Robot, model: Any, q: ArrayLike) -> Array:
     """B (…, model.nv, nv) with qvel = B qd in MuJoCo, at the robot's own q; orthogonal unless coupled."""
-    return _basis(_mujoco(robot, model), q)
+    return _basis(mujoco_match(robot, model), q)
 
 
-class _Place(NamedTuple):
-    """Where a joint of the other engine keeps its coordinates and rates."""
+def derivatives_to_mujoco(
+    robot: Robot,
+    model: Any,
+    derivatives: Derivatives,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    tau: ArrayLike,
+) -> Derivatives:
+    """Derivatives of inverse or forward dynamics as MuJoCo has them, at the robot's own (q, qd, qdd, tau).
 
-    name: str
-    q: slice
-    v: slice
-
-
-class _Pair(NamedTuple):
-    """A joint's rule, and where its coordinates and rates stand in expanded coordinates and there."""
-
-    rule: Rule
-    q: slice
-    v: slice
-    other: _Place
-
-
-class _Match(NamedTuple):
-    """The joints of a robot with those of a model of another engine."""
-
-    robot: Robot
-    engine: str
-    pairs: list[_Pair]
-    nq: int
-    nv: int
-
-
-def _require_model(robot: Robot, model: Any, *attributes: str, kind: str) -> None:
-    """Raise unless there are a robot and a model of the other engine."""
-    require_robot(robot, "convert")
-    if not all(hasattr(model, name) for name in attributes):
-        raise PhalanxError(f"convert: the model is {shown(model)}, expected a {kind}.")
-
-
-def _pinocchio(robot: Robot, model: Any) -> _Match:
-    _require_model(robot, model, "names", "idx_qs", "nqs", "idx_vs", "nvs", kind="pinocchio.Model")
-    sizes = zip(model.names, model.idx_qs, model.nqs, model.idx_vs, model.nvs, strict=True)
-    # The first entry is the universe; a joint without rates mimics another one.
-    places = [_Place(name, slice(i, i + n), slice(j, j + m)) for name, i, n, j, m in sizes if m > 0]
-    return _Match(robot, "Pinocchio", _pairs(robot, "Pinocchio", PINOCCHIO, places), model.nq, model.nv)
-
-
-def _mujoco(robot: Robot, model: Any) -> _Match:
-    _require_model(robot, model, "jnt_type", "jnt_qposadr", "jnt_dofadr", kind="mujoco.MjModel")
-    starts = zip(model.jnt_type, model.jnt_qposadr.tolist(), model.jnt_dofadr.tolist(), strict=True)
-    sizes = ((7, 6), (4, 3), (1, 1), (1, 1))  # free, ball, slide, hinge
-    places = [
-        _Place(name, slice(i, i + sizes[kind][0]), slice(j, j + sizes[kind][1]))
-        for name, (kind, i, j) in zip(MujocoNames.of(model).joints, starts, strict=True)
-    ]
-    return _Match(robot, "MuJoCo", _pairs(robot, "MuJoCo", MUJOCO, places), model.nq, model.nv)
-
-
-def _pairs(
-    robot: Robot, engine: str, rules: dict[tuple[str, int], Rule], places: Iterable[_Place]
-) -> list[_Pair]:
-    """The joints of both sides paired by name; the floating base with the free joint left over."""
-    kinds = dict(zip(robot.joint_names, robot.joint_types, strict=True))
-    places_here = _expanded(robot)
-    missing = {name: kinds.get(name, FREE) for name in places_here}
-    pairs, strange = [], []
-    for place in places:
-        name = place.name
-        size = place.q.stop - place.q.start
-        if name not in kinds and size == 7 and BASE in missing:
-            name = BASE
-        if name not in missing:
-            strange.append(name)
-            continue
-        kind = missing.pop(name)
-        if (kind, size) not in rules:
-            raise PhalanxError(
-                f'convert: joint "{place.name}" of robot "{robot.name}" is {kind}, but has {size} '
-                f"coordinates in the {engine} model; expected a model of the same robot."
-            )
-        here = places_here[name]
-        pairs.append(_Pair(rules[kind, size], here.q, here.v, place))
-    missing = {name: kind for name, kind in missing.items() if name not in robot.mimics}
-    if missing or strange:
-        raise _mismatch(robot, engine, missing, strange)
-    return pairs
-
-
-def _expanded(robot: Robot) -> dict[str, _Place]:
-    """Where each joint stands in coordinates in which followers have their own."""
-    places: dict[str, _Place] = {}
-    nq = nv = 0
-    for name in ([BASE] if BASE in robot.q_slices else []) + list(robot.joint_names):
-        q, v = (part.stop - part.start for part in (robot.q_slices[name], robot.v_slices[name]))
-        places[name] = _Place(name, slice(nq, nq := nq + q), slice(nv, nv := nv + v))
-    return places
-
-
-def _mismatch(robot: Robot, engine: str, missing: Iterable[str], strange: Iterable[str]) -> PhalanxError:
-    ours = listing(name or "floating base" for name in missing)
-    said = [f"only the robot has {ours}"] if ours else []
-    said += [f"only the model has {listing(strange)}"] if strange else []
-    return PhalanxError(
-        f'convert: robot "{robot.name}" and the {engine} model differ in their moving joints: '
-        f"{'; '.join(said)}. Load both from the same file, with or without a floating base."
-    )
+    What are constants in them are MuJoCo's qvel, qacc and forces, not qd, qdd and tau of the robot: where its
+    rates turn with q (free joints) that makes a difference beyond the order of rows and columns.
+    """
+    return _derivatives_to(mujoco_match(robot, model), derivatives, q, qd, qdd, tau)
 
 
 def _own(robot: Robot, x: Array, *, rates: bool) -> Array:
@@ -236,13 +166,13 @@ def _own(robot: Robot, x: Array, *, rates: bool) -> Array:
     if not robot.is_coupled:
         return x
     parts = [
-        place.v if rates else place.q for name, place in _expanded(robot).items() if name not in robot.mimics
+        place.v if rates else place.q for name, place in expanded(robot).items() if name not in robot.mimics
     ]
     return np.concatenate([x[..., part] for part in parts], -1)
 
 
 @memory_for("convert", "take the states in several batches")
-def _to(match: _Match, q: Any, qd: Any, qdd: Any) -> Any:
+def _to(match: Match, q: Any, qd: Any, qdd: Any) -> Any:
     robot = match.robot
     q = _checked(q, robot.nq, "q", f'robot "{robot.name}"')
     full = robot.expand(q)
@@ -259,11 +189,9 @@ def _to(match: _Match, q: Any, qd: Any, qdd: Any) -> Any:
 
 
 @memory_for("convert", "take the states in several batches")
-def _from(match: _Match, q: Any, v: Any, a: Any) -> Any:
+def _from(match: Match, q: Any, v: Any, a: Any) -> Any:
     p = _checked(q, match.nq, "q", f"{match.engine} model")
-    full = np.zeros(
-        (*p.shape[:-1], sum(_size(place.q) for place in _expanded(match.robot).values())), p.dtype
-    )
+    full = np.zeros((*p.shape[:-1], sum(_size(place.q) for place in expanded(match.robot).values())), p.dtype)
     for rule, part, _, other in match.pairs:
         full[..., part] = rule.back(p[..., other.q])
     own = _own(match.robot, full, rates=False)
@@ -290,25 +218,25 @@ def _refuse_alone(acceleration: Any) -> None:
 
 
 @memory_for("convert", "take the states in several batches")
-def _rates_to(match: _Match, q: Any, x: Any, label: str) -> Array:
+def _rates_to(match: Match, q: Any, x: Any, label: str) -> Array:
     """B x for rates x of the robot."""
     robot = match.robot
     x = _checked(x, robot.nv, label, f'robot "{robot.name}"')
     return _turned(match, q, x @ robot.coupling.T.astype(x.dtype) if robot.is_coupled else x)
 
 
-def _forces_to(match: _Match, q: Any, x: Any) -> Array:
+def _forces_to(match: Match, q: Any, x: Any) -> Array:
     """Forces x of the robot on the joints that they belong to, none on those that follow."""
     robot = match.robot
     x = _checked(x, robot.nv, "tau", f'robot "{robot.name}"')
     full = np.zeros((*x.shape[:-1], robot.model.n), x.dtype)
-    for name, place in _expanded(robot).items():
+    for name, place in expanded(robot).items():
         if name not in robot.mimics:
             full[..., place.v] = x[..., robot.v_slices[name]]
     return _turned(match, q, full)
 
 
-def _turned(match: _Match, q: Any, full: Array) -> Array:
+def _turned(match: Match, q: Any, full: Array) -> Array:
     """Rates or forces of all joints in the axes of the other engine."""
     robot = match.robot
     q = robot.expand(_checked(q, robot.nq, "q", f'robot "{robot.name}"'))
@@ -319,14 +247,14 @@ def _turned(match: _Match, q: Any, full: Array) -> Array:
     return out
 
 
-def _forces_from(match: _Match, q: Any, x: Any) -> Array:
+def _forces_from(match: Match, q: Any, x: Any) -> Array:
     """Forces of the other engine projected on the robot's degrees of freedom."""
     full = _rates_from(match, q, x, "tau")
     return full @ match.robot.coupling.astype(full.dtype) if match.robot.is_coupled else full
 
 
 @memory_for("convert", "take the states in several batches")
-def _rates_from(match: _Match, q: Any, x: Any, label: str) -> Array:
+def _rates_from(match: Match, q: Any, x: Any, label: str) -> Array:
     """Rates or forces of all joints from those of the other engine, at the robot's own q."""
     robot = match.robot
     q = robot.expand(_checked(q, robot.nq, "q", f'robot "{robot.name}"'))
@@ -341,7 +269,7 @@ def _rates_from(match: _Match, q: Any, x: Any, label: str) -> Array:
     return out
 
 
-def _drift(match: _Match, q: Array, qd: Any) -> Array:
+def _drift(match: Match, q: Array, qd: Any) -> Array:
     """Bd qd, the part of the other engine's accelerations that qdd does not explain."""
     robot = match.robot
     qd = _checked(qd, robot.nv, "qd", f'robot "{robot.name}"')
@@ -359,13 +287,57 @@ def _drift(match: _Match, q: Array, qd: Any) -> Array:
 
 
 @memory_for("convert", "take the states in several batches")
-def _basis(match: _Match, q: Any) -> Array:
+def _basis(match: Match, q: Any) -> Array:
     robot = match.robot
     q = robot.expand(_checked(q, robot.nq, "q", f'robot "{robot.name}"'))
     out = np.zeros((*q.shape[:-1], match.nv, robot.model.n), q.dtype)
     for rule, part, rates, other in match.pairs:
         out[..., other.v, rates] = np.eye(_size(rates)) if rule.basis is None else rule.basis(q[..., part])
     return out @ robot.coupling.astype(q.dtype) if robot.is_coupled else out
+
+
+@memory_for("convert", "take the states in several batches")
+def _derivatives_to(match: Match, d: Derivatives, q: Any, qd: Any, qdd: Any, tau: Any) -> Derivatives:
+    """The chain rule from v = B qd, a = B qdd + c(q, qd), tau' = B tau and tangents B dq."""
+    robot = match.robot
+    if match.nv != robot.nv:
+        raise PhalanxError(
+            f'convert: robot "{robot.name}" has {robot.nv} degrees of freedom and the {match.engine} model '
+            f'{match.nv}; for derivatives load the robot with mimic="independent".'
+        )
+    if not isinstance(d, (InverseDynamicsDerivatives, ForwardDynamicsDerivatives)):
+        raise PhalanxError(
+            f"convert: derivatives are {type(d).__name__}, expected what robot.inverse_dynamics_derivatives "
+            "or robot.forward_dynamics_derivatives gives."
+        )
+    whose = f'robot "{robot.name}"'
+    q = _checked(q, robot.nq, "q", whose)
+    rows = {"qd": qd, "qdd": qdd, "tau": tau}
+    qd, qdd, tau = (_checked(x, robot.nv, label, whose)[..., None, :] for label, x in rows.items())
+    basis, unit = _basis(match, q), np.eye(robot.nv)
+    inverse = basis.swapaxes(-1, -2)
+    # Along a unit turn B and c are sums of sine and cosine: a central difference over right angles is exact.
+    right = 0.5 * np.pi * unit
+    ahead, back = (robot.integrate(q[..., None, :], step) for step in (right, -right))
+    turning = 0.5 * (_basis(match, ahead) - _basis(match, back))  # one matrix for each direction
+
+    def along(x: Array) -> Array:
+        """The derivative of B x with respect to q, as columns."""
+        return (turning @ x[..., None])[..., 0].swapaxes(-1, -2)
+
+    c_q = 0.5 * (_drift(match, ahead, qd) - _drift(match, back, qd)).swapaxes(-1, -2)
+    here = q[..., None, :]  # c is quadratic in qd
+    c_qd = 0.5 * (_drift(match, here, qd + unit) - _drift(match, here, qd - unit)).swapaxes(-1, -2)
+    v_q, a_q, tau_q = along(qd), along(qdd) + c_q, along(tau)
+    dq, dqd, last = (basis @ np.asarray(x) for x in d[:3])
+    last = last @ inverse
+    if isinstance(d, InverseDynamicsDerivatives):
+        dqd = (dqd - last @ c_qd) @ inverse
+        dq = (dq + tau_q - dqd @ v_q - last @ a_q) @ inverse
+    else:
+        dqd = (dqd + c_qd) @ inverse
+        dq = (dq + a_q - dqd @ v_q - last @ tau_q) @ inverse
+    return type(d)(dq, dqd, last)
 
 
 def _batch(q: Array, x: Array) -> tuple[int, ...]:

@@ -16,13 +16,19 @@ from ..robot.model import Model
 TOLD = "told"  # the pseudo input that holds what is told with a call, for all states alike
 
 
+_MATRIX = ("v", "v")
+
+
 def refusal_of_loops(algorithm: Algorithm, model: Model) -> str:
     """Why an algorithm has no loops over the bodies of a robot, empty if it has."""
     if model.coupling is not None and algorithm.topology == "chain":
         return "mimic joints follow other joints"
-    if not algorithm.symmetric:
+    if not algorithm.symmetric and (model.coupling is not None or model.armature[model.twists[:, 3:]].any()):
+        return "its matrices are of bodies, not of joints that follow others or turn their own rotors"
+    sizes = FUNCTIONS[algorithm.function].outputs.values()
+    if any(size != _MATRIX and sum(not n.isdigit() for n in size) > 1 for size in sizes):
         return "it has more results than loops fill"
-    is_matrix = ("v", "v") in FUNCTIONS[algorithm.function].outputs.values()
+    is_matrix = _MATRIX in sizes
     if algorithm.derivative and (is_matrix or algorithm.assembles or algorithm.bodies == "definite"):
         return "there are no loops for the derivatives of a matrix"
     if algorithm.splits == "segments":

@@ -15,7 +15,7 @@ from ..errors import PhalanxError
 from ..robot.dh import DHChain
 from ..robot.frames import AnyFrame, Placement
 from ..robot.model import Model
-from ..spatial import Inertia
+from ..spatial import Array, Inertia, transpose
 from ..sweeps.orders.sequential import Sequential
 from ..sweeps.verbs import ordering
 from .bookkeeping import Bookkeeping, wrappers
@@ -75,6 +75,29 @@ class BodyByBody(Sequential):
     @cached_property
     def rows(self) -> list[np.ndarray]:
         return [np.array([i]) for i in range(self.n)]
+
+    def invert(self, factor: Array, ones: Array) -> Array:
+        """Each entry once, from those of ancestors (Takahashi, Fagan, Chin 1973): L M^-1 = D^-1 L^-T.
+
+        Beyond the diagonal the right side has no entries in column k, and those before are known by symmetry.
+        """
+        n = len(self.pattern)
+        inverse = factor * 0.0
+        for k in range(n):
+            self.visit(np.array([k]))
+            for i in range(k, n):
+                total = factor[..., i, i] if i == k else 0.0
+                for a in self._ancestors[i].tolist():
+                    total = total - factor[..., i, a] * inverse[..., a, k]
+                inverse[..., i, k] = inverse[..., k, i] = total
+        self.leave()
+        return inverse
+
+    def solve(self, factor: Array, inverse: Array, columns: Array) -> Array:
+        """By the factor where branches leave it sparser than the inverse, which is full."""
+        if np.array_equal(self.pattern, np.arange(-1, len(self.pattern) - 1)):
+            return inverse @ columns
+        return transpose(self.substitute(factor[..., None, :, :], transpose(columns)))
 
     def abreast(self, bodies: np.ndarray) -> list[np.ndarray]:
         return [bodies[i : i + 1] for i in range(len(bodies))]

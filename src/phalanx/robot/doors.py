@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..backends.jax.functions import JaxFunctions
     from ..backends.native import kernels
     from ..backends.native.kernel import Kernel
+    from ..backends.torch.functions import TorchFunctions
 
 
 class Doors:
@@ -26,6 +27,10 @@ class Doors:
     @property
     def jax(self) -> JaxFunctions:
         """Pure functions of JAX arrays, safe under `jit`, `vmap`, `grad` and `jvp`."""
+
+    @property
+    def torch(self) -> TorchFunctions:
+        """Functions of PyTorch's tensors on the CPU by compiled kernels, with gradients."""
 
     def frame_poses(
         self, q: ArrayLike, frames: Iterable[str],

@@ -145,8 +145,9 @@ class Functions(Motion):
           `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the results, 3 arrays of their shapes;
-        `algorithm` is one of `px.algorithms("inverse_dynamics_derivatives")`; `backend` is "auto", "native",
-        "numpy" or "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        `algorithm` is one of `px.algorithms("inverse_dynamics_derivatives")` (idsva, carpentier_mansard);
+        `backend` is "auto", "native", "numpy" or "jax"; at most `threads` threads share a large batch (None:
+        `px.set_threads`).
         """
 
     def forward_dynamics_derivatives(

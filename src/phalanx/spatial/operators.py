@@ -187,7 +187,7 @@ class Momentum(Field):
     """B = v x* G - G v x + (G v) x* of moving bodies: how wrenches follow turns.
 
     All its entries come from K, the sum of x^ p^ over the particles of a body, each at x with momentum p, and
-    from their total momentum: B = -2 [[K, 0], [p^, 0]].
+    from their total momentum, both times -2: B = [[K, 0], [p^, 0]]. It knows the wrench v x* G v = B v / 2.
     """
 
     K: Array
@@ -195,16 +195,17 @@ class Momentum(Field):
     ranks: ClassVar[tuple[int, ...]] = (2, 1)
 
     @classmethod
-    def of(cls, G: Inertia, V: Array) -> Momentum:
-        """That of rigid bodies with inertias G and twists V."""
+    def of(cls, G: Inertia, V: Array, times: float = 1.0) -> Momentum:
+        """That of rigid bodies with inertias G and twists V, times a factor, which meets constants here."""
         w, v = angular(V), linear(V)
-        J = unpack(second_moments(G.moment))
+        m, h, moment = (x * (-2.0 * times) for x in (G.m, G.h, G.moment))
+        J = unpack(second_moments(moment))
         turned = transpose(cross(w[..., None, :], J))  # J is symmetric: column by column
-        return cls(turned + double_cross(G.h, v), G.m[..., None] * v - cross(G.h, w))
+        return cls(turned + double_cross(h, v), m[..., None] * v - cross(h, w))
 
     def __matmul__(self, V: Array) -> Array:
         w = angular(V)
-        return join(matvec(self.K, w), cross(self.p, w)) * -2.0
+        return join(matvec(self.K, w), cross(self.p, w))
 
     @property
     def T(self) -> TransposedMomentum:
@@ -218,7 +219,7 @@ class TransposedMomentum:
         self.B = B
 
     def __matmul__(self, V: Array) -> Array:
-        return (matvec(transpose(self.B.K), angular(V)) - cross(self.B.p, linear(V))) * -2.0
+        return matvec(transpose(self.B.K), angular(V)) - cross(self.B.p, linear(V))
 
 
 def beside(field: Any) -> Any:

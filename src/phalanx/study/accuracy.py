@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import FUNCTIONS, find, functions_algorithms
+from ..algorithms import FUNCTIONS, functions_algorithms
 from ..arrays import float_type
+from ..dispatch import resolve
 from ..errors import PhalanxError, printable, shown
 from ..robot.robot import Robot, require_robot
 from ..sweeps.orders.sequential import Sequential
@@ -69,12 +70,14 @@ def accuracy(
     states: int | None = None,
     digits: int = 50,
     rng: Generator | None = 0,
+    frame: str | None = None,
 ) -> Accuracy:
     """The error of an algorithm in random states against its function in `digits` decimal digits.
 
     The reference is the function's first algorithm that covers the robot (`aba` for forward dynamics),
     run in extended precision for the exact result and in plain arithmetic for comparison. Without
     `states`, sixteen of them for short robots and fewer for long ones, whose many digits take long.
+    `frame` is that of functions which are asked for one; each of several results has its own largest entry.
     """
     require_robot(robot, "accuracy")
     reference = _reference(robot, function)
@@ -87,9 +90,10 @@ def accuracy(
                 f"accuracy: {label} is {shown(value)}, expected a whole number from 1 to {most:,}."
             )
     inputs = [x.astype(dtype) for x in _inputs(robot, function, states, rng)]
-    exact = exact_result(robot, function, inputs, digits=digits)
+    exact = exact_result(robot, function, inputs, digits=digits, frame=frame)
+    named = {} if frame is None else {"frame": frame}
     own, others = (
-        state_errors(getattr(robot, function)(*inputs, algorithm=chosen, backend=backend), exact)
+        state_errors(getattr(robot, function)(*inputs, **named, algorithm=chosen, backend=backend), exact)
         for chosen in (algorithm, reference)
     )
     kind = np.dtype(dtype)
@@ -107,7 +111,10 @@ def accuracy(
 
 
 def state_errors(found: Any, exact: Any) -> list[float]:
-    """The relative error of each state of a batch."""
+    """The relative error of each state of a batch, the largest of those of several results."""
+    if isinstance(exact, tuple):
+        each = (state_errors(x, y) for x, y in zip(found, exact, strict=True))
+        return [max(errors) for errors in zip(*each, strict=True)]
     return [relative_error(x, y) for x, y in zip(np.asarray(found), exact, strict=True)]
 
 
@@ -117,15 +124,19 @@ def typical_error(errors: list[float], dtype: Any = np.float64) -> float:
     return math.exp(math.fsum(math.log(max(e, least)) for e in errors) / len(errors))
 
 
-def exact_result(robot: Robot, function: str, inputs: list[np.ndarray], *, digits: int = 50) -> np.ndarray:
-    """The function of the robot for a batch of floats, as numbers of many digits."""
+def exact_result(
+    robot: Robot, function: str, inputs: list[np.ndarray], *, digits: int = 50, frame: str | None = None
+) -> Any:
+    """The function of the robot for a batch of floats, in many digits; a tuple of several results."""
     context = _extended(digits)
     convert = np.frompyfunc(lambda x: context.mpf(float(x)), 1, 1)
     model = robot.model.cast(lambda array: np.asarray(convert(array), dtype=object))
-    text = find(function, _reference(robot, function))
+    call = resolve(robot, function, _reference(robot, function), frame)
+    more = call.arguments()
+    if frame is not None:
+        more["frame"] = more["frame"].map(lambda array: np.asarray(convert(array), dtype=object))
     with ordering(Sequential(model.parents, model.pattern)):
-        result: np.ndarray = text(model, *(convert(x) for x in inputs))
-    return result
+        return call.algorithm(model, *(convert(x) for x in inputs), **more)
 
 
 def relative_error(found: Any, exact: Any) -> float:
@@ -143,8 +154,6 @@ def _reference(robot: Robot, function: str) -> str:
 
 
 def _inputs(robot: Robot, function: str, states: int, rng: Any) -> list[np.ndarray]:
-    if FUNCTIONS[function].frame:
-        raise PhalanxError(f"accuracy: {function} is asked for a frame; it has no error worth measuring.")
     q, qd, force = robot.random_state(states, rng=rng)
     known = {"q": q, "qd": qd, "qdd": force, "tau": force}
     return [known[name] for name in FUNCTIONS[function].inputs]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import FUNCTIONS, Algorithm, algorithms, functions_algorithms
+from ..algorithms import Algorithm, algorithms, functions_algorithms
 from ..backends.base import Call, backend
 from ..dispatch import compute, resolve
 from ..errors import PhalanxError
@@ -56,30 +56,31 @@ class Comparison:
     refused: str = ""
 
 
-def compare(robot: Robot, function: str, *, batch: int = 4096, processors: int = 8) -> list[Comparison]:
+def compare(
+    robot: Robot, function: str, *, batch: int = 4096, processors: int = 8, frame: str | None = None
+) -> list[Comparison]:
     """All algorithms of a function on a robot, the fastest on a batch first, refusals last.
 
     Errors are relative to the largest entry of a state, against the reference in extended precision.
-    Times are of one thread, all algorithms taking turns.
+    Times are of one thread, all algorithms taking turns. `frame` is that of functions which are
+    asked for one.
     """
     functions_algorithms(function)
-    if FUNCTIONS[function].frame:
-        raise PhalanxError(f"compare: {function} has one algorithm; nothing to compare.")
     require_robot(robot, "compare")
     if not robot.nv:
         raise PhalanxError(f'compare: robot "{robot.name}" has no degree of freedom; nothing to compare.')
-    advice = recommend(robot, function, batch)
+    advice = recommend(robot, function, batch, frame=frame)
     candidates = algorithms(function)
     rows, calls = [], {}
     for algorithm in candidates:
         try:
-            call = resolve(robot, function, algorithm.name)
+            call = resolve(robot, function, algorithm.name, frame)
         except PhalanxError as error:
             rows.append(Comparison(**_facts(algorithm), refused=str(error), reason=algorithm.refusal(robot)))
             continue
         calls[label(call)] = call
     if advice.options:
-        call = resolve(robot, function, advice.choice)
+        call = resolve(robot, function, advice.choice, frame)
         calls[label(call)] = call
     measured = _measured(calls, batch, processors)
     rows += [
@@ -111,9 +112,9 @@ def _measured(calls: dict[str, Call], batch: int, processors: int) -> dict[str, 
     """Backend, cost, times and error of each call."""
     found: dict[str, dict[str, Any]] = {}
     jobs: dict[tuple[str, int], Any] = {}
-    robot, function = next((c.robot, c.algorithm.function) for c in calls.values())
-    inputs = robot.random_state(min(batch, _CHECKED), rng=0)[: len(FUNCTIONS[function].inputs)]
-    right = exact(robot, function, inputs)
+    first = next(iter(calls.values()))
+    inputs = first.robot.random_state(min(batch, _CHECKED), rng=0)[: len(first.function.inputs)]
+    right = exact(first.robot, first.algorithm.function, inputs, first.frame)
     samples: dict[int, Sample] = {}
     on_processors: dict[str, tuple[float, float]] = {}
     for name, call in steps(calls.items(), "comparing", lambda item: item[0]):
@@ -164,6 +165,6 @@ def _build_seconds(call: Call) -> float:
 def _scheduled(call: Call, processors: int) -> tuple[float, float]:
     """All operations, and those that p processors with a common memory do one after another."""
     choice = (call.algorithm.name, dict(call.options))
-    graph = task_graph(call.robot, call.algorithm.function, choice, convention="program")
+    graph = task_graph(call.robot, call.algorithm.function, choice, convention="program", frame=call.frame)
     machine = pram(processors)
     return sum(graph.durations(machine.times)), place(graph, machine).makespan

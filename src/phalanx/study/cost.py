@@ -9,6 +9,7 @@ from typing import Any
 from ..backends.base import Call
 from ..dispatch import resolve
 from ..errors import PhalanxError, is_one_of, nearest, shown
+from ..products import derivative_of
 from ..program.cost import Cost, cost_of
 from ..program.trace import Program, trace
 from ..robot.robot import Robot
@@ -16,6 +17,7 @@ from ..typing import AlgorithmLike, Customise
 from .conventions import Convention, convention_of
 
 LEVELS = ("none", "semi", "full")
+PRODUCTS = ("jvp", "vjp", "hvp")
 
 
 def cost(
@@ -26,6 +28,7 @@ def cost(
     customise: Customise = "full",
     convention: str | None = None,
     frame: str | None = None,
+    derivative: str | None = None,
 ) -> Cost:
     """Operations of one state of a function by an algorithm, from the traced program.
 
@@ -52,17 +55,20 @@ def cost(
     | kane | p, p + s and moments of single links are free; A is charged |
     | inertia_matrix | p* and the links' constants are free; U and composite masses are charged |
 
+    `frame` is that of functions which are asked for one. `derivative` is "jvp", "vjp" or "hvp": the cost of
+    that product (`robot.jvp` and its like) instead of the function's own.
+
     Of the result: `multiplications`, `additions`, `divisions`, `trigonometric`, `total` (the first
     three), `span` (along the critical path), `span_with(multiplication=…, addition=…)`, `width`,
     `by_quantity`, `by_link`, `bytes`.
     """
-    call, rules = _resolved(robot, function, algorithm, customise, convention, frame)
+    call, rules = charged(robot, function, algorithm, customise, convention, frame, derivative)
     if _is_kernel(call, customise, rules):
         from ..backends.native.costs import kernel_cost  # rolling takes a while to import
 
         return kernel_cost(call)
     found = cost_of(
-        _program(call, customise, rules),
+        program_at(call, customise, rules),
         free=rules.free_quantities(customise),
         customise=customise,
         convention=rules.name,
@@ -79,15 +85,39 @@ def program_of(
     frame: str | None = None,
 ) -> tuple[Program, Convention]:
     """The equations of a function, written out, and the convention that says what is charged."""
-    call, rules = _resolved(robot, function, algorithm, customise, convention, frame)
-    return _program(call, customise, rules), rules
+    call, rules = charged(robot, function, algorithm, customise, convention, frame)
+    return program_at(call, customise, rules), rules
 
 
-def _resolved(
-    robot: Robot, function: str, algorithm: Any, customise: str, convention: str | None, frame: str | None
+def charged(
+    robot: Robot,
+    function: str,
+    algorithm: Any,
+    customise: str,
+    convention: str | None,
+    frame: str | None = None,
+    derivative: str | None = None,
 ) -> tuple[Call, Convention]:
-    call = resolve(robot, function, algorithm, frame)
+    """The call whose operations are asked for, and the convention that says which of them are charged."""
+    if derivative is None:
+        call = resolve(robot, function, algorithm, frame)
+    else:
+        _require_product(derivative, customise)
+        call = derivative_of(robot, derivative, function, algorithm, frame)
     return call, convention_at(customise, convention, call.algorithm.name)
+
+
+def _require_product(derivative: str, customise: str) -> None:
+    """Raise unless there is such a product, of the program that a kernel runs."""
+    if not is_one_of(derivative, PRODUCTS):
+        raise PhalanxError(
+            f"cost: derivative={shown(derivative)};{nearest(derivative, PRODUCTS, what='derivatives')}"
+        )
+    if customise != "full" and is_one_of(customise, LEVELS):
+        raise PhalanxError(
+            f'cost: derivative="{derivative}" with customise="{customise}"; products are derived from '
+            'the kernel\'s program, expected customise="full".'
+        )
 
 
 def convention_at(customise: str, convention: str | None, algorithm: str) -> Convention:
@@ -102,7 +132,8 @@ def _is_kernel(call: Call, customise: str, rules: Convention) -> bool:
     return customise == "full" and rules.name == "program" and call.robot.model.n > 0
 
 
-def _program(call: Call, customise: str, rules: Convention) -> Program:
+def program_at(call: Call, customise: str, rules: Convention) -> Program:
+    """The equations of a call, written out, as far as a level knows the robot."""
     from ..backends.native.costs import require_short
     from ..backends.native.source import traced
 

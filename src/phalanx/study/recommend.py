@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import FUNCTIONS, algorithms, functions_algorithms
+from ..algorithms import algorithms, functions_algorithms
 from ..arrays import float_type
 from ..backends.base import Call
 from ..dispatch import ANY, choose, compute, resolve, serving
@@ -77,15 +77,23 @@ class Recommendation:
         return f'{self.function} of "{printable(self.robot)}", {_states(self.batch)}: {self.reason}'
 
 
-def recommend(robot: Robot, function: str, batch: int = 4096, dtype: FloatType = "float64") -> Recommendation:
+def recommend(
+    robot: Robot,
+    function: str,
+    batch: int = 4096,
+    dtype: FloatType = "float64",
+    *,
+    frame: str | None = None,
+) -> Recommendation:
     """The algorithm predicted to be fastest for a batch, as accurate as that of "auto", with the reason.
 
     It may be another one than algorithm="auto" takes, which knows nothing of this machine and little of the
     batch: `is_auto` tells, and `choice` is what to pass as `algorithm=`. Where the prediction is a tie, it is
-    the choice of "auto". The first call on a machine measures it for some seconds.
+    the choice of "auto". The first call on a machine measures it for some seconds. `frame` is that of
+    functions which are asked for one.
     """
     kind = _checked(function, batch, dtype)
-    auto = resolve(robot, function, choose(robot, function, int(batch)).name)
+    auto = resolve(robot, function, choose(robot, function, int(batch)).name, frame)
     found = _predictions(auto, batch, kind)
     predicted = {label(call): seconds for call, seconds in found}
     best, remark = auto, ""
@@ -129,8 +137,6 @@ def served(call: Call) -> str:
 
 def _checked(function: str, batch: int, dtype: Any) -> np.dtype:
     functions_algorithms(function)
-    if FUNCTIONS[function].frame:
-        raise PhalanxError(f"recommend: {function} has one algorithm; nothing to choose from.")
     if isinstance(batch, bool) or not isinstance(batch, int | np.integer) or not 1 <= batch <= 2**62:
         raise PhalanxError(f"recommend: batch is {shown(batch)}, expected a positive whole number.")
     return float_type(dtype, "recommend")
@@ -140,7 +146,7 @@ def _predictions(auto: Call, batch: int, dtype: np.dtype) -> list[tuple[Call, fl
     """All algorithms that cover the robot, with their seconds per state; options of the near ones too."""
     robot, function = auto.robot, auto.algorithm.function
     others = [a for a in algorithms(function) if a is not auto.algorithm and not a.refusal(robot)]
-    calls = [auto, *(resolve(robot, function, a.name) for a in others if robot.nv)]
+    calls = [auto, *(resolve(robot, function, a.name, auto.frame) for a in others if robot.nv)]
     compiled = [call for call in calls if served(call) == "native"]
     if not compiled:
         return _timed(calls, batch, dtype)
@@ -176,7 +182,8 @@ def _is_comparable(call: Call) -> bool:
     """Whether a call is no hopeless case: far more work than the choice of "auto" by its order alone."""
     from ..backends.native.source import operations_in_loops
 
-    auto = resolve(call.robot, call.algorithm.function, choose(call.robot, call.algorithm.function).name)
+    choice = choose(call.robot, call.algorithm.function).name
+    auto = resolve(call.robot, call.algorithm.function, choice, call.frame)
     return operations_in_loops(call) <= _HOPELESS * operations_in_loops(auto)
 
 
@@ -185,7 +192,7 @@ def _variants(call: Call) -> Iterator[Call]:
     options = {k: v for k, v in call.algorithm.options.items() if isinstance(v, tuple)}
     for values in list(product(*options.values()))[1:]:
         changed = {k: v for (k, known), v in zip(options.items(), values, strict=True) if v != known[0]}
-        yield resolve(call.robot, call.algorithm.function, (call.algorithm.name, changed))
+        yield resolve(call.robot, call.algorithm.function, (call.algorithm.name, changed), call.frame)
 
 
 def _timed_per_state(call: Call, batch: int, name: str, dtype: np.dtype) -> float:
@@ -221,7 +228,7 @@ def _errors(call: Call, auto: Call, dtype: np.dtype) -> tuple[float, float]:
     inputs = tuple(x.astype(dtype) for x in states)
     one, other = (compute(c, inputs, {}, runner=serving(c), threads=1) for c in (call, auto))
     if is_extended():
-        right = exact(call.robot, call.algorithm.function, inputs)
+        right = exact(call.robot, call.algorithm.function, inputs, call.frame)
         return relative_error(one, right), relative_error(other, right)
     return relative_error(one, other), max(_AGREE / _DIGITS, float(np.finfo(dtype).eps))
 

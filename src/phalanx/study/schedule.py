@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from ..dispatch import resolve
 from ..errors import PhalanxError, is_one_of, shown
 from ..robot.robot import Robot, require_robot
 from ..typing import AlgorithmLike, Customise
-from .cost import convention_at, program_of
+from .cost import charged, program_at
 from .machines import Machine, Pram, ProcessorArray, Systolic, Transputers, pram
 from .machines.many import numbered
 from .scheduling.array_program import array_schedule
@@ -33,13 +32,16 @@ def schedule(
     granularity: Literal["scalar", "vector", "equation"] | None = None,
     customise: Customise = "full",
     convention: str | None = None,
+    frame: str | None = None,
+    derivative: str | None = None,
 ) -> Schedule:
     """Where and when each task of an algorithm runs on a machine (default: four processors, one memory).
 
     `granularity` cuts the traced program into "scalar" operations, "vector" operations or "equation"s, a
     quantity of a link each; None is what suits the machine: vectors for systolic ones, equations
-    where messages pass, scalars else. `customise` and `convention` are those of `phalanx.cost`. With a
-    paper's own assignment, the paper also says what the tasks are, and these choices do not apply.
+    where messages pass, scalars else. `customise`, `convention`, `frame` and `derivative` are those of
+    `phalanx.cost`. With a paper's own assignment, the paper also says what the tasks are, and these choices
+    do not apply.
     """
     machine = pram() if machine is None else machine
     require_robot(robot, "schedule")
@@ -51,7 +53,14 @@ def schedule(
         return array_schedule(robot, machine, algorithm=algorithm)
     cut = default_granularity(machine) if granularity is None else granularity
     graph = task_graph(
-        robot, function, algorithm, granularity=cut, customise=customise, convention=convention
+        robot,
+        function,
+        algorithm,
+        granularity=cut,
+        customise=customise,
+        convention=convention,
+        frame=frame,
+        derivative=derivative,
     )
     return place(graph, machine)
 
@@ -71,24 +80,26 @@ def task_graph(
     granularity: str = "scalar",
     customise: str = "full",
     convention: str | None = None,
+    frame: str | None = None,
+    derivative: str | None = None,
 ) -> TaskGraph:
     """The tasks of an algorithm for one robot; `place` puts them on one machine after another."""
-    call = resolve(robot, function, algorithm)
+    call, rules = charged(robot, function, algorithm, customise, convention, frame, derivative)
     require_granularity(granularity)
-    rules = convention_at(customise, convention, call.algorithm.name)
 
     def make() -> TaskGraph:
-        program, _ = program_of(robot, function, algorithm, customise, convention)
+        program = program_at(call, customise, rules)
         return task_graph_of(
             program,
             granularity,
             free=rules.free_quantities(customise),
             fused=customise == "full" and rules.name == "program",
-            title=f"{function} of {robot.name} by {call.algorithm.name}",
+            title=f"{call.function.name} of {robot.name} by {call.algorithm.name}",
             links=robot.link_names,
         )
 
-    key = ("task graph", function, call.algorithm.name, call.options, granularity, customise, convention)
+    what = (call.function.name, call.algorithm.name, call.options, call.frame)
+    key = ("task graph", *what, granularity, customise, rules.name)
     graph: TaskGraph = robot.memo(key, make)
     return graph
 

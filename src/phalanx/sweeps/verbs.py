@@ -98,6 +98,12 @@ class Order(ABC):
     @abstractmethod
     def substitute(self, factor: Array, b: Array) -> Array: ...
 
+    def invert(self, factor: Array, ones: Array) -> Array:
+        return self.substitute(factor[..., None, :, :], diagonal(ones))
+
+    def solve(self, factor: Array, inverse: Array, columns: Array) -> Array:
+        return inverse @ columns
+
     def links(self, model: Model) -> LinkSweeps:
         """The sweeps over the links of a model."""
         return ArrayLinks.of(model)
@@ -351,6 +357,16 @@ def eliminate(M: Array) -> Array:
 def substitute(factor: Array, b: Array) -> Array:
     """x (…, nv) with M x = b, from the factor of M."""
     return _order.get().substitute(factor, b)
+
+
+def invert(factor: Array, ones: Array) -> Array:
+    """The inverse (…, nv, nv) of M, from its factor and a one for each degree of freedom."""
+    return _order.get().invert(factor, ones)
+
+
+def solve(factor: Array, inverse: Array, columns: Array) -> Array:
+    """X (…, nv, k) with M X = columns, from the factor of M or from its inverse, whichever takes less."""
+    return _order.get().solve(factor, inverse, columns)
 
 
 def segments(count: int | None, ends: Any) -> Segments:

@@ -12,6 +12,7 @@ import pytest
 
 import phalanx as px
 from phalanx.algorithms import FUNCTIONS
+from reference.hand import COUPLED
 from reference.sampling import MOVING_TYPES, agree, pairwise
 
 jax = pytest.importorskip("jax", reason="JAX is not installed")
@@ -22,20 +23,6 @@ jax.config.update("jax_enable_x64", True)
 ROBOTS = ("arm", "mixed tree", "floating", "coupled", "long chain")
 SCHEDULES = ("sequential", "doubling")
 FRAMED = [f.name for f in FUNCTIONS.values() if f.frame]
-
-COUPLED = """<robot name="hand"><link name="base"/>
-<link name="palm"><inertial><origin xyz="0.1 0 0.2"/><mass value="2"/>
-<inertia ixx="0.2" ixy="0.01" ixz="0" iyy="0.3" iyz="0" izz="0.25"/></inertial></link>
-<link name="left"><inertial><origin xyz="0 0.1 0.1"/><mass value="0.5"/>
-<inertia ixx="0.02" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.01"/></inertial></link>
-<link name="right"><inertial><origin xyz="0 -0.1 0.1"/><mass value="0.6"/>
-<inertia ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.01"/></inertial></link>
-<joint name="wrist" type="continuous"><parent link="base"/><child link="palm"/><axis xyz="0 1 0"/></joint>
-<joint name="finger" type="continuous"><parent link="palm"/><child link="left"/>
-<origin xyz="0 0.1 0.3" rpy="0.2 0 0"/><axis xyz="1 0 0"/></joint>
-<joint name="follower" type="continuous"><parent link="palm"/><child link="right"/>
-<origin xyz="0 -0.1 0.3"/><axis xyz="1 0 0"/><mimic joint="finger" multiplier="-1.5" offset="0.1"/></joint>
-</robot>"""
 
 
 @cache

@@ -46,7 +46,7 @@ def test_single_precision_agrees_to_its_digits(function: str, name: str) -> None
     r = robot(name)
     inputs = arguments(r, function, 16, np.float32)
     result = kernel(name, function, "float32")(*inputs)
-    assert result.dtype == np.float32
+    assert np.result_type(*(result if isinstance(result, tuple) else (result,))) == np.float32
     wanted = reference(r, function, [a.astype(float) for a in inputs])
     lost = conditioning(r.mass_matrix(inputs[0].astype(float), backend="numpy"))
     solves = function in ("forward_dynamics", "mass_matrix_inverse")

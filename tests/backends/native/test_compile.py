@@ -168,3 +168,37 @@ print(hashlib.sha256(loop.module(call, (), np.dtype("float64"), host()).encode()
     import hashlib
 
     assert in_fresh_interpreter(code, PYTHONHASHSEED="5") == hashlib.sha256(made.encode()).hexdigest()
+
+
+def test_matrices_of_derivatives_are_scheduled_for_registers_and_nothing_else_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    call = resolve(px.load("ur5"), "inverse_dynamics_derivatives")
+    text = loop.module(call, (), np.dtype(np.float64), host())
+    plain = loop.module(resolve(px.load("ur5"), "inverse_dynamics"), (), np.dtype(np.float64), host())
+    assert text.startswith(compile.CROWDED)
+    assert not plain.startswith(compile.CROWDED)
+    before = compile.assembly(plain, host())
+    crowded = compile.assembly(text, host())
+    assert compile.assembly(plain, host()) == before
+    usual = compile.assembly(text.removeprefix(compile.CROWDED), host())
+    assert crowded != usual
+    monkeypatch.setattr(compile, "_LATEST", 0)  # a release whose switches nobody knows
+    assert compile.assembly(text, host()) == usual
+
+
+def test_scheduling_changes_no_bits(tmp_path: Path) -> None:
+    robot = px.load("ur5")
+    states = robot.random_state(20, rng=0)
+    wanted = robot.kernel("forward_dynamics_derivatives")(*states)
+    code = """
+from phalanx.backends.native import compile
+compile._LATEST = 0
+import numpy as np
+import phalanx as px
+robot = px.load("ur5")
+found = robot.kernel("forward_dynamics_derivatives")(*robot.random_state(20, rng=0))
+print(np.stack(found).tobytes().hex())
+"""
+    found = in_fresh_interpreter(code, PHALANX_CACHE_DIR=str(tmp_path))
+    assert found == np.stack(wanted).tobytes().hex()

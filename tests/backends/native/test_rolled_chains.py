@@ -110,7 +110,7 @@ def test_optional_inputs_agree_with_the_reference(name: str) -> None:
     function = "forward_dynamics" if name in ALGORITHMS["forward_dynamics"] else "inverse_dynamics"
     robot = covered("long", function, (name,))
     inputs = states(robot, function, 9)
-    names = tuple(FUNCTIONS[function].optional)
+    names = tuple(name for name in FUNCTIONS[function].optional if name != "inertias")
     rolled = program(robot, function, name, names)
     rng = np.random.default_rng(1)
     more = {name: rng.standard_normal((9, *rolled.layout.inputs[name])) for name in names}

@@ -18,6 +18,8 @@ from phalanx.program.rolled.segments.roll import roll_segments
 from phalanx.program.task import Task
 from phalanx.robot.model import Model, joint_kinematics
 from phalanx.sweeps.verbs import eliminate, parent, propagate, relay, segments, substitute, unit
+from reference.rolling import kernel
+from reference.sampling import agree
 
 CHAIN = px.chain(9)
 BALLS = px.tree(3, 0.0, seed=1, joints=("spherical",))
@@ -62,12 +64,16 @@ def scaled_rates(model: Model, q: Any, qd: Any) -> Any:
             CHAIN,
             "the angle of a joint depends on other bodies; use the NumPy",
         ),
-        (scaled_rates, BALLS, "the rates of joints with several axes must be inputs; use the NumPy backend"),
     ],
 )
 def test_what_a_loop_over_bodies_cannot_do_is_refused(run: Any, robot: px.Robot, message: str) -> None:
     with pytest.raises(px.PhalanxError, match=message):
         roll(task(run, robot))
+
+
+def test_rates_that_are_computed_move_joints_with_several_axes() -> None:
+    q, qd, _ = BALLS.random_state(5, rng=0)
+    agree(kernel(roll(task(scaled_rates, BALLS)))(q, qd), scaled_rates(BALLS.model, q, qd), 1e-15)
 
 
 def test_axes_of_one_joint_along_one_component_are_refused() -> None:

@@ -4,4 +4,8 @@
 
 from . import coriolis, forward, idsva, regressor
 
-__all__ = ["coriolis", "forward", "idsva", "regressor"]
+# The first algorithm to be registered is the default.
+# isort: split
+from . import carpentier_mansard
+
+__all__ = ["carpentier_mansard", "coriolis", "forward", "idsva", "regressor"]

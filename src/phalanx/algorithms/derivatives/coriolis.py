@@ -45,8 +45,8 @@ def coriolis_matrix(model: Model, q: Array, qd: Array) -> Array:
     # Axes are fixed in the last body of their joint.
     Sd = motion_cross(V - VJ, S.axis) + motion_cross(S.across(qd), S.axis)
     Gc = accumulate(X, model.inertia)
-    B = accumulate(X, Momentum.of(model.inertia, V))
-    start = Loads(Gc @ S.axis, B @ S.axis * 0.5 + Gc @ Sd, B.T @ S.axis * 0.5)
+    B = accumulate(X, Momentum.of(model.inertia, V, 0.5))
+    start = Loads(Gc @ S.axis, B @ S.axis + Gc @ Sd, B.T @ S.axis)
     C = walks(
         start,
         carry=lambda x, X, S, Sd: x.carried(X),

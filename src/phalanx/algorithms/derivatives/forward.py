@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Derivatives of forward dynamics through the inverse of the mass matrix."""
 
-from ...robot.model import Model, diagonal
+from ...robot.model import Model
 from ...spatial import Array
-from ...sweeps.verbs import eliminate, substitute
+from ...sweeps.verbs import eliminate, invert, solve, substitute
 from ..inertia.crba import crba
-from ..inverse.cartesian_tensor import cartesian_tensor
 from ..registry import algorithm
-from .idsva import idsva
+from .idsva import idsva, recursion
 
 
 @algorithm(
@@ -17,6 +16,7 @@ from .idsva import idsva
     coupled=True,
     work="O(n^3)",
     symmetric=False,
+    assembles=True,
     span="O(depth^2)",
 )
 def through_inverse(
@@ -30,8 +30,8 @@ def through_inverse(
     Cost:   work O(n^3), span O(depth^2).
     """
     L = eliminate(crba(model, q))
-    bias = cartesian_tensor(model, q, qd, qd * 0.0, external=external)
-    qdd = substitute(L, tau - bias)
+    _, S, *_, F = recursion(model, q, qd, qd * 0.0, external)
+    qdd = substitute(L, tau - S.T @ F)
     dq, dqd, _ = idsva(model, q, qd, qdd, external=external)
-    inverse = substitute(L[..., None, :, :], diagonal(model.armature * 0.0 + 1.0))
-    return -(inverse @ dq), -(inverse @ dqd), inverse
+    inverse = invert(L, model.armature * 0.0 + 1.0)
+    return -solve(L, inverse, dq), -solve(L, inverse, dqd), inverse

@@ -3,7 +3,7 @@
 """Derivatives of inverse dynamics by spatial vector algebra."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ...robot.model import Model, diagonal, gravity_twist, joint_kinematics
 from ...spatial import (
@@ -56,18 +56,12 @@ def idsva(model: Model, q: Array, qd: Array, qdd: Array, *, external: Array = 0.
     Source: Singh, Russell, Wensing 2022, Table I.
     Cost:   work O(n depth), span O(depth).
     """
-    G = model.inertia
-    X, S, cJ = joint_kinematics(model, q)
-    VJ = S @ qd
-    V = propagate(X, VJ)
-    Vd = propagate(X, S @ qdd + cJ + motion_cross(V, VJ), root=-gravity_twist(model))
+    X, S, V, Vd, B, F = recursion(model, q, qd, qdd, external)
     V_p, Vd_p = X @ parent(V), X @ parent(Vd, root=-gravity_twist(model))
     Sd = motion_cross(V_p, S.axis)
     Sdd = motion_cross(Vd_p, S.axis) + motion_cross(V_p, Sd)
     Sv = Sd + Sd + S.turning(qd)  # what a rate of the joint does to accelerations beyond it
-    F = accumulate(X, G @ Vd + force_cross(V, G @ V) - external)
-    Gc = accumulate(X, G)
-    B = accumulate(X, Momentum.of(G, V))
+    Gc, B = accumulate(X, model.inertia), accumulate(X, B)
     start = Loads(
         Gc @ S.axis,
         B @ S.axis + Gc @ Sv,
@@ -91,6 +85,16 @@ def idsva(model: Model, q: Array, qd: Array, qdd: Array, *, external: Array = 0.
     )
     dq, dqd, M = (model.joint_matrix(matrices[..., k]) for k in range(3))
     return dq, dqd + model.rotor_slopes(qd), M + diagonal(model.armature)
+
+
+def recursion(model: Model, q: Array, qd: Array, qdd: Array, external: Array) -> tuple[Any, ...]:
+    """(X, S, V, Vd, B, F): inverse dynamics, where the matrices B know the wrenches of velocities."""
+    X, S, cJ = joint_kinematics(model, q)
+    VJ = S @ qd
+    V = propagate(X, VJ)
+    Vd = propagate(X, S @ qdd + cJ + motion_cross(V, VJ), root=-gravity_twist(model))
+    B = Momentum.of(model.inertia, V)
+    return X, S, V, Vd, B, accumulate(X, model.inertia @ Vd + B @ (V * 0.5) - external)
 
 
 def entries(*of: Array) -> Array:

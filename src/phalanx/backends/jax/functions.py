@@ -19,8 +19,8 @@ from ...arrays import UNREADABLE, is_endless, refuse_masks
 from ...errors import PhalanxError, is_one_of, listing, nearest, shown
 from ...robot.configurations import Coordinates
 from ...robot.frames import placement_of, seats_of
+from ...robot.model import Model
 from ...robot.robot import Robot
-from ...sweeps.verbs import ordering
 from ..base import Call, common_batch, require_shape
 from ..numpy import model_in
 from .arrays import EXACT, JaxArray, array, unwrap
@@ -29,9 +29,12 @@ from .levels import Levels
 from .native import NativeFunctions
 from .parameters import check_parameters, parameters_of, with_parameters
 from .pytrees import register_all
+from .rules import MOST, RULES, Value, has_rule, ruled
 from .signatures import JaxSignatures
+from .text import run_text
 
 ORDERS: dict[str, type[Levels]] = {"sequential": Levels, "doubling": Doubling}
+DERIVATIVES = ("auto", "analytic", "xla")
 
 Resolve = Callable[..., Call]
 
@@ -95,6 +98,7 @@ class JaxFunctions(JaxSignatures):
         algorithm: Any = "auto",
         schedule: str = "sequential",
         parameters: Mapping[str, Any] | None = None,
+        derivatives: str = "auto",
     ) -> Any:
         """The function of the robot for a batch of inputs by name."""
         if not is_one_of(schedule, ORDERS):
@@ -110,15 +114,18 @@ class JaxFunctions(JaxSignatures):
             parameters = check_parameters(self.robot, parameters, function)
             _require_bodies(call)
         try:
-            return self._compiled_for(call, schedule, dtype)(arrays, parameters, frame_of(call, dtype))
+            compiled = self._compiled_for(call, schedule, dtype, _is_analytic(call, arrays, derivatives))
+            return compiled(arrays, parameters, frame_of(call, dtype))
         except NotDoubledError:
             raise PhalanxError(self._not_doubled(call, arrays, dtype)) from None
 
-    def _compiled_for(self, call: Call, schedule: str, dtype: Any) -> Any:
+    def _compiled_for(self, call: Call, schedule: str, dtype: Any, analytic: bool) -> Any:
         a = call.algorithm
-        key = (a.function, a.name, call.options, schedule, dtype)  # one for all frames
+        key = (a.function, a.name, call.options, schedule, dtype, analytic)  # one for all frames
         if key not in self._compiled:
-            self._compiled[key] = jax.jit(partial(run, call, ORDERS[schedule], dtype, self._constants))
+            self._compiled[key] = jax.jit(
+                partial(run, call, ORDERS[schedule], dtype, self._constants, analytic)
+            )
         return self._compiled[key]
 
     def _not_doubled(self, call: Call, arrays: dict[str, Any], dtype: Any) -> str:
@@ -129,7 +136,7 @@ class JaxFunctions(JaxSignatures):
                 continue
             probe = Call(self.robot, other, call.frame)
             try:
-                run_probe = partial(run, probe, Doubling, dtype, self._constants)
+                run_probe = partial(run, probe, Doubling, dtype, self._constants, False)
                 jax.eval_shape(run_probe, arrays, None, frame_of(probe, dtype))
             except NotDoubledError:
                 continue
@@ -158,35 +165,36 @@ def run(
     order: type[Levels],
     dtype: Any,
     constants: Mapping[str, Any],
+    analytic: bool,
     arrays: dict[str, Any],
     parameters: Mapping[str, Any] | None,
     frame: Any = None,
 ) -> Any:
-    """The result of a call on arrays of JAX, to be traced; so is its `frame`, see `frame_of`."""
+    """The result of a call on arrays of JAX, to be traced; so is its `frame`, see `frame_of`.
+
+    If `analytic`, its derivatives are those of its rule.
+    """
     register_all()
     f = call.function
-    model = model_in(call.robot, dtype)
-    if parameters is not None:
-        model = with_parameters(model, parameters, constants)
     arguments: dict[str, Any] = dict(call.options)
     if frame is not None:
         arguments["frame"] = frame.map(lambda a: array(a, dtype))
-    cores = {name: len({**f.inputs, **f.optional}[name]) for name in arrays}
-    walk = order(model.parents, model.pattern)
-
     text = replace(call.algorithm, derivative="")
 
-    def one(arrays: dict[str, Any]) -> tuple[Any, ...]:
-        wrapped = {name: JaxArray(a) for name, a in arrays.items()}
-        inputs = [wrapped.pop(name) for name in text.served.inputs]
-        with ordering(walk), np.errstate(all="ignore"):  # constants meet each other in NumPy
-            made = text(model, *inputs, **wrapped, **arguments)
-            return tuple(unwrap(array(x, dtype)) for x in (made if len(text.served.outputs) > 1 else (made,)))
+    def model_of(parameters: Mapping[str, Any] | None) -> Model:
+        model = model_in(call.robot, dtype)
+        return model if parameters is None else with_parameters(model, parameters, constants)
 
-    mode = call.algorithm.derivative
-    compute: Callable[[dict[str, Any]], tuple[Any, ...]] = one
-    if mode:
-        compute = differentiated(one, mode, list(text.served.inputs), call.robot.coordinates)
+    def value(arrays: dict[str, Any], parameters: Mapping[str, Any] | None) -> tuple[Any, ...]:
+        model = model_of(parameters)
+        return run_text(text, model, order(model.parents, model.pattern), dtype, arrays, arguments)
+
+    whole: Value = ruled(call, order, dtype, value, model_of) if analytic else value
+    compute: Callable[[dict[str, Any]], tuple[Any, ...]] = lambda arrays: whole(arrays, parameters)  # noqa: E731
+    if call.algorithm.derivative:
+        names = list(text.served.inputs)
+        compute = differentiated(compute, call.algorithm.derivative, names, call.robot.coordinates)
+    cores = {name: len({**f.inputs, **f.optional}[name]) for name in arrays}
     return f.packed(over_batch(compute, arrays, cores, list(call.output_sizes().values()), dtype))
 
 
@@ -292,6 +300,26 @@ def _real(value: Any, where: str) -> Any:
         got = type(value).__name__ if a is None else f"dtype {a.dtype}"
         raise PhalanxError(f"{where} has {got}, expected an array of real numbers.")
     return a
+
+
+def _is_analytic(call: Call, given: Iterable[str], derivatives: str) -> bool:
+    """Whether the derivatives of a call come from its rule."""
+    name = call.function.name
+    if not is_one_of(derivatives, DERIVATIVES):
+        raise PhalanxError(
+            f"{name}: unknown derivatives {shown(derivatives)};{nearest(derivatives, DERIVATIVES)}"
+        )
+    ruled = has_rule(call, given)
+    if derivatives == "analytic" and not ruled:
+        base = [
+            label for label in given if label not in {**call.function.inputs, "external": 0, "inertias": 0}
+        ]
+        what = f"with {base[0]}" if base and name in RULES else "on JAX"
+        raise PhalanxError(
+            f"{name}: there are no analytic derivatives {what}, but of {listing(RULES)} with a base at "
+            'rest; leave derivatives="auto".'
+        )
+    return ruled and derivatives != "xla" and (derivatives == "analytic" or call.robot.nv <= MOST)
 
 
 def _require_bodies(call: Call) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...typing import AlgorithmLike, ArrayLike, Axes, Schedule
+from ...typing import AlgorithmLike, ArrayLike, Axes, Derivatives, Schedule
 
 if TYPE_CHECKING:
     from jax import Array
@@ -26,7 +26,7 @@ class MotionSignatures:
     def forward_kinematics(
         self, q: ArrayLike,
         *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None, derivatives: Derivatives = "auto",
     ) -> Array:
         """Poses (…, n_links, 4, 4) of all moving links (`robot.link_names`) in the base frame of the file.
 
@@ -34,16 +34,18 @@ class MotionSignatures:
 
         Any batch shape. `algorithm` is one of `px.algorithms("forward_kinematics")`; `schedule` is
         "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
-        robot's own.
+        robot's own; `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the
+        first where there are any.
         """
         return self.evaluate(
             "forward_kinematics", {"q": q}, algorithm=algorithm, schedule=schedule, parameters=parameters,
+            derivatives=derivatives,
         )
 
     def frame_pose(
         self, q: ArrayLike, frame: str,
         *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None, derivatives: Derivatives = "auto",
     ) -> Array:
         """Pose (…, 4, 4) of a frame in the base frame of the file: rotation and origin.
 
@@ -52,17 +54,19 @@ class MotionSignatures:
         - `q` (…, nq): positions.
 
         Any batch shape. `algorithm` is one of `px.algorithms("frame_pose")`; `schedule` is "sequential" or
-        "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
+        "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own;
+        `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the first where
+        there are any.
         """
         return self.evaluate(
             "frame_pose", {"q": q}, frame=frame, algorithm=algorithm, schedule=schedule,
-            parameters=parameters,
+            parameters=parameters, derivatives=derivatives,
         )
 
     def jacobian(
         self, q: ArrayLike, frame: str,
         *, axes: Axes = "world", algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None, derivatives: Derivatives = "auto",
     ) -> Array:
         """Jacobian J (…, 6, nv) of a frame: J @ qd is its velocity [angular; linear].
 
@@ -73,17 +77,20 @@ class MotionSignatures:
         - `q` (…, nq): positions.
 
         Any batch shape. `algorithm` is one of `px.algorithms("jacobian")`; `schedule` is "sequential" or
-        "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
+        "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own;
+        `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the first where
+        there are any.
         """
         return self.evaluate(
             "jacobian", {"q": q}, frame=frame, choices={"axes": axes}, algorithm=algorithm, schedule=schedule,
-            parameters=parameters,
+            parameters=parameters, derivatives=derivatives,
         )
 
     def center_of_mass(
         self, q: ArrayLike,
         *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
         schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
+        derivatives: Derivatives = "auto",
     ) -> Array:
         """Centre of mass (…, 3) of all moving links, in the world frame; NaN if none has mass.
 
@@ -92,17 +99,20 @@ class MotionSignatures:
           `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("center_of_mass")`; `schedule` is "sequential"
-        or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
+        or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own;
+        `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the first where
+        there are any.
         """
         return self.evaluate(
             "center_of_mass", {"q": q, "inertias": inertias}, algorithm=algorithm, schedule=schedule,
-            parameters=parameters,
+            parameters=parameters, derivatives=derivatives,
         )
 
     def kinetic_energy(
         self, q: ArrayLike, qd: ArrayLike,
         *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
         schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
+        derivatives: Derivatives = "auto",
     ) -> Array:
         """Kinetic energy (…) of all links and rotors.
 
@@ -112,17 +122,20 @@ class MotionSignatures:
           `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("kinetic_energy")`; `schedule` is "sequential"
-        or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
+        or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own;
+        `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the first where
+        there are any.
         """
         return self.evaluate(
             "kinetic_energy", {"q": q, "qd": qd, "inertias": inertias}, algorithm=algorithm,
-            schedule=schedule, parameters=parameters,
+            schedule=schedule, parameters=parameters, derivatives=derivatives,
         )
 
     def potential_energy(
         self, q: ArrayLike,
         *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
         schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
+        derivatives: Derivatives = "auto",
     ) -> Array:
         """Potential energy (…) in the field of gravity, zero at the world's origin.
 
@@ -131,17 +144,20 @@ class MotionSignatures:
           `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("potential_energy")`; `schedule` is "sequential"
-        or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
+        or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own;
+        `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the first where
+        there are any.
         """
         return self.evaluate(
             "potential_energy", {"q": q, "inertias": inertias}, algorithm=algorithm, schedule=schedule,
-            parameters=parameters,
+            parameters=parameters, derivatives=derivatives,
         )
 
     def momentum(
         self, q: ArrayLike, qd: ArrayLike,
         *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
         schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
+        derivatives: Derivatives = "auto",
     ) -> Array:
         """Momentum (…, 6) [angular; linear] of all links about their mass centre, along the world's axes.
 
@@ -151,17 +167,20 @@ class MotionSignatures:
           `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("momentum")`; `schedule` is "sequential" or
-        "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
+        "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own;
+        `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the first where
+        there are any.
         """
         return self.evaluate(
             "momentum", {"q": q, "qd": qd, "inertias": inertias}, algorithm=algorithm, schedule=schedule,
-            parameters=parameters,
+            parameters=parameters, derivatives=derivatives,
         )
 
     def momentum_matrix(
         self, q: ArrayLike,
         *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
         schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
+        derivatives: Derivatives = "auto",
     ) -> Array:
         """The matrix A (…, 6, nv) with momentum A qd about the mass centre, along the world's axes.
 
@@ -170,17 +189,19 @@ class MotionSignatures:
           `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("momentum_matrix")`; `schedule` is "sequential"
-        or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
+        or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own;
+        `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the first where
+        there are any.
         """
         return self.evaluate(
             "momentum_matrix", {"q": q, "inertias": inertias}, algorithm=algorithm, schedule=schedule,
-            parameters=parameters,
+            parameters=parameters, derivatives=derivatives,
         )
 
     def frame_velocity(
         self, q: ArrayLike, qd: ArrayLike, frame: str,
         *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None, derivatives: Derivatives = "auto",
     ) -> Array:
         """Velocity (…, 6) [angular; linear] of a frame and its origin, along the axes of the base frame.
 
@@ -190,17 +211,19 @@ class MotionSignatures:
         - `qd` (…, nv): rates.
 
         Any batch shape. `algorithm` is one of `px.algorithms("frame_velocity")`; `schedule` is "sequential"
-        or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
+        or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own;
+        `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the first where
+        there are any.
         """
         return self.evaluate(
             "frame_velocity", {"q": q, "qd": qd}, frame=frame, algorithm=algorithm, schedule=schedule,
-            parameters=parameters,
+            parameters=parameters, derivatives=derivatives,
         )
 
     def frame_acceleration(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, frame: str,
         *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None, derivatives: Derivatives = "auto",
     ) -> Array:
         """Acceleration (…, 6) [angular; linear] of a frame and its origin, along the axes of the base frame.
 
@@ -213,17 +236,18 @@ class MotionSignatures:
 
         Any batch shape. `algorithm` is one of `px.algorithms("frame_acceleration")`; `schedule` is
         "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
-        robot's own.
+        robot's own; `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the
+        first where there are any.
         """
         return self.evaluate(
             "frame_acceleration", {"q": q, "qd": qd, "qdd": qdd}, frame=frame, algorithm=algorithm,
-            schedule=schedule, parameters=parameters,
+            schedule=schedule, parameters=parameters, derivatives=derivatives,
         )
 
     def jacobian_rate(
         self, q: ArrayLike, qd: ArrayLike, frame: str,
         *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None, derivatives: Derivatives = "auto",
     ) -> Array:
         """The rate dJ/dt (…, 6, nv) of a frame's Jacobian, along the axes of the base frame.
 
@@ -233,17 +257,19 @@ class MotionSignatures:
         - `qd` (…, nv): rates.
 
         Any batch shape. `algorithm` is one of `px.algorithms("jacobian_rate")`; `schedule` is "sequential" or
-        "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
+        "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own;
+        `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the first where
+        there are any.
         """
         return self.evaluate(
             "jacobian_rate", {"q": q, "qd": qd}, frame=frame, algorithm=algorithm, schedule=schedule,
-            parameters=parameters,
+            parameters=parameters, derivatives=derivatives,
         )
 
     def jacobian_derivative(
         self, q: ArrayLike, frame: str,
         *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None, derivatives: Derivatives = "auto",
     ) -> Array:
         """The derivative (…, 6, nv, nv) of a frame's Jacobian in the tangent space of q.
 
@@ -254,9 +280,10 @@ class MotionSignatures:
 
         Any batch shape. `algorithm` is one of `px.algorithms("jacobian_derivative")`; `schedule` is
         "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
-        robot's own.
+        robot's own; `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the
+        first where there are any.
         """
         return self.evaluate(
             "jacobian_derivative", {"q": q}, frame=frame, algorithm=algorithm, schedule=schedule,
-            parameters=parameters,
+            parameters=parameters, derivatives=derivatives,
         )

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ...robot import results
-from ...typing import AlgorithmLike, ArrayLike, External, Schedule
+from ...typing import AlgorithmLike, ArrayLike, Derivatives, External, Schedule
 from .motion_signatures import MotionSignatures
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ class JaxSignatures(MotionSignatures):
         base_velocity: ArrayLike | None = None, base_acceleration: ArrayLike | None = None,
         *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
         schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
+        derivatives: Derivatives = "auto",
     ) -> Array:
         """Joint forces `tau` (…, nv) that produce `qdd` at state (q, qd).
 
@@ -43,18 +44,21 @@ class JaxSignatures(MotionSignatures):
 
         Any batch shape. `algorithm` is one of `px.algorithms("inverse_dynamics")` (cartesian_tensor, lathrop,
         luh_walker_paul, newton_euler, partition, scan, zomaya_morris); `schedule` is "sequential" or
-        "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
+        "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own;
+        `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the first where
+        there are any.
         """
         return self.evaluate(
             "inverse_dynamics", {"q": q, "qd": qd, "qdd": qdd, "external": external,
             "base_velocity": base_velocity, "base_acceleration": base_acceleration, "inertias": inertias},
-            algorithm=algorithm, schedule=schedule, parameters=parameters,
+            algorithm=algorithm, schedule=schedule, parameters=parameters, derivatives=derivatives,
         )
 
     def mass_matrix(
         self, q: ArrayLike,
         *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
         schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
+        derivatives: Derivatives = "auto",
     ) -> Array:
         """The mass matrix `M` (…, nv, nv).
 
@@ -65,17 +69,19 @@ class JaxSignatures(MotionSignatures):
         Any batch shape. `algorithm` is one of `px.algorithms("mass_matrix")` (crba, composite_original,
         composite_variant, kane_original, kane_variant, newton_euler_original, newton_euler_variant,
         partition, processor_array, recursive_doubling); `schedule` is "sequential" or "doubling" (logarithmic
-        depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
+        depth); `parameters` from `robot.jax.parameters()` replace the robot's own; `derivatives` by JAX are
+        those of the "analytic" algorithms, of "xla", or by default the first where there are any.
         """
         return self.evaluate(
             "mass_matrix", {"q": q, "inertias": inertias}, algorithm=algorithm, schedule=schedule,
-            parameters=parameters,
+            parameters=parameters, derivatives=derivatives,
         )
 
     def forward_dynamics(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, external: External | None = None,
         *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
         schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
+        derivatives: Derivatives = "auto",
     ) -> Array:
         """Joint accelerations `qdd` (…, nv) under the joint forces `tau` at state (q, qd).
 
@@ -89,17 +95,19 @@ class JaxSignatures(MotionSignatures):
 
         Any batch shape. `algorithm` is one of `px.algorithms("forward_dynamics")` (aba, abia, cfa,
         contraction, dca, jsiia, partition); `schedule` is "sequential" or "doubling" (logarithmic depth);
-        `parameters` from `robot.jax.parameters()` replace the robot's own.
+        `parameters` from `robot.jax.parameters()` replace the robot's own; `derivatives` by JAX are those of
+        the "analytic" algorithms, of "xla", or by default the first where there are any.
         """
         return self.evaluate(
             "forward_dynamics", {"q": q, "qd": qd, "tau": tau, "external": external, "inertias": inertias},
-            algorithm=algorithm, schedule=schedule, parameters=parameters,
+            algorithm=algorithm, schedule=schedule, parameters=parameters, derivatives=derivatives,
         )
 
     def bias_forces(
         self, q: ArrayLike, qd: ArrayLike,
         *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
         schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
+        derivatives: Derivatives = "auto",
     ) -> Array:
         """Joint forces (…, nv) that hold qdd = 0 at state (q, qd): velocity products and gravity.
 
@@ -109,17 +117,20 @@ class JaxSignatures(MotionSignatures):
           `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("bias_forces")`; `schedule` is "sequential" or
-        "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
+        "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own;
+        `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the first where
+        there are any.
         """
         return self.evaluate(
             "bias_forces", {"q": q, "qd": qd, "inertias": inertias}, algorithm=algorithm, schedule=schedule,
-            parameters=parameters,
+            parameters=parameters, derivatives=derivatives,
         )
 
     def gravity_forces(
         self, q: ArrayLike,
         *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
         schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
+        derivatives: Derivatives = "auto",
     ) -> Array:
         """Joint forces (…, nv) that hold the robot at rest at q.
 
@@ -128,17 +139,20 @@ class JaxSignatures(MotionSignatures):
           `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("gravity_forces")`; `schedule` is "sequential"
-        or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
+        or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own;
+        `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the first where
+        there are any.
         """
         return self.evaluate(
             "gravity_forces", {"q": q, "inertias": inertias}, algorithm=algorithm, schedule=schedule,
-            parameters=parameters,
+            parameters=parameters, derivatives=derivatives,
         )
 
     def mass_matrix_inverse(
         self, q: ArrayLike,
         *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
         schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
+        derivatives: Derivatives = "auto",
     ) -> Array:
         """The inverse (…, nv, nv) of the mass matrix, by its sparse factor.
 
@@ -148,17 +162,19 @@ class JaxSignatures(MotionSignatures):
 
         Any batch shape. `algorithm` is one of `px.algorithms("mass_matrix_inverse")`; `schedule` is
         "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
-        robot's own.
+        robot's own; `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the
+        first where there are any.
         """
         return self.evaluate(
             "mass_matrix_inverse", {"q": q, "inertias": inertias}, algorithm=algorithm, schedule=schedule,
-            parameters=parameters,
+            parameters=parameters, derivatives=derivatives,
         )
 
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, external: External | None = None,
         *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
         schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
+        derivatives: Derivatives = "auto",
     ) -> results.InverseDynamicsDerivatives[Array]:
         """(∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd), each (…, nv, nv), in the tangent space of q.
 
@@ -170,19 +186,22 @@ class JaxSignatures(MotionSignatures):
         - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
-        Any batch shape. `algorithm` is one of `px.algorithms("inverse_dynamics_derivatives")`; `schedule` is
-        "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
-        robot's own.
+        Any batch shape. `algorithm` is one of `px.algorithms("inverse_dynamics_derivatives")` (idsva,
+        carpentier_mansard); `schedule` is "sequential" or "doubling" (logarithmic depth); `parameters` from
+        `robot.jax.parameters()` replace the robot's own; `derivatives` by JAX are those of the "analytic"
+        algorithms, of "xla", or by default the first where there are any.
         """
         return self.evaluate(
             "inverse_dynamics_derivatives", {"q": q, "qd": qd, "qdd": qdd, "external": external,
             "inertias": inertias}, algorithm=algorithm, schedule=schedule, parameters=parameters,
+            derivatives=derivatives,
         )
 
     def forward_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, external: External | None = None,
         *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
         schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
+        derivatives: Derivatives = "auto",
     ) -> results.ForwardDynamicsDerivatives[Array]:
         """(∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau), each (…, nv, nv), in the tangent space of q.
 
@@ -196,17 +215,20 @@ class JaxSignatures(MotionSignatures):
 
         Any batch shape. `algorithm` is one of `px.algorithms("forward_dynamics_derivatives")`; `schedule` is
         "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
-        robot's own.
+        robot's own; `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the
+        first where there are any.
         """
         return self.evaluate(
             "forward_dynamics_derivatives", {"q": q, "qd": qd, "tau": tau, "external": external,
             "inertias": inertias}, algorithm=algorithm, schedule=schedule, parameters=parameters,
+            derivatives=derivatives,
         )
 
     def coriolis_matrix(
         self, q: ArrayLike, qd: ArrayLike,
         *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
         schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
+        derivatives: Derivatives = "auto",
     ) -> Array:
         """The matrix C (…, nv, nv) with C qd the forces of velocity, and dM/dt - 2 C skew-symmetric.
 
@@ -216,17 +238,19 @@ class JaxSignatures(MotionSignatures):
           `robot.inertial_parameters`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("coriolis_matrix")`; `schedule` is "sequential"
-        or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
+        or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own;
+        `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the first where
+        there are any.
         """
         return self.evaluate(
             "coriolis_matrix", {"q": q, "qd": qd, "inertias": inertias}, algorithm=algorithm,
-            schedule=schedule, parameters=parameters,
+            schedule=schedule, parameters=parameters, derivatives=derivatives,
         )
 
     def regressor(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
         *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None, derivatives: Derivatives = "auto",
     ) -> Array:
         """The matrix Y (…, nv, 10 n_links) with tau = Y `robot.inertial_parameters`, armature apart.
 
@@ -235,9 +259,11 @@ class JaxSignatures(MotionSignatures):
         - `qdd` (…, nv): accelerations.
 
         Any batch shape. `algorithm` is one of `px.algorithms("regressor")`; `schedule` is "sequential" or
-        "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own.
+        "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own;
+        `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the first where
+        there are any.
         """
         return self.evaluate(
             "regressor", {"q": q, "qd": qd, "qdd": qdd}, algorithm=algorithm, schedule=schedule,
-            parameters=parameters,
+            parameters=parameters, derivatives=derivatives,
         )

@@ -57,7 +57,7 @@ class Native:
         """Where what the kernel is told stands, 0 if it is told nothing."""
         return 0 if self.told is None else int(self.told.ctypes.data) + _BRANCH
 
-    @property
+    @cached_property
     def outputs(self) -> tuple[tuple[int, ...], ...]:
         """The shapes of the outputs of one state."""
         return self.shapes[len(self.shapes) - len(self.call.function.outputs) :]
@@ -74,8 +74,8 @@ class Native:
         """
         f = self.call.function
         if out is not None:
-            fits = type(out) is np.ndarray and len(f.outputs) == 1 and self.fill((*inputs, out), threads)
-            return out if fits else None
+            outs = (out,) if len(f.outputs) == 1 else out
+            return out if self._are_places(inputs, outs) and self.fill((*inputs, *outs), threads) else None
         first = inputs[0]
         is_row = type(first) is np.ndarray and first.shape[1:] == self.shapes[0]
         batch = (len(first),) if is_row else self._batch_of(inputs)
@@ -95,6 +95,31 @@ class Native:
             return self.direct(*arrays)
         count = available_threads() if threads is None else threads
         return fill(self.direct, arrays, prod(self.shapes[-1]), count, self.pace)
+
+    def _are_places(self, inputs: tuple[Any, ...], outs: Any) -> bool:
+        """Whether arrays may take the results: of several, what machine code does not look at itself.
+
+        It sees to the last one, and that all are writeable and of its dtype.
+        """
+        count = len(self.outputs)
+        if not isinstance(outs, (tuple, list)) or len(outs) != count:
+            return False
+        arrays = (*inputs, *outs)
+        for x in arrays:
+            if type(x) is not np.ndarray:
+                return False
+        if count == 1:
+            return True
+        batch = outs[-1].shape[: outs[-1].ndim - len(self.outputs[-1])]
+        for k, core in enumerate(self.outputs):
+            out = outs[k]
+            if out.shape != batch + core:
+                return False
+            for other in arrays[: len(inputs) + k] if k < count - 1 else outs[:k]:
+                apart = out.base is None and other.base is None and out is not other
+                if not apart and np.may_share_memory(out, other):
+                    return False
+        return True
 
     def _batch_of(self, inputs: tuple[Any, ...]) -> tuple[int, ...] | None:
         """The batch to which those of all inputs broadcast, None if one is no array of states."""

@@ -7,8 +7,8 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache as once
 from typing import Any
@@ -102,6 +102,27 @@ def aarch64() -> Target:
 _LONG = 1_000_000
 
 
+# The first line of LLVM text that computes several matrices in one block: its values outnumber registers by
+# far, and what scheduling gains in parallelism it loses to memory.
+CROWDED = "; values that crowd the registers\n"
+# Switches of the whole process, and how to put them back; LLVM ends the process at one that it does not know.
+_FOR_REGISTERS = {"-enable-misched": ("false", "true"), "-pre-RA-sched": ("list-burr", "default")}
+_LATEST = 22  # release of LLVM up to which these are known
+
+
+@contextmanager
+def _scheduling(text: str) -> Iterator[None]:
+    """What is compiled inside is scheduled as its text asks for."""
+    crowded = text.startswith(CROWDED) and llvm.llvm_version_info[0] <= _LATEST
+    for switch, (mine, _) in _FOR_REGISTERS.items() if crowded else ():
+        llvm.set_option("", f"{switch}={mine}")
+    try:
+        yield
+    finally:
+        for switch, (_, usual) in _FOR_REGISTERS.items() if crowded else ():
+            llvm.set_option("", f"{switch}={usual}")
+
+
 def optimised(text: str, target: Target) -> tuple[Any, Any]:
     """The parsed module and the code generator that will translate it."""
     module = llvm.parse_assembly(f'target triple = "{target.triple}"\n{text}')
@@ -114,13 +135,15 @@ def optimised(text: str, target: Target) -> tuple[Any, Any]:
 def object_code(text: str, target: Target) -> bytes:
     """Relocatable object code of a module."""
     module, machine = optimised(text, target)
-    return bytes(machine.emit_object(module))
+    with _scheduling(text):
+        return bytes(machine.emit_object(module))
 
 
 def assembly(text: str, target: Target) -> str:
     """The assembly of a module, for people to read."""
     module, machine = optimised(text, target)
-    return str(machine.emit_assembly(module))
+    with _scheduling(text):
+        return str(machine.emit_assembly(module))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from ...algorithms import FUNCTIONS
 from ...arrays import is_masked_array
 from ...errors import PhalanxError, printable
 from ...typing import Array, ArrayLike, Bound
-from ..base import Call, never, require_few_axes
+from ..base import Call, memo_key, never, require_few_axes
 from ..fastpath import with_fast_path
 from . import compile, objects
 from .build import Native, native
@@ -142,6 +142,16 @@ class Kernel:
         call = replace(call, algorithm=replace(call.algorithm, derivative=mode))
         return DerivativeKernel(call, self.dtype, self._evaluate)
 
+    def _quickly(
+        self, inputs: tuple[Any, ...], optional: Mapping[str, Any], out: Any, threads: int | None
+    ) -> Any:
+        """The result with optional inputs by code compiled for them before; None if there is none."""
+        names = tuple(name for name in self._call.function.optional if optional.get(name) is not None)
+        built = self.robot._memo.get(memo_key(self._call, names, self.dtype)) if names else None
+        if built is None or not (threads is None or (type(threads) is int and threads > 0)):
+            return None
+        return built.batch((*inputs, *(optional[name] for name in names)), out, threads)
+
     def _bound(self, inputs: tuple[Array, ...], optional: Mapping[str, Array | None], out: Any) -> Bound:
         given = {name: array for name, array in optional.items() if array is not None}
         kernel = native(self._call, tuple(given), self.dtype)
@@ -208,10 +218,12 @@ class DerivativeKernel(Kernel):
         self, *inputs: ArrayLike, out: Any = None, threads: int | None = None, **optional: ArrayLike | None
     ) -> Any:
         """The derivative for any batch of inputs: an array, or one for each input of the function."""
-        if not any(x is not None for x in optional.values()):
+        if any(x is not None for x in optional.values()):
+            made = self._quickly(inputs, optional, out, threads)
+        else:
             made = self._native.batch(inputs, out, threads)
-            if made is not None:
-                return made
+        if made is not None:
+            return made
         return self._evaluate(self._call, inputs, optional, out=out, threads=threads, dtype=self.dtype)
 
     def bind(self, *inputs: Array, out: Any, **optional: Array | None) -> Bound:
@@ -266,9 +278,11 @@ def kernel_class(function: str) -> type[Kernel]:
         memory="self._output, self.dtype",
         built="self._native",
         slow=f"""
-return self._evaluate(
-    self._call, ({", ".join(f.inputs)},), {{{given}}}, out=out, threads=threads, dtype=self.dtype
-)
+inputs, optional = ({", ".join(f.inputs)},), {{{given}}}
+result = self._quickly(inputs, optional, out, threads)
+if result is not None:
+    return result
+return self._evaluate(self._call, inputs, optional, out=out, threads=threads, dtype=self.dtype)
 """,
         scope={},
     )

@@ -21,7 +21,7 @@ from ...algorithms import algorithms
 from ...errors import PhalanxError
 from ...program.rolled.segments.roll import SegmentProgram
 from ..base import Call
-from .compile import Target
+from .compile import CROWDED, Target
 from .emit.walk import block_function, branched_block_function
 from .emit.widths import in_widths
 from .source import draft
@@ -56,7 +56,8 @@ def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Targe
     shapes = call.shapes(optional)
     told = call.function.frame
     outputs = len(call.function.outputs)
-    return module_text(
+    crowded = loops is None and outputs > 1 and not call.algorithm.derivative
+    return CROWDED * crowded + module_text(
         block, declarations, shapes, element, target, scratch, rows, alone, outputs=outputs, told=told
     )
 

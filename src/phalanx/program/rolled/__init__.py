@@ -29,7 +29,7 @@ from .planning.plan import Plan
 from .program import RolledProgram
 from .stages.bodies import DOF, Layout
 from .stages.loops import Loop
-from .sweeps.matrices import Matrix, Solution
+from .sweeps.matrices import Matrix, Solution, Solved, Walks
 from .sweeps.order import Rolled
 
 __all__ = ["RolledProgram", "roll"]
@@ -54,7 +54,12 @@ def roll(task: Task) -> RolledProgram:
         result = text.with_rotors(body, given, more)
     plan = Plan(graph, order)
     values = np.asarray(result, dtype=object).ravel().tolist()
-    if not _want_matrix(plan, values, *task.text.outputs.values()):
+    names = region_names(function)
+    if isinstance(values[0], Solved):
+        plan.solved_output(values[:-1], names)
+    elif isinstance(values[0], Matrix) and isinstance(values[0].walk, Walks):
+        plan.matrices_output(values, names)
+    elif not _want_matrix(plan, values, *task.text.outputs.values()):
         wanted = _placed(body, values, *task.text.outputs.values())
         if algorithm.derivative:
             wanted = derived(body, order, wanted, task, _residual(body, order, given, more, task))
@@ -64,7 +69,7 @@ def roll(task: Task) -> RolledProgram:
     rest = _rest_stages(plan, body)
     layout = Layout(
         task.shapes,
-        dict(zip(region_names(function), task.outputs.values(), strict=True)),
+        dict(zip(names, task.outputs.values(), strict=True)),
         model.n,
         None if chain else model.parents,
         graph.table(plan.columns),
@@ -83,8 +88,8 @@ def _residual(
     body: BodyModel, order: Rolled, given: list[Any], more: dict[str, Any], task: Task
 ) -> Residual | None:
     """What a function solves for its last input, if it does, as a function of its result."""
-    if not task.text.solves or body.source.joints is not None or not body.axes().alone:
-        return None  # rates of bodies that share a joint must be inputs
+    if not task.text.solves or body.source.joints is not None:
+        return None
     text = next(iter(ALGORITHMS[task.text.solves].values()))
     quantity = order.graph.quantity
 

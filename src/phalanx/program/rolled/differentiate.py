@@ -31,7 +31,7 @@ class LoopDerivatives:
     def reached(self, results: Iterable[Any], *, seen_through: bool = True) -> list[Node]:
         """The nodes behind some results, also through other bodies; operands first, but for other bodies.
 
-        What is opaque may be seen through.
+        What comes from elsewhere may be seen through.
         """
         seen: set[int] = set()
         stack = list(results)
@@ -52,7 +52,7 @@ class LoopDerivatives:
             return self.order.totals[leaf.number][:1]
         if isinstance(leaf, L.Pick):
             return self.order.picks[leaf.number][:1]
-        if isinstance(leaf, L.Elsewhere) and leaf.whose == L.OWN:
+        if isinstance(leaf, L.Elsewhere) and not self.graph.paired(x):
             return (self.graph.nodes[leaf.node],)
         if isinstance(leaf, L.Carry) and not (self.carry(x).paired or self.carry(x).linked):
             return self.carry(x).source, self.carry(x).root
@@ -89,7 +89,7 @@ class LoopDerivatives:
                 value, body = self.order.picks[leaf.number]
                 rate[x.number] = self.order.pick_of(_of(rate, value), body)
             else:
-                rate[x.number] = _of(rate, self.graph.nodes[leaf.node])
+                rate[x.number] = self.graph.elsewhere(_of(rate, self.graph.nodes[leaf.node]), leaf.whose)
         for old, new in carries:
             new.source, new.root = _of(rate, old.source), _of(rate, old.root)
         return [_of(rate, x) for x in results]
@@ -109,7 +109,7 @@ class LoopDerivatives:
     def adjoints(self, results: list[tuple[Any, Any]], by: Callable[[L.Leaf], bool]) -> dict[L.Leaf, Any]:
         """The derivatives of a sum of products, each of a result and its weight, by some leaves.
 
-        What is opaque counts as constant.
+        What comes from elsewhere counts as constant.
         """
         nodes = self.reached((x for x, _ in results), seen_through=False)
         chosen = {x.number for x in nodes if isinstance(x.leaf, L.State | L.Global) and by(x.leaf)}

@@ -15,6 +15,7 @@ from .stages.bodies import BodyBuilder, Layout, Stage
 from .stages.factor import InverseOut
 from .stages.loops import Loop, Once
 from .stages.matrices import MatrixOut, Pairs
+from .stages.walks import MatricesOut
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class RolledProgram:
     def _staged(self) -> dict[str, bool]:
         """The outputs that bodies fill, and whether bodies add to them, or none writes to them."""
         targets = [t for stage in self.stages if isinstance(stage, Loop | Once) for t in stage.targets]
-        if any(isinstance(stage, MatrixOut | InverseOut) for stage in self.stages):
+        if any(isinstance(stage, MatrixOut | InverseOut | MatricesOut) for stage in self.stages):
             return {}
         kinds = {
             name: {type(t) for t in targets if isinstance(t, L.State | L.Global) and t.name == name}

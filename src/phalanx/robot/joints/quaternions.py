@@ -48,6 +48,21 @@ def along_turns(q: Array, slope: Array) -> Array:
     return (s * slope[..., :3] - cross(v, slope[..., :3]) - slope[..., 3:] * v) * 0.5
 
 
+def turns_of(q: Array, change: Array) -> Array:
+    """The angular velocity, in the turned axes, at which a quaternion of any length changes so.
+
+    What changes its length turns nothing.
+    """
+    near = leveled(q)
+    return along_turns(near, change) * (4.0 / inner(near, q))
+
+
+def slopes_of_turns(q: Array, slope: Array) -> Array:
+    """Derivatives along turns as derivatives with respect to a quaternion: the transpose of the above."""
+    near = leveled(q)
+    return quaternion_rate(near, slope) * (4.0 / inner(near, q))
+
+
 def conjugate(q: np.ndarray) -> np.ndarray:
     """A quaternion of the turn back."""
     return leveled(q) * np.array([-1.0, -1.0, -1.0, 1.0], dtype=q.dtype)

@@ -26,7 +26,9 @@ from .quaternions import (
     quaternion_product,
     quaternion_rate,
     rotate,
+    slopes_of_turns,
     transpose_quaternion,
+    turns_of,
 )
 from .scaling import leveled
 
@@ -120,6 +122,16 @@ class JointType(ABC):
         """Derivatives with respect to coordinates as derivatives along rates: the transpose of the above."""
         return slope
 
+    @classmethod
+    def rates_of(cls, q: Array, change: Array) -> Array:
+        """The rates at which coordinates q change so; what changes the length of a quaternion is no rate."""
+        return change
+
+    @classmethod
+    def coordinate_slopes(cls, q: Array, slope: Array) -> Array:
+        """Derivatives along rates as derivatives with respect to coordinates: the transpose of the above."""
+        return slope
+
 
 class Fixed(JointType):
     name, nq, nv = "fixed", 0, 0
@@ -209,6 +221,14 @@ class Spherical(JointType):
     def along_rates(cls, q: Array, slope: Array) -> Array:
         return along_turns(q, slope)
 
+    @classmethod
+    def rates_of(cls, q: Array, change: Array) -> Array:
+        return turns_of(q, change)
+
+    @classmethod
+    def coordinate_slopes(cls, q: Array, slope: Array) -> Array:
+        return slopes_of_turns(q, slope)
+
 
 class Floating(JointType):
     """q = [x y z, quaternion xyzw]; qd = [angular; linear] of the child in its own coordinates."""
@@ -244,6 +264,17 @@ class Floating(JointType):
     def along_rates(cls, q: Array, slope: Array) -> Array:
         turn = q[..., 3:]
         return join(along_turns(turn, slope[..., 3:]), matvec(transpose_quaternion(turn), slope[..., :3]))
+
+    @classmethod
+    def rates_of(cls, q: Array, change: Array) -> Array:
+        turn = q[..., 3:]
+        return join(turns_of(turn, change[..., 3:]), matvec(transpose_quaternion(turn), change[..., :3]))
+
+    @classmethod
+    def coordinate_slopes(cls, q: Array, slope: Array) -> Array:
+        turn = q[..., 3:]
+        along = matvec(transpose(transpose_quaternion(turn)), slope[..., 3:])
+        return join(along, slopes_of_turns(turn, slope[..., :3]))
 
 
 def _unit_steps(motion: type[Motion], components: range) -> list[Step]:

@@ -8,16 +8,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ...algorithms import functions_algorithms
+from ...backends.base import Call
 from ...robot.robot import Robot
 from ...sweeps.orders.sequential import Sequential
 from ...sweeps.verbs import ordering
 
 
-def exact(robot: Robot, function: str, inputs: Sequence[np.ndarray]) -> np.ndarray:
+def exact(robot: Robot, function: str, inputs: Sequence[np.ndarray], frame: str | None = None) -> Any:
     """The function by its first algorithm that covers the robot, in extended precision if there is any.
 
     Where the longest floats are the usual ones, or a routine knows no others, it is the float64 result.
@@ -25,9 +27,12 @@ def exact(robot: Robot, function: str, inputs: Sequence[np.ndarray]) -> np.ndarr
     first = next(a for a in functions_algorithms(function).values() if not a.refusal(robot))
     for kind in (np.longdouble, np.float64):
         model = robot.model.cast(lambda array, kind=kind: array.astype(kind))
+        more = Call(robot, first, frame).arguments()
+        if frame is not None:
+            more["frame"] = more["frame"].map(lambda array, kind=kind: array.astype(kind))
         with ordering(Sequential(model.parents, model.pattern)), np.errstate(all="ignore"):
             try:
-                return np.asarray(first(model, *(np.asarray(x, kind) for x in inputs)))
+                return first(model, *(np.asarray(x, kind) for x in inputs), **more)
             except TypeError:  # dense factors are had from LAPACK, which knows float64
                 continue
     raise AssertionError("NumPy computes in float64")
@@ -38,8 +43,14 @@ def is_extended() -> bool:
     return bool(np.finfo(np.longdouble).eps < np.finfo(np.float64).eps)
 
 
-def relative_error(found: np.ndarray, right: np.ndarray) -> float:
-    """The largest error of a state over its largest entry; infinite where something is not finite."""
+def relative_error(found: Any, right: Any) -> float:
+    """The largest error of a state over its largest entry; infinite where something is not finite.
+
+    Of several results each has its own largest entry.
+    """
+    if isinstance(right, tuple):
+        return max(relative_error(one, other) for one, other in zip(found, right, strict=True))
+    found, right = np.asarray(found), np.asarray(right)
     if right.size == 0:
         return 0.0
     count = len(right)

@@ -62,14 +62,10 @@ class Source:
         return np.array([self.moved(x, DOF) * self.ratio for x in rate.ravel().tolist()], dtype=object)
 
     def moved(self, x: Any, map: str) -> Any:
-        """x, an input or a number, as another body has it."""
+        """x as another body has it: from an input, or kept by an earlier loop."""
         if type(x) is Node and isinstance(x.leaf, L.State) and x.leaf.map in (OWN, JOINT):
             return self.state(x.leaf.name, map, x.leaf.width, x.leaf.offset)
-        if type(x) is Node:
-            raise PhalanxError(
-                "rolled code: the rates of joints with several axes must be inputs; use the NumPy backend."
-            )
-        return x
+        return self.graph.elsewhere(x, self.known(map))
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +101,11 @@ class BodyModel(Model):
                 pair.append(self.source.moved(own, f"rotor{k}{j}"))
             total = total + pair[0] * pair[1] * param(factors[k])
         return np.array([total], dtype=object)
+
+    def rotor_slopes(self, qd: Array) -> Array:
+        return 0.0  # robots whose rotors have any have no loops for them
+
+    rotor_matrix = rotor_slopes
 
     def of_rates(self, rates: np.ndarray) -> np.ndarray:
         """Where the rates of some bodies stand among those of the robot."""

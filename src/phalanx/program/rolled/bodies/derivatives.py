@@ -46,7 +46,7 @@ def derived(body: BodyModel, order: Rolled, results: Wanted, task: Task, residua
             # Matrices of masses are symmetric: slopes by forces are the solution for the cotangent.
             slopes = loops.adjoints(weighted, by=lambda leaf: _is_of(leaf, inputs[-1:]))
             (solution,) = slopes.values()
-            equation = [(residual([order.graph.opaque(x) for x, _ in results]), -solution)]
+            equation = [(residual([order.graph.elsewhere(x) for x, _ in results]), -solution)]
             slopes |= loops.adjoints(equation, by=lambda leaf: _is_of(leaf, inputs[:-1]))
         names = dict(zip(inputs, region_names(task.function), strict=True))
         results = moves.along_rates(slopes, names)

@@ -13,6 +13,7 @@ from typing import Any
 
 from ....errors import PhalanxError
 from ...ops import COS, SIN
+from ...rewrite import Code
 from ...scalar import Graph, Node
 from .. import leaves as L
 from ..graph import LOCAL, BodyGraph
@@ -22,8 +23,9 @@ from ..stages.factor import Factor, InverseOut, Solve
 from ..stages.levels import Levels, Step
 from ..stages.loops import Loop, Once
 from ..stages.matrices import MatrixOut, Pairs
+from ..stages.walks import MatricesOut, SolvedOut
 from ..sweeps.elimination import Change, Elimination
-from ..sweeps.matrices import Entries, Matrix
+from ..sweeps.matrices import Entries, Matrix, Solved, Walk, Walks
 from ..sweeps.order import Rolled
 from .columns import ColumnPlan
 from .loops import Leaf, LoopPlan, Wanted
@@ -134,8 +136,9 @@ class Plan(LoopPlan):
     def _given(self, fresh: Graph, x: Node, phase: int, leaf: Leaf) -> Any:
         if x.op in (SIN, COS):
             return fresh.leaf(L.Slot(self.turned(x)))
-        if isinstance(x.leaf, L.Elsewhere) and x.leaf.whose == L.LINK:
-            return fresh.leaf(L.Slot(self.slot(self.graph.nodes[x.leaf.node], phase), END))
+        if isinstance(x.leaf, L.Elsewhere) and x.leaf.whose != L.BODY:
+            whose = END if x.leaf.whose == L.LINK else x.leaf.whose
+            return fresh.leaf(L.Slot(self.slot(self.graph.nodes[x.leaf.node], phase), whose))
         return fresh.leaf(x.leaf) if isinstance(x.leaf, L.Param | L.State) else None
 
     def _leaf_outside(self, before: int) -> Leaf:
@@ -179,6 +182,28 @@ class Plan(LoopPlan):
         """Want a matrix in the output."""
         self.matrices[matrix.walk.phase].append(MatrixOut(self.pairs(matrix)))
 
+    def matrices_output(self, matrices: list[Matrix], names: list[str]) -> None:
+        """Want several matrices that the same walks fill in outputs of some names."""
+        walks = matrices[0].walk
+        added = {name: self._diagonal(matrix)[0] for name, matrix in zip(names, matrices, strict=True)}
+        self.matrices[walks.phase].append(MatricesOut(*self._walks(matrices), added))
+
+    def solved_output(self, solved: list[Solved], names: list[str]) -> None:
+        """Want -M^-1 A for several matrices A that the same walks fill, and M^-1, which has the last name."""
+        assert all(each.negative and each.matrix is solved[0].matrix for each in solved)
+        assert any(matrix is solved[0].matrix for matrix, _ in self.order.solves)  # which factors it
+        matrices = [each.columns for each in solved]
+        stage = SolvedOut(*self._walks(matrices), names[:-1])
+        self.matrices[matrices[0].walk.phase] += [stage, InverseOut(names[-1])]
+
+    def _walks(self, matrices: list[Matrix]) -> tuple[list[Any], Code]:
+        """What the walks start with that fill some matrices, and the code of a step."""
+        walks = matrices[0].walk
+        assert isinstance(walks, Walks)
+        assert all(matrix.walk is walks for matrix in matrices)
+        every = len(walks.entries) // 2
+        return self._walk(walks, [x for matrix in matrices for x in walks.entries[matrix.number :: every]])
+
     def inverse_output(self, matrix: Matrix) -> None:
         """Want the inverse of a matrix in the output."""
         self.matrices[matrix.walk.phase] += [Factor(self.pairs(matrix)), InverseOut()]
@@ -200,12 +225,15 @@ class Plan(LoopPlan):
         if isinstance(walk, Entries):
             inner = ColumnPlan(self, walk.phase)
             return inner.planned([(walk.entry, L.Entry())], walk.shape, *self._diagonal(matrix))
-        start = [self._kept(x, walk.phase) for x in walk.start]
+        assert isinstance(walk, Walk)
+        return Pairs(*self._diagonal(matrix), *self._walk(walk, [walk.entry]), walk.runs)
 
+    def _walk(self, walk: Walk | Walks, entries: list[Any]) -> tuple[list[Any], Code]:
+        """What a walk starts with, and the code of a step: what is carried on, then entries."""
+        start = [self._kept(x, walk.phase) for x in walk.start]
         wanted: Wanted = [(x, L.Walked(k)) for k, x in enumerate(walk.carried)]
-        wanted.append((walk.entry, L.Entry()))
-        code, _ = self.code(wanted, self._leaf_outside(walk.phase))
-        return Pairs(*self._diagonal(matrix), start, code, walk.runs)
+        wanted += [(x, L.Entry()) for x in entries]
+        return start, self.code(wanted, self._leaf_outside(walk.phase))[0]
 
     def _diagonal(self, matrix: Matrix) -> tuple[Any, Any]:
         """What is added on the diagonal, and what stands there before."""

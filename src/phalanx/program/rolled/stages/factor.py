@@ -126,13 +126,18 @@ class Solve(Stage):
             with b.loop(b.n) as loop:
                 b.store(solution, loop.index, b.value_of(loop.index, self.source))
         with over_joints(b):
-            _backward(b, solution, b.n, 1)
-            _forward(b, solution, 1)
+            solve(b, solution, b.n, 1)
         if joints is not None:
             return hand_out(b, self.slot)
         with b.loop(b.n) as loop:
             b.store(b.slots, b.kept(loop.index, self.slot), b.load(solution, loop.index))
         return None
+
+
+def solve(b: BodyBuilder, solution: Region, end: Index, width: int) -> None:
+    """Solve for right-hand sides side by side in place, which are zero from body `end` on."""
+    _backward(b, solution, end, width)
+    _forward(b, solution, width)
 
 
 def _backward(b: BodyBuilder, solution: Region, end: Index, width: int) -> None:
@@ -171,20 +176,22 @@ def _forward(b: BodyBuilder, solution: Region, width: int) -> None:
 
 @dataclass(frozen=True)
 class InverseOut(Stage):
-    """The inverse of the factored matrix, written to the output a few rows at a time."""
+    """The inverse of the factored matrix, written to an output a few rows at a time."""
+
+    name: str = L.OUT
 
     def build(self, b: BodyBuilder) -> None:
+        out = b.outputs[self.name]
         with over_joints(b):
-            solution = b.region("solution", b.n * min(TOGETHER, b.n))
-            b.in_blocks(b.n, TOGETHER, lambda first, width: _inverse_rows(b, solution, first, width))
+            solution = b.region("solutions", b.n * min(TOGETHER, b.n))
+            b.in_blocks(b.n, TOGETHER, lambda first, width: _inverse_rows(b, out, solution, first, width))
 
 
-def _inverse_rows(b: BodyBuilder, solution: Region, first: Index, width: int) -> None:
+def _inverse_rows(b: BodyBuilder, out: Region, solution: Region, first: Index, width: int) -> None:
     """Write `width` rows of the inverse from `first` on: the solutions for unit vectors."""
     b.clear(solution, b.n * width)
     for k in range(width):
         b.store(solution, plus(times(plus(first, k), width), k), 1.0)
-    _backward(b, solution, plus(first, width), width)
-    _forward(b, solution, width)
+    solve(b, solution, plus(first, width), width)
     for k in range(width):
-        b.move(b.outputs[L.OUT], times(plus(first, k), b.n), solution, k, b.n, step=width)
+        b.move(out, times(plus(first, k), b.n), solution, k, b.n, step=width)

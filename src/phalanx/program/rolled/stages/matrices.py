@@ -67,21 +67,37 @@ class Pairs(Entries):
     runs: bool = False  # whether one state may take ancestors several at once
 
     def of(self, b: BodyBuilder, body: Index, store: Store) -> None:
-        starts = [b.value_of(body, x) for x in self.start]
-        with b.walk(body, b.parent) as walk:
-            carried = [walk.carry(x) for x in starts]
-            *again, entry = self.step(b, carried, walk.index)
-            for x, value in zip(carried, again, strict=True):
-                walk.feed(x, value)
-            store(entry, walk.index)
+        walk_along(b, body, self.start, self.code, lambda entries, there: store(entries[0], there))
 
     def step(self, b: BodyBuilder, carried: Sequence[Real], there: Index) -> list[Real]:
         """What is carried on past an ancestor, and the entry with it."""
+        return step(b, self.code, carried, there)
 
-        def leaf(what: L.Leaf) -> Real:
-            return carried[what.number] if isinstance(what, L.Walked) else b.read(what, {L.THERE: there})
 
-        return run(b, self.code, leaf)
+def walk_along(
+    b: BodyBuilder,
+    body: Index,
+    start: Sequence[int | float],
+    code: Code,
+    store: Callable[[list[Real], Index], None],
+) -> None:
+    """A walk from a body along its ancestors: `store(entries, ancestor)` at each."""
+    starts = [b.value_of(body, x) for x in start]
+    with b.walk(body, b.parent) as walk:
+        carried = [walk.carry(x) for x in starts]
+        made = step(b, code, carried, walk.index)
+        for x, value in zip(carried, made, strict=False):
+            walk.feed(x, value)
+        store(made[len(carried) :], walk.index)
+
+
+def step(b: BodyBuilder, code: Code, carried: Sequence[Real], there: Index) -> list[Real]:
+    """What is carried on past an ancestor, and the entries with it."""
+
+    def leaf(what: L.Leaf) -> Real:
+        return carried[what.number] if isinstance(what, L.Walked) else b.read(what, {L.THERE: there})
+
+    return run(b, code, leaf)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,19 @@ class Walk:
 
 
 @dataclass(frozen=True)
+class Walks:
+    """A walk from each body along its ancestors that fills both sides of several matrices.
+
+    For each matrix there are two entries at every ancestor: in the row of the body, and in its column.
+    """
+
+    phase: int
+    start: list[Any]
+    carried: list[Any]
+    entries: list[Any]
+
+
+@dataclass(frozen=True)
 class Entries:
     """Entries of a matrix that loops over the pairs of each column, or of each row, compute.
 
@@ -36,15 +49,19 @@ class Entries:
 
 @dataclass(frozen=True)
 class Matrix:
-    """A symmetric matrix over bodies, what is added on its diagonal, and what stands there instead."""
+    """A matrix over bodies, what is added on its diagonal, and what stands there instead.
 
-    walk: Walk | Entries
+    It is symmetric unless it is one of several, by number, that walks fill.
+    """
+
+    walk: Walk | Entries | Walks
     diagonal: Any = 0.0
     instead: Any = None
+    number: int = 0
 
     def __add__(self, other: Any) -> Matrix:
         # A value per body stands for the diagonal matrix of all of them.
-        return Matrix(self.walk, self.diagonal + other, self.instead)
+        return replace(self, diagonal=self.diagonal + other)
 
     __radd__ = __add__
 
@@ -55,6 +72,21 @@ class Solution:
 
     matrix: Matrix
 
+    def __mul__(self, columns: Matrix) -> Solved:
+        return Solved(self.matrix, columns)
+
+
+@dataclass(frozen=True)
+class Solved:
+    """The inverse of a matrix times another one; only its negative is there yet."""
+
+    matrix: Matrix
+    columns: Matrix
+    negative: bool = False
+
+    def __neg__(self) -> Solved:
+        return replace(self, negative=not self.negative)
+
 
 class Boxed(np.ndarray):
     """An array of one matrix over bodies; `np.where` with the unit matrix gives it another diagonal."""
@@ -62,8 +94,15 @@ class Boxed(np.ndarray):
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function is np.where and isinstance(args[2], Boxed):
             matrix: Matrix = args[2].ravel()[0]
-            return box(Matrix(matrix.walk, matrix.diagonal, np.asarray(args[1]).ravel()[0]), args[2].shape)
+            return box(replace(matrix, instead=np.asarray(args[1]).ravel()[0]), args[2].shape)
         return super().__array_function__(function, types, args, kwargs)
+
+
+def several(walks: Walks) -> np.ndarray:
+    """An array (1, 1, k) of the matrices that walks fill."""
+    made = np.empty((1, 1, len(walks.entries) // 2), dtype=object)
+    made[0, 0, :] = [Matrix(walks, number=k) for k in range(made.size)]
+    return made.view(Boxed)
 
 
 def box(value: Any, shape: tuple[int, ...]) -> np.ndarray:

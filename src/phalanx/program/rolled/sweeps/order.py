@@ -22,7 +22,7 @@ from ..graph import LOCAL, BodyGraph
 from ..limbs import LimbRows, limb_rows
 from .elimination import Elimination
 from .links import OneLink
-from .matrices import Entries, Matrix, Solution, Walk, box
+from .matrices import Entries, Matrix, Solution, Walk, Walks, box, several
 from .places import HERE, THIRD, Pairs, chosen, each, elsewhere, rebuilt, scalars
 
 
@@ -238,15 +238,14 @@ class Rolled(Order):
         both: bool = False,
         runs: bool = False,
     ) -> Array:
-        if both:
-            raise PhalanxError("walks: loops fill symmetric matrices only; use the NumPy backend.")
         phase = max(self.latest(start, *along), 0) + 1
         there = each(along, lambda value: elsewhere(self.graph, value, L.THERE))
         first = list(scalars(start))
         x = rebuilt(start, [self.graph.leaf(L.Walked(k)) for k in range(len(first))])
-        entry = emit(x, *there).ravel()[0]
-        walk = Walk(phase, first, list(scalars(carry(x, *there))), entry, runs)
-        return box(Matrix(walk), (1, 1))
+        carried, emitted = list(scalars(carry(x, *there))), emit(x, *there).ravel().tolist()
+        if both:
+            return several(Walks(phase, first, carried, emitted))
+        return box(Matrix(Walk(phase, first, carried, emitted[0], runs)), (1, 1))
 
     def pairs_in_runs(
         self, start: Array, carry: Callable[..., Array], emit: Callable[..., Array], along: tuple[Any, ...]
