@@ -39,7 +39,7 @@ def kernel_cost(call: Call) -> Cost:
     flow: Flow | Callable[[], Flow] | None = written_out if is_short else None
     span = Count()
     keeps_order = isinstance(made.loops, RolledProgram) and made.loops.keeps_order
-    if keeps_order and not call.algorithm.derivative and program.lanes == 1 and operations <= _WALKED:
+    if keeps_order and program.lanes == 1 and operations <= _WALKED:
         span = Count(*critical_path(program))
     elif is_short:
         flow = written_out()

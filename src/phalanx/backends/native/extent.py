@@ -58,7 +58,7 @@ class InLoops:
     operations: int
     moves: int  # loads and stores
     joins: bool  # whether they go from body to body where the text joins whole runs
-    times: int = 1  # how many times longer its code may be
+    times: float = 1.0  # how many times longer its code may be
 
     def __str__(self) -> str:
         return f"{self.operations:,} operations and {self.moves:,} loads and stores in loops"
@@ -88,28 +88,28 @@ class InLoops:
         """The better form, if unrolling gives so many instructions for each branch, and so many results."""
         length, longest = sum(lengths), max(lengths)
         limit = self.limit(length, longest)
-        widest = max(_RESULTS * sqrt(self.work / longest), self.work / _WORTH)
+        widest = max(_RESULTS * self.times * sqrt(self.work / longest), self.work / _WORTH)
         if results > widest:
             return Form("looped", f"{results:,} results, limit {widest:,.0f}; {self}")
         told = f"{length:,} instructions unrolled, limit {limit:,.0f}; {self}"
         return Form("unrolled" if length <= limit else "looped", told)
 
 
-def allowance(call: Call) -> int:
+def allowance(call: Call) -> float:
     """How many times longer than that of others the code of a call may be: derivatives have more of it."""
-    return 3 if call.algorithm.derivative else 1
+    return 3.0 if call.algorithm.derivative else 1.0 if call.algorithm.symmetric else 1.5
 
 
 def most_scalars(call: Call, moves: int = 0) -> int:
     """Scalars that tracing may make for a call, if its loops move so many values."""
     half = _LONG / 2
     longest = half + sqrt(half**2 + 2 * half * _MOVED * moves)  # the code that is as long as its limit
-    return _SCALARS * int(min(longest, _LONGEST)) * allowance(call)
+    return int(_SCALARS * allowance(call) * min(longest, _LONGEST))
 
 
 def short_form(call: Call, lengths: list[int]) -> Form | None:
     """The form "unrolled", if that is clear without loops."""
-    length, limit = sum(lengths), _SHORT * allowance(call)
+    length, limit = sum(lengths), int(_SHORT * allowance(call))
     return Form("unrolled", f"{length:,} instructions, limit {limit:,}") if length <= limit else None
 
 

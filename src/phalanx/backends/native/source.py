@@ -125,29 +125,32 @@ def _chosen(call: Call, optional: tuple[str, ...]) -> Draft:
     plain = replace(call, algorithm=replace(call.algorithm, derivative=""))
     if plain != call and (known := form_of(plain, optional)).name == "looped":
         return Draft(Form("looped", f"as {plain.function.name}, {known.reason}"), _rolled(call, optional))
-    loops, most = None, most_scalars(call)
-    if call.robot.model.n > _FEW:
-        loops = _rolled(call, optional)
-        counts = _counted(call, loops)
+    written: list[tuple[Program, Code]] = []
+    if call.robot.model.n <= _FEW:
+        with suppress(TooLongError):
+            written = _written(call, optional, most_scalars(call))
+        if written and (form := short_form(call, _lengths(written))):
+            return Draft(form, None, written)
+    loops = _rolled(call, optional)
+    counts = _counted(call, loops)
+    if not written:
         if form := counts.refusal():
             return Draft(form, loops)
-        most = most_scalars(call, counts.moves)
-    try:
-        written = _written(call, optional, most)
-    except TooLongError:
-        told = f"more than {most:,} scalars unrolled, the limit"
-        return Draft(Form("looped", told), loops or _rolled(call, optional))
-    lengths = [_length(code) for _, code in written]
-    if form := short_form(call, lengths):
-        return Draft(form, None, written)
-    loops = loops or _rolled(call, optional)
+        try:
+            written = _written(call, optional, most := most_scalars(call, counts.moves))
+        except TooLongError:
+            return Draft(Form("looped", f"more than {most:,} scalars unrolled, the limit; {counts}"), loops)
     results = max(sum(type(x) is Node for x in equations.results) for equations, _ in written)
-    form = _counted(call, loops).form(lengths, results)
+    form = short_form(call, _lengths(written)) or counts.form(_lengths(written), results)
     return Draft(form, None, written) if form.name == "unrolled" else Draft(form, loops)
 
 
 def _without_loops(call: Call, optional: tuple[str, ...]) -> Draft:
     return Draft(Form("unrolled", "there are no loops for it"), None, _only_way(call, optional))
+
+
+def _lengths(written: list[tuple[Program, Code]]) -> list[int]:
+    return [_length(code) for _, code in written]
 
 
 def _length(code: Code) -> int:

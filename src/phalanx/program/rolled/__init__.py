@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...algorithms import ALGORITHMS
+from ...algorithms import ALGORITHMS, Algorithm
 from ...errors import PhalanxError
 from ...robot.frames import numbers_told
 from ...sweeps.verbs import ordering
@@ -39,10 +39,7 @@ def roll(task: Task) -> RolledProgram:
     """The loops of an algorithm for one robot, its parameters in a table."""
     algorithm, model, function = task.algorithm, task.model, task.function
     if reason := refusal_of_loops(algorithm, model):
-        raise PhalanxError(
-            f'{algorithm.function}: algorithm "{algorithm.name}" has no loops over bodies for this robot: '
-            f'{reason}; the NumPy backend serves it: backend="numpy".'
-        )
+        raise _refused(algorithm, reason)
     graph = BodyGraph(model.n)
     chain = model.is_chain
     several = algorithm.bodies == "definite" and len(model.links) < model.n
@@ -59,6 +56,8 @@ def roll(task: Task) -> RolledProgram:
         plan.solved_output(values[:-1], names)
     elif isinstance(values[0], Matrix) and isinstance(values[0].walk, Walks):
         plan.matrices_output(values, names)
+    elif len(task.text.outputs) > 1:
+        raise _refused(algorithm, "its results are no walks along ancestors")
     elif not _want_matrix(plan, values, *task.text.outputs.values()):
         wanted = _placed(body, values, *task.text.outputs.values())
         if algorithm.derivative:
@@ -81,7 +80,15 @@ def roll(task: Task) -> RolledProgram:
         order.limb_rows,
         numbers_told(model) if task.is_told else 0,
     )
-    return RolledProgram(layout, [*rest, *planned], reordered=order.reordered)
+    rewritten = bool(algorithm.derivative) or isinstance(values[0], Solved)
+    return RolledProgram(layout, [*rest, *planned], order.reordered, rewritten)
+
+
+def _refused(algorithm: Algorithm, reason: str) -> PhalanxError:
+    return PhalanxError(
+        f'{algorithm.function}: algorithm "{algorithm.name}" has no loops over bodies for this robot: '
+        f'{reason}; the NumPy backend serves it: backend="numpy".'
+    )
 
 
 def _residual(

@@ -25,6 +25,7 @@ class RolledProgram:
     layout: Layout
     stages: list[Stage]
     reordered: bool = False  # whether bodies go one after another where the text joins whole runs
+    rewritten: bool = False  # whether they compute otherwise than the text: its derivatives, or solutions
 
     @property
     def keeps_order(self) -> bool:
@@ -32,7 +33,8 @@ class RolledProgram:
 
         In a tree what several children send is added up before the parent's own.
         """
-        return not self.reordered and self.layout.parents is None and not self.layout.told
+        changed = self.reordered or self.rewritten
+        return not changed and self.layout.parents is None and not self.layout.told
 
     @property
     def _walked(self) -> Pairs | None:
