@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,11 @@ def best(f: Callable[[], Any], repeats: int = 2000) -> float:
         f()
         least = min(least, time.perf_counter() - start)
     return least * 1e6
+
+
+def gradients(robot: px.Robot, inputs: list[Any], weights: Any) -> Any:
+    """Those of the sum of all results."""
+    return torch.autograd.grad(robot.torch.forward_dynamics(*inputs), inputs, weights)
 
 
 def main() -> None:
@@ -50,14 +56,11 @@ def main() -> None:
             weights = torch.ones_like(plain[2])
             cotangent = np.ones_like(arrays[2])
 
-            def both(inputs: list[Any] = inputs, weights: Any = weights) -> None:
-                torch.autograd.grad(robot.torch.forward_dynamics(*inputs), inputs, weights)
-
             times = [
-                best(lambda: kernel(*arrays)),
-                best(lambda: robot.torch.forward_dynamics(*plain)),
-                best(lambda: vjp(*arrays, cotangent)),
-                best(both),
+                best(partial(kernel, *arrays)),
+                best(partial(robot.torch.forward_dynamics, *plain)),
+                best(partial(vjp, *arrays, cotangent)),
+                best(partial(gradients, robot, inputs, weights)),
             ]
             print(
                 f"{dtype:8} {batch:6} {times[0]:8.1f} {times[1]:8.1f} {times[2]:11.1f} {times[3]:21.1f}",
