@@ -101,7 +101,9 @@ class BodyGraph(LoopGraph):
 
     def elsewhere(self, x: Any, map: str = L.OWN) -> Any:
         """The value of x in later phases at the body that a map leads to; nothing else is known of it."""
-        return self.placed(L.Elsewhere(x.number, map), phase=self.phase(x) + 1) if type(x) is Node else x
+        return (
+            self.placed(L.Elsewhere(x.number, map), phase=max(self.phase(x), 0) + 1) if type(x) is Node else x
+        )
 
     def linked(self, x: Any) -> bool:
         """Whether x is computed for the last bodies of joints only."""
