@@ -89,6 +89,7 @@ class Algorithm:
     span: str = "O(depth)"
     symmetric: bool = True  # whether it fills symmetric matrices, if any
     assembles: bool = False  # whether it forms a matrix over all bodies on its way
+    by_columns: bool = False  # whether it fills several matrices column by column
     splits: str = ""  # a chain: into "segments" swept side by side, or into "runs" of ancestors
     options: Mapping[str, tuple[Any, ...] | _WholeNumbers] = field(default_factory=dict)
     derivative: str = ""  # "jvp", "vjp" or "hvp": its text is differentiated

@@ -28,6 +28,8 @@ def refusal_of_loops(algorithm: Algorithm, model: Model) -> str:
     sizes = FUNCTIONS[algorithm.function].outputs.values()
     if any(size != _MATRIX and sum(not n.isdigit() for n in size) > 1 for size in sizes):
         return "it has more results than loops fill"
+    if algorithm.by_columns:
+        return "it fills several matrices column by column"
     is_matrix = _MATRIX in sizes
     if algorithm.derivative and (is_matrix or algorithm.assembles or algorithm.bodies == "definite"):
         return "there are no loops for the derivatives of a matrix"

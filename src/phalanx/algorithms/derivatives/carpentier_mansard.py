@@ -14,6 +14,7 @@ from ..registry import algorithm
     coupled=True,
     work="O(n depth)",
     symmetric=False,
+    by_columns=True,
 )
 def carpentier_mansard(
     model: Model, q: Array, qd: Array, qdd: Array, *, external: Array = 0.0
