@@ -53,12 +53,15 @@ def roll(task: Task) -> RolledProgram:
     with ordering(order):
         result = text.with_rotors(body, given, more)
     plan = Plan(graph, order)
-    values = np.asarray(result, dtype=object).ravel().tolist()
+    parts = result if isinstance(result, tuple) else (result,)
+    values = [x for part in parts for x in np.asarray(part, dtype=object).ravel().tolist()]
     names = region_names(function)
+    if algorithm.valued:
+        plan.output(values.pop(), L.State(names[-1], OWN, 1, 0))
     if isinstance(values[0], Solved):
-        plan.solved_output(values[:-1], names)
+        plan.solved_output(values[:-1], names[:3])
     elif isinstance(values[0], Matrix) and isinstance(values[0].walk, Walks):
-        plan.matrices_output(values, names)
+        plan.matrices_output(values, names[: len(values)])
     elif not _want_matrix(plan, values, *task.text.outputs.values()):
         wanted = _placed(body, values, *task.text.outputs.values())
         if algorithm.derivative:
