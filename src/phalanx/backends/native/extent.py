@@ -66,6 +66,8 @@ def predicted_instructions(call: Call) -> int:
     n, work = len(depth), call.algorithm.work
     # Axes at right angles leave three entries of a rotation, general ones all nine.
     dense = max(1.0, np.count_nonzero(call.robot.model.rest.E) / (4.5 * max(n, 1)))
+    if call.algorithm.side_by_side:
+        return int(165 * dense * depth.sum())
     if not call.algorithm.symmetric and rolls(call):
         each = 32 if call.algorithm.function == "coriolis_matrix" else 62
         return int(each * dense * depth.sum()) + (_solving(call) if call.algorithm.assembles else 0)
