@@ -112,6 +112,33 @@ def test_backends_agree_on_products(robot: Any, function: str, backend: str) -> 
             agree(mine, theirs, 1e-11, least=1.0)
 
 
+@pytest.mark.parametrize("backend", ["numpy", "native", "jax"])
+@pytest.mark.parametrize("name", ["tree", "floating"])
+def test_the_value_comes_with_its_derivatives(name: str, backend: str) -> None:
+    robot = ROBOTS[name].replace(armature=0.1)
+    q, qd, qdd = robot.random_state(4, rng=2)
+    for algorithm in ("idsva", "carpentier_mansard"):
+        d = robot.inverse_dynamics_derivatives(q, qd, qdd, value=True, algorithm=algorithm, backend=backend)
+        agree(d.tau, robot.inverse_dynamics(q, qd, qdd, backend="numpy"), 1e-12)
+        agree(d[:3], tuple(robot.inverse_dynamics_derivatives(q, qd, qdd, backend="numpy")), 1e-11)
+    out = (*(np.empty((4, robot.nv, robot.nv)) for _ in range(3)), np.empty((4, robot.nv)))
+    *_, accelerations = robot.forward_dynamics_derivatives(q, qd, d.tau, value=True, backend=backend, out=out)
+    agree(accelerations, qdd, 1e-9)
+    assert accelerations is out[-1]
+
+
+def test_values_of_long_robots_come_from_loops() -> None:
+    robot = px.chain(60)
+    q, qd, qdd = robot.random_state(3, rng=2)
+    d = robot.inverse_dynamics_derivatives(q, qd, qdd, value=True)
+    agree(d.tau, robot.inverse_dynamics(q, qd, qdd, backend="numpy"), 1e-12)
+    agree(d[:3], tuple(robot.inverse_dynamics_derivatives(q, qd, qdd, backend="numpy")), 1e-11)
+    f = robot.forward_dynamics_derivatives(q, qd, d.tau, value=True)
+    agree(f.qdd, qdd, 1e-7)
+    with pytest.raises(px.PhalanxError, match="value=3, expected True or False"):
+        robot.inverse_dynamics_derivatives(q, qd, qdd, value=3)
+
+
 def test_kernels_of_products_are_bound_and_pickled_like_others() -> None:
     robot = ROBOTS["ur5"]
     inputs = states(robot, "forward_dynamics", 20)

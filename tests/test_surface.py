@@ -54,7 +54,7 @@ def test_methods_and_kernels_have_the_same_names_and_defaults(function: str) -> 
     f = FUNCTIONS[function]
     told, of_kernel = declared(getattr(ROBOT, function)), declared(kernel(function))
     frame = ["frame"] * f.frame
-    last = ["out", "algorithm", "backend", "threads"]
+    last = [*["value"] * bool(f.value), "out", "algorithm", "backend", "threads"]
     assert list(told) == [*f.inputs, *frame, *f.optional, *f.choices, *last]
     assert list(of_kernel) == [*f.inputs, *f.optional, "out", "threads"]
     assert keyword_only(kernel(function)) == [*f.optional, "out", "threads"]

@@ -35,6 +35,7 @@ from wording import (
     summary,
     together,
     typed,
+    with_value,
 )
 
 ALIASES = {"rnea": "inverse_dynamics", "crba": "mass_matrix", "aba": "forward_dynamics"}
@@ -61,19 +62,19 @@ def robot_results() -> str:
     """`robot/results.py`: the named tuples of functions with several results."""
     text = HEAD.format(role="What functions with several results give: tuples with a name for each.")
     text += 'from typing import Generic, NamedTuple, TypeVar\n\nA = TypeVar("A")\n'
-    for f in FUNCTIONS.values():
-        if len(f.outputs) > 1:
-            rows = [f"    {name}: A  # ({shape(sizes)})" for name, sizes in f.outputs.items()]
-            told = f'    """The results of `{f.name}`."""'
-            text += "\n".join(
-                ["", "", f"class {camel(f.name)}(NamedTuple, Generic[A]):", told, "", *rows, ""]
-            )
+    several = [f for f in FUNCTIONS.values() if len(f.outputs) > 1]
+    for f in [*several, *(with_value(f.name) for f in several if f.value)]:
+        rows = [f"    {name}: A  # ({shape(sizes)})" for name, sizes in f.outputs.items()]
+        of, _, value = f.name.partition(".")
+        told = f'    """The results of `{of}`{" with its value" * bool(value)}."""'
+        text += "\n".join(["", "", f"class {camel(f.name)}(NamedTuple, Generic[A]):", told, "", *rows, ""])
     return text
 
 
 def robot_functions() -> str:
     """`robot/functions.py`: the methods of a robot that compute."""
     text = HEAD.format(role="What a robot computes: one method for each registered function.")
+    text += "from typing import Literal, overload\n\n"
     text += "from ..typing import AlgorithmLike, Array, ArrayLike, Backend, External\n"
     text += "from . import results\nfrom .motion import Motion\n\n\nclass Functions(Motion):\n"
     text += '    """The methods of `Robot` that compute; `methods` gives them their code."""\n'
@@ -97,7 +98,19 @@ def robot_method(f: Function) -> str:
     told = f"{BATCH} {filled(f)}; {algorithm(f)}; "
     told += f'`backend` is "auto", "native", "numpy" or "jax"; {THREADS}.'
     described = [summary(f), *details(f), *inputs(f), told]
-    return "\n" + method(f.name, parameters(f, *keywords), result(f), described)
+    if not f.value:
+        return "\n" + method(f.name, parameters(f, *keywords), result(f), described)
+    more = with_value(f.name)
+    described[-1] += f" With `value` also `{f.value}`, of the same pass."
+    text = ""
+    for kind, of in (("Literal[False] = False", f), ("Literal[True]", more)):
+        keywords[0] = f"out: {places(of)} | None = None"
+        text += "\n    @overload\n" + method(
+            f.name, parameters(f, f"value: {kind}", *keywords), result(of), None
+        )
+    keywords[0] = "out: tuple[Array, ...] | None = None"
+    either = f"{result(f)} | {result(more)}"
+    return text + "\n" + method(f.name, parameters(f, "value: bool = False", *keywords), either, described)
 
 
 def robot_doors() -> str:

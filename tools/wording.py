@@ -19,6 +19,7 @@ if "phalanx" not in sys.modules:  # the registry alone: methods of new functions
     sys.modules["phalanx"] = package
 
 from phalanx.algorithms import ALGORITHMS, FUNCTIONS, Function  # noqa: E402
+from phalanx.algorithms.registry import with_value  # noqa: E402, F401
 
 WIDTH = 110
 
@@ -141,14 +142,16 @@ def together(names: Iterable[str]) -> str:
 
 
 def camel(name: str) -> str:
-    return "".join(word.capitalize() for word in name.split("_"))
+    return "".join(word.capitalize() for word in name.replace(".", "_").split("_"))
 
 
-def method(name: str, parameters: list[str], result: str, told: list[str], run: str = "") -> str:
-    """A method with its docstring, whose first line is the first of `told`."""
+def method(name: str, parameters: list[str], result: str, told: list[str] | None, run: str = "") -> str:
+    """A method with its docstring, whose first line is the first of `told`; without, one of its overloads."""
     head = [f"    def {name}({', '.join(['self', *parameters])}) -> {result}:"]
     if len(head[0]) > WIDTH:
         head = [f"    def {name}(", *_rows(["self", *parameters], 8), f"    ) -> {result}:"]
+    if told is None:
+        return "\n".join(head) + " ...\n"
     return "\n".join([*head, *docstring(told), *(statement(run) if run else [])]) + "\n"
 
 

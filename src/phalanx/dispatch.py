@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -51,10 +52,15 @@ def evaluate(
     algorithm: Any = "auto",
     backend: str = "auto",
     threads: int | None = None,
+    value: Any = False,
 ) -> Any:
-    """The function of the robot for a batch of inputs."""
+    """The function of the robot for a batch of inputs; with `value` also what it is the derivative of."""
     call = resolve(robot, function, algorithm, frame, choices)
-    alone = single(call) if isinstance(algorithm, str) and algorithm == "auto" else None
+    if not isinstance(value, (bool, np.bool_)):
+        raise PhalanxError(f"{function}: value={shown(value)}, expected True or False.")
+    if value:
+        call = replace(call, algorithm=replace(call.algorithm, valued=True))
+    alone = single(call) if not value and isinstance(algorithm, str) and algorithm == "auto" else None
     runner = serving(call, backend)
     return compute(call, inputs, optional, out=out, threads=threads, runner=runner, alone=alone)
 

@@ -34,12 +34,15 @@ if {applies}:
         return result
 result = evaluate(
     self, {name!r}, ({inputs},), {{{given}}}, frame={frame}, choices={{{chosen}}}, out=out,
-    algorithm=algorithm, backend=backend, threads=threads,
+    algorithm=algorithm, backend=backend, threads=threads, value={value},
 )
-if entry is None:
+if entry is None and not {value}:
     prepare(self, {name!r}, {frame}, {{{chosen}}})
 return result
 """
+
+
+_WITH_MORE = "entry is not None and algorithm is auto and backend is auto"
 
 
 def _method(f: Function) -> Any:
@@ -50,7 +53,8 @@ def _method(f: Function) -> Any:
         given=", ".join(f"{n!r}: {n}" for n in f.optional),
         chosen=", ".join(f"{n!r}: {n}" for n in f.choices),
         frame="frame" if f.frame else None,
-        applies="entry is not None and algorithm is auto and backend is auto" if f.optional else "False",
+        value="value" if f.value else False,
+        applies=_WITH_MORE + " and value is False" * bool(f.value) if f.optional else "False",
     )
     return with_fast_path(
         getattr(Functions, f.name),
@@ -61,6 +65,7 @@ def _method(f: Function) -> Any:
             "algorithm is auto",
             "backend is auto",
             *(f"{name} is None" for name in f.optional),
+            *(["value is False"] if f.value else []),
         ),
         direct="entry[0]",
         memory="entry[1]",

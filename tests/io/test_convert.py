@@ -400,6 +400,17 @@ def test_derivatives_are_those_of_mujoco() -> None:
     mujoco.mjd_inverseFD(model, data, 1e-6, False, *slopes, None, None, None, None)
     for mine, theirs in zip(found, slopes, strict=True):
         np.testing.assert_allclose(mine, theirs.T, atol=1e-4 * np.abs(theirs).max(), rtol=0)
+    # Values beside derivatives come along.
+    valued = robot.inverse_dynamics_derivatives(q, qd, qdd, value=True, backend="numpy")
+    close(
+        convert.derivatives_to_mujoco(robot, model, valued, q, qd, qdd, tau)[3],
+        convert.tau_to_mujoco(robot, model, q, tau),
+    )
+    moved = robot.forward_dynamics_derivatives(q, qd, tau, value=True, backend="numpy")
+    close(
+        convert.derivatives_to_mujoco(robot, model, moved, q, qd, qdd, tau)[3],
+        convert.to_mujoco(robot, model, q, qd, qdd)[2],
+    )
     # Nothing of forward dynamics is new: both belong to the same equation of motion.
     f = robot.forward_dynamics_derivatives(q, qd, tau, backend="numpy")
     forward = convert.derivatives_to_mujoco(robot, model, f, q, qd, qdd, tau)

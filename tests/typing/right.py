@@ -20,6 +20,14 @@ def torques(robot: px.Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Arr
     return robot.inverse_dynamics(q, qd, qdd, algorithm="newton_euler", backend="numpy")
 
 
+def slopes(robot: px.Robot) -> Floats:
+    q, qd, qdd = robot.random_state(2, rng=0)
+    dq, dqd, mass = robot.inverse_dynamics_derivatives(q, qd, qdd)
+    with_forces = robot.inverse_dynamics_derivatives(q, qd, qdd, value=True)
+    turned: Floats = robot.forward_dynamics_derivatives(q, qd, with_forces.tau).dtau @ (dq + dqd + mass)
+    return turned
+
+
 def dynamics(robot: px.Robot) -> Floats:
     q, qd, qdd = robot.random_state(8, rng=0)
     tau: Floats = robot.inverse_dynamics(q, qd, qdd, external={robot.link_names[-1]: [0.0] * 6})

@@ -33,6 +33,7 @@ class _WholeNumbers:
 
 
 WHOLE_NUMBERS = _WholeNumbers()
+VALUE = ".value"  # how names of functions end that also tell what they differentiate
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 AXES = MappingProxyType({"axes": ("world", "local")})  # along which a velocity is given
 
@@ -57,10 +58,13 @@ class Function:
     forces: str = ""
     inverts: bool = False  # whether it needs the inverse of the mass matrix
     motion: bool = False  # whether inertias matter to it as far as they change forces and motions
+    value: str = ""  # what it is the derivative of, if it can tell that besides
     solves: str = ""  # the function that gives its last input if its result stands there instead
 
     def packed(self, arrays: Sequence[Any]) -> Any:
         """Results as users get them: the only one, or a tuple with a name for each."""
+        if self.name.endswith(VALUE):
+            return _named_tuple(self.name.replace(".", "_"))(*arrays)
         if "." in self.name:
             return arrays[0] if self.name.endswith(".jvp") else tuple(arrays)
         return arrays[0] if len(self.outputs) == 1 else _named_tuple(self.name)(*arrays)
@@ -89,13 +93,17 @@ class Algorithm:
     span: str = "O(depth)"
     symmetric: bool = True  # whether it fills symmetric matrices, if any
     assembles: bool = False  # whether it forms a matrix over all bodies on its way
+    side_by_side: bool = False  # whether it solves a problem for each degree of freedom, all at once
     splits: str = ""  # a chain: into "segments" swept side by side, or into "runs" of ancestors
     options: Mapping[str, tuple[Any, ...] | _WholeNumbers] = field(default_factory=dict)
     derivative: str = ""  # "jvp", "vjp" or "hvp": its text is differentiated
+    valued: bool = False  # whether its text is asked for what it differentiates, too
 
     @property
     def served(self) -> Function:
-        """What it computes: its function, or a derivative of that."""
+        """What it computes: its function, with what that is the derivative of, or a derivative of that."""
+        if self.valued:
+            return with_value(self.function)
         return derived(self.function, self.derivative) if self.derivative else FUNCTIONS[self.function]
 
     def __call__(self, model: Model, *inputs: Any, **more: Any) -> Any:
@@ -168,6 +176,13 @@ def derived(function: str, mode: str) -> Function:
     return replace(
         f, name=f"{function}.{mode}", inputs={**f.inputs, **cotangent, **tangents}, outputs=outputs, forces=""
     )
+
+
+@cache
+def with_value(function: str) -> Function:
+    """A function of several derivatives that also tells what they are the derivatives of."""
+    f = FUNCTIONS[function]
+    return replace(f, name=function + VALUE, outputs={**f.outputs, f.value: ("v",)})
 
 
 @cache
@@ -275,6 +290,7 @@ function(
     {"dq": "vv", "dqd": "vv", "dqdd": "vv"},
     optional=EXTERNAL | INERTIAS,
     motion=True,
+    value="tau",
 )
 function(
     "forward_dynamics_derivatives",
@@ -284,6 +300,7 @@ function(
     forces="tau",
     inverts=True,
     motion=True,
+    value="qdd",
 )
 function("coriolis_matrix", {"q": "q", "qd": "v"}, "vv", optional=INERTIAS, symbol="C", motion=True)
 function("regressor", {"q": "q", "qd": "v", "qdd": "v"}, ("v", "10l"), symbol="Y")

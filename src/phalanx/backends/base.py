@@ -63,6 +63,8 @@ class Call:
     def arguments(self) -> dict[str, Any]:
         """Keyword arguments of the equations that the call itself fixes."""
         more: dict[str, Any] = dict(self.options)
+        if self.algorithm.valued:
+            more["value"] = True
         if self.frame is not None:
             more["frame"] = placement_of(self.robot, self.frame)
         return more
@@ -75,7 +77,7 @@ class Call:
         With `frame` the program is told its frame when it runs.
         """
         f = self.function
-        arguments = self.arguments() if frame is None else {**dict(self.options), "frame": frame}
+        arguments = self.arguments() if frame is None else self.arguments() | {"frame": frame}
         return Task(
             self.algorithm,
             self.robot.model if model is None else model,

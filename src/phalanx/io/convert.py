@@ -23,12 +23,20 @@ import numpy as np
 
 from ..arrays import UNREADABLE, memory_for, refuse_masks
 from ..errors import PhalanxError
-from ..robot.results import ForwardDynamicsDerivatives, InverseDynamicsDerivatives
+from ..robot import results
 from ..robot.robot import Robot
 from ..typing import Array, ArrayLike
 from .matching import Match, expanded, mujoco_match, pinocchio_match
 
-Derivatives = TypeVar("Derivatives", InverseDynamicsDerivatives[Any], ForwardDynamicsDerivatives[Any])
+Derivatives = TypeVar(
+    "Derivatives",
+    results.InverseDynamicsDerivatives[Any],
+    results.ForwardDynamicsDerivatives[Any],
+    results.InverseDynamicsDerivativesValue[Any],
+    results.ForwardDynamicsDerivativesValue[Any],
+)
+_OF_INVERSE = (results.InverseDynamicsDerivatives, results.InverseDynamicsDerivativesValue)
+_OF_FORWARD = (results.ForwardDynamicsDerivatives, results.ForwardDynamicsDerivativesValue)
 
 
 @overload
@@ -305,7 +313,7 @@ def _derivatives_to(match: Match, d: Derivatives, q: Any, qd: Any, qdd: Any, tau
             f'convert: robot "{robot.name}" has {robot.nv} degrees of freedom and the {match.engine} model '
             f'{match.nv}; for derivatives load the robot with mimic="independent".'
         )
-    if not isinstance(d, (InverseDynamicsDerivatives, ForwardDynamicsDerivatives)):
+    if not isinstance(d, (*_OF_INVERSE, *_OF_FORWARD)):
         raise PhalanxError(
             f"convert: derivatives are {type(d).__name__}, expected what robot.inverse_dynamics_derivatives "
             "or robot.forward_dynamics_derivatives gives."
@@ -331,13 +339,17 @@ def _derivatives_to(match: Match, d: Derivatives, q: Any, qd: Any, qdd: Any, tau
     v_q, a_q, tau_q = along(qd), along(qdd) + c_q, along(tau)
     dq, dqd, last = (basis @ np.asarray(x) for x in d[:3])
     last = last @ inverse
-    if isinstance(d, InverseDynamicsDerivatives):
+    if isinstance(d, _OF_INVERSE):
         dqd = (dqd - last @ c_qd) @ inverse
         dq = (dq + tau_q - dqd @ v_q - last @ a_q) @ inverse
     else:
         dqd = (dqd + c_qd) @ inverse
         dq = (dq + a_q - dqd @ v_q - last @ tau_q) @ inverse
-    return type(d)(dq, dqd, last)
+    beside: tuple[Any, ...] = d[3:]
+    values = [(basis @ np.asarray(x)[..., None])[..., 0] for x in beside]
+    if isinstance(d, _OF_FORWARD):
+        values = [x + _drift(match, q, qd[..., 0, :]) for x in values]
+    return type(d)(dq, dqd, last, *values)
 
 
 def _batch(q: Array, x: Array) -> tuple[int, ...]:

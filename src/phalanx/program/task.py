@@ -25,6 +25,8 @@ def refusal_of_loops(algorithm: Algorithm, model: Model) -> str:
         return "mimic joints follow other joints"
     if not algorithm.symmetric and (model.coupling is not None or model.armature[model.twists[:, 3:]].any()):
         return "its matrices are of bodies, not of joints that follow others or turn their own rotors"
+    if algorithm.side_by_side:
+        return "it takes all degrees of freedom at once"
     sizes = FUNCTIONS[algorithm.function].outputs.values()
     if any(size != _MATRIX and sum(not n.isdigit() for n in size) > 1 for size in sizes):
         return "it has more results than loops fill"

@@ -9,6 +9,8 @@ Written by `tools/make_surface.py` from `algorithms/registry.py`; run it instead
 # mypy: disable-error-code="empty-body"
 from __future__ import annotations
 
+from typing import Literal, overload
+
 from ..typing import AlgorithmLike, Array, ArrayLike, Backend, External
 from . import results
 from .motion import Motion
@@ -129,11 +131,27 @@ class Functions(Motion):
         or "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
+    @overload
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, external: External | None = None,
-        *, inertias: ArrayLike | None = None, out: tuple[Array, Array, Array] | None = None,
+        *, inertias: ArrayLike | None = None, value: Literal[False] = False,
+        out: tuple[Array, Array, Array] | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
+    ) -> results.InverseDynamicsDerivatives[Array]: ...
+
+    @overload
+    def inverse_dynamics_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, external: External | None = None,
+        *, inertias: ArrayLike | None = None, value: Literal[True],
+        out: tuple[Array, Array, Array, Array] | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
+    ) -> results.InverseDynamicsDerivativesValue[Array]: ...
+
+    def inverse_dynamics_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, external: External | None = None,
+        *, inertias: ArrayLike | None = None, value: bool = False, out: tuple[Array, ...] | None = None,
         algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
-    ) -> results.InverseDynamicsDerivatives[Array]:
+    ) -> results.InverseDynamicsDerivatives[Array] | results.InverseDynamicsDerivativesValue[Array]:
         """(∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd), each (…, nv, nv), in the tangent space of q.
 
         - `q` (…, nq): positions.
@@ -147,14 +165,30 @@ class Functions(Motion):
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the results, 3 arrays of their shapes;
         `algorithm` is one of `px.algorithms("inverse_dynamics_derivatives")` (idsva, carpentier_mansard);
         `backend` is "auto", "native", "numpy" or "jax"; at most `threads` threads share a large batch (None:
-        `px.set_threads`).
+        `px.set_threads`). With `value` also `tau`, of the same pass.
         """
+
+    @overload
+    def forward_dynamics_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, external: External | None = None,
+        *, inertias: ArrayLike | None = None, value: Literal[False] = False,
+        out: tuple[Array, Array, Array] | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
+    ) -> results.ForwardDynamicsDerivatives[Array]: ...
+
+    @overload
+    def forward_dynamics_derivatives(
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, external: External | None = None,
+        *, inertias: ArrayLike | None = None, value: Literal[True],
+        out: tuple[Array, Array, Array, Array] | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
+    ) -> results.ForwardDynamicsDerivativesValue[Array]: ...
 
     def forward_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, external: External | None = None,
-        *, inertias: ArrayLike | None = None, out: tuple[Array, Array, Array] | None = None,
+        *, inertias: ArrayLike | None = None, value: bool = False, out: tuple[Array, ...] | None = None,
         algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
-    ) -> results.ForwardDynamicsDerivatives[Array]:
+    ) -> results.ForwardDynamicsDerivatives[Array] | results.ForwardDynamicsDerivativesValue[Array]:
         """(∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau), each (…, nv, nv), in the tangent space of q.
 
         - `q` (…, nq): positions.
@@ -167,7 +201,8 @@ class Functions(Motion):
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the results, 3 arrays of their shapes;
         `algorithm` is one of `px.algorithms("forward_dynamics_derivatives")`; `backend` is "auto", "native",
-        "numpy" or "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        "numpy" or "jax"; at most `threads` threads share a large batch (None: `px.set_threads`). With `value`
+        also `qdd`, of the same pass.
         """
 
     def coriolis_matrix(

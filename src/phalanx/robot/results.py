@@ -28,3 +28,21 @@ class ForwardDynamicsDerivatives(NamedTuple, Generic[A]):
     dq: A  # (…, nv, nv)
     dqd: A  # (…, nv, nv)
     dtau: A  # (…, nv, nv)
+
+
+class InverseDynamicsDerivativesValue(NamedTuple, Generic[A]):
+    """The results of `inverse_dynamics_derivatives` with its value."""
+
+    dq: A  # (…, nv, nv)
+    dqd: A  # (…, nv, nv)
+    dqdd: A  # (…, nv, nv)
+    tau: A  # (…, nv)
+
+
+class ForwardDynamicsDerivativesValue(NamedTuple, Generic[A]):
+    """The results of `forward_dynamics_derivatives` with its value."""
+
+    dq: A  # (…, nv, nv)
+    dqd: A  # (…, nv, nv)
+    dtau: A  # (…, nv, nv)
+    qdd: A  # (…, nv)

@@ -25,7 +25,7 @@ def test_auto_is_the_cheaper_one(robot: Any) -> None:
 
 def test_work_grows_with_links_times_depth() -> None:
     chains = [count(px.chain(n), "carpentier_mansard") for n in (4, 8, 16)]
-    assert 3.0 < chains[2] / chains[1] < 4.5
+    assert 3.0 < chains[2] / chains[1] < 5.5  # a cube would give eight
     # Joints on other branches change nothing: a column has as many bodies as stand above and below.
     bush = px.tree(16, branching=1.0, seed=0)
     assert count(bush, "carpentier_mansard") < 0.6 * chains[2]

@@ -6,6 +6,7 @@ from ...robot.model import Model, diagonal, gravity_twist, joint_kinematics
 from ...spatial import Array, beside, force_cross, motion_cross, transpose
 from ...sweeps.verbs import accumulate, children, parent, propagate
 from ..registry import algorithm
+from .idsva import joint_forces
 
 
 @algorithm(
@@ -14,11 +15,14 @@ from ..registry import algorithm
     coupled=True,
     work="O(n depth)",
     symmetric=False,
+    side_by_side=True,
 )
 def carpentier_mansard(
-    model: Model, q: Array, qd: Array, qdd: Array, *, external: Array = 0.0
+    model: Model, q: Array, qd: Array, qdd: Array, *, external: Array = 0.0, value: bool = False
 ) -> tuple[Array, ...]:
     """(∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd), each (…, nv, nv), in the tangent space of q.
+
+    With `value` also tau.
 
     One column for each degree of freedom that changes: every line of the Newton-Euler algorithm gives one for
     dV, dVd and dF. A frame that moves by U sees what comes from its parent change by its twist x U, and
@@ -33,6 +37,7 @@ def carpentier_mansard(
     V = propagate(X, VJ)
     Vd = propagate(X, S @ qdd + cJ + motion_cross(V, VJ), root=-gravity_twist(model))
     F = accumulate(X, G @ Vd + force_cross(V, G @ V) - external)
+    tau = joint_forces(model, S, F, qd, qdd)
     V_p, Vd_p = X @ parent(V), X @ parent(Vd, root=-gravity_twist(model))
 
     one = diagonal(model.armature * 0.0 + 1.0)  # columns stand before the bodies
@@ -51,4 +56,5 @@ def carpentier_mansard(
     dVd = propagate(X, motion_cross(dV, VJ) + motion_cross(V, S_k))
     dqd = S.T @ accumulate(X, forces(dV, dVd))
     M = S.T @ accumulate(X, G @ dV)
-    return transpose(dq), transpose(dqd) + model.rotor_slopes(qd), transpose(M) + diagonal(model.armature)
+    slopes = transpose(dq), transpose(dqd) + model.rotor_slopes(qd), transpose(M) + diagonal(model.armature)
+    return (*slopes, tau) if value else slopes

@@ -20,11 +20,12 @@ from .idsva import idsva, recursion
     span="O(depth^2)",
 )
 def through_inverse(
-    model: Model, q: Array, qd: Array, tau: Array, *, external: Array = 0.0
+    model: Model, q: Array, qd: Array, tau: Array, *, external: Array = 0.0, value: bool = False
 ) -> tuple[Array, ...]:
     """(∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau), each (…, nv, nv), in the tangent space of q.
 
-    qdd makes inverse dynamics give tau: with all three changing, ∂qdd = M^-1 (∂tau - ∂ID).
+    qdd makes inverse dynamics give tau: with all three changing, ∂qdd = M^-1 (∂tau - ∂ID). With `value`
+    also qdd.
 
     Source: Carpentier, Mansard 2018, section IV; Featherstone 2008, Tables 6.3 to 6.5.
     Cost:   work O(n^3), span O(depth^2).
@@ -34,4 +35,5 @@ def through_inverse(
     qdd = substitute(L, tau - S.T @ F)
     dq, dqd, _ = idsva(model, q, qd, qdd, external=external)
     inverse = invert(L, model.armature * 0.0 + 1.0)
-    return -solve(L, inverse, dq), -solve(L, inverse, dqd), inverse
+    slopes = -solve(L, inverse, dq), -solve(L, inverse, dqd), inverse
+    return (*slopes, qdd) if value else slopes

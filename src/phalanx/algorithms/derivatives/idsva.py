@@ -47,8 +47,12 @@ class Loads(Field):
     work="O(n depth)",
     symmetric=False,
 )
-def idsva(model: Model, q: Array, qd: Array, qdd: Array, *, external: Array = 0.0) -> tuple[Array, ...]:
+def idsva(
+    model: Model, q: Array, qd: Array, qdd: Array, *, external: Array = 0.0, value: bool = False
+) -> tuple[Array, ...]:
     """(∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd), each (…, nv, nv), in the tangent space of q.
+
+    With `value` also tau.
 
     With body j beyond i: ∂tau_i/∂q_j = S_i . t3_j, ∂tau_j/∂q_i = t1_j . Sdd_i + t4_j . Sd_i and so on, where
     Sd = V_p x S and Sdd = Vd_p x S + V_p x Sd of the parent's motion.
@@ -84,7 +88,8 @@ def idsva(model: Model, q: Array, qd: Array, qdd: Array, *, external: Array = 0.
         along=(X, S.axis, Sd, Sdd, Sv, S.first),
     )
     dq, dqd, M = (model.joint_matrix(matrices[..., k]) for k in range(3))
-    return dq, dqd + model.rotor_slopes(qd), M + diagonal(model.armature)
+    slopes = dq, dqd + model.rotor_slopes(qd), M + diagonal(model.armature)
+    return (*slopes, joint_forces(model, S, F, qd, qdd)) if value else slopes
 
 
 def recursion(model: Model, q: Array, qd: Array, qdd: Array, external: Array) -> tuple[Any, ...]:
@@ -95,6 +100,13 @@ def recursion(model: Model, q: Array, qd: Array, qdd: Array, external: Array) ->
     Vd = propagate(X, S @ qdd + cJ + motion_cross(V, VJ), root=-gravity_twist(model))
     B = Momentum.of(model.inertia, V)
     return X, S, V, Vd, B, accumulate(X, model.inertia @ Vd + B @ (V * 0.5) - external)
+
+
+def joint_forces(model: Model, S: Any, F: Array, qd: Array, qdd: Array) -> Array:
+    """Joint forces (…, nv) of wrenches on bodies, those that armature takes included."""
+    force = S.T @ F + model.armature * qdd
+    rotors = model.rotor_forces(qd)
+    return force if rotors is None else force + rotors
 
 
 def entries(*of: Array) -> Array:

@@ -176,7 +176,7 @@ def run(
     """
     register_all()
     f = call.function
-    arguments: dict[str, Any] = dict(call.options)
+    arguments = replace(call, frame=None).arguments()
     if frame is not None:
         arguments["frame"] = frame.map(lambda a: array(a, dtype))
     text = replace(call.algorithm, derivative="")

@@ -33,8 +33,9 @@ _SCALARS = 3  # that tracing may make for an instruction: beyond, it is given up
 _PAYS, _MOST = {False: 1.25, True: 2.85}, {False: 16, True: 6}
 # Results: for code and loops of equal work, more by the square root of their ratio; for work of the loops.
 _RESULTS, _WORTH = 205, 100
-# Pairs of bodies and ancestors up to which "auto" compiles what has no loops; second derivatives weigh more.
-_PAIRS, _TIMES = 400, {"hvp": 3}
+# Pairs of bodies and ancestors up to which "auto" compiles what has no loops; some weigh more: second
+# derivatives, and texts that take all degrees of freedom side by side.
+_PAIRS, _TWICE, _SIDE_BY_SIDE = 400, 3, 8
 
 
 @dataclass(frozen=True)
@@ -129,8 +130,11 @@ def _entries(model: Model) -> int:
 
 def serves(call: Call) -> bool:
     """Whether a call can be compiled in reasonable time: what has no loops only for short robots."""
-    pairs = _TIMES.get(call.algorithm.derivative, 1) * int((call.robot.model.depth + 1).sum())
-    return is_segmented(call) or rolls(call) or pairs <= _PAIRS
+    if is_segmented(call) or rolls(call):
+        return True
+    a, pairs = call.algorithm, int((call.robot.model.depth + 1).sum())
+    weight = (_TWICE if a.derivative == "hvp" else 1) * (_SIDE_BY_SIDE if a.side_by_side else 1)
+    return weight * pairs <= _PAIRS
 
 
 def is_segmented(call: Call) -> bool:

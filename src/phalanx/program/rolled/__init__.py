@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...algorithms import ALGORITHMS, Algorithm
+from ...algorithms import ALGORITHMS
 from ...errors import PhalanxError
 from ...robot.frames import numbers_told
 from ...sweeps.verbs import ordering
@@ -39,7 +39,10 @@ def roll(task: Task) -> RolledProgram:
     """The loops of an algorithm for one robot, its parameters in a table."""
     algorithm, model, function = task.algorithm, task.model, task.function
     if reason := refusal_of_loops(algorithm, model):
-        raise _refused(algorithm, reason)
+        raise PhalanxError(
+            f'{algorithm.function}: algorithm "{algorithm.name}" has no loops over bodies for this robot: '
+            f'{reason}; the NumPy backend serves it: backend="numpy".'
+        )
     graph = BodyGraph(model.n)
     chain = model.is_chain
     several = algorithm.bodies == "definite" and len(model.links) < model.n
@@ -50,14 +53,15 @@ def roll(task: Task) -> RolledProgram:
     with ordering(order):
         result = text.with_rotors(body, given, more)
     plan = Plan(graph, order)
-    values = np.asarray(result, dtype=object).ravel().tolist()
+    parts = result if isinstance(result, tuple) else (result,)
+    values = [x for part in parts for x in np.asarray(part, dtype=object).ravel().tolist()]
     names = region_names(function)
+    if algorithm.valued:
+        plan.output(values.pop(), L.State(names[-1], OWN, 1, 0))
     if isinstance(values[0], Solved):
-        plan.solved_output(values[:-1], names)
+        plan.solved_output(values[:-1], names[:3])
     elif isinstance(values[0], Matrix) and isinstance(values[0].walk, Walks):
-        plan.matrices_output(values, names)
-    elif len(task.text.outputs) > 1:
-        raise _refused(algorithm, "its results are no walks along ancestors")
+        plan.matrices_output(values, names[: len(values)])
     elif not _want_matrix(plan, values, *task.text.outputs.values()):
         wanted = _placed(body, values, *task.text.outputs.values())
         if algorithm.derivative:
@@ -82,13 +86,6 @@ def roll(task: Task) -> RolledProgram:
     )
     rewritten = bool(algorithm.derivative) or isinstance(values[0], Solved)
     return RolledProgram(layout, [*rest, *planned], order.reordered, rewritten)
-
-
-def _refused(algorithm: Algorithm, reason: str) -> PhalanxError:
-    return PhalanxError(
-        f'{algorithm.function}: algorithm "{algorithm.name}" has no loops over bodies for this robot: '
-        f'{reason}; the NumPy backend serves it: backend="numpy".'
-    )
 
 
 def _residual(

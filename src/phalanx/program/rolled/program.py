@@ -12,10 +12,8 @@ from ..task import RUN
 from . import leaves as L
 from .segments.columns import ColumnsSideBySide, walked_pairs
 from .stages.bodies import BodyBuilder, Layout, Stage
-from .stages.factor import InverseOut
 from .stages.loops import Loop, Once
-from .stages.matrices import MatrixOut, Pairs
-from .stages.walks import MatricesOut
+from .stages.matrices import Pairs
 
 
 @dataclass(frozen=True)
@@ -78,10 +76,10 @@ class RolledProgram:
     def _staged(self) -> dict[str, bool]:
         """The outputs that bodies fill, and whether bodies add to them, or none writes to them."""
         targets = [t for stage in self.stages if isinstance(stage, Loop | Once) for t in stage.targets]
-        if any(isinstance(stage, MatrixOut | InverseOut | MatricesOut) for stage in self.stages):
-            return {}
+        written = {name for stage in self.stages for name in stage.written}
         kinds = {
             name: {type(t) for t in targets if isinstance(t, L.State | L.Global) and t.name == name}
             for name in self.layout.outputs
+            if name not in written
         }
         return {name: L.Added in found or not found for name, found in kinds.items()}

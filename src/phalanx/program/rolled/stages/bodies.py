@@ -61,6 +61,11 @@ def settle(
 class Stage(ABC):
     """A part of a program that runs after the one before it."""
 
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The outputs that it writes itself, whole."""
+        return ()
+
     @abstractmethod
     def build(self, b: BodyBuilder) -> None:
         """Append the statements of the stage."""

@@ -180,6 +180,10 @@ class InverseOut(Stage):
 
     name: str = L.OUT
 
+    @property
+    def written(self) -> tuple[str, ...]:
+        return (self.name,)
+
     def build(self, b: BodyBuilder) -> None:
         out = b.outputs[self.name]
         with over_joints(b):

@@ -109,6 +109,10 @@ class MatrixOut(Stage):
 
     entries: Entries
 
+    @property
+    def written(self) -> tuple[str, ...]:
+        return (L.OUT,)
+
     def build(self, b: BodyBuilder) -> None:
         if b.layout.joints is not None:
             keep_summed(b, self.entries)

@@ -27,6 +27,10 @@ class MatricesOut(Stage):
     code: Code
     added: Mapping[str, int | float]
 
+    @property
+    def written(self) -> tuple[str, ...]:
+        return tuple(self.added)
+
     def build(self, b: BodyBuilder) -> None:
         for name in self.added:
             b.region(f"rows of {name}", 2 * min(b.strip, b.n) * b.n)
@@ -75,6 +79,10 @@ class SolvedOut(Stage):
     start: list[int | float]
     code: Code
     names: list[str]
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        return tuple(self.names)
 
     def build(self, b: BodyBuilder) -> None:
         n = b.n
