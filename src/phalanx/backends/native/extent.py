@@ -86,7 +86,10 @@ class InLoops:
         return Form("looped", f"{least:,.0f} instructions unrolled at least, limit {limit:,.0f}; {self}")
 
     def form(self, lengths: list[int], results: int) -> Form:
-        """The better form, if unrolling gives so many instructions for each branch, and so many results."""
+        """The better form, if unrolling gives so many instructions for each branch, and so many results.
+
+        Of several outputs, results count for one.
+        """
         length, longest = sum(lengths), max(lengths)
         limit = self.limit(length, longest)
         widest = max(_RESULTS * self.times * sqrt(self.work / longest), self.work / _WORTH)

@@ -141,6 +141,7 @@ def _chosen(call: Call, optional: tuple[str, ...]) -> Draft:
         except TooLongError:
             return Draft(Form("looped", f"more than {most:,} scalars unrolled, the limit; {counts}"), loops)
     results = max(sum(type(x) is Node for x in equations.results) for equations, _ in written)
+    results //= len(call.function.outputs)  # loops write several matrices no faster than one
     form = short_form(call, _lengths(written)) or counts.form(_lengths(written), results)
     return Draft(form, None, written) if form.name == "unrolled" else Draft(form, loops)
 
