@@ -136,5 +136,7 @@ def test_every_function_is_a_method_with_the_shared_keywords(function: str) -> N
     chosen = {name: known[0] for name, known in FUNCTIONS[function].choices.items()}
     if "inertias" in FUNCTIONS[function].optional:
         chosen["inertias"] = None
+    if FUNCTIONS[function].value:
+        chosen["value"] = False
     assert keywords == {**chosen, "out": None, "algorithm": "auto", "backend": "auto", "threads": None}
     assert getattr(textbook, function), "the textbook loops know every function"

@@ -134,6 +134,7 @@ def others(rng: Random) -> None:
             batch = rng.choice(((), (2,)))
             size = robot.nq if isinstance(robot, px.Robot) else 2
             most = 2 if name.startswith("tau") else 1 if name.endswith("basis") else rng.choice((1, 2, 3))
+            most = 5 if name.startswith("derivatives") else most
             given = [state(rng, (size,), batch) for _ in range(most)]
             getattr(px.convert, name)(robot, model, *given)
         case 6:

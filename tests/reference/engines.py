@@ -19,6 +19,8 @@ import pytest
 import phalanx as px
 from phalanx import convert
 from phalanx.algorithms import FUNCTIONS
+from phalanx.backends.base import backend as find_backend
+from phalanx.dispatch import resolve
 from phalanx.io.mujoco_names import MujocoNames
 
 from .sampling import agree, conditioning
@@ -111,6 +113,9 @@ def hold(
             with pytest.raises(px.PhalanxError, match=singular):
                 getattr(robot, name)(*inputs, backend=backend)
             continue
+        call = resolve(robot, name, frame=frame if function.frame else None)
+        if backend == "native" and robot.nv and not find_backend("native").serves(call):
+            continue  # without loops, the code of long robots would compile for minutes
         found, wanted = getattr(robot, name)(*inputs, backend=backend), getattr(oracle, name)(*inputs)
         if name == "forward_kinematics":
             found = found[:, [robot.link_names.index(link) for link in links]]

@@ -34,7 +34,7 @@ def test_results_agree_with_the_reference_to_thirteen_digits(
     # most algorithms more of them than by the one that "auto" takes.
     best = algorithm == choose(r, function).name
     lost = max(1.0, conditioning(r.mass_matrix(inputs[0], backend="numpy")) / (100.0 if best else 5.0))
-    solves = function in ("forward_dynamics", "mass_matrix_inverse")
+    solves = FUNCTIONS[function].inverts
     agree(k(*inputs), wanted, 1e-13 * (lost if solves else 1.0))
 
 
@@ -49,7 +49,7 @@ def test_single_precision_agrees_to_its_digits(function: str, name: str) -> None
     assert np.result_type(*(result if isinstance(result, tuple) else (result,))) == np.float32
     wanted = reference(r, function, [a.astype(float) for a in inputs])
     lost = conditioning(r.mass_matrix(inputs[0].astype(float), backend="numpy"))
-    solves = function in ("forward_dynamics", "mass_matrix_inverse")
+    solves = FUNCTIONS[function].inverts
     agree(result, wanted, 1e-5 * (lost if solves else 1.0))
 
 
