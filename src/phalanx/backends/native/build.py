@@ -62,6 +62,11 @@ class Native:
         """The shapes of the outputs of one state."""
         return self.shapes[len(self.shapes) - len(self.call.function.outputs) :]
 
+    @cached_property
+    def _has_one(self) -> bool:
+        """Whether there is one output, which users get as it is."""
+        return len(self.outputs) == 1 and not isinstance(self.call.function.packed([None]), tuple)
+
     @property
     def signature(self) -> str:
         return gufunc.signature(self.shapes, len(self.outputs))
@@ -72,17 +77,18 @@ class Native:
         Machine code is called first; whatever it declines, the checks explain better. Without a number of
         `threads`, a large batch may have all that are available.
         """
-        f = self.call.function
         if out is not None:
-            outs = (out,) if len(f.outputs) == 1 else out
-            return out if self._are_places(inputs, outs) and self.fill((*inputs, *outs), threads) else None
+            if self._has_one:
+                return out if type(out) is np.ndarray and self.fill((*inputs, out), threads) else None
+            return out if self._are_places(inputs, out) and self.fill((*inputs, *out), threads) else None
         first = inputs[0]
         is_row = type(first) is np.ndarray and first.shape[1:] == self.shapes[0]
         batch = (len(first),) if is_row else self._batch_of(inputs)
         while batch is not None:
             results = [empty_result((*batch, *shape), self.dtype) for shape in self.outputs]
             if self.fill((*inputs, *results), threads):
-                return f.packed([result if result.ndim else result[()] for result in results])
+                shown = [result if result.ndim else result[()] for result in results]
+                return shown[0] if self._has_one else self.call.function.packed(shown)
             guess, batch = batch, self._batch_of(inputs) if is_row else None
             if guess == batch:  # no other input made it longer
                 return None
@@ -108,8 +114,6 @@ class Native:
         for x in arrays:
             if type(x) is not np.ndarray:
                 return False
-        if count == 1:
-            return True
         batch = outs[-1].shape[: outs[-1].ndim - len(self.outputs[-1])]
         for k, core in enumerate(self.outputs):
             out = outs[k]
