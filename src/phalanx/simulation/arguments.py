@@ -28,6 +28,41 @@ class Arguments:
     hold: int
 
 
+    def spread(self) -> Arguments:
+        """The same with one more axis of the batch, of length one, behind all others."""
+        far = [a[..., None, :] for a in (self.q, self.qd, self.parameters)]
+        return Arguments(
+            far[0], far[1], self.inputs[..., None, :, :], far[2], (*self.batch, 1), self.hold
+        )
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """Derivatives of a rollout's result times cotangents."""
+
+    q: np.ndarray
+    qd: np.ndarray
+    inputs: np.ndarray | None
+    parameters: dict[str, np.ndarray]
+
+    def shaped(self, s: Settings, given: Any, hold: int) -> Gradient:
+        """The same with derivatives of inputs summed over what was held, and parameters by name."""
+        inputs = self.inputs
+        if inputs is not None:
+            if given is None or np.ndim(given) < 2:
+                inputs = inputs.sum(axis=-2)
+            else:
+                *batch, steps, k = inputs.shape
+                inputs = inputs.reshape((*batch, steps // hold, hold, k)).sum(axis=-2)
+        flat, made, first = self.parameters.get(""), {}, 0
+        for name, shape in s.parameters.items():
+            count = int(np.prod(shape))
+            assert flat is not None
+            made[name] = flat[..., first : first + count].reshape((*flat.shape[:-1], *shape))
+            first += count
+        return Gradient(self.q, self.qd, inputs, made)
+
+
 def checked(
     where: str, s: Settings, dtype: np.dtype, q: Any, qd: Any, inputs: Any, parameters: Any, steps: int
 ) -> Arguments:
@@ -54,6 +89,43 @@ def checked(
         raise PhalanxError(f"{where}: {len(batch)} batch axes, expected at most {MOST_AXES}; reshape them.")
     plain = [_plain(a, core, dtype) for a, core in arrays.values()]
     return Arguments(plain[0], plain[1], plain[2], plain[3], batch, steps // given.shape[-2])
+
+
+def checked_tangents(
+    where: str, s: Settings, dtype: np.dtype, given: Any, at: Arguments, parameters: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
+    """Tangents of state, inputs and parameters; zeros where there are none."""
+    made = []
+    for label, value in zip(("q", "qd"), given[:2], strict=True):
+        zero = np.zeros(s.nv)
+        array = zero if value is None else _array(f"{where}: the tangent of {label}", s.robot.name, value, (s.nv,), f"nv = {s.nv}")
+        made.append(_plain(array, 1, dtype))
+    rows = at.inputs.shape[-2]
+    du = _inputs(f"{where}: the tangent", s, given[2], rows)
+    more = None if parameters is None else _plain(_parameters(where, s, parameters), 1, dtype)
+    _require_batch(where, at.batch, [made[0].shape[:-1], made[1].shape[:-1], du.shape[:-2]])
+    return made[0], made[1], _plain(du, 2, dtype), more
+
+
+def checked_cotangents(
+    where: str, s: Settings, dtype: np.dtype, given: Any, batch: tuple[int, ...], rows: int, laid: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Cotangents of each record, those of one at the end included."""
+    made = []
+    size = (rows, s.nv) if laid else (s.nv,)
+    for label, value in zip(("q", "qd"), given, strict=True):
+        name = f"{where}: the cotangent of {label}"
+        array = np.zeros(size) if value is None else _array(name, s.robot.name, value, size, f"nv = {s.nv}")
+        made.append(_plain(array if laid else array[..., None, :], 2, dtype))
+    _require_batch(where, batch, [a.shape[:-2] for a in made])
+    return made[0], made[1]
+
+
+def _require_batch(where: str, batch: tuple[int, ...], others: list[tuple[int, ...]]) -> None:
+    try:
+        np.broadcast_shapes(batch, *others)
+    except ValueError:
+        raise PhalanxError(f"{where}: the batch shapes {[batch, *others]} do not broadcast.") from None
 
 
 def _array(where: str, robot: str, value: Any, size: tuple[int, ...], told: str) -> np.ndarray:

@@ -86,7 +86,8 @@ def _scalars(step: Step, name: str, entry: Entry) -> np.ndarray:
     if entry in _STATE:
         return step.q if entry == "q" else step.qd
     if entry == _ENERGY:
-        return of("kinetic_energy", step.q, step.qd) + of("potential_energy", step.q)
+        total = of("kinetic_energy", step.q, step.qd) + of("potential_energy", step.q)
+        return np.asarray(total, dtype=object)
     word, _, frame = entry.partition(":")
     inputs = [step.q if label == "q" else step.qd for label in FUNCTIONS[word].inputs]
     return np.asarray(of(word, *inputs, frame=frame or None), dtype=object)

@@ -26,8 +26,8 @@ TIME, COUNT = "time", "start"  # the moment of a step, and how many steps came b
 class Repeated:
     """A step to be repeated.
 
-    `state` are the results that become its inputs of the same names in the next round, `shown` results
-    that records may tell of the last one. Inputs are `held` over some steps, or `fixed` for all of them;
+    `state` are the results that become its inputs of the same names in the next round, `shown` results that
+    records may tell of the last one. Inputs are `held` over some steps, or `fixed` for all of them;
     `laid` ones have a row for each step. `summed` results add up over all steps, `rows` are stored for each.
     """
 
@@ -90,6 +90,74 @@ def forward(step: Repeated, steps: Index, every: Index, hold: Index, b: Builder)
         _store(b, final(name), 0, values_of)
     _store(b, final(COUNT), 0, [passed])
     return b.finished()
+
+
+@dataclass(frozen=True)
+class Reversed:
+    """The adjoint of a step, to be repeated from the last step to the first.
+
+    `state` are cotangents, results that become inputs of the same names; at each record something is added
+    to those of `added`. Inputs are `held` over some steps, `fixed` for all of them, or `laid` out step by step.
+    `summed` results add up, `rows` are stored for each step.
+    """
+
+    dt: float
+    state: Mapping[str, np.ndarray]
+    held: Mapping[str, int]
+    fixed: Mapping[str, int]
+    laid: Mapping[str, int]
+    summed: Mapping[str, np.ndarray]
+    rows: Mapping[str, np.ndarray]
+
+
+def backward(step: Reversed) -> Program:
+    """The program of an adjoint step for numbers of steps that are told with a call."""
+    inputs: dict[str, tuple[int, ...]] = {COUNT: (1,)}
+    inputs |= {name: (size,) for name, size in step.fixed.items()}
+    inputs |= {name: (0, size) for name, size in (*step.held.items(), *step.laid.items())}
+    inputs |= {added(name): (0, array.size) for name, array in step.state.items()}
+    finals = {final(name): array.shape for name, array in (*step.state.items(), *step.summed.items())}
+    b = Builder(inputs, finals | {name: (0, array.size) for name, array in step.rows.items()})
+    steps, every, hold = b.size(), b.size(), b.size()
+    known: dict[str, Any] = {
+        name: [b.load(b.inputs[name], k) for k in range(size)] for name, size in step.fixed.items()
+    }
+    code = _code([*step.state.values(), *step.summed.values(), *step.rows.values()])
+    moving = _Portions(b, code, known, set(step.fixed))
+    moving.before()
+    zeros = {name: [0.0] * array.size for name, array in (*step.state.items(), *step.summed.items())}
+    with b.loop(whole("div", steps, every), down=True) as outer:
+        passed, kept = outer.carry(b.load(b.inputs[COUNT], 0)), _carried(outer, zeros)
+        starts = dict(kept)
+        for name, array in step.state.items():
+            row = _Row(b, added(name), array.size, outer.index)
+            starts[name] = [b.value(ADD, x, row[k]) for k, x in enumerate(kept[name])]
+        with b.loop(every, down=True) as inner:
+            number, inside = inner.carry(passed), _carried(inner, starts)
+            now = b.value(ADD, number, -1.0)
+            at = plus(times(outer.index, every), inner.index)
+            known |= inside | {TIME: [b.value(MUL, now, step.dt)]}
+            known |= {n: _Row(b, n, size, whole("div", at, hold)) for n, size in step.held.items()}
+            known |= {n: _Row(b, n, size, at) for n, size in step.laid.items()}
+            results = iter(moving.now())
+            inner.feed(number, now)
+            for name, places in inside.items():
+                for place in places:
+                    made = next(results)
+                    inner.feed(place, made if name in step.state else b.value(ADD, place, made))
+            for name, array in step.rows.items():
+                _store(b, name, times(at, array.size), [next(results) for _ in range(array.size)])
+        outer.feed(passed, number)
+        for place, value in zip(_flat(kept), _flat(inside), strict=True):
+            outer.feed(place, value)
+    for name, values in kept.items():
+        _store(b, final(name), 0, values)
+    return b.finished()
+
+
+def added(name: str) -> str:
+    """The input with what is added to a cotangent at each record."""
+    return f"added {name}"
 
 
 def _store(b: Builder, name: str, first: Index, values: Sequence[Real]) -> None:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -16,10 +16,11 @@ from ..backends.native.locks import building
 from ..backends.native.rollout import Rollout, compiled
 from ..errors import PhalanxError, printable, shown
 from ..typing import Array, ArrayLike, Bound
-from .arguments import Arguments, checked, whole_number
+from .arguments import Arguments, Gradient, checked, checked_cotangents, checked_tangents, whole_number
+from .derivatives import against, along
 from .integrators import INTEGRATORS, Next
 from .records import SHOWN, Run, entries, recorded
-from .rollout import Repeated, told
+from .rollout import Repeated, backward, told
 from .step import Settings, Step
 
 _AT_ONCE = 1 << 22  # steps of all simulations in one call of compiled code: then Python may look around
@@ -155,6 +156,190 @@ class Simulation:
         arrays[2] = ticks
         return built.bound([*arrays, q, qd, ticks], cores, (steps, steps, given.hold))
 
+    # ------------------------------------------------------------- derivatives
+
+    def linearize(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        inputs: ArrayLike | None = None,
+        *,
+        parameters: Mapping[str, ArrayLike] | None = None,
+        start: int = 0,
+        threads: int | None = None,
+    ) -> tuple[Array, Array]:
+        """A (…, 2 nv, 2 nv) and B (…, 2 nv, k) of one step, exact, in the tangent space of q.
+
+        A change [dq; dqd] of the state and du of the inputs (…, k) become A [dq; dqd] + B du: to first order
+        the next state is `robot.integrate(q1, …)` of its upper half, and qd1 plus its lower half.
+        """
+        nv, k = self._settings.nv, self._settings.inputs
+        if inputs is not None and np.ndim(inputs) > 1:
+            inputs = np.asarray(inputs)[..., None, :]
+        given = checked("linearize", self._settings, self._dtype, q, qd, inputs, parameters, 1)
+        eye = np.eye(2 * nv + k, dtype=self._dtype)
+        parts = eye[:, :nv], eye[:, nv : 2 * nv], eye[:, None, 2 * nv :]
+        wide = given.spread()
+        moved = self._along(wide, parts, None, 1, 1, start, threads)[0]
+        columns = np.concatenate([each[..., 0, :] for each in moved], axis=-1)
+        both = np.ascontiguousarray(np.swapaxes(columns, -1, -2))
+        return both[..., : 2 * nv], both[..., 2 * nv :]
+
+    def jvp(
+        self,
+        inputs: Sequence[ArrayLike | None],
+        tangents: Sequence[ArrayLike | None],
+        *,
+        steps: int = 1,
+        every: int | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None,
+        parameter_tangents: Mapping[str, ArrayLike] | None = None,
+        start: int = 0,
+        threads: int | None = None,
+    ) -> tuple[Array, Array]:
+        """The derivative (dq, dqd), (…, nv) each, of the state after so many steps along tangents.
+
+        `inputs` are (q, qd) or (q, qd, inputs) of a rollout, `tangents` one for each or None: that of q is in
+        the tangent space. With `every`, the derivatives of all records, (…, T, nv) each.
+        """
+        where, s = "jvp", self._settings
+        (q, qd, u), (dq, dqd, du) = _three(where, "inputs", inputs), _three(where, "tangents", tangents)
+        steps, each = self._counts(where, steps, every)
+        given = checked(where, s, self._dtype, q, qd, u, parameters, steps)
+        rates = checked_tangents(where, s, self._dtype, (dq, dqd, du), given, parameter_tangents)
+        records, final = self._along(given, rates[:3], rates[3], steps, each, start, threads)
+        made = final if every is None else records
+        return made[0], made[1]
+
+    def vjp(
+        self,
+        inputs: Sequence[ArrayLike | None],
+        cotangents: Sequence[ArrayLike | None],
+        *,
+        steps: int = 1,
+        every: int | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None,
+        start: int = 0,
+        threads: int | None = None,
+    ) -> Gradient:
+        """The derivatives of the state after so many steps times cotangents, with respect to all that enters.
+
+        `inputs` are (q, qd) or (q, qd, inputs) of a rollout; `cotangents` (…, nv) for q, in the tangent space,
+        and for qd, or None. With `every`, those of all records, (…, T, nv) each. The states of all steps are
+        kept meanwhile. The result has `q`, `qd` (…, nv), `inputs` as they were given, and `parameters` by name.
+        """
+        where, s = "vjp", self._settings
+        (q, qd, u), weights = _three(where, "inputs", inputs), _three(where, "cotangents", [*cotangents, None])
+        steps, each = self._counts(where, steps, every)
+        start = whole_number(start, f"{where}: start", 0)
+        given = checked(where, s, self._dtype, q, qd, u, parameters, steps)
+        rows = checked_cotangents(where, s, self._dtype, weights[:2], given.batch, steps // each, every is not None)
+        return self._against(given, rows, steps, each, start, threads).shaped(s, u, given.hold)
+
+    def _counts(self, where: str, steps: Any, every: Any) -> tuple[int, int]:
+        steps = whole_number(steps, f"{where}: steps")
+        each = steps if every is None else whole_number(every, f"{where}: every")
+        if steps % each:
+            raise PhalanxError(f"{where}: every={every} does not divide steps={steps}.")
+        return steps, each
+
+    def _along(
+        self,
+        given: Arguments,
+        rates: tuple[np.ndarray, np.ndarray, np.ndarray],
+        more: np.ndarray | None,
+        steps: int,
+        every: int,
+        start: int,
+        threads: int | None,
+    ) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Derivatives along tangents at each record, and at the end."""
+        s, d = self._settings, self._dtype
+        built = self._derived("along", lambda: told(along(*self._next)))
+        batch = np.broadcast_shapes(given.batch, rates[0].shape[:-1], rates[1].shape[:-1], rates[2].shape[:-2])
+        arrays = [given.q, given.qd, *rates[:2], np.full(1, whole_number(start, "start", 0), d)]
+        cores = [1] * 5
+        if s.packed:
+            arrays += [given.parameters, np.zeros(s.packed, d) if more is None else more]
+            cores += [1, 1]
+        if s.inputs:
+            du = rates[2]
+            if du.shape[-2] != given.inputs.shape[-2]:
+                du = np.repeat(du, given.inputs.shape[-2] // du.shape[-2], axis=-2)
+            arrays += [given.inputs, du]
+            cores += [2, 2]
+        final = [np.empty((*batch, n), d) for n in (s.robot.nq, s.nv, s.nv, s.nv, 1)]
+        records = [np.empty((*batch, steps // every, s.nv), d) for _ in range(2)]
+        self._fill(built, [*arrays, *final, *records], [*cores, *[1] * 5, 2, 2], (steps, every, given.hold), threads)
+        return records, final[2:4]
+
+    def _against(
+        self,
+        given: Arguments,
+        rows: tuple[np.ndarray, np.ndarray],
+        steps: int,
+        every: int,
+        start: int,
+        threads: int | None,
+    ) -> Gradient:
+        s, d, batch = self._settings, self._dtype, given.batch
+        with memory_for("vjp", "take fewer steps at once, or fewer simulations"):
+            trail = self._trail(given, steps, start, threads)
+            built = self._derived("against", lambda: backward(against(*self._next)))
+            arrays, cores = [np.full(1, start + steps, d)], [1]
+            if s.packed:
+                arrays.append(given.parameters)
+                cores.append(1)
+            if s.inputs:
+                arrays.append(given.inputs)
+                cores.append(2)
+            sizes = [s.nv, s.nv, *([s.packed] if s.packed else [])]
+            made = [np.empty((*batch, n), d) for n in sizes]
+            slopes = [np.empty((*batch, steps, s.inputs), d)] if s.inputs else []
+            self._fill(
+                built,
+                [*arrays, *trail, *rows, *made, *slopes],
+                [*cores, 2, 2, 2, 2, *[1] * len(made), *[2] * len(slopes)],
+                (steps, every, given.hold),
+                threads,
+            )
+        return Gradient(
+            made[0], made[1], slopes[0] if slopes else None, {"": made[2]} if s.packed else {}
+        )
+
+    def _trail(self, given: Arguments, steps: int, start: int, threads: int | None) -> list[np.ndarray]:
+        """The states before each step."""
+        s, d, batch = self._settings, self._dtype, given.batch
+        trail = [np.empty((*batch, steps, n), d) for n in (s.robot.nq, s.nv)]
+        for array, first in zip(trail, (given.q, given.qd), strict=True):
+            array[..., 0, :] = first
+        if steps > 1:
+            built, _ = self._built({"q": "q", "qd": "qd"})
+            # The last step's result is not needed, but inputs are for all of them.
+            records = {name: np.empty((*batch, steps, a.shape[-1]), d) for name, a in zip("qv", trail, strict=True)}
+            self._run(built, given, records, steps, 1, start, threads)
+            for array, made in zip(trail, records.values(), strict=True):
+                array[..., 1:, :] = made[..., :-1, :]
+        return trail
+
+    def _derived(self, kind: str, program: Callable[[], Any]) -> Rollout:
+        with building:
+            if kind not in self._compiled:
+                self._compiled[kind] = compiled(program(), f"rollout_{kind}", self._dtype), {}
+            return self._compiled[kind][0]
+
+    def _fill(
+        self,
+        built: Rollout,
+        arrays: list[np.ndarray],
+        cores: list[int],
+        sizes: tuple[int, int, int],
+        threads: int | None,
+    ) -> None:
+        count = available_threads() if threads is None else positive(threads, "threads")
+        if all(a.size for a in arrays):
+            built.fill(arrays, cores, sizes, count)
+
     # ------------------------------------------------------------- compiled code
 
     @cached_property
@@ -286,6 +471,13 @@ class Simulation:
 
     def __reduce__(self) -> Any:
         return _again, (self.robot, self._given)
+
+
+def _three(where: str, label: str, given: Any) -> tuple[Any, Any, Any]:
+    if not isinstance(given, (tuple, list)) or not 2 <= len(given) <= 3:
+        raise PhalanxError(f"{where}: {label} is {shown(given)}, expected (q, qd) or (q, qd, inputs).")
+    q, qd, *rest = given
+    return q, qd, rest[0] if rest else None
 
 
 def _again(robot: Any, given: Mapping[str, Any]) -> Simulation:

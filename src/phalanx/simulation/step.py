@@ -13,6 +13,7 @@ import numpy as np
 
 from ..program.differentiate import tangents
 from ..program.scalar import Graph, Node
+from ..robot.joints import unit_quaternion
 from ..robot.robot import Robot
 from .equations import Equations, TracedRobot, symbols
 from .joints import JointForces, joint_forces
@@ -166,4 +167,13 @@ class Step:
         made = np.empty_like(q)
         for c in self.robot.coordinates:
             made[c.q] = c.kind.coordinate_rates(q[None, c.q], qd[None, c.v])[0]
+        return made
+
+    def normalized(self, q: np.ndarray) -> np.ndarray:
+        """The same with quaternions of unit length."""
+        made = q.copy()
+        for c in self.robot.coordinates:
+            if (at := c.kind.quaternion) is not None:
+                place = slice(c.q.start + at.start, c.q.start + at.stop)
+                made[place] = unit_quaternion(q[place])
         return made
