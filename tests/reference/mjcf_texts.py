@@ -25,7 +25,7 @@ def mjcf_of(
 ) -> str:
     """A body for each link of the robot, with its mass, damping and armature; no limits and no friction.
 
-    `options` and `flags` are attributes of these elements, `world` stands before the tree and `rest` after it,
+    `options` and `flags` are attributes of these elements, `world` and `rest` stand around the tree,
     `geoms` has elements inside links by name.
     """
     joints = {joint.child: joint for joint in robot.description.joints}
@@ -79,7 +79,9 @@ def _inertial(parameters: np.ndarray) -> str:
     mass, h = parameters[0], parameters[1:4]
     xx, xy, xz, yy, yz, zz = parameters[4:]
     c = h / mass
-    inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) - mass * (c @ c * np.eye(3) - np.outer(c, c))
+    inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) - mass * (
+        c @ c * np.eye(3) - np.outer(c, c)
+    )
     full = (*np.diag(inertia), inertia[0, 1], inertia[0, 2], inertia[1, 2])
     return f'<inertial mass="{mass}" pos="{_numbers(c)}" fullinertia="{_numbers(full)}"/>'
 

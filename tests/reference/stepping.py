@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Simulation by plain loops: semi-implicit Euler steps of one state, and SciPy's DOP853 at tight tolerance."""
+"""Simulation by plain loops: semi-implicit Euler steps of one state, and SciPy's DOP853."""
 
 from __future__ import annotations
 

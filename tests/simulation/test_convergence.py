@@ -10,11 +10,17 @@ import numpy as np
 import pytest
 
 import phalanx as px
+from phalanx.robot.joints import joint_type
 from reference.stepping import distance, reference
 
 ORDERS = {"euler": 1, "implicit": 1, "rk4": 4, "variational": 2}
 SECONDS = 0.25
-STEPS = {"euler": (125, 250, 500), "implicit": (125, 250, 500), "rk4": (8, 16, 32), "variational": (25, 50, 100)}
+STEPS = {
+    "euler": (125, 250, 500),
+    "implicit": (125, 250, 500),
+    "rk4": (8, 16, 32),
+    "variational": (25, 50, 100),
+}
 INERTIA = (0.03, 0.02, 0.04)
 
 
@@ -27,7 +33,8 @@ def hanging(kind: str, *, floating: bool = False, damping: float = 0.1) -> px.Ro
         link = builder.add_link(f"link{k}", mass=1.0 - 0.2 * k, com=(0.1, -0.05, -0.3), inertia=INERTIA)
         place = {"origin": (0.0, 0.1, -0.4)} if k else {}
         axis = (0.6, 0.8, 0.0) if k % 2 else (0.0, 0.6, 0.8)
-        builder.add_joint(f"joint{k}", each, above, link, axis=axis, damping=damping, **place)
+        values = [damping] * joint_type(each).nv
+        builder.add_joint(f"joint{k}", each, above, link, axis=axis, damping=values, **place)
         above = link
     robot = builder.build()
     return robot.with_floating_base() if floating else robot
@@ -126,7 +133,9 @@ def test_implicit_steps_survive_gains_a_hundred_times_beyond_explicit_ones(name:
     robot, dt = px.load(name), 2e-3
     goal = robot.random_state(rng=4)[0]
     gain = 100.0 * stiffest(robot, goal, dt)
-    sim = robot.simulation(dt=dt, integrator="implicit", control=px.control.pd(gain, 0.1 * gain), limits=False)
+    sim = robot.simulation(
+        dt=dt, integrator="implicit", control=px.control.pd(gain, 0.1 * gain), limits=False
+    )
     run = sim.rollout(goal + 0.1, np.zeros(robot.nv), inputs=goal, steps=5000, every=50)
     assert not run.diverged
     assert np.abs(run.q - goal).max() < 0.2
@@ -171,7 +180,9 @@ def test_energy_of_rk4_drifts_where_the_variational_one_does_not() -> None:
     assert last["rk4"] > 5 * last["variational"]
 
 
-@pytest.mark.parametrize(("integrator", "limit"), [("variational", 1e-12), ("euler", None), ("implicit", None)])
+@pytest.mark.parametrize(
+    ("integrator", "limit"), [("variational", 1e-12), ("euler", None), ("implicit", None)]
+)
 def test_momentum_in_free_space_is_kept(integrator: str, limit: float | None) -> None:
     """Variational steps keep both momenta to rounding, Euler steps the linear one of a single body."""
     robot = hanging("spherical", floating=True, damping=0.1).replace(gravity=(0.0, 0.0, 0.0))
@@ -188,5 +199,3 @@ def test_momentum_in_free_space_is_kept(integrator: str, limit: float | None) ->
     error = np.abs(run["momentum"] - before)
     kept = error if limit is not None else error[..., 3:]
     assert kept.max() < 1e-12 * max(1.0, np.abs(before).max())
-
-
