@@ -126,8 +126,9 @@ def backward(step: Reversed) -> Program:
     moving = _Portions(b, code, known, set(step.fixed))
     moving.before()
     zeros = {name: [0.0] * array.size for name, array in (*step.state.items(), *step.summed.items())}
+    end = b.load(b.inputs[COUNT], 0)
     with b.loop(whole("div", steps, every), down=True) as outer:
-        passed, kept = outer.carry(b.load(b.inputs[COUNT], 0)), _carried(outer, zeros)
+        passed, kept = outer.carry(end), _carried(outer, zeros)
         starts = dict(kept)
         for name, array in step.state.items():
             row = _Row(b, added(name), array.size, outer.index)

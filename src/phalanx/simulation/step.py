@@ -159,7 +159,8 @@ class Step:
         """The state after a semi-implicit step, joint by joint."""
         q1, qd1 = np.empty_like(q), np.empty_like(qd)
         for c in self.robot.coordinates:
-            q1[c.q], qd1[c.v] = c.kind.advance(q[c.q], qd[c.v], qdd[c.v], h)
+            moved, faster = c.kind.advance(q[None, c.q], qd[None, c.v], qdd[None, c.v], h)
+            q1[c.q], qd1[c.v] = moved[0], faster[0]
         return q1, qd1
 
     def rates(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
@@ -175,5 +176,5 @@ class Step:
         for c in self.robot.coordinates:
             if (at := c.kind.quaternion) is not None:
                 place = slice(c.q.start + at.start, c.q.start + at.stop)
-                made[place] = unit_quaternion(q[place])
+                made[place] = unit_quaternion(q[None, place])[0]
         return made
