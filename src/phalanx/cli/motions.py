@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any
@@ -244,7 +245,7 @@ def _pieces(rows: int) -> list[tuple[int, int]]:
     """How many records are there before a piece, and how many it adds; as equal as can be."""
     count = min(_PIECES, rows)
     ends = [rows * k // count for k in range(count + 1)]
-    return [(done, end - done) for done, end in zip(ends, ends[1:], strict=False)]
+    return [(done, end - done) for done, end in pairwise(ends)]
 
 
 def _joined(
