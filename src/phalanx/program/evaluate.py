@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..robot.joints import rescale
-from .ops import ABS, ADD, COS, DIV, INPUT, MAX, MUL, NEG, RESCALE, SIN, SUB
+from .ops import ABS, ADD, CHOOSE, COS, DIV, INPUT, LESS, MAX, MUL, NEG, RESCALE, SIN, SQRT, SUB
 from .scalar import Node
 from .trace import Program
 
@@ -26,6 +26,9 @@ RULES: dict[str, Callable[..., Any]] = {
     ABS: np.abs,
     MAX: np.maximum,
     RESCALE: rescale,
+    SQRT: np.sqrt,
+    LESS: lambda a, b: np.where(a < b, np.ones_like(a + b), np.zeros_like(a + b)),
+    CHOOSE: lambda mask, a, b: np.where(mask != 0, a, b),
 }
 
 

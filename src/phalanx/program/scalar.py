@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..robot.joints import rescale
-from .ops import ABS, ADD, COS, DIV, INPUT, MAX, MUL, NEG, RESCALE, SIN, SUB
+from .ops import ABS, ADD, CHOOSE, COS, DIV, INPUT, LESS, MAX, MUL, NEG, RESCALE, SIN, SQRT, SUB
 
 
 class Node:
@@ -60,6 +60,9 @@ class Node:
 
     def cos(self) -> Any:
         return self.graph.cos(self)
+
+    def sqrt(self) -> Any:
+        return self.graph.sqrt(self)
 
     def __abs__(self) -> Any:
         return self.graph.abs(self)
@@ -214,6 +217,22 @@ class Graph:
             return self._make(MAX, (a, float(b)), (MAX, a.number, -1, float(b)))
         return a if a is b else self._make(MAX, (a, b), (MAX, a.number, b.number))
 
+    def sqrt(self, a: Node) -> Any:
+        return self._make(SQRT, (a,), (SQRT, a.number))
+
+    def less(self, a: Any, b: Any) -> Any:
+        """One where a < b, else zero."""
+        if type(a) is not Node and type(b) is not Node:
+            return float(a < b)
+        return self._make(LESS, (a, b), (LESS, *map(_known_by, (a, b))))
+
+    def choose(self, mask: Any, a: Any, b: Any) -> Any:
+        """a where the mask is not zero, else b."""
+        if type(mask) is not Node:
+            return a if mask else b
+        known = _known_by(a), _known_by(b)
+        return a if known[0] == known[1] else self._make(CHOOSE, (mask, a, b), (CHOOSE, mask.number, *known))
+
     def rescale(self, a: Any) -> Any:
         if type(a) is not Node:
             return float(rescale(np.asarray(a, dtype=float)))
@@ -229,6 +248,10 @@ class Graph:
             self.nodes.append(node)
             self._known[key] = node
         return node
+
+
+def _known_by(x: Any) -> Any:
+    return x.number if type(x) is Node else (float(x),)
 
 
 def _cancelled(a: Node, b: Node) -> Any:

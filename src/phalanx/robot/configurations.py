@@ -19,7 +19,7 @@ import numpy as np
 from ..arrays import MOST_AXES, UNREADABLE, memory_for, refuse_masks, require_memory
 from ..errors import PhalanxError, nearest, shown
 from .assembly import Assembly, Frame, Moving
-from .joints import JointType, leveled
+from .joints import JointType
 from .model import frozen
 
 
@@ -114,12 +114,9 @@ def random_state(
 def normalize(assembly: Assembly, q: Any) -> np.ndarray:
     """Coordinates with every quaternion at unit length."""
     result: np.ndarray = np.array(_coordinates(assembly, q, "q"))
-    for m, part, _ in _own(assembly):
-        if m.kind.quaternion is not None:
-            turn = result[..., part][..., m.kind.quaternion]
-            turn[...] = leveled(turn)
-            with np.errstate(invalid="ignore"):  # a quaternion of zeros becomes NaN
-                turn /= np.linalg.norm(turn, axis=-1, keepdims=True)
+    with np.errstate(invalid="ignore"):  # a quaternion of zeros becomes NaN
+        for m, part, _ in _own(assembly):
+            result[..., part] = m.kind.normalize(result[..., part])
     return result
 
 
@@ -152,6 +149,22 @@ def integrate(assembly: Assembly, q: Any, dq: Any) -> np.ndarray:
     for m, part, rates in _own(assembly):
         result[..., part] = m.kind.integrate(*_together(q[..., part], dq[..., rates]))
     return result
+
+
+def advance(
+    joints: Iterable[Coordinates], q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, h: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """(q, qd) of all joints (…, nq), (…, nv) after a step h of semi-implicit Euler under qdd.
+
+    The arrays hold floats, or recording scalars.
+    """
+    q, qd, qdd = (x[None] for x in (q, qd, qdd))  # scalars of one state are no arrays
+    batch = np.broadcast_shapes(*(x.shape[:-1] for x in (q, qd, qdd)))
+    q1, qd1 = (np.empty((*batch, x.shape[-1]), np.result_type(q, qd, qdd)) for x in (q, qd))
+    for joint in joints:
+        own = q[..., joint.q], qd[..., joint.v], qdd[..., joint.v]
+        q1[..., joint.q], qd1[..., joint.v] = joint.kind.advance(*own, h)
+    return q1[0], qd1[0]
 
 
 @memory_for("difference", "take the states in several batches")

@@ -165,6 +165,12 @@ class Articulated(Field):
     M: Array
     ranks: ClassVar[tuple[int, ...]] = (1, 2, 1)
 
+    @classmethod
+    def of(cls, matrix: Array) -> Articulated:
+        """That of symmetric matrices (…, n, 6, 6), of which the upper triangle is read."""
+        I, M = matrix[..., :3, :3], matrix[..., 3:, 3:]  # noqa: E741
+        return cls(I[..., ROW, COLUMN], matrix[..., :3, 3:], M[..., ROW, COLUMN])
+
     def __matmul__(self, V: Array) -> Array:
         w, v = angular(V), linear(V)
         return join(

@@ -4,10 +4,18 @@
 
 from __future__ import annotations
 
+from math import factorial
+
 import numpy as np
 
 from ...spatial import Array, cross, dot, inner, join, namespace
 from .scaling import leveled
+from .trigonometry import at_least, choose_less, cos, sin, sqrt
+
+# Squared angles below this one do not show in float32 or float64, and their roots do not vanish.
+_LEAST = 1e-30
+_SMALL = 0.25  # squared angle up to which series have all digits
+_SERIES = [(-1.0) ** k / factorial(2 * k + 3) for k in range(8)]  # of (x - sin x) / x^3 in powers of x^2
 
 
 def transpose_quaternion(q: Array) -> Array:
@@ -27,13 +35,24 @@ def transpose_quaternion(q: Array) -> Array:
     return xp.stack(rows, axis=-1).reshape((*q.shape[:-1], 3, 3))
 
 
-def quaternion_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def quaternion_product(a: Array, b: Array) -> Array:
     """Hamilton product."""
     av, aw = a[..., :3], a[..., 3:]
     bv, bw = b[..., :3], b[..., 3:]
-    return np.concatenate(
-        [aw * bv + bw * av + np.cross(av, bv), aw * bw - np.sum(av * bv, axis=-1, keepdims=True)], axis=-1
-    )
+    return join(aw * bv + bw * av + cross(av, bv), aw * bw - inner(av, bv))
+
+
+def unit_quaternion(q: Array) -> Array:
+    """The quaternion of unit length along one of any length; NaN along that of zeros."""
+    near = leveled(q)
+    return near / sqrt(inner(near, near))
+
+
+def turned_by(q: Array, step: Array) -> Array:
+    """The unit quaternion after a turn q, of any length, and one more by the unit quaternion `step`."""
+    near = leveled(q)
+    # The length that q had, not that of the product: errors of length do not add up, and nothing waits.
+    return quaternion_product(near, step) * (1.0 / sqrt(inner(near, near)))
 
 
 def quaternion_rate(q: Array, w: Array) -> Array:
@@ -63,22 +82,30 @@ def slopes_of_turns(q: Array, slope: Array) -> Array:
     return quaternion_rate(near, slope) * (4.0 / inner(near, q))
 
 
-def conjugate(q: np.ndarray) -> np.ndarray:
+def conjugate(q: Array) -> Array:
     """A quaternion of the turn back."""
-    return leveled(q) * np.array([-1.0, -1.0, -1.0, 1.0], dtype=q.dtype)
+    q = leveled(q)
+    return join(-q[..., :3], q[..., 3:])
 
 
-def rotate(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+def rotate(q: Array, v: Array) -> Array:
     """Vectors turned by quaternions of any length."""
     q = leveled(q)
-    t = np.cross(q[..., :3], v) * (2.0 / np.sum(q * q, axis=-1, keepdims=True))
-    return v + q[..., 3:] * t + np.cross(q[..., :3], t)
+    t = cross(q[..., :3], v) * (2.0 / inner(q, q))
+    return v + q[..., 3:] * t + cross(q[..., :3], t)
 
 
-def quaternion_exp(w: np.ndarray) -> np.ndarray:
+def rotate_back(unit: Array, v: Array) -> Array:
+    """Vectors turned back by quaternions of unit length."""
+    t = cross(v, unit[..., :3]) * 2.0
+    return v + unit[..., 3:] * t + cross(t, unit[..., :3])
+
+
+def quaternion_exp(w: Array) -> Array:
     """Unit quaternion of a rotation vector."""
-    angle = np.linalg.norm(w, axis=-1, keepdims=True)
-    return np.concatenate([0.5 * np.sinc(angle / (2 * np.pi)) * w, np.cos(0.5 * angle)], axis=-1)
+    angle = sqrt(at_least(inner(w, w), _LEAST))
+    half = angle * 0.5
+    return join(w * (sin(half) / angle), cos(half))
 
 
 def quaternion_log(q: np.ndarray) -> np.ndarray:
@@ -91,15 +118,21 @@ def quaternion_log(q: np.ndarray) -> np.ndarray:
     return scale * q[..., :3]
 
 
-def left_jacobian_tail(w: np.ndarray, v: np.ndarray) -> np.ndarray:
+def left_jacobian_tail(w: Array, v: Array) -> Array:
     """(J(w) - 1) v with J the left Jacobian of the rotation group."""
-    angle = np.linalg.norm(w, axis=-1, keepdims=True)
-    small = angle < 1e-4
-    safe = np.where(small, 1.0, angle)
-    a = 0.5 * np.sinc(angle / (2 * np.pi)) ** 2  # (1 - cos) / angle^2 without its cancellation
-    b = np.where(small, 1 / 6 - angle**2 / 120, (safe - np.sin(safe)) / safe**3)
-    wv = np.cross(w, v)
-    return a * wv + b * np.cross(w, wv)
+    square = inner(w, w)
+    angle = sqrt(at_least(square, _LEAST))
+    half = angle * 0.5
+    sinc = sin(half) / half
+    a = sinc * sinc * 0.5  # (1 - cos) / angle^2 without its cancellation
+    safe = at_least(square, _SMALL)
+    large = (1.0 - sinc * cos(half)) / safe
+    small = square * _SERIES[-1]
+    for term in _SERIES[-2:0:-1]:
+        small = (small + term) * square
+    b = choose_less(square, _SMALL, small + _SERIES[0], large)
+    wv = cross(w, v)
+    return a * wv + b * cross(w, wv)
 
 
 def inverse_left_jacobian(w: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Sine and cosine of whatever the equations run on."""
+"""Functions of single numbers, of whatever the equations run on."""
 
 from __future__ import annotations
 
@@ -22,13 +22,41 @@ def cos(x: Array) -> Array:
     return _elementwise("cos", x)
 
 
+def sqrt(x: Array) -> Array:
+    """Square root of floats, JAX arrays or traced scalars."""
+    return _elementwise("sqrt", x)
+
+
+def choose_less(x: Array, bound: float, a: Array, b: Array) -> Array:
+    """a where x < bound, else b, of floats, JAX arrays or traced scalars."""
+    if x.dtype.kind != "O":
+        return namespace(x).where(x < bound, a, b)
+    return _objects([_chosen(*each, bound) for each in zip(x.ravel(), a.ravel(), b.ravel(), strict=True)], x)
+
+
+def at_least(x: Array, bound: float) -> Array:
+    """x, or the bound where that is more, of floats, JAX arrays or traced scalars."""
+    if x.dtype.kind != "O":
+        return namespace(x).maximum(x, x.dtype.type(bound))
+    return _objects([v.maximum(bound) if hasattr(v, "maximum") else max(v, bound) for v in x.ravel()], x)
+
+
 def _elementwise(name: str, x: Array) -> Array:
     if x.dtype.kind != "O":
         return getattr(namespace(x), name)(x)
-    flat = [_scalar(name, v) for v in x.ravel()]
+    return _objects([_scalar(name, v) for v in x.ravel()], x)
+
+
+def _objects(flat: list[Any], like: np.ndarray) -> np.ndarray:
     result = np.empty(len(flat), dtype=object)
     result[:] = flat
-    return result.reshape(x.shape)
+    return result.reshape(like.shape)
+
+
+def _chosen(x: Any, a: Any, b: Any, bound: float) -> Any:
+    if hasattr(x, "graph"):
+        return x.graph.choose(x.graph.less(x, bound), a, b)
+    return a if x < bound else b
 
 
 def _scalar(name: str, v: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...errors import PhalanxError, nearest
-from ...spatial import Array, Transform, join, matvec, transpose
+from ...spatial import Array, Transform, cross, join, matvec, transpose
 from .motions import Ball, Free, Motion, Screw, Slide, Still, Turn
 from .quaternions import (
     along_turns,
@@ -26,9 +26,12 @@ from .quaternions import (
     quaternion_product,
     quaternion_rate,
     rotate,
+    rotate_back,
     slopes_of_turns,
     transpose_quaternion,
+    turned_by,
     turns_of,
+    unit_quaternion,
 )
 from .scaling import leveled
 
@@ -103,7 +106,21 @@ class JointType(ABC):
         return q
 
     @classmethod
-    def integrate(cls, q: np.ndarray, dq: np.ndarray) -> np.ndarray:
+    def normalize(cls, q: Array) -> Array:
+        """The same coordinates with quaternions of unit length."""
+        return q
+
+    @classmethod
+    def advance(cls, q: Array, qd: Array, qdd: Array, h: Any) -> tuple[Array, Array]:
+        """(q, qd) after a step h of semi-implicit Euler: rates by qdd, then coordinates by the new rates.
+
+        Quaternions of any length become unit ones, as exact after many steps as after one.
+        """
+        qd = qd + qdd * h
+        return cls.integrate(q, qd * h), qd
+
+    @classmethod
+    def integrate(cls, q: Array, dq: Array) -> Array:
         """Coordinates after moving from q with the constant rate dq for unit time."""
         return q + dq
 
@@ -206,7 +223,16 @@ class Spherical(JointType):
         return _unit_steps(Ball, range(3))
 
     @classmethod
-    def integrate(cls, q: np.ndarray, dq: np.ndarray) -> np.ndarray:
+    def normalize(cls, q: Array) -> Array:
+        return unit_quaternion(q)
+
+    @classmethod
+    def advance(cls, q: Array, qd: Array, qdd: Array, h: Any) -> tuple[Array, Array]:
+        qd = qd + qdd * h
+        return turned_by(q, quaternion_exp(qd * h)), qd
+
+    @classmethod
+    def integrate(cls, q: Array, dq: Array) -> Array:
         return quaternion_product(q, quaternion_exp(dq))
 
     @classmethod
@@ -241,11 +267,26 @@ class Floating(JointType):
         return _unit_steps(Free, range(6))
 
     @classmethod
-    def integrate(cls, q: np.ndarray, dq: np.ndarray) -> np.ndarray:
+    def normalize(cls, q: Array) -> Array:
+        return join(q[..., :3], unit_quaternion(q[..., 3:]))
+
+    @classmethod
+    def advance(cls, q: Array, qd: Array, qdd: Array, h: Any) -> tuple[Array, Array]:
+        # The velocity steps in axes at rest, so that nothing is lost of what no force changes.
+        p, turn = q[..., :3], q[..., 3:]
+        w, v = qd[..., :3], qd[..., 3:]
+        v = v + (qdd[..., 3:] + cross(w, v)) * h
+        w = w + qdd[..., :3] * h
+        step = quaternion_exp(w * h)
+        moved = p + matvec(transpose(transpose_quaternion(turn)), v * h)
+        return join(moved, turned_by(turn, step)), join(w, rotate_back(step, v))
+
+    @classmethod
+    def integrate(cls, q: Array, dq: Array) -> Array:
         p, turn = q[..., :3], q[..., 3:]
         w, v = dq[..., :3], dq[..., 3:]
         moved = p + rotate(turn, v + left_jacobian_tail(w, v))
-        return np.concatenate([moved, quaternion_product(turn, quaternion_exp(w))], axis=-1)
+        return join(moved, quaternion_product(turn, quaternion_exp(w)))
 
     @classmethod
     def difference(cls, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
