@@ -8,7 +8,7 @@ derivatives need nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, NoReturn
 
 from ..errors import PhalanxError
@@ -36,11 +36,14 @@ def _refuse(op: str) -> NoReturn:
     raise PhalanxError(f"derivatives: there is no rule for the operation {op}.")
 
 
-def tangents(results: Sequence[Any], seeds: Mapping[int, Any]) -> list[Any]:
-    """The derivative of each result where the leaf of a number moves at the rate of its seed."""
+def tangents(results: Sequence[Any], seeds: Mapping[int, Any], still: Container[int] = ()) -> list[Any]:
+    """The derivative of each result where the leaf of a number moves at the rate of its seed.
+
+    Nodes whose numbers are in `still` are taken for constants.
+    """
     rate: dict[int, Any] = dict(seeds)
     for node in live(results):
-        if node.op not in PARTIALS:
+        if node.op not in PARTIALS or node.number in still:
             continue
         total: Any = 0.0
         for a, partial in partials(node):

@@ -28,7 +28,7 @@ from .source import draft
 
 # Bytes of buffers that a call may put on the stack of whatever thread it runs in.
 _STACK = 1 << 15
-_ELEMENTS = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
+ELEMENTS = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
 
 
 _LARGE = 1 << 22  # bytes of scratch memory from which the pool keeps it
@@ -37,7 +37,7 @@ _HEAD = 8  # bytes in front of memory from the pool
 
 def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Target) -> str:
     """The LLVM text of a call; that of a function of a frame serves all frames."""
-    element = _ELEMENTS[dtype]
+    element = ELEMENTS[dtype]
     scratch, rows, alone = 0, 0, "@block"
     made = draft(call, optional)
     loops = made.loops
@@ -97,30 +97,38 @@ def module_text(
     With `told` the loop's last argument is the address of numbers for all states, handed on to the block.
     """
     size = 8 if element == "double" else 4
-    save, restore, needs = _status(target)
-    suffix = "" if element == "double" else "f"
-    text = [block, Template(_runtime("kernel.ll")).substitute(element=element, suffix=suffix)]
+    save, restore, needs = floating_point_status(target)
+    text = [block, runtime_text("kernel.ll", element)]
     if _is_pooled(scratch):
-        text.append(_runtime("pool.ll"))
+        text.append(runtime_text("pool.ll", element))
     more_of_all = ", ptr %told" if told else ""
     lanes = rows or target.lanes(size)
     text += [_loop(shapes, outputs, size, lanes, scratch, alone, save, restore, more_of_all), *needs]
     text += [_single(shapes, outputs, scratch, alone, size, more_of_all), *sorted(declarations)]
     text += ["declare ptr @malloc(i64)", "declare void @free(ptr)"]
     text.append(f"@nothing = internal constant {element} 0x7FF8000000000000")
-    text += [f"declare {element} @sin{suffix}({element})", f"declare {element} @cos{suffix}({element})"]
+    return "\n".join([*text, *attributes(element, target)])
+
+
+def attributes(element: str, target: Target) -> list[str]:
+    """What stands at the end of every module."""
+    suffix = "" if element == "double" else "f"
     width = f'"prefer-vector-width"="{target.bits}" "min-legal-vector-width"="{target.bits}"'
-    text.append(f"attributes #0 = {{ nounwind {width} }}")
-    text.append('!0 = !{!"branch_weights", i32 1, i32 1000000}')
-    return "\n".join(text)
+    return [
+        f"declare {element} @sin{suffix}({element})",
+        f"declare {element} @cos{suffix}({element})",
+        f"attributes #0 = {{ nounwind {width} }}",
+        '!0 = !{!"branch_weights", i32 1, i32 1000000}',
+    ]
 
 
-def _runtime(name: str) -> str:
-    """A text that goes into kernels as it is."""
-    return Path(__file__).with_name("runtime").joinpath(name).read_text(encoding="utf-8")
+def runtime_text(name: str, element: str) -> str:
+    """A text that goes into kernels of some precision."""
+    text = Path(__file__).with_name("runtime").joinpath(name).read_text(encoding="utf-8")
+    return Template(text).safe_substitute(element=element, suffix="" if element == "double" else "f")
 
 
-def _status(target: Target) -> tuple[str, str, list[str]]:
+def floating_point_status(target: Target) -> tuple[str, str, list[str]]:
     """Text that saves and restores the floating-point status, and its declarations.
 
     A NaN in a state belongs to that state; NumPy would warn about the flags it leaves.

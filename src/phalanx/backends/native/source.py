@@ -71,7 +71,7 @@ def traced(call: Call, optional: tuple[str, ...], *, quantities: bool = True) ->
     """The equations of a kernel, written out; of several branches, that of the call's frame."""
     regrouped = unrolls(call, optional)
     if not call.function.frame:
-        task = call.task(optional, _model(call, optional, regrouped=regrouped))
+        task = call.task(optional, model_of(call, optional, regrouped=regrouped))
         return trace(task, quantities=quantities)
     every = branches(call.robot.model)
     here = every[branch_of(every, placement_of(call.robot, call.frame))]
@@ -200,11 +200,11 @@ def _written(call: Call, optional: tuple[str, ...], most: int = 1 << 62) -> list
 
 def _task(call: Call, optional: tuple[str, ...], frame: AnyFrame, *, regrouped: bool) -> Task:
     """What a kernel shall compute; if it is one of a frame, the frame is told when it runs."""
-    model = _model(call, optional, regrouped=regrouped)
+    model = model_of(call, optional, regrouped=regrouped)
     return call.task(optional, model, frame if call.function.frame else None)
 
 
-def _model(call: Call, optional: tuple[str, ...], *, regrouped: bool) -> Model:
+def model_of(call: Call, optional: tuple[str, ...], *, regrouped: bool) -> Model:
     """The robot's model; in straight-line code of the dynamics alone with its inertias regrouped.
 
     Regrouped inertias have neither mass centres, as in DH frames, nor inverses. Along a

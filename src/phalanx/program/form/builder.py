@@ -82,7 +82,13 @@ class Builder:
         self.regions: dict[str, Region] = {}
         self._uniform: Region | None = None
         self.tables: dict[str, Table] = {}
+        self._sizes: list[Counter] = []
         self._body: list[Any] = []
+
+    def size(self) -> Counter:
+        """A whole number that is told with a call, in front of all else."""
+        self._sizes.append(made := Counter())
+        return made
 
     def finished(self, bodies: int = 0, parameters: int = 0) -> Program:
         """The program, for a robot of so many bodies and parameters."""
@@ -96,6 +102,7 @@ class Builder:
             parameters,
             self.shapes,
             self._uniform,
+            tuple(self._sizes),
         )
 
     # ------------------------------------------------------------- places
@@ -331,28 +338,43 @@ def straight(
     """
     b = Builder(inputs, outputs)
     given = {name: [b.load(region, k) for k in range(region.size)] for name, region in b.inputs.items()}
-    made: dict[int, Any] = {}
 
-    def real(x: Any) -> Any:
-        return made[x] if isinstance(x, int) else float(x)
+    def leaf(name: str, index: int) -> Real:
+        return b.load(b.uniform(TOLD, told), index) if name == TOLD else given[name][index]
 
-    turns = _turns(code)
-    early = _needed_for(code, turns)
-    order = [*early, *turns, *range(len(code.instructions))]
-    for number in dict.fromkeys(order):
-        i = code.instructions[number]
-        if i.op != INPUT:
-            args = (real(a) for a in i.args)
-            made[number] = b.value(i.op, *args, quantity=i.quantity, of_product=i.of_product)
-        elif i.args[0] == TOLD:
-            made[number] = b.load(b.uniform(TOLD, told), i.args[1])
-        else:
-            made[number] = given[i.args[0]][i.args[1]]
+    written = Written(b, code, leaf)
+    written.write(written.order)
     results = iter(code.results)
     for region in b.outputs.values():
         for k in range(region.size):
-            b.store(region, k, real(next(results)))
+            b.store(region, k, written(next(results)))
     return b.finished()
+
+
+class Written:
+    """Instructions as statements, in any number of portions; all angles are turned together, and early."""
+
+    def __init__(self, b: Builder, code: Code, leaf: Callable[..., Real]) -> None:
+        self.b, self.code, self.leaf = b, code, leaf
+        self._made: dict[int, Real] = {}
+        turns = _turns(code)
+        self.order = list(dict.fromkeys([*_needed_for(code, turns), *turns, *range(len(code.instructions))]))
+
+    def __call__(self, x: Any) -> Real:
+        """An operand or result: an instruction by its number, or a constant."""
+        return self._made[x] if isinstance(x, int) else float(x)
+
+    def write(self, numbers: Iterable[int]) -> None:
+        """Append some instructions."""
+        for number in numbers:
+            i = self.code.instructions[number]
+            if i.op == INPUT:
+                self._made[number] = self.leaf(*i.args)
+            else:
+                args = [self(a) for a in i.args]
+                self._made[number] = self.b.value(
+                    i.op, *args, quantity=i.quantity, of_product=i.of_product
+                )
 
 
 def _turns(code: Code) -> list[int]:

@@ -300,6 +300,7 @@ class Program:
     parameters: int = 0
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)  # of inputs and outputs
     uniform: Region | None = None
+    sizes: tuple[Counter, ...] = ()  # whole numbers that are told with a call, such as rounds of loops
 
     @property
     def is_straight(self) -> bool:

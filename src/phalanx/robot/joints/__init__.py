@@ -14,7 +14,14 @@ have cJ = 0: constant axes leave none.
 """
 
 from .motions import MOTIONS, Helix, Motion, nearly_straight, split_turn
-from .quaternions import quaternion_exp, quaternion_log, quaternion_product, rotate, transpose_quaternion
+from .quaternions import (
+    quaternion_exp,
+    quaternion_log,
+    quaternion_product,
+    rotate,
+    transpose_quaternion,
+    unit_quaternion,
+)
 from .scaling import leveled, rescale
 from .trigonometry import cos, sin
 from .types import FREE, WELD, JointType, Step, frame_along, joint_type, joint_types, pose_of
@@ -42,4 +49,5 @@ __all__ = [
     "sin",
     "split_turn",
     "transpose_quaternion",
+    "unit_quaternion",
 ]

@@ -21,8 +21,11 @@ _ARITHMETIC = {"add": "add", "sub": "sub", "mul": "mul", "shl": "shl", "div": "u
 class Frame:
     """What the functions of one program share: where regions lie."""
 
-    def __init__(self, module: Module, program: Program, lanes: int, name: str) -> None:
+    def __init__(
+        self, module: Module, program: Program, lanes: int, name: str, *, clamped: bool = False
+    ) -> None:
         self.module, self.program, self.name = module, program, name
+        self.clamped = clamped  # whether lanes beyond the last state repeat it
         self.states = lanes if program.lanes == 1 else 1  # in the lanes of a register
         self.parts = 0
         self.offsets: dict[Region, int] = {}
@@ -58,6 +61,20 @@ class Places(Writer):
                 return scope[key]
         made = self._scopes[-1][key] = make()
         return made
+
+    def clamp(self) -> None:
+        """How far the row of each lane is from the first one."""
+        self.used.add("declare i64 @llvm.umin.i64(i64, i64)")
+        for r in range(1, self.lanes):
+            self.do(f"%lane{r} = call i64 @llvm.umin.i64(i64 {r}, i64 %last)")
+            for k in range(len(self.frame.pointers)):
+                self.do(f"%row{k}_{r} = mul i64 %s{k}, %lane{r}")
+
+    def sizes(self, counters: tuple[Counter, ...]) -> None:
+        """The whole numbers that are told with a call."""
+        for k, counter in enumerate(counters):
+            place = self.put(f"{_AT} i64, ptr %told, i64 {k}")
+            self.names[counter] = self.put(f"load i64, ptr {place}, align 8")
 
     # ------------------------------------------------------------- whole numbers
 
@@ -126,8 +143,11 @@ class Places(Writer):
             return [self.address(region, index)]
         if region not in self.frame.pointers or self.frame.program.lanes > 1:
             return []
-        first, stride = self.address(region, index), f"%s{self.frame.pointers[region]}"
-        offsets = [self.put(f"mul i64 {stride}, {r}") for r in range(1, self.lanes)]
+        first, number = self.address(region, index), self.frame.pointers[region]
+        if self.frame.clamped:
+            offsets = [f"%row{number}_{r}" for r in range(1, self.lanes)]
+        else:
+            offsets = [self.put(f"mul i64 %s{number}, {r}") for r in range(1, self.lanes)]
         return [first, *(self.put(f"{_AT} i8, ptr {first}, i64 {offset}") for offset in offsets)]
 
     def alignment(self, region: Region | Table) -> int:

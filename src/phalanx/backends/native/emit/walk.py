@@ -310,23 +310,37 @@ class Module:
             text = "\\" + data.hex("\\") if data else ""
             yield f'{name} = internal constant [{len(data)} x i8] c"{text}", align 64'
 
-    def add(self, program: Program, target: Target, name: str = "block", *, told: bool = False) -> None:
-        """The function `name(in0, stride0, …, out0, stride0, …, told, scratch)`.
+    def add(
+        self,
+        program: Program,
+        target: Target,
+        name: str = "block",
+        *,
+        told: bool = False,
+        clamped: bool = False,
+    ) -> None:
+        """The function `name(in0, stride0, …, out0, stride0, …, told, scratch, last)`.
 
         The scratch memory must be aligned to 64 bytes. With `told` there is the address of the numbers
-        that are for all states alike.
+        that are for all states alike. If `clamped`, states may be fewer than lanes: those beyond the `last`
+        one repeat it, and outputs may stand where inputs do that are read before.
         """
-        told = told or program.uniform is not None
-        frame = Frame(self, program, target.lanes(self.size), name)
+        told = told or program.uniform is not None or bool(program.sizes)
+        frame = Frame(self, program, target.lanes(self.size), name, clamped=clamped)
         w = Text(frame, target.fma, program.lanes)
+        if clamped:
+            w.clamp()
+        w.sizes(program.sizes)
         w.body(program.body)
         straight = program.is_straight
-        alone = "" if straight else "noalias "
+        alone = "" if straight or clamped else "noalias "
         parameters = ", ".join(f"ptr {alone}%p{k}, i64 %s{k}" for k in range(len(frame.pointers)))
         if told:
             parameters += ", ptr %told"
         if not straight:
             parameters += ", ptr noalias %scratch"
+        if clamped:
+            parameters += ", i64 %last"
         # Unless aligned, the stack would hold spilt registers across lines of cache: a third more time.
         aligned = "" if straight or program.lanes > 1 else "alignstack(64) "
         head = f"define internal void @{name}({parameters}) noinline {aligned}#0 {{"

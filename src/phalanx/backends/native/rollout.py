@@ -1,0 +1,137 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Programs with a loop over time as machine code: one simulation in each lane.
+
+Rows are as long as the rollout, so that nothing goes through a buffer: lanes beyond the last simulation
+repeat it, and write the same numbers to the same place.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...program.form.program import Program
+from . import cache, compile, objects
+from .compile import Target, host
+from .emit.walk import Module
+from .loop import ELEMENTS, attributes, floating_point_status, runtime_text
+from .threads import Pace, fill
+
+_SOME = 64  # numbers of steps for which functions are kept
+
+
+@dataclass(eq=False)
+class Rollout:
+    """The machine code of a program with a loop over time."""
+
+    name: str
+    dtype: np.dtype
+    loaded: compile.Loaded
+    outputs: int
+    seconds: float
+    cached: bool
+    text: str = field(repr=False)
+    _paces: dict[tuple[int, ...], Any] = field(default_factory=dict)
+
+    def fill(self, arrays: Sequence[np.ndarray], cores: Sequence[int], told: tuple[int, ...], threads: int) -> None:
+        """Fill outputs, the last arrays, from the others, whose last `cores` axes are those of one simulation.
+
+        All are C-contiguous in these, and outputs share no memory with inputs.
+        """
+        shapes = [a.shape[a.ndim - core :] for a, core in zip(arrays, cores, strict=True)]
+        key = (*told, *(n for shape in shapes for n in shape))
+        if key not in self._paces:
+            if len(self._paces) >= _SOME:
+                self._paces.clear()
+            sizes = np.array(told, np.int64)
+            direct = objects.array_function(
+                self.loaded, self.name, self.dtype, shapes, self.outputs, sizes.ctypes.data, sizes
+            )
+            self._paces[key] = direct, Pace()
+        direct, pace = self._paces[key]
+        row = prod(shapes[-1])
+        done = direct(*arrays) if threads == 1 else fill(direct, arrays, row, threads, pace)
+        assert done, [(a.shape, a.dtype, a.strides) for a in arrays]
+
+    def bound(self, arrays: Sequence[np.ndarray], cores: Sequence[int], told: tuple[int, ...]) -> Any:
+        """A function without arguments that runs on these very arrays; outputs may be inputs."""
+        sizes = np.array(told, np.int64)
+        return objects.bound_function(self.loaded, self.name, arrays, cores, sizes.ctypes.data, (self, sizes))
+
+
+def compiled(program: Program, name: str, dtype: np.dtype) -> Rollout:
+    """The machine code of a program, made now or taken from disk."""
+    cache.check_variables()
+    start = time.perf_counter()
+    text = module(program, dtype, host())
+    loaded, cached = compile.cached_or_made(("rollout", text), lambda: text)
+    seconds = time.perf_counter() - start
+    return Rollout(name, dtype, loaded, len(program.outputs), seconds, cached, text)
+
+
+def module(program: Program, dtype: np.dtype, target: Target) -> str:
+    """The LLVM text of a program: its block, and the loop over simulations around it."""
+    element = ELEMENTS[dtype]
+    made = Module(element)
+    made.add(program, target, clamped=True)
+    count = len(program.inputs) + len(program.outputs)
+    save, restore, needs = floating_point_status(target)
+    lanes = target.lanes(dtype.itemsize)
+    text = [made.text, runtime_text("kernel.ll", element), _LOOP.format(
+        save=save,
+        restore=restore,
+        lanes=lanes,
+        last=lanes - 1,
+        head="\n  ".join(
+            f"%a{k} = getelementptr ptr, ptr %args, i64 {k}\n  %b{k} = load ptr, ptr %a{k}\n  "
+            f"%o{k}p = getelementptr i64, ptr %steps, i64 {k}\n  %o{k} = load i64, ptr %o{k}p"
+            for k in range(count)
+        ),
+        moves="\n  ".join(
+            f"%m{k} = mul i64 %i, %o{k}\n  %w{k} = getelementptr i8, ptr %b{k}, i64 %m{k}"
+            for k in range(count)
+        ),
+        given=", ".join(f"ptr %w{k}, i64 %o{k}" for k in range(count)),
+        loads="\n  ".join(
+            f"%a{k} = getelementptr ptr, ptr %args, i64 {k}\n  %b{k} = load ptr, ptr %a{k}" for k in range(count)
+        ),
+        alone=", ".join(f"ptr %b{k}, i64 0" for k in range(count)),
+    ), *needs]
+    made.used.add("declare i64 @llvm.smin.i64(i64, i64)")
+    text += [*sorted(made.used), *attributes(element, target)]
+    return "\n".join(text)
+
+
+_LOOP = """
+define void @loop(ptr %args, ptr %dims, ptr %steps, ptr %told) #0 {{
+entry:
+  {save}
+  %count = load i64, ptr %dims
+  {head}
+  %any = icmp sgt i64 %count, 0
+  br i1 %any, label %blocks, label %end
+blocks:
+  %i = phi i64 [ 0, %entry ], [ %next, %blocks ]
+  {moves}
+  %left = sub i64 %count, %i
+  %more = sub i64 %left, 1
+  %last = call i64 @llvm.smin.i64(i64 %more, i64 {last})
+  call void @block({given}, ptr %told, ptr null, i64 %last)
+  %next = add i64 %i, {lanes}
+  %again = icmp slt i64 %next, %count
+  br i1 %again, label %blocks, label %end
+end:
+  {restore}
+  ret void
+}}
+define void @single(ptr %args, ptr %told) #0 {{
+  {loads}
+  call void @block({alone}, ptr %told, ptr null, i64 0)
+  ret void
+}}"""

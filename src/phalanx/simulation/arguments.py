@@ -1,0 +1,204 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""What users pass to a simulation, checked: states, inputs over time, parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..arrays import MOST_AXES
+from ..errors import PhalanxError, nearest, shown
+from ..robot.configurations import real_array
+from .step import Settings
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Arrays as compiled code takes them, and the batch to which they broadcast."""
+
+    q: np.ndarray
+    qd: np.ndarray
+    inputs: np.ndarray  # (…, rows, k)
+    parameters: np.ndarray  # (…, all of them)
+    batch: tuple[int, ...]
+    hold: int
+
+
+    def spread(self) -> Arguments:
+        """The same with one more axis of the batch, of length one, behind all others."""
+        far = [a[..., None, :] for a in (self.q, self.qd, self.parameters)]
+        return Arguments(
+            far[0], far[1], self.inputs[..., None, :, :], far[2], (*self.batch, 1), self.hold
+        )
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """Derivatives of a rollout's result times cotangents."""
+
+    q: np.ndarray
+    qd: np.ndarray
+    inputs: np.ndarray | None
+    parameters: dict[str, np.ndarray]
+
+    def shaped(self, s: Settings, given: Any, hold: int) -> Gradient:
+        """The same with derivatives of inputs summed over what was held, and parameters by name."""
+        inputs = self.inputs
+        if inputs is not None:
+            if given is None or np.ndim(given) < 2:
+                inputs = inputs.sum(axis=-2)
+            else:
+                *batch, steps, k = inputs.shape
+                inputs = inputs.reshape((*batch, steps // hold, hold, k)).sum(axis=-2)
+        flat, made, first = self.parameters.get(""), {}, 0
+        for name, shape in s.parameters.items():
+            count = int(np.prod(shape))
+            assert flat is not None
+            made[name] = flat[..., first : first + count].reshape((*flat.shape[:-1], *shape))
+            first += count
+        return Gradient(self.q, self.qd, inputs, made)
+
+
+def checked(
+    where: str, s: Settings, dtype: np.dtype, q: Any, qd: Any, inputs: Any, parameters: Any, steps: int
+) -> Arguments:
+    """The arguments of a rollout, or an error that says what is wrong."""
+    robot = s.robot
+    state = [
+        _array(f"{where}: {label}", robot.name, value, (size,), f"{symbol} = {size}")
+        for label, value, size, symbol in (("q", q, robot.nq, "nq"), ("qd", qd, robot.nv, "nv"))
+    ]
+    if any(c.kind.quaternion is not None for c in robot.coordinates):
+        state[0] = robot.normalize(state[0])
+    given = _inputs(where, s, inputs, steps)
+    packed = _parameters(where, s, parameters)
+    arrays = {"q": (state[0], 1), "qd": (state[1], 1), "inputs": (given, 2), "parameters": (packed, 1)}
+    batches = {name: a.shape[: a.ndim - core] for name, (a, core) in arrays.items()}
+    try:
+        batch = np.broadcast_shapes(*batches.values())
+    except ValueError:
+        told = ", ".join(f"{n} {b}" for n, b in batches.items())
+        raise PhalanxError(
+            f'{where}: the batch shapes for robot "{robot.name}" do not broadcast: {told}.'
+        ) from None
+    if len(batch) > MOST_AXES:
+        raise PhalanxError(f"{where}: {len(batch)} batch axes, expected at most {MOST_AXES}; reshape them.")
+    plain = [_plain(a, core, dtype) for a, core in arrays.values()]
+    return Arguments(plain[0], plain[1], plain[2], plain[3], batch, steps // given.shape[-2])
+
+
+def checked_tangents(
+    where: str, s: Settings, dtype: np.dtype, given: Any, at: Arguments, parameters: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
+    """Tangents of state, inputs and parameters; zeros where there are none."""
+    made = []
+    for label, value in zip(("q", "qd"), given[:2], strict=True):
+        zero = np.zeros(s.nv)
+        array = zero if value is None else _array(f"{where}: the tangent of {label}", s.robot.name, value, (s.nv,), f"nv = {s.nv}")
+        made.append(_plain(array, 1, dtype))
+    rows = at.inputs.shape[-2]
+    du = _inputs(f"{where}: the tangent", s, given[2], rows)
+    more = None if parameters is None else _plain(_parameters(where, s, parameters), 1, dtype)
+    _require_batch(where, at.batch, [made[0].shape[:-1], made[1].shape[:-1], du.shape[:-2]])
+    return made[0], made[1], _plain(du, 2, dtype), more
+
+
+def checked_cotangents(
+    where: str, s: Settings, dtype: np.dtype, given: Any, batch: tuple[int, ...], rows: int, laid: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Cotangents of each record, those of one at the end included."""
+    made = []
+    size = (rows, s.nv) if laid else (s.nv,)
+    for label, value in zip(("q", "qd"), given, strict=True):
+        name = f"{where}: the cotangent of {label}"
+        array = np.zeros(size) if value is None else _array(name, s.robot.name, value, size, f"nv = {s.nv}")
+        made.append(_plain(array if laid else array[..., None, :], 2, dtype))
+    _require_batch(where, batch, [a.shape[:-2] for a in made])
+    return made[0], made[1]
+
+
+def _require_batch(where: str, batch: tuple[int, ...], others: list[tuple[int, ...]]) -> None:
+    try:
+        np.broadcast_shapes(batch, *others)
+    except ValueError:
+        raise PhalanxError(f"{where}: the batch shapes {[batch, *others]} do not broadcast.") from None
+
+
+def _array(where: str, robot: str, value: Any, size: tuple[int, ...], told: str) -> np.ndarray:
+    array = real_array(value, where, robot)
+    if array.ndim < len(size) or array.shape[array.ndim - len(size) :] != size:
+        wanted = ", ".join(["…", *map(str, size)])
+        raise PhalanxError(f'{where} has shape {array.shape}, expected ({wanted}) for robot "{robot}" ({told}).')
+    return array
+
+
+def _inputs(where: str, s: Settings, inputs: Any, steps: int) -> np.ndarray:
+    if inputs is None:
+        return np.zeros((1, s.inputs))
+    k = s.inputs
+    array = real_array(inputs, f"{where}: inputs", s.robot.name)
+    if array.ndim == 0 or array.shape[-1] != k:
+        raise PhalanxError(
+            f"{where}: inputs have shape {array.shape}, expected ({k},) or (…, T, {k}): this simulation of "
+            f'robot "{s.robot.name}" takes {k} numbers a step; `robot.simulation(inputs=…)` changes that.'
+        )
+    if array.ndim == 1:
+        return array[None]
+    rows = array.shape[-2]
+    if rows == 0 or steps % rows:
+        raise PhalanxError(
+            f"{where}: inputs have shape {array.shape}: {rows} rows do not divide {steps} steps; expected "
+            f"(…, T, {k}) where T divides the steps. What is constant for each simulation has T = 1: "
+            "inputs[..., None, :]."
+        )
+    return array
+
+
+def _parameters(where: str, s: Settings, given: Any) -> np.ndarray:
+    if given is not None and not isinstance(given, Mapping):
+        raise PhalanxError(f"{where}: parameters is {shown(given)}, expected a mapping of names to arrays.")
+    given = dict(given or {})
+    for name in given:
+        if name not in s.parameters:
+            raise PhalanxError(
+                f"{where}: the simulation has no parameter {shown(name)};"
+                f"{nearest(name, s.parameters, what='parameters') if s.parameters else ''}"
+                " `robot.simulation(parameters={…})` declares them."
+            )
+    if not s.parameters:
+        return np.zeros(0)
+    if missing := [name for name in s.parameters if name not in given]:
+        raise PhalanxError(f"{where}: the parameter {missing[0]!r} is missing; pass parameters={{…}}.")
+    arrays = []
+    for name, shape in s.parameters.items():
+        array = _array(f"{where}: parameter {name!r}", s.robot.name, given[name], shape, "as declared")
+        arrays.append(array.reshape((*array.shape[: array.ndim - len(shape)], int(np.prod(shape)))))
+    try:
+        batch = np.broadcast_shapes(*(a.shape[:-1] for a in arrays))
+    except ValueError:
+        told = ", ".join(f"{n} {a.shape[:-1]}" for n, a in zip(s.parameters, arrays, strict=True))
+        raise PhalanxError(f"{where}: the batch shapes of parameters do not broadcast: {told}.") from None
+    return np.concatenate([np.broadcast_to(a, (*batch, a.shape[-1])) for a in arrays], axis=-1)
+
+
+def _plain(array: np.ndarray, core: int, dtype: np.dtype) -> np.ndarray:
+    """An array of just that dtype whose last axes lie one number after another."""
+    if array.dtype != dtype or type(array) is not np.ndarray or not array.flags.aligned:
+        array = np.array(array, dtype, subok=False)
+    step = dtype.itemsize
+    for n, stride in zip(array.shape[::-1][:core], array.strides[::-1][:core], strict=True):
+        if n > 1 and stride != step:
+            return np.ascontiguousarray(array)
+        step *= n
+    return array
+
+
+def whole_number(value: Any, where: str, least: int = 1) -> int:
+    """A whole number of steps, or an error."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < least:
+        raise PhalanxError(f"{where}: got {shown(value)}, expected a whole number from {least} on.")
+    return int(value)

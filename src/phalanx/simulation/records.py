@@ -1,0 +1,132 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""What a rollout keeps: names that users may ask for, their own functions, and the record that they get."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..algorithms import FUNCTIONS
+from ..errors import PhalanxError, nearest, shown
+from ..robot.robot import Robot
+from ..typing import Array
+from .equations import TracedRobot, symbols
+from .laws import run_function
+from .step import Step
+from .traced import Traced
+
+Entry = str | Callable[..., Any]
+
+_STATE = ("q", "qd")
+SHOWN = ("tau", "qdd")  # of the step that has just ended
+_ENERGY = "energy"
+_OF_STATE = [name for name, f in FUNCTIONS.items() if set(f.inputs) <= set(_STATE) and len(f.outputs) == 1]
+_PLAIN = [name for name in _OF_STATE if not FUNCTIONS[name].frame]
+_FRAMED = [name for name in _OF_STATE if FUNCTIONS[name].frame]
+NAMES = [*_STATE, *SHOWN, _ENERGY, *_PLAIN, *(f"{name}:FRAME" for name in _FRAMED)]
+
+
+def entries(record: Any, robot: Robot) -> dict[str, Entry]:
+    """What is asked for, by name: a word, a tuple of words and functions, or a mapping of names to them."""
+    if isinstance(record, Mapping):
+        asked = dict(record)
+    else:
+        several = (record,) if isinstance(record, str) or callable(record) else record
+        try:
+            asked = {each if isinstance(each, str) else _name(each): each for each in several}
+        except TypeError:
+            raise PhalanxError(
+                f"record: got {shown(record)}, expected names, functions, or a mapping of names to them."
+            ) from None
+    for name, entry in asked.items():
+        if not isinstance(name, str):
+            raise PhalanxError(f"record: the name {shown(name)} is no word.")
+        if not callable(entry):
+            _check(entry, robot)
+    return asked
+
+
+def _name(function: Any) -> str:
+    name = getattr(function, "__name__", "")
+    if not callable(function):
+        raise PhalanxError(f"record: got {shown(function)}, expected a name or a function;{nearest('', NAMES)}")
+    if not name.isidentifier():
+        raise PhalanxError('record: a function without a name; give it one: record={"name": function}.')
+    return str(name)
+
+
+def _check(entry: Any, robot: Robot) -> None:
+    if isinstance(entry, str):
+        word, colon, frame = entry.partition(":")
+        if colon and word in _FRAMED:
+            robot.frame(frame)
+            return
+        if not colon and word in (*_STATE, *SHOWN, _ENERGY, *_PLAIN):
+            return
+    raise PhalanxError(f"record: unknown name {shown(entry)};{nearest(entry, NAMES, what='names')}")
+
+
+def recorded(step: Step, asked: Mapping[str, Entry]) -> dict[str, np.ndarray]:
+    """The scalars of each record, functions of the state that a step leaves behind."""
+    return {name: _scalars(step, name, entry) for name, entry in asked.items()}
+
+
+def _scalars(step: Step, name: str, entry: Entry) -> np.ndarray:
+    of = step.equations
+    if callable(entry):
+        given = [Traced(np.asarray(x, dtype=object)) for x in (step.time, step.q, step.qd, step.u)]
+        own = {label: Traced(value) for label, value in step.parameters.items()}
+        return run_function(entry, given, TracedRobot(of), own, where=f'record "{name}"')
+    if entry in SHOWN:
+        return symbols(step.graph, entry, (step.robot.nv,))
+    if entry in _STATE:
+        return step.q if entry == "q" else step.qd
+    if entry == _ENERGY:
+        total = of("kinetic_energy", step.q, step.qd) + of("potential_energy", step.q)
+        return np.asarray(total, dtype=object)
+    word, _, frame = entry.partition(":")
+    inputs = [step.q if label == "q" else step.qd for label in FUNCTIONS[word].inputs]
+    return np.asarray(of(word, *inputs, frame=frame or None), dtype=object)
+
+
+@dataclass(frozen=True, eq=False)
+class Run(Mapping[str, Array]):
+    """What a rollout has recorded: `run.q`, `run["q"]` (…, T, nq), the times (T,), and the state at its end.
+
+    `diverged` (…,) tells which simulations have left the finite numbers.
+    """
+
+    time: Array
+    final: tuple[Array, Array]
+    diverged: Array
+    records: Mapping[str, Array]
+    steps: int  # since the clock stood at zero: pass it as `start` to go on
+
+    def __getitem__(self, name: str) -> Array:
+        try:
+            return self.records[name]
+        except KeyError:
+            raise KeyError(f"{name!r} was not recorded;{nearest(name, self.records, what='recorded')}") from None
+
+    def __getattr__(self, name: str) -> Array:
+        if name.startswith("__") or name == "records":
+            raise AttributeError(name)
+        if name not in self.records:
+            known = nearest(name, self.records, what="recorded")
+            raise AttributeError(f"{name!r} was not recorded;{known}")
+        return self.records[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.records)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{name} {array.shape}" for name, array in self.records.items())
+        bad = int(np.count_nonzero(self.diverged))
+        return f"<Run of {len(self.time)} records: {told or 'none'}; {bad} of {self.diverged.size} diverged>"

@@ -1,0 +1,180 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""One step of a simulation on recording scalars: law, surroundings, joints, dynamics, integrator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..program.differentiate import tangents
+from ..program.scalar import Graph, Node
+from ..robot.joints import unit_quaternion
+from ..robot.robot import Robot
+from .equations import Equations, TracedRobot, symbols
+from .joints import JointForces, joint_forces
+from .laws import run_law
+from .surroundings import Load, loads_of
+from .traced import Traced
+
+_CHEAP = 64  # scalars that the slope of one joint's force may add to a step
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a simulation is: all that its program depends on."""
+
+    robot: Robot
+    dt: float
+    integrator: str
+    control: Callable[..., Any] | None
+    forces: tuple[Any, ...]
+    damping: bool
+    friction: bool
+    limits: bool
+    springs: bool
+    inputs: int
+    parameters: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+    @property
+    def nv(self) -> int:
+        return self.robot.nv
+
+    @property
+    def packed(self) -> int:
+        """How many numbers all parameters are."""
+        return sum(int(np.prod(shape)) for shape in self.parameters.values())
+
+
+@dataclass(frozen=True)
+class Forces:
+    """What acts at one moment: joint forces, wrenches on the links, and how stiff both are.
+
+    `stiffness` and `damping` (nv,) are those with which joint forces resist changes of q and qd.
+    """
+
+    law: np.ndarray  # what the law, or the user, commands
+    tau: np.ndarray  # all joint forces
+    loads: list[Load]
+    stiffness: np.ndarray
+    damping: np.ndarray
+
+
+class Step:
+    """The scalars of one step: inputs as leaves, and what integrators ask for."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.graph = Graph()
+        robot = settings.robot
+        self.h = settings.dt
+        self.time = symbols(self.graph, "time", ())
+        self.q = symbols(self.graph, "q", (robot.nq,))
+        self.qd = symbols(self.graph, "qd", (robot.nv,))
+        self.u = symbols(self.graph, "u", (settings.inputs,))
+        self.parameters = self._unpacked(symbols(self.graph, "parameters", (settings.packed,)))
+        self.equations = Equations(robot, self.graph, self.parameters)
+
+    @property
+    def robot(self) -> Robot:
+        return self.settings.robot
+
+    def _unpacked(self, flat: np.ndarray) -> dict[str, np.ndarray]:
+        made, first = {}, 0
+        for name, shape in self.settings.parameters.items():
+            count = int(np.prod(shape))
+            made[name] = flat[first : first + count].reshape(shape)
+            first += count
+        return made
+
+    @cached_property
+    def joints(self) -> JointForces:
+        """Springs, dampers, friction and limits of the joints."""
+        return joint_forces(self.settings, self.parameters)
+
+    def forces(self, time: Any, q: np.ndarray, qd: np.ndarray, *, implicit: bool = False) -> Forces:
+        """What acts at a state; with `implicit` also how stiff it is."""
+        s, view = self.settings, TracedRobot(self.equations)
+        given = [Traced(np.asarray(x, dtype=object)) for x in (time, q, qd, self.u)]
+        own = {name: Traced(value) for name, value in self.parameters.items()}
+        law = self.u if s.control is None else run_law(s.control, given, view, own)
+        stiffness, damping = np.zeros(s.nv, dtype=object), np.zeros(s.nv, dtype=object)
+        if implicit and s.control is not None:
+            stiffness, damping = self._slopes(law, q, qd, view._told)
+        own_force, k, d = self.joints(self.graph, q, qd)
+        loads = loads_of(s.forces, given, view, own, self.h, implicit=implicit)
+        return Forces(law, law + own_force, loads, stiffness + k, damping + d)
+
+    def _slopes(self, law: np.ndarray, q: np.ndarray, qd: np.ndarray, still: set[int]) -> Any:
+        """How much each joint force falls with its own coordinate and rate, never negative.
+
+        What functions of the robot have told is taken for constant, and so is what would cost much.
+        """
+        made = []
+        place = self._coordinate
+        for values, at in ((q, place), (qd, list(range(self.settings.nv)))):
+            slopes = np.zeros(self.settings.nv, dtype=object)
+            for i, k in enumerate(at):
+                if k is None or type(values[k]) is not Node or type(law[i]) is not Node:
+                    continue
+                before = len(self.graph.nodes)
+                (slope,) = tangents([law[i]], {values[k].number: 1.0}, still)
+                if len(self.graph.nodes) - before <= _CHEAP:
+                    slopes[i] = self.graph.maximum(-slope, 0.0)
+            made.append(slopes)
+        return made
+
+    @cached_property
+    def _coordinate(self) -> list[int | None]:
+        """The coordinate whose rate each degree of freedom is, if there is one."""
+        found: list[int | None] = [None] * self.robot.nv
+        for c in self.robot.coordinates:
+            if c.kind.quaternion is None:
+                for k, i in zip(range(c.q.start, c.q.stop), range(c.v.start, c.v.stop), strict=True):
+                    found[i] = k
+        return found
+
+    def accelerations(self, q: np.ndarray, qd: np.ndarray, forces: Forces) -> np.ndarray:
+        """qdd under some forces."""
+        more = {"external": self.external(q, forces.loads)} if forces.loads else {}
+        return self.equations("forward_dynamics", q, qd, forces.tau, **more)
+
+    def external(self, q: np.ndarray, loads: list[Load]) -> np.ndarray:
+        """Wrenches (n_links, 6) on all links, each in its own frame, from loads in world axes."""
+        total = np.zeros((self.robot.n_links, 6), dtype=object)
+        for load in loads:
+            frame = self.robot.frame(load.frame)
+            if frame.link < 0:
+                continue
+            turn = self.equations("frame_pose", q, frame=load.frame)[:3, :3].T
+            local = np.concatenate([turn @ load.wrench[:3], turn @ load.wrench[3:]])
+            total = total + self.robot.wrenches({load.frame: local}, lambda value, where: value)
+        return total
+
+    def advanced(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, h: float) -> tuple[Any, Any]:
+        """The state after a semi-implicit step, joint by joint."""
+        q1, qd1 = np.empty_like(q), np.empty_like(qd)
+        for c in self.robot.coordinates:
+            moved, faster = c.kind.advance(q[None, c.q], qd[None, c.v], qdd[None, c.v], h)
+            q1[c.q], qd1[c.v] = moved[0], faster[0]
+        return q1, qd1
+
+    def rates(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """How fast coordinates change."""
+        made = np.empty_like(q)
+        for c in self.robot.coordinates:
+            made[c.q] = c.kind.coordinate_rates(q[None, c.q], qd[None, c.v])[0]
+        return made
+
+    def normalized(self, q: np.ndarray) -> np.ndarray:
+        """The same with quaternions of unit length."""
+        made = q.copy()
+        for c in self.robot.coordinates:
+            if (at := c.kind.quaternion) is not None:
+                place = slice(c.q.start + at.start, c.q.start + at.stop)
+                made[place] = unit_quaternion(q[None, place])[0]
+        return made

@@ -1,0 +1,316 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""How simulations behave beside their numbers: same bits everywhere, NaN alone, clear refusals."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import phalanx as px
+from phalanx.errors import PhalanxError
+
+INTEGRATORS = ("euler", "implicit", "rk4", "variational")
+
+
+def spring_law(t, q, qd, u, robot):
+    """A law with time, inputs and kinematics in it."""
+    pull = robot.frame_pose(q, robot.link_names[-1])[2, 3]
+    return np.tanh(u - q) * 4.0 - 0.3 * qd + 0.1 * np.sin(t) * pull
+
+
+@pytest.fixture(params=INTEGRATORS, scope="module", name="sim")
+def sim_(request: pytest.FixtureRequest) -> px.Simulation:
+    robot = px.load("two_link")
+    return robot.simulation(dt=1e-2, integrator=request.param, control=spring_law, inputs=2)
+
+
+def states(sim: px.Simulation, count: int = 37) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Starts, and inputs that change with time."""
+    q, qd, _ = sim.robot.random_state(count, rng=0)
+    return q, qd, np.random.default_rng(1).standard_normal((count, 6, 2))
+
+
+def same(one: object, other: object) -> None:
+    """Equal bits."""
+    one, other = np.asarray(one), np.asarray(other)
+    assert one.dtype == other.dtype
+    assert one.shape == other.shape
+    assert np.ascontiguousarray(one).tobytes() == np.ascontiguousarray(other).tobytes()
+
+
+# ------------------------------------------------------------------------ same bits
+
+
+def test_a_simulation_has_the_same_bits_alone_and_in_a_batch(sim: px.Simulation) -> None:
+    q, qd, u = states(sim)
+    together = sim.rollout(q, qd, inputs=u, steps=60, every=3)
+    for k in (0, 7, 8, 36):
+        alone = sim.rollout(q[k], qd[k], inputs=u[k], steps=60, every=3)
+        same(alone.q, together.q[k])
+        same(alone.qd, together.qd[k])
+
+
+def test_threads_change_no_bit(sim: px.Simulation) -> None:
+    q, qd, u = states(sim, 301)
+    runs = [sim.rollout(q, qd, inputs=u, steps=60, every=3, threads=n) for n in (1, 2, 3)]
+    for run in runs[1:]:
+        same(run.q, runs[0].q)
+        same(run.qd, runs[0].qd)
+        same(run.final[0], runs[0].final[0])
+
+
+def test_two_halves_are_one_rollout(sim: px.Simulation) -> None:
+    q, qd, u = states(sim)
+    whole = sim.rollout(q, qd, inputs=u, steps=60, every=5)
+    first = sim.rollout(q, qd, inputs=u[:, :3], steps=30, every=5)
+    second = sim.rollout(*first.final, inputs=u[:, 3:], steps=30, every=5, start=30)
+    same(np.concatenate([first.q, second.q], axis=-2), whole.q)
+    same(np.concatenate([first.qd, second.qd], axis=-2), whole.qd)
+    same(np.concatenate([first.time, second.time]), whole.time)
+    same(second.final[0], whole.final[0])
+    same(second.final[1], whole.final[1])
+
+
+def test_what_is_recorded_changes_no_bit(sim: px.Simulation) -> None:
+    q, qd, u = states(sim)
+    one = sim.rollout(q, qd, inputs=u, steps=60, every=60)
+    other = sim.rollout(q, qd, inputs=u, steps=60, every=2, record=("q", "qd", "tau", "energy"))
+    same(other.q[:, -1], one.q[:, 0])
+    same(other.final[1], one.final[1])
+
+
+def test_steps_one_by_one_are_the_rollout(sim: px.Simulation) -> None:
+    """Without time in the law: a single step begins at time zero."""
+    sim = sim.robot.simulation(dt=1e-2, integrator=sim.integrator)
+    q, qd, u = states(sim, 5)
+    expected = sim.rollout(q, qd, inputs=u[:, 0], steps=4, every=4)
+    for _ in range(4):
+        q, qd = sim.step(q, qd, u[:, 0])
+    same(q, expected.q[:, 0])
+    same(qd, expected.qd[:, 0])
+
+
+def test_a_bound_step_advances_its_arrays_in_place() -> None:
+    robot = px.load("two_link")
+    sim = robot.simulation(dt=1e-2)
+    q, qd, u = np.array([0.3, -0.4]), np.array([0.1, 0.2]), np.array([1.0, -2.0])
+    expected = sim.rollout(q, qd, inputs=u, steps=3, every=3)
+    step = sim.bind(q, qd, inputs=u)
+    for _ in range(3):
+        step()
+    same(q, expected.q[0])
+    same(qd, expected.qd[0])
+
+
+def test_float32_follows_float64() -> None:
+    robot = px.load("panda")
+    q, qd, _ = robot.random_state(16, rng=0)
+    runs = [
+        robot.simulation(dt=1e-3, dtype=dtype).rollout(
+            q.astype(dtype),
+            0.1 * qd.astype(dtype),
+            inputs=robot.gravity_forces(q).astype(dtype),
+            steps=200,
+            every=50,
+        )
+        for dtype in ("float64", "float32")
+    ]
+    assert runs[1].q.dtype == np.float32
+    np.testing.assert_allclose(runs[1].q, runs[0].q, atol=2e-3)
+
+
+# ------------------------------------------------------------------------ shapes
+
+
+def test_batches_have_any_shape_and_broadcast() -> None:
+    robot = px.load("two_link")
+    sim = robot.simulation(dt=1e-2)
+    q, qd, _ = robot.random_state((3, 4), rng=0)
+    u = np.random.default_rng(0).standard_normal((4, 5, 2))
+    run = sim.rollout(q, qd, inputs=u, steps=10, every=2)
+    assert run.q.shape == (3, 4, 5, 2)
+    assert run.time.shape == (5,)
+    np.testing.assert_allclose(run.time, 1e-2 * np.arange(2, 11, 2))
+    assert run.final[0].shape == (3, 4, 2)
+    assert run.diverged.shape == (3, 4)
+    same(run.q[1, 2], sim.rollout(q[1, 2], qd[1, 2], inputs=u[2], steps=10, every=2).q)
+    empty = sim.rollout(np.zeros((0, 2)), np.zeros((0, 2)), steps=10)
+    assert empty.q.shape == (0, 10, 2)
+
+
+def test_records_are_what_the_functions_say_about_the_states() -> None:
+    robot = px.load("panda")
+    q, qd, _ = robot.random_state(5, rng=0)
+    sim = robot.simulation(dt=1e-3, control=px.control.pd(100.0, 10.0))
+
+    def height(t, q, qd, u, robot):
+        return robot.center_of_mass(q)[2]
+
+    tool = robot.link_names[-1]
+    names = ("q", "qd", "kinetic_energy", "potential_energy", "energy", "center_of_mass", "momentum")
+    run = sim.rollout(
+        q,
+        qd,
+        inputs=q,
+        steps=20,
+        every=4,
+        record=(*names, f"frame_pose:{tool}", f"frame_velocity:{tool}", height),
+    )
+    kinetic, potential = robot.kinetic_energy(run.q, run.qd), robot.potential_energy(run.q)
+    expected = {
+        "kinetic_energy": kinetic,
+        "potential_energy": potential,
+        "energy": kinetic + potential,
+        "center_of_mass": robot.center_of_mass(run.q),
+        "momentum": robot.momentum(run.q, run.qd),
+        f"frame_pose:{tool}": robot.frame_pose(run.q, tool),
+        f"frame_velocity:{tool}": robot.frame_velocity(run.q, run.qd, tool),
+        "height": robot.center_of_mass(run.q)[..., 2],
+    }
+    for name, value in expected.items():
+        np.testing.assert_allclose(np.reshape(run[name], value.shape), value, atol=1e-11, err_msg=name)
+
+
+# ------------------------------------------------------------------------ divergence
+
+
+@pytest.mark.parametrize("poison", [np.nan, np.inf])
+@pytest.mark.parametrize("where", ["q", "qd", "inputs"])
+def test_what_is_not_a_number_stays_in_its_own_simulation(where: str, poison: float) -> None:
+    robot = px.load("panda")
+    sim = robot.simulation(dt=1e-3, control=px.control.pd(100.0, 10.0))
+    q, qd, _ = robot.random_state(21, rng=0)
+    given = {"q": q.copy(), "qd": qd.copy(), "inputs": q.copy()}
+    clean = sim.rollout(q, qd, inputs=q, steps=30, every=10)
+    given[where][5, 2] = poison
+    run = sim.rollout(given["q"], given["qd"], inputs=given["inputs"], steps=30, every=10)
+    others = np.arange(21) != 5
+    assert run.diverged.tolist() == [k == 5 for k in range(21)]
+    assert np.isnan(run.q[5]).all()
+    assert np.isnan(run.qd[5]).all()
+    assert not clean.diverged.any()
+    same(run.q[others], clean.q[others])
+    same(run.qd[others], clean.qd[others])
+
+
+def test_a_simulation_that_explodes_is_listed() -> None:
+    robot = px.load("panda")
+    sim = robot.simulation(
+        dt=1e-2, control=px.control.pd(kp=1.0, kd=0.1, gravity=False), parameters={}, limits=False
+    )
+    q, qd, _ = robot.random_state(3, rng=0)
+    u = np.zeros((3, 7))
+    u[1] = 1e300
+    run = sim.rollout(q, 0.1 * qd, inputs=u, steps=50, every=25)
+    assert run.diverged.tolist() == [False, True, False]
+    assert np.isnan(run.final[0][1]).all()
+    assert np.isfinite(run.final[0][[0, 2]]).all()
+
+
+# ------------------------------------------------------------------------ bad input
+
+
+@pytest.mark.parametrize("dt", [0.0, -1e-3, np.nan, np.inf, "fast", None, 1e-3j])
+def test_a_step_must_be_a_positive_number(dt: object) -> None:
+    with pytest.raises(PhalanxError, match="dt"):
+        px.load("two_link").simulation(dt=dt)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"integrator": "leapfrog"}, "leapfrog"),
+        ({"integrator": 4}, "integrator"),
+        ({"dtype": "int32"}, "dtype|int32"),
+        ({"control": 3.0}, "control"),
+        ({"forces": "wind"}, "forces"),
+        ({"inputs": -1}, "inputs"),
+    ],
+)
+def test_options_are_checked(options: dict[str, object], text: str) -> None:
+    with pytest.raises(PhalanxError, match=text) as caught:
+        px.load("two_link").simulation(dt=1e-3, **options)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"steps": 0}, "steps"),
+        ({"steps": 2.5}, "steps"),
+        ({"steps": 10, "every": 3}, "every"),
+        ({"steps": 10, "every": 0}, "every"),
+        ({"record": ("speed",)}, "speed"),
+        ({"record": ("frame_pose:nowhere",)}, "nowhere"),
+        ({"inputs": np.zeros(3)}, "inputs"),
+        ({"inputs": np.zeros((3, 2)), "steps": 10}, "3"),
+        ({"inputs": ["a", "b"]}, "inputs"),
+        ({"parameters": {"payload": 1.0}}, "payload"),
+    ],
+)
+def test_arguments_of_a_rollout_are_checked(arguments: dict[str, object], text: str) -> None:
+    robot = px.load("two_link")
+    with pytest.raises(PhalanxError, match=text) as caught:
+        robot.simulation(dt=1e-3).rollout(np.zeros(2), np.zeros(2), **{"steps": 10, **arguments})
+    assert "\n" not in str(caught.value)
+
+
+def test_states_are_checked() -> None:
+    sim = px.load("two_link").simulation(dt=1e-3)
+    with pytest.raises(PhalanxError, match="q has shape"):
+        sim.rollout(np.zeros(3), np.zeros(2), steps=10)
+    with pytest.raises(PhalanxError, match="qd has shape"):
+        sim.rollout(np.zeros(2), np.zeros(4), steps=10)
+    with pytest.raises(PhalanxError, match="broadcast"):
+        sim.rollout(np.zeros((3, 2)), np.zeros((4, 2)), steps=10)
+    with pytest.raises(PhalanxError, match=r"complex|real"):
+        sim.rollout(np.zeros(2, complex), np.zeros(2), steps=10)
+
+
+def wrong_shape(t, q, qd, u, robot):
+    return np.zeros(3)
+
+
+def not_a_number(t, q, qd, u, robot):
+    return q * np.nan
+
+
+def reads_the_clock(t, q, qd, u, robot):
+    return q * time.time()
+
+
+def branches(t, q, qd, u, robot):
+    if q[0] > 0:
+        return q
+    return -q
+
+
+def foreign(t, q, qd, u, robot):
+    return np.linalg.svd(np.outer(q, q))[1]
+
+
+@pytest.mark.parametrize(
+    ("law", "text"),
+    [
+        (wrong_shape, "shape"),
+        (not_a_number, "NaN|nan|not a number"),
+        (reads_the_clock, "clock|time"),
+        (branches, "where"),
+        (foreign, "svd"),
+    ],
+)
+def test_laws_that_cannot_be_compiled_are_refused_with_a_remedy(law, text: str) -> None:
+    robot = px.load("two_link")
+    with pytest.raises(PhalanxError, match=text) as caught:
+        robot.simulation(dt=1e-3, control=law).rollout(np.zeros(2), np.zeros(2), steps=10)
+    assert Path(__file__).name in str(caught.value) or law.__name__ in str(caught.value)
+
+
+def test_simulations_are_immutable() -> None:
+    sim = px.load("two_link").simulation(dt=1e-3)
+    with pytest.raises((AttributeError, TypeError)):
+        sim.dt = 2e-3
