@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.forward.implicit import implicit
+from ..algorithms.forward.implicit import implicit_aba, implicit_factor
 from ..algorithms.registry import find
 from ..backends.base import Call
+from ..dispatch import choose
 from ..program.differentiate import tangents
-from ..program.scalar import Graph, Node
+from ..program.scalar import Graph, Node, live
 from ..robot.joints import unit_quaternion
 from ..robot.model import link_wrenches, with_inertias
 from ..robot.robot import Robot
@@ -160,8 +161,14 @@ class Step:
                 more["impedance"] = self._impedance(model, q, forces.loads)
         tau = forces.tau - h * forces.stiffness * qd
         diagonal = h * forces.damping + h * h * forces.stiffness
+        if (rotors := model.rotor_forces(qd)) is not None:
+            tau = tau - rotors
+        texts = [implicit_aba] * (not self.robot.is_coupled)
+        if choose(self.robot, "forward_dynamics", None).name == "jsiia":  # well scaled, and not too deep
+            texts.append(implicit_factor)
         with of.ordered:
-            return np.asarray(implicit(model, q, qd, tau, diagonal=diagonal, **more), dtype=object)
+            each = [np.asarray(text(model, q, qd, tau, diagonal=diagonal, **more), dtype=object) for text in texts]
+        return min(each, key=lambda made: len(live(made.tolist())))
 
     def _impedance(self, model: Any, q: np.ndarray, loads: list[Load]) -> np.ndarray:
         """How much loads resist accelerations (n, 6, 6) of the bodies, in body coordinates."""
