@@ -7,7 +7,7 @@ acceleration it causes:
 
     (M + diag(D) + sum J^T B J) qdd = tau - bias + sum J^T (f - B Jd qd)
 
-with h d + h^2 k in D for joints, in B for links. Both add to articulated-body inertias, and cost no other pass.
+with h d + h^2 k in D for joints, in B for links. Both add to articulated-body inertias, in the same pass.
 """
 
 from typing import Any
