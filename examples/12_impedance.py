@@ -35,9 +35,8 @@ for stiffness, colour in zip((200.0, 500.0, 1500.0), colours, strict=True):
     )
     moved = run[f"frame_pose:{hand}"][:, 1, 3] - goal[1, 3]
     pushed, back = moved[run.time < end][-1], moved[-1]
-    print(
-        f"{stiffness:5.0f} N/m: pushed by {1e3 * pushed:5.1f} mm, {1e3 * push[1] / stiffness:5.1f} by Hooke's law"
-    )
+    hooke = 1e3 * push[1] / stiffness
+    print(f"{stiffness:5.0f} N/m: pushed by {1e3 * pushed:5.1f} mm, {hooke:5.1f} mm by Hooke's law")
     assert not run.diverged
     assert abs(pushed * stiffness / push[1] - 1) < 0.1
     assert abs(back) < 2e-3

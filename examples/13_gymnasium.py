@@ -14,7 +14,7 @@ import phalanx as px
 class Reach(VectorEnv):
     """Move the hand to a random point; an action is a target for each joint, relative to where it is."""
 
-    metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}
+    metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012 - as Gymnasium has it
 
     def __init__(self, num_envs: int, dt: float = 2e-3, substeps: int = 20, most: int = 100) -> None:
         self.num_envs, self.substeps, self.most = num_envs, substeps, most
@@ -32,8 +32,7 @@ class Reach(VectorEnv):
 
     def reset(self, *, seed: int | None = None, options: dict | None = None):
         super().reset(seed=seed)
-        self.q, self.qd, self.goal = np.zeros((3, self.num_envs, 7)), None, np.zeros((self.num_envs, 3))
-        self.q, self.qd = np.zeros((self.num_envs, 7)), np.zeros((self.num_envs, 7))
+        self.q, self.qd, self.goal = (np.zeros((self.num_envs, n)) for n in (7, 7, 3))
         self.age, self.over = np.zeros(self.num_envs, int), np.ones(self.num_envs, bool)
         self._restart(self.over)
         return self._observe(), {}
@@ -77,8 +76,7 @@ if __name__ == "__main__":
         observation, reward, terminated, truncated, _ = env.step(action)
         reached += int(terminated.sum())
     took = perf_counter() - begin
-    print(
-        f"{rounds * env.num_envs / took:,.0f} actions a second, each of {env.substeps} steps; {reached:,} goals reached"
-    )
+    rate = rounds * env.num_envs / took
+    print(f"{rate:,.0f} actions a second, each of {env.substeps} steps; {reached:,} goals reached")
     assert reached > env.num_envs
     assert np.isfinite(observation).all()
