@@ -33,8 +33,8 @@ class Reach(VectorEnv):
     def reset(self, *, seed: int | None = None, options: dict | None = None):
         super().reset(seed=seed)
         self.q, self.qd, self.goal = (np.zeros((self.num_envs, n)) for n in (7, 7, 3))
-        self.age, self.over = np.zeros(self.num_envs, int), np.ones(self.num_envs, bool)
-        self._restart(self.over)
+        self.age, self.over = np.zeros(self.num_envs, int), np.zeros(self.num_envs, bool)
+        self._restart(~self.over)
         return self._observe(), {}
 
     def _restart(self, some: np.ndarray) -> None:
@@ -59,8 +59,9 @@ class Reach(VectorEnv):
         self.age += ~fresh
         observation = self._observe()
         gap = np.linalg.norm(self.goal - self.at, axis=1)
-        terminated, truncated = (gap < 0.05) & ~fresh, (self.age >= self.most) & ~fresh
-        self.over = terminated | truncated | (run.diverged & ~fresh)
+        terminated = (gap < 0.05) & ~fresh
+        truncated = ((self.age >= self.most) | run.diverged) & ~fresh & ~terminated
+        self.over = terminated | truncated
         return observation, np.where(fresh, 0.0, terminated - gap), terminated, truncated, {"gap": gap}
 
 
