@@ -69,8 +69,6 @@ def checked(
         _array(f"{where}: {label}", robot.name, value, (size,), f"{symbol} = {size}")
         for label, value, size, symbol in (("q", q, robot.nq, "nq"), ("qd", qd, robot.nv, "nv"))
     ]
-    if any(c.kind.quaternion is not None for c in robot.coordinates):
-        state[0] = robot.normalize(state[0])
     given = _inputs(where, s, inputs, steps)
     packed = _parameters(where, s, parameters)
     arrays = {"q": (state[0], 1), "qd": (state[1], 1), "inputs": (given, 2), "parameters": (packed, 1)}

@@ -154,7 +154,6 @@ class Simulation:
             raise PhalanxError(
                 f"bind: q {q.shape} and qd {qd.shape} do not have the whole batch {given.batch}."
             )
-        q[...] = given.q
         count = np.zeros(1, self._dtype)
         built, _ = self._built({})
         arrays, cores = self._operands(given, count)
