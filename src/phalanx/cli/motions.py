@@ -119,8 +119,6 @@ def _standing(robot: Robot, q: np.ndarray, feet: list[str] | None) -> Any:
 
 def driven(robot: Robot, args: argparse.Namespace, q: np.ndarray) -> dict[str, Any]:
     """The options of `robot.simulation` that say what drives the robot and what it stands on."""
-    from ..simulation import contact
-
     options: dict[str, Any] = {}
     if args.hold:
         options = {"control": holding(robot, q, args.bandwidth)}
@@ -128,6 +126,8 @@ def driven(robot: Robot, args: argparse.Namespace, q: np.ndarray) -> dict[str, A
         options = laws_of(args.control)
     around = [options.pop(FORCES)] if FORCES in options else []
     if args.ground:
+        from ..simulation import contact
+
         for foot in args.ground:
             robot.frame(foot)
         # Each foot carries its share of the weight, critically damped.

@@ -19,6 +19,7 @@ from .motions import Motion, simulated
 from .report import emit, emit_json, number, table, terminal_width
 
 INTEGRATORS = ("implicit", "euler", "rk4", "variational")
+_MOST_LIMITS = 12  # lines about them in print
 
 
 def add(commands: Any) -> None:
@@ -259,19 +260,17 @@ def _readable(facts: dict[str, Any]) -> list[str]:
     ]
     for label, text in _summary(facts):
         lines += textwrap.wrap(f"{label:10}{text}", width, subsequent_indent=" " * 10)
-    return lines
+    return [*lines, *_passed(facts, width)]
 
 
 def _summary(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    e, batch = facts["energy"], facts["batch"]
-    if e["largest_change"] is None:
-        energy = "–"
-    else:
+    e, batch, lost = facts["energy"], facts["batch"], facts["diverged"]
+    energy = "–"
+    if e["largest_change"] is not None:
+        ends = f"{_between(e['start'], batch > 1)} J to {_between(e['end'], batch > 1)} J"
         share = "" if e["relative"] is None else f", {e['relative']:.1e} of the largest kinetic energy"
-        energy = f"{_between(e['start'], batch > 1)} J to {_between(e['end'], batch > 1)} J{share}"
-    lost = facts["diverged"]
+        energy = f"{ends}, changed by up to {number(e['largest_change'])} J{share}"
     names = ", ".join(map(str, lost[:8])) + (", …" if len(lost) > 8 else "")
-    diverged = f"{len(lost):,} of {batch:,}: {names}" if lost else "none"
     speed = f"{facts['steps_per_second']:,.0f} steps a second"
     return [
         (
@@ -279,15 +278,26 @@ def _summary(facts: dict[str, Any]) -> list[tuple[str, str]]:
             f"{speed} ({facts['compute_seconds']:.2g} s; prepared in {facts['prepare_seconds']:.2g} s)",
         ),
         ("energy", energy),
-        ("diverged", diverged),
-        ("limits", "; ".join(_passed(x, batch) for x in facts["limits"][:6]) or "none reached"),
-        *([("", f"… {len(facts['limits']) - 6} more (--json)")] if len(facts["limits"]) > 6 else []),
+        ("diverged", f"{len(lost):,} of {batch:,}: {names}" if lost else "none"),
+        ("limits", "reached, see below" if facts["limits"] else "none reached"),
     ]
 
 
-def _passed(row: dict[str, Any], batch: int) -> str:
-    many = f", in {row['simulations']:,} of {batch:,}" if batch > 1 else ""
-    return f"{row['joint']} {row['limit']} by {row['beyond']:.2g} from {row['first']:.3g} s{many}"
+def _passed(facts: dict[str, Any], width: int) -> list[str]:
+    """The limits that were passed, as a table."""
+    if not facts["limits"]:
+        return []
+    rows = [
+        (x["joint"], x["limit"], number(x["beyond"]), f"{x['first']:.3g} s", f"{x['simulations']:,}")
+        for x in facts["limits"][:_MOST_LIMITS]
+    ]
+    more = len(facts["limits"]) - len(rows)
+    head = ("joint", "limit", "beyond", "first", "simulations")
+    return [
+        "",
+        *table(head, rows, align="<<>>>", width=width),
+        *([f"… {more} more (--json)"] if more else []),
+    ]
 
 
 def _shown(value: float | None) -> str:
