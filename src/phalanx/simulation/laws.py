@@ -57,8 +57,9 @@ def run(
     if made is None:
         raise PhalanxError(f"{where} returns nothing, expected an array; is a return missing{_at(function)}?")
     graph = next((x.graph for array in kept for x in array.scalars.ravel() if type(x) is Node), None)
+    seen: set[int] = set()
     for x in _leaves(made):
-        _check(x, graph, f"{where}{_at(function)}")
+        _check(x, graph, seen, f"{where}{_at(function)}")
     if not _same(made, again):
         raise PhalanxError(
             f"{where} gives another result each time it runs{_at(function)}: it reads a clock, random "
@@ -209,13 +210,12 @@ def _equal(x: Any, y: Any) -> bool:
         return True
 
 
-def _check(result: Any, graph: Graph | None, where: str) -> None:
+def _check(result: Any, graph: Graph | None, seen: set[int], where: str) -> None:
     """Raise at NaN and infinity that are no matter of the state, and at values of another simulation."""
     if type(result) is not Node:
         if isinstance(result, (float, int, np.number)) and not math.isfinite(result):
             raise PhalanxError(f"{where} returns {result} whatever the state is, expected finite numbers.")
         return
-    seen: set[int] = set()
     stack = [result]
     while stack:
         node = stack.pop()
