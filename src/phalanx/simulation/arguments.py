@@ -27,13 +27,10 @@ class Arguments:
     batch: tuple[int, ...]
     hold: int
 
-
     def spread(self) -> Arguments:
         """The same with one more axis of the batch, of length one, behind all others."""
         far = [a[..., None, :] for a in (self.q, self.qd, self.parameters)]
-        return Arguments(
-            far[0], far[1], self.inputs[..., None, :, :], far[2], (*self.batch, 1), self.hold
-        )
+        return Arguments(far[0], far[1], self.inputs[..., None, :, :], far[2], (*self.batch, 1), self.hold)
 
 
 @dataclass(frozen=True)
@@ -98,7 +95,11 @@ def checked_tangents(
     made = []
     for label, value in zip(("q", "qd"), given[:2], strict=True):
         zero = np.zeros(s.nv)
-        array = zero if value is None else _array(f"{where}: the tangent of {label}", s.robot.name, value, (s.nv,), f"nv = {s.nv}")
+        array = (
+            zero
+            if value is None
+            else _array(f"{where}: the tangent of {label}", s.robot.name, value, (s.nv,), f"nv = {s.nv}")
+        )
         made.append(_plain(array, 1, dtype))
     rows = at.inputs.shape[-2]
     du = _inputs(f"{where}: the tangent", s, given[2], rows)
@@ -132,7 +133,9 @@ def _array(where: str, robot: str, value: Any, size: tuple[int, ...], told: str)
     array = real_array(value, where, robot)
     if array.ndim < len(size) or array.shape[array.ndim - len(size) :] != size:
         wanted = ", ".join(["…", *map(str, size)])
-        raise PhalanxError(f'{where} has shape {array.shape}, expected ({wanted}) for robot "{robot}" ({told}).')
+        raise PhalanxError(
+            f'{where} has shape {array.shape}, expected ({wanted}) for robot "{robot}" ({told}).'
+        )
     return array
 
 

@@ -113,7 +113,9 @@ def _sizes(parameters: Any, robot: Robot) -> dict[str, tuple[int, ...]]:
             raise PhalanxError(f"simulation: the parameter {shown(name)} has no name that a law could take.")
         shape = size if isinstance(size, tuple) else (size,)
         if not all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 1 for n in shape):
-            raise PhalanxError(f"simulation: parameter {name!r} has size {shown(size)}, expected whole numbers.")
+            raise PhalanxError(
+                f"simulation: parameter {name!r} has size {shown(size)}, expected whole numbers."
+            )
         if name in own and shape != own[name]:
             raise PhalanxError(
                 f"simulation: parameter {name!r} has size {shown(size)}, expected {own[name]} for robot "

@@ -72,9 +72,7 @@ def joint_forces(settings: Settings, parameters: Mapping[str, np.ndarray]) -> Jo
     damping = parameters.get("damping", robot.damping if settings.damping else nothing)
     friction = parameters.get("friction", robot.friction if settings.friction else nothing)
     stiffness = robot.stiffness if settings.springs else nothing
-    return JointForces(
-        robot, damping.astype(object), friction.astype(object), stiffness, _stops(settings)
-    )
+    return JointForces(robot, damping.astype(object), friction.astype(object), stiffness, _stops(settings))
 
 
 def _stops(settings: Settings) -> tuple[Any, ...]:

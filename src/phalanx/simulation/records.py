@@ -53,7 +53,9 @@ def entries(record: Any, robot: Robot) -> dict[str, Entry]:
 def _name(function: Any) -> str:
     name = getattr(function, "__name__", "")
     if not callable(function):
-        raise PhalanxError(f"record: got {shown(function)}, expected a name or a function;{nearest('', NAMES)}")
+        raise PhalanxError(
+            f"record: got {shown(function)}, expected a name or a function;{nearest('', NAMES)}"
+        )
     if not name.isidentifier():
         raise PhalanxError('record: a function without a name; give it one: record={"name": function}.')
     return str(name)
@@ -110,7 +112,9 @@ class Run(Mapping[str, Array]):
         try:
             return self.records[name]
         except KeyError:
-            raise KeyError(f"{name!r} was not recorded;{nearest(name, self.records, what='recorded')}") from None
+            raise KeyError(
+                f"{name!r} was not recorded;{nearest(name, self.records, what='recorded')}"
+            ) from None
 
     def __getattr__(self, name: str) -> Array:
         if name.startswith("__") or name == "records":

@@ -98,7 +98,8 @@ class Simulation:
         finite = np.isfinite(final[0]).all(axis=-1) & np.isfinite(final[1]).all(axis=-1)
         time = self.dt * (start + every * np.arange(1, steps // every + 1))
         shown_records = {
-            name: array.reshape((*given.batch, steps // every, *shapes[name])) for name, array in records.items()
+            name: array.reshape((*given.batch, steps // every, *shapes[name]))
+            for name, array in records.items()
         }
         return Run(time, final, ~finite, shown_records if out is None else dict(out), start + steps)
 
@@ -135,7 +136,9 @@ class Simulation:
         steps = whole_number(steps, "bind: steps")
         for label, array in (("q", q), ("qd", qd)):
             if not isinstance(array, np.ndarray) or array.dtype != self._dtype or not array.flags.carray:
-                told_of = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+                told_of = (
+                    f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+                )
                 raise PhalanxError(
                     f"bind: {label} is {told_of}, expected a C-contiguous, writeable array of {self._dtype}."
                 )
@@ -144,9 +147,13 @@ class Simulation:
         rows = None if inputs is None else inputs[..., None, :] if isinstance(inputs, np.ndarray) else inputs
         given = checked("bind", self._settings, self._dtype, q, qd, rows, parameters, steps)
         if inputs is not None and not np.may_share_memory(given.inputs, inputs):
-            raise PhalanxError(f"bind: inputs must be a C-contiguous array of {self._dtype}, to be read in place.")
+            raise PhalanxError(
+                f"bind: inputs must be a C-contiguous array of {self._dtype}, to be read in place."
+            )
         if q.shape[:-1] != given.batch or qd.shape[:-1] != given.batch:
-            raise PhalanxError(f"bind: q {q.shape} and qd {qd.shape} do not have the whole batch {given.batch}.")
+            raise PhalanxError(
+                f"bind: q {q.shape} and qd {qd.shape} do not have the whole batch {given.batch}."
+            )
         q[...] = given.q
         count = np.zeros(1, self._dtype)
         built, _ = self._built({})
@@ -229,11 +236,16 @@ class Simulation:
         kept meanwhile. The result has `q`, `qd` (…, nv), `inputs` as they were given, and `parameters` by name.
         """
         where, s = "vjp", self._settings
-        (q, qd, u), weights = _three(where, "inputs", inputs), _three(where, "cotangents", [*cotangents, None])
+        (q, qd, u), weights = (
+            _three(where, "inputs", inputs),
+            _three(where, "cotangents", [*cotangents, None]),
+        )
         steps, each = self._counts(where, steps, every)
         start = whole_number(start, f"{where}: start", 0)
         given = checked(where, s, self._dtype, q, qd, u, parameters, steps)
-        rows = checked_cotangents(where, s, self._dtype, weights[:2], given.batch, steps // each, every is not None)
+        rows = checked_cotangents(
+            where, s, self._dtype, weights[:2], given.batch, steps // each, every is not None
+        )
         return self._against(given, rows, steps, each, start, threads).shaped(s, u, given.hold)
 
     def _counts(self, where: str, steps: Any, every: Any) -> tuple[int, int]:
@@ -256,7 +268,9 @@ class Simulation:
         """Derivatives along tangents at each record, and at the end."""
         s, d = self._settings, self._dtype
         built = self._derived("along", lambda: told(along(*self._next)))
-        batch = np.broadcast_shapes(given.batch, rates[0].shape[:-1], rates[1].shape[:-1], rates[2].shape[:-2])
+        batch = np.broadcast_shapes(
+            given.batch, rates[0].shape[:-1], rates[1].shape[:-1], rates[2].shape[:-2]
+        )
         arrays = [given.q, given.qd, *rates[:2], np.full(1, whole_number(start, "start", 0), d)]
         cores = [1] * 5
         if s.packed:
@@ -270,7 +284,9 @@ class Simulation:
             cores += [2, 2]
         final = [np.empty((*batch, n), d) for n in (s.robot.nq, s.nv, s.nv, s.nv, 1)]
         records = [np.empty((*batch, steps // every, s.nv), d) for _ in range(2)]
-        self._fill(built, [*arrays, *final, *records], [*cores, *[1] * 5, 2, 2], (steps, every, given.hold), threads)
+        self._fill(
+            built, [*arrays, *final, *records], [*cores, *[1] * 5, 2, 2], (steps, every, given.hold), threads
+        )
         return records, final[2:4]
 
     def _against(
@@ -303,9 +319,7 @@ class Simulation:
                 (steps, every, given.hold),
                 threads,
             )
-        return Gradient(
-            made[0], made[1], slopes[0] if slopes else None, {"": made[2]} if s.packed else {}
-        )
+        return Gradient(made[0], made[1], slopes[0] if slopes else None, {"": made[2]} if s.packed else {})
 
     def _trail(self, given: Arguments, steps: int, start: int, threads: int | None) -> list[np.ndarray]:
         """The states before each step."""
@@ -316,7 +330,9 @@ class Simulation:
         if steps > 1:
             built, _ = self._built({"q": "q", "qd": "qd"})
             # The last step's result is not needed, but inputs are for all of them.
-            records = {name: np.empty((*batch, steps, a.shape[-1]), d) for name, a in zip("qv", trail, strict=True)}
+            records = {
+                name: np.empty((*batch, steps, a.shape[-1]), d) for name, a in zip("qv", trail, strict=True)
+            }
             self._run(built, given, records, steps, 1, start, threads)
             for array, made in zip(trail, records.values(), strict=True):
                 array[..., 1:, :] = made[..., :-1, :]

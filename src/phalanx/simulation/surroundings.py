@@ -1,2 +1,6 @@
-class Load: pass
-def loads_of(forces, given, view, own, h, *, implicit): return []
+class Load:
+    pass
+
+
+def loads_of(forces, given, view, own, h, *, implicit):
+    return []

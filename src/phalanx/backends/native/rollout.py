@@ -39,7 +39,9 @@ class Rollout:
     text: str = field(repr=False)
     _paces: dict[tuple[int, ...], Any] = field(default_factory=dict)
 
-    def fill(self, arrays: Sequence[np.ndarray], cores: Sequence[int], told: tuple[int, ...], threads: int) -> None:
+    def fill(
+        self, arrays: Sequence[np.ndarray], cores: Sequence[int], told: tuple[int, ...], threads: int
+    ) -> None:
         """Fill outputs, the last arrays, from the others, whose last `cores` axes are those of one simulation.
 
         All are C-contiguous in these, and outputs share no memory with inputs.
@@ -83,26 +85,32 @@ def module(program: Program, dtype: np.dtype, target: Target) -> str:
     count = len(program.inputs) + len(program.outputs)
     save, restore, needs = floating_point_status(target)
     lanes = target.lanes(dtype.itemsize)
-    text = [made.text, runtime_text("kernel.ll", element), _LOOP.format(
-        save=save,
-        restore=restore,
-        lanes=lanes,
-        last=lanes - 1,
-        head="\n  ".join(
-            f"%a{k} = getelementptr ptr, ptr %args, i64 {k}\n  %b{k} = load ptr, ptr %a{k}\n  "
-            f"%o{k}p = getelementptr i64, ptr %steps, i64 {k}\n  %o{k} = load i64, ptr %o{k}p"
-            for k in range(count)
+    text = [
+        made.text,
+        runtime_text("kernel.ll", element),
+        _LOOP.format(
+            save=save,
+            restore=restore,
+            lanes=lanes,
+            last=lanes - 1,
+            head="\n  ".join(
+                f"%a{k} = getelementptr ptr, ptr %args, i64 {k}\n  %b{k} = load ptr, ptr %a{k}\n  "
+                f"%o{k}p = getelementptr i64, ptr %steps, i64 {k}\n  %o{k} = load i64, ptr %o{k}p"
+                for k in range(count)
+            ),
+            moves="\n  ".join(
+                f"%m{k} = mul i64 %i, %o{k}\n  %w{k} = getelementptr i8, ptr %b{k}, i64 %m{k}"
+                for k in range(count)
+            ),
+            given=", ".join(f"ptr %w{k}, i64 %o{k}" for k in range(count)),
+            loads="\n  ".join(
+                f"%a{k} = getelementptr ptr, ptr %args, i64 {k}\n  %b{k} = load ptr, ptr %a{k}"
+                for k in range(count)
+            ),
+            alone=", ".join(f"ptr %b{k}, i64 0" for k in range(count)),
         ),
-        moves="\n  ".join(
-            f"%m{k} = mul i64 %i, %o{k}\n  %w{k} = getelementptr i8, ptr %b{k}, i64 %m{k}"
-            for k in range(count)
-        ),
-        given=", ".join(f"ptr %w{k}, i64 %o{k}" for k in range(count)),
-        loads="\n  ".join(
-            f"%a{k} = getelementptr ptr, ptr %args, i64 {k}\n  %b{k} = load ptr, ptr %a{k}" for k in range(count)
-        ),
-        alone=", ".join(f"ptr %b{k}, i64 0" for k in range(count)),
-    ), *needs]
+        *needs,
+    ]
     made.used.add("declare i64 @llvm.smin.i64(i64, i64)")
     text += [*sorted(made.used), *attributes(element, target)]
     return "\n".join(text)

@@ -372,9 +372,7 @@ class Written:
                 self._made[number] = self.leaf(*i.args)
             else:
                 args = [self(a) for a in i.args]
-                self._made[number] = self.b.value(
-                    i.op, *args, quantity=i.quantity, of_product=i.of_product
-                )
+                self._made[number] = self.b.value(i.op, *args, quantity=i.quantity, of_product=i.of_product)
 
 
 def _turns(code: Code) -> list[int]:
