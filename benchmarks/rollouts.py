@@ -114,7 +114,7 @@ class Case:
 
     def job(self, sim: Any, steps: int, *, every: int | None = None, threads: int = 1) -> Callable[[], Any]:
         kind = sim.dtype
-        given = [np.ascontiguousarray(x, dtype=kind) for x in (self.q, self.qd, self.u)]
+        given = [np.ascontiguousarray(x, dtype=kind) for x in (self.q, self.qd, self.u[:, None])]
         every = steps if every is None else every
         out = sim.rollout(*given, steps=steps, every=every, threads=1)
         return lambda: sim.rollout(*given, steps=steps, every=every, threads=threads, out=out)

@@ -32,6 +32,7 @@ LAYERS = (
     "dispatch",
     "products",
     "methods",
+    "simulation",
     "study",
     "cli",
     "__init__",
@@ -42,6 +43,7 @@ LAYERS = (
 ALLOWED: dict[tuple[str, str], str] = {
     ("robot/robot.py", "io"): "from_dh, to_dh and save are doors to formats that know descriptions only",
     ("robot/doors.py", "backends"): "the types of kernels and of functions of JAX arrays, for checkers only",
+    ("robot/doors.py", "simulation"): "the type of simulations, for checkers only",
 }
 
 HEAVY = ("jax", "torch", "mujoco", "matplotlib", "llvmlite", "scipy", "networkx", "xacro", "yaml", "ssl")

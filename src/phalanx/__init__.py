@@ -15,6 +15,8 @@ from .robot.builder import RobotBuilder
 if TYPE_CHECKING:
     from .backends.native.kernel import Kernel
     from .io import convert
+    from .simulation import contact, control
+    from .simulation.simulation import Simulation
     from .study import figures, machines, papers
     from .study.accuracy import accuracy
     from .study.closed_form import closed_form
@@ -31,12 +33,15 @@ __all__ = [
     "PhalanxWarning",
     "Robot",
     "RobotBuilder",
+    "Simulation",
     "accuracy",
     "algorithms",
     "chain",
     "closed_form",
     "coil",
     "compare",
+    "contact",
+    "control",
     "convert",
     "cost",
     "dill",
@@ -55,9 +60,12 @@ __all__ = [
 # Imported when first asked for: few programs need them.
 _LATER = {
     "Kernel": ".backends.native.kernel",
+    "Simulation": ".simulation.simulation",
     "accuracy": ".study.accuracy",
     "closed_form": ".study.closed_form",
     "compare": ".study.compare",
+    "contact": ".simulation.contact",
+    "control": ".simulation.control",
     "convert": ".io.convert",
     "cost": ".study.cost",
     "figures": ".study.figures",

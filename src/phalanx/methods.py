@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -150,6 +151,39 @@ class _ByBatch:
         return None if built is None else built.batch(inputs, out, threads)
 
 
+def simulation(
+    self: Robot,
+    dt: float = 1e-3,
+    *,
+    integrator: Any = "euler",
+    control: Any = None,
+    forces: Any = None,
+    damping: bool = True,
+    friction: bool = True,
+    limits: bool = True,
+    springs: bool = True,
+    dtype: Any = "float64",
+    inputs: int | None = None,
+    parameters: Any = None,
+) -> Any:
+    """`Robot.simulation`, as `robot/doors.py` declares it; what it needs is imported now."""
+    door = import_module(".simulation.door", __package__)
+    return door.simulation(
+        self,
+        dt=dt,
+        integrator=integrator,
+        control=control,
+        forces=forces,
+        damping=damping,
+        friction=friction,
+        limits=limits,
+        springs=springs,
+        dtype=dtype,
+        inputs=inputs,
+        parameters=parameters,
+    )
+
+
 def _on_jax(robot: Robot) -> Any:
     return robot.memo("jax", lambda: module_of("jax", "jax.functions").JaxFunctions(robot, resolve))
 
@@ -173,7 +207,7 @@ def _attach() -> None:
         declared = getattr(Functions, name)
         if inspect.isfunction(declared):  # under its own name or another
             setattr(Robot, name, made[declared])
-    for door in (frame_poses, jvp, vjp, hvp, kernel):
+    for door in (frame_poses, simulation, jvp, vjp, hvp, kernel):
         setattr(Robot, door.__name__, as_declared(door, getattr(Doors, door.__name__)))
     setattr(Robot, "jax", property(_on_jax, doc=Doors.jax.__doc__))  # noqa: B010
     setattr(Robot, "torch", property(_on_torch, doc=Doors.torch.__doc__))  # noqa: B010

@@ -12,7 +12,8 @@ import pytest
 import phalanx as px
 from phalanx.algorithms import ALGORITHMS
 from phalanx.program.bookkeeping import Bookkeeping
-from phalanx.program.scalar import GeneralGraph, Node
+from phalanx.program.general import GeneralGraph
+from phalanx.program.scalar import Node
 from phalanx.program.task import Task
 from phalanx.program.trace import Program, trace
 

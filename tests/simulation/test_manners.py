@@ -87,7 +87,7 @@ def test_steps_one_by_one_are_the_rollout(sim: px.Simulation) -> None:
     """Without time in the law: a single step begins at time zero."""
     sim = sim.robot.simulation(dt=1e-2, integrator=sim.integrator)
     q, qd, u = states(sim, 5)
-    expected = sim.rollout(q, qd, inputs=u[:, 0], steps=4, every=4)
+    expected = sim.rollout(q, qd, inputs=u[:, :1], steps=4, every=4)
     for _ in range(4):
         q, qd = sim.step(q, qd, u[:, 0])
     same(q, expected.q[:, 0])
@@ -113,7 +113,7 @@ def test_float32_follows_float64() -> None:
         robot.simulation(dt=1e-3, dtype=dtype).rollout(
             q.astype(dtype),
             0.1 * qd.astype(dtype),
-            inputs=robot.gravity_forces(q).astype(dtype),
+            inputs=robot.gravity_forces(q)[:, None].astype(dtype),
             steps=200,
             every=50,
         )
@@ -155,7 +155,7 @@ def test_records_are_what_the_functions_say_about_the_states() -> None:
     run = sim.rollout(
         q,
         qd,
-        inputs=q,
+        inputs=q[:, None],
         steps=20,
         every=4,
         record=(*names, f"frame_pose:{tool}", f"frame_velocity:{tool}", height),
@@ -185,9 +185,9 @@ def test_what_is_not_a_number_stays_in_its_own_simulation(where: str, poison: fl
     sim = robot.simulation(dt=1e-3, control=px.control.pd(100.0, 10.0))
     q, qd, _ = robot.random_state(21, rng=0)
     given = {"q": q.copy(), "qd": qd.copy(), "inputs": q.copy()}
-    clean = sim.rollout(q, qd, inputs=q, steps=30, every=10)
+    clean = sim.rollout(q, qd, inputs=q[:, None], steps=30, every=10)
     given[where][5, 2] = poison
-    run = sim.rollout(given["q"], given["qd"], inputs=given["inputs"], steps=30, every=10)
+    run = sim.rollout(given["q"], given["qd"], inputs=given["inputs"][:, None], steps=30, every=10)
     others = np.arange(21) != 5
     assert run.diverged.tolist() == [k == 5 for k in range(21)]
     assert np.isnan(run.q[5]).all()
@@ -205,7 +205,7 @@ def test_a_simulation_that_explodes_is_listed() -> None:
     q, qd, _ = robot.random_state(3, rng=0)
     u = np.zeros((3, 7))
     u[1] = 1e300
-    run = sim.rollout(q, 0.1 * qd, inputs=u, steps=50, every=25)
+    run = sim.rollout(q, 0.1 * qd, inputs=u[:, None], steps=50, every=25)
     assert run.diverged.tolist() == [False, True, False]
     assert np.isnan(run.final[0][1]).all()
     assert np.isfinite(run.final[0][[0, 2]]).all()

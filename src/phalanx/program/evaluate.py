@@ -11,7 +11,27 @@ from typing import Any
 import numpy as np
 
 from ..robot.joints import rescale
-from .ops import ABS, ADD, CHOOSE, COS, DIV, INPUT, LESS, MAX, MUL, NEG, RESCALE, SIN, SQRT, SUB
+from .ops import (
+    ABS,
+    ADD,
+    ARCTAN2,
+    CHOOSE,
+    COS,
+    DIV,
+    EXP,
+    INPUT,
+    LESS,
+    LOG,
+    MAX,
+    MIN,
+    MUL,
+    NEG,
+    RESCALE,
+    SIN,
+    SQRT,
+    SUB,
+    TANH,
+)
 from .scalar import Node
 from .trace import Program
 
@@ -24,11 +44,16 @@ RULES: dict[str, Callable[..., Any]] = {
     SIN: np.sin,
     COS: np.cos,
     ABS: np.abs,
+    MIN: np.minimum,
     MAX: np.maximum,
-    RESCALE: rescale,
     SQRT: np.sqrt,
-    LESS: lambda a, b: np.where(a < b, np.ones_like(a + b), np.zeros_like(a + b)),
+    EXP: np.exp,
+    TANH: np.tanh,
+    LOG: np.log,
+    ARCTAN2: np.arctan2,
+    LESS: lambda a, b: np.where(a < b, np.result_type(a, b).type(1), np.result_type(a, b).type(0)),
     CHOOSE: lambda mask, a, b: np.where(mask != 0, a, b),
+    RESCALE: rescale,
 }
 
 

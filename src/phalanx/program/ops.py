@@ -22,6 +22,7 @@ class Op:
 INPUT = "input"
 ADD, SUB, MUL, DIV, NEG = "add", "sub", "mul", "div", "neg"
 SIN, COS = "sin", "cos"
+EXP, TANH, LOG, ARCTAN2 = "exp", "tanh", "log", "arctan2"
 RESCALE = "rescale"  # the power of two that brings x >= 0 to between two and four, if x is a normal number
 FMA, FMS, FNMA = "fma", "fms", "fnma"  # a b + c, a b - c, c - a b
 MIN, MAX, SQRT, ABS = "min", "max", "sqrt", "abs"
@@ -39,6 +40,10 @@ OPS = {
         Op(NEG, 1),
         Op(SIN, 1, trigonometric=1),
         Op(COS, 1, trigonometric=1),
+        Op(EXP, 1, trigonometric=1),
+        Op(TANH, 1, trigonometric=1),
+        Op(LOG, 1, trigonometric=1),
+        Op(ARCTAN2, 2, trigonometric=1),
         Op(RESCALE, 1),
         Op(FMA, 3, multiplications=1, additions=1),
         Op(FMS, 3, multiplications=1, additions=1),

@@ -8,13 +8,34 @@ the body it was made for and the quantity it belongs to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from ..robot.joints import rescale
-from .ops import ABS, ADD, CHOOSE, COS, DIV, INPUT, LESS, MAX, MUL, NEG, RESCALE, SIN, SQRT, SUB
+from .ops import (
+    ABS,
+    ADD,
+    ARCTAN2,
+    CHOOSE,
+    COS,
+    DIV,
+    EXP,
+    INPUT,
+    LESS,
+    LOG,
+    MAX,
+    MIN,
+    MUL,
+    NEG,
+    RESCALE,
+    SIN,
+    SQRT,
+    SUB,
+    TANH,
+)
 
 
 class Node:
@@ -61,14 +82,35 @@ class Node:
     def cos(self) -> Any:
         return self.graph.cos(self)
 
-    def sqrt(self) -> Any:
-        return self.graph.sqrt(self)
-
     def __abs__(self) -> Any:
         return self.graph.abs(self)
 
+    def sqrt(self) -> Any:
+        return self.graph.sqrt(self)
+
+    def exp(self) -> Any:
+        return self.graph.exp(self)
+
+    def log(self) -> Any:
+        return self.graph.log(self)
+
+    def tanh(self) -> Any:
+        return self.graph.tanh(self)
+
+    def arctan2(self, other: Any) -> Any:
+        return self.graph.arctan2(self, other)
+
+    def minimum(self, other: Any) -> Any:
+        return self.graph.minimum(self, other)
+
     def maximum(self, other: Any) -> Any:
         return self.graph.maximum(self, other)
+
+    def less(self, other: Any) -> Any:
+        return self.graph.less(self, other)
+
+    def choose(self, a: Any, b: Any) -> Any:
+        return self.graph.choose(self, a, b)
 
     def rescale(self) -> Any:
         return self.graph.rescale(self)
@@ -195,12 +237,49 @@ class Graph:
             return -float(a)
         return a.args[0] if a.op is NEG else self._make(NEG, (a,), (NEG, a.number))
 
-    def sin(self, a: Node) -> Any:
+    def sin(self, a: Any) -> Any:
+        if type(a) is not Node:
+            return _number(np.sin, a)
         return self.neg(self.sin(a.args[0])) if a.op is NEG else self._make(SIN, (a,), (SIN, a.number))
 
-    def cos(self, a: Node) -> Any:
+    def cos(self, a: Any) -> Any:
+        if type(a) is not Node:
+            return _number(np.cos, a)
         a = a.args[0] if a.op is NEG else a
         return self._make(COS, (a,), (COS, a.number))
+
+    def tanh(self, a: Any) -> Any:
+        if type(a) is not Node:
+            return _number(np.tanh, a)
+        return self.neg(self.tanh(a.args[0])) if a.op is NEG else self._make(TANH, (a,), (TANH, a.number))
+
+    def sqrt(self, a: Any) -> Any:
+        return self._make(SQRT, (a,), (SQRT, a.number)) if type(a) is Node else _number(np.sqrt, a)
+
+    def exp(self, a: Any) -> Any:
+        return self._make(EXP, (a,), (EXP, a.number)) if type(a) is Node else _number(np.exp, a)
+
+    def log(self, a: Any) -> Any:
+        return self._make(LOG, (a,), (LOG, a.number)) if type(a) is Node else _number(np.log, a)
+
+    def arctan2(self, a: Any, b: Any) -> Any:
+        """The angle of the point (b, a)."""
+        if type(a) is Node and a.op is NEG:
+            return self.neg(self.arctan2(a.args[0], b))
+        return self._on(ARCTAN2, a, b) if Node in (type(a), type(b)) else _number(np.arctan2, a, b)
+
+    def less(self, a: Any, b: Any) -> Any:
+        """One where a < b, else zero."""
+        if type(a) is not Node and type(b) is not Node:
+            return 1.0 if float(a) < float(b) else 0.0
+        return 0.0 if a is b else self._on(LESS, a, b)
+
+    def choose(self, mask: Any, a: Any, b: Any) -> Any:
+        """a where the mask is not zero, else b."""
+        if type(mask) is not Node:
+            return a if mask else b
+        a, b = (x if type(x) is Node else float(x) for x in (a, b))
+        return a if _key(a) == _key(b) else self._on(CHOOSE, mask, a, b)
 
     def abs(self, a: Any) -> Any:
         if type(a) is not Node:
@@ -208,30 +287,25 @@ class Graph:
         a = a.args[0] if a.op is NEG else a
         return a if a.op is ABS else self._make(ABS, (a,), (ABS, a.number))
 
+    def minimum(self, a: Any, b: Any) -> Any:
+        return self._extreme(MIN, np.minimum, a, b)
+
     def maximum(self, a: Any, b: Any) -> Any:
+        return self._extreme(MAX, np.maximum, a, b)
+
+    def _extreme(self, op: str, rule: Callable[..., Any], a: Any, b: Any) -> Any:
         if type(a) is not Node:
             a, b = b, a
         if type(a) is not Node:
-            return max(float(a), float(b))
-        if type(b) is not Node:
-            return self._make(MAX, (a, float(b)), (MAX, a.number, -1, float(b)))
-        return a if a is b else self._make(MAX, (a, b), (MAX, a.number, b.number))
+            return _number(rule, a, b)
+        if type(b) is not Node and abs(float(b)) == math.inf:  # as a limit that there is not
+            return a if (float(b) > 0.0) == (op is MIN) else float(b)
+        return a if a is b else self._on(op, a, b if type(b) is Node else float(b) + 0.0)
 
-    def sqrt(self, a: Node) -> Any:
-        return self._make(SQRT, (a,), (SQRT, a.number))
-
-    def less(self, a: Any, b: Any) -> Any:
-        """One where a < b, else zero."""
-        if type(a) is not Node and type(b) is not Node:
-            return float(a < b)
-        return self._make(LESS, (a, b), (LESS, *map(_known_by, (a, b))))
-
-    def choose(self, mask: Any, a: Any, b: Any) -> Any:
-        """a where the mask is not zero, else b."""
-        if type(mask) is not Node:
-            return a if mask else b
-        known = _known_by(a), _known_by(b)
-        return a if known[0] == known[1] else self._make(CHOOSE, (mask, a, b), (CHOOSE, mask.number, *known))
+    def _on(self, op: str, *args: Any) -> Any:
+        """An operation on nodes and numbers."""
+        args = tuple(a if type(a) is Node else float(a) for a in args)
+        return self._make(op, args, (op, *map(_key, args)))
 
     def rescale(self, a: Any) -> Any:
         if type(a) is not Node:
@@ -250,8 +324,14 @@ class Graph:
         return node
 
 
-def _known_by(x: Any) -> Any:
-    return x.number if type(x) is Node else (float(x),)
+def _key(x: Any) -> Any:
+    return x.number if type(x) is Node else ("constant", float(x))
+
+
+def _number(rule: Callable[..., Any], *args: Any) -> float:
+    """A function of constants."""
+    with np.errstate(all="ignore"):
+        return float(rule(*map(float, args)))
 
 
 def _cancelled(a: Node, b: Node) -> Any:
@@ -265,8 +345,8 @@ def _cancelled(a: Node, b: Node) -> Any:
     return None
 
 
-def live(outputs: Iterable[Any]) -> list[Node]:
-    """The nodes that the outputs need, operands first."""
+def live(outputs: Iterable[Any], behind: Callable[[Node], Iterable[Any]] | None = None) -> list[Node]:
+    """The nodes that the outputs need, operands first; `behind` tells operands other than all."""
     wanted: set[int] = set()
     stack = [x for x in outputs if type(x) is Node]
     graph = stack[0].graph if stack else None
@@ -274,69 +354,5 @@ def live(outputs: Iterable[Any]) -> list[Node]:
         node = stack.pop()
         if node.number not in wanted:
             wanted.add(node.number)
-            stack.extend(a for a in node.args if type(a) is Node)
+            stack.extend(a for a in (behind(node) if behind else node.args) if type(a) is Node)
     return [graph.nodes[k] for k in sorted(wanted)] if graph else []
-
-
-class GeneralGraph(Graph):
-    """A program as a person would carry it out by the letter: nothing folded, nothing shared.
-
-    A literal 0 or 1 in a text is no operation: nobody adds nothing or multiplies by one. With
-    `shared`, equal operations on equal operands are made once, as a person keeps partial results.
-    """
-
-    def __init__(self, *, shared: bool = False) -> None:
-        super().__init__()
-        self.shared = shared
-
-    def add(self, a: Any, b: Any) -> Any:
-        a, b = _item(a), _item(b)
-        if _is(b, 0.0):
-            return a
-        return b if _is(a, 0.0) else self._plain(ADD, a, b)
-
-    def sub(self, a: Any, b: Any) -> Any:
-        a, b = _item(a), _item(b)
-        if _is(b, 0.0):
-            return a
-        return self.neg(b) if _is(a, 0.0) else self._plain(SUB, a, b)
-
-    def mul(self, a: Any, b: Any) -> Any:
-        a, b = _item(a), _item(b)
-        for x, other in ((a, b), (b, a)):
-            if _is(x, 0.0):
-                return 0.0
-            if _is(x, 1.0):
-                return other
-            if _is(x, -1.0):
-                return self.neg(other)
-        return self._plain(MUL, a, b)
-
-    def div(self, a: Any, b: Any) -> Any:
-        a, b = _item(a), _item(b)
-        if _is(a, 0.0):
-            return 0.0
-        return a if _is(b, 1.0) else self._plain(DIV, a, b)
-
-    def neg(self, a: Any) -> Any:
-        a = _item(a)
-        return self._plain(NEG, a) if type(a) is Node else -a
-
-    def sin(self, a: Node) -> Any:
-        return self._plain(SIN, a)
-
-    def cos(self, a: Node) -> Any:
-        return self._plain(COS, a)
-
-    def _plain(self, op: str, *args: Any) -> Node:
-        key = tuple(a.number if type(a) is Node else (a,) for a in args) if self.shared else len(self.nodes)
-        return self._make(op, args, (op, key))
-
-
-def _item(x: Any) -> Any:
-    """The scalar in an array without axes, as indexing an object array by an ellipsis leaves it."""
-    return x.item() if type(x) is np.ndarray else x
-
-
-def _is(x: Any, literal: float) -> bool:
-    return type(x) is not Node and bool(x == literal)

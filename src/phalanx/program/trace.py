@@ -20,8 +20,9 @@ from ..sweeps.orders.sequential import Sequential
 from ..sweeps.verbs import ordering
 from .bookkeeping import Bookkeeping, wrappers
 from .differentiate import adjoints, tangents
+from .general import GeneralGraph
 from .quantities import announcing
-from .scalar import GeneralGraph, Graph, Node, live
+from .scalar import Graph, Node, live
 from .task import TOLD, Task
 
 _BOOK = Bookkeeping()

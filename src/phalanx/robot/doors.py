@@ -9,8 +9,8 @@ Written by `tools/make_surface.py` from `algorithms/registry.py`; run it instead
 # mypy: disable-error-code="empty-body"
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal, overload
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ..typing import AlgorithmLike, Array, ArrayLike, Axes, Backend, External, FloatType
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..backends.native import kernels
     from ..backends.native.kernel import Kernel
     from ..backends.torch.functions import TorchFunctions
+    from ..simulation.simulation import Simulation
 
 
 class Doors:
@@ -43,6 +44,28 @@ class Doors:
 
         Any batch shape. `out` takes the result, an array of its shape; `backend` is "auto", "native",
         "numpy" or "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def simulation(
+        self, dt: float = 1e-3, *,
+        integrator: Literal["euler", "implicit", "rk4", "variational"] = "euler",
+        control: Callable[..., Any] | None = None, forces: Any = None, damping: bool = True,
+        friction: bool = True, limits: bool = True, springs: bool = True, dtype: FloatType = "float64",
+        inputs: int | None = None,
+        parameters: Mapping[str, int | tuple[int, ...]] | Iterable[str] | None = None,
+    ) -> Simulation:
+        """A simulation in steps of `dt` seconds: whole rollouts inside one compiled loop over time.
+
+        - `integrator`: "euler" (semi-implicit), "implicit" (stable at stiff gains and contacts), "rk4", or
+          "variational" (symplectic, keeps momentum, for energy over long times).
+        - `control`: a law `f(t, q, qd, u, robot)` that returns joint forces (nv,), written with NumPy's own
+          functions, or one of `px.control`; without one, inputs are the joint forces.
+        - `forces`: a function `f(t, q, qd, u, robot)` that returns wrenches on frames, {"frame": (6,)}, one
+          of `px.contact`, or a list of these.
+        - `damping`, `friction`, `limits`, `springs`: whether what the file says of joints is applied.
+        - `inputs`: how many numbers the law is given as u (by default nv, or what the law says).
+        - `parameters`: sizes, by name, of what may differ from simulation to simulation: "gravity",
+          "inertias", "damping" and "friction" replace the robot's own, others are keywords of the law.
         """
 
     def jvp(

@@ -17,38 +17,22 @@ from .integrators import INTEGRATORS
 from .simulation import Simulation
 from .step import Settings
 
+_SWITCHES = ("damping", "friction", "limits", "springs")
 _PRECISIONS = {"float64": np.dtype(np.float64), "float32": np.dtype(np.float32)}
 
 
-def simulation(
-    robot: Robot,
-    dt: float = 1e-3,
-    *,
-    integrator: str = "euler",
-    control: Any = None,
-    forces: Any = None,
-    damping: bool = True,
-    friction: bool = True,
-    limits: bool = True,
-    springs: bool = True,
-    dtype: Any = "float64",
-    inputs: int | None = None,
-    parameters: Mapping[str, Any] | None = None,
-) -> Simulation:
-    """`Robot.simulation`, as `robot/doors.py` declares it."""
+def simulation(robot: Robot, **given: Any) -> Simulation:
+    """The simulation of what users have passed, checked."""
     where = "simulation"
-    given = {
-        "dt": dt, "integrator": integrator, "control": control, "forces": forces, "damping": damping,
-        "friction": friction, "limits": limits, "springs": springs, "dtype": dtype, "inputs": inputs,
-        "parameters": parameters,
-    }  # fmt: skip
+    dt, integrator, control, inputs = (given[k] for k in ("dt", "integrator", "control", "inputs"))
     if isinstance(dt, (bool, str)) or not isinstance(dt, (int, float, np.number)) or not 0.0 < dt < math.inf:
         raise PhalanxError(f"{where}: dt={shown(dt)}, expected a positive number of seconds.")
     if not isinstance(integrator, str) or integrator not in INTEGRATORS:
         raise PhalanxError(
-            f"{where}: unknown integrator {shown(integrator)};{nearest(integrator, INTEGRATORS, what='integrators')}"
+            f"{where}: unknown integrator {shown(integrator)};"
+            f"{nearest(integrator, INTEGRATORS, what='integrators')}"
         )
-    for name in ("damping", "friction", "limits", "springs"):
+    for name in _SWITCHES:
         if not isinstance(given[name], (bool, np.bool_)):
             raise PhalanxError(f"{where}: {name}={shown(given[name])}, expected True or False.")
     if control is not None and not callable(control):
@@ -56,9 +40,11 @@ def simulation(
             f"{where}: control is {shown(control)}, expected a function law(t, q, qd, u, robot) or None."
         )
     try:
-        precision = _PRECISIONS[np.dtype(dtype).name]
+        precision = _PRECISIONS[np.dtype(given["dtype"]).name]
     except (TypeError, KeyError):
-        raise PhalanxError(f'{where}: dtype={shown(dtype)}, expected "float64" or "float32".') from None
+        raise PhalanxError(
+            f'{where}: dtype={shown(given["dtype"])}, expected "float64" or "float32".'
+        ) from None
     if inputs is None:
         inputs = robot.nv if control is None else _inputs_of(control, robot)
     settings = Settings(
@@ -66,13 +52,10 @@ def simulation(
         dt=float(dt),
         integrator=integrator,
         control=control,
-        forces=_several(forces),
-        damping=bool(damping),
-        friction=bool(friction),
-        limits=bool(limits),
-        springs=bool(springs),
+        forces=_several(given["forces"]),
+        **{name: bool(given[name]) for name in _SWITCHES},
         inputs=whole_number(inputs, f"{where}: inputs", 0),
-        parameters=_sizes(parameters, robot),
+        parameters=_sizes(given["parameters"], robot),
     )
     if control is None and settings.inputs != robot.nv:
         raise PhalanxError(

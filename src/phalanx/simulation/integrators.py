@@ -30,6 +30,17 @@ def euler(step: Step) -> Next:
     return Next(*step.advanced(step.q, step.qd, qdd, step.h), forces.law, qdd)
 
 
+def implicit(step: Step) -> Next:
+    """Semi-implicit Euler with stiff forces as they are at the end of the step. Order 1.
+
+    Forces of joints, law and contacts are linear in the change of the state, with a diagonal of the joints and a matrix for each link in
+    contact, so that one articulated-body pass does it and stiff gains stay stable.
+    """
+    forces = step.forces(step.time, step.q, step.qd, implicit=True)
+    qdd = step.resisted(step.q, step.qd, forces)
+    return Next(*step.advanced(step.q, step.qd, qdd, step.h), forces.law, qdd)
+
+
 def rk4(step: Step) -> Next:
     """The classical Runge-Kutta method on coordinates, the law evaluated at each stage. Order 4."""
     h = step.h
@@ -51,4 +62,4 @@ def rk4(step: Step) -> Next:
     return Next(step.normalized(q1), qd1, *first)
 
 
-INTEGRATORS: dict[str, Callable[[Step], Next]] = {"euler": euler, "rk4": rk4}
+INTEGRATORS: dict[str, Callable[[Step], Next]] = {"euler": euler, "implicit": implicit, "rk4": rk4}

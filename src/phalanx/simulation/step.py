@@ -11,9 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from ..algorithms.forward.implicit import implicit_aba, implicit_factor
+from ..algorithms.registry import find
+from ..backends.base import Call
+from ..dispatch import choose
 from ..program.differentiate import tangents
-from ..program.scalar import Graph, Node
+from ..program.scalar import Graph, Node, live
 from ..robot.joints import unit_quaternion
+from ..robot.model import link_wrenches, with_inertias
 from ..robot.robot import Robot
 from .equations import Equations, TracedRobot, symbols
 from .joints import JointForces, joint_forces
@@ -142,6 +147,53 @@ class Step:
         """qdd under some forces."""
         more = {"external": self.external(q, forces.loads)} if forces.loads else {}
         return self.equations("forward_dynamics", q, qd, forces.tau, **more)
+
+    def resisted(self, q: np.ndarray, qd: np.ndarray, forces: Forces) -> np.ndarray:
+        """qdd under forces as they are at the end of the step, to first order: they resist accelerations."""
+        h, of = self.h, self.equations
+        model = of.model(Call(self.robot, find("forward_dynamics", "aba")))
+        if "inertias" in of.own:
+            model = with_inertias(model, of.own["inertias"])
+        more: dict[str, Any] = {}
+        if forces.loads:
+            more["external"] = link_wrenches(model, self.external(q, forces.loads))
+            if any(load.impedance is not None for load in forces.loads):
+                more["impedance"] = self._impedance(model, q, forces.loads)
+        tau = forces.tau - h * forces.stiffness * qd
+        diagonal = h * forces.damping + h * h * forces.stiffness
+        if (rotors := model.rotor_forces(qd)) is not None:
+            tau = tau - rotors
+        texts = [implicit_aba] * (not self.robot.is_coupled)
+        if choose(self.robot, "forward_dynamics", None).name == "jsiia":  # well scaled, and not too deep
+            texts.append(implicit_factor)
+        with of.ordered:
+            each = [
+                np.asarray(text(model, q, qd, tau, diagonal=diagonal, **more), dtype=object) for text in texts
+            ]
+        return min(each, key=lambda made: len(live(made.tolist())))
+
+    def _impedance(self, model: Any, q: np.ndarray, loads: list[Load]) -> np.ndarray:
+        """How much loads resist accelerations (n, 6, 6) of the bodies, in body coordinates."""
+        total = np.zeros((model.n, 6, 6), dtype=object)
+        links = range(self.robot.n_links)
+        for load in loads:
+            frame = self.robot.frame(load.frame)
+            if load.impedance is None or frame.link < 0:
+                continue
+            turn = self.equations("frame_pose", q, frame=load.frame)[:3, :3].T
+
+            def on_bodies(rows: np.ndarray, frame: Any = frame, name: str = load.frame) -> np.ndarray:
+                """Wrenches in the frame (6 of them, as rows) on its body."""
+                moved = [self.robot.wrenches({name: row}, lambda value, where: value) for row in rows]
+                assert frame.link in links
+                return np.array([link_wrenches(model, each)[model.links[frame.link]] for each in moved])
+
+            both = np.zeros((6, 6), dtype=object)
+            both[:3, :3] = both[3:, 3:] = turn
+            local = both @ load.impedance @ both.T
+            body = int(model.links[frame.link])
+            total[body] = total[body] + on_bodies(on_bodies(local).T)
+        return total
 
     def external(self, q: np.ndarray, loads: list[Load]) -> np.ndarray:
         """Wrenches (n_links, 6) on all links, each in its own frame, from loads in world axes."""

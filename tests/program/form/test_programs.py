@@ -45,7 +45,7 @@ pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 from phalanx.backends.native import compile, gufunc, loop
 from phalanx.backends.native.compile import host
 from phalanx.backends.native.emit.walk import RULES, block_function
-from reference.turning import turned
+from reference.lanes import RULES as OWN
 
 KINDS = ("revolute", "prismatic", "spherical", "universal")
 
@@ -138,7 +138,7 @@ def test_without_multiply_adds_compiled_code_gives_the_bits_of_the_interpreter(
     given = inputs(name, function)
     found = compiled(made, np.float64, fma=False)(*given.values())
     for k in range(3):
-        wanted = interpret(made, {key: x[k] for key, x in given.items()}, turned=turned)["out"]
+        wanted = interpret(made, {key: x[k] for key, x in given.items()}, rules=OWN)["out"]
         np.testing.assert_array_equal(found[k], wanted)
 
 
@@ -218,23 +218,50 @@ def test_every_operation_has_a_rule_in_every_walk() -> None:
     assert set(RULES) == set(ops.OPS) - turned_together
 
 
-def test_operations_of_later_use_mean_what_numpy_means() -> None:
-    b = Builder({"x": (2,)}, {"out": (6,)})
-    x, y = (b.load(b.inputs["x"], k) for k in range(2))
-    made = [b.value(op, x, y) for op in (ops.MIN, ops.MAX, ops.LESS)]
-    made += [b.value(ops.SQRT, y), b.value(ops.ABS, x)]
-    made.append(b.value(ops.CHOOSE, made[2], x, y))
-    for k, value in enumerate(made):
-        b.store(b.outputs["out"], k, value)
-    built = b.finished()
-    given = np.array([[-1.5, 2.0], [3.0, 2.0], [np.nan, 2.0], [0.0, 0.25]])
-    found = compiled(built, np.float64, fma=True)(given)
+UNARY = (ops.SQRT, ops.ABS, ops.EXP, ops.TANH, ops.LOG)
+BINARY = (ops.MIN, ops.MAX, ops.LESS, ops.ARCTAN2)
+SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.3, -0.7, 1e-310, 5e-324, 33.3, -740.0, 800.0, np.inf, -np.inf, np.nan)
+
+
+def some_operations() -> Program:
+    """One of two numbers each, of both, with constants, and one chosen."""
+    made = Builder({"x": (2,)}, {"out": (len(UNARY) + len(BINARY) + 5,)})
+    x, y = (made.load(made.inputs["x"], k) for k in range(2))
+    values = [made.value(op, x) for op in UNARY] + [made.value(op, x, y) for op in BINARY]
+    values += [made.value(op, x, c) for op in (ops.MIN, ops.MAX) for c in (0.0, 2.5)]
+    values.append(made.value(ops.CHOOSE, values[len(UNARY) + 2], x, y))
+    for k, value in enumerate(values):
+        made.store(made.outputs["out"], k, value)
+    return made.finished()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_operations_give_the_bits_of_the_interpreter_at_every_kind_of_number(dtype: Any) -> None:
+    built = some_operations()
+    rng = np.random.default_rng(3)
+    with np.errstate(all="ignore"):
+        given = np.array([(a, b) for a in SPECIAL for b in SPECIAL], dtype)
+        given = np.concatenate([given, rng.normal(size=(200, 2)) * 10.0 ** rng.integers(-3, 4, (200, 2))])
+        given = given.astype(dtype)
+    found = compiled(built, dtype, fma=False)(given)
     for row, out in zip(given, found, strict=True):
-        np.testing.assert_array_equal(out, interpret(built, {"x": row})["out"])
-        lower = float(row[0] < row[1])
-        chosen = row[0] if lower else row[1]
-        wanted = [np.minimum(*row), np.maximum(*row), lower, np.sqrt(row[1]), abs(row[0]), chosen]
-        np.testing.assert_array_equal(out, wanted)
+        wanted = interpret(built, {"x": row}, dtype, rules=OWN)["out"]
+        np.testing.assert_array_equal(out, wanted, str(row))
+        zero = (out == 0.0) & (wanted == 0.0)
+        np.testing.assert_array_equal(np.signbit(out[zero]), np.signbit(wanted[zero]), str(row))
+
+
+def test_operations_mean_what_numpy_means() -> None:
+    built = some_operations()
+    given = np.array([(a, b) for a in SPECIAL for b in SPECIAL])
+    found = compiled(built, np.float64, fma=True)(given)
+    x, y = given.T
+    with np.errstate(all="ignore"):
+        wanted = [np.sqrt(x), np.abs(x), np.exp(x), np.tanh(x), np.log(x)]
+        wanted += [np.minimum(x, y), np.maximum(x, y), x < y, np.arctan2(x, y)]
+        wanted += [np.minimum(x, 0.0), np.minimum(x, 2.5), np.maximum(x, 0.0), np.maximum(x, 2.5)]
+        wanted.append(np.where(x < y, x, y))
+    np.testing.assert_allclose(found, np.stack(wanted, axis=1), rtol=5e-16)
 
 
 def test_a_program_may_have_several_outputs_and_a_loop_over_time() -> None:

@@ -42,8 +42,12 @@ RULES: dict[str, Callable[..., Any]] = {
     ops.FMA: lambda a, b, c: a * b + c,
     ops.FMS: lambda a, b, c: a * b - c,
     ops.FNMA: lambda a, b, c: c - a * b,
-    ops.MIN: np.minimum,
-    ops.MAX: np.maximum,
+    ops.EXP: np.exp,
+    ops.TANH: np.tanh,
+    ops.LOG: np.log,
+    ops.ARCTAN2: np.arctan2,
+    ops.MIN: lambda a, b: np.where((a < b) | np.isnan(a) | ((a == b) & np.signbit(a)), a, b),
+    ops.MAX: lambda a, b: np.where((a > b) | np.isnan(a) | ((a == b) & np.signbit(b)), a, b),
     ops.SQRT: np.sqrt,
     ops.RESCALE: rescale,
     ops.ABS: np.abs,
@@ -51,14 +55,14 @@ RULES: dict[str, Callable[..., Any]] = {
     ops.CHOOSE: lambda mask, a, b: np.where(mask != 0, a, b),
 }
 
-Turned = Callable[[Any], tuple[Any, Any]]
+Rules = Mapping[str, Callable[..., Any]]
 
 
 def interpret(
-    program: Program, inputs: Mapping[str, Any], dtype: Any = np.float64, turned: Turned | None = None
+    program: Program, inputs: Mapping[str, Any], dtype: Any = np.float64, rules: Rules | None = None
 ) -> dict[str, np.ndarray]:
-    """The outputs of a program for one state; `turned` gives sines and cosines other than NumPy's."""
-    run = _Run(program, np.dtype(dtype), turned)
+    """The outputs of a program for one state; `rules` replace NumPy's for some operations."""
+    run = _Run(program, np.dtype(dtype), {**RULES, **(rules or {})})
     for region in (r for r in run.memory if r.kind in ("input", "uniform")):
         run.memory[region][:] = np.asarray(inputs[region.name], dtype=dtype).ravel()
     with np.errstate(all="ignore"):
@@ -69,8 +73,8 @@ def interpret(
 class _Run:
     """A program under way: its memory, the values of its statements and of its counters."""
 
-    def __init__(self, program: Program, dtype: np.dtype, turned: Turned | None) -> None:
-        self.dtype, self.turned = dtype, turned
+    def __init__(self, program: Program, dtype: np.dtype, rules: Rules) -> None:
+        self.dtype, self.rules = dtype, rules
         self.width = program.lanes
         arguments = [*program.inputs, *program.outputs]
         arguments += [] if program.uniform is None else [program.uniform]
@@ -121,11 +125,7 @@ class _Run:
         self.values[s] = self.real(s.a if self.whole(s.condition) else s.b)
 
     def value(self, s: Value) -> None:
-        args = [self.real(a) for a in s.args]
-        if self.turned is not None and s.op in (ops.SIN, ops.COS):
-            self.values[s] = self.turned(*args)[s.op == ops.COS]
-        else:
-            self.values[s] = RULES[s.op](*args)
+        self.values[s] = self.rules[s.op](*(self.real(a) for a in s.args))
 
     # ------------------------------------------------------------- control
 

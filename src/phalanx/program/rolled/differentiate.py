@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..differentiate import partials
+from ..differentiate import CONSTANT, partials
 from ..scalar import Node
 from . import leaves as L
 from .sweeps.order import Carry, Rolled
@@ -45,7 +45,7 @@ class LoopDerivatives:
     def _behind(self, x: Node) -> tuple[Any, ...]:
         leaf = x.leaf
         if leaf is None:
-            return x.args
+            return () if x.op in CONSTANT else x.args
         if isinstance(leaf, L.Param | L.State | L.Global):
             return ()
         if isinstance(leaf, L.Total):

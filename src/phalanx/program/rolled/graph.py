@@ -31,18 +31,6 @@ LOCAL = -1
 _FOLDED = {ADD, SUB, MUL, DIV, SIN, COS, ABS, MAX, RESCALE, CHOOSE}  # of parameters, as they are recorded
 
 
-class LoopGraph(Graph):
-    """A graph that can choose between two values by a parameter."""
-
-    def choose(self, mask: Any, a: Any, b: Any) -> Any:
-        """a where the mask is not zero, else b."""
-        if type(mask) is not Node:
-            return a if mask else b
-        a, b = (x if type(x) is Node else float(x) for x in (a, b))
-        known = [x.number if type(x) is Node else ("constant", float(x)) for x in (a, b)]
-        return a if known[0] == known[1] else self._make(CHOOSE, (mask, a, b), (CHOOSE, mask.number, *known))
-
-
 class _Kind(NamedTuple):
     """Where a node can be computed."""
 
@@ -52,7 +40,7 @@ class _Kind(NamedTuple):
     linked: bool
 
 
-class BodyGraph(LoopGraph):
+class BodyGraph(Graph):
     """A graph whose parameters are columns over all bodies; what depends on them alone is one, too."""
 
     def __init__(self, n: int) -> None:
@@ -165,14 +153,14 @@ _COPIED: dict[str, Callable[..., Any]] = {
     SUB: lambda graph, a, b: a - b,
     MUL: lambda graph, a, b: a * b,
     DIV: lambda graph, a, b: a / b,
-    NEG: LoopGraph.neg,
-    ABS: LoopGraph.abs,
-    MAX: LoopGraph.maximum,
-    RESCALE: LoopGraph.rescale,
-    CHOOSE: LoopGraph.choose,
+    NEG: Graph.neg,
+    ABS: Graph.abs,
+    MAX: Graph.maximum,
+    RESCALE: Graph.rescale,
+    CHOOSE: Graph.choose,
 }
 
 
-def copied(graph: LoopGraph, node: Node, args: list[Any]) -> Any:
+def copied(graph: Graph, node: Node, args: list[Any]) -> Any:
     """The operation of a node on operands of another graph."""
     return _COPIED[node.op](graph, *args)

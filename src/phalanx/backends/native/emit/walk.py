@@ -31,6 +31,7 @@ from ....program.form.program import (
     plus,
 )
 from ..compile import Target
+from . import elementary
 from .places import Frame, Places
 from .trig import LARGEST
 
@@ -227,8 +228,12 @@ RULES: dict[str, Callable[..., str | float]] = {
     ops.FMA: lambda w, a, b, c: w.multiply_add(a, b, c),
     ops.FMS: lambda w, a, b, c: w.multiply_add(a, b, w.neg(c)),
     ops.FNMA: lambda w, a, b, c: w.multiply_add(w.neg(a), b, c),
-    ops.MIN: lambda w, a, b: w.intrinsic("minimum", a, b),
-    ops.MAX: lambda w, a, b: w.intrinsic("maximum", a, b),
+    ops.EXP: elementary.exp,
+    ops.TANH: elementary.tanh,
+    ops.LOG: elementary.log,
+    ops.ARCTAN2: elementary.arctan2,
+    ops.MIN: elementary.minimum,
+    ops.MAX: elementary.maximum,
     ops.SQRT: lambda w, a: w.intrinsic("sqrt", a),
     ops.RESCALE: lambda w, a: w.rescale(a),
     ops.ABS: lambda w, a: w.intrinsic("fabs", a),

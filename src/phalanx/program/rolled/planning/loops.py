@@ -17,7 +17,7 @@ from ...rewrite import Code, instructions
 from ...scalar import Graph, Node
 from ...trace import Program
 from .. import leaves as L
-from ..graph import LOCAL, BodyGraph, LoopGraph, copied
+from ..graph import LOCAL, BodyGraph, copied
 from ..stages.bodies import LINKS
 from ..stages.loops import Loop
 from ..sweeps.order import Rolled
@@ -100,7 +100,7 @@ class LoopPlan(ABC):
 
     def code(self, wanted: Wanted, leaf: Leaf) -> tuple[Code, list[L.Leaf]]:
         """The instructions for what is wanted, and where each result goes."""
-        fresh = LoopGraph()
+        fresh = Graph()
         taken: dict[int, Any] = {}
         needed: dict[int, Node] = {}
         done = 0

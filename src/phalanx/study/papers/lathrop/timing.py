@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from ....program.general import GeneralGraph
 from ....program.ops import ADD, MUL, OPS, SUB
-from ....program.scalar import GeneralGraph, Node, live
+from ....program.scalar import Node, live
 from ....spatial import cross, dot, matvec
 from ..instants import Delay, Instant, latest, symbol
 from ..quantities import quantity

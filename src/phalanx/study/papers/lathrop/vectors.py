@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from ....algorithms.inverse.lathrop import Force, Motion, join_forces, join_motions
+from ....program.general import GeneralGraph
 from ....program.ops import MUL
 from ....program.quantities import announcing
-from ....program.scalar import GeneralGraph, Node, live
+from ....program.scalar import Node, live
 from ....spatial import Field, cross, matvec, transpose
 from ....sweeps.orders.joining import levels, runs
 from ..common.forms import fitted

@@ -1,0 +1,281 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""What `phalanx simulate` starts from, what drives it, and the rollout with its progress."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from traceback import extract_tb
+from typing import Any
+
+import numpy as np
+
+from ..errors import PhalanxError, nearest, shown
+from ..progress import steps as with_bar
+from ..robot.robot import Robot
+
+LAW, FORCES = "law", "forces"  # what a file of laws defines
+CLEARANCE = 0.02  # metres between the ground and the lowest foot at the start
+FEEL = 0.005  # metres that a robot's weight presses its feet into the ground
+_PIECES = 50  # of a rollout, for the bar
+_BASE = 6  # degrees of freedom of a floating base, which come first
+RECORD = ("q", "qd", "tau", "kinetic_energy", "potential_energy")
+
+
+@dataclass(frozen=True)
+class Motion:
+    """A finished simulation: its records, and what they took."""
+
+    robot: Robot
+    q: np.ndarray  # (batch, T + 1, nq), the start included
+    qd: np.ndarray
+    tau: np.ndarray  # (batch, T, nv)
+    energy: np.ndarray  # (batch, T + 1)
+    kinetic: np.ndarray
+    time: np.ndarray  # (T + 1,)
+    diverged: np.ndarray
+    steps: int
+    preparing: float  # seconds of tracing and compiling
+    computing: float  # seconds of the rollout
+
+
+# ------------------------------------------------------------------------ starts
+
+
+def starts(robot: Robot, args: argparse.Namespace) -> tuple[np.ndarray, np.ndarray]:
+    """Initial states (batch, nq), (batch, nv): at rest in the middle of the limits, or drawn at random."""
+    if args.seed is None and args.batch == 1:
+        q, qd = _middle(robot)[None], np.zeros((1, robot.nv))
+    else:
+        q, qd, _ = robot.random_state((args.batch,), rng=np.random.default_rng(args.seed or 0))
+        if _floats(robot):  # anywhere in the air is no start
+            q[:, : _BASE + 1] = robot.neutral()[: _BASE + 1]
+            qd[:, :_BASE] = 0.0
+    for name, value in _pose(robot, args.pose).items():
+        q[:, robot.q_slices[name]] = value
+    if _floats(robot):
+        q[:, 2] = args.height if args.height is not None else _standing(robot, q, args.ground)
+    elif args.height is not None:
+        raise PhalanxError(f'--height: robot "{robot.name}" has a fixed base; add --floating-base.')
+    return q, qd
+
+
+def _middle(robot: Robot) -> np.ndarray:
+    """Zero where the limits allow it, else between them."""
+    lower, upper = robot.limits.lower, robot.limits.upper
+    q = robot.neutral()
+    outside = (q < lower) | (q > upper)
+    bounded = np.isfinite(lower) & np.isfinite(upper)
+    with np.errstate(invalid="ignore"):  # joints without limits
+        q = np.where(outside & bounded, 0.5 * (lower + upper), np.clip(q, lower, upper))
+    return np.asarray(q)
+
+
+def _floats(robot: Robot) -> bool:
+    return "" in robot.q_slices
+
+
+def _pose(robot: Robot, text: str | None) -> dict[str, float]:
+    """Coordinates of joints by name from `elbow=1.2,wrist=-0.3`."""
+    pose = {}
+    for part in filter(None, (text or "").split(",")):
+        name, equals, value = part.rpartition("=")
+        name = name.strip()
+        if not equals or not name:
+            raise PhalanxError(f"--pose: got {part!r}, expected joint=value,joint=value.")
+        if name not in robot.joint_names:
+            known = nearest(name, robot.joint_names, what="joints")
+            raise PhalanxError(f'--pose: robot "{robot.name}" has no joint {name!r};{known}')
+        if robot.q_slices[name].stop - robot.q_slices[name].start != 1:
+            raise PhalanxError(
+                f'--pose: joint "{name}" has several coordinates; only joints of one can be set.'
+            )
+        try:
+            pose[name] = float(value)
+        except ValueError:
+            raise PhalanxError(f"--pose: joint {name!r} gets {value!r}, expected a number.") from None
+        if not math.isfinite(pose[name]):
+            raise PhalanxError(f"--pose: joint {name!r} gets {value!r}, expected a finite number.")
+    return pose
+
+
+def _standing(robot: Robot, q: np.ndarray, feet: list[str] | None) -> Any:
+    """The height of the base at which the lowest foot is just above the ground."""
+    if not feet:
+        return q[:, 2]
+    lowest = np.min([robot.frame_pose(q, foot)[:, 2, 3] for foot in feet], axis=0)
+    return q[:, 2] - lowest + CLEARANCE
+
+
+# ------------------------------------------------------------------------ forces
+
+
+def driven(robot: Robot, args: argparse.Namespace, q: np.ndarray) -> dict[str, Any]:
+    """The options of `robot.simulation` that say what drives the robot and what it stands on."""
+    options: dict[str, Any] = {}
+    if args.hold:
+        options = {"control": holding(robot, q, args.bandwidth)}
+    elif args.control:
+        options = laws_of(args.control)
+    around = [options.pop(FORCES)] if FORCES in options else []
+    if args.ground:
+        from ..simulation import contact
+
+        for foot in args.ground:
+            robot.frame(foot)
+        # Each foot carries its share of the weight, critically damped.
+        share = robot.total_mass / len(args.ground)
+        stiffness = share * float(np.linalg.norm(robot.gravity) or 9.81) / FEEL
+        damping = 2.0 * math.sqrt(stiffness * share)
+        around.append(
+            contact.ground(args.ground, stiffness=stiffness, damping=damping, friction=args.friction)
+        )
+    return {**options, FORCES: around or None}
+
+
+def holding(robot: Robot, q: np.ndarray, bandwidth: float) -> Any:
+    """A law that holds the start: PD with gravity compensation, its gains from the inertia at the start."""
+    from ..simulation import control
+
+    inertia = np.diagonal(robot.mass_matrix(q), axis1=-2, axis2=-1).mean(axis=0)
+    rate = 2.0 * math.pi * bandwidth
+    law = control.pd(rate**2 * inertia, 2.0 * rate * inertia, gravity=True)
+    if not _floats(robot):
+        return law
+
+    def hold(t: Any, q: Any, qd: Any, u: Any, robot: Any) -> Any:
+        """Nothing drives the base."""
+        return np.concatenate([np.zeros(_BASE), law(t, q, qd, u, robot)[_BASE:]])
+
+    hold.inputs = robot.nq  # type: ignore[attr-defined]
+    return hold
+
+
+def laws_of(place: str) -> dict[str, Any]:
+    """`law` and `forces` of a Python file, or what `file.py:name` names."""
+    file, _, name = place.partition(":") if ".py:" in place else (place, "", "")
+    module = _module(Path(file))
+    wanted = name or LAW
+    law, forces = getattr(module, wanted, None), getattr(module, FORCES, None)
+    if not callable(law) and (name or forces is None):
+        there = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
+        told = nearest(wanted, there, what="functions there") if there else " it defines no function."
+        raise PhalanxError(f"--control: {file} has no function {wanted}(t, q, qd, u, robot);{told}")
+    options: dict[str, Any] = {"control": law} if callable(law) else {}
+    return options | ({FORCES: forces} if forces is not None else {})
+
+
+def _module(file: Path) -> Any:
+    """The module in a file of the user, which runs once."""
+    if not file.is_file():
+        raise PhalanxError(f"--control: there is no file {shown(str(file))}.")
+    spec = importlib.util.spec_from_file_location("phalanx_law", file)
+    if spec is None or spec.loader is None:
+        raise PhalanxError(f"--control: {file} is no Python file; expected a name that ends in .py.")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except PhalanxError:
+        raise
+    except Exception as error:  # it is the user's code: anything may go wrong in it
+        lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == str(file)]
+        line = getattr(error, "lineno", None) or (lines[-1] if lines else 0)
+        raise PhalanxError(f"--control: {file}:{line}: {type(error).__name__}: {error}.") from None
+    return module
+
+
+# ------------------------------------------------------------------------ running
+
+
+def simulated(robot: Robot, args: argparse.Namespace) -> Motion:
+    """The rollout that the arguments ask for, piece by piece so that a bar can tell how far it is."""
+    q, qd = starts(robot, args)
+    every = max(1, round(args.record / args.dt))
+    rows = max(1, round(args.seconds / (args.dt * every)))
+    begin = time.perf_counter()
+    sim = robot.simulation(
+        dt=args.dt,
+        integrator=args.integrator,
+        damping=args.damping,
+        friction=args.dry_friction,
+        limits=args.limits,
+        dtype=args.dtype,
+        **driven(robot, args, q),
+    )
+    inputs = q if sim.inputs == robot.nq and (args.hold or args.control) else np.zeros((len(q), sim.inputs))
+    go = _rollout(sim, inputs.astype(args.dtype)[:, None], every, args.threads)
+    state = q.astype(args.dtype), qd.astype(args.dtype)
+    go(state[0][:1], state[1][:1], 1, 0)  # compiles
+    preparing = time.perf_counter() - begin
+    runs: list[Any] = []
+    begin = time.perf_counter()
+    for done, count in with_bar(_pieces(rows), "simulate", lambda at: f"{at[0] * every * args.dt:.3g} s"):
+        runs.append(go(*state, count, done * every))
+        state = runs[-1].final
+    computing = time.perf_counter() - begin
+    return _joined(
+        robot, q, qd, runs, args.dt * every * np.arange(rows + 1), rows * every, preparing, computing
+    )
+
+
+def _rollout(sim: Any, inputs: np.ndarray, every: int, threads: int | None) -> Callable[..., Any]:
+    def go(q: np.ndarray, qd: np.ndarray, rows: int, start: int) -> Any:
+        return sim.rollout(
+            q,
+            qd,
+            inputs=inputs[: len(q)],
+            steps=rows * every,
+            every=every,
+            record=RECORD,
+            threads=threads,
+            start=start,
+        )
+
+    return go
+
+
+def _pieces(rows: int) -> list[tuple[int, int]]:
+    """How many records are there before a piece, and how many it adds; as equal as can be."""
+    count = min(_PIECES, rows)
+    ends = [rows * k // count for k in range(count + 1)]
+    return [(done, end - done) for done, end in pairwise(ends)]
+
+
+def _joined(
+    robot: Robot,
+    q: np.ndarray,
+    qd: np.ndarray,
+    runs: list[Any],
+    times: np.ndarray,
+    steps: int,
+    preparing: float,
+    computing: float,
+) -> Motion:
+    """All pieces as one, the start in front."""
+    kinetic, potential = robot.kinetic_energy(q, qd), robot.potential_energy(q)
+
+    def whole(name: str, first: np.ndarray | None = None) -> np.ndarray:
+        parts = [] if first is None else [first[:, None]]
+        return np.concatenate([*parts, *(run[name] for run in runs)], axis=1)
+
+    moving = whole("kinetic_energy", kinetic)
+    return Motion(
+        robot=robot,
+        q=whole("q", q),
+        qd=whole("qd", qd),
+        tau=whole("tau"),
+        energy=moving + whole("potential_energy", potential),
+        kinetic=moving,
+        time=times,
+        diverged=np.any([run.diverged for run in runs], axis=0),
+        steps=steps,
+        preparing=preparing,
+        computing=computing,
+    )
