@@ -37,6 +37,10 @@ class Simulation:
     """
 
     __slots__ = ("_dtype", "_engine", "_given", "_settings")
+    _settings: Settings
+    _dtype: np.dtype
+    _given: dict[str, Any]
+    _engine: Engine
 
     def __init__(self, settings: Settings, dtype: np.dtype, given: Mapping[str, Any]) -> None:
         for name, value in (
@@ -243,8 +247,9 @@ class Simulation:
         """The derivatives of the state after so many steps times cotangents, with respect to all that enters.
 
         `inputs` are (q, qd) or (q, qd, inputs) of a rollout; `cotangents` (…, nv) for q, in the tangent
-        space, and for qd, or None. With `every`, those of all records, (…, T, nv) each. The states of all steps are
-        kept meanwhile. The result has `q`, `qd` (…, nv), `inputs` as they were given, `parameters` by name.
+        space, and for qd, or None. With `every`, those of all records, (…, T, nv) each. The states of all
+        steps are kept meanwhile. The result has `q`, `qd` (…, nv), `inputs` as they were given, and
+        `parameters` by name.
         """
         q, qd, u = _three("vjp", "inputs", inputs)
         weights = _three("vjp", "cotangents", cotangents)[:2]
