@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arrays import empty_result, memory_for
 from ..errors import PhalanxError, printable, shown
+from ..program.cost import Cost
 from ..typing import Array, ArrayLike, Bound
 from .arguments import (
     Gradient,
@@ -267,6 +268,11 @@ class Simulation:
     def compile_seconds(self) -> float:
         """Time that compiling has taken so far, tracing apart."""
         return self._engine.seconds
+
+    @property
+    def cost(self) -> Cost:
+        """Operations of one step, records apart; its critical path is what a lane waits for."""
+        return self._engine.cost
 
     def llvm_ir(self, record: Any = ("q", "qd")) -> str:
         """The LLVM text of a rollout."""
