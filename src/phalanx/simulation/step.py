@@ -167,7 +167,9 @@ class Step:
         if choose(self.robot, "forward_dynamics", None).name == "jsiia":  # well scaled, and not too deep
             texts.append(implicit_factor)
         with of.ordered:
-            each = [np.asarray(text(model, q, qd, tau, diagonal=diagonal, **more), dtype=object) for text in texts]
+            each = [
+                np.asarray(text(model, q, qd, tau, diagonal=diagonal, **more), dtype=object) for text in texts
+            ]
         return min(each, key=lambda made: len(live(made.tolist())))
 
     def _impedance(self, model: Any, q: np.ndarray, loads: list[Load]) -> np.ndarray:
