@@ -34,7 +34,9 @@ def test_a_semi_implicit_step_has_the_derivatives_of_the_dynamics() -> None:
     d = robot.forward_dynamics_derivatives(q, qd, u[:, 0])
     A, B = robot.simulation(DT, limits=False, friction=False, damping=False).linearize(q, qd, u[:, 0])
     lower = np.concatenate([DT * d.dq, np.eye(6) + DT * d.dqd], axis=-1)
-    upper = np.concatenate([np.broadcast_to(np.eye(6), d.dq.shape), np.zeros_like(d.dq)], axis=-1) + DT * lower
+    upper = (
+        np.concatenate([np.broadcast_to(np.eye(6), d.dq.shape), np.zeros_like(d.dq)], axis=-1) + DT * lower
+    )
     agree(A, np.concatenate([upper, lower], axis=-2), 1e-12)
     agree(B, np.concatenate([DT * DT * d.dtau, DT * d.dtau], axis=-2), 1e-12)
 
@@ -60,7 +62,7 @@ def test_linearized_steps_are_differences_of_steps(name: str, integrator: str) -
 @pytest.mark.parametrize("name", ROBOTS)
 @pytest.mark.parametrize("integrator", ["euler", "implicit"])
 def test_both_ways_through_a_rollout_agree(name: str, integrator: str) -> None:
-    """Cotangents times derivatives along tangents, however they are multiplied out; inputs held over two steps."""
+    """Cotangents times derivatives along tangents, multiplied out either way; inputs held over two steps."""
     robot = ROBOTS[name]()
     sim = robot.simulation(DT, integrator=integrator, limits=False)
     q, qd, u = states(robot, rows=3)
@@ -108,13 +110,18 @@ def test_derivatives_with_respect_to_parameters_and_constant_inputs() -> None:
     for k in range(2):
         step = e * np.eye(2)[k]
         np.testing.assert_allclose(
-            back.inputs[:, k], (value(u + step, given) - value(u - step, given)) / (2 * e), rtol=1e-7, atol=1e-9
+            back.inputs[:, k],
+            (value(u + step, given) - value(u - step, given)) / (2 * e),
+            rtol=1e-7,
+            atol=1e-9,
         )
     for name, array in given.items():
         for k in range(array.size):
             step = e * np.eye(array.size)[k]
             up, down = (value(u, given | {name: array + s * step}) for s in (1.0, -1.0))
-            np.testing.assert_allclose(back.parameters[name][:, k], (up - down) / (2 * e), rtol=1e-6, atol=1e-8)
+            np.testing.assert_allclose(
+                back.parameters[name][:, k], (up - down) / (2 * e), rtol=1e-6, atol=1e-8
+            )
 
 
 @pytest.mark.parametrize(
@@ -123,7 +130,10 @@ def test_derivatives_with_respect_to_parameters_and_constant_inputs() -> None:
         (lambda s, q: s.jvp((q,), (q,)), r"jvp: inputs is .*expected \(q, qd\)"),
         (lambda s, q: s.jvp((q, q), (q, np.zeros(3))), r"jvp: the tangent of qd has shape \(3,\)"),
         (lambda s, q: s.vjp((q, q), (q, None), steps=4, every=3), "every=3 does not divide steps=4"),
-        (lambda s, q: s.vjp((q, q), (np.zeros((3, 2)), None), steps=4, every=2), "the cotangent of q has shape"),
+        (
+            lambda s, q: s.vjp((q, q), (np.zeros((3, 2)), None), steps=4, every=2),
+            "the cotangent of q has shape",
+        ),
         (lambda s, q: s.linearize(q, q, np.zeros(3)), r"linearize: inputs have shape \(3,\)"),
     ],
 )

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,41 @@ from ..arrays import MOST_AXES
 from ..errors import PhalanxError, nearest, shown
 from ..robot.configurations import real_array
 from .step import Settings
+
+
+@dataclass(frozen=True)
+class Span:
+    """How many steps, after how many of them a record is taken, and how many came before."""
+
+    steps: int
+    every: int
+    start: int = 0
+    threads: int | None = None
+
+    @property
+    def rows(self) -> int:
+        """Records."""
+        return self.steps // self.every
+
+    def told(self, hold: int) -> tuple[int, int, int]:
+        """What compiled code is told."""
+        return self.steps, self.every, hold
+
+    def pieces(self, hold: int, most: int) -> Iterator[tuple[int, int]]:
+        """First and last steps of calls of some length: whole records, and inputs that begin with each."""
+        unit = math.lcm(self.every, hold) if hold < self.steps else self.every
+        piece = min(self.steps, max(unit, most // unit * unit))
+        for first in range(0, self.steps, piece):
+            yield first, min(first + piece, self.steps)
+
+
+def span_of(where: str, steps: Any, every: Any, start: Any, threads: int | None) -> Span:
+    """Numbers of steps, checked; without `every`, the only record is that of the end."""
+    steps = whole_number(steps, f"{where}: steps")
+    each = steps if every is None else whole_number(every, f"{where}: every")
+    if steps % each:
+        raise PhalanxError(f"{where}: every={every} does not divide steps={steps}.")
+    return Span(steps, each, whole_number(start, f"{where}: start", 0), threads)
 
 
 @dataclass(frozen=True)
@@ -42,22 +78,24 @@ class Gradient:
     inputs: np.ndarray | None
     parameters: dict[str, np.ndarray]
 
-    def shaped(self, s: Settings, given: Any, hold: int) -> Gradient:
-        """The same with derivatives of inputs summed over what was held, and parameters by name."""
-        inputs = self.inputs
-        if inputs is not None:
-            if given is None or np.ndim(given) < 2:
-                inputs = inputs.sum(axis=-2)
-            else:
-                *batch, steps, k = inputs.shape
-                inputs = inputs.reshape((*batch, steps // hold, hold, k)).sum(axis=-2)
-        flat, made, first = self.parameters.get(""), {}, 0
-        for name, shape in s.parameters.items():
-            count = int(np.prod(shape))
-            assert flat is not None
-            made[name] = flat[..., first : first + count].reshape((*flat.shape[:-1], *shape))
-            first += count
-        return Gradient(self.q, self.qd, inputs, made)
+
+def gradient(
+    s: Settings, made: list[np.ndarray], slopes: np.ndarray | None, given: Any, hold: int
+) -> Gradient:
+    """Derivatives with those of inputs summed over what was held, and parameters by name."""
+    if slopes is not None:
+        if given is None or np.ndim(given) < 2:
+            slopes = slopes.sum(axis=-2)
+        else:
+            *batch, steps, k = slopes.shape
+            slopes = slopes.reshape((*batch, steps // hold, hold, k)).sum(axis=-2)
+    parameters, first = {}, 0
+    for name, shape in s.parameters.items():
+        count = int(np.prod(shape))
+        flat = made[2][..., first : first + count]
+        parameters[name] = flat.reshape((*flat.shape[:-1], *shape))
+        first += count
+    return Gradient(made[0], made[1], slopes, parameters)
 
 
 def checked(
@@ -107,15 +145,15 @@ def checked_tangents(
 
 
 def checked_cotangents(
-    where: str, s: Settings, dtype: np.dtype, given: Any, batch: tuple[int, ...], rows: int, laid: bool
+    where: str, s: Settings, dtype: np.dtype, given: Any, batch: tuple[int, ...], rows: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Cotangents of each record, those of one at the end included."""
     made = []
-    size = (rows, s.nv) if laid else (s.nv,)
+    size = (s.nv,) if rows is None else (rows, s.nv)
     for label, value in zip(("q", "qd"), given, strict=True):
         name = f"{where}: the cotangent of {label}"
         array = np.zeros(size) if value is None else _array(name, s.robot.name, value, size, f"nv = {s.nv}")
-        made.append(_plain(array if laid else array[..., None, :], 2, dtype))
+        made.append(_plain(array[..., None, :] if rows is None else array, 2, dtype))
     _require_batch(where, batch, [a.shape[:-2] for a in made])
     return made[0], made[1]
 
@@ -196,6 +234,26 @@ def _plain(array: np.ndarray, core: int, dtype: np.dtype) -> np.ndarray:
             return np.ascontiguousarray(array)
         step *= n
     return array
+
+
+def inputs_of_states(inputs: Any) -> Any:
+    """Inputs (…, k) of one step of each state, as those of rollouts are."""
+    return inputs if inputs is None or np.ndim(inputs) < 2 else np.asarray(inputs)[..., None, :]
+
+
+def require_places(where: str, wanted: Mapping[str, tuple[int, ...]], out: Any, dtype: np.dtype) -> None:
+    """Raise unless there is an array for each record."""
+    if not isinstance(out, Mapping):
+        raise PhalanxError(f"{where}: out is {shown(out)}, expected a mapping of names to arrays.")
+    for name, shape in wanted.items():
+        array = out.get(name)
+        fits = isinstance(array, np.ndarray) and array.shape == shape and array.dtype == dtype
+        if not fits or not array.flags.carray:  # type: ignore[union-attr]
+            got = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else shown(array)
+            raise PhalanxError(
+                f"{where}: out[{name!r}] is {got}, expected a C-contiguous, writeable array of {dtype} with "
+                f"shape {shape}."
+            )
 
 
 def whole_number(value: Any, where: str, least: int = 1) -> int:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Derivatives of a step, exact: along tangents, and of its result times cotangents. All are in the tangent space."""
+"""Exact derivatives of a step, in the tangent space: along tangents, and of its result times cotangents."""
 
 from __future__ import annotations
 

@@ -29,7 +29,8 @@ def simulation(robot: Robot, **given: Any) -> Simulation:
         raise PhalanxError(f"{where}: dt={shown(dt)}, expected a positive number of seconds.")
     if not isinstance(integrator, str) or integrator not in INTEGRATORS:
         raise PhalanxError(
-            f"{where}: unknown integrator {shown(integrator)};{nearest(integrator, INTEGRATORS, what='integrators')}"
+            f"{where}: unknown integrator {shown(integrator)};"
+            f"{nearest(integrator, INTEGRATORS, what='integrators')}"
         )
     for name in _SWITCHES:
         if not isinstance(given[name], (bool, np.bool_)):

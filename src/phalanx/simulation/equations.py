@@ -28,6 +28,7 @@ from ..robot.robot import Robot
 from ..sweeps.verbs import ordering
 from .traced import Traced, scalars_of
 
+_MOST = 250_000  # scalars of a step: a minute of compiling
 _OWN = ("gravity", "inertias")  # parameters that take the place of the robot's own numbers
 
 
@@ -37,7 +38,7 @@ class Equations:
     def __init__(self, robot: Robot, graph: Graph, own: Mapping[str, np.ndarray] | None = None) -> None:
         self.robot, self.graph = robot, graph
         self.own = {name: value for name, value in (own or {}).items() if name in _OWN}
-        self._order = BodyByBody(graph, robot.model.parents, robot.model.pattern)
+        self._order = BodyByBody(graph, robot.model.parents, robot.model.pattern, most=_MOST)
         self._models: dict[int, Any] = {}
 
     def __call__(self, function: str, *inputs: np.ndarray, frame: str | None = None, **more: Any) -> Any:

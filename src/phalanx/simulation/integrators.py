@@ -31,9 +31,9 @@ def euler(step: Step) -> Next:
 
 
 def implicit(step: Step) -> Next:
-    """Semi-implicit Euler with damping, stiffness of joints, law and contacts as at the end of the step. Order 1.
+    """Semi-implicit Euler with stiff forces as they are at the end of the step. Order 1.
 
-    Forces are linear in the change of the state, with a diagonal of the joints and a matrix for each link in
+    Forces of joints, law and contacts are linear in the change of the state, with a diagonal of the joints and a matrix for each link in
     contact, so that one articulated-body pass does it and stiff gains stay stable.
     """
     forces = step.forces(step.time, step.q, step.qd, implicit=True)

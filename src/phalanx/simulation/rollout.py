@@ -50,7 +50,7 @@ def final(name: str) -> str:
 
 
 def forward(step: Repeated, steps: Index, every: Index, hold: Index, b: Builder) -> Program:
-    """So many `steps`, recorded after each `every`-th of them, with inputs that are held over `hold` steps."""
+    """So many `steps`, recorded after each `every`-th of them, with inputs held over `hold` steps."""
     fixed = {name: [b.load(b.inputs[name], k) for k in range(size)] for name, size in step.fixed.items()}
     start = b.load(b.inputs[COUNT], 0)
     state = {
@@ -96,8 +96,8 @@ def forward(step: Repeated, steps: Index, every: Index, hold: Index, b: Builder)
 class Reversed:
     """The adjoint of a step, to be repeated from the last step to the first.
 
-    `state` are cotangents, results that become inputs of the same names; at each record something is added
-    to those of `added`. Inputs are `held` over some steps, `fixed` for all of them, or `laid` out step by step.
+    `state` are cotangents, results that become inputs of the same names; at each record those of `added`
+    join them. Inputs are `held` over some steps, `fixed` for all of them, or `laid` out step by step.
     `summed` results add up, `rows` are stored for each step.
     """
 

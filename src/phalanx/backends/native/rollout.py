@@ -42,7 +42,7 @@ class Rollout:
     def fill(
         self, arrays: Sequence[np.ndarray], cores: Sequence[int], told: tuple[int, ...], threads: int
     ) -> None:
-        """Fill outputs, the last arrays, from the others, whose last `cores` axes are those of one simulation.
+        """Fill outputs, the last arrays, from the others; the last `cores` axes are those of one simulation.
 
         All are C-contiguous in these, and outputs share no memory with inputs.
         """

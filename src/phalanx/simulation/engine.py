@@ -1,0 +1,199 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""A simulation's compiled code: built once for each kind of record, run on arrays that have been checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..backends.base import available_threads, positive
+from ..backends.native.locks import building
+from ..backends.native.rollout import Rollout, compiled
+from ..errors import PhalanxError
+from ..program.trace import TooLongError
+from ..typing import Bound
+from .arguments import Arguments, Span
+from .derivatives import against, along
+from .integrators import INTEGRATORS, Next
+from .records import SHOWN, recorded
+from .rollout import Repeated, backward, told
+from .step import Settings, Step
+
+_AT_ONCE = 1 << 22  # steps of all simulations in one call of compiled code: then Python may look around
+
+
+class Engine:
+    """All that is compiled for one simulation."""
+
+    def __init__(self, settings: Settings, dtype: np.dtype) -> None:
+        self.settings, self.dtype = settings, dtype
+        self._compiled: dict[Any, tuple[Rollout, dict[str, tuple[int, ...]]]] = {}
+
+    @property
+    def seconds(self) -> float:
+        """Time that compiling has taken so far."""
+        return sum(built.seconds for built, _ in self._compiled.values())
+
+    @cached_property
+    def _next(self) -> tuple[Step, Next]:
+        """The scalars of one step, traced once."""
+        step = Step(self.settings)
+        try:
+            return step, INTEGRATORS[self.settings.integrator](step)
+        except TooLongError:
+            robot = self.settings.robot
+            raise PhalanxError(
+                f'simulation: a step of robot "{robot.name}" ({robot.model.n} bodies) is too long for one '
+                "kernel; "
+                "loop over robot.forward_dynamics and robot.integrate, or weld joints with robot.fix."
+            ) from None
+
+    def built(self, asked: Mapping[str, Any]) -> tuple[Rollout, dict[str, tuple[int, ...]]]:
+        """The code that records what is asked for, and the shape of each record."""
+        key = tuple(asked.items())
+        found = self._compiled.get(key)
+        if found is None:
+            with building:
+                found = self._compiled.get(key) or self._compile(asked)
+                self._compiled[key] = found
+        return found
+
+    def _compile(self, asked: Mapping[str, Any]) -> tuple[Rollout, dict[str, tuple[int, ...]]]:
+        repeated = self._repeated(asked)
+        shapes = {name: array.shape for name, array in repeated.records.items()}
+        return compiled(told(repeated), "rollout", self.dtype), shapes
+
+    def _repeated(self, asked: Mapping[str, Any]) -> Repeated:
+        step, after = self._next
+        s = self.settings
+        last = {"tau": after.tau, "qdd": after.qdd}
+        return Repeated(
+            dt=s.dt,
+            state={"q": after.q, "qd": after.qd},
+            held={"u": s.inputs} if s.inputs else {},
+            fixed={"parameters": s.packed} if s.packed else {},
+            shown={name: last[name] for name in SHOWN if name in asked.values()},
+            records=recorded(step, asked),
+        )
+
+    def _derived(self, kind: str, program: Callable[[], Any]) -> Rollout:
+        with building:
+            if kind not in self._compiled:
+                self._compiled[kind] = compiled(program(), f"rollout_{kind}", self.dtype), {}
+            return self._compiled[kind][0]
+
+    def run(
+        self,
+        built: Rollout,
+        given: Arguments,
+        records: Mapping[str, np.ndarray],
+        span: Span,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Fill records and return the state after the last step, in calls of bounded length."""
+        s, hold = self.settings, given.hold
+        state = [given.q, given.qd, np.full(1, span.start, self.dtype)]
+        for first, stop in span.pieces(hold, _AT_ONCE // max(1, prod(given.batch))):
+            inputs = given.inputs[..., first // hold : -(-stop // hold), :]
+            arrays, cores = self.operands([*state], inputs, given.parameters)
+            rows = [a[..., first // span.every : stop // span.every, :] for a in records.values()]
+            state = [np.empty((*given.batch, n), self.dtype) for n in (s.robot.nq, s.nv, 1)]
+            outs = [*state, *rows]
+            self._fill(
+                built, [*arrays, *outs], [*cores, *_cores(outs, 3)], (stop - first, span.every, hold), span
+            )
+        return state[0], state[1]
+
+    def along(
+        self,
+        given: Arguments,
+        rates: tuple[np.ndarray, np.ndarray, np.ndarray],
+        more: np.ndarray | None,
+        span: Span,
+    ) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Derivatives along tangents at each record, and at the end."""
+        s, d, rows = self.settings, self.dtype, given.inputs.shape[-2]
+        built = self._derived("along", lambda: told(along(*self._next)))
+        dq, dqd, du = rates
+        batch = np.broadcast_shapes(given.batch, dq.shape[:-1], dqd.shape[:-1], du.shape[:-2])
+        du = np.repeat(du, rows // du.shape[-2], axis=-2)
+        more = np.zeros(s.packed, d) if more is None else more
+        state = [given.q, given.qd, dq, dqd, np.full(1, span.start, d)]
+        arrays, cores = self.operands(state, (given.inputs, du), (given.parameters, more))
+        final = [np.empty((*batch, n), d) for n in (s.robot.nq, s.nv, s.nv, s.nv, 1)]
+        records = [np.empty((*batch, span.rows, s.nv), d) for _ in range(2)]
+        outs = [*final, *records]
+        self._fill(built, [*arrays, *outs], [*cores, *_cores(outs, 5)], span.told(given.hold), span)
+        return records, final[2:4]
+
+    def against(
+        self,
+        given: Arguments,
+        rows: tuple[np.ndarray, np.ndarray],
+        span: Span,
+    ) -> tuple[list[np.ndarray], np.ndarray | None]:
+        """Derivatives of all that enters, those of inputs for each step apart."""
+        s, d, batch = self.settings, self.dtype, given.batch
+        trail = self._trail(given, span)
+        built = self._derived("against", lambda: backward(against(*self._next)))
+        end = np.full(1, span.start + span.steps, d)
+        arrays, cores = self.operands([end], given.inputs, given.parameters)
+        made = [np.empty((*batch, n), d) for n in (s.nv, s.nv, *([s.packed] if s.packed else []))]
+        slopes = [np.empty((*batch, span.steps, s.inputs), d)] if s.inputs else []
+        outs = [*made, *slopes]
+        self._fill(
+            built,
+            [*arrays, *trail, *rows, *outs],
+            [*cores, *[2] * 4, *_cores(outs, len(made))],
+            span.told(given.hold),
+            span,
+        )
+        return made, slopes[0] if slopes else None
+
+    def _trail(self, given: Arguments, span: Span) -> list[np.ndarray]:
+        """The states before each step."""
+        s, d, steps = self.settings, self.dtype, span.steps
+        trail = [np.empty((*given.batch, steps, n), d) for n in (s.robot.nq, s.nv)]
+        if steps > 1:
+            built, _ = self.built({"q": "q", "qd": "qd"})
+            records = dict(zip(("q", "qd"), trail, strict=True))
+            self.run(built, given, records, replace(span, every=1))
+        for array, first in zip(trail, (given.q, given.qd), strict=True):
+            array[..., 1:, :] = array[..., :-1, :].copy()
+            array[..., 0, :] = first
+        return trail
+
+    def bound(self, given: Arguments, state: list[np.ndarray], steps: int) -> Bound:
+        """A function without arguments that takes so many steps and leaves the state where it was."""
+        built, _ = self.built({})
+        arrays, cores = self.operands(state, given.inputs, given.parameters)
+        step: Bound = built.bound([*arrays, *state], [*cores, 1, 1, 1], (steps, steps, given.hold))
+        return step
+
+    def operands(
+        self, state: list[np.ndarray], inputs: Any, parameters: Any
+    ) -> tuple[list[np.ndarray], list[int]]:
+        """Inputs of compiled code, and how many axes of each belong to one simulation."""
+        s, arrays, cores = self.settings, list(state), [1] * len(state)
+        for there, more, core in ((s.packed, parameters, 1), (s.inputs, inputs, 2)):
+            several = more if isinstance(more, tuple) else (more,)
+            arrays += several if there else ()
+            cores += [core] * len(several) if there else []
+        return arrays, cores
+
+    def _fill(
+        self, built: Rollout, arrays: list[np.ndarray], cores: list[int], sizes: tuple[int, ...], span: Span
+    ) -> None:
+        count = available_threads() if span.threads is None else positive(span.threads, "threads")
+        if all(a.size for a in arrays):
+            built.fill(arrays, cores, sizes, count)
+
+
+def _cores(outs: list[np.ndarray], state: int) -> list[int]:
+    """Axes of one simulation: of states one, of what has a row for each record two."""
+    return [1] * state + [2] * (len(outs) - state)
