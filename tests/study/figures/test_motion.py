@@ -56,5 +56,5 @@ def test_many_coordinates_say_which_are_shown() -> None:
 
 def test_shapes_are_checked() -> None:
     time, q, energy = records(2)
-    with pytest.raises(PhalanxError, match="figures.motion: time"):
+    with pytest.raises(PhalanxError, match=r"figures\.motion: time"):
         px.figures.motion(time[:-1], q, energy)
