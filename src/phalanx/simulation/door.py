@@ -18,7 +18,7 @@ from .simulation import Simulation
 from .step import Settings
 
 _SWITCHES = ("damping", "friction", "limits", "springs")
-_PRECISIONS = {"float64": np.dtype(np.float64), "float32": np.dtype(np.float32)}
+_PRECISIONS: dict[str, np.dtype[Any]] = {"float64": np.dtype(np.float64), "float32": np.dtype(np.float32)}
 
 
 def simulation(robot: Robot, **given: Any) -> Simulation:
@@ -87,8 +87,8 @@ def _sizes(parameters: Any, robot: Robot) -> dict[str, tuple[int, ...]]:
             parameters = {name: own[name] for name in parameters}
         except (TypeError, KeyError):
             raise PhalanxError(
-                f"simulation: parameters={shown(parameters)}, expected a mapping of names to sizes, or some of "
-                f"{', '.join(own)}."
+                f"simulation: parameters={shown(parameters)}, expected a mapping of names to sizes, or some "
+                f"of {', '.join(own)}."
             ) from None
     made = {}
     for name, size in parameters.items():

@@ -16,7 +16,8 @@ from ..backends.base import available_threads, positive
 from ..backends.native.locks import building
 from ..backends.native.rollout import Rollout, compiled
 from ..errors import PhalanxError
-from ..program.trace import TooLongError
+from ..program.cost import Cost, cost_of
+from ..program.trace import Program, TooLongError
 from ..typing import Bound
 from .arguments import Arguments, Span
 from .derivatives import against, along
@@ -64,12 +65,18 @@ class Engine:
                 self._compiled[key] = found
         return found
 
-    def _compile(self, asked: Mapping[str, Any]) -> tuple[Rollout, dict[str, tuple[int, ...]]]:
-        repeated = self._repeated(asked)
-        shapes = {name: array.shape for name, array in repeated.records.items()}
-        return compiled(told(repeated), "rollout", self.dtype), shapes
+    @cached_property
+    def cost(self) -> Cost:
+        """Operations of one step."""
+        step, after = self._next
+        results = [*after.q.tolist(), *after.qd.tolist()]
+        sizes = {"q": step.q.shape, "qd": step.qd.shape, "u": step.u.shape, "time": ()}
+        sizes |= {"parameters": (self.settings.packed,)}
+        outputs = {"q": step.q.shape, "qd": step.qd.shape}
+        return cost_of(Program(sizes, outputs, results), fused=True).named(self.settings.robot)
 
-    def _repeated(self, asked: Mapping[str, Any]) -> Repeated:
+    def repeated(self, asked: Mapping[str, Any]) -> Repeated:
+        """The step with what is asked for, as it is repeated."""
         step, after = self._next
         s = self.settings
         last = {"tau": after.tau, "qdd": after.qdd}
@@ -81,6 +88,11 @@ class Engine:
             shown={name: last[name] for name in SHOWN if name in asked.values()},
             records=recorded(step, asked),
         )
+
+    def _compile(self, asked: Mapping[str, Any]) -> tuple[Rollout, dict[str, tuple[int, ...]]]:
+        repeated = self.repeated(asked)
+        shapes = {name: array.shape for name, array in repeated.records.items()}
+        return compiled(told(repeated), "rollout", self.dtype), shapes
 
     def _derived(self, kind: str, program: Callable[[], Any]) -> Rollout:
         with building:

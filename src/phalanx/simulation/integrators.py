@@ -33,8 +33,8 @@ def euler(step: Step) -> Next:
 def implicit(step: Step) -> Next:
     """Semi-implicit Euler with stiff forces as they are at the end of the step. Order 1.
 
-    Forces of joints, law and contacts are linear in the change of the state, with a diagonal of the joints and a matrix for each link in
-    contact, so that one articulated-body pass does it and stiff gains stay stable.
+    Forces of joints, law and contacts are linear in the change of the state, with a diagonal of the joints
+    and a matrix for each link in contact, so that one articulated-body pass does it.
     """
     forces = step.forces(step.time, step.q, step.qd, implicit=True)
     qdd = step.resisted(step.q, step.qd, forces)

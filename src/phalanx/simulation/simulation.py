@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arrays import empty_result, memory_for
 from ..errors import PhalanxError, printable, shown
+from ..program.cost import Cost
 from ..typing import Array, ArrayLike, Bound
 from .arguments import (
     Gradient,
@@ -37,6 +38,10 @@ class Simulation:
     """
 
     __slots__ = ("_dtype", "_engine", "_given", "_settings")
+    _settings: Settings
+    _dtype: np.dtype
+    _given: dict[str, Any]
+    _engine: Engine
 
     def __init__(self, settings: Settings, dtype: np.dtype, given: Mapping[str, Any]) -> None:
         for name, value in (
@@ -243,8 +248,9 @@ class Simulation:
         """The derivatives of the state after so many steps times cotangents, with respect to all that enters.
 
         `inputs` are (q, qd) or (q, qd, inputs) of a rollout; `cotangents` (…, nv) for q, in the tangent
-        space, and for qd, or None. With `every`, those of all records, (…, T, nv) each. The states of all steps are
-        kept meanwhile. The result has `q`, `qd` (…, nv), `inputs` as they were given, `parameters` by name.
+        space, and for qd, or None. With `every`, those of all records, (…, T, nv) each. The states of all
+        steps are kept meanwhile. The result has `q`, `qd` (…, nv), `inputs` as they were given, and
+        `parameters` by name.
         """
         q, qd, u = _three("vjp", "inputs", inputs)
         weights = _three("vjp", "cotangents", cotangents)[:2]
@@ -262,6 +268,11 @@ class Simulation:
     def compile_seconds(self) -> float:
         """Time that compiling has taken so far, tracing apart."""
         return self._engine.seconds
+
+    @property
+    def cost(self) -> Cost:
+        """Operations of one step, records apart; its critical path is what a lane waits for."""
+        return self._engine.cost
 
     def llvm_ir(self, record: Any = ("q", "qd")) -> str:
         """The LLVM text of a rollout."""

@@ -145,8 +145,9 @@ class Step:
 
     def accelerations(self, q: np.ndarray, qd: np.ndarray, forces: Forces) -> np.ndarray:
         """qdd under some forces."""
-        more = {"external": self.external(q, forces.loads)} if forces.loads else {}
-        return self.equations("forward_dynamics", q, qd, forces.tau, **more)
+        more: dict[str, Any] = {"external": self.external(q, forces.loads)} if forces.loads else {}
+        made: np.ndarray = self.equations("forward_dynamics", q, qd, forces.tau, **more)
+        return made
 
     def resisted(self, q: np.ndarray, qd: np.ndarray, forces: Forces) -> np.ndarray:
         """qdd under forces as they are at the end of the step, to first order: they resist accelerations."""

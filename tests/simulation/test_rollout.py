@@ -1,0 +1,99 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""The program of a rollout: compiled code against its interpreter, and counts against those of a step."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import phalanx as px
+from phalanx.program.form.count import runs
+from phalanx.program.form.interpret import interpret
+from phalanx.program.ops import INPUT
+from phalanx.simulation.rollout import COUNT, builder_of, final, forward
+from reference.sampling import agree
+
+STEPS, EVERY, HOLD = 12, 3, 4
+RECORD = ("q", "qd", "tau", "qdd", "energy")
+
+
+@pytest.fixture(params=["ur5", "floating"], name="robot")
+def _robot(request: pytest.FixtureRequest) -> px.Robot:
+    return px.load("ur5") if request.param == "ur5" else px.tree(3, seed=1).with_floating_base()
+
+
+def program(sim: px.Simulation, steps: int = STEPS):  # type: ignore[no-untyped-def]
+    """The program with numbers of steps in place of what is told."""
+    step = sim._engine.repeated({name: name for name in RECORD})
+    rows = steps // HOLD
+    return forward(step, steps, EVERY, HOLD, builder_of(step, steps, EVERY, rows))
+
+
+@pytest.mark.parametrize("integrator", ["euler", "implicit", "rk4"])
+def test_compiled_loops_are_those_of_the_interpreter(robot: px.Robot, integrator: str) -> None:
+    rng = np.random.default_rng(3)
+    q, qd, _ = robot.random_state(rng=rng)
+    u, gravity = rng.normal(size=(STEPS // HOLD, robot.nv)), np.array([1.0, 2.0, -9.0])
+    sim = robot.simulation(1e-2, integrator=integrator, parameters=("gravity",))
+    given = {"q": q, "qd": qd, "u": u, "parameters": gravity, COUNT: 0.0}
+    meant = interpret(program(sim), given)
+    run = sim.rollout(q, qd, u, steps=STEPS, every=EVERY, record=RECORD, parameters={"gravity": gravity})
+    for name in RECORD:
+        agree(run[name].ravel(), meant[name].ravel(), 1e-11)
+    for name, array in zip(("q", "qd"), run.final, strict=True):
+        agree(array, meant[final(name)], 1e-11)
+    assert meant[final(COUNT)] == STEPS == run.steps
+
+
+def test_operations_are_those_of_a_step_times_steps() -> None:
+    """What only parameters enter is computed once."""
+    robot = px.load("two_link")
+
+    def law(t, q, qd, u, robot, *, kp):  # type: ignore[no-untyped-def]
+        return u - kp * q - np.sqrt(2.0 * kp) * qd
+
+    sim = robot.simulation(1e-2, control=law, parameters={"kp": 2})
+
+    def counted(steps: int) -> int:
+        return sum(
+            int(run.times.sum()) * sum(i.op != INPUT for i in run.code.instructions)
+            for run in runs(program(sim, steps))
+        )
+
+    few, more = counted(12), counted(24)
+    assert counted(48) - more == 2 * (more - few)
+    assert few == more - few + 4  # two products and two roots stand before the loop
+    assert sim.cost.total <= (more - few) / 12
+
+
+def test_a_robot_too_long_for_one_kernel_is_refused() -> None:
+    with pytest.raises(
+        px.PhalanxError, match=r"1000 bodies.*too long for one kernel; loop over robot.forward"
+    ):
+        px.snake(1000).simulation(1e-3).step(np.zeros(1000), np.zeros(1000))
+
+
+def test_a_simulation_is_rebuilt_from_a_pickle() -> None:
+    sim = px.load("two_link").simulation(2e-3, integrator="rk4", dtype="float32", damping=False)
+    again = pickle.loads(pickle.dumps(sim))
+    assert repr(again) == repr(sim)
+    state = np.array([0.3, 0.4], np.float32), np.array([0.1, -0.2], np.float32)
+    for a, b in zip(again.step(*state), sim.step(*state), strict=True):
+        assert a.dtype == np.float32
+        assert a.tobytes() == b.tobytes()
+
+
+def test_long_rollouts_in_several_calls_have_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    robot = px.load("two_link")
+    sim = robot.simulation(1e-3, control=lambda t, q, qd, u, robot: u * np.sin(t) - q)
+    rng = np.random.default_rng(0)
+    q, qd, _ = robot.random_state((5,), rng)
+    u = rng.normal(size=(5, 6, 2))
+    whole = sim.rollout(q, qd, u, steps=60, every=4)
+    monkeypatch.setattr("phalanx.simulation.engine._AT_ONCE", 5 * 21)
+    pieces = sim.rollout(q, qd, u, steps=60, every=4)
+    assert pieces.q.tobytes() == whole.q.tobytes()
+    assert pieces.final[1].tobytes() == whole.final[1].tobytes()
