@@ -2,19 +2,20 @@
 # SPDX-License-Identifier: MIT
 """A step from one moment to another that keeps momentum, and energy over long times: discrete mechanics.
 
-The action of a step is h T - h U, with T the kinetic energy of particles on their way in a straight line, by
-dx/h, and U half and half of both ends (Moser and Veselov 1991 for one rigid body, here for trees of them). Its
-derivatives at both ends are the momenta p0 and p1:
+The action of a step is h (T - U), with T the kinetic energy of particles at the velocity dx/h and U half and
+half of both ends (Moser and Veselov 1991 for one rigid body, here for trees of them). Its derivatives at both
+ends are the momenta p0 and p1:
 
     p0 = J(q0)^T pi/h - h/2 f(q0)        pi = sum of m x x dx and m dx over the particles of each body
     p1 = J(q1)^T pi/h + h/2 f(q1)
 
-The same wrench pi stands in both, so that what changes the total momentum is nothing but forces. `drift` solves
-the first for q1, `kick` takes the rates from the second.
+The same wrench pi stands in both, so that nothing but forces changes the total momentum. `drift` solves the
+first for q1, `kick` takes the rates from the second.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import ceil, log
 from typing import Any
 
 from ..robot.model import Model, diagonal, gravity_twist, joint_displacements, joint_kinematics
@@ -22,9 +23,13 @@ from ..spatial import Array, Carried, Displacement
 from ..sweeps.verbs import accumulate, eliminate, propagate, substitute
 from .inertia.crba import crba
 
-# Each iteration brings about as many digits as h times the rates have: a step of a hundredth of a radian is
-# exact to rounding after eight, one of a thousandth after six.
-ITERATIONS = 8
+_FAST = 10.0  # rad/s, m/s: joints of a robot are hardly faster
+
+
+def iterations_for(h: float) -> int:
+    """How many iterations leave nothing but rounding: each gains a factor of the step h times the rates."""
+    gain = min(0.15, h * _FAST)
+    return max(4, ceil(log(1e-16) / log(gain)))
 
 
 @dataclass(frozen=True)
@@ -46,15 +51,15 @@ def drift(
     move: Callable[[Array, Array], Array],
     damping: Array = 0.0,
     external: Array = 0.0,
-    iterations: int = ITERATIONS,
+    iterations: int | None = None,
 ) -> Drift:
     """The positions a time h later, under the joint forces tau - damping * step / h.
 
     `move(q, step)` adds a step (…, nv) to coordinates; `external` (…, n, 6) [N m, N] acts on the bodies, in
     body coordinates. Simplified Newton iterations on the step, with the mass matrix at q.
 
-    Source: Marsden and West 2001, Discrete mechanics and variational integrators, section 2.3 (position-momentum
-    form); rigid bodies by Moser and Veselov 1991.
+    Source: Marsden and West 2001, Discrete mechanics and variational integrators, section 2.3
+    (position-momentum form); rigid bodies by Moser and Veselov 1991.
     Cost:   work O(n depth^2), and O(n depth) for each iteration.
     """
     G, half = model.inertia, h * 0.5
@@ -68,14 +73,24 @@ def drift(
     Gh, armature = G.map(lambda array, _: array * rate), model.armature * rate
     factor = eliminate(crba(model, q) + diagonal(model.armature * 0.0 + damping * half))
     step = qd * h
-    for _ in range(iterations):
-        pi = displacements(model, X, step).momentum(Gh)
+
+    def missing(step: Array) -> tuple[Array, Displacement, Array]:
+        moved = displacements(model, X, step)
+        pi = moved.momentum(Gh)
         left = start - S.T @ accumulate(X, pi) - (armature + damping * 0.5) * step
-        step = step + substitute(factor, _less(left, _half_rotors(model, step), rate)) * h
-    moved = displacements(model, X, step)
-    # What rotors and dampers of the joints take away, once more at the end.
-    rest = _less((armature - damping * 0.5) * step, _half_rotors(model, step), rate)
-    return Drift(move(q, step), moved.after(moved.momentum(Gh)), rest)
+        return _less(left, rotors(step)), moved, pi
+
+    def rotors(step: Array) -> Array | None:
+        force = model.rotor_forces(step)  # quadratic in the rates
+        return None if force is None else force * (0.5 * rate)
+
+    for _ in range(iterations_for(h) if iterations is None else iterations):
+        step = step + substitute(factor, missing(step)[0]) * h
+    left, moved, pi = missing(step)
+    # What rotors and dampers of the joints take away, once more at the end; and what the iterations have left
+    # of the momentum at the beginning.
+    rest = _less((armature - damping * 0.5) * step, rotors(step)) + left
+    return Drift(move(q, step), moved.after(pi), rest)
 
 
 def kick(model: Model, after: Drift, tau: Array, h: Any, *, external: Array = 0.0) -> Array:
@@ -108,11 +123,5 @@ def displacements(model: Model, X: Any, step: Array) -> Displacement:
     return moved
 
 
-def _half_rotors(model: Model, step: Array) -> Array | None:
-    """Half of what armature takes at the rates of the step, times the squared time."""
-    force = model.rotor_forces(step)
-    return None if force is None else force * 0.5
-
-
-def _less(force: Array, part: Array | None, times: Any) -> Array:
-    return force if part is None else force - part * times
+def _less(force: Array, part: Array | None) -> Array:
+    return force if part is None else force - part
