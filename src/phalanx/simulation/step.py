@@ -207,8 +207,10 @@ class Step:
             frame = self.robot.frame(load.frame)
             if frame.link < 0:
                 continue
-            turn = self.equations("frame_pose", q, frame=load.frame)[:3, :3].T
-            local = np.concatenate([turn @ load.wrench[:3], turn @ load.wrench[3:]])
+            local = load.wrench
+            if load.axes == "world":
+                turn = self.equations("frame_pose", q, frame=load.frame)[:3, :3].T
+                local = np.concatenate([turn @ local[:3], turn @ local[3:]])
             total = total + self.robot.wrenches({load.frame: local}, lambda value, where: value)
         return total
 

@@ -31,8 +31,8 @@ class Displacement(Field):
     def momentum(self, G: Inertia) -> Array:
         """The sum of m x x dx and m dx over the particles of bodies, in the frames before: a wrench.
 
-        Divided by the time that has passed it tends to G V. Its moment about a fixed point is that of m x0 x x1
-        and serves both ends: `after` gives it in the frames that the bodies have then.
+        Divided by the time that has passed it tends to G V. Its moment about a fixed point is that of
+        m x0 x x1 and serves both ends: `after` gives it in the frames that the bodies have then.
         """
         a, w, d = self.a, self.w, self.d
         Ia = matvec(unpack(G.moment), a)
