@@ -18,6 +18,8 @@ import numpy as np
 
 from ..spatial import (
     Array,
+    Displacement,
+    Field,
     Inertia,
     Transform,
     cross,
@@ -293,6 +295,27 @@ def joint_kinematics(model: Model, q: Array) -> tuple[Transform, Axes, Any]:
         order = model.inverse_order
         X = Transform(*(_concatenate(arrays, order, rank) for arrays, rank in _columns(parts)))
     return X, model.axes(), 0.0
+
+
+def joint_displacements(model: Model, step: Array) -> Displacement:
+    """How each body moves against its parent at constant rates (…, nv) for unit time, seen from where it was.
+
+    What stands still at the end of a joint with several rates moves with the body that has them all.
+    """
+    rates = model.body_rates(step)
+    parts = [
+        g.motion.displacement(rates[..., g.bodies[:, None] + np.arange(g.motion.nv)], model.pitch[g.bodies])
+        for g in model.groups
+    ]
+    whole = [
+        _concatenate(list(arrays), model.inverse_order, 1)
+        for arrays in zip(*map(_arrays, parts), strict=True)
+    ]
+    return Displacement(*whole)
+
+
+def _arrays(field: Field) -> list[Array]:
+    return [array for array, _ in field.arrays()]
 
 
 def _columns(parts: list[Transform]) -> list[tuple[list[Array], int]]:

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from .step import Step
+from ..algorithms.variational import drift, kick
+from ..robot.model import link_wrenches
+from .step import Forces, Step
 
 
 @dataclass(frozen=True)
@@ -62,4 +64,34 @@ def rk4(step: Step) -> Next:
     return Next(step.normalized(q1), qd1, *first)
 
 
-INTEGRATORS: dict[str, Callable[[Step], Next]] = {"euler": euler, "implicit": implicit, "rk4": rk4}
+def variational(step: Step) -> Next:
+    """Discrete mechanics: momentum is kept, energy stays near what it was over any number of steps. Order 2.
+
+    Forces act half at the beginning and half at the end of a step, those at the end as they are at the rates
+    that those at the beginning lead to. What resists rates does so at the mean rate of the step.
+    """
+    h = step.h
+    first = step.forces(step.time, step.q, step.qd, implicit=True)
+    model, damping = step.model, first.damping
+
+    def acting(forces: Forces, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+        more = {"external": link_wrenches(model, step.external(q, forces.loads))} if forces.loads else {}
+        return forces.tau + damping * qd, more
+
+    tau, more = acting(first, step.q, step.qd)
+    with step.equations.ordered:
+        after = drift(model, step.q, step.qd, tau, h, move=step.moved, damping=damping, **more)
+        ahead = kick(model, after, tau, h, **more)
+    last = step.forces(step.time + h, after.q, ahead, implicit=False)
+    tau, more = acting(last, after.q, ahead)
+    with step.equations.ordered:
+        qd = kick(model, after, tau, h, **more)
+    return Next(after.q, qd, first.law, (qd - step.qd) * (1.0 / h))
+
+
+INTEGRATORS: dict[str, Callable[[Step], Next]] = {
+    "euler": euler,
+    "implicit": implicit,
+    "rk4": rk4,
+    "variational": variational,
+}

@@ -149,12 +149,16 @@ class Step:
         made: np.ndarray = self.equations("forward_dynamics", q, qd, forces.tau, **more)
         return made
 
+    @cached_property
+    def model(self) -> Any:
+        """The robot's bodies with inertias that give the same motion, those that are given if any are."""
+        of = self.equations
+        model = of.model(Call(self.robot, find("forward_dynamics", "aba")))
+        return with_inertias(model, of.own["inertias"]) if "inertias" in of.own else model
+
     def resisted(self, q: np.ndarray, qd: np.ndarray, forces: Forces) -> np.ndarray:
         """qdd under forces as they are at the end of the step, to first order: they resist accelerations."""
-        h, of = self.h, self.equations
-        model = of.model(Call(self.robot, find("forward_dynamics", "aba")))
-        if "inertias" in of.own:
-            model = with_inertias(model, of.own["inertias"])
+        h, of, model = self.h, self.equations, self.model
         more: dict[str, Any] = {}
         if forces.loads:
             more["external"] = link_wrenches(model, self.external(q, forces.loads))
@@ -203,8 +207,10 @@ class Step:
             frame = self.robot.frame(load.frame)
             if frame.link < 0:
                 continue
-            turn = self.equations("frame_pose", q, frame=load.frame)[:3, :3].T
-            local = np.concatenate([turn @ load.wrench[:3], turn @ load.wrench[3:]])
+            local = load.wrench
+            if load.axes == "world":
+                turn = self.equations("frame_pose", q, frame=load.frame)[:3, :3].T
+                local = np.concatenate([turn @ local[:3], turn @ local[3:]])
             total = total + self.robot.wrenches({load.frame: local}, lambda value, where: value)
         return total
 
@@ -215,6 +221,13 @@ class Step:
             moved, faster = c.kind.advance(q[None, c.q], qd[None, c.v], qdd[None, c.v], h)
             q1[c.q], qd1[c.v] = moved[0], faster[0]
         return q1, qd1
+
+    def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+        """The coordinates that a step (nv,) leads to, quaternions at unit length."""
+        made = np.empty_like(q)
+        for c in self.robot.coordinates:
+            made[c.q] = c.kind.normalize(c.kind.integrate(q[None, c.q], step[None, c.v]))[0]
+        return made
 
     def rates(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """How fast coordinates change."""

@@ -12,6 +12,7 @@ articulated inertia twenty-one. Sums are written without literal zeros so that a
 counts what a person would.
 """
 
+from .displacements import Carried, Displacement
 from .operators import (
     Articulated,
     Field,
@@ -53,6 +54,8 @@ from .vectors import (
 __all__ = [
     "Array",
     "Articulated",
+    "Carried",
+    "Displacement",
     "Field",
     "Identity",
     "Inertia",

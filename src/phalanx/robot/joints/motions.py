@@ -10,8 +10,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...spatial import Array, Transform, dot, namespace
-from .quaternions import transpose_quaternion
+from ...spatial import Array, Displacement, Transform, dot, namespace
+from .quaternions import left_jacobian_tail, quaternion_exp, transpose_quaternion
 from .trigonometry import cos, sin
 
 
@@ -19,6 +19,7 @@ class Motion(ABC):
     """How the frame of one body moves in the frame it has at rest."""
 
     nq: ClassVar[int]
+    nv: ClassVar[int] = 1  # rates of it, those of the bodies behind it that stand still
     turns: ClassVar[bool] = False  # whether its coordinate is an angle about z
     keeps_axis: ClassVar[bool] = False  # whether the points of the z axis stay where they are
     rates: ClassVar[tuple[float, float] | None] = None  # turn about z and slide along z per unit of q
@@ -30,6 +31,11 @@ class Motion(ABC):
 
         `offset` (k,) is added to angles, `pitch` (k,) moves a screw by that much per radian.
         """
+
+    @classmethod
+    def displacement(cls, step: Array, pitch: Array) -> Displacement:
+        """How k bodies move against their parents at constant rates (…, k, nv) for unit time."""
+        raise NotImplementedError(cls.__name__)
 
 
 def _turned(q: Array, rest: Transform) -> Array:
@@ -46,6 +52,17 @@ def _slid(q: Array, rest: Transform) -> Array:
     return rest.r + q[..., None] * rest.E[..., 2, :]
 
 
+def _along_z(x: Array) -> Array:
+    """Vectors along z of that length."""
+    o = x * 0.0
+    return namespace(x).stack([o, o, x], axis=-1)
+
+
+def _turn_and_slide(angle: Array, way: Array) -> Displacement:
+    half = angle * 0.5
+    return Displacement(_along_z(sin(half)), cos(half)[..., None], _along_z(way))
+
+
 class Turn(Motion):
     """Rotation about z."""
 
@@ -59,6 +76,10 @@ class Turn(Motion):
         E = _turned(q[..., 0] + offset, rest)
         return Transform(E, namespace(q).broadcast_to(rest.r, E.shape[:-1]))
 
+    @classmethod
+    def displacement(cls, step: Array, pitch: Array) -> Displacement:
+        return _turn_and_slide(step[..., 0], step[..., 0] * 0.0)
+
 
 class Slide(Motion):
     """Translation along z."""
@@ -70,6 +91,10 @@ class Slide(Motion):
     def transform(cls, q: Array, rest: Transform, offset: Array, pitch: Array) -> Transform:
         r = _slid(q[..., 0], rest)
         return Transform(namespace(q).broadcast_to(rest.E, (*r.shape, 3)), r)
+
+    @classmethod
+    def displacement(cls, step: Array, pitch: Array) -> Displacement:
+        return _turn_and_slide(step[..., 0] * 0.0, step[..., 0])
 
 
 class Screw(Motion):
@@ -83,6 +108,10 @@ class Screw(Motion):
     def transform(cls, q: Array, rest: Transform, offset: Array, pitch: Array) -> Transform:
         angle = q[..., 0]
         return Transform(_turned(angle + offset, rest), _slid(angle * pitch, rest))
+
+    @classmethod
+    def displacement(cls, step: Array, pitch: Array) -> Displacement:
+        return _turn_and_slide(step[..., 0], step[..., 0] * pitch)
 
 
 class Helix(Motion):
@@ -103,17 +132,24 @@ class Ball(Motion):
     """Rotation by a quaternion xyzw of any length but zero."""
 
     nq = 4
+    nv = 3
 
     @classmethod
     def transform(cls, q: Array, rest: Transform, offset: Array, pitch: Array) -> Transform:
         E = transpose_quaternion(q) @ rest.E
         return Transform(E, namespace(q).broadcast_to(rest.r, E.shape[:-1]))
 
+    @classmethod
+    def displacement(cls, step: Array, pitch: Array) -> Displacement:
+        turn = quaternion_exp(step)
+        return Displacement(turn[..., :3], turn[..., 3:], step * 0.0)
+
 
 class Free(Motion):
     """Translation xyz, then rotation by a quaternion."""
 
     nq = 7
+    nv = 6
 
     @classmethod
     def transform(cls, q: Array, rest: Transform, offset: Array, pitch: Array) -> Transform:
@@ -121,11 +157,18 @@ class Free(Motion):
         moved = dot(rest.E.swapaxes(-1, -2), p[..., None, :])
         return Transform(transpose_quaternion(q[..., 3:]) @ rest.E, rest.r + moved)
 
+    @classmethod
+    def displacement(cls, step: Array, pitch: Array) -> Displacement:
+        w, v = step[..., :3], step[..., 3:]
+        turn = quaternion_exp(w)
+        return Displacement(turn[..., :3], turn[..., 3:], v + left_jacobian_tail(w, v))
+
 
 class Still(Motion):
     """No motion of its own: one more axis of the body before it."""
 
     nq = 0
+    nv = 0
     rates = (0.0, 0.0)
 
     @classmethod
@@ -135,6 +178,11 @@ class Still(Motion):
         return Transform(
             xp.broadcast_to(rest.E, (*batch, *rest.E.shape)), xp.broadcast_to(rest.r, (*batch, *rest.r.shape))
         )
+
+    @classmethod
+    def displacement(cls, step: Array, pitch: Array) -> Displacement:
+        nothing = namespace(step).zeros((*step.shape[:-1], 3)).astype(step.dtype)
+        return Displacement(nothing, nothing[..., :1] + 1.0, nothing)
 
 
 def nearly_straight(E: np.ndarray) -> np.ndarray:

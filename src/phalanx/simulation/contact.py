@@ -1,0 +1,369 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Surroundings of a robot in a simulation: ground under its feet, springs and tendons between frames.
+
+Points touch a plane; there are no shapes that touch one another. Written in NumPy's functions, as users write
+theirs: `ground(…)(t, q, qd, u, robot)` gives the wrenches at states that are plain arrays, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ..arrays import UNREADABLE
+from ..errors import PhalanxError, shown
+from .surroundings import Load, Surroundings, require_frame
+
+__all__ = ["ground", "spring", "tendon"]
+
+SLIP = 0.01  # m/s from which friction is full
+_TINY = 1e-12  # m; ends of a spring that are nearer have no direction
+
+Number = float | str  # or the name of a parameter of the simulation
+
+
+def ground(
+    points: Mapping[str, Any] | Sequence[str],
+    stiffness: Number,
+    damping: Number = 0.0,
+    friction: Number = 0.0,
+    *,
+    height: Number = 0.0,
+    normal: Any = (0.0, 0.0, 1.0),
+    slip: float = SLIP,
+) -> Surroundings:
+    """A plane that points of the robot sink into: a spring and a damper along its normal, and dry friction.
+
+    `points` are frames, whose origins touch, or a mapping from frames to positions (3,) or (k, 3) in them. At
+    each the plane pushes with k depth - d v along the normal, never pulls, and rubs with up to `friction`
+    times that, linear below the speed `slip` [m/s], so that what should stick creeps. The plane is
+    normal · x = `height`. A number may be the name of a parameter of the simulation, of size 1, so that it
+    differs from one to another.
+
+    With "implicit" both are taken at the end of the step, at any stiffness; friction there follows the normal
+    force at the beginning. A point that leaves may be held back for one step.
+    """
+    where = "contact.ground"
+    return Ground(
+        _points(points, where),
+        _number(stiffness, f"{where}: stiffness"),
+        _number(damping, f"{where}: damping"),
+        _number(friction, f"{where}: friction"),
+        _number(height, f"{where}: height", least=-np.inf),
+        _direction(normal, f"{where}: normal"),
+        float(_number(slip, f"{where}: slip", least=1e-12, names=False)),
+    )
+
+
+def spring(
+    frame_a: Any, frame_b: Any, stiffness: Number, damping: Number = 0.0, length: Number = 0.0
+) -> Surroundings:
+    """A spring and damper between two points, along the line from one to the other; at rest at `length` [m].
+
+    A point is a frame (its origin), a pair (frame, position (3,) in it), or None for the world's origin and
+    (None, position) for another point of the world. With "implicit" it is taken at the end of the step if
+    one end is fixed.
+    """
+    where = "contact.spring"
+    return Tendon(
+        (_point(frame_a, f"{where}: frame_a"), _point(frame_b, f"{where}: frame_b")),
+        _number(stiffness, f"{where}: stiffness"),
+        _number(damping, f"{where}: damping"),
+        _number(length, f"{where}: length"),
+        pushes=True,
+        name=where,
+    )
+
+
+def tendon(
+    frames: Sequence[Any], stiffness: Number, damping: Number = 0.0, length: Number = 0.0
+) -> Surroundings:
+    """An elastic string through points of several frames, without friction; it pulls and never pushes.
+
+    Points are those of `spring`. Below `length` [m] the string is slack. With "implicit" it is taken at the
+    end of the step if all but one of its frames are fixed.
+    """
+    where = "contact.tendon"
+    if isinstance(frames, str) or not isinstance(frames, Sequence) or len(frames) < 2:
+        raise PhalanxError(f"{where}: frames is {shown(frames)}, expected a list of two or more points.")
+    return Tendon(
+        tuple(_point(point, f"{where}: point {k}") for k, point in enumerate(frames)),
+        _number(stiffness, f"{where}: stiffness"),
+        _number(damping, f"{where}: damping"),
+        _number(length, f"{where}: length"),
+        pushes=False,
+        name=where,
+    )
+
+
+# ------------------------------------------------------------------- points that move
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of a frame, or of the world (None)."""
+
+    frame: str | None
+    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    def motion(self, q: Any, qd: Any, robot: Any) -> Moving:
+        """Where it is and how it moves, along the axes of the world."""
+        at = np.array(self.position)
+        if self.frame is None:
+            return Moving(at, np.zeros(3), np.zeros(3), np.zeros(3))
+        pose = robot.frame_pose(q, self.frame)
+        velocity = robot.frame_velocity(q, qd, self.frame)
+        lever = (pose[..., :3, :3] @ at[:, None])[..., 0]
+        turn = velocity[..., :3]
+        return Moving(pose[..., :3, 3] + lever, velocity[..., 3:] + np.cross(turn, lever), turn, lever)
+
+    def moves(self, robot: Any) -> bool:
+        """Whether it belongs to a link that joints move."""
+        return self.frame is not None and robot.frames[self.frame].link >= 0
+
+
+@dataclass(frozen=True)
+class Moving:
+    """A point's position and velocity, how its frame turns, and where the point is from that origin."""
+
+    x: Any
+    v: Any
+    turn: Any
+    lever: Any
+
+    def wrench(self, force: Any) -> Any:
+        """A force at the point, about the origin of its frame."""
+        return np.concatenate([np.cross(self.lever, force), force], axis=-1)
+
+    def swept(self) -> Any:
+        """The part of its acceleration that no rate of the frame's twist explains."""
+        return np.cross(self.turn, self.v)
+
+    def jacobian(self) -> Any:
+        """(3, 6): its velocity from the twist of its frame."""
+        x, y, z = (self.lever[k] for k in range(3))
+        o = 0.0 * x
+        return np.stack(
+            [
+                np.stack([o, z, -y, o + 1.0, o, o]),
+                np.stack([-z, o, x, o, o + 1.0, o]),
+                np.stack([y, -x, o, o, o, o + 1.0]),
+            ]
+        )
+
+
+# ------------------------------------------------------------------- ground
+
+
+@dataclass(frozen=True)
+class Ground(Surroundings):
+    """A compliant plane under some points."""
+
+    points: tuple[Point, ...]
+    stiffness: Number
+    damping: Number
+    friction: Number
+    height: Number
+    normal: tuple[float, float, float]
+    slip: float
+    name: str = field(default="contact.ground", repr=False)
+
+    def loads(
+        self, q: Any, qd: Any, robot: Any, *, h: float | None = None, parameters: Mapping[str, Any]
+    ) -> list[Load]:
+        made: dict[str, Load] = {}
+        numbers = [
+            _value(x, parameters, self.name)
+            for x in (self.stiffness, self.damping, self.friction, self.height)
+        ]
+        for point in self.points:
+            assert point.frame is not None
+            require_frame(robot, point.frame, self.name)
+            load = self._load(point.frame, point.motion(q, qd, robot), h, *numbers)
+            made[point.frame] = _added(made.get(point.frame), load)
+        return list(made.values())
+
+    def _load(self, frame: str, p: Moving, h: float | None, k: Any, d: Any, mu: Any, height: Any) -> Load:
+        n = np.array(self.normal)
+        depth, speed = height - _dot(n, p.x), _dot(n, p.v)
+        now = np.where(depth > 0.0, np.maximum(k * depth - d * speed, 0.0), 0.0)
+        if h is None:
+            push, inside = now, depth > 0.0
+        else:
+            # As deep as it will be if it goes on at this speed.
+            depth = depth - h * speed
+            push = np.maximum(k * depth - d * speed, 0.0)
+            inside = (depth > 0.0) & (push > 0.0)
+            push = np.where(inside, push, 0.0)
+        sliding = p.v - n * speed[..., None]
+        size = np.sqrt(np.maximum(_dot(sliding, sliding), self.slip**2))
+        rub = mu * np.where(inside, now, 0.0) / size
+        force = n * push[..., None] - sliding * rub[..., None]
+        if h is None:
+            return Load(frame, p.wrench(force))
+        along = np.outer(n, n)
+        stiff = np.where(inside, h * d + h * h * k, 0.0)
+        resists = along * stiff + (np.eye(3) - along) * (h * rub)
+        jacobian = p.jacobian()
+        return Load(frame, p.wrench(force - resists @ p.swept()), jacobian.T @ (resists @ jacobian))
+
+
+def _added(first: Load | None, more: Load) -> Load:
+    if first is None:
+        return more
+    impedance = None if first.impedance is None else first.impedance + more.impedance
+    return Load(more.frame, first.wrench + more.wrench, impedance)
+
+
+# ------------------------------------------------------------------- springs
+
+
+@dataclass(frozen=True)
+class Tendon(Surroundings):
+    """An elastic line through points; one that `pushes` is a spring."""
+
+    points: tuple[Point, ...]
+    stiffness: Number
+    damping: Number
+    length: Number
+    pushes: bool
+    name: str
+
+    def loads(
+        self, q: Any, qd: Any, robot: Any, *, h: float | None = None, parameters: Mapping[str, Any]
+    ) -> list[Load]:
+        for point in self.points:
+            if point.frame is not None:
+                require_frame(robot, point.frame, self.name)
+        k, d, rest = (_value(x, parameters, self.name) for x in (self.stiffness, self.damping, self.length))
+        at = [point.motion(q, qd, robot) for point in self.points]
+        lines = [b.x - a.x for a, b in pairwise(at)]
+        sizes = [np.sqrt(np.maximum(_dot(line, line), _TINY**2)) for line in lines]
+        along = [line / size[..., None] for line, size in zip(lines, sizes, strict=True)]
+        # How the length changes with each point.
+        slopes = [a - b for a, b in zip([0.0 * along[0], *along], [*along, 0.0 * along[0]], strict=True)]
+        over = sum(sizes[1:], sizes[0]) - rest
+        rates = [_dot(slope, p.v) for slope, p in zip(slopes, at, strict=True)]
+        rate = sum(rates[1:], rates[0])
+        frames = sorted({p.frame for p in self.points if p.frame is not None and p.moves(robot)})
+        implicit = h is not None and len(frames) == 1
+        ahead = over + h * rate if implicit else over
+        tension = k * ahead + d * rate
+        stiff: Any = 0.0
+        if implicit:
+            assert h is not None
+            stiff = h * d + h * h * k
+            swept = [_dot(slope, p.swept()) for slope, p in zip(slopes, at, strict=True)]
+            tension = tension + stiff * sum(swept[1:], swept[0])
+        if not self.pushes:
+            taut = (ahead > 0.0) & (tension > 0.0)
+            tension, stiff = np.where(taut, tension, 0.0), np.where(taut, stiff, 0.0)
+        made = []
+        for frame in frames:
+            mine = [
+                p.wrench(s) for own, p, s in zip(self.points, at, slopes, strict=True) if own.frame == frame
+            ]
+            slope = sum(mine[1:], mine[0])
+            impedance = stiff * slope[:, None] * slope[None, :] if implicit else None
+            made.append(Load(frame, -slope * tension[..., None], impedance))
+        return made
+
+
+def _dot(a: Any, b: Any) -> Any:
+    """The product of vectors along the last axis."""
+    return np.sum(a * b, axis=-1)
+
+
+def _value(number: Number, parameters: Mapping[str, Any], where: str) -> Any:
+    """A number, or the parameter of that name."""
+    if not isinstance(number, str):
+        return number
+    if number not in parameters:
+        raise PhalanxError(
+            f"{where} asks for the parameter {number!r}, which the simulation does not have; declare it: "
+            f"robot.simulation(…, parameters={{{number!r}: ()}})."
+        )
+    value = parameters[number]
+    if np.shape(value) not in ((), (1,)) and not isinstance(value, np.ndarray):
+        raise PhalanxError(f"{where}: the parameter {number!r} has shape {np.shape(value)}, expected ().")
+    return value.reshape(()) if np.shape(value) == (1,) else value
+
+
+# ------------------------------------------------------------------- what users pass
+
+
+def _number(value: Any, where: str, least: float = 0.0, names: bool = True) -> Number:
+    """A finite number, not below `least`, or the name of a parameter."""
+    if isinstance(value, str) and names:
+        return value
+    try:
+        number = float(value) if not isinstance(value, (bool, str)) and np.ndim(value) == 0 else np.nan
+    except UNREADABLE:
+        number = np.nan
+    if not (np.isfinite(number) and number >= least):
+        wanted = "a number" if least == -np.inf else f"a number >= {least:g}"
+        raise PhalanxError(f"{where} is {shown(value)}, expected {wanted}{' or a parameter' * names}.")
+    return number
+
+
+def _vectors(value: Any, where: str) -> np.ndarray:
+    """Positions (k, 3)."""
+    try:
+        array = np.asarray(value, dtype=float)
+    except UNREADABLE:
+        array = np.zeros(0)
+    if array.ndim not in (1, 2) or array.shape[-1] != 3 or not array.size or not np.isfinite(array).all():
+        raise PhalanxError(f"{where} is {shown(value)}, expected positions (3,) or (k, 3) of finite numbers.")
+    return array.reshape(-1, 3)
+
+
+def _direction(value: Any, where: str) -> tuple[float, float, float]:
+    vector = _vectors(value, where)
+    length = float(np.linalg.norm(vector[0]))
+    if len(vector) != 1 or length == 0.0:
+        raise PhalanxError(f"{where} is {shown(value)}, expected a vector (3,) that is not zero.")
+    x, y, z = (vector[0] / length).tolist()
+    return x, y, z
+
+
+def _points(given: Any, where: str) -> tuple[Point, ...]:
+    if isinstance(given, str):
+        given = [given]
+    if isinstance(given, Mapping):
+        placed = [
+            Point(frame, (float(x), float(y), float(z)))
+            for frame, positions in given.items()
+            for x, y, z in _vectors(positions, f"{where}: points on {shown(frame)}")
+        ]
+    elif isinstance(given, Sequence) and all(isinstance(frame, str) for frame in given):
+        placed = [Point(frame) for frame in given]
+    else:
+        raise PhalanxError(
+            f"{where}: points is {shown(given)}, expected a list of frames, or a mapping from frames to "
+            'positions in them such as {"foot": (0, 0, -0.02)}.'
+        )
+    if not placed:
+        raise PhalanxError(f"{where}: points is empty, expected one frame at least.")
+    return tuple(placed)
+
+
+def _point(given: Any, where: str) -> Point:
+    if given is None or isinstance(given, str):
+        return Point(given)
+    if (
+        isinstance(given, (tuple, list))
+        and len(given) == 2
+        and (given[0] is None or isinstance(given[0], str))
+    ):
+        vector = _vectors(given[1], where)
+        if len(vector) == 1:
+            x, y, z = vector[0].tolist()
+            return Point(given[0], (x, y, z))
+    raise PhalanxError(
+        f"{where} is {shown(given)}, expected a frame, a pair (frame, position (3,)), or None for the world."
+    )
