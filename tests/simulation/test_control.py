@@ -183,6 +183,21 @@ def test_gains_may_be_parameters_that_differ_in_a_batch() -> None:
     np.testing.assert_allclose(law(0.0, q, qd, None, robot, kp=kp), wanted, rtol=1e-11, atol=1e-11)
 
 
+def test_gains_of_a_pose_may_be_parameters_of_any_shape() -> None:
+    robot = panda()
+    q, qd, _ = robot.random_state(3, rng=14)
+    law = px.control.impedance(TOOL, "stiffness", "friction_of_tool", POSE)
+    given = {
+        "stiffness": np.abs(RNG.normal(size=(3, 6))),
+        "friction_of_tool": np.abs(RNG.normal(size=(3, 2))),
+    }
+    sim = robot.simulation(dt=1e-3, control=law, parameters={"friction_of_tool": 2})
+    run = sim.rollout(q, qd, steps=1, record=("tau",), parameters=given)
+    np.testing.assert_allclose(run.tau[:, 0], law(0.0, q, qd, None, robot, **given), rtol=1e-11, atol=1e-10)
+    with pytest.raises(PhalanxError, match="gain 'stiffness' is a parameter, but none is declared"):
+        law(0.0, q, qd, None, robot)
+
+
 def test_a_network_is_what_its_layers_say() -> None:
     robot = panda()
     q, qd, _ = robot.random_state(rng=13)
@@ -243,7 +258,6 @@ def test_bad_gains_are_told(make: Any, message: str) -> None:
             r"a gain has shape \(5,\), expected \(6,\)",
         ),
         (lambda c: c.impedance(TOOL, [1, 1], [1, 1]), 5, r"there are 5 inputs, expected 7"),
-        (lambda c: c.pd("kp", 1.0), None, r"gain 'kp' is a parameter, but none is declared"),
         (lambda c: c.network(WEIGHTS, BIASES), 3, r"first layer takes 16 numbers.*17"),
         (lambda c: c.network(WEIGHTS[:1], BIASES[:1]), None, r"last layer has shape \(9,\), expected \(7,\)"),
     ],

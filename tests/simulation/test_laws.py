@@ -291,3 +291,25 @@ def test_a_law_that_cannot_be_recorded_is_refused_by_the_simulation() -> None:
     sim = robot().simulation(control=deciding, inputs=3)
     with pytest.raises(PhalanxError, match=r"test_laws\.py:\d+: \"if t < 1\.0:\" decides on a traced value"):
         sim.rollout(*state, inputs=np.zeros(3), steps=1)
+
+
+def test_a_step_with_a_law_of_many_functions_has_the_slopes_of_differences() -> None:
+    def law(t: Any, q: Any, qd: Any, u: Any, robot: Any) -> Any:
+        soft = np.where(q > 0.1, np.tanh(3.0 * q), q**3) + np.clip(qd, -0.4, 0.4) * np.exp(-(u[:2] ** 2))
+        reach = np.sqrt(1.0 + np.sum(q * q)) + np.log(1.0 + np.abs(u[2])) + np.linalg.norm(qd)
+        return np.minimum(soft, reach * qd[::-1]) + np.arctan2(q, 1.0 + qd**2) + np.maximum(u[:2], q)
+
+    sim = robot().simulation(dt=1e-2, control=law, inputs=3)
+    q, qd = robot().random_state(8, rng=5)[:2]
+    u = np.random.default_rng(6).normal(size=(8, 3))
+    a, b = sim.linearize(q, qd, u)
+    h = 1e-6
+    state = np.concatenate([q, qd, u], axis=1)
+    for k in range(7):
+        step = h * np.eye(7)[k]
+        ahead, behind = (
+            np.concatenate(sim.step(x[:, :2], x[:, 2:4], x[:, 4:]), axis=1)
+            for x in (state + step, state - step)
+        )
+        found = a[..., k] if k < 4 else b[..., k - 4]
+        np.testing.assert_allclose(found, (ahead - behind) / (2.0 * h), rtol=1e-6, atol=1e-7)

@@ -15,6 +15,9 @@ import pytest
 
 from phalanx.errors import PhalanxError
 from phalanx.program.evaluate import program_on_arrays
+from phalanx.program.form.builder import straight
+from phalanx.program.form.interpret import interpret
+from phalanx.program.rewrite import instructions
 from phalanx.program.scalar import Graph, Node
 from phalanx.program.trace import Program
 from phalanx.simulation.elementwise import MASKS, UFUNCS
@@ -146,6 +149,24 @@ def test_numpy_means_on_traced_arrays_what_it_means_on_floats(name: str) -> None
         wanted = np.stack([CASES[name](s[:3], s[3:6], s[6:].reshape(3, 3)) for s in numbers])
         assert np.shape(found) == wanted.shape[1:]
         np.testing.assert_allclose(evaluated(found, numbers), wanted, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_compiled_code_of_all_of_them_gives_the_bits_of_the_interpreter(dtype: Any) -> None:
+    pytest.importorskip("llvmlite", reason="llvmlite is not installed")
+    from reference.compiled import compiled
+    from reference.lanes import RULES
+
+    _, symbols, numbers = given()
+    results = [
+        x for case in CASES.values() for x in scalars_of(case(*symbols), None, "result").ravel().tolist()
+    ]
+    program = Program({"given": (15,)}, {"out": (len(results),)}, results)
+    built = straight(instructions(program), program.inputs, program.outputs)
+    numbers = numbers.astype(dtype)
+    found = compiled(built, dtype, fma=False)(numbers)
+    for row, out in zip(numbers[:4], found, strict=False):
+        np.testing.assert_array_equal(out, interpret(built, {"given": row}, dtype, rules=RULES)["out"])
 
 
 def test_the_cases_use_every_name_that_can_be_recorded() -> None:
