@@ -181,6 +181,10 @@ def as_index(t: Any, q: Any, qd: Any, u: Any, robot: Any) -> Any:
     return np.arange(5.0)[q[0]]
 
 
+def beyond(t: Any, q: Any, qd: Any, u: Any, robot: Any) -> Any:
+    return q * u[3]
+
+
 def wrong_shapes(t: Any, q: Any, qd: Any, u: Any, robot: Any) -> Any:
     return q + u
 
@@ -211,6 +215,7 @@ REFUSED = {
     assigning: r'"tau\[0\] = -q\[0\]" puts a traced value into an array of floats; .*np\.zeros_like',
     among_numbers: r"raises TypeError.*no callable sin method\. np\.array leaves plain numbers.*np\.stack",
     as_index: r"raises IndexError.*np\.interp",
+    beyond: r"raises IndexError.*There are 3 inputs u; robot\.simulation\(…, inputs=k\)",
     wrong_shapes: r"raises ValueError: .*broadcast",
     deciding: r'"if t < 1\.0:" decides on a traced value',
     unknown: r"nowhere",

@@ -120,7 +120,7 @@ def _called(
         if isinstance(error, PhalanxError):
             raise PhalanxError(f"{at}{where}: {error}") from error
         raise PhalanxError(
-            f"{at}{where} raises {type(error).__name__}: {_full_stop(error)}{_hint(error)}"
+            f"{at}{where} raises {type(error).__name__}: {_full_stop(error)}{_hint(error, given[3].size)}"
         ) from error
 
 
@@ -138,7 +138,7 @@ def _full_stop(error: Exception) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def _hint(error: Exception) -> str:
+def _hint(error: Exception, inputs: int) -> str:
     """What helps where NumPy meets traced values as plain objects."""
     text = str(error)
     if "callable" in text and "method" in text:
@@ -146,6 +146,8 @@ def _hint(error: Exception) -> str:
             " np.array leaves plain numbers among traced ones; join values by np.stack or np.hstack instead."
         )
     if isinstance(error, IndexError):
+        if "out of bounds" in text:
+            return f" There are {inputs} inputs u; robot.simulation(…, inputs=k) tells how many."
         return " Traced values are no indices; np.where and np.interp choose by a value."
     if "dtype('O')" in text or "object arrays" in text or "type object" in text or "ufunc" in text:
         return (
