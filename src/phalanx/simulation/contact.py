@@ -18,6 +18,7 @@ import numpy as np
 from ..arrays import UNREADABLE
 from ..errors import PhalanxError, shown
 from .surroundings import Load, Surroundings, require_frame
+from .traced import Traced
 
 __all__ = ["ground", "spring", "tendon"]
 
@@ -289,9 +290,11 @@ def _value(number: Number, parameters: Mapping[str, Any], where: str) -> Any:
             f"robot.simulation(…, parameters={{{number!r}: ()}})."
         )
     value = parameters[number]
-    if np.shape(value) not in ((), (1,)) and not isinstance(value, np.ndarray):
-        raise PhalanxError(f"{where}: the parameter {number!r} has shape {np.shape(value)}, expected ().")
-    return value.reshape(()) if np.shape(value) == (1,) else value
+    if not isinstance(value, Traced):
+        return np.asarray(value)
+    if value.size != 1:
+        raise PhalanxError(f"{where}: the parameter {number!r} has shape {value.shape}, expected size 1.")
+    return value.reshape(())
 
 
 # ------------------------------------------------------------------- what users pass
