@@ -46,9 +46,7 @@ def test_example_runs_and_prints(file: Path, tmp_path: Path) -> None:
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
 
-def test_examples_of_control_identification_and_simulation_draw_and_hold_themselves_to_their_outcome() -> (
-    None
-):
+def test_examples_of_control_and_simulation_draw_and_hold_themselves_to_their_outcome() -> None:
     drawing = [file for file in EXAMPLES if pictures(file)]
     known = ["lqr", "swing_up", "identification", "pendulums", "quadruped", "impedance"]
     assert [file.stem[3:] for file in drawing] == known

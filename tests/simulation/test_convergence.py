@@ -98,7 +98,7 @@ def test_laws_of_time_and_state_keep_the_order(integrator: str) -> None:
             dt=SECONDS / steps, integrator=integrator, control=wave, inputs=robot.nv, friction=False
         )
         errors.append(distance(robot, sim.rollout(q, qd, inputs=tau, steps=steps, every=steps).final, end))
-    assert slope(STEPS[integrator], errors) == pytest.approx(ORDERS[integrator], abs=0.15), errors
+    assert slope(STEPS[integrator], errors) == pytest.approx(ORDERS[integrator], abs=0.2), errors
 
 
 @pytest.mark.parametrize("integrator", ORDERS)
@@ -175,8 +175,8 @@ def test_energy_of_an_undamped_chain_stays_bounded_over_a_million_variational_st
 
 def test_energy_of_rk4_drifts_where_the_variational_one_does_not() -> None:
     robot = hanging("revolute", damping=0.0)
-    drift = {kind: energy_error(robot, kind, 0.02, 100_000, 1000) for kind in ("rk4", "variational")}
-    last = {kind: abs(e[-10:].mean()) for kind, e in drift.items()}
+    drift = {kind: energy_error(robot, kind, 0.02, 400_000, 1000) for kind in ("rk4", "variational")}
+    last = {kind: abs(e[-100:].mean()) for kind, e in drift.items()}
     assert last["rk4"] > 5 * last["variational"]
 
 

@@ -23,6 +23,7 @@ DT, STEPS, HELD = 1e-3, 1000, 50  # a torque is held over some steps
 # Damping is explicit in both, as in the textbook; nothing else acts.
 OPTIONS = f'integrator="Euler" timestep="{DT}"'
 FLAGS = 'eulerdamp="disable" contact="disable" constraint="disable"'
+EULERDAMP = int(mujoco.mjtDisableBit.mjDSBL_EULERDAMP)
 
 INERTIAL = '<inertial pos="0.1 -0.2 0.3" mass="1.5" fullinertia="0.3 0.25 0.2 0.02 -0.03 0.01"/>'
 POSE = 'pos="0.3 -0.1 0.4" euler="20 -35 50"'
@@ -108,15 +109,30 @@ def mujoco_states(
     return np.array([x for x, _ in found]), np.array([v for _, v in found])
 
 
-@pytest.mark.parametrize("name", ROBOTS)
-def test_a_thousand_steps_are_those_of_mujoco(name: str) -> None:
-    robot, model = pair(name)
+def compare(robot: px.Robot, model: Any, integrator: str) -> None:
+    """A thousand steps of both from the same start, under the same torques."""
     q, qd, _ = robot.random_state(rng=0)
     tau = torques(robot, q)
     expected_q, expected_qd = mujoco_states(robot, model, q, qd, tau)
-    sim = robot.simulation(dt=DT, integrator="euler", friction=False, limits=False)
+    sim = robot.simulation(dt=DT, integrator=integrator, friction=False, limits=False)
     run = sim.rollout(q, qd, inputs=tau, steps=STEPS, every=HELD)
     assert not run.diverged
     assert np.abs(expected_qd).max() > 0.1  # it moves
     assert np.abs(robot.difference(run.q, expected_q)).max() < 1e-9
     assert np.abs(run.qd - expected_qd).max() < 1e-9 * max(1.0, np.abs(expected_qd).max())
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_thousand_steps_are_those_of_mujoco(name: str) -> None:
+    compare(*pair(name), "euler")
+
+
+@pytest.mark.parametrize("name", ["panda", "iiwa14", "balls", "joints of one body", "solo12, floating"])
+def test_implicit_damping_is_that_of_mujoco(name: str) -> None:
+    """MuJoCo's Euler steps have M + h D too, unless `eulerdamp` is off."""
+    robot, model = pair(name)
+    model.opt.disableflags &= ~EULERDAMP
+    try:
+        compare(robot, model, "implicit")
+    finally:
+        model.opt.disableflags |= EULERDAMP

@@ -115,9 +115,11 @@ def run(args: argparse.Namespace) -> int:
     if saved is not None:
         _save(saved, motion)
     if args.plot:
-        from ..study.figures.motion import motion as draw
+        from ..study import figures
 
-        draw(motion.time, motion.q, motion.energy, args.plot, names=coordinates(robot), title=_title(facts))
+        figures.motion(
+            motion.time, motion.q, motion.energy, args.plot, names=coordinates(robot), title=_title(facts)
+        )
     if args.json:
         emit_json(facts)
     else:

@@ -24,6 +24,7 @@ from ..errors import PhalanxError, nearest
 from ..program.scalar import Graph, Node
 from ..program.trace import BodyByBody, parameters
 from ..robot.functions import Functions
+from ..robot.joints import unit_quaternion
 from ..robot.robot import Robot
 from ..sweeps.verbs import ordering
 from .traced import Traced, scalars_of
@@ -105,6 +106,38 @@ class TracedRobot:
             known = nearest(name, [*FUNCTIONS, *(n for n in dir(robot) if not n.startswith("_"))])
             raise PhalanxError(f'a law asks robot "{robot.name}" for {name!r};{known}')
         return getattr(robot, name)
+
+    def integrate(self, q: Any, dq: Any) -> Traced:
+        """Coordinates (nq,) reached from `q` with the constant rates `dq` (nv,) for unit time."""
+        return self._joint_by_joint("integrate", q=(q, "q"), dq=(dq, "v"), to="q")
+
+    def difference(self, q0: Any, q1: Any) -> Traced:
+        """The rates dq (nv,) with integrate(q0, dq) equal to q1."""
+        return self._joint_by_joint("difference", q0=(q0, "q"), q1=(q1, "q"), to="v")
+
+    def normalize(self, q: Any) -> Traced:
+        """Coordinates (nq,) as `q`, with every quaternion at unit length."""
+        robot = self._equations.robot
+        made = scalars_of(q, (robot.nq,), "normalize: q").copy()
+        for c in robot.coordinates:
+            if (at := c.kind.quaternion) is not None:
+                place = slice(c.q.start + at.start, c.q.start + at.stop)
+                made[place] = unit_quaternion(made[None, place])[0]
+        return Traced(made)
+
+    def _joint_by_joint(self, name: str, *, to: str, **given: tuple[Any, str]) -> Traced:
+        """What each joint type makes of its part of arrays, which have coordinates or rates."""
+        robot = self._equations.robot
+        sizes = {"q": robot.nq, "v": robot.nv}
+        arrays = [
+            (scalars_of(value, (sizes[kind],), f"{name}: {label}"), kind)
+            for label, (value, kind) in given.items()
+        ]
+        made = np.empty(sizes[to], dtype=object)
+        for c in robot.coordinates:
+            parts = (array[None, getattr(c, kind)] for array, kind in arrays)
+            made[getattr(c, to)] = getattr(c.kind, name)(*parts)[0]
+        return Traced(made)
 
     def _call(self, f: Function, args: tuple[Any, ...], more: dict[str, Any]) -> Any:
         robot = self._equations.robot

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from ..errors import PhalanxError, shortened
 
-_LIBRARIES = {"phalanx", "numpy"}
+_LIBRARIES = {"phalanx", "numpy", *sys.stdlib_module_names} - {"__main__"}
 _LONG = 80  # characters of a line that is shown
 
 
@@ -21,7 +21,7 @@ class RefusalError(PhalanxError):
 
 
 def is_users(frame: FrameType) -> bool:
-    """Whether a frame runs code that is neither ours nor NumPy's."""
+    """Whether a frame runs code that is neither ours, nor NumPy's or Python's."""
     return frame.f_globals.get("__name__", "").partition(".")[0] not in _LIBRARIES
 
 

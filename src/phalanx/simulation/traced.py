@@ -18,7 +18,7 @@ from ..errors import PhalanxError, nearest, shown
 from ..program.scalar import Graph, Node
 from .elementwise import MASKS, OF_MASKS, UFUNCS, objects
 from .refusals import refuse, refuse_number, refuse_truth
-from .vocabulary import MOVES, OWN, REDUCED, SUMS, clip, reduced
+from .vocabulary import FACTS, MOVES, OWN, REDUCED, SUMS, clip, reduced
 
 _ROUNDING = ("floor", "ceil", "rint", "trunc", "round", "around", "fix", "mod", "remainder", "fmod", "divmod")
 _ORDERING = ("sort", "argsort", "argmax", "argmin", "unique", "median", "nonzero", "searchsorted", "digitize")
@@ -78,6 +78,8 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         return out
 
     def __array_function__(self, function: Any, types: Any, args: Any, more: Any) -> Any:
+        if function in FACTS:
+            return function(*_unwrapped(args), **more)
         rule = OWN.get(function) or (function if function in MOVES or function in SUMS else None)
         if rule is None:
             _refuse_function(_within(function))

@@ -141,6 +141,46 @@ def polyval(p: Any, x: Any) -> Any:
     return made
 
 
+MOST_SOLVED = 12  # rows of a system of equations
+
+
+def solve(a: Any, b: Any) -> Any:
+    """The solution of a x = b by elimination, the largest entry of each column its pivot."""
+    a, b = objects(a), objects(b)
+    n = _square(a, "solves a system of equations")
+    vector = b.ndim == 1
+    b = b[..., None] if vector else b
+    rows = np.concatenate([np.broadcast_to(x, (*b.shape[:-2], *x.shape[-2:])) for x in (a, b)], axis=-1)
+    for k in range(n):
+        for i in range(k + 1, n):
+            below = greater(absolute(rows[..., i, k]), absolute(rows[..., k, k]))[..., None]
+            one, other = rows[..., k, k:].copy(), rows[..., i, k:].copy()
+            rows[..., k, k:], rows[..., i, k:] = chosen(below, other, one), chosen(below, one, other)
+        for i in range(k + 1, n):
+            factor = divide(rows[..., i, k], rows[..., k, k])[..., None]
+            rows[..., i, k + 1 :] = subtract(rows[..., i, k + 1 :], multiply(factor, rows[..., k, k + 1 :]))
+    x = rows[..., n:].copy()
+    for k in reversed(range(n)):
+        known = _sum(multiply(rows[..., k, k + 1 : n, None], x[..., k + 1 :, :]), axis=-2)
+        x[..., k, :] = divide(subtract(x[..., k, :], known), rows[..., k, k, None])
+    return x[..., 0] if vector else x
+
+
+def inv(a: Any) -> Any:
+    return solve(a, np.eye(_square(objects(a), "inverts a matrix")))
+
+
+def _square(a: np.ndarray, what: str) -> int:
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        refuse(f"{what} with a matrix of shape {a.shape}", "expected a square one")
+    if len(a) > MOST_SOLVED:
+        refuse(
+            f"{what} of {len(a)} rows, more than {MOST_SOLVED}",
+            "robot.forward_dynamics and robot.mass_matrix_inverse do so for the robot's own",
+        )
+    return len(a)
+
+
 def _alike(fill: float) -> Rule:
     def rule(x: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None) -> Any:
         return np.full(np.shape(objects(x)) if shape is None else shape, fill, dtype=object)
@@ -201,6 +241,7 @@ SUMS: tuple[Rule, ...] = (
     np.trace,
     np.vdot,
 )
+FACTS: tuple[Rule, ...] = (np.shape, np.ndim, np.size)  # that are known
 OWN: dict[Rule, Rule] = {
     np.sum: _sum,
     np.prod: _prod,
@@ -217,6 +258,8 @@ OWN: dict[Rule, Rule] = {
     np.interp: interp,
     np.polyval: polyval,
     np.linalg.norm: norm,
+    np.linalg.solve: solve,
+    np.linalg.inv: inv,
     np.zeros_like: _alike(0.0),
     np.ones_like: _alike(1.0),
     np.empty_like: _alike(0.0),

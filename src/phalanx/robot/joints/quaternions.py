@@ -10,7 +10,7 @@ import numpy as np
 
 from ...spatial import Array, cross, dot, inner, join, namespace
 from .scaling import leveled
-from .trigonometry import at_least, choose_less, cos, sin, sqrt
+from .trigonometry import arctan2, at_least, choose_less, cos, sin, sqrt
 
 # Squared angles below this one do not show in float32 or float64, and their roots do not vanish.
 _LEAST = 1e-30
@@ -110,12 +110,22 @@ def quaternion_exp(w: Array) -> Array:
 
 def quaternion_log(q: np.ndarray) -> np.ndarray:
     """Rotation vector, at most pi long, of a quaternion of any length."""
+    if q.dtype.kind == "O":
+        return _log_of_objects(q)
     q = leveled(np.where(q[..., 3:] < 0, -q, q))
     size = np.linalg.norm(q[..., :3], axis=-1, keepdims=True)
     angle = 2.0 * np.arctan2(size, q[..., 3:])
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = np.where(size > 0, angle / size, 2.0 / q[..., 3:])
     return scale * q[..., :3]
+
+
+def _log_of_objects(q: np.ndarray) -> np.ndarray:
+    """The same of traced scalars."""
+    ones = np.ones((*q.shape[:-1], 1)).astype(object)
+    q = leveled(q * choose_less(q[..., 3:], 0.0, -ones, ones))
+    size = sqrt(at_least(inner(q[..., :3], q[..., :3]), _LEAST))
+    return q[..., :3] * (2.0 * arctan2(size, q[..., 3:]) / size)
 
 
 def left_jacobian_tail(w: Array, v: Array) -> Array:
@@ -137,6 +147,12 @@ def left_jacobian_tail(w: Array, v: Array) -> Array:
 
 def inverse_left_jacobian(w: np.ndarray, v: np.ndarray) -> np.ndarray:
     """J(w)^-1 v with J the left Jacobian of the rotation group."""
+    if w.dtype.kind == "O":
+        square = inner(w, w)
+        safe = at_least(square, 1e-8)
+        half = sqrt(safe) * 0.5
+        b = choose_less(square, 1e-8, 1 / 12 + square / 720, (1.0 - half * cos(half) / sin(half)) / safe)
+        return v - 0.5 * cross(w, v) + b * cross(w, cross(w, v))
     angle = np.linalg.norm(w, axis=-1, keepdims=True)
     small = angle < 1e-4
     safe = np.where(small, 1.0, angle)

@@ -27,6 +27,13 @@ def sqrt(x: Array) -> Array:
     return _elementwise("sqrt", x)
 
 
+def arctan2(y: Array, x: Array) -> Array:
+    """Angle of points (x, y) of floats, JAX arrays or traced scalars."""
+    if y.dtype.kind != "O":
+        return namespace(y).arctan2(y, x)
+    return _objects([_angle(*each) for each in zip(y.ravel(), x.ravel(), strict=True)], y)
+
+
 def choose_less(x: Array, bound: float, a: Array, b: Array) -> Array:
     """a where x < bound, else b, of floats, JAX arrays or traced scalars."""
     if x.dtype.kind != "O":
@@ -57,6 +64,11 @@ def _chosen(x: Any, a: Any, b: Any, bound: float) -> Any:
     if hasattr(x, "graph"):
         return x.graph.choose(x.graph.less(x, bound), a, b)
     return a if x < bound else b
+
+
+def _angle(y: Any, x: Any) -> Any:
+    graph = getattr(y, "graph", None) or getattr(x, "graph", None)
+    return math.atan2(y, x) if graph is None else graph.arctan2(y, x)
 
 
 def _scalar(name: str, v: Any) -> Any:

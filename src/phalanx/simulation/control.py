@@ -1,0 +1,320 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Control laws that one often wants, written as users would write theirs: `px.control`.
+
+Each is a function law(t, q, qd, u, robot) that returns joint forces (…, nv). It runs in a simulation,
+`robot.simulation(control=law)`, and on plain arrays with the robot itself, where it can be tested.
+
+A gain is a number, an array, or a name: then it is a parameter, of which every simulation of a batch may have
+its own: `robot.simulation(control=px.control.pd("kp", "kd"), parameters={"kp": 7, "kd": 7})`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..errors import PhalanxError, nearest, shown
+from ..typing import ArrayLike
+from .gains import Gain, expect, finite, gain_of, given, of_joints, of_pose, pose_of, switch, target_of
+
+__all__ = ["Law", "computed_torque", "impedance", "network", "pd"]
+
+_SMALLEST = 1e-30  # of a squared sine, so that its root has a slope
+_DAMPED = 1e-9  # of the square of a Jacobian
+ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
+    "tanh": np.tanh,
+    "relu": lambda x: np.maximum(x, 0.0),
+}
+
+
+class Law(Protocol):
+    """A control law: joint forces (…, nv) at time t, coordinates q, rates qd and inputs u."""
+
+    def __call__(self, t: Any, q: Any, qd: Any, u: Any, robot: Any, **parameters: Any) -> Any: ...
+
+    def inputs(self, robot: Any) -> int:
+        """How many inputs it takes of its own accord."""
+
+
+def pd(kp: Gain, kd: Gain, target: ArrayLike | None = None, gravity: bool = True) -> Law:
+    """PD control of the joints: kp (q_d ⊖ q) + kd (qd_d - qd), with the forces of gravity added.
+
+    - `kp` and `kd`: gains (nv,) or one number for all joints, in N·m/rad and N·m·s/rad (N/m and N·s/m).
+    - `target` (nq,): the coordinates to hold. Without, they are inputs: u is q_d (nq,), or q_d and then its
+      rates qd_d (nq + nv,) with `robot.simulation(inputs=robot.nq + robot.nv)`.
+    - `gravity`: whether the forces that hold the robot against gravity are added.
+
+    Differences of coordinates are those of `robot.difference`: of a ball joint the turn that is left.
+    """
+    return _Joints(
+        "pd", gain_of(kp, "pd: kp"), gain_of(kd, "pd: kd"), target_of(target, "pd"), switch(gravity)
+    )
+
+
+def computed_torque(kp: Gain, kd: Gain, target: ArrayLike | None = None) -> Law:
+    """Inverse dynamics at the acceleration qdd_d + kp (q_d ⊖ q) + kd (qd_d - qd): every joint a unit mass.
+
+    - `kp` and `kd`: gains (nv,) or one number, in 1/s² and 1/s. With kd = 2 sqrt(kp) errors fade without
+      overshoot.
+    - `target` (nq,): the coordinates to hold. Without, u is q_d, qd_d and qdd_d one after another
+      (nq + 2 nv,), or less of it, if `robot.simulation(inputs=…)` says so: (nq + nv,) or (nq,).
+    """
+    where = "computed_torque"
+    return _Joints(
+        where, gain_of(kp, f"{where}: kp"), gain_of(kd, f"{where}: kd"), target_of(target, where), True
+    )
+
+
+def impedance(
+    frame: str,
+    stiffness: Gain,
+    damping: Gain,
+    target: ArrayLike | None = None,
+    *,
+    gravity: bool = True,
+    nullspace: tuple[Gain, Gain, ArrayLike] | None = None,
+) -> Law:
+    """A spring and damper between a frame and a pose, as joint forces Jᵀ w, with those of gravity added.
+
+    - `stiffness` and `damping` (6,) or (6, 6), along the axes of the base, [angular; linear]: N·m/rad and
+      N/m, N·m·s/rad and N·s/m. A pair (angular, linear) is for all directions alike.
+    - `target` (4, 4): the pose. Without, u is the position and a quaternion xyzw (7,), or the position alone
+      (3,) with `robot.simulation(inputs=3)`: then only the last three of the gains act.
+    - `nullspace` (kp, kd, q): joints are also drawn to the coordinates q (nq,), as far as that does not push
+      the frame.
+
+    The error of the pose is the turn that is left, a rotation vector, and the way that is left.
+    """
+    where = "impedance"
+    if not isinstance(frame, str):
+        raise PhalanxError(f'{where}: frame is {shown(frame)}, expected the name of a frame, as "tool".')
+    goal = None if target is None else pose_of(target)
+    posture = None
+    if nullspace is not None:
+        if not isinstance(nullspace, (tuple, list)) or len(nullspace) != 3:
+            raise PhalanxError(f"{where}: nullspace is {shown(nullspace)}, expected a tuple (kp, kd, q).")
+        kp, kd, rest = nullspace
+        posture = _Joints(
+            where,
+            gain_of(kp, f"{where}: kp of nullspace"),
+            gain_of(kd, f"{where}: kd of nullspace"),
+            target_of(rest, f"{where}: q of nullspace"),
+            False,
+        )
+    own = [gain_of(x, f"{where}: {name}") for x, name in ((stiffness, "stiffness"), (damping, "damping"))]
+    return _Impedance(frame, own[0], own[1], goal, switch(gravity), posture)
+
+
+def network(
+    weights: Sequence[ArrayLike],
+    biases: Sequence[ArrayLike],
+    activation: str = "tanh",
+    *,
+    observe: Callable[..., Any] | None = None,
+    scale: Gain = 1.0,
+) -> Law:
+    """A small neural network: tau = scale (W₃ f(W₂ f(W₁ x + b₁) + b₂) + b₃), of any number of layers.
+
+    - `weights` and `biases`: one matrix (outputs, inputs) and one vector (outputs,) for each layer.
+    - `activation` f: "tanh" or "relu", after all layers but the last.
+    - `observe(t, q, qd, u, robot)` gives x. Without, x is q, qd and u one after another.
+    - `scale`: what the last layer is multiplied by, a number or (nv,).
+    """
+    where = "network"
+    if activation not in ACTIVATIONS:
+        told = nearest(activation, ACTIVATIONS, what="activations")
+        raise PhalanxError(f"{where}: unknown activation {shown(activation)};{told}")
+    if len(weights) != len(biases) or not len(weights):
+        raise PhalanxError(
+            f"{where}: {len(weights)} weights and {len(biases)} biases, expected one of both for each layer."
+        )
+    layers, size = [], None
+    for k, (matrix, vector) in enumerate(zip(weights, biases, strict=True)):
+        w, b = finite(matrix, f"{where}: weights[{k}]"), finite(vector, f"{where}: biases[{k}]")
+        if w.ndim != 2 or b.shape != w.shape[:1] or (size is not None and w.shape[1] != size):
+            expected = "(outputs, inputs)" if size is None else f"(outputs, {size})"
+            raise PhalanxError(
+                f"{where}: layer {k} has weights {w.shape} and biases {b.shape}, expected {expected} and "
+                "(outputs,)."
+            )
+        size = w.shape[0]
+        layers.append((w, b))
+    return _Network(tuple(layers), activation, observe, gain_of(scale, f"{where}: scale"))
+
+
+# ------------------------------------------------------------------- the laws
+
+
+class _Named:
+    """What messages call a law by, as they do functions."""
+
+    kind: str
+
+    @property
+    def __name__(self) -> str:
+        return self.kind
+
+
+@dataclass(frozen=True, eq=False)
+class _Joints(_Named):
+    """PD control of the joints, by forces or by accelerations."""
+
+    kind: str
+    kp: Any
+    kd: Any
+    target: np.ndarray | None
+    gravity: bool
+
+    def inputs(self, robot: Any) -> int:
+        if self.target is not None:
+            return 0
+        return int(robot.nq) + (2 * int(robot.nv) if self.kind == "computed_torque" else 0)
+
+    def __call__(self, t: Any, q: Any, qd: Any, u: Any, robot: Any, **parameters: Any) -> Any:
+        kp, kd = (of_joints(given(g, parameters), robot, self.kind) for g in (self.kp, self.kd))
+        position, velocity, acceleration = self._desired(u, robot)
+        pull = kp * robot.difference(q, position) + kd * (velocity - qd)
+        if self.kind == "computed_torque":
+            return robot.inverse_dynamics(q, qd, acceleration + pull)
+        return pull + robot.gravity_forces(q) if self.gravity else pull
+
+    def _desired(self, u: Any, robot: Any) -> tuple[Any, Any, Any]:
+        """The coordinates, rates and accelerations that are wanted."""
+        nq, nv = int(robot.nq), int(robot.nv)
+        if self.target is not None:
+            expect(self.target.shape, (nq,), f"{self.kind}: target", robot)
+            return self.target, 0.0, 0.0
+        sizes = (nq, nq + nv, nq + 2 * nv)[: 3 if self.kind == "computed_torque" else 2]
+        count = np.shape(u)[-1] if np.ndim(u) else 0
+        if count not in sizes:
+            told = " or ".join(map(str, sizes))
+            raise PhalanxError(
+                f'{self.kind}: there are {count} inputs, expected {told} for robot "{robot.name}": '
+                "coordinates that are wanted, then their rates; pass inputs=… to robot.simulation, or a "
+                "target."
+            )
+        velocity = u[..., nq : nq + nv] if count > nq else 0.0
+        return u[..., :nq], velocity, u[..., nq + nv :] if count > nq + nv else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class _Impedance(_Named):
+    """A spring and damper between a frame and a pose."""
+
+    kind = "impedance"
+
+    frame: str
+    stiffness: Any
+    damping: Any
+    target: np.ndarray | None
+    gravity: bool
+    posture: _Joints | None
+
+    def inputs(self, robot: Any) -> int:
+        return 0 if self.target is not None else 7
+
+    def __call__(self, t: Any, q: Any, qd: Any, u: Any, robot: Any, **parameters: Any) -> Any:
+        gains = [of_pose(given(g, parameters)) for g in (self.stiffness, self.damping)]
+        error, rows = self._error(robot.frame_pose(q, self.frame), u, robot)
+        jacobian = robot.jacobian(q, self.frame)[..., rows, :]
+        stiffness, damping = (g[..., rows, rows] for g in gains)
+        wrench = _times(stiffness, error) - _times(damping, _times(jacobian, qd))
+        tau = _times(np.swapaxes(jacobian, -1, -2), wrench)
+        if self.gravity:
+            tau = tau + robot.gravity_forces(q)
+        if self.posture is not None:
+            tau = tau + _beside(jacobian, self.posture(t, q, qd, u, robot, **parameters))
+        return tau
+
+    def _error(self, pose: Any, u: Any, robot: Any) -> tuple[Any, slice]:
+        """What is left to the target, and which rows of [angular; linear] it has."""
+        if self.target is not None:
+            return _left(pose, self.target[:3, :3], self.target[:3, 3]), slice(0, 6)
+        count = np.shape(u)[-1] if np.ndim(u) else 0
+        if count == 3:
+            return u - pose[..., :3, 3], slice(3, 6)
+        if count != 7:
+            raise PhalanxError(
+                f"impedance: there are {count} inputs, expected 7 (position, quaternion xyzw) or 3 "
+                f'(position) for robot "{robot.name}"; pass inputs=… to robot.simulation, or a target.'
+            )
+        return _left(pose, _rotation(u[..., 3:]), u[..., :3]), slice(0, 6)
+
+
+@dataclass(frozen=True, eq=False)
+class _Network(_Named):
+    """A small neural network."""
+
+    kind = "network"
+
+    layers: tuple[tuple[np.ndarray, np.ndarray], ...]
+    activation: str
+    observe: Callable[..., Any] | None
+    scale: Any
+
+    def inputs(self, robot: Any) -> int:
+        own = int(robot.nq) + int(robot.nv)
+        return max(0, self.layers[0][0].shape[1] - own) if self.observe is None else int(robot.nv)
+
+    def __call__(self, t: Any, q: Any, qd: Any, u: Any, robot: Any, **parameters: Any) -> Any:
+        if self.observe is not None:
+            x = self.observe(t, q, qd, u, robot)
+        else:
+            x = np.concatenate([q, qd, u], axis=-1)
+        first, last = self.layers[0][0].shape[1], self.layers[-1][0].shape[0]
+        if np.shape(x)[-1] != first:
+            raise PhalanxError(
+                f"network: the first layer takes {first} numbers, but q, qd and u, or what `observe` gives, "
+                f'are {np.shape(x)[-1]} for robot "{robot.name}"; pass inputs=… to robot.simulation.'
+            )
+        expect((last,), (int(robot.nv),), "network: the last layer", robot)
+        f = ACTIVATIONS[self.activation]
+        for k, (w, b) in enumerate(self.layers):
+            x = _times(w, x if k == 0 else f(x)) + b
+        return of_joints(given(self.scale, parameters), robot, "network: scale") * x
+
+
+# ------------------------------------------------------------------- poses
+
+
+def _left(pose: Any, rotation: Any, position: Any) -> Any:
+    """The turn and the way (…, 6) from a pose to another, along the axes of the base."""
+    # Of D = R_d Rᵀ: its axis times the sine of its angle, and the cosine.
+    d = rotation @ np.swapaxes(pose[..., :3, :3], -1, -2)
+    beside = [d[..., 2, 1] - d[..., 1, 2], d[..., 0, 2] - d[..., 2, 0], d[..., 1, 0] - d[..., 0, 1]]
+    sine = 0.5 * np.stack(beside, axis=-1)
+    cosine = 0.5 * (d[..., 0, 0] + d[..., 1, 1] + d[..., 2, 2] - 1.0)
+    size = np.sqrt(np.maximum(np.sum(sine * sine, axis=-1), _SMALLEST))
+    turn = sine * (np.arctan2(size, cosine) / size)[..., None]
+    return np.concatenate([turn, position - pose[..., :3, 3]], axis=-1)
+
+
+def _rotation(quaternion: Any) -> Any:
+    """The rotation matrix of a quaternion xyzw of any length but zero."""
+    x, y, z, w = (quaternion[..., k] for k in range(4))
+    s = 2.0 / (x * x + y * y + z * z + w * w)
+    rows = [
+        [1.0 - s * (y * y + z * z), s * (x * y - w * z), s * (x * z + w * y)],
+        [s * (x * y + w * z), 1.0 - s * (x * x + z * z), s * (y * z - w * x)],
+        [s * (x * z - w * y), s * (y * z + w * x), 1.0 - s * (x * x + y * y)],
+    ]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def _beside(jacobian: Any, tau: Any) -> Any:
+    """Joint forces without what pushes along the rows of J: (1 - Jᵀ (J Jᵀ)⁻¹ J) tau.
+
+    Near singularities the inverse is damped.
+    """
+    across = np.swapaxes(jacobian, -1, -2)
+    square = jacobian @ across + _DAMPED * np.eye(jacobian.shape[-2])
+    return tau - _times(across, np.linalg.solve(square, _times(jacobian, tau)[..., None])[..., 0])
+
+
+def _times(matrix: Any, vector: Any) -> Any:
+    """A matrix (…, m, n) times a vector (…, n)."""
+    return (matrix @ vector[..., None])[..., 0]
