@@ -168,7 +168,7 @@ def test_implicit_wrenches_are_those_at_the_end_of_the_step(friction: float) -> 
         predicted = load.wrench - load.impedance @ rate
         change = last.wrench - ground.loads(q, qd, r, parameters={})[0].wrench
         errors.append(np.abs(predicted[3:] - last.wrench[3:]).max() / np.abs(change[3:]).max())
-    # Wrong by h^2 where the change is by h; friction follows the normal force one step late, which is of order h.
+    # Wrong by h^2 where the change is by h; friction follows the normal force a step late, by h.
     assert errors[1] < (2e-4 if friction == 0.0 else 0.5)
     if friction == 0.0:
         assert errors[0] / errors[1] == pytest.approx(10.0, rel=0.2)

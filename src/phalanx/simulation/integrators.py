@@ -74,7 +74,7 @@ def variational(step: Step) -> Next:
     first = step.forces(step.time, step.q, step.qd, implicit=True)
     model, damping = step.model, first.damping
 
-    def acting(forces: Forces, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    def acting(forces: Forces, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
         more = {"external": link_wrenches(model, step.external(q, forces.loads))} if forces.loads else {}
         return forces.tau + damping * qd, more
 
