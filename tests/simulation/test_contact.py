@@ -14,6 +14,7 @@ from phalanx.program.evaluate import program_on_arrays
 from phalanx.program.scalar import Graph
 from phalanx.program.trace import Program
 from phalanx.simulation.equations import Equations, TracedRobot
+from phalanx.simulation.loads import on_links
 from phalanx.simulation.surroundings import loads_of
 from phalanx.simulation.traced import traced
 from reference.sampling import agree
@@ -161,13 +162,21 @@ def test_implicit_wrenches_are_those_at_the_end_of_the_step(friction: float) -> 
     for h in (1e-3, 1e-4):
         qd1 = qd + h * qdd
         q1 = r.integrate(q, h * 0.5 * (qd + qd1))
-        (load,) = ground.loads(q, qd, r, h=h, parameters={})
-        (last,) = ground.loads(q1, qd1, r, parameters={})
-        velocity, rate = r.frame_velocity(q, qd, "link3"), r.frame_acceleration(q, qd, qdd, "link3")
-        rate[3:] -= np.cross(velocity[:3], velocity[3:])  # componentwise rate of the twist
-        predicted = load.wrench - load.impedance @ rate
-        change = last.wrench - ground.loads(q, qd, r, parameters={})[0].wrench
-        errors.append(np.abs(predicted[3:] - last.wrench[3:]).max() / np.abs(change[3:]).max())
+        V, rate = r.frame_velocity(q, qd, "link3"), r.frame_acceleration(q, qd, qdd, "link3")
+        rate[3:] -= np.cross(V[:3], V[3:])  # componentwise rate of the twist
+        R = r.frame_pose(q, "link3")[:3, :3]
+        worst = change = 0.0
+        loads = [
+            ground.loads(*state, r, h=step, parameters={})
+            for state, step in (((q, qd), None), ((q, qd), h), ((q1, qd1), None))
+        ]
+        for first, load, last in zip(*loads, strict=True):
+            ((at, force),), ((_, even),), ((along, ((_, n),)),) = load.forces, load.evenly, load.along
+            a = rate[3:] + np.cross(rate[:3], R @ at)
+            predicted = force - even * a - along * n * (n @ a)
+            worst = max(worst, np.abs(predicted - last.forces[0][1]).max())
+            change = max(change, np.abs(first.forces[0][1] - last.forces[0][1]).max())
+        errors.append(worst / change)
     # Wrong by h^2 where the change is by h; friction follows the normal force a step late, by h.
     assert errors[1] < (2e-4 if friction == 0.0 else 0.5)
     if friction == 0.0:
@@ -270,16 +279,12 @@ def test_traced_wrenches_are_those_of_plain_arrays() -> None:
     for force in forces:
         plain = force(0.0, q, qd, None, r)
         assert any(np.abs(w).max() > 0.01 for w in plain.values())
-        found = loads_of([force], given, TracedRobot(Equations(r, graph)), {}, 1e-3, implicit=False)
-        assert [load.frame for load in found] == list(plain)
-        for load in found:
-            program = Program({"q": (3,), "qd": (3,)}, {"w": (6,)}, load.wrench.tolist())
-            world = program_on_arrays(program, {"q": q, "qd": qd})
-            turn = r.frame_pose(q, load.frame)[:, :3, :3]
-            local = np.concatenate(
-                [np.einsum("bij,bi->bj", turn, world[:, k : k + 3]) for k in (0, 3)], axis=-1
-            )
-            agree(local, plain[load.frame], 1e-12)
+        equations = Equations(r, graph)
+        found = loads_of([force], given, TracedRobot(equations), {}, 1e-3, implicit=False)
+        assert {load.frame for load in found} == set(plain)
+        wrenches = on_links(equations, given[1].scalars, found)
+        program = Program({"q": (3,), "qd": (3,)}, {"w": (3, 6)}, wrenches.ravel().tolist())
+        agree(program_on_arrays(program, {"q": q, "qd": qd}), r.wrenches(plain), 1e-12)
 
 
 def test_wrenches_are_taken_by_the_dynamics() -> None:

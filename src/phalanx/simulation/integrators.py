@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.variational import drift, kick
-from ..robot.model import link_wrenches
+from .loads import on_bodies
 from .step import Forces, Step
 
 
@@ -75,7 +75,7 @@ def variational(step: Step) -> Next:
     model, damping = step.model, first.damping
 
     def acting(forces: Forces, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
-        more = {"external": link_wrenches(model, step.external(q, forces.loads))} if forces.loads else {}
+        more = {"external": on_bodies(step.equations, model, q, forces.loads)} if forces.loads else {}
         return forces.tau + damping * qd, more
 
     tau, more = acting(first, step.q, step.qd)
