@@ -27,9 +27,9 @@ _FAST = 10.0  # rad/s, m/s: joints of a robot are hardly faster
 
 
 def iterations_for(h: float) -> int:
-    """How many iterations leave nothing but rounding: each gains a factor of the step h times the rates."""
-    gain = min(0.15, h * _FAST)
-    return max(4, ceil(log(1e-16) / log(gain)))
+    """How many iterations leave about as much as rounding: each gains a factor of the step h times the rates."""
+    gain = min(0.2, h * _FAST)
+    return max(4, ceil(log(1e-14) / log(gain)))
 
 
 @dataclass(frozen=True)
