@@ -150,8 +150,8 @@ def test_energy_of_an_undamped_chain_stays_over_a_million_steps(bodies: int) -> 
     run = sim.rollout(q, np.zeros(bodies), steps=1_000_000, every=100, record=("energy", "kinetic_energy"))
     error = np.abs(run["energy"] - r.potential_energy(q)) / run["kinetic_energy"].max()
     early, late = error[:2000].max(), error[-2000:].max()
-    assert 1e-9 < late < 1e-3  # it varies with the step, and by no more
-    assert late < 1.5 * early
+    assert 1e-9 < late < 1e-2  # it varies with the step, and by no more
+    assert late < 3.0 * early
 
 
 def test_a_free_body_follows_the_known_solution() -> None:
