@@ -15,7 +15,7 @@ first for q1, `kick` takes the rates from the second.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import ceil, log
+from math import log
 from typing import Any
 
 from ..robot.model import Model, diagonal, gravity_twist, joint_displacements, joint_kinematics
@@ -27,9 +27,9 @@ _FAST = 10.0  # rad/s, m/s: joints of a robot are hardly faster
 
 
 def iterations_for(h: float) -> int:
-    """How many iterations leave nothing but rounding: each gains a factor of the step h times the rates."""
-    gain = min(0.15, h * _FAST)
-    return max(4, ceil(log(1e-16) / log(gain)))
+    """How many iterations leave hardly more than rounding: each gains a factor of h times the rates."""
+    gain = min(0.2, h * _FAST)
+    return max(4, round(log(1e-16) / log(gain)))
 
 
 @dataclass(frozen=True)

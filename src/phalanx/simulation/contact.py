@@ -17,7 +17,9 @@ import numpy as np
 
 from ..arrays import UNREADABLE
 from ..errors import PhalanxError, shown
-from .surroundings import Load, Surroundings, require_frame
+from .loads import Load, Position
+from .surroundings import Surroundings, require_frame
+from .traced import Traced
 
 __all__ = ["ground", "spring", "tendon"]
 
@@ -109,18 +111,18 @@ class Point:
     """A point of a frame, or of the world (None)."""
 
     frame: str | None
-    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    position: Position = (0.0, 0.0, 0.0)
 
     def motion(self, q: Any, qd: Any, robot: Any) -> Moving:
         """Where it is and how it moves, along the axes of the world."""
         at = np.array(self.position)
         if self.frame is None:
-            return Moving(at, np.zeros(3), np.zeros(3), np.zeros(3))
+            return Moving(at, np.zeros(3), np.zeros(3))
         pose = robot.frame_pose(q, self.frame)
         velocity = robot.frame_velocity(q, qd, self.frame)
         lever = (pose[..., :3, :3] @ at[:, None])[..., 0]
         turn = velocity[..., :3]
-        return Moving(pose[..., :3, 3] + lever, velocity[..., 3:] + np.cross(turn, lever), turn, lever)
+        return Moving(pose[..., :3, 3] + lever, velocity[..., 3:] + np.cross(turn, lever), turn)
 
     def moves(self, robot: Any) -> bool:
         """Whether it belongs to a link that joints move."""
@@ -129,32 +131,15 @@ class Point:
 
 @dataclass(frozen=True)
 class Moving:
-    """A point's position and velocity, how its frame turns, and where the point is from that origin."""
+    """A point's position and velocity, and how its frame turns."""
 
     x: Any
     v: Any
     turn: Any
-    lever: Any
-
-    def wrench(self, force: Any) -> Any:
-        """A force at the point, about the origin of its frame."""
-        return np.concatenate([np.cross(self.lever, force), force], axis=-1)
 
     def swept(self) -> Any:
         """The part of its acceleration that no rate of the frame's twist explains."""
         return np.cross(self.turn, self.v)
-
-    def jacobian(self) -> Any:
-        """(3, 6): its velocity from the twist of its frame."""
-        x, y, z = (self.lever[k] for k in range(3))
-        o = 0.0 * x
-        return np.stack(
-            [
-                np.stack([o, z, -y, o + 1.0, o, o]),
-                np.stack([-z, o, x, o, o + 1.0, o]),
-                np.stack([y, -x, o, o, o, o + 1.0]),
-            ]
-        )
 
 
 # ------------------------------------------------------------------- ground
@@ -176,19 +161,13 @@ class Ground(Surroundings):
     def loads(
         self, q: Any, qd: Any, robot: Any, *, h: float | None = None, parameters: Mapping[str, Any]
     ) -> list[Load]:
-        made: dict[str, Load] = {}
-        numbers = [
-            _value(x, parameters, self.name)
-            for x in (self.stiffness, self.damping, self.friction, self.height)
-        ]
+        given = (self.stiffness, self.damping, self.friction, self.height)
+        numbers = [_value(x, parameters, self.name) for x in given]
         for point in self.points:
-            assert point.frame is not None
             require_frame(robot, point.frame, self.name)
-            load = self._load(point.frame, point.motion(q, qd, robot), h, *numbers)
-            made[point.frame] = _added(made.get(point.frame), load)
-        return list(made.values())
+        return [self._load(point, point.motion(q, qd, robot), h, *numbers) for point in self.points]
 
-    def _load(self, frame: str, p: Moving, h: float | None, k: Any, d: Any, mu: Any, height: Any) -> Load:
+    def _load(self, point: Point, p: Moving, h: float | None, k: Any, d: Any, mu: Any, height: Any) -> Load:
         n = np.array(self.normal)
         depth, speed = height - _dot(n, p.x), _dot(n, p.v)
         now = np.where(depth > 0.0, np.maximum(k * depth - d * speed, 0.0), 0.0)
@@ -204,20 +183,13 @@ class Ground(Surroundings):
         size = np.sqrt(np.maximum(_dot(sliding, sliding), self.slip**2))
         rub = mu * np.where(inside, now, 0.0) / size
         force = n * push[..., None] - sliding * rub[..., None]
+        frame, at = str(point.frame), point.position
         if h is None:
-            return Load(frame, p.wrench(force))
-        along = np.outer(n, n)
-        stiff = np.where(inside, h * d + h * h * k, 0.0)
-        resists = along * stiff + (np.eye(3) - along) * (h * rub)
-        jacobian = p.jacobian()
-        return Load(frame, p.wrench(force - resists @ p.swept()), jacobian.T @ (resists @ jacobian))
-
-
-def _added(first: Load | None, more: Load) -> Load:
-    if first is None:
-        return more
-    impedance = None if first.impedance is None else first.impedance + more.impedance
-    return Load(more.frame, first.wrench + more.wrench, impedance)
+            return Load(frame, ((at, force),))
+        stiff, even = np.where(inside, h * d + h * h * k, 0.0), h * rub
+        swept = p.swept()
+        force = force - swept * even[..., None] - n * ((stiff - even) * _dot(n, swept))[..., None]
+        return Load(frame, ((at, force),), evenly=((at, even),), along=((stiff - even, ((at, n),)),))
 
 
 # ------------------------------------------------------------------- springs
@@ -266,11 +238,10 @@ class Tendon(Surroundings):
         made = []
         for frame in frames:
             mine = [
-                p.wrench(s) for own, p, s in zip(self.points, at, slopes, strict=True) if own.frame == frame
+                (own.position, s) for own, s in zip(self.points, slopes, strict=True) if own.frame == frame
             ]
-            slope = sum(mine[1:], mine[0])
-            impedance = stiff * slope[:, None] * slope[None, :] if implicit else None
-            made.append(Load(frame, -slope * tension[..., None], impedance))
+            forces = tuple((at, -slope * tension[..., None]) for at, slope in mine)
+            made.append(Load(frame, forces, along=((stiff, tuple(mine)),) if implicit else ()))
         return made
 
 
@@ -289,9 +260,11 @@ def _value(number: Number, parameters: Mapping[str, Any], where: str) -> Any:
             f"robot.simulation(…, parameters={{{number!r}: ()}})."
         )
     value = parameters[number]
-    if np.shape(value) not in ((), (1,)) and not isinstance(value, np.ndarray):
-        raise PhalanxError(f"{where}: the parameter {number!r} has shape {np.shape(value)}, expected ().")
-    return value.reshape(()) if np.shape(value) == (1,) else value
+    if not isinstance(value, Traced):
+        return np.asarray(value)
+    if value.size != 1:
+        raise PhalanxError(f"{where}: the parameter {number!r} has shape {value.shape}, expected size 1.")
+    return value.reshape(())
 
 
 # ------------------------------------------------------------------- what users pass

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.variational import drift, kick
-from ..robot.model import link_wrenches
+from .loads import on_bodies
 from .step import Forces, Step
 
 
@@ -74,8 +74,8 @@ def variational(step: Step) -> Next:
     first = step.forces(step.time, step.q, step.qd, implicit=True)
     model, damping = step.model, first.damping
 
-    def acting(forces: Forces, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-        more = {"external": link_wrenches(model, step.external(q, forces.loads))} if forces.loads else {}
+    def acting(forces: Forces, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
+        more = {"external": on_bodies(step.equations, model, q, forces.loads)} if forces.loads else {}
         return forces.tau + damping * qd, more
 
     tau, more = acting(first, step.q, step.qd)

@@ -18,12 +18,13 @@ from ..dispatch import choose
 from ..program.differentiate import tangents
 from ..program.scalar import Graph, Node, live
 from ..robot.joints import unit_quaternion
-from ..robot.model import link_wrenches, with_inertias
+from ..robot.model import with_inertias
 from ..robot.robot import Robot
 from .equations import Equations, TracedRobot, symbols
 from .joints import JointForces, joint_forces
 from .laws import run_law
-from .surroundings import Load, loads_of
+from .loads import Load, impedances, on_bodies, on_links
+from .surroundings import loads_of
 from .traced import Traced
 
 _CHEAP = 64  # scalars that the slope of one joint's force may add to a step
@@ -145,7 +146,9 @@ class Step:
 
     def accelerations(self, q: np.ndarray, qd: np.ndarray, forces: Forces) -> np.ndarray:
         """qdd under some forces."""
-        more: dict[str, Any] = {"external": self.external(q, forces.loads)} if forces.loads else {}
+        more: dict[str, Any] = {}
+        if forces.loads:
+            more["external"] = on_links(self.equations, q, forces.loads)
         made: np.ndarray = self.equations("forward_dynamics", q, qd, forces.tau, **more)
         return made
 
@@ -161,9 +164,9 @@ class Step:
         h, of, model = self.h, self.equations, self.model
         more: dict[str, Any] = {}
         if forces.loads:
-            more["external"] = link_wrenches(model, self.external(q, forces.loads))
-            if any(load.impedance is not None for load in forces.loads):
-                more["impedance"] = self._impedance(model, q, forces.loads)
+            more["external"] = on_bodies(of, model, q, forces.loads)
+            if any(load.resists for load in forces.loads):
+                more["impedance"] = impedances(of, model, q, forces.loads)
         tau = forces.tau - h * forces.stiffness * qd
         diagonal = h * forces.damping + h * h * forces.stiffness
         if (rotors := model.rotor_forces(qd)) is not None:
@@ -176,43 +179,6 @@ class Step:
                 np.asarray(text(model, q, qd, tau, diagonal=diagonal, **more), dtype=object) for text in texts
             ]
         return min(each, key=lambda made: len(live(made.tolist())))
-
-    def _impedance(self, model: Any, q: np.ndarray, loads: list[Load]) -> np.ndarray:
-        """How much loads resist accelerations (n, 6, 6) of the bodies, in body coordinates."""
-        total = np.zeros((model.n, 6, 6), dtype=object)
-        links = range(self.robot.n_links)
-        for load in loads:
-            frame = self.robot.frame(load.frame)
-            if load.impedance is None or frame.link < 0:
-                continue
-            turn = self.equations("frame_pose", q, frame=load.frame)[:3, :3].T
-
-            def on_bodies(rows: np.ndarray, frame: Any = frame, name: str = load.frame) -> np.ndarray:
-                """Wrenches in the frame (6 of them, as rows) on its body."""
-                moved = [self.robot.wrenches({name: row}, lambda value, where: value) for row in rows]
-                assert frame.link in links
-                return np.array([link_wrenches(model, each)[model.links[frame.link]] for each in moved])
-
-            both = np.zeros((6, 6), dtype=object)
-            both[:3, :3] = both[3:, 3:] = turn
-            local = both @ load.impedance @ both.T
-            body = int(model.links[frame.link])
-            total[body] = total[body] + on_bodies(on_bodies(local).T)
-        return total
-
-    def external(self, q: np.ndarray, loads: list[Load]) -> np.ndarray:
-        """Wrenches (n_links, 6) on all links, each in its own frame, from loads in world axes."""
-        total = np.zeros((self.robot.n_links, 6), dtype=object)
-        for load in loads:
-            frame = self.robot.frame(load.frame)
-            if frame.link < 0:
-                continue
-            local = load.wrench
-            if load.axes == "world":
-                turn = self.equations("frame_pose", q, frame=load.frame)[:3, :3].T
-                local = np.concatenate([turn @ local[:3], turn @ local[3:]])
-            total = total + self.robot.wrenches({load.frame: local}, lambda value, where: value)
-        return total
 
     def advanced(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, h: float) -> tuple[Any, Any]:
         """The state after a semi-implicit step, joint by joint."""

@@ -6,28 +6,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..errors import PhalanxError, nearest, shown
 from .laws import run
+from .loads import At, Load
 from .traced import Traced, scalars_of
-
-
-@dataclass(frozen=True)
-class Load:
-    """A wrench (6,) [moment; force] at the origin of a frame, along the axes of the world or of the frame.
-
-    `impedance` (6, 6), symmetric, times the acceleration of the frame acts against it: the componentwise rate
-    of its twist, at the same point and along the same axes. None is nothing.
-    """
-
-    frame: str
-    wrench: Any
-    impedance: Any = None
-    axes: str = "world"
 
 
 class Surroundings(ABC):
@@ -39,19 +25,18 @@ class Surroundings(ABC):
     def loads(
         self, q: Any, qd: Any, robot: Any, *, h: float | None = None, parameters: Mapping[str, Any]
     ) -> list[Load]:
-        """Wrenches on frames, along the axes of the world.
-
-        With h they are those at the end of such a step as far as the state now tells, and with impedances.
-        """
+        """Forces at points of frames; with h those at the end of such a step, to first order, as far as the
+        state tells, and how they resist accelerations."""
 
     def __call__(self, t: Any, q: Any, qd: Any, u: Any, robot: Any, **parameters: Any) -> dict[str, Any]:
         """Wrenches (…, 6) by frame, each in its own axes, as `external=` of the dynamics takes them."""
         made: dict[str, Any] = {}
         for load in self.loads(q, qd, robot, parameters=parameters):
             back = np.swapaxes(robot.frame_pose(q, load.frame)[..., :3, :3], -1, -2)
-            parts = [(back @ x[..., None])[..., 0] for x in (load.wrench[..., :3], load.wrench[..., 3:])]
-            wrench = np.concatenate(parts, axis=-1)
-            made[load.frame] = made[load.frame] + wrench if load.frame in made else wrench
+            for at, force in load.forces:
+                local = (back @ force[..., None])[..., 0]
+                wrench = np.concatenate([np.cross(np.array(at), local), local], axis=-1)
+                made[load.frame] = made[load.frame] + wrench if load.frame in made else wrench
         return made
 
 
@@ -77,14 +62,23 @@ def loads_of(
                 f"forces: got {shown(force)}, expected a function f(t, q, qd, u, robot) that returns "
                 "wrenches by frame, an object of px.contact, or a list of these."
             )
-        for load in found:
-            where = f"forces on {shown(load.frame)}"
-            wrench = scalars_of(load.wrench, (6,), where)
-            impedance = load.impedance
-            if impedance is not None:
-                impedance = scalars_of(impedance, (6, 6), where)
-            made.append(Load(load.frame, wrench, impedance, load.axes))
+        made += [_in_scalars(load) for load in found]
     return made
+
+
+def _in_scalars(load: Load) -> Load:
+    """The same load with arrays of scalars."""
+
+    def scalars(value: Any, shape: tuple[int, ...]) -> Any:
+        found = scalars_of(value, shape, f"forces on {shown(load.frame)}")
+        return found if shape else found.item()
+
+    def placed(points: tuple[At, ...], shape: tuple[int, ...] = (3,)) -> tuple[At, ...]:
+        return tuple((at, scalars(value, shape)) for at, value in points)
+
+    wrench = None if load.wrench is None else scalars(load.wrench, (6,))
+    along = tuple((scalars(size, ()), placed(points)) for size, points in load.along)
+    return Load(load.frame, placed(load.forces), wrench, placed(load.evenly, ()), along)
 
 
 def _told(force: Any, given: Sequence[Traced], robot: Any, own: Mapping[str, Traced]) -> list[Load]:
@@ -104,7 +98,7 @@ def _told(force: Any, given: Sequence[Traced], robot: Any, own: Mapping[str, Tra
             raise PhalanxError(
                 f"{where} on {shown(frame)} has shape {wrench.shape}, expected (6,) [moment; force]."
             )
-        made.append(Load(frame, wrench, axes="local"))
+        made.append(Load(frame, wrench=wrench))
     return made
 
 
