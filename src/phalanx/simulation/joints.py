@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 SLIDING = 1e-2  # rate [rad/s, m/s] from which dry friction is full
 STOP_TIME = 0.02  # seconds in which a joint limit stops a joint
 _STOP_STEPS = 4  # steps that this takes at least
+_POSES = 32  # for which inertias are looked at
 
 
 @dataclass(frozen=True)
@@ -76,13 +77,21 @@ def joint_forces(settings: Settings, parameters: Mapping[str, np.ndarray]) -> Jo
 
 
 def _stops(settings: Settings) -> tuple[Any, ...]:
-    """Springs and dampers beyond the limits of coordinates, critically damped for what each joint moves."""
-    robot = settings.robot
+    """Springs and dampers beyond the limits of coordinates, that stop what each joint moves in a short time.
+
+    Critically damped for the most that a joint carries; with explicit steps no stiffer than the least
+    inertia at a joint, its others free, lets them be.
+    """
+    robot, h = settings.robot, settings.dt
     limits = robot.limits
     if not settings.limits or not (np.isfinite(limits.lower).any() or np.isfinite(limits.upper).any()):
         return ()
-    inertia = 1.0 / np.diagonal(robot.mass_matrix_inverse(robot.neutral(), backend="numpy"))
-    time = max(STOP_TIME, _STOP_STEPS * settings.dt)
+    most, least = inertias_at_joints(robot)
+    time = max(STOP_TIME, _STOP_STEPS * h)
+    stiff, damp = most / time**2, 2.0 * most / time
+    if settings.integrator != "implicit":
+        stiff = np.minimum(stiff, least / (2.0 * h) ** 2)
+        damp = np.minimum(2.0 * np.sqrt(stiff * least), least / (2.0 * h))
     made = []
     for c in robot.coordinates:
         if c.kind.quaternion is not None:
@@ -90,9 +99,19 @@ def _stops(settings: Settings) -> tuple[Any, ...]:
         for k, i in zip(range(c.q.start, c.q.stop), range(c.v.start, c.v.stop), strict=True):
             lower, upper = float(limits.lower[k]), float(limits.upper[k])
             if np.isfinite(lower) or np.isfinite(upper):
-                stiff, damp = float(inertia[i]) / time**2, 2.0 * float(inertia[i]) / time
-                made.append((k, i, lower, upper, stiff, damp))
+                made.append((k, i, lower, upper, float(stiff[i]), float(damp[i])))
     return tuple(made)
+
+
+def inertias_at_joints(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+    """The largest inertia (nv,) at each joint with all others held, the least with all others free.
+
+    Over some poses, always the same.
+    """
+    q = np.concatenate([robot.neutral()[None], robot.random_state((_POSES,), np.random.default_rng(0))[0]])
+    held = np.diagonal(robot.mass_matrix(q, backend="numpy"), axis1=-2, axis2=-1)
+    free = 1.0 / np.diagonal(robot.mass_matrix_inverse(q, backend="numpy"), axis1=-2, axis2=-1)
+    return held.max(axis=0), free.min(axis=0)
 
 
 def _is_some(x: Any) -> bool:
