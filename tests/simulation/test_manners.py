@@ -233,7 +233,7 @@ def test_a_step_must_be_a_positive_number(dt: object) -> None:
 )
 def test_options_are_checked(options: dict[str, object], text: str) -> None:
     with pytest.raises(PhalanxError, match=text) as caught:
-        px.load("two_link").simulation(dt=1e-3, **options)
+        px.load("two_link").simulation(dt=1e-3, **options).rollout(np.zeros(2), np.zeros(2), steps=1)
     assert "\n" not in str(caught.value)
 
 
