@@ -173,7 +173,7 @@ def interleaved(jobs: dict[str, Callable[[], Any]], rounds: int) -> dict[str, fl
     return {name: median(found) for name, found in times.items()}
 
 
-def best(jobs: dict[str, Callable[[], Any]], calls: int = 300) -> dict[str, float]:
+def best(jobs: dict[str, Callable[[], Any]], calls: int = 1000) -> dict[str, float]:
     """The least time of a call of each job by the clock, by turns: what threads do while they have their cores."""
     times = dict.fromkeys(jobs, float("inf"))
     for _ in range(calls):
