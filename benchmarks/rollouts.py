@@ -185,7 +185,7 @@ def best(jobs: dict[str, Callable[[], Any]], calls: int = 1000) -> dict[str, flo
 
 
 def independent(
-    make: Callable[[], Callable[[], Any]], threads: int, turns: int = 10, tries: int = 30
+    make: Callable[[], Callable[[], Any]], threads: int, turns: int = 1, tries: int = 400
 ) -> float:
     """How much more independent threads compute than one does, at best: what the machine allows."""
     jobs = [make() for _ in range(threads)]

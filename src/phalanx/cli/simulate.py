@@ -20,6 +20,7 @@ from .report import emit, emit_json, number, table, terminal_width
 
 INTEGRATORS = ("implicit", "euler", "rk4", "variational")
 _MOST_LIMITS = 12  # lines about them in print
+_NOTHING = 1e-12  # coordinates and energies below are rounding
 
 
 def add(commands: Any) -> None:
@@ -303,7 +304,7 @@ def _passed(facts: dict[str, Any], width: int) -> list[str]:
 
 
 def _shown(value: float | None) -> str:
-    return "–" if value is None else number(value)
+    return "–" if value is None else number(value if abs(value) > _NOTHING else 0.0)
 
 
 def _between(span: list[float | None], many: bool) -> str:

@@ -25,8 +25,8 @@ def motion(
 ) -> Any:
     """Coordinates `q` (batch, T, n) and `energy` (batch, T) over `time` (T,).
 
-    One simulation is drawn with a line for each coordinate. A batch has a panel for each: the median, a band
-    that holds nine tenths of the simulations, and some of them; those that diverged are left out.
+    One simulation of few coordinates is drawn with a line for each. Otherwise each has a panel: of a batch the
+    median, a band that holds nine tenths of the simulations, and some of them. Those that diverged are left out.
     """
     time, q, energy = np.asarray(time), np.asarray(q), np.asarray(energy)
     if q.ndim != 3 or q.shape[:2] != energy.shape or time.shape != q.shape[1:2]:
@@ -37,7 +37,7 @@ def motion(
     labels = [names[k] if k < len(names) else f"q[{k}]" for k in range(q.shape[-1])]
     good = np.isfinite(q).all(axis=(1, 2))
     with styled():
-        draw = _one if len(q) == 1 else _many
+        draw = _one if len(q) == 1 and len(labels) <= _LEGEND else _many
         figure = draw(time, q[good], energy[good], labels, title or "Simulation")
     return saved(figure, path)
 
@@ -54,7 +54,7 @@ def _one(time: np.ndarray, q: np.ndarray, energy: np.ndarray, labels: list[str],
     top.set(ylabel="coordinate [rad, m]", title=title)
     bottom.set(ylabel="energy [J]", xlabel="time [s]")
     bottom.ticklabel_format(axis="y", useOffset=False)
-    if 0 < len(labels) <= _LEGEND and len(q):
+    if labels and len(q):
         figure.legend(*top.get_legend_handles_labels(), loc="outside right upper")
     return figure
 
@@ -84,6 +84,9 @@ def _many(time: np.ndarray, q: np.ndarray, energy: np.ndarray, labels: list[str]
 def _spread(axes: Any, time: np.ndarray, values: np.ndarray, colour: str) -> None:
     """The median of several curves in their band, and some of them."""
     if not len(values):
+        return
+    if len(values) == 1:
+        axes.plot(time, values[0], color=colour)
         return
     low, middle, high = np.percentile(values, _SPREAD, axis=0)
     axes.fill_between(time, low, high, color=colour, alpha=0.15, linewidth=0)
