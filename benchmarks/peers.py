@@ -64,6 +64,15 @@ class Pair:
         return [q, qd, qdd], [np.asfortranarray(np.asarray(x).T) for x in theirs]
 
 
+class BuiltIn(Pair):
+    """A robot of Phalanx's own; Pinocchio gets the URDF that is written of it."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self.robot = px.load(label)
+        self.model = pin.buildModelFromXML(self.robot.to_urdf())
+
+
 class Chain(Pair):
     """A generated chain; Pinocchio gets the same links and joints."""
 
@@ -102,7 +111,7 @@ def find(name: str) -> Path:
 ROBOTS: dict[str, Callable[[], Pair]] = {
     "ur5": lambda: Pair("ur5", "ur5_robot.urdf"),
     "panda": lambda: Pair("panda", "panda.urdf", lock=("panda_finger_joint1", "panda_finger_joint2")),
-    "iiwa": lambda: Pair("iiwa", "iiwa14.urdf"),
+    "iiwa": lambda: BuiltIn("iiwa14"),
     "talos": lambda: Pair("talos", "talos_reduced.urdf"),
     "anymal": lambda: Pair("anymal (floating)", "anymal.urdf", floating=True),
     "solo12": lambda: Pair("solo12 (floating)", "solo12.urdf", floating=True),
