@@ -78,7 +78,7 @@ def _in_scalars(load: Load) -> Load:
 
     wrench = None if load.wrench is None else scalars(load.wrench, (6,))
     along = tuple((scalars(size, ()), placed(points)) for size, points in load.along)
-    return Load(load.frame, placed(load.forces), wrench, placed(load.evenly, ()), along)
+    return Load(load.frame, placed(load.forces), wrench, placed(load.evenly, ()), along, load.axes)
 
 
 def _told(force: Any, given: Sequence[Traced], robot: Any, own: Mapping[str, Traced]) -> list[Load]:
