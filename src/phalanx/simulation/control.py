@@ -6,7 +6,8 @@ Each is a function law(t, q, qd, u, robot) that returns joint forces (…, nv). 
 `robot.simulation(control=law)`, and on plain arrays with the robot itself, where it can be tested.
 
 A gain is a number, an array, or a name: then it is a parameter, of which every simulation of a batch may have
-its own: `robot.simulation(control=px.control.pd("kp", "kd"), parameters={"kp": 7, "kd": 7})`.
+its own, as with `sim = robot.simulation(control=px.control.pd("kp", "kd"))` and `sim.rollout(…,
+parameters={"kp": kp, "kd": kd})`, arrays (…, nv).
 """
 
 from __future__ import annotations
@@ -38,6 +39,9 @@ class Law(Protocol):
 
     def inputs(self, robot: Any) -> int:
         """How many inputs it takes of its own accord."""
+
+    def parameters(self, robot: Any) -> dict[str, tuple[int, ...]]:
+        """The parameters that its gains are, by name, with their shapes."""
 
 
 def pd(kp: Gain, kd: Gain, target: ArrayLike | None = None, gravity: bool = True) -> Law:
@@ -149,6 +153,10 @@ def network(
 # ------------------------------------------------------------------- the laws
 
 
+def _named(gains: tuple[Any, ...], shape: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
+    return {gain: shape for gain in gains if isinstance(gain, str)}
+
+
 class _Named:
     """What messages call a law by, as they do functions."""
 
@@ -168,6 +176,9 @@ class _Joints(_Named):
     kd: Any
     target: np.ndarray | None
     gravity: bool
+
+    def parameters(self, robot: Any) -> dict[str, tuple[int, ...]]:
+        return _named((self.kp, self.kd), (int(robot.nv),))
 
     def inputs(self, robot: Any) -> int:
         if self.target is not None:
@@ -214,6 +225,10 @@ class _Impedance(_Named):
     gravity: bool
     posture: _Joints | None
 
+    def parameters(self, robot: Any) -> dict[str, tuple[int, ...]]:
+        own = {} if self.posture is None else self.posture.parameters(robot)
+        return own | _named((self.stiffness, self.damping), (6,))
+
     def inputs(self, robot: Any) -> int:
         return 0 if self.target is not None else 7
 
@@ -255,6 +270,9 @@ class _Network(_Named):
     activation: str
     observe: Callable[..., Any] | None
     scale: Any
+
+    def parameters(self, robot: Any) -> dict[str, tuple[int, ...]]:
+        return _named((self.scale,), (int(robot.nv),))
 
     def inputs(self, robot: Any) -> int:
         own = int(robot.nq) + int(robot.nv)

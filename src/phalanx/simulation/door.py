@@ -55,7 +55,7 @@ def simulation(robot: Robot, **given: Any) -> Simulation:
         forces=_several(given["forces"]),
         **{name: bool(given[name]) for name in _SWITCHES},
         inputs=whole_number(inputs, f"{where}: inputs", 0),
-        parameters=_sizes(given["parameters"], robot),
+        parameters=_sizes(_own_of(control, robot), robot) | _sizes(given["parameters"], robot),
     )
     if control is None and settings.inputs != robot.nv:
         raise PhalanxError(
@@ -69,6 +69,12 @@ def _inputs_of(control: Any, robot: Robot) -> int:
     """How many inputs a law says it takes, as a number or as a function of the robot; else nv."""
     told = getattr(control, "inputs", robot.nv)
     return int(told(robot) if callable(told) else told)
+
+
+def _own_of(control: Any, robot: Robot) -> Any:
+    """The parameters that a law of px.control takes of its own accord, with their sizes."""
+    told = getattr(control, "parameters", None)
+    return told(robot) if callable(told) else None
 
 
 def _several(forces: Any) -> tuple[Any, ...]:

@@ -57,8 +57,9 @@ def run(
     if made is None:
         raise PhalanxError(f"{where} returns nothing, expected an array; is a return missing{_at(function)}?")
     graph = next((x.graph for array in kept for x in array.scalars.ravel() if type(x) is Node), None)
+    seen: set[int] = set()
     for x in _leaves(made):
-        _check(x, graph, f"{where}{_at(function)}")
+        _check(x, graph, seen, f"{where}{_at(function)}")
     if not _same(made, again):
         raise PhalanxError(
             f"{where} gives another result each time it runs{_at(function)}: it reads a clock, random "
@@ -119,7 +120,7 @@ def _called(
         if isinstance(error, PhalanxError):
             raise PhalanxError(f"{at}{where}: {error}") from error
         raise PhalanxError(
-            f"{at}{where} raises {type(error).__name__}: {_full_stop(error)}{_hint(error)}"
+            f"{at}{where} raises {type(error).__name__}: {_full_stop(error)}{_hint(error, given[3].size)}"
         ) from error
 
 
@@ -137,7 +138,7 @@ def _full_stop(error: Exception) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def _hint(error: Exception) -> str:
+def _hint(error: Exception, inputs: int) -> str:
     """What helps where NumPy meets traced values as plain objects."""
     text = str(error)
     if "callable" in text and "method" in text:
@@ -145,6 +146,8 @@ def _hint(error: Exception) -> str:
             " np.array leaves plain numbers among traced ones; join values by np.stack or np.hstack instead."
         )
     if isinstance(error, IndexError):
+        if "out of bounds" in text:
+            return f" There are {inputs} inputs u; robot.simulation(…, inputs=k) tells how many."
         return " Traced values are no indices; np.where and np.interp choose by a value."
     if "dtype('O')" in text or "object arrays" in text or "type object" in text or "ufunc" in text:
         return (
@@ -209,13 +212,12 @@ def _equal(x: Any, y: Any) -> bool:
         return True
 
 
-def _check(result: Any, graph: Graph | None, where: str) -> None:
+def _check(result: Any, graph: Graph | None, seen: set[int], where: str) -> None:
     """Raise at NaN and infinity that are no matter of the state, and at values of another simulation."""
     if type(result) is not Node:
         if isinstance(result, (float, int, np.number)) and not math.isfinite(result):
             raise PhalanxError(f"{where} returns {result} whatever the state is, expected finite numbers.")
         return
-    seen: set[int] = set()
     stack = [result]
     while stack:
         node = stack.pop()

@@ -84,6 +84,7 @@ def refuse_truth() -> NoReturn:
         what, remedy = "decides on a traced value", "write it as np.where(condition, a, b)"
     else:
         what = "needs the truth of a traced value, as if, while, and, or, max() and sorted() do"
+        remedy += ", on arrays that np.stack joins, not np.array or np.asarray"
     raise RefusalError(f"{place(file, line)}: {source(file, line)}{what}, but {known}; {remedy}.")
 
 

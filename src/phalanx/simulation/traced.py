@@ -179,7 +179,7 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         return Traced(self.scalars.squeeze(axis), is_mask=self.is_mask)
 
     def clip(self, min: Any = None, max: Any = None) -> Traced:
-        return Traced(clip(self.scalars, _plain(min), _plain(max)))
+        return Traced(clip(self.scalars, *(None if x is None else _plain(x) for x in (min, max))))
 
     def __bool__(self) -> bool:
         return bool(self._number() if _is_known(self) else refuse_truth())
@@ -293,6 +293,8 @@ def _plain(x: Any) -> Any:
         return x.scalars
     if isinstance(x, (list, tuple)) or _holds_objects(x):
         return scalars_of(x, None, "an array")
+    if x is None or isinstance(x, (str, bytes, complex)):
+        refuse(f"joins a traced value and {shown(x)}", "expected real numbers")
     if isinstance(x, np.ndarray) and x.dtype.kind not in "fiub":
         refuse(f"joins a traced value and an array of {x.dtype}", "expected real numbers")
     return x
@@ -364,6 +366,10 @@ def _refuse_function(name: str, module: str = "np") -> NoReturn:
         remedy = "angles are wrapped by np.arctan2(np.sin(x), np.cos(x)), steps made by np.where"
     elif short in _ORDERING:
         remedy = "use np.minimum, np.maximum, np.min, np.max or np.where"
+    elif short in ("pinv", "lstsq"):
+        remedy = (
+            "use np.linalg.solve, as J.T @ np.linalg.solve(J @ J.T + 1e-6 * np.eye(6), x) for pinv(J) @ x"
+        )
     elif short in _TESTS:
         remedy = "a simulation that leaves the finite numbers is listed in its record"
     else:

@@ -239,7 +239,6 @@ SUMS: tuple[Rule, ...] = (
     np.outer,
     np.tensordot,
     np.trace,
-    np.vdot,
 )
 FACTS: tuple[Rule, ...] = (np.shape, np.ndim, np.size)  # that are known
 OWN: dict[Rule, Rule] = {
@@ -257,6 +256,7 @@ OWN: dict[Rule, Rule] = {
     np.select: select,
     np.interp: interp,
     np.polyval: polyval,
+    np.vdot: lambda a, b: np.dot(objects(a).ravel(), objects(b).ravel()),
     np.linalg.norm: norm,
     np.linalg.solve: solve,
     np.linalg.inv: inv,

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -42,9 +42,9 @@ from phalanx.program.trace import trace
 
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
-from phalanx.backends.native import compile, gufunc, loop
 from phalanx.backends.native.compile import host
 from phalanx.backends.native.emit.walk import RULES, block_function
+from reference.compiled import compiled
 from reference.lanes import RULES as OWN
 
 KINDS = ("revolute", "prismatic", "spherical", "universal")
@@ -102,28 +102,6 @@ def program(name: str, function: str, algorithm: Any, form: str = "loops", lanes
 def inputs(name: str, function: str, count: int = 3) -> dict[str, np.ndarray]:
     state = robot(name).random_state(count, rng=1)
     return dict(zip(FUNCTIONS[function].inputs, state, strict=False))
-
-
-_alive: list[Any] = []
-
-
-def compiled(made: Program, dtype: Any, *, fma: bool) -> Any:
-    """The gufunc of a program."""
-    target = replace(host(), fma=fma)
-    element, size = ("double", 8) if dtype == np.float64 else ("float", 4)
-    block, declarations, scratch = block_function(made, target, element)
-    rows = 1 if made.lanes > 1 else 0
-    shapes = list(made.shapes.values())
-    assert made.lanes in (1, target.lanes(size))
-    text = loop.module_text(block, declarations, shapes, element, target, scratch, rows)
-    loaded = compile.load(compile.object_code(text, target))
-    signature = ",".join("(" + ",".join(map(str, s)) + ")" for s in shapes[:-1])
-    signature += "->(" + ",".join(map(str, shapes[-1])) + ")"
-    ufunc, needs = gufunc.make_gufunc(
-        "form", "", signature, (len(shapes) - 1, 1), [(np.dtype(dtype), loaded.loop)]
-    )
-    _alive.append((loaded, needs))
-    return ufunc
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -22,13 +22,34 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..form.interpret import RULES
-from ..ops import ABS, ADD, CHOOSE, COS, DIV, INPUT, MAX, MUL, NEG, RESCALE, SIN, SUB
+from ..ops import (
+    ABS,
+    ADD,
+    ARCTAN2,
+    CHOOSE,
+    COS,
+    DIV,
+    EXP,
+    INPUT,
+    LESS,
+    LOG,
+    MAX,
+    MIN,
+    MUL,
+    NEG,
+    RESCALE,
+    SIN,
+    SQRT,
+    SUB,
+    TANH,
+)
 from ..scalar import Graph, Node
 from . import leaves as L
 
 LOCAL = -1
 
-_FOLDED = {ADD, SUB, MUL, DIV, SIN, COS, ABS, MAX, RESCALE, CHOOSE}  # of parameters, as they are recorded
+# Of parameters, as they are recorded.
+_FOLDED = {ADD, SUB, MUL, DIV, SIN, COS, ABS, MIN, MAX, RESCALE, LESS, CHOOSE, SQRT, EXP, TANH, LOG, ARCTAN2}
 
 
 class _Kind(NamedTuple):
@@ -158,6 +179,13 @@ _COPIED: dict[str, Callable[..., Any]] = {
     MAX: Graph.maximum,
     RESCALE: Graph.rescale,
     CHOOSE: Graph.choose,
+    MIN: Graph.minimum,
+    LESS: Graph.less,
+    SQRT: Graph.sqrt,
+    EXP: Graph.exp,
+    TANH: Graph.tanh,
+    LOG: Graph.log,
+    ARCTAN2: Graph.arctan2,
 }
 
 

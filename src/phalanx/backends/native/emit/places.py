@@ -46,6 +46,7 @@ class Places(Writer):
         self.used = frame.module.used
         self.prologue: list[str] = []
         self.names: dict[Any, str | float] = {}
+        self.masks: dict[Any, str] = {}  # of values that are one or zero, a bit for each lane
         self._labels = 0
         self._scopes: list[dict[Any, str]] = [{}]  # what is made, in the loops and conditions around
         self.label("entry")

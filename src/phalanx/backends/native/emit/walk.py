@@ -36,6 +36,7 @@ from .places import Frame, Places
 from .trig import LARGEST
 
 _TURNS = (ops.SIN, ops.COS)
+_KNOWN = {0.0: "zeroinitializer", 1.0: "splat (i1 true)"}  # masks
 
 
 class Text(Places):
@@ -82,8 +83,27 @@ class Text(Places):
         rule = RULES.get(s.op)
         if rule is None:
             raise TypeError(f"LLVM: no rule for the operation {s.op}.")
-        self.names[s] = rule(self, *(self.real(a) for a in s.args))
+        if not self._masked(s):
+            self.names[s] = rule(self, *(self.real(a) for a in s.args))
         return None
+
+    def _masked(self, s: Value) -> bool:
+        """Whether it is a test, or a choice by one, written here: bits decide, not numbers in their place."""
+        bits, operands = f"<{self.lanes} x i1>", [self.operand_of(a) for a in s.args[-2:]]
+        if s.op == ops.LESS:
+            holds = self.masks[s] = self.binary("fcmp olt", *operands)
+            operands = [self.constant(1.0), self.constant(0.0)]
+        elif s.op == ops.CHOOSE and s.args[0] in self.masks:
+            holds = self.masks[s.args[0]]
+            both = [_KNOWN.get(a) if isinstance(a, float) else self.masks.get(a) for a in s.args[1:]]
+            if all(both) and any(a in self.masks for a in s.args[1:]):
+                self.masks[s] = self.put(f"select {bits} {holds}, {bits} {both[0]}, {bits} {both[1]}")
+        else:
+            return False
+        self.names[s] = self.put(
+            f"select {bits} {holds}, {', '.join(f'{self.vector} {x}' for x in operands)}"
+        )
+        return True
 
     def _turn(self, turns: tuple[Value, ...]) -> None:
         """Sine and cosine of some angles; if one is too large for the fast path, the C library steps in."""
