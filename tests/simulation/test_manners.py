@@ -83,6 +83,31 @@ def test_what_is_recorded_changes_no_bit(sim: px.Simulation) -> None:
     same(other.final[1], one.final[1])
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("integrator", ["euler", "implicit"])
+def test_what_branches_has_the_same_bits_too(integrator: str, dtype: str) -> None:
+    """Limits, friction and contacts are choices: lanes that take different ones do not disturb each other."""
+    builder = px.RobotBuilder("hopper")
+    builder.add_link("trunk", mass=3.0, inertia=(0.05, 0.05, 0.05))
+    builder.add_link("leg", mass=0.5, com=(0.0, 0.0, -0.2), inertia=(0.01, 0.01, 1e-3))
+    builder.add_joint("hip", "revolute", "trunk", "leg", axis=(0, 1, 0), lower=-0.3, upper=0.2, friction=0.5)
+    builder.add_frame("foot", "leg", (0.0, 0.0, -0.4))
+    robot = builder.build(floating_base=True)
+    ground = px.contact.ground(["foot", "trunk"], stiffness=3e3, damping=30.0, friction=0.7)
+    sim = robot.simulation(dt=1e-3, integrator=integrator, forces=ground, dtype=dtype)
+    q = np.tile(robot.neutral(), (33, 1))
+    q[:, 2] = np.linspace(0.3, 0.8, 33)
+    qd = np.random.default_rng(0).standard_normal((33, robot.nv))
+    q, qd = q.astype(dtype), qd.astype(dtype)
+    together = sim.rollout(q, qd, steps=600, every=50, threads=1)
+    assert not together.diverged.any()
+    assert np.abs(together.qd[:, -1]).max() > 0.1
+    for k in (0, 5, 16, 32):
+        same(sim.rollout(q[k], qd[k], steps=600, every=50).q, together.q[k])
+    same(sim.rollout(q, qd, steps=600, every=50, threads=2).q, together.q)
+    same(sim.rollout(q[::-1], qd[::-1], steps=600, every=50).q[::-1], together.q)
+
+
 def test_steps_one_by_one_are_the_rollout(sim: px.Simulation) -> None:
     """Without time in the law: a single step begins at time zero."""
     sim = sim.robot.simulation(dt=1e-2, integrator=sim.integrator)
@@ -233,7 +258,7 @@ def test_a_step_must_be_a_positive_number(dt: object) -> None:
 )
 def test_options_are_checked(options: dict[str, object], text: str) -> None:
     with pytest.raises(PhalanxError, match=text) as caught:
-        px.load("two_link").simulation(dt=1e-3, **options)
+        px.load("two_link").simulation(dt=1e-3, **options).rollout(np.zeros(2), np.zeros(2), steps=1)
     assert "\n" not in str(caught.value)
 
 

@@ -43,6 +43,10 @@ TEXTS = {
     "balls": body(BALL, body(BALL) + body(HINGE, body(BALL))),
     "joints of one body": body(HINGE + SLIDE + '<joint axis="0 1 1" ref="40"/>', body(SLIDE + BALL)),
     "free tree": body(FREE, body(HINGE, body(SLIDE)) + body(BALL)),
+    "springs": body(
+        f'<joint {AXIS} stiffness="8" springref="20"/><joint type="slide" stiffness="40" ref="0.1"/>',
+        body('<joint type="ball" stiffness="3" damping="0.1"/>'),
+    ),
     "two free bodies": body(FREE) + body("<freejoint/>", body(HINGE)),
 }
 

@@ -51,6 +51,8 @@ class Motion:
 
 def starts(robot: Robot, args: argparse.Namespace) -> tuple[np.ndarray, np.ndarray]:
     """Initial states (batch, nq), (batch, nv): at rest in the middle of the limits, or drawn at random."""
+    for foot in args.ground or ():
+        robot.frame(foot)  # or an error that names the nearest
     if args.seed is None and args.batch == 1:
         q, qd = _middle(robot)[None], np.zeros((1, robot.nv))
     else:
@@ -121,15 +123,13 @@ def driven(robot: Robot, args: argparse.Namespace, q: np.ndarray) -> dict[str, A
     """The options of `robot.simulation` that say what drives the robot and what it stands on."""
     options: dict[str, Any] = {}
     if args.hold:
-        options = {"control": holding(robot, q, args.bandwidth)}
+        options = {"control": holding(robot, q, args.bandwidth, args.ground or [])}
     elif args.control:
         options = laws_of(args.control)
     around = [options.pop(FORCES)] if FORCES in options else []
     if args.ground:
         from ..simulation import contact
 
-        for foot in args.ground:
-            robot.frame(foot)
         # Each foot carries its share of the weight, critically damped.
         share = robot.total_mass / len(args.ground)
         stiffness = share * float(np.linalg.norm(robot.gravity) or 9.81) / FEEL
@@ -140,11 +140,15 @@ def driven(robot: Robot, args: argparse.Namespace, q: np.ndarray) -> dict[str, A
     return {**options, FORCES: around or None}
 
 
-def holding(robot: Robot, q: np.ndarray, bandwidth: float) -> Any:
+def holding(robot: Robot, q: np.ndarray, bandwidth: float, feet: list[str]) -> Any:
     """A law that holds the start: PD with gravity compensation, its gains from the inertia at the start."""
     from ..simulation import control
 
     inertia = np.diagonal(robot.mass_matrix(q), axis1=-2, axis2=-1).mean(axis=0)
+    if _floats(robot):
+        for foot in feet:  # its legs move the robot, not only themselves
+            moved = robot.jacobian(q, foot)[..., 3:, :]
+            inertia = inertia + robot.total_mass / len(feet) * np.sum(moved**2, axis=-2).mean(axis=0)
     rate = 2.0 * math.pi * bandwidth
     law = control.pd(rate**2 * inertia, 2.0 * rate * inertia, gravity=True)
     if not _floats(robot):

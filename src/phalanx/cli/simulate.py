@@ -20,6 +20,7 @@ from .report import emit, emit_json, number, table, terminal_width
 
 INTEGRATORS = ("implicit", "euler", "rk4", "variational")
 _MOST_LIMITS = 12  # lines about them in print
+_NOTHING = 1e-12  # coordinates and energies below are rounding
 
 
 def add(commands: Any) -> None:
@@ -148,12 +149,24 @@ def _save(place: Path, motion: Motion) -> None:
 
 
 def coordinates(robot: Any) -> list[str]:
-    """A name for each coordinate; joints with several number theirs."""
-    names = [""] * robot.nq
-    for joint, part in robot.q_slices.items():
-        for k, i in enumerate(range(part.start, part.stop)):
-            if not names[i]:  # a coupled joint shares the entry of its driver
-                names[i] = (joint or "(base)") + (f"[{k}]" if part.stop - part.start > 1 else "")
+    """A name for each coordinate."""
+    return _names(robot.q_slices, robot.nq, {3: "x y angle", 4: "qx qy qz qw", 7: "x y z qx qy qz qw"})
+
+
+def _rates(robot: Any) -> list[str]:
+    """A name for each degree of freedom."""
+    return _names(robot.v_slices, robot.nv, {6: "wx wy wz vx vy vz"})
+
+
+def _names(parts: dict[str, slice], count: int, several: dict[int, str]) -> list[str]:
+    """Names of joints, with those of their axes where there are several."""
+    names = [""] * count
+    for joint, part in parts.items():
+        size = part.stop - part.start
+        axes = several.get(size, " ".join(map(str, range(size)))).split() if size > 1 else [""]
+        for i, axis in zip(range(part.start, part.stop), axes, strict=True):
+            # A coupled joint shares the entry of its driver.
+            names[i] = names[i] or f"{joint or 'base'} {axis}".rstrip()
     return names
 
 
@@ -227,14 +240,6 @@ def _limits(motion: Motion) -> list[dict[str, Any]]:
     return found
 
 
-def _rates(robot: Any) -> list[str]:
-    names = [""] * robot.nv
-    for joint, part in robot.v_slices.items():
-        for k, i in enumerate(range(part.start, part.stop)):
-            names[i] = names[i] or (joint or "(base)") + (f"[{k}]" if part.stop - part.start > 1 else "")
-    return names
-
-
 # ------------------------------------------------------------------------ in print
 
 
@@ -303,7 +308,7 @@ def _passed(facts: dict[str, Any], width: int) -> list[str]:
 
 
 def _shown(value: float | None) -> str:
-    return "–" if value is None else number(value)
+    return "–" if value is None else number(value if abs(value) > _NOTHING else 0.0)
 
 
 def _between(span: list[float | None], many: bool) -> str:

@@ -44,8 +44,8 @@ class Engine:
     @cached_property
     def _next(self) -> tuple[Step, Next]:
         """The scalars of one step, traced once."""
-        step = Step(self.settings)
         try:
+            step = Step(self.settings)
             return step, INTEGRATORS[self.settings.integrator](step)
         except TooLongError:
             robot = self.settings.robot

@@ -22,14 +22,14 @@ from ..backends.native.source import model_of
 from ..dispatch import resolve
 from ..errors import PhalanxError, nearest
 from ..program.scalar import Graph, Node
-from ..program.trace import BodyByBody, parameters
+from ..program.trace import BodyByBody, TooLongError, parameters
 from ..robot.functions import Functions
 from ..robot.joints import unit_quaternion
 from ..robot.robot import Robot
 from ..sweeps.verbs import ordering
 from .traced import Traced, scalars_of
 
-_MOST = 250_000  # scalars of a step: a minute of compiling
+MOST, _LEAST = 250_000, 400  # scalars of a step: a minute of compiling; and those of a body, about
 _OWN = ("gravity", "inertias")  # parameters that take the place of the robot's own numbers
 
 
@@ -38,8 +38,10 @@ class Equations:
 
     def __init__(self, robot: Robot, graph: Graph, own: Mapping[str, np.ndarray] | None = None) -> None:
         self.robot, self.graph = robot, graph
+        if robot.model.n * _LEAST > MOST:
+            raise TooLongError
         self.own = {name: value for name, value in (own or {}).items() if name in _OWN}
-        self._order = BodyByBody(graph, robot.model.parents, robot.model.pattern, most=_MOST)
+        self._order = BodyByBody(graph, robot.model.parents, robot.model.pattern, most=MOST)
         self._models: dict[int, Any] = {}
 
     def __call__(self, function: str, *inputs: np.ndarray, frame: str | None = None, **more: Any) -> Any:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SLIDING = 1e-2  # rate [rad/s, m/s] from which dry friction is full
 STOP_TIME = 0.02  # seconds in which a joint limit stops a joint
 _STOP_STEPS = 4  # steps that this takes at least
-_POSES = 32  # for which inertias are looked at
+_POSES, _FEW = 32, 40  # for which inertias are looked at, of so many joints at most
 
 
 @dataclass(frozen=True)
@@ -106,9 +106,10 @@ def _stops(settings: Settings) -> tuple[Any, ...]:
 def inertias_at_joints(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
     """The largest inertia (nv,) at each joint with all others held, the least with all others free.
 
-    Over some poses, always the same.
+    Over some poses, always the same; where there are many joints, in the neutral one.
     """
-    q = np.concatenate([robot.neutral()[None], robot.random_state((_POSES,), np.random.default_rng(0))[0]])
+    poses = _POSES if robot.nv <= _FEW else 0
+    q = np.concatenate([robot.neutral()[None], robot.random_state((poses,), np.random.default_rng(0))[0]])
     held = np.diagonal(robot.mass_matrix(q, backend="numpy"), axis1=-2, axis2=-1)
     free = 1.0 / np.diagonal(robot.mass_matrix_inverse(q, backend="numpy"), axis1=-2, axis2=-1)
     return held.max(axis=0), free.min(axis=0)

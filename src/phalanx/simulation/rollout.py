@@ -170,7 +170,7 @@ def _carried(loop: Loop, starts: Mapping[str, Sequence[Real]]) -> dict[str, list
     return {name: [loop.carry(x) for x in values] for name, values in starts.items()}
 
 
-def _flat(values: Mapping[str, Sequence[Real]]) -> list[Real]:
+def _flat(values: Mapping[str, Sequence[Any]]) -> list[Any]:
     return [x for each in values.values() for x in each]
 
 

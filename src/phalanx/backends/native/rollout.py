@@ -58,7 +58,11 @@ class Rollout:
             self._paces[key] = direct, Pace()
         direct, pace = self._paces[key]
         row = prod(shapes[-1])
-        done = direct(*arrays) if threads == 1 else fill(direct, arrays, row, threads, pace)
+        rows = arrays[-1].size // row
+        if threads == 1 or rows == 1:  # told a range of rows, it releases the GIL
+            done = direct(*arrays, 0, rows, rows, 0)
+        else:
+            done = fill(direct, arrays, row, threads, pace)
         assert done, [(a.shape, a.dtype, a.strides) for a in arrays]
 
     def bound(self, arrays: Sequence[np.ndarray], cores: Sequence[int], told: tuple[int, ...]) -> Any:

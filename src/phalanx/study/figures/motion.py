@@ -17,6 +17,7 @@ from ..plotting import BLACK, BLUE, line_styles, new_figure, saved, styled
 _LEGEND = 14  # coordinates that a legend can hold
 _PANELS = 23  # coordinates that have room for a panel each
 _THIN = 40  # simulations of a batch that are drawn one by one
+_LEAST = 2e-3  # rad, m or J that a panel spans
 _SPREAD = (5.0, 50.0, 95.0)  # percentiles of a batch: band and line
 
 
@@ -25,8 +26,9 @@ def motion(
 ) -> Any:
     """Coordinates `q` (batch, T, n) and `energy` (batch, T) over `time` (T,).
 
-    One simulation is drawn with a line for each coordinate. A batch has a panel for each: the median, a band
-    that holds nine tenths of the simulations, and some of them; those that diverged are left out.
+    One simulation of few coordinates is drawn with a line for each. Otherwise each has a panel: of a batch
+    the median, a band that holds nine tenths of the simulations, and some of them. Those that diverged are
+    left out.
     """
     time, q, energy = np.asarray(time), np.asarray(q), np.asarray(energy)
     if q.ndim != 3 or q.shape[:2] != energy.shape or time.shape != q.shape[1:2]:
@@ -37,7 +39,7 @@ def motion(
     labels = [names[k] if k < len(names) else f"q[{k}]" for k in range(q.shape[-1])]
     good = np.isfinite(q).all(axis=(1, 2))
     with styled():
-        draw = _one if len(q) == 1 else _many
+        draw = _one if len(q) == 1 and len(labels) <= _LEGEND else _many
         figure = draw(time, q[good], energy[good], labels, title or "Simulation")
     return saved(figure, path)
 
@@ -54,7 +56,7 @@ def _one(time: np.ndarray, q: np.ndarray, energy: np.ndarray, labels: list[str],
     top.set(ylabel="coordinate [rad, m]", title=title)
     bottom.set(ylabel="energy [J]", xlabel="time [s]")
     bottom.ticklabel_format(axis="y", useOffset=False)
-    if 0 < len(labels) <= _LEGEND and len(q):
+    if labels and len(q):
         figure.legend(*top.get_legend_handles_labels(), loc="outside right upper")
     return figure
 
@@ -85,7 +87,21 @@ def _spread(axes: Any, time: np.ndarray, values: np.ndarray, colour: str) -> Non
     """The median of several curves in their band, and some of them."""
     if not len(values):
         return
+    if len(values) == 1:
+        axes.plot(time, values[0], color=colour)
+        _widen(axes)
+        return
     low, middle, high = np.percentile(values, _SPREAD, axis=0)
     axes.fill_between(time, low, high, color=colour, alpha=0.15, linewidth=0)
     axes.plot(time, values[:_THIN].T, color=colour, linewidth=0.3, alpha=0.35)
     axes.plot(time, middle, color=colour)
+    _widen(axes)
+
+
+def _widen(axes: Any) -> None:
+    """What hardly moves is not blown up to the height of a panel."""
+    low, high = axes.get_ylim()
+    if high - low < _LEAST:
+        middle = 0.5 * (low + high)
+        axes.set_ylim(middle - 0.5 * _LEAST, middle + 0.5 * _LEAST)
+    axes.ticklabel_format(axis="y", useOffset=False)
