@@ -129,6 +129,13 @@ class Point:
         return self.frame is not None and robot.frames[self.frame].link >= 0
 
 
+def require_frames(robot: Any, points: Sequence[Point], where: str) -> None:
+    """Raise if the robot lacks a frame of some points."""
+    for point in points:
+        if point.frame is not None:
+            require_frame(robot, point.frame, where)
+
+
 @dataclass(frozen=True)
 class Moving:
     """A point's position and velocity, and how its frame turns."""
@@ -158,13 +165,15 @@ class Ground(Surroundings):
     slip: float
     name: str = field(default="contact.ground", repr=False)
 
+    def check(self, robot: Any) -> None:
+        require_frames(robot, self.points, self.name)
+
     def loads(
         self, q: Any, qd: Any, robot: Any, *, h: float | None = None, parameters: Mapping[str, Any]
     ) -> list[Load]:
         given = (self.stiffness, self.damping, self.friction, self.height)
         numbers = [_value(x, parameters, self.name) for x in given]
-        for point in self.points:
-            require_frame(robot, point.frame, self.name)
+        self.check(robot)
         moving = [point for point in self.points if point.moves(robot)]
         return [
             self._load(point, above(robot, q, qd, str(point.frame), point.position, self.normal), h, *numbers)
@@ -212,12 +221,13 @@ class Tendon(Surroundings):
     pushes: bool
     name: str
 
+    def check(self, robot: Any) -> None:
+        require_frames(robot, self.points, self.name)
+
     def loads(
         self, q: Any, qd: Any, robot: Any, *, h: float | None = None, parameters: Mapping[str, Any]
     ) -> list[Load]:
-        for point in self.points:
-            if point.frame is not None:
-                require_frame(robot, point.frame, self.name)
+        self.check(robot)
         k, d, rest = (_value(x, parameters, self.name) for x in (self.stiffness, self.damping, self.length))
         at = [point.motion(q, qd, robot) for point in self.points]
         lines = [b.x - a.x for a, b in pairwise(at)]
