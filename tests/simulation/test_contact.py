@@ -295,6 +295,25 @@ def test_wrenches_are_taken_by_the_dynamics() -> None:
     agree(qdd[3:], [0.0, 0.0, 5e3 * 0.01 / 2.0 - G], 1e-12)
 
 
+@pytest.mark.parametrize("integrator", ["euler", "implicit"])
+def test_derivatives_through_contact_are_those_of_differences(integrator: str) -> None:
+    r = block(a=(0.1, 0.1, -0.1), c=(-0.1, 0.1, -0.1))
+    forces = [
+        px.contact.ground(["a", "c"], 2e3, 20.0, 0.5),
+        px.contact.tendon(["a", (None, (1.0, 0.0, 1.0))], 100.0, 1.0, 0.5),
+    ]
+    q = r.normalize([0.0, 0.0, 0.06, 0.1, 0.05, 0.0, 0.99])
+    qd, u = np.array([0.1, 0.2, 0.3, 0.4, 0.1, -0.2]), np.zeros(6)
+    assert np.abs(forces[0](0.0, q, qd, None, r)["a"]).max() > 1.0
+    sim = r.simulation(dt=1e-3, integrator=integrator, forces=forces)
+    A, _ = sim.linearize(q, qd, u)
+    step = 1e-5
+    for k, d in enumerate(np.eye(12) * step):
+        ahead, behind = (sim.step(r.integrate(q, x[:6]), qd + x[6:], u) for x in (d, -d))
+        slope = np.r_[r.difference(behind[0], ahead[0]), ahead[1] - behind[1]] / (2.0 * step)
+        agree(A[:, k], slope, 1e-6)
+
+
 # ------------------------------------------------------------------- errors
 
 

@@ -194,6 +194,38 @@ def elliptic(moments: np.ndarray, w: np.ndarray, time: float) -> np.ndarray:
     return np.array(sizes)
 
 
+def test_steps_in_single_precision_follow_those_in_double() -> None:
+    r = px.tree(3, 0.3, seed=2, joints=("revolute", "spherical")).with_floating_base()
+    q, qd, _ = r.random_state(5, rng=1)
+    runs = [
+        r.simulation(dt=1e-3, integrator="variational", dtype=dtype, **FREE).rollout(
+            q, qd, steps=200, every=200
+        )
+        for dtype in ("float32", "float64")
+    ]
+    agree(runs[0].final[0], runs[1].final[0], 1e-4)
+    agree(runs[0].final[1], runs[1].final[1], 1e-3)
+
+
+def test_derivatives_of_a_step_are_those_of_differences() -> None:
+    r = px.tree(2, 0.0, seed=2, joints=("revolute", "spherical"))
+    q, qd, tau = r.random_state(rng=1)
+    sim = r.simulation(dt=1e-3, integrator="variational", **FREE)
+    A, B = sim.linearize(q, qd, tau)
+    step = 1e-4
+
+    def moved(dx: np.ndarray, du: np.ndarray) -> tuple[Any, Any]:
+        return sim.step(r.integrate(q, dx[: r.nv]), qd + dx[r.nv :], tau + du)
+
+    for found, place in ((A, 0), (B, 1)):
+        for k in range(found.shape[1]):
+            d = [np.zeros(2 * r.nv), np.zeros(r.nv)]
+            d[place][k] = step
+            ahead, behind = moved(*d), moved(*(-x for x in d))
+            slope = np.r_[r.difference(behind[0], ahead[0]), ahead[1] - behind[1]] / (2.0 * step)
+            agree(found[:, k], slope, 1e-7)
+
+
 def test_iterations_follow_the_step() -> None:
     counts = [iterations_for(h) for h in (1e-4, 1e-3, 1e-2, 1e-1, 10.0)]
     assert counts == sorted(counts)

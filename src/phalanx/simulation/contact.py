@@ -17,7 +17,7 @@ import numpy as np
 
 from ..arrays import UNREADABLE
 from ..errors import PhalanxError, shown
-from .loads import Load, Position
+from .loads import Above, Load, Position, above
 from .surroundings import Surroundings, require_frame
 from .traced import Traced
 
@@ -129,6 +129,13 @@ class Point:
         return self.frame is not None and robot.frames[self.frame].link >= 0
 
 
+def require_frames(robot: Any, points: Sequence[Point], where: str) -> None:
+    """Raise if the robot lacks a frame of some points."""
+    for point in points:
+        if point.frame is not None:
+            require_frame(robot, point.frame, where)
+
+
 @dataclass(frozen=True)
 class Moving:
     """A point's position and velocity, and how its frame turns."""
@@ -158,18 +165,24 @@ class Ground(Surroundings):
     slip: float
     name: str = field(default="contact.ground", repr=False)
 
+    def check(self, robot: Any) -> None:
+        require_frames(robot, self.points, self.name)
+
     def loads(
         self, q: Any, qd: Any, robot: Any, *, h: float | None = None, parameters: Mapping[str, Any]
     ) -> list[Load]:
         given = (self.stiffness, self.damping, self.friction, self.height)
         numbers = [_value(x, parameters, self.name) for x in given]
-        for point in self.points:
-            require_frame(robot, point.frame, self.name)
-        return [self._load(point, point.motion(q, qd, robot), h, *numbers) for point in self.points]
+        self.check(robot)
+        moving = [point for point in self.points if point.moves(robot)]
+        return [
+            self._load(point, above(robot, q, qd, str(point.frame), point.position, self.normal), h, *numbers)
+            for point in moving
+        ]
 
-    def _load(self, point: Point, p: Moving, h: float | None, k: Any, d: Any, mu: Any, height: Any) -> Load:
-        n = np.array(self.normal)
-        depth, speed = height - _dot(n, p.x), _dot(n, p.v)
+    def _load(self, point: Point, p: Above, h: float | None, k: Any, d: Any, mu: Any, height: Any) -> Load:
+        n, v = p.normal, p.v
+        depth, speed = height - p.height, _dot(n, v)
         now = np.where(depth > 0.0, np.maximum(k * depth - d * speed, 0.0), 0.0)
         if h is None:
             push, inside = now, depth > 0.0
@@ -179,17 +192,19 @@ class Ground(Surroundings):
             push = np.maximum(k * depth - d * speed, 0.0)
             inside = (depth > 0.0) & (push > 0.0)
             push = np.where(inside, push, 0.0)
-        sliding = p.v - n * speed[..., None]
-        size = np.sqrt(np.maximum(_dot(sliding, sliding), self.slip**2))
-        rub = mu * np.where(inside, now, 0.0) / size
-        force = n * push[..., None] - sliding * rub[..., None]
+        sliding = np.sqrt(np.maximum(_dot(v, v) - speed * speed, self.slip**2))
+        rub = mu * np.where(inside, now, 0.0) / sliding
+        push = push + rub * speed  # friction is along the plane
         frame, at = str(point.frame), point.position
         if h is None:
-            return Load(frame, ((at, force),))
+            return Load(frame, ((at, n * push[..., None] - v * rub[..., None]),), axes=p.axes)
         stiff, even = np.where(inside, h * d + h * h * k, 0.0), h * rub
-        swept = p.swept()
-        force = force - swept * even[..., None] - n * ((stiff - even) * _dot(n, swept))[..., None]
-        return Load(frame, ((at, force),), evenly=((at, even),), along=((stiff - even, ((at, n),)),))
+        swept = np.cross(p.turn, v)  # the part of its acceleration that no rate of the frame's twist explains
+        push = push - (stiff - even) * _dot(n, swept)
+        force = n * push[..., None] - (v + h * swept) * rub[..., None]
+        return Load(
+            frame, ((at, force),), evenly=((at, even),), along=((stiff - even, ((at, n),)),), axes=p.axes
+        )
 
 
 # ------------------------------------------------------------------- springs
@@ -206,12 +221,13 @@ class Tendon(Surroundings):
     pushes: bool
     name: str
 
+    def check(self, robot: Any) -> None:
+        require_frames(robot, self.points, self.name)
+
     def loads(
         self, q: Any, qd: Any, robot: Any, *, h: float | None = None, parameters: Mapping[str, Any]
     ) -> list[Load]:
-        for point in self.points:
-            if point.frame is not None:
-                require_frame(robot, point.frame, self.name)
+        self.check(robot)
         k, d, rest = (_value(x, parameters, self.name) for x in (self.stiffness, self.damping, self.length))
         at = [point.motion(q, qd, robot) for point in self.points]
         lines = [b.x - a.x for a, b in pairwise(at)]

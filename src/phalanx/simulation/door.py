@@ -16,6 +16,7 @@ from .arguments import whole_number
 from .integrators import INTEGRATORS
 from .simulation import Simulation
 from .step import Settings
+from .surroundings import several
 
 _SWITCHES = ("damping", "friction", "limits", "springs")
 _PRECISIONS: dict[str, np.dtype[Any]] = {"float64": np.dtype(np.float64), "float32": np.dtype(np.float32)}
@@ -52,7 +53,7 @@ def simulation(robot: Robot, **given: Any) -> Simulation:
         dt=float(dt),
         integrator=integrator,
         control=control,
-        forces=_several(given["forces"]),
+        forces=several(given["forces"], robot),
         **{name: bool(given[name]) for name in _SWITCHES},
         inputs=whole_number(inputs, f"{where}: inputs", 0),
         parameters=_sizes(_own_of(control, robot), robot) | _sizes(given["parameters"], robot),
@@ -75,12 +76,6 @@ def _own_of(control: Any, robot: Robot) -> Any:
     """The parameters that a law of px.control takes of its own accord, with their sizes."""
     told = getattr(control, "parameters", None)
     return told(robot) if callable(told) else None
-
-
-def _several(forces: Any) -> tuple[Any, ...]:
-    if forces is None:
-        return ()
-    return tuple(forces) if isinstance(forces, (list, tuple)) else (forces,)
 
 
 def _sizes(parameters: Any, robot: Robot) -> dict[str, tuple[int, ...]]:

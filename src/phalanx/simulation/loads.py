@@ -11,18 +11,24 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.kinematics import body_transforms
-from ..robot.model import link_wrenches
+from ..algorithms.registry import find
+from ..backends.base import Call
+from ..robot.model import joint_kinematics, link_wrenches
 from ..robot.robot import Robot
-from ..spatial import cross
-from .equations import Equations
+from ..spatial import Identity, angular, cross, dot, linear
+from ..sweeps.verbs import parent, propagate
+from .equations import Equations, TracedRobot
+from .traced import Traced
 
 Position = tuple[float, float, float]
-At = tuple[Position, Any]  # a point of a frame, in its axes, and a vector (3,) there, in those of the world
+At = tuple[Position, Any]  # a point of a frame, in its axes, and a vector (3,) there
 
 
 @dataclass(frozen=True)
 class Load:
     """What acts on a frame: forces at points, and a wrench (6,) [moment; force] along its own axes.
+
+    `axes` tells along which axes vectors at points are given: those of the world, or of the frame's "body".
 
     It may resist accelerations a of its points, less w x v where the frame turns: what the rate of its twist
     gives them. `evenly` holds points with a resistance b in all directions, a force -b a; `along` holds
@@ -35,11 +41,49 @@ class Load:
     wrench: Any = None
     evenly: tuple[At, ...] = ()
     along: tuple[tuple[Any, tuple[At, ...]], ...] = ()
+    axes: str = "world"
 
     @property
     def resists(self) -> bool:
         """Whether it resists accelerations at all."""
         return bool(self.evenly or self.along)
+
+
+@dataclass(frozen=True)
+class Above:
+    """A point of a frame above a plane through the world's origin, in the axes of world or body."""
+
+    height: Any
+    normal: Any
+    v: Any
+    turn: Any  # angular velocity of the frame
+    axes: str
+
+
+def above(robot: Any, q: Any, qd: Any, frame: str, at: Position, normal: Position) -> Above:
+    """A point of a frame, seen along the normal of a plane.
+
+    If traced in the axes of its body: it takes less to bring the normal there than all axes to the world.
+    """
+    n = np.array(normal)
+    if not isinstance(robot, TracedRobot):
+        pose, velocity = robot.frame_pose(q, frame), robot.frame_velocity(q, qd, frame)
+        lever = (pose[..., :3, :3] @ np.array(at)[:, None])[..., 0]
+        w, v = velocity[..., :3], velocity[..., 3:]
+        x = pose[..., :3, 3] + lever
+        return Above(np.sum(n * x, axis=-1), n, v + np.cross(w, lever), w, "world")
+    of = robot._equations
+    model = of.model(Call(of.robot, find("forward_dynamics", "aba")))
+    body, point = _body(of.robot, model, frame), _in_body(of.robot, frame, at)
+    q, qd, n = q.scalars, qd.scalars, n.astype(object)
+    with of.ordered:
+        across, axes, _ = joint_kinematics(model, q)
+        twist = propagate(across, axes @ qd)[body]
+        normals = linear(propagate(across, root=np.concatenate([n * 0.0, n])))
+        rises = propagate(Identity(), dot(parent(normals, root=n), across.r)[..., None])
+    n, w = normals[body], angular(twist)
+    v = linear(twist) + cross(w, point.astype(object))
+    return Above(Traced(rises[body, 0] + sum(n * point)), Traced(n), Traced(v), Traced(w), "body")
 
 
 def on_links(of: Equations, q: np.ndarray, loads: Iterable[Load]) -> np.ndarray:
@@ -52,7 +96,10 @@ def on_links(of: Equations, q: np.ndarray, loads: Iterable[Load]) -> np.ndarray:
             total = total + robot.wrenches({load.frame: load.wrench}, lambda value, where: value)
         if link < 0 or not load.forces:
             continue
-        turn = of("frame_pose", q, frame=robot.link_names[link])[:3, :3].T
+        if load.axes == "body":
+            turn = robot.model.link_frame.E[link]
+        else:
+            turn = of("frame_pose", q, frame=robot.link_names[link])[:3, :3].T
         for at, force in load.forces:
             total[link] = total[link] + _wrench(_in_link(robot, load.frame, at), turn @ force)
     return total
@@ -69,8 +116,8 @@ def on_bodies(of: Equations, model: Any, q: np.ndarray, loads: Iterable[Load]) -
         body = _body(robot, model, load.frame)
         if body >= 0:
             for at, force in load.forces:
-                point = _in_body(robot, model, load.frame, at)
-                total[body] = total[body] + _wrench(point, turns[body] @ force)
+                point = _in_body(robot, load.frame, at)
+                total[body] = total[body] + _wrench(point, _turned(turns, body, load, force))
     return total
 
 
@@ -83,16 +130,22 @@ def impedances(of: Equations, model: Any, q: np.ndarray, loads: Iterable[Load]) 
         if body < 0:
             continue
         for at, size in load.evenly:  # as a mass at the point would
-            x, y, z = _in_body(robot, model, load.frame, at)
+            x, y, z = _in_body(robot, load.frame, at)
             lever = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
             mass = np.block([[lever @ lever.T, lever], [lever.T, np.eye(3)]])
             total[body] = total[body] + mass * size
         for size, points in load.along:
             direction: Any = sum(
-                _wrench(_in_body(robot, model, load.frame, at), turns[body] @ vector) for at, vector in points
+                _wrench(_in_body(robot, load.frame, at), _turned(turns, body, load, vector))
+                for at, vector in points
             )
             total[body] = total[body] + (direction * size)[:, None] * direction[None, :]
     return total
+
+
+def _turned(turns: Any, body: int, load: Load, vector: Any) -> Any:
+    """A vector of a load, along the axes of its body."""
+    return vector if load.axes == "body" else turns[body] @ vector
 
 
 def _turns(of: Equations, model: Any, q: np.ndarray) -> Any:
@@ -113,7 +166,7 @@ def _in_link(robot: Robot, frame: str, at: Position) -> np.ndarray:
     return moved
 
 
-def _in_body(robot: Robot, model: Any, frame: str, at: Position) -> np.ndarray:
+def _in_body(robot: Robot, frame: str, at: Position) -> np.ndarray:
     """A point of a frame, in that of its body."""
     X = robot.model.link_frame[robot.frame(frame).link]  # noqa: N806
     moved: np.ndarray = X.E.T @ _in_link(robot, frame, at) + X.r

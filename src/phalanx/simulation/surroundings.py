@@ -22,6 +22,10 @@ class Surroundings(ABC):
     name: str = "forces"
 
     @abstractmethod
+    def check(self, robot: Any) -> None:
+        """Raise if the robot lacks a frame."""
+
+    @abstractmethod
     def loads(
         self, q: Any, qd: Any, robot: Any, *, h: float | None = None, parameters: Mapping[str, Any]
     ) -> list[Load]:
@@ -40,6 +44,22 @@ class Surroundings(ABC):
         return made
 
 
+def several(forces: Any, robot: Any) -> tuple[Any, ...]:
+    """What `forces=` of a simulation holds, one after another, or an error."""
+    if forces is None:
+        return ()
+    each = tuple(forces) if isinstance(forces, (list, tuple)) else (forces,)
+    for force in each:
+        if isinstance(force, Surroundings):
+            force.check(robot)
+        elif not callable(force):
+            raise PhalanxError(
+                f"forces: got {shown(force)}, expected a function f(t, q, qd, u, robot) that returns "
+                "wrenches by frame, an object of px.contact, or a list of these."
+            )
+    return each
+
+
 def loads_of(
     forces: Sequence[Any],
     given: Sequence[Traced],
@@ -55,13 +75,8 @@ def loads_of(
     for force in forces:
         if isinstance(force, Surroundings):
             found = force.loads(q, qd, robot, h=h if implicit else None, parameters=own)
-        elif callable(force):
-            found = _told(force, given, robot, own)
         else:
-            raise PhalanxError(
-                f"forces: got {shown(force)}, expected a function f(t, q, qd, u, robot) that returns "
-                "wrenches by frame, an object of px.contact, or a list of these."
-            )
+            found = _told(force, given, robot, own)
         made += [_in_scalars(load) for load in found]
     return made
 
@@ -78,7 +93,7 @@ def _in_scalars(load: Load) -> Load:
 
     wrench = None if load.wrench is None else scalars(load.wrench, (6,))
     along = tuple((scalars(size, ()), placed(points)) for size, points in load.along)
-    return Load(load.frame, placed(load.forces), wrench, placed(load.evenly, ()), along)
+    return Load(load.frame, placed(load.forces), wrench, placed(load.evenly, ()), along, load.axes)
 
 
 def _told(force: Any, given: Sequence[Traced], robot: Any, own: Mapping[str, Traced]) -> list[Load]:
