@@ -111,6 +111,23 @@ def test_a_law_keeps_the_order() -> None:
     assert abs(np.log2(errors[0] / errors[1]) - 2.0) < 0.1
 
 
+def test_springs_of_the_surroundings_keep_the_order() -> None:
+    r = px.chain(2, seed=1)
+    q, qd, _ = r.random_state(rng=1)
+    spring = px.contact.spring("link2", (None, (1.0, 0.0, 1.0)), stiffness=200.0, damping=5.0, length=0.2)
+
+    def force(q: np.ndarray, qd: np.ndarray) -> Any:
+        J = r.jacobian(q, "link2", axes="local", backend="numpy")
+        return J.T @ spring(0.0, q, qd, None, r)["link2"]
+
+    end = exact(r, q, qd, 0.1, force)
+    errors = []
+    for steps in (50, 100):
+        sim = r.simulation(dt=0.1 / steps, integrator="variational", forces=spring, **FREE)
+        errors.append(distance(r, sim.rollout(q, qd, steps=steps).final, end))
+    assert abs(np.log2(errors[0] / errors[1]) - 2.0) < 0.1
+
+
 def test_compiled_steps_are_those_of_the_text() -> None:
     r = px.tree(5, 0.3, seed=2, joints=("revolute", "spherical", "helical")).with_floating_base()
     q, qd, tau = r.random_state(3, rng=1)

@@ -71,8 +71,9 @@ def variational(step: Step) -> Next:
     that those at the beginning lead to. What resists rates does so at the mean rate of the step.
     """
     h = step.h
-    first = step.forces(step.time, step.q, step.qd, implicit=True)
-    model, damping = step.model, first.damping
+    first = step.forces(step.time, step.q, step.qd)
+    # Loads as they are now, but how stiff joints are.
+    model, damping = step.model, step.forces(step.time, step.q, step.qd, implicit=True).damping
 
     def acting(forces: Forces, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
         more = {"external": on_bodies(step.equations, model, q, forces.loads)} if forces.loads else {}
@@ -82,7 +83,7 @@ def variational(step: Step) -> Next:
     with step.equations.ordered:
         after = drift(model, step.q, step.qd, tau, h, move=step.moved, damping=damping, **more)
         ahead = kick(model, after, tau, h, **more)
-    last = step.forces(step.time + h, after.q, ahead, implicit=False)
+    last = step.forces(step.time + h, after.q, ahead)
     tau, more = acting(last, after.q, ahead)
     with step.equations.ordered:
         qd = kick(model, after, tau, h, **more)
