@@ -27,8 +27,8 @@ class Stops:
     """One-sided springs and dampers beyond limits of some coordinates, and their rates."""
 
     sign: float  # 1 for lower limits
-    coordinates: list[int]
-    rates: list[int]
+    coordinates: Any  # places, or a slice of them
+    rates: Any
     limits: np.ndarray
     stiffness: np.ndarray
     damping: np.ndarray
@@ -84,7 +84,7 @@ def _stops(settings: Settings) -> tuple[Stops, ...]:
     limits = robot.limits
     if not settings.limits or not (np.isfinite(limits.lower).any() or np.isfinite(limits.upper).any()):
         return ()
-    most, least = inertias_at_joints(robot)
+    most, least = robot.memo("inertias at joints", lambda: inertias_at_joints(robot))
     time = max(STOP_TIME, _STOP_STEPS * h)
     stiff, damp = most / time**2, 2.0 * most / time
     if settings.integrator != "implicit":
@@ -99,18 +99,24 @@ def _stops(settings: Settings) -> tuple[Stops, ...]:
     made = []
     for sign, bound in ((1.0, limits.lower), (-1.0, limits.upper)):
         if some := [(k, i) for k, i in places if np.isfinite(bound[k])]:
-            at, rates = [k for k, _ in some], [i for _, i in some]
+            at, rates = _places([k for k, _ in some]), _places([i for _, i in some])
             made.append(Stops(sign, at, rates, bound[at], stiff[rates], damp[rates]))
     return tuple(made)
 
 
-def inertias_at_joints(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+def inertias_at_joints(robot: Any) -> tuple[np.ndarray, np.ndarray]:
     """The largest inertia (nv,) at each joint with all others held, the least with all others free.
 
     Over some poses, always the same; where there are many joints, in the neutral one.
     """
-    poses = _POSES if robot.nv <= _FEW else 0
+    poses, backend = (_POSES, "numpy") if robot.nv <= _FEW else (0, "auto")
     q = np.concatenate([robot.neutral()[None], robot.random_state((poses,), np.random.default_rng(0))[0]])
-    held = np.diagonal(robot.mass_matrix(q, backend="numpy"), axis1=-2, axis2=-1)
-    free = 1.0 / np.diagonal(robot.mass_matrix_inverse(q, backend="numpy"), axis1=-2, axis2=-1)
+    held = np.diagonal(robot.mass_matrix(q, backend=backend), axis1=-2, axis2=-1)
+    free = 1.0 / np.diagonal(robot.mass_matrix_inverse(q, backend=backend), axis1=-2, axis2=-1)
     return held.max(axis=0), free.min(axis=0)
+
+
+def _places(numbers: list[int]) -> list[int] | slice:
+    """Places in an array, as a slice where they are neighbours: then nothing is copied."""
+    first, end = numbers[0], numbers[-1] + 1
+    return slice(first, end) if numbers == list(range(first, end)) else numbers
