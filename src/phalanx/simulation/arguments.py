@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from ..arrays import MOST_AXES
 from ..errors import PhalanxError, nearest, shown
 from ..robot.configurations import real_array
 from .step import Settings
+
+_COUNTED = 1 << 45  # steps, at most
 
 
 @dataclass(frozen=True)
@@ -45,11 +48,11 @@ class Span:
 
 def span_of(where: str, steps: Any, every: Any, start: Any, threads: int | None) -> Span:
     """Numbers of steps, checked; without `every`, the only record is that of the end."""
-    steps = whole_number(steps, f"{where}: steps")
+    steps = whole_number(steps, f"{where}: steps", most=_COUNTED)
     each = steps if every is None else whole_number(every, f"{where}: every")
     if steps % each:
         raise PhalanxError(f"{where}: every={every} does not divide steps={steps}.")
-    return Span(steps, each, whole_number(start, f"{where}: start", 0), threads)
+    return Span(steps, each, whole_number(start, f"{where}: start", 0, _COUNTED), threads)
 
 
 @dataclass(frozen=True)
@@ -63,8 +66,26 @@ class Arguments:
     batch: tuple[int, ...]
     hold: int
 
+    def finer(self, rows: int) -> Arguments:
+        """The same with so many rows of inputs at least, each held over fewer steps."""
+        times = math.lcm(rows, self.inputs.shape[-2]) // self.inputs.shape[-2]
+        return replace(self, inputs=np.repeat(self.inputs, times, axis=-2), hold=self.hold // times)
+
+    def apart_from(self, others: Iterable[np.ndarray]) -> Arguments:
+        """The same, with copies of what shares memory with arrays that are about to be filled."""
+        others = list(others)
+        own = {name: getattr(self, name) for name in ("q", "qd", "inputs", "parameters")}
+        copies = {n: a.copy() for n, a in own.items() if any(np.may_share_memory(a, b) for b in others)}
+        return replace(self, **copies)
+
+    def laid_out(self) -> Arguments:
+        """The same with parameters for each simulation, in one row."""
+        whole = np.broadcast_to(self.parameters, (*self.batch, self.parameters.shape[-1]))
+        return replace(self, parameters=np.ascontiguousarray(whole))
+
     def spread(self) -> Arguments:
         """The same with one more axis of the batch, of length one, behind all others."""
+        _require_axes("linearize", [self.batch], MOST_AXES - 1)
         far = [a[..., None, :] for a in (self.q, self.qd, self.parameters)]
         return Arguments(far[0], far[1], self.inputs[..., None, :, :], far[2], (*self.batch, 1), self.hold)
 
@@ -111,6 +132,7 @@ def checked(
     packed = _parameters(where, s, parameters)
     arrays = {"q": (state[0], 1), "qd": (state[1], 1), "inputs": (given, 2), "parameters": (packed, 1)}
     batches = {name: a.shape[: a.ndim - core] for name, (a, core) in arrays.items()}
+    _require_axes(where, batches.values())
     try:
         batch = np.broadcast_shapes(*batches.values())
     except ValueError:
@@ -118,15 +140,13 @@ def checked(
         raise PhalanxError(
             f'{where}: the batch shapes for robot "{robot.name}" do not broadcast: {told}.'
         ) from None
-    if len(batch) > MOST_AXES:
-        raise PhalanxError(f"{where}: {len(batch)} batch axes, expected at most {MOST_AXES}; reshape them.")
     plain = [_plain(a, core, dtype) for a, core in arrays.values()]
     return Arguments(plain[0], plain[1], plain[2], plain[3], batch, steps // given.shape[-2])
 
 
 def checked_tangents(
     where: str, s: Settings, dtype: np.dtype, given: Any, at: Arguments, parameters: Any
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Tangents of state, inputs and parameters; zeros where there are none."""
     made = []
     for label, value in zip(("q", "qd"), given[:2], strict=True):
@@ -137,11 +157,12 @@ def checked_tangents(
             else _array(f"{where}: the tangent of {label}", s.robot.name, value, (s.nv,), f"nv = {s.nv}")
         )
         made.append(_plain(array, 1, dtype))
-    rows = at.inputs.shape[-2]
-    du = _inputs(f"{where}: the tangent", s, given[2], rows)
-    more = None if parameters is None else _plain(_parameters(where, s, parameters), 1, dtype)
-    _require_batch(where, at.batch, [made[0].shape[:-1], made[1].shape[:-1], du.shape[:-2]])
-    return made[0], made[1], _plain(du, 2, dtype), more
+    steps = at.inputs.shape[-2] * at.hold
+    du = _inputs(f"{where}: the tangent", s, given[2], steps)
+    label = f"{where}: the tangent"
+    more = np.zeros(s.packed) if parameters is None else _parameters(label, s, parameters)
+    _require_batch(where, at.batch, [made[0].shape[:-1], made[1].shape[:-1], du.shape[:-2], more.shape[:-1]])
+    return made[0], made[1], _plain(du, 2, dtype), _plain(more, 1, dtype)
 
 
 def checked_cotangents(
@@ -158,7 +179,14 @@ def checked_cotangents(
     return made[0], made[1]
 
 
+def _require_axes(where: str, batches: Iterable[tuple[int, ...]], most: int = MOST_AXES) -> None:
+    axes = max(map(len, batches))
+    if axes > most:
+        raise PhalanxError(f"{where}: {axes} batch axes, expected at most {most}; reshape them.")
+
+
 def _require_batch(where: str, batch: tuple[int, ...], others: list[tuple[int, ...]]) -> None:
+    _require_axes(where, others)
     try:
         np.broadcast_shapes(batch, *others)
     except ValueError:
@@ -226,8 +254,9 @@ def _parameters(where: str, s: Settings, given: Any) -> np.ndarray:
 
 def _plain(array: np.ndarray, core: int, dtype: np.dtype) -> np.ndarray:
     """An array of just that dtype whose last axes lie one number after another."""
-    if array.dtype != dtype or type(array) is not np.ndarray or not array.flags.aligned:
-        array = np.array(array, dtype, subok=False)
+    if array.dtype != dtype or not array.flags.aligned:
+        array = array.astype(dtype)
+    array = as_plain(array, dtype)
     step = dtype.itemsize
     for n, stride in zip(array.shape[::-1][:core], array.strides[::-1][:core], strict=True):
         if n > 1 and stride != step:
@@ -236,13 +265,24 @@ def _plain(array: np.ndarray, core: int, dtype: np.dtype) -> np.ndarray:
     return array
 
 
+def as_plain(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """The same memory as NumPy's own kind of array with the very object `dtype`.
+
+    Compiled code knows dtypes by their address; unpickled arrays have equal ones at another.
+    """
+    array = np.asarray(array)
+    return array if array.dtype is dtype else array.view(dtype)
+
+
 def inputs_of_states(inputs: Any) -> Any:
     """Inputs (…, k) of one step of each state, as those of rollouts are."""
     return inputs if inputs is None or np.ndim(inputs) < 2 else np.asarray(inputs)[..., None, :]
 
 
-def require_places(where: str, wanted: Mapping[str, tuple[int, ...]], out: Any, dtype: np.dtype) -> None:
-    """Raise unless there is an array for each record."""
+def places_of(
+    where: str, wanted: Mapping[str, tuple[int, ...]], out: Any, dtype: np.dtype
+) -> dict[str, np.ndarray]:
+    """The array for each record that is in `out`, or an error."""
     if not isinstance(out, Mapping):
         raise PhalanxError(f"{where}: out is {shown(out)}, expected a mapping of names to arrays.")
     for name, shape in wanted.items():
@@ -254,10 +294,18 @@ def require_places(where: str, wanted: Mapping[str, tuple[int, ...]], out: Any, 
                 f"{where}: out[{name!r}] is {got}, expected a C-contiguous, writeable array of {dtype} with "
                 f"shape {shape}."
             )
+    for one, other in combinations(wanted, 2):
+        if np.may_share_memory(out[one], out[other]):
+            raise PhalanxError(
+                f"{where}: out[{one!r}] and out[{other!r}] share memory; pass arrays of their own."
+            )
+    return {name: out[name] for name in wanted}
 
 
-def whole_number(value: Any, where: str, least: int = 1) -> int:
+def whole_number(value: Any, where: str, least: int = 1, most: int | None = None) -> int:
     """A whole number of steps, or an error."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < least:
         raise PhalanxError(f"{where}: got {shown(value)}, expected a whole number from {least} on.")
+    if most is not None and value > most:
+        raise PhalanxError(f"{where}: got {shown(value)}, expected at most {most}.")
     return int(value)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..backends.base import available_threads, positive
 from ..backends.native.locks import building
+from ..backends.native.objects import OPERANDS
 from ..backends.native.rollout import Rollout, compiled
 from ..errors import PhalanxError
 from ..program.cost import Cost, cost_of
@@ -26,6 +27,7 @@ from .records import SHOWN, recorded
 from .rollout import Repeated, backward, told
 from .step import Settings, Step
 
+_STATE = 3  # outputs beside records: q, qd and the count of steps
 _AT_ONCE = 1 << 22  # steps of all simulations in one call of compiled code: then Python may look around
 
 
@@ -35,6 +37,7 @@ class Engine:
     def __init__(self, settings: Settings, dtype: np.dtype) -> None:
         self.settings, self.dtype = settings, dtype
         self._compiled: dict[Any, tuple[Rollout, dict[str, tuple[int, ...]]]] = {}
+        self._asked: list[Mapping[str, Any]] = []  # records whose addresses may be keys
 
     @property
     def seconds(self) -> float:
@@ -57,12 +60,13 @@ class Engine:
 
     def built(self, asked: Mapping[str, Any]) -> tuple[Rollout, dict[str, tuple[int, ...]]]:
         """The code that records what is asked for, and the shape of each record."""
-        key = tuple(asked.items())
+        key = tuple((name, _known(entry)) for name, entry in asked.items())
         found = self._compiled.get(key)
         if found is None:
             with building:
                 found = self._compiled.get(key) or self._compile(asked)
                 self._compiled[key] = found
+                self._asked.append(asked)
         return found
 
     @cached_property
@@ -90,9 +94,13 @@ class Engine:
         )
 
     def _compile(self, asked: Mapping[str, Any]) -> tuple[Rollout, dict[str, tuple[int, ...]]]:
-        repeated = self.repeated(asked)
-        shapes = {name: array.shape for name, array in repeated.records.items()}
-        return compiled(told(repeated), "rollout", self.dtype), shapes
+        step = self.repeated(asked)
+        shapes = {name: array.shape for name, array in step.records.items()}
+        program = told(replace(step, records={n: a for n, a in step.records.items() if a.size}))
+        if len(program.inputs) + len(program.outputs) > OPERANDS:
+            joined = np.concatenate([array.ravel() for array in step.records.values()])
+            program = told(replace(step, records={"all": joined}))
+        return compiled(program, "rollout", self.dtype), shapes
 
     def _derived(self, kind: str, program: Callable[[], Any]) -> Rollout:
         with building:
@@ -109,32 +117,44 @@ class Engine:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Fill records and return the state after the last step, in calls of bounded length."""
         s, hold = self.settings, given.hold
+        records = {name: array for name, array in records.items() if array.shape[-1]}
+        joined = built.outputs < _STATE + len(records)
         state = [given.q, given.qd, np.full(1, span.start, self.dtype)]
         for first, stop in span.pieces(hold, _AT_ONCE // max(1, prod(given.batch))):
             inputs = given.inputs[..., first // hold : -(-stop // hold), :]
             arrays, cores = self.operands([*state], inputs, given.parameters)
             rows = [a[..., first // span.every : stop // span.every, :] for a in records.values()]
             state = [np.empty((*given.batch, n), self.dtype) for n in (s.robot.nq, s.nv, 1)]
-            outs = [*state, *rows]
+            places = [_beside(rows)] if joined else rows
+            outs = [*state, *places]
             self._fill(
-                built, [*arrays, *outs], [*cores, *_cores(outs, 3)], (stop - first, span.every, hold), span
+                built,
+                [*arrays, *outs],
+                [*cores, *_cores(outs, _STATE)],
+                (stop - first, span.every, hold),
+                span,
             )
+            if joined:
+                ends = np.cumsum([row.shape[-1] for row in rows])
+                for row, part in zip(rows, np.split(places[0], ends[:-1], axis=-1), strict=True):
+                    row[...] = part
         return state[0], state[1]
 
     def along(
         self,
         given: Arguments,
-        rates: tuple[np.ndarray, np.ndarray, np.ndarray],
-        more: np.ndarray | None,
+        rates: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
         span: Span,
     ) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Derivatives along tangents at each record, and at the end."""
-        s, d, rows = self.settings, self.dtype, given.inputs.shape[-2]
+        s, d = self.settings, self.dtype
         built = self._derived("along", lambda: told(along(*self._next)))
-        dq, dqd, du = rates
-        batch = np.broadcast_shapes(given.batch, dq.shape[:-1], dqd.shape[:-1], du.shape[:-2])
-        du = np.repeat(du, rows // du.shape[-2], axis=-2)
-        more = np.zeros(s.packed, d) if more is None else more
+        dq, dqd, du, more = rates
+        batch = np.broadcast_shapes(
+            given.batch, dq.shape[:-1], dqd.shape[:-1], du.shape[:-2], more.shape[:-1]
+        )
+        given = given.finer(du.shape[-2])
+        du = np.repeat(du, given.inputs.shape[-2] // du.shape[-2], axis=-2)
         state = [given.q, given.qd, dq, dqd, np.full(1, span.start, d)]
         arrays, cores = self.operands(state, (given.inputs, du), (given.parameters, more))
         final = [np.empty((*batch, n), d) for n in (s.robot.nq, s.nv, s.nv, s.nv, 1)]
@@ -150,7 +170,8 @@ class Engine:
         span: Span,
     ) -> tuple[list[np.ndarray], np.ndarray | None]:
         """Derivatives of all that enters, those of inputs for each step apart."""
-        s, d, batch = self.settings, self.dtype, given.batch
+        s, d = self.settings, self.dtype
+        batch = np.broadcast_shapes(given.batch, *(row.shape[:-2] for row in rows))
         trail = self._trail(given, span)
         built = self._derived("against", lambda: backward(against(*self._next)))
         end = np.full(1, span.start + span.steps, d)
@@ -180,11 +201,16 @@ class Engine:
             array[..., 0, :] = first
         return trail
 
-    def bound(self, given: Arguments, state: list[np.ndarray], steps: int) -> Bound:
-        """A function without arguments that takes so many steps and leaves the state where it was."""
+    def bound(
+        self, given: Arguments, state: list[np.ndarray], steps: int, source: np.ndarray | None
+    ) -> Bound:
+        """A function without arguments that takes so many steps and leaves the state where it was.
+
+        `source` is the array whose memory the inputs are, if there is one.
+        """
         built, _ = self.built({})
         arrays, cores = self.operands(state, given.inputs, given.parameters)
-        step: Bound = built.bound([*arrays, *state], [*cores, 1, 1, 1], (steps, steps, given.hold))
+        step: Bound = built.bound([*arrays, *state], [*cores, 1, 1, 1], (steps, steps, given.hold), source)
         return step
 
     def operands(
@@ -204,6 +230,21 @@ class Engine:
         count = available_threads() if span.threads is None else positive(span.threads, "threads")
         if all(a.size for a in arrays):
             built.fill(arrays, cores, sizes, count)
+
+
+def _known(entry: Any) -> Any:
+    """A record as part of a key, by its address if it has no hash."""
+    try:
+        hash(entry)
+    except TypeError:
+        return id(entry)
+    return entry
+
+
+def _beside(rows: list[np.ndarray]) -> np.ndarray:
+    """A place for several records side by side."""
+    *front, _ = rows[0].shape
+    return np.empty((*front, sum(row.shape[-1] for row in rows)), rows[0].dtype)
 
 
 def _cores(outs: list[np.ndarray], state: int) -> list[int]:

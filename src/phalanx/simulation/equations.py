@@ -89,9 +89,15 @@ class Equations:
 class TracedRobot:
     """What a law is given for `robot`: its facts, and its functions on traced values."""
 
+    _equations: Equations
+    _told: set[int]  # scalars that functions of the robot have given
+
     def __init__(self, equations: Equations) -> None:
-        self._equations = equations
-        self._told: set[int] = set()  # scalars that functions of the robot have given
+        object.__setattr__(self, "_equations", equations)
+        object.__setattr__(self, "_told", set())
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"robots are immutable; {name!r} cannot be set in a law")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -37,11 +37,18 @@ def entries(record: Any, robot: Robot) -> dict[str, Entry]:
     else:
         several = (record,) if isinstance(record, str) or callable(record) else record
         try:
-            asked = {each if isinstance(each, str) else _name(each): each for each in several}
+            named = [(each if isinstance(each, str) else _name(each), each) for each in several]
         except TypeError:
             raise PhalanxError(
                 f"record: got {shown(record)}, expected names, functions, or a mapping of names to them."
             ) from None
+        asked = {}
+        for name, each in named:
+            if asked.setdefault(name, each) is not each and asked[name] != each:
+                raise PhalanxError(
+                    f"record: two functions are called {name!r}; give them names of their own: "
+                    f'record={{"one": function, "other": function}}.'
+                )
     for name, entry in asked.items():
         if not isinstance(name, str):
             raise PhalanxError(f"record: the name {shown(name)} is no word.")

@@ -49,6 +49,11 @@ def final(name: str) -> str:
     return f"final {name}"
 
 
+def record(name: str) -> str:
+    """The output that holds a record, apart from all else whatever users call it."""
+    return f"record {name}"
+
+
 def forward(step: Repeated, steps: Index, every: Index, hold: Index, b: Builder) -> Program:
     """So many `steps`, recorded after each `every`-th of them, with inputs held over `hold` steps."""
     fixed = {name: [b.load(b.inputs[name], k) for k in range(size)] for name, size in step.fixed.items()}
@@ -82,7 +87,7 @@ def forward(step: Repeated, steps: Index, every: Index, hold: Index, b: Builder)
         values = iter(telling.now())
         for name, array in step.records.items():
             first = times(outer.index, array.size)
-            _store(b, name, first, [next(values) for _ in range(array.size)])
+            _store(b, record(name), first, [next(values) for _ in range(array.size)])
         for place, value in zip(_flat(kept), _flat(inside), strict=True):
             outer.feed(place, value)
         outer.feed(passed, number)
@@ -214,7 +219,7 @@ def builder_of(step: Repeated, steps: int = 0, every: int = 1, rows: int = 0) ->
     inputs |= {name: (size,) for name, size in step.fixed.items()}
     inputs |= {name: (rows, size) for name, size in step.held.items()}
     outputs = {final(name): array.shape for name, array in step.state.items()} | {final(COUNT): (1,)}
-    outputs |= {name: (steps // every, array.size) for name, array in step.records.items()}
+    outputs |= {record(name): (steps // every, array.size) for name, array in step.records.items()}
     return Builder(inputs, outputs)
 
 

@@ -17,12 +17,13 @@ from ..program.cost import Cost
 from ..typing import Array, ArrayLike, Bound
 from .arguments import (
     Gradient,
+    as_plain,
     checked,
     checked_cotangents,
     checked_tangents,
     gradient,
     inputs_of_states,
-    require_places,
+    places_of,
     span_of,
 )
 from .engine import Engine
@@ -56,6 +57,9 @@ class Simulation:
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a simulation is immutable; make another with robot.simulation({name}=…)")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a simulation is immutable; {name!r} cannot be deleted")
 
     @property
     def robot(self) -> Any:
@@ -123,10 +127,10 @@ class Simulation:
             if out is None:
                 records = {name: empty_result(shape, self._dtype) for name, shape in wanted.items()}
             else:
-                require_places("rollout", wanted, out, self._dtype)
-                records = {name: out[name] for name in asked}
+                records = places_of("rollout", wanted, out, self._dtype)
+                given = given.apart_from(records.values())
             flat = {
-                name: array.reshape((*given.batch, span.rows, prod(shapes[name])))
+                name: as_plain(array, self._dtype).reshape((*given.batch, span.rows, prod(shapes[name])))
                 for name, array in records.items()
             }
             final = self._engine.run(built, given, flat, span)
@@ -178,10 +182,15 @@ class Simulation:
             raise PhalanxError(
                 f"bind: q {q.shape} and qd {qd.shape} do not have the whole batch {given.batch}."
             )
+        if inputs is not None and inputs.size != self.inputs and inputs.shape[:-1] != given.batch:
+            raise PhalanxError(
+                f"bind: inputs have shape {inputs.shape}, expected {(*given.batch, self.inputs)}, the batch "
+                f"of q, or ({self.inputs},) for all alike: they are read where they lie."
+            )
         if np.may_share_memory(q, qd) or any(np.may_share_memory(given.inputs, a) for a in (q, qd)):
             raise PhalanxError("bind: q, qd and inputs share memory; pass arrays of their own.")
         clock = np.zeros((*given.batch, 1), self._dtype)
-        return self._engine.bound(given, [q, qd, clock], span.steps)
+        return self._engine.bound(given.laid_out(), [q, qd, clock], span.steps, inputs)
 
     # ------------------------------------------------------------- derivatives
 
@@ -206,7 +215,8 @@ class Simulation:
         eye = np.eye(2 * nv + k, dtype=self._dtype)
         rates = tuple(map(np.ascontiguousarray, (eye[:, :nv], eye[:, nv : 2 * nv], eye[:, None, 2 * nv :])))
         span = span_of("linearize", 1, 1, start, threads)
-        _, moved = self._engine.along(given.spread(), (rates[0], rates[1], rates[2]), None, span)
+        none = np.zeros(self._settings.packed, self._dtype)
+        _, moved = self._engine.along(given.spread(), (rates[0], rates[1], rates[2], none), span)
         both = np.ascontiguousarray(np.swapaxes(np.concatenate(moved, axis=-1), -1, -2))
         return both[..., : 2 * nv], both[..., 2 * nv :]
 
@@ -230,9 +240,9 @@ class Simulation:
         (q, qd, u), rates = _three("jvp", "inputs", inputs), _three("jvp", "tangents", tangents)
         span = span_of("jvp", steps, every, start, threads)
         given = checked("jvp", self._settings, self._dtype, q, qd, u, parameters, span.steps)
-        *state, more = checked_tangents("jvp", self._settings, self._dtype, rates, given, parameter_tangents)
+        moving = checked_tangents("jvp", self._settings, self._dtype, rates, given, parameter_tangents)
         with memory_for("jvp", _FEWER):
-            records, final = self._engine.along(given, (state[0], state[1], state[2]), more, span)
+            records, final = self._engine.along(given, moving, span)
         made = final if every is None else records
         return made[0], made[1]
 

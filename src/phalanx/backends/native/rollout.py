@@ -9,6 +9,7 @@ repeat it, and write the same numbers to the same place.
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
@@ -65,10 +66,20 @@ class Rollout:
             done = fill(direct, arrays, row, threads, pace)
         assert done, [(a.shape, a.dtype, a.strides) for a in arrays]
 
-    def bound(self, arrays: Sequence[np.ndarray], cores: Sequence[int], told: tuple[int, ...]) -> Any:
-        """A function without arguments that runs on these very arrays; outputs may be inputs."""
+    def bound(
+        self,
+        arrays: Sequence[np.ndarray],
+        cores: Sequence[int],
+        told: tuple[int, ...],
+        source: np.ndarray | None,
+    ) -> Any:
+        """A function without arguments that runs on these very arrays; outputs may be inputs.
+
+        `source` is an array of which one of them is a view; like theirs its memory must not move.
+        """
         sizes = np.array(told, np.int64)
-        return objects.bound_function(self.loaded, self.name, arrays, cores, sizes.ctypes.data, (self, sizes))
+        keep = (self, sizes, source, None if source is None else weakref.ref(source))
+        return objects.bound_function(self.loaded, self.name, arrays, cores, sizes.ctypes.data, keep)
 
 
 def compiled(program: Program, name: str, dtype: np.dtype) -> Rollout:
