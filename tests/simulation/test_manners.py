@@ -200,6 +200,19 @@ def test_records_are_what_the_functions_say_about_the_states() -> None:
         np.testing.assert_allclose(np.reshape(run[name], value.shape), value, atol=1e-11, err_msg=name)
 
 
+def test_as_many_things_are_recorded_as_there_is_room_for() -> None:
+    """Compiled code has a place for every array: beyond the last one is an error, not somebody's memory."""
+    robot = px.load("two_link")
+    sim = robot.simulation(dt=1e-3)
+    q, qd, _ = robot.random_state(301, rng=0)
+    for count in (12, 40):
+        run = sim.rollout(q, qd, steps=4, every=2, record={f"q{k}": "q" for k in range(count)}, threads=2)
+        assert len(run) == count
+        same(run[f"q{count - 1}"], run["q0"])
+    with pytest.raises(PhalanxError, match="at most 48; record less"):
+        sim.rollout(q, qd, steps=4, record={f"q{k}": "q" for k in range(60)})
+
+
 # ------------------------------------------------------------------------ divergence
 
 

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import MOST_AXES
+from ...errors import PhalanxError
 from . import compile
 from .compile import Target, host
 
@@ -38,7 +39,7 @@ _COUNTED = sys.version_info < (3, 12)
 _STEP = "Recompute the output, in place, from the arrays that were bound."
 _METH_FASTCALL, _METH_NOARGS = 0x0080, 0x0004
 
-_OPERANDS = 16  # of a kernel, at most
+OPERANDS = 48  # of a kernel, at most: rollouts have one for each record
 _LONG = 256  # rows from which a bound step lets other threads run: some tens of microseconds
 _LOOKS = 1000  # at a batch that others are about to finish: some tens of microseconds
 _AWAKE = 2_000_000  # nanoseconds that a worker stays awake after its last rows, for the next call of a loop
@@ -109,7 +110,7 @@ def _runtime_text() -> str:
     words: dict[str, Any] = {name: _HEAD + place for name, place in _FIELDS.items()}
     words |= {"type": _HEAD - 8, "data": _DATA, "most": MOST_AXES, "slots": MOST_AXES + 1, "long": _LONG}
     words["contiguous"] = _CONTIGUOUS
-    words |= {"operands": _OPERANDS, "row": 8 * _OPERANDS, "steps": 4 * _OPERANDS, "field": 0xFFFF}
+    words |= {"operands": OPERANDS, "row": 8 * OPERANDS, "steps": 4 * OPERANDS, "field": 0xFFFF}
     pause, declared = _pause(host())
     words |= {"looks": _LOOKS, "pause": pause, "awake": _AWAKE if posix() else 0, "polite": _POLITE}
     words["refer"] = _COUNT if _COUNTED else ""
@@ -170,6 +171,11 @@ def array_function(
 
     `told` is the address that compiled loops get as their last argument.
     """
+    if len(shapes) > OPERANDS:
+        raise PhalanxError(
+            f"{name}: {len(shapes)} arrays, expected at most {OPERANDS}; record less at once, or several "
+            "things by one function."
+        )
     words = [id(np.dtype(dtype)), loaded.loop, loaded.single, told, len(shapes)]
     for k, shape in enumerate(shapes):
         flags = _ALIGNED | (_WRITEABLE if k >= len(shapes) - outputs else 0)
