@@ -111,7 +111,7 @@ class Step:
         stiffness, damping = np.zeros(s.nv, dtype=object), np.zeros(s.nv, dtype=object)
         if implicit and s.control is not None:
             stiffness, damping = self._slopes(law, q, qd, view._told)
-        own_force, k, d = self.joints(self.graph, q, qd)
+        own_force, k, d = self.joints(q, qd)
         loads = loads_of(s.forces, given, view, own, self.h, implicit=implicit)
         return Forces(law, law + own_force, loads, stiffness + k, damping + d)
 
