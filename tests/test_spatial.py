@@ -10,7 +10,7 @@ from hypothesis import given
 from scipy.spatial.transform import Rotation
 
 from phalanx import spatial
-from phalanx.spatial import Articulated, Inertia, Projector, Transform
+from phalanx.spatial import Articulated, Carried, Displacement, Inertia, Projector, Transform
 from reference.dynamics import ad, adjoint, pose, skew
 from reference.sampling import agree, seeds
 
@@ -146,3 +146,51 @@ def test_rotated_turns_packed_matrices(seed: int) -> None:
 def test_parallel_axis_is_the_inertia_of_a_unit_mass(seed: int) -> None:
     d = np.random.default_rng(seed).standard_normal(3)
     agree(spatial.parallel_axis(d), pack(-skew(d) @ skew(d)), 1e-14)
+
+
+@given(seeds)
+def test_articulated_inertias_come_from_symmetric_matrices(seed: int) -> None:
+    _, A = articulated(np.random.default_rng(seed))
+    agree(dense(Articulated.of(A)), A, 1e-14)
+
+
+def displaced(rng: np.random.Generator) -> tuple[Displacement, np.ndarray]:
+    """A random displacement, factored and as a pose of what was moved in what was there before."""
+    turn = Rotation.from_rotvec(rng.standard_normal(3))
+    quaternion, d = turn.as_quat(), rng.standard_normal(3)
+    return Displacement(quaternion[:3], quaternion[3:], d), pose(turn.as_matrix(), d)
+
+
+@given(seeds)
+def test_displacements_are_carried_from_parents_to_bodies(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    (parent, P), (own, Q) = displaced(rng), displaced(rng)
+    X, _ = transform(rng)
+    before = pose(X.E.T, X.r)  # of the body in its parent
+    found = Carried(X.E, X.r, own.a, own.w, own.d) @ parent
+    wanted = np.linalg.inv(before) @ P @ before @ Q
+    agree(found.d, wanted[:3, 3], 1e-13)
+    for x in np.eye(3):
+        agree(x + found.change(x), wanted[:3, :3] @ x, 1e-13)
+
+
+@given(seeds)
+def test_momenta_of_displacements_are_those_of_particles(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    moved, T = displaced(rng)
+    m, x = rng.uniform(0.5, 1.0, 5), rng.standard_normal((5, 3))
+    moments = sum(mass * (p @ p * np.eye(3) - np.outer(p, p)) for mass, p in zip(m, x, strict=True))
+    G = Inertia(np.array(m.sum()), m @ x, pack(moments))
+    dx = x @ T[:3, :3].T + T[:3, 3] - x
+    F = moved.momentum(G)
+    agree(F, np.r_[np.cross(x, m[:, None] * dx).sum(0), m @ dx], 1e-12)
+    # The same wrench, seen from the frame after.
+    agree(moved.after(F), adjoint(T).T @ F, 1e-12)
+
+
+def test_momenta_of_small_displacements_keep_their_digits() -> None:
+    G, dense_inertia = inertia(np.random.default_rng(1))
+    V = np.array([0.3, -0.2, 0.5, 0.1, 0.7, -0.4])
+    for h in (1e-6, 1e-9, 1e-12):
+        moved = Displacement(0.5 * h * V[:3], np.ones(1), h * V[3:])
+        agree(moved.momentum(G) / h, dense_inertia @ V, 1e-15 + 10.0 * h)

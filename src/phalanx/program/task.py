@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..algorithms import FUNCTIONS, Algorithm, Function
-from ..robot.configurations import Coordinates
+from ..robot.assembly import Coordinates
 from ..robot.frames import AnyFrame
 from ..robot.model import Model
 

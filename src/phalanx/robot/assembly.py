@@ -42,6 +42,15 @@ class Moving:
 
 
 @dataclass(frozen=True)
+class Coordinates:
+    """The coordinates of one joint: its type, and where they and its rates stand."""
+
+    kind: type[JointType]
+    q: slice
+    v: slice
+
+
+@dataclass(frozen=True)
 class Assembly:
     """The moving joints of a robot with their coordinates, its frames and its bodies."""
 
@@ -56,6 +65,23 @@ class Assembly:
     def own(self) -> list[Moving]:
         """The joints with coordinates of their own."""
         return [m for m in self.moving if m.joint.name not in self.drivers]
+
+    @cached_property
+    def coordinates(self) -> tuple[Coordinates, ...]:
+        """Where the coordinates of these joints stand."""
+        return tuple(Coordinates(m.kind, self.q_of[m.joint.name], self.v_of[m.joint.name]) for m in self.own)
+
+    @cached_property
+    def joined(self) -> tuple[Coordinates, ...]:
+        """The same with neighbours taken together whose coordinates simply add."""
+        made: list[Coordinates] = []
+        for c in self.coordinates:
+            last = made[-1] if made else c
+            if last is not c and last.kind.adds and c.kind.adds and last.q.stop == c.q.start:
+                made[-1] = Coordinates(c.kind, slice(last.q.start, c.q.stop), slice(last.v.start, c.v.stop))
+            else:
+                made.append(c)
+        return tuple(made)
 
     @property
     def nq(self) -> int:

@@ -18,8 +18,7 @@ import numpy as np
 
 from ..arrays import MOST_AXES, UNREADABLE, memory_for, refuse_masks, require_memory
 from ..errors import PhalanxError, nearest, shown
-from .assembly import Assembly, Frame, Moving
-from .joints import JointType
+from .assembly import Assembly, Coordinates, Frame, Moving
 from .model import frozen
 
 
@@ -63,20 +62,6 @@ def spring_reference(assembly: Assembly) -> np.ndarray:
     return frozen(result)
 
 
-@dataclass(frozen=True)
-class Coordinates:
-    """The coordinates of one joint: its type, and where they and its rates stand."""
-
-    kind: type[JointType]
-    q: slice
-    v: slice
-
-
-def coordinates(assembly: Assembly) -> tuple[Coordinates, ...]:
-    """The coordinates of all joints that follow no other."""
-    return tuple(Coordinates(m.kind, q, v) for m, q, v in _own(assembly))
-
-
 # ------------------------------------------------------------------- points
 
 
@@ -115,8 +100,8 @@ def normalize(assembly: Assembly, q: Any) -> np.ndarray:
     """Coordinates with every quaternion at unit length."""
     result: np.ndarray = np.array(_coordinates(assembly, q, "q"))
     with np.errstate(invalid="ignore"):  # a quaternion of zeros becomes NaN
-        for m, part, _ in _own(assembly):
-            result[..., part] = m.kind.normalize(result[..., part])
+        for c in assembly.joined:
+            result[..., c.q] = c.kind.normalize(result[..., c.q])
     return result
 
 
@@ -146,8 +131,8 @@ def integrate(assembly: Assembly, q: Any, dq: Any) -> np.ndarray:
     q, dq = _coordinates(assembly, q, "q"), _rates(assembly, dq, "dq")
     shape = _common_batch(assembly, "integrate", q=q, dq=dq)
     result = np.empty((*shape, assembly.nq), dtype=np.result_type(q, dq))
-    for m, part, rates in _own(assembly):
-        result[..., part] = m.kind.integrate(*_together(q[..., part], dq[..., rates]))
+    for c in assembly.joined:
+        result[..., c.q] = c.kind.integrate(*_together(q[..., c.q], dq[..., c.v]))
     return result
 
 
@@ -173,8 +158,8 @@ def difference(assembly: Assembly, q0: Any, q1: Any) -> np.ndarray:
     q0, q1 = _coordinates(assembly, q0, "q0"), _coordinates(assembly, q1, "q1")
     shape = _common_batch(assembly, "difference", q0=q0, q1=q1)
     result = np.empty((*shape, assembly.nv), dtype=np.result_type(q0, q1))
-    for m, part, rates in _own(assembly):
-        result[..., rates] = m.kind.difference(*_together(q0[..., part], q1[..., part]))
+    for c in assembly.joined:
+        result[..., c.v] = c.kind.difference(*_together(q0[..., c.q], q1[..., c.q]))
     return result
 
 

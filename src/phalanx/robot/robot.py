@@ -28,7 +28,7 @@ from ..io.urdf_writer import write_urdf
 from ..typing import Array, ArrayLike, Convention, Generator, InertiaLike, Vector
 from ..typing import Path as PathLike
 from . import changes, configurations
-from .assembly import BASE, Frame, assemble, judge_inertias
+from .assembly import BASE, Coordinates, Frame, assemble, judge_inertias
 from .configurations import Limits, per_rate
 from .description import Description, Loop, Mimic
 from .dh import require_chain
@@ -116,9 +116,9 @@ class Robot(Functions, Doors):
         return configurations.limits_of(self._assembly)
 
     @cached_property
-    def coordinates(self) -> tuple[configurations.Coordinates, ...]:
+    def coordinates(self) -> tuple[Coordinates, ...]:
         """The type of each joint, and where its coordinates and rates stand in q and qd."""
-        return configurations.coordinates(self._assembly)
+        return self._assembly.coordinates
 
     @cached_property
     def inertial_parameters(self) -> np.ndarray:

@@ -90,9 +90,6 @@ def variational(step: Step) -> Next:
     return Next(after.q, qd, first.law, (qd - step.qd) * (1.0 / h))
 
 
-INTEGRATORS: dict[str, Callable[[Step], Next]] = {
-    "euler": euler,
-    "implicit": implicit,
-    "rk4": rk4,
-    "variational": variational,
-}
+# Those that ask for nothing but forces and accelerations, so that they run on numbers as well.
+EXPLICIT: dict[str, Callable[[Any], Next]] = {"euler": euler, "rk4": rk4}
+INTEGRATORS: dict[str, Callable[[Step], Next]] = EXPLICIT | {"implicit": implicit, "variational": variational}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..program.scalar import Graph
+from ..robot.joints import at_least, choose_less
 from ..robot.robot import Robot
 
 if TYPE_CHECKING:
@@ -23,48 +23,46 @@ _POSES, _FEW = 32, 40  # for which inertias are looked at, of so many joints at 
 
 
 @dataclass(frozen=True)
+class Stops:
+    """One-sided springs and dampers beyond limits of some coordinates, and their rates."""
+
+    sign: float  # 1 for lower limits
+    coordinates: Any  # places, or a slice of them
+    rates: Any
+    limits: np.ndarray
+    stiffness: np.ndarray
+    damping: np.ndarray
+
+
+@dataclass(frozen=True)
 class JointForces:
-    """Forces of the joints themselves; arrays (nv,) of numbers or scalars, limits by coordinate."""
+    """Forces of the joints themselves; arrays (nv,) of numbers or scalars, or (…, nv) of numbers."""
 
     robot: Robot
     damping: np.ndarray
     friction: np.ndarray
     stiffness: np.ndarray
-    stops: tuple[tuple[int, int, float, float, float, float], ...]  # coordinate, rate, lower, upper, k, d
+    stops: tuple[Stops, ...]
 
-    def __call__(self, graph: Graph, q: np.ndarray, qd: np.ndarray) -> tuple[Any, Any, Any]:
-        """The forces (nv,), and the stiffness and damping with which they resist."""
-        n = self.robot.nv
-        stiffness, damping = np.zeros(n, dtype=object), np.zeros(n, dtype=object)
-        damping = damping + self.damping
-        force = -(self.damping * qd)
-        for i in range(n):
-            if _is_some(self.friction[i]):
-                slip = self.friction[i] / graph.maximum(graph.abs(qd[i]), SLIDING)
-                force[i] = force[i] - slip * qd[i]
-                damping[i] = damping[i] + slip
-        force, stiffness = self._springs(force, stiffness, q)
-        for k, i, lower, upper, stiff, damp in self.stops:
-            for sign, limit in ((1.0, lower), (-1.0, upper)):
-                if np.isfinite(limit):
-                    depth = graph.maximum(sign * (limit - q[k]), 0.0)
-                    inside = graph.less(0.0, depth)
-                    push = graph.maximum(stiff * depth - damp * inside * sign * qd[i], 0.0)
-                    force[i] = force[i] + sign * push
-                    stiffness[i] = stiffness[i] + stiff * inside
-                    damping[i] = damping[i] + damp * inside
+    def __call__(self, q: np.ndarray, qd: np.ndarray) -> tuple[Any, Any, Any]:
+        """The forces (…, nv), and the stiffness and damping with which they resist."""
+        damping = self.damping + self.friction / at_least(np.abs(qd), SLIDING)
+        force = -(damping * qd)
+        stiffness = np.zeros_like(force)
+        for c in self.robot.coordinates if self.stiffness.any() else ():
+            if (k := self.stiffness[c.v]).any():
+                away = c.kind.difference(self.robot.spring_reference[None, c.q], q[None, ..., c.q])[0]
+                force[..., c.v] = force[..., c.v] - k * away
+                stiffness[..., c.v] = stiffness[..., c.v] + k
+        for s in self.stops:
+            room = (q[..., s.coordinates] - s.limits) * s.sign
+            beyond = choose_less(room, 0.0, np.ones(room.shape, room.dtype), np.zeros(room.shape, room.dtype))
+            stiff, damp = s.stiffness * beyond, s.damping * beyond
+            push = at_least(-(stiff * room) - damp * s.sign * qd[..., s.rates], 0.0)
+            force[..., s.rates] = force[..., s.rates] + push * s.sign
+            stiffness[..., s.rates] = stiffness[..., s.rates] + stiff
+            damping[..., s.rates] = damping[..., s.rates] + damp
         return force, stiffness, damping
-
-    def _springs(self, force: Any, stiffness: Any, q: np.ndarray) -> tuple[Any, Any]:
-        if not self.stiffness.any():
-            return force, stiffness
-        rest = self.robot.spring_reference
-        for c in self.robot.coordinates:
-            k = self.stiffness[c.v]
-            if k.any():
-                force[c.v] = force[c.v] + k * c.kind.difference(q[None, c.q], rest[None, c.q])[0]
-                stiffness[c.v] = stiffness[c.v] + k
-        return force, stiffness
 
 
 def joint_forces(settings: Settings, parameters: Mapping[str, np.ndarray]) -> JointForces:
@@ -73,10 +71,10 @@ def joint_forces(settings: Settings, parameters: Mapping[str, np.ndarray]) -> Jo
     damping = parameters.get("damping", robot.damping if settings.damping else nothing)
     friction = parameters.get("friction", robot.friction if settings.friction else nothing)
     stiffness = robot.stiffness if settings.springs else nothing
-    return JointForces(robot, damping.astype(object), friction.astype(object), stiffness, _stops(settings))
+    return JointForces(robot, damping, friction, stiffness, _stops(settings))
 
 
-def _stops(settings: Settings) -> tuple[Any, ...]:
+def _stops(settings: Settings) -> tuple[Stops, ...]:
     """Springs and dampers beyond the limits of coordinates, that stop what each joint moves in a short time.
 
     Critically damped for the most that a joint carries; with explicit steps no stiffer than the least
@@ -86,34 +84,39 @@ def _stops(settings: Settings) -> tuple[Any, ...]:
     limits = robot.limits
     if not settings.limits or not (np.isfinite(limits.lower).any() or np.isfinite(limits.upper).any()):
         return ()
-    most, least = inertias_at_joints(robot)
+    most, least = robot.memo("inertias at joints", lambda: inertias_at_joints(robot))
     time = max(STOP_TIME, _STOP_STEPS * h)
     stiff, damp = most / time**2, 2.0 * most / time
     if settings.integrator != "implicit":
         stiff = np.minimum(stiff, least / (2.0 * h) ** 2)
         damp = np.minimum(2.0 * np.sqrt(stiff * least), least / (2.0 * h))
+    places = [
+        (k, i)
+        for c in robot.coordinates
+        if c.kind.quaternion is None
+        for k, i in zip(range(c.q.start, c.q.stop), range(c.v.start, c.v.stop), strict=True)
+    ]
     made = []
-    for c in robot.coordinates:
-        if c.kind.quaternion is not None:
-            continue
-        for k, i in zip(range(c.q.start, c.q.stop), range(c.v.start, c.v.stop), strict=True):
-            lower, upper = float(limits.lower[k]), float(limits.upper[k])
-            if np.isfinite(lower) or np.isfinite(upper):
-                made.append((k, i, lower, upper, float(stiff[i]), float(damp[i])))
+    for sign, bound in ((1.0, limits.lower), (-1.0, limits.upper)):
+        if some := [(k, i) for k, i in places if np.isfinite(bound[k])]:
+            at, rates = _places([k for k, _ in some]), _places([i for _, i in some])
+            made.append(Stops(sign, at, rates, bound[at], stiff[rates], damp[rates]))
     return tuple(made)
 
 
-def inertias_at_joints(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+def inertias_at_joints(robot: Any) -> tuple[np.ndarray, np.ndarray]:
     """The largest inertia (nv,) at each joint with all others held, the least with all others free.
 
     Over some poses, always the same; where there are many joints, in the neutral one.
     """
-    poses = _POSES if robot.nv <= _FEW else 0
+    poses, backend = (_POSES, "numpy") if robot.nv <= _FEW else (0, "auto")
     q = np.concatenate([robot.neutral()[None], robot.random_state((poses,), np.random.default_rng(0))[0]])
-    held = np.diagonal(robot.mass_matrix(q, backend="numpy"), axis1=-2, axis2=-1)
-    free = 1.0 / np.diagonal(robot.mass_matrix_inverse(q, backend="numpy"), axis1=-2, axis2=-1)
+    held = np.diagonal(robot.mass_matrix(q, backend=backend), axis1=-2, axis2=-1)
+    free = 1.0 / np.diagonal(robot.mass_matrix_inverse(q, backend=backend), axis1=-2, axis2=-1)
     return held.max(axis=0), free.min(axis=0)
 
 
-def _is_some(x: Any) -> bool:
-    return not isinstance(x, float) or x != 0.0
+def _places(numbers: list[int]) -> list[int] | slice:
+    """Places in an array, as a slice where they are neighbours: then nothing is copied."""
+    first, end = numbers[0], numbers[-1] + 1
+    return slice(first, end) if numbers == list(range(first, end)) else numbers

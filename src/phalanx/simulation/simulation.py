@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import empty_result, memory_for
+from ..backends.native.rollout import Rollout
 from ..errors import PhalanxError, printable, shown
 from ..program.cost import Cost
 from ..typing import Array, ArrayLike, Bound
@@ -30,6 +31,7 @@ from .engine import Engine
 from .records import Run, entries
 from .rollout import CLOCK
 from .step import Settings
+from .stepping import LONG, Stepping
 
 _FEWER = "take the simulations in several batches, or record fewer steps"
 
@@ -44,14 +46,14 @@ class Simulation:
     _settings: Settings
     _dtype: np.dtype
     _given: dict[str, Any]
-    _engine: Engine
+    _engine: Engine | Stepping
 
     def __init__(self, settings: Settings, dtype: np.dtype, given: Mapping[str, Any]) -> None:
         for name, value in (
             ("_settings", settings),
             ("_dtype", dtype),
             ("_given", dict(given)),
-            ("_engine", Engine(settings, dtype)),
+            ("_engine", engine_of(settings, dtype)),
         ):
             object.__setattr__(self, name, value)
 
@@ -291,7 +293,12 @@ class Simulation:
 
     def llvm_ir(self, record: Any = ("q", "qd")) -> str:
         """The LLVM text of a rollout."""
-        return self._engine.built(entries(record, self.robot))[0].text
+        built, _ = self._engine.built(entries(record, self.robot))
+        if not isinstance(built, Rollout):
+            raise PhalanxError(
+                "llvm_ir: steps of a long robot are several kernels; ask robot.kernel(…).llvm_ir()."
+            )
+        return built.text
 
     def __repr__(self) -> str:
         name = printable(self.robot.name)
@@ -299,6 +306,11 @@ class Simulation:
 
     def __reduce__(self) -> Any:
         return _again, (self.robot, self._given)
+
+
+def engine_of(settings: Settings, dtype: np.dtype) -> Engine | Stepping:
+    """One kernel with a loop over time, or kernels with loops over many bodies."""
+    return (Stepping if settings.robot.model.n > LONG else Engine)(settings, dtype)
 
 
 def _three(where: str, label: str, given: Any) -> tuple[Any, Any, Any]:

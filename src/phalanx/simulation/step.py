@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,7 +18,8 @@ from ..backends.base import Call
 from ..dispatch import choose
 from ..program.differentiate import tangents
 from ..program.scalar import Graph, Node, live
-from ..robot.joints import unit_quaternion
+from ..robot.assembly import Coordinates
+from ..robot.configurations import advance
 from ..robot.model import with_inertias
 from ..robot.robot import Robot
 from .equations import Equations, TracedRobot, symbols
@@ -53,7 +55,16 @@ class Settings:
     @property
     def packed(self) -> int:
         """How many numbers all parameters are."""
-        return sum(int(np.prod(shape)) for shape in self.parameters.values())
+        return sum(math.prod(shape) for shape in self.parameters.values())
+
+    def unpacked(self, flat: np.ndarray) -> dict[str, np.ndarray]:
+        """Parameters by name from all of them (…, packed) one after another."""
+        made, first = {}, 0
+        for name, shape in self.parameters.items():
+            count = math.prod(shape)
+            made[name] = flat[..., first : first + count].reshape((*flat.shape[:-1], *shape))
+            first += count
+        return made
 
 
 @dataclass(frozen=True)
@@ -70,7 +81,48 @@ class Forces:
     damping: np.ndarray
 
 
-class Step:
+class Moving:
+    """How coordinates change, of scalars (nq,) or of batches of numbers (…, nq)."""
+
+    settings: Settings
+
+    @property
+    def robot(self) -> Robot:
+        return self.settings.robot
+
+    @property
+    def _joints(self) -> tuple[Coordinates, ...]:
+        """Where coordinates stand, those of neighbouring joints that simply add taken together."""
+        return self.robot._assembly.joined
+
+    def advanced(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, h: float) -> tuple[Any, Any]:
+        """The state after a semi-implicit step, joint by joint."""
+        return advance(self._joints, q, qd, qdd, h)
+
+    def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+        """The coordinates that a step (…, nv) leads to, quaternions at unit length."""
+        made = np.empty_like(q)
+        for c in self._joints:
+            there = c.kind.integrate(q[None, ..., c.q], step[None, ..., c.v])
+            made[..., c.q] = c.kind.normalize(there)[0]
+        return made
+
+    def rates(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """How fast coordinates change."""
+        made = np.empty_like(q)
+        for c in self._joints:
+            made[..., c.q] = c.kind.coordinate_rates(q[None, ..., c.q], qd[None, ..., c.v])[0]
+        return made
+
+    def normalized(self, q: np.ndarray) -> np.ndarray:
+        """The same with quaternions of unit length."""
+        made = q.copy()
+        for c in self._joints:
+            made[..., c.q] = c.kind.normalize(q[None, ..., c.q])[0]
+        return made
+
+
+class Step(Moving):
     """The scalars of one step: inputs as leaves, and what integrators ask for."""
 
     def __init__(self, settings: Settings) -> None:
@@ -82,20 +134,8 @@ class Step:
         self.q = symbols(self.graph, "q", (robot.nq,))
         self.qd = symbols(self.graph, "qd", (robot.nv,))
         self.u = symbols(self.graph, "u", (settings.inputs,))
-        self.parameters = self._unpacked(symbols(self.graph, "parameters", (settings.packed,)))
+        self.parameters = settings.unpacked(symbols(self.graph, "parameters", (settings.packed,)))
         self.equations = Equations(robot, self.graph, self.parameters)
-
-    @property
-    def robot(self) -> Robot:
-        return self.settings.robot
-
-    def _unpacked(self, flat: np.ndarray) -> dict[str, np.ndarray]:
-        made, first = {}, 0
-        for name, shape in self.settings.parameters.items():
-            count = int(np.prod(shape))
-            made[name] = flat[first : first + count].reshape(shape)
-            first += count
-        return made
 
     @cached_property
     def joints(self) -> JointForces:
@@ -111,7 +151,7 @@ class Step:
         stiffness, damping = np.zeros(s.nv, dtype=object), np.zeros(s.nv, dtype=object)
         if implicit and s.control is not None:
             stiffness, damping = self._slopes(law, q, qd, view._told)
-        own_force, k, d = self.joints(self.graph, q, qd)
+        own_force, k, d = self.joints(q, qd)
         loads = loads_of(s.forces, given, view, own, self.h, implicit=implicit)
         return Forces(law, law + own_force, loads, stiffness + k, damping + d)
 
@@ -179,34 +219,3 @@ class Step:
                 np.asarray(text(model, q, qd, tau, diagonal=diagonal, **more), dtype=object) for text in texts
             ]
         return min(each, key=lambda made: len(live(made.tolist())))
-
-    def advanced(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, h: float) -> tuple[Any, Any]:
-        """The state after a semi-implicit step, joint by joint."""
-        q1, qd1 = np.empty_like(q), np.empty_like(qd)
-        for c in self.robot.coordinates:
-            moved, faster = c.kind.advance(q[None, c.q], qd[None, c.v], qdd[None, c.v], h)
-            q1[c.q], qd1[c.v] = moved[0], faster[0]
-        return q1, qd1
-
-    def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
-        """The coordinates that a step (nv,) leads to, quaternions at unit length."""
-        made = np.empty_like(q)
-        for c in self.robot.coordinates:
-            made[c.q] = c.kind.normalize(c.kind.integrate(q[None, c.q], step[None, c.v]))[0]
-        return made
-
-    def rates(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """How fast coordinates change."""
-        made = np.empty_like(q)
-        for c in self.robot.coordinates:
-            made[c.q] = c.kind.coordinate_rates(q[None, c.q], qd[None, c.v])[0]
-        return made
-
-    def normalized(self, q: np.ndarray) -> np.ndarray:
-        """The same with quaternions of unit length."""
-        made = q.copy()
-        for c in self.robot.coordinates:
-            if (at := c.kind.quaternion) is not None:
-                place = slice(c.q.start + at.start, c.q.start + at.stop)
-                made[place] = unit_quaternion(q[None, place])[0]
-        return made

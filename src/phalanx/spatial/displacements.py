@@ -25,8 +25,8 @@ class Displacement(Field):
 
     def change(self, x: Array) -> Array:
         """By how much vectors turn."""
-        ax = cross(self.a, x)
-        return (self.w * ax + cross(self.a, ax)) * 2.0
+        ax = cross(self.a * 2.0, x)
+        return self.w * ax + cross(self.a, ax)
 
     def momentum(self, G: Inertia) -> Array:
         """The sum of m x x dx and m dx over the particles of bodies, in the frames before: a wrench.
@@ -35,9 +35,9 @@ class Displacement(Field):
         m x0 x x1 and serves both ends: `after` gives it in the frames that the bodies have then.
         """
         a, w, d = self.a, self.w, self.d
-        Ia = matvec(unpack(G.moment), a)
+        Ia = matvec(unpack(G.moment), a * 2.0)
         return join(
-            (w * Ia + cross(a, Ia)) * 2.0 + cross(G.h, d),
+            w * Ia + cross(a, Ia) + cross(G.h, d),
             G.m[..., None] * d + self.change(G.h),
         )
 

@@ -17,7 +17,7 @@ import numpy as np
 from ...algorithms import ALGORITHMS, FUNCTIONS, NOTHING
 from ...arrays import UNREADABLE, is_endless, refuse_masks
 from ...errors import PhalanxError, is_one_of, listing, nearest, shown
-from ...robot.configurations import Coordinates
+from ...robot.assembly import Coordinates
 from ...robot.frames import placement_of, seats_of
 from ...robot.model import Model
 from ...robot.robot import Robot

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
 
 from ...algorithms import ALGORITHMS, Algorithm
-from ...robot.configurations import Coordinates
+from ...robot.assembly import Coordinates
 from ...robot.model import Model
 from ..base import Call
 from .arrays import EXACT, JaxArray, unwrap

@@ -23,7 +23,7 @@ from .quaternions import (
     unit_quaternion,
 )
 from .scaling import leveled, rescale
-from .trigonometry import cos, sin
+from .trigonometry import at_least, choose_less, cos, sin
 from .types import FREE, WELD, JointType, Step, frame_along, joint_type, joint_types, pose_of
 
 __all__ = [
@@ -34,6 +34,8 @@ __all__ = [
     "JointType",
     "Motion",
     "Step",
+    "at_least",
+    "choose_less",
     "cos",
     "frame_along",
     "joint_type",

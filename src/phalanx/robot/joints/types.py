@@ -91,6 +91,7 @@ class JointType(ABC):
     nv: ClassVar[int]
     axes: ClassVar[int] = 0  # how many axis vectors of the description it reads
     quaternion: ClassVar[slice | None] = None
+    adds: ClassVar[bool] = True  # whether its coordinates change by just its rates
 
     @classmethod
     @abstractmethod
@@ -216,6 +217,7 @@ class Spherical(JointType):
     """q = quaternion xyzw; qd = angular velocity of the child in its own coordinates."""
 
     name, nq, nv = "spherical", 4, 3
+    adds = False
     quaternion = slice(0, 4)
 
     @classmethod
@@ -260,6 +262,7 @@ class Floating(JointType):
     """q = [x y z, quaternion xyzw]; qd = [angular; linear] of the child in its own coordinates."""
 
     name, nq, nv = "floating", 7, 6
+    adds = False
     quaternion = slice(3, 7)
 
     @classmethod

@@ -1,0 +1,187 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Simulations of robots too long for one kernel: a loop over time in Python around loops over bodies.
+
+A step of hundreds of links takes so long that the loop matters little. Integrators are the same, on numbers.
+Laws are not traced: they get whole batches, as plain arrays.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ..algorithms import FUNCTIONS
+from ..errors import PhalanxError
+from .arguments import Arguments, Span
+from .integrators import EXPLICIT, Next
+from .joints import JointForces, joint_forces
+from .records import SHOWN
+from .step import Moving, Settings
+
+LONG = 200  # bodies: half a minute of compiling, and code that no longer fits the caches
+
+
+@dataclass(frozen=True)
+class _Forces:
+    """What acts at one moment: what the law commands, all joint forces, and what else dynamics is told."""
+
+    law: np.ndarray
+    tau: np.ndarray
+    more: Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class _Step(Moving):
+    """The numbers of one step of a batch, as integrators ask for them."""
+
+    settings: Settings
+    time: float
+    q: np.ndarray
+    qd: np.ndarray
+    u: np.ndarray
+    own: Mapping[str, np.ndarray]
+    joints: JointForces
+    threads: int | None = None
+
+    @property
+    def h(self) -> float:
+        return self.settings.dt
+
+    def forces(self, time: float, q: np.ndarray, qd: np.ndarray) -> _Forces:
+        """What acts at a state."""
+        s, dtype = self.settings, qd.dtype
+        law = self.u if s.control is None else self.called(s.control, "control law", time, q, qd)
+        if np.shape(law)[-1:] != (s.nv,):
+            raise PhalanxError(
+                f"control law: it returns an array of shape {np.shape(law)}, expected (…, {s.nv}) for robot "
+                f'"{s.robot.name}": laws of robots of over {LONG} bodies get whole batches.'
+            )
+        tau = np.asarray(law + self.joints(q, qd)[0], dtype)
+        more: dict[str, Any] = {}
+        for force in s.forces:
+            wrenches = s.robot.wrenches(self.called(force, "forces", time, q, qd))
+            more["external"] = np.asarray(more.get("external", 0.0) + wrenches, dtype)
+        if "inertias" in self.own:
+            more["inertias"] = np.asarray(self.own["inertias"], dtype)
+        return _Forces(np.broadcast_to(np.asarray(law, dtype), qd.shape), tau, more)
+
+    def accelerations(self, q: np.ndarray, qd: np.ndarray, forces: _Forces) -> np.ndarray:
+        """qdd under some forces."""
+        robot: Any = self.robot
+        made: np.ndarray = robot.forward_dynamics(q, qd, forces.tau, **forces.more, threads=self.threads)
+        return made
+
+    def called(self, function: Any, where: str, time: float, q: np.ndarray, qd: np.ndarray) -> Any:
+        """What a user's function returns for the whole batch."""
+        known = inspect.signature(function).parameters
+        takes_all = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in known.values())
+        own = {name: value for name, value in self.own.items() if takes_all or name in known}
+        try:
+            return function(time, q, qd, self.u, self.robot, **own)
+        except PhalanxError:
+            raise
+        except Exception as error:
+            raise PhalanxError(
+                f"{where}: it raises {type(error).__name__}: {error}. Functions for robots of over {LONG} "
+                "bodies get whole batches, (…, nq) and (…, nv)."
+            ) from error
+
+    def recorded(self, entry: Any, last: Mapping[str, np.ndarray]) -> Any:
+        """What is kept of this state, and of the step that has led to it."""
+        if callable(entry):
+            return self.called(entry, "record", self.time, self.q, self.qd)
+        if entry in SHOWN:
+            return last[entry]
+        robot: Any = self.robot
+        state = {"q": self.q, "qd": self.qd}
+        if entry in state:
+            return state[entry]
+        if entry == "energy":
+            return robot.kinetic_energy(self.q, self.qd) + robot.potential_energy(self.q)
+        word, _, frame = entry.partition(":")
+        inputs = [state[name] for name in FUNCTIONS[word].inputs]
+        return getattr(robot, word)(*inputs, *([frame] if frame else []))
+
+
+class Stepping:
+    """What `Engine` does for shorter robots, step by step."""
+
+    seconds = 0.0
+
+    def __init__(self, settings: Settings, dtype: np.dtype) -> None:
+        self.settings, self.dtype = settings, dtype
+        known = f"use {' or '.join(map(repr, EXPLICIT))}"
+        if settings.integrator not in EXPLICIT:
+            self._refuse(f'integrator "{settings.integrator}"', known)
+        if "gravity" in settings.parameters:
+            self._refuse('parameter "gravity"', "take a robot for each, robot.replace(gravity=…)")
+
+    def built(self, asked: Mapping[str, Any]) -> tuple[Any, dict[str, tuple[int, ...]]]:
+        """What is asked for, and the shape of each record."""
+        s, zero = self.settings, np.zeros(self.settings.nv)
+        own = {name: np.zeros(shape) for name, shape in s.parameters.items()}
+        joints = joint_forces(s, own)
+        step = _Step(s, 0.0, s.robot.neutral(), zero, np.zeros(s.inputs), own, joints)
+        last = dict.fromkeys(SHOWN, zero)
+        return dict(asked), {name: np.shape(step.recorded(entry, last)) for name, entry in asked.items()}
+
+    def run(
+        self, built: Any, given: Arguments, records: Mapping[str, np.ndarray], span: Span
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Fill records and return the state after the last step."""
+        s, batch = self.settings, given.batch
+        q = np.array(np.broadcast_to(given.q, (*batch, s.robot.nq)))
+        qd = np.array(np.broadcast_to(given.qd, (*batch, s.nv)))
+        own = s.unpacked(given.parameters)
+        with np.errstate(all="ignore"):  # what leaves the numbers is listed in the end
+            return self._run(built, given, records, span, (q, qd), own)
+
+    def _run(
+        self,
+        built: Any,
+        given: Arguments,
+        records: Mapping[str, np.ndarray],
+        span: Span,
+        state: tuple[np.ndarray, np.ndarray],
+        own: Mapping[str, np.ndarray],
+    ) -> tuple[np.ndarray, np.ndarray]:
+        s, (q, qd), joints = self.settings, state, joint_forces(self.settings, own)
+        for k in range(span.steps if q.size else 0):
+            u, passed = given.inputs[..., k // given.hold, :], span.start + k
+            after = self._advanced(_Step(s, s.dt * passed, q, qd, u, own, joints, span.threads))
+            q, qd = np.asarray(after.q, self.dtype), np.asarray(after.qd, self.dtype)
+            if (k + 1) % span.every == 0:
+                step = _Step(s, s.dt * (passed + 1), q, qd, u, own, joints)
+                for name, array in records.items():
+                    made = np.asarray(step.recorded(built[name], {"tau": after.tau, "qdd": after.qdd}))
+                    array[..., k // span.every, :] = made.reshape((*made.shape[: len(given.batch)], -1))
+        return q, qd
+
+    @property
+    def _advanced(self) -> Callable[[Any], Next]:
+        return EXPLICIT[self.settings.integrator]
+
+    def _refuse(self, what: str, remedy: str) -> NoReturn:
+        robot = self.settings.robot
+        raise PhalanxError(
+            f'simulation: robot "{robot.name}" has {robot.model.n} bodies; beyond {LONG} there is no {what}; '
+            f"{remedy}."
+        )
+
+    def along(self, *args: Any) -> NoReturn:
+        self._refuse("derivative of rollouts", "use robot.jvp of forward_dynamics step by step")
+
+    def against(self, *args: Any) -> NoReturn:
+        self._refuse("derivative of rollouts", "use robot.vjp of forward_dynamics step by step")
+
+    def bound(self, *args: Any) -> NoReturn:
+        self._refuse("bound step", "use sim.step")
+
+    @property
+    def cost(self) -> NoReturn:
+        self._refuse("program of a whole step", 'ask px.cost(robot, "forward_dynamics")')

@@ -1,0 +1,107 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Long robots: a loop over time in Python gives what one kernel gives, with the same laws and records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import phalanx as px
+from phalanx.simulation import simulation
+from reference.sampling import agree
+
+RECORD = ("q", "qd", "tau", "qdd", "energy", "center_of_mass")
+
+
+def height(t: Any, q: Any, qd: Any, u: Any, robot: Any) -> Any:
+    return robot.center_of_mass(q)[..., 2] + 0.0 * t
+
+
+@pytest.mark.parametrize("integrator", ["euler", "rk4"])
+def test_both_ways_agree(integrator: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    robot = px.tree(5, 0.4, seed=3, joints=("spherical", "revolute", "prismatic")).with_floating_base()
+    rng = np.random.default_rng(0)
+    q, qd, _ = robot.random_state((4,), rng)
+    options: dict[str, Any] = {
+        "integrator": integrator,
+        "control": px.control.pd(2.0, "kd"),
+        "forces": lambda t, q, qd, u, robot: {robot.link_names[-1]: np.array([0.0, 0.1, 0.0, 1.0, 0.0, 2.0])},
+    }
+    arguments: dict[str, Any] = {
+        "inputs": np.broadcast_to(robot.neutral(), (4, 2, robot.nq)),
+        "parameters": {"kd": rng.uniform(0.1, 0.3, (4, robot.nv))},
+        "steps": 20,
+        "every": 5,
+        "record": {**{name: name for name in RECORD}, "height": height},
+        "start": 3,
+    }
+    wanted = robot.simulation(1e-3, **options).rollout(q, 0.1 * qd, **arguments)
+    monkeypatch.setattr(simulation, "LONG", 0)
+    found = robot.simulation(1e-3, **options).rollout(q, 0.1 * qd, **arguments)
+    for name in (*RECORD, "height"):
+        agree(found[name], wanted[name], 1e-12)
+    agree(found.final[0], wanted.final[0], 1e-12)
+    assert found.time.tobytes() == wanted.time.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_snake_of_300_links_moves(dtype: str) -> None:
+    robot = px.snake(300)
+    sim = robot.simulation(1e-3, control=px.control.pd(5.0, 1.0, gravity=False), dtype=dtype)
+    rng = np.random.default_rng(0)
+    q = 0.1 * rng.normal(size=(3, 300))
+    run = sim.rollout(q, np.zeros_like(q), np.zeros(300), steps=4, every=2, record=("q", "energy"))
+    assert run.q.dtype == dtype
+    assert not run.diverged.any()
+    state, h = (q.astype(dtype), np.zeros(q.shape, dtype)), 1e-3
+    for k in range(4):
+        tau = -5.0 * state[0] - state[1] - robot.damping * state[1]
+        qd = state[1] + h * robot.forward_dynamics(*state, tau)
+        state = state[0] + h * qd, qd
+        if k % 2:
+            agree(run.q[:, k // 2], state[0], 1e-12 if dtype == "float64" else 1e-5)
+    one = sim.step(q[0], np.zeros(300), np.zeros(300))
+    assert one[0].shape == (300,)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (
+            {"integrator": "implicit"},
+            r"301 bodies; beyond 200 there is no integrator .implicit.; use 'euler'",
+        ),
+        ({"parameters": ("gravity",)}, "no parameter .gravity.; take a robot for each"),
+    ],
+)
+def test_what_long_robots_lack_is_refused(options: dict[str, Any], text: str) -> None:
+    with pytest.raises(px.PhalanxError, match=text):
+        px.snake(301).simulation(**options)
+
+
+@pytest.mark.parametrize(
+    ("ask", "text"),
+    [
+        (lambda sim, q: sim.linearize(q, q), "no derivative of rollouts; use robot.jvp"),
+        (lambda sim, q: sim.vjp((q, q), (q, None)), "no derivative of rollouts; use robot.vjp"),
+        (lambda sim, q: sim.bind(q, q.copy()), "no bound step; use sim.step"),
+        (lambda sim, q: sim.cost, "no program of a whole step; ask px.cost"),
+        (lambda sim, q: sim.llvm_ir(), "several kernels"),
+        (lambda sim, q: sim.robot.simulation(control=_one).step(q, q), r"shape \(1,\), expected \(…, 300\)"),
+        (lambda sim, q: sim.robot.simulation(control=_fails).step(q, q), "ZeroDivisionError.*whole batches"),
+    ],
+)
+def test_what_one_kernel_would_do_is_refused(ask: Any, text: str) -> None:
+    with pytest.raises(px.PhalanxError, match=text):
+        ask(px.snake(300).simulation(), np.zeros(300))
+
+
+def _one(t: Any, q: Any, qd: Any, u: Any, robot: Any) -> Any:
+    return q[..., :1]
+
+
+def _fails(t: Any, q: Any, qd: Any, u: Any, robot: Any) -> Any:
+    return 1 // 0
