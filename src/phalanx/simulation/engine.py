@@ -123,7 +123,7 @@ class Engine:
         for first, stop in span.pieces(hold, _AT_ONCE // max(1, prod(given.batch))):
             inputs = given.inputs[..., first // hold : -(-stop // hold), :]
             arrays, cores = self.operands([*state], inputs, given.parameters)
-            told = (stop - first, min(span.every, stop - first), hold)
+            sizes = (stop - first, min(span.every, stop - first), hold)
             begun, ended = first // span.every, stop // span.every
             rows = [a[..., begun:ended, :] for a in records.values()]
             if begun == ended:  # inside a record: of no interest
@@ -131,7 +131,7 @@ class Engine:
             state = [np.empty((*given.batch, n), self.dtype) for n in (s.robot.nq, s.nv, CLOCK)]
             places = [_beside(rows)] if joined else rows
             outs = [*state, *places]
-            self._fill(built, [*arrays, *outs], [*cores, *_cores(outs, _STATE)], told, span)
+            self._fill(built, [*arrays, *outs], [*cores, *_cores(outs, _STATE)], sizes, span)
             if joined:
                 ends = np.cumsum([row.shape[-1] for row in rows])
                 for row, part in zip(rows, np.split(places[0], ends[:-1], axis=-1), strict=True):
