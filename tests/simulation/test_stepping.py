@@ -118,6 +118,31 @@ def test_a_snake_of_300_links_moves(dtype: str) -> None:
 @pytest.mark.parametrize(
     ("options", "text"),
     [
+        ({"control": lambda t, q, qd, u, robot: 1j * q}, "control law: its result: got .*real numbers"),
+        ({"control": lambda t, q, qd, u, robot: None}, "control law: its result: got None"),
+        ({"control": lambda q: q}, r"control law has the arguments \(q\), expected f\(t, q, qd, u, robot\)"),
+        ({"control": lambda t, q, qd, u, robot, *, kp: q}, r'takes "kp" beside .* but none is declared'),
+        ({"forces": lambda t, q, qd, u, robot: q}, "forces: got .* expected wrenches by frame"),
+        ({"forces": lambda t, q, qd, u, robot: {"nowhere": np.zeros(6)}}, "nowhere"),
+    ],
+)
+def test_what_laws_and_forces_of_long_robots_must_not_return(options: dict[str, Any], text: str) -> None:
+    with pytest.raises(px.PhalanxError, match=text):
+        px.snake(300).simulation(**options).step(np.zeros((3, 300)), np.zeros((3, 300)))
+
+
+def test_long_robots_without_a_law_take_forces_for_all_alike() -> None:
+    robot = px.snake(300)
+    q = 0.1 * np.random.default_rng(0).normal(size=(3, 300))
+    for u in (None, np.ones(300), np.ones((3, 300))):
+        found, _ = robot.simulation(1e-3, damping=False).step(q, 0.0 * q, u)
+        tau = np.zeros(300) if u is None else u
+        agree(found, q + 1e-6 * robot.forward_dynamics(q, 0.0 * q, tau), 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
         (
             {"integrator": "implicit"},
             r"301 bodies; beyond 200 there is no integrator .implicit.; use 'euler'",

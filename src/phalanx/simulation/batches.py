@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import prod
@@ -13,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import FUNCTIONS
+from ..arrays import real_numbers
 from ..errors import PhalanxError
+from .laws import asked_by
 from .step import Settings
 
 _TRIED = 3  # states on which both ways are compared
@@ -28,9 +29,7 @@ class Batched:
 
     def __init__(self, function: Callable[..., Any], settings: Settings, where: str) -> None:
         self._function, self._settings, self._where = function, settings, where
-        known = inspect.signature(function).parameters
-        takes_all = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in known.values())
-        self._own = [name for name in settings.parameters if takes_all or name in known]
+        self._own = asked_by(function, settings.parameters, where)
         self._at_once: bool | None = None
 
     def __call__(
@@ -54,11 +53,11 @@ class Batched:
         given = [_read_only(a) for a in (q, qd, u)]
         try:
             made = self._function(t, *given, robot, **{name: _read_only(own[name]) for name in self._own})
-            return _each(np.asarray, made)
         except PhalanxError:
             raise
         except Exception as error:
             raise PhalanxError(f"{self._where}: it raises {type(error).__name__}: {error}.") from error
+        return _each(lambda a: real_numbers(a, f"{self._where}: its result", "real numbers"), made)
 
     def _one_by_one(self, t: float, q: Any, qd: Any, u: Any, own: Mapping[str, np.ndarray]) -> Any:
         made = [

@@ -50,7 +50,7 @@ def run(
     function: Callable[..., Any], given: Sequence[Traced], robot: Any, own: Mapping[str, Traced], where: str
 ) -> Any:
     """What a function f(t, q, qd, u, robot, *, …) returns on traced values, checked but for its shape."""
-    asked = _asked(function, own, where)
+    asked = asked_by(function, own, where)
     kept = [_read_only(x) for x in given]
     parameters = {name: _read_only(own[name]) for name in asked}
     made, again = (_called(function, kept, robot, parameters, where) for _ in range(2))
@@ -72,8 +72,8 @@ def run(
 # ------------------------------------------------------------------- the call
 
 
-def _asked(function: Callable[..., Any], own: Mapping[str, Any], where: str) -> list[str]:
-    """The parameters that a function takes beside its five arguments."""
+def asked_by(function: Callable[..., Any], own: Mapping[str, Any], where: str) -> list[str]:
+    """The parameters that a function takes beside its five arguments, or an error if it lacks those."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # of code that is not Python's

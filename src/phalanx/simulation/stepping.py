@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..algorithms import FUNCTIONS
-from ..errors import PhalanxError
+from ..errors import PhalanxError, shown
 from .arguments import Arguments, Span
 from .batches import Batched
 from .integrators import EXPLICIT, Next
@@ -56,20 +56,31 @@ class _Step(Moving):
     def forces(self, time: float, q: np.ndarray, qd: np.ndarray) -> _Forces:
         """What acts at a state."""
         s, dtype = self.settings, qd.dtype
-        law = self.u if s.control is None else self.called(s.control, "control law", time, q, qd)
-        if (got := np.shape(law)[qd.ndim - 1 :]) != (s.nv,):
-            raise PhalanxError(
-                f"control law: it returns an array of shape {got}, expected ({s.nv},) for robot "
-                f'"{s.robot.name}" (nv = {s.nv}).'
-            )
+        law = self.u if s.control is None else self._commanded(time, q, qd)
         tau = np.asarray(law + self.joints(q, qd)[0], dtype)
         more: dict[str, Any] = {}
         for force in s.forces:
-            wrenches = s.robot.wrenches(self.called(force, "forces", time, q, qd))
+            found = self.called(force, "forces", time, q, qd)
+            if not isinstance(found, Mapping):
+                raise PhalanxError(
+                    f'forces: got {shown(found)}, expected wrenches by frame: {{"link": wrench}}.'
+                )
+            wrenches = s.robot.wrenches(found)
             more["external"] = np.asarray(more.get("external", 0.0) + wrenches, dtype)
         if "inertias" in self.own:
             more["inertias"] = np.asarray(self.own["inertias"], dtype)
         return _Forces(np.broadcast_to(np.asarray(law, dtype), qd.shape), tau, more)
+
+    def _commanded(self, time: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """The joint forces of the law."""
+        s = self.settings
+        found: np.ndarray = self.called(s.control, "control law", time, q, qd)
+        if (got := np.shape(found)[qd.ndim - 1 :]) != (s.nv,):
+            raise PhalanxError(
+                f"control law: it returns an array of shape {got}, expected ({s.nv},) for robot "
+                f'"{s.robot.name}" (nv = {s.nv}).'
+            )
+        return found
 
     def accelerations(self, q: np.ndarray, qd: np.ndarray, forces: _Forces) -> np.ndarray:
         """qdd under some forces."""
