@@ -107,6 +107,28 @@ def test_records_that_share_memory_are_refused(sim: px.Simulation) -> None:
         sim.rollout(q, qd, steps=STEPS, out={"q": place, "qd": place})
 
 
+@pytest.mark.parametrize(
+    ("array", "text"),
+    [
+        (np.ma.zeros((5, 2)), r"float64 \(5, 2\) and masked"),
+        (np.broadcast_to(0.0, (5, 2)), "read-only and not C-contiguous"),
+        (np.zeros((2, 5)).T, "not C-contiguous"),
+        (np.zeros(81, np.uint8)[1:].view(float).reshape(5, 2), "not aligned"),
+        (np.zeros((5, 2), np.float32), r"float32 \(5, 2\)"),
+        ([0.0, 0.0], r"\[0.0, 0.0\]"),
+    ],
+)
+def test_arrays_that_compiled_code_cannot_write_to_are_refused(
+    sim: px.Simulation, array: Any, text: str
+) -> None:
+    q, qd, _ = states()
+    with pytest.raises(px.PhalanxError, match=f"bind: q is (.* and )?{text}, expected"):
+        sim.bind(array, qd)
+    place = array if isinstance(array, list) else array[:, None]
+    with pytest.raises(px.PhalanxError, match=r"out\['q'\] is .*expected a C-contiguous"):
+        sim.rollout(q, qd, steps=1, record="q", out={"q": place})
+
+
 def test_arrays_with_a_dtype_object_of_their_own_are_taken(sim: px.Simulation) -> None:
     own = np.dtype(np.float64, metadata={"unit": "rad"})
     q, qd, u = pickle.loads(pickle.dumps(states()))

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import MOST_AXES
+from ..arrays import MOST_AXES, is_masked_array
 from ..errors import PhalanxError, nearest, shown
 from ..robot.configurations import real_array
 from .rollout import AGE
 from .step import Settings
 
 _COUNTED = 1 << 45  # steps, at most
+_PLACE = "a C-contiguous, writeable array"
 
 
 @dataclass(frozen=True)
@@ -299,6 +300,36 @@ def inputs_of_states(inputs: Any) -> Any:
     return inputs if inputs is None or np.ndim(inputs) < 2 else np.asarray(inputs)[..., None, :]
 
 
+def _is_place(array: Any, dtype: np.dtype) -> bool:
+    """Whether compiled code may read and write an array where it lies."""
+    plain = isinstance(array, np.ndarray) and not is_masked_array(array)
+    return plain and array.dtype == dtype and array.flags.carray
+
+
+def _told_of(value: Any) -> str:
+    """What a value is that should be such an array."""
+    if not isinstance(value, np.ndarray):
+        return shown(value)
+    flags = value.flags
+    lacks = [
+        word
+        for word, there in (
+            ("masked", is_masked_array(value)),
+            ("read-only", not flags.writeable),
+            ("not aligned", not flags.aligned),
+            ("not C-contiguous", not flags.c_contiguous),
+        )
+        if there
+    ]
+    return " and ".join([f"{value.dtype} {value.shape}", *lacks])
+
+
+def require_place(where: str, label: str, array: Any, dtype: np.dtype) -> None:
+    """Raise unless an array can be bound."""
+    if not _is_place(array, dtype):
+        raise PhalanxError(f"{where}: {label} is {_told_of(array)}, expected {_PLACE} of {dtype}.")
+
+
 def places_of(
     where: str, wanted: Mapping[str, tuple[int, ...]], out: Any, dtype: np.dtype
 ) -> dict[str, np.ndarray]:
@@ -307,12 +338,10 @@ def places_of(
         raise PhalanxError(f"{where}: out is {shown(out)}, expected a mapping of names to arrays.")
     for name, shape in wanted.items():
         array = out.get(name)
-        fits = isinstance(array, np.ndarray) and array.shape == shape and array.dtype == dtype
-        if not fits or not array.flags.carray:  # type: ignore[union-attr]
-            got = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else shown(array)
+        if not _is_place(array, dtype) or array.shape != shape:  # type: ignore[union-attr]
             raise PhalanxError(
-                f"{where}: out[{name!r}] is {got}, expected a C-contiguous, writeable array of {dtype} with "
-                f"shape {shape}."
+                f"{where}: out[{name!r}] is {_told_of(array)}, expected {_PLACE} of {dtype} with shape "
+                f"{shape}."
             )
     for one, other in combinations(wanted, 2):
         if np.may_share_memory(out[one], out[other]):

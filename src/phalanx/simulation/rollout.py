@@ -30,8 +30,7 @@ class Repeated:
     """A step to be repeated.
 
     `state` are the results that become its inputs of the same names in the next round, `shown` results that
-    records may tell of the last one. Inputs are `held` over some steps, or `fixed` for all of them;
-    `laid` ones have a row for each step. `summed` results add up over all steps, `rows` are stored for each.
+    records may tell of the last one. Inputs are `held` over some steps, or `fixed` for all of them.
     """
 
     dt: float

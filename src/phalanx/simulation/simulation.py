@@ -25,6 +25,7 @@ from .arguments import (
     inputs_of_states,
     places_of,
     require_countable,
+    require_place,
     span_of,
 )
 from .engine import Engine
@@ -171,13 +172,7 @@ class Simulation:
         span = span_of("bind", steps, None, 0, 1)
         require_countable("bind", span)
         for label, array in (("q", q), ("qd", qd), *([] if inputs is None else [("inputs", inputs)])):
-            if not isinstance(array, np.ndarray) or array.dtype != self._dtype or not array.flags.carray:
-                kind = (
-                    f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
-                )
-                raise PhalanxError(
-                    f"bind: {label} is {kind}, expected a C-contiguous, writeable array of {self._dtype}."
-                )
+            require_place("bind", label, array, self._dtype)
         given = checked(
             "bind", self._settings, self._dtype, q, qd, inputs_of_states(inputs), parameters, span.steps
         )
