@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import empty_result, memory_for
+from ..arrays import empty_result, memory_for, require_memory
 from ..backends.native.rollout import Rollout
 from ..errors import PhalanxError, printable, shown
 from ..program.cost import Cost
@@ -125,6 +125,9 @@ class Simulation:
         wanted = {name: (*given.batch, span.rows, *shapes[name]) for name in asked}
         with memory_for("rollout", _FEWER):
             if out is None:
+                # Each alone may fit, and the system promises more than it has.
+                size = self._dtype.itemsize * sum(prod(shape) for shape in wanted.values())
+                require_memory(size, f"rollout: {span.rows:,} records", _FEWER)
                 records = {name: empty_result(shape, self._dtype) for name, shape in wanted.items()}
             else:
                 records = places_of("rollout", wanted, out, self._dtype)
