@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.forward.implicit import implicit_aba, implicit_factor
+from ..algorithms.forward.implicit import implicit
 from ..algorithms.registry import find
 from ..backends.base import Call
 from ..dispatch import choose
@@ -209,13 +209,11 @@ class Step(Moving):
                 more["impedance"] = impedances(of, model, q, forces.loads)
         tau = forces.tau - h * forces.stiffness * qd
         diagonal = h * forces.damping + h * h * forces.stiffness
-        if (rotors := model.rotor_forces(qd)) is not None:
-            tau = tau - rotors
-        texts = [implicit_aba] * (not self.robot.is_coupled)
-        if choose(self.robot, "forward_dynamics", None).name == "jsiia":  # well scaled, and not too deep
-            texts.append(implicit_factor)
+        # The factor where it keeps the digits and takes less work.
+        ways = [False, True] if choose(self.robot, "forward_dynamics", None).name == "jsiia" else [False]
         with of.ordered:
             each = [
-                np.asarray(text(model, q, qd, tau, diagonal=diagonal, **more), dtype=object) for text in texts
+                np.asarray(implicit(model, q, qd, tau, diagonal=diagonal, factored=way, **more), dtype=object)
+                for way in ways[self.robot.is_coupled :]
             ]
         return min(each, key=lambda made: len(live(made.tolist())))

@@ -28,17 +28,18 @@ def implicit(
     diagonal: Array = 0.0,
     external: Array = 0.0,
     impedance: Array | None = None,
+    factored: bool = False,
 ) -> Array:
     """Joint accelerations `qdd` (…, nv) under the joint forces tau - diagonal * qdd.
 
     `external` (…, n, 6) [N m, N] acts on the bodies and `impedance` (…, n, 6, 6), symmetric, times the
     acceleration of each body against them, both in body coordinates. Forces of moving rotors are included.
 
-    By articulated bodies; where joints are coupled, by the mass matrix.
+    By articulated bodies; if `factored`, and where joints are coupled, by the mass matrix.
     """
     if (rotors := model.rotor_forces(qd)) is not None:
         tau = tau - rotors
-    text = implicit_aba if model.coupling is None else implicit_factor
+    text = implicit_factor if factored or model.coupling is not None else implicit_aba
     return text(model, q, qd, tau, diagonal=diagonal, external=external, impedance=impedance)
 
 
