@@ -154,15 +154,15 @@ class _ByBatch:
 def simulation(
     self: Robot,
     dt: float = 1e-3,
-    *,
     integrator: Any = "euler",
     control: Any = None,
     forces: Any = None,
     damping: bool = True,
     friction: bool = True,
     limits: bool = True,
-    springs: bool = True,
     dtype: Any = "float64",
+    *,
+    springs: bool = True,
     inputs: int | None = None,
     parameters: Any = None,
 ) -> Any:

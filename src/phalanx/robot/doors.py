@@ -47,11 +47,11 @@ class Doors:
         """
 
     def simulation(
-        self, dt: float = 1e-3, *,
+        self, dt: float = 1e-3,
         integrator: Literal["euler", "implicit", "rk4", "variational"] = "euler",
         control: Callable[..., Any] | None = None, forces: Any = None, damping: bool = True,
-        friction: bool = True, limits: bool = True, springs: bool = True, dtype: FloatType = "float64",
-        inputs: int | None = None,
+        friction: bool = True, limits: bool = True, dtype: FloatType = "float64", *,
+        springs: bool = True, inputs: int | None = None,
         parameters: Mapping[str, int | tuple[int, ...]] | Iterable[str] | None = None,
     ) -> Simulation:
         """A simulation in steps of `dt` seconds: whole rollouts inside one compiled loop over time.
