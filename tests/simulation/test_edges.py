@@ -129,6 +129,46 @@ def test_more_steps_than_can_be_counted_are_refused(sim: px.Simulation, more: di
         sim.rollout(q, qd, **{"steps": 1, **more})
 
 
+def clock(t, q, qd, u, robot):  # type: ignore[no-untyped-def]
+    return t
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("start", [0, (1 << 22) - 2, (1 << 24) - 1, (1 << 24) + 1, (1 << 30) + 77])
+def test_time_goes_on_beyond_what_single_precision_counts(dtype: str, start: int) -> None:
+    sim = px.load("two_link").simulation(0.125, dtype=dtype)
+    run = sim.rollout(np.zeros(2), np.zeros(2), steps=6, every=2, start=start, record=clock)
+    assert np.array_equal(run.clock, run.time.astype(dtype))
+    halves = [sim.rollout(np.zeros(2), np.zeros(2), steps=3, start=start + k, record=clock) for k in (0, 3)]
+    both = np.concatenate([half.clock for half in halves])
+    assert np.array_equal(both[1::2], run.clock)
+
+
+def test_bound_steps_count_beyond_what_single_precision_counts() -> None:
+    sim = px.load("two_link").simulation(1e-6, dtype="float32", control=lambda t, q, qd, u, robot: u + t)
+    q, qd = np.zeros((2, 2), np.float32)
+    step = sim.bind(q, qd, steps=1 << 22)
+    for _ in range(5):
+        step()
+    qd[...] = 0.0
+    q[...] = 0.0
+    step()
+    again = sim.rollout(np.zeros(2), np.zeros(2), steps=1 << 22, every=1 << 22, start=5 << 22, record=())
+    assert np.array_equal(again.final[1], qd)
+
+
+def test_more_steps_than_one_call_counts_are_refused(sim: px.Simulation) -> None:
+    q, qd = np.zeros((2, 2))
+    with pytest.raises(
+        px.PhalanxError, match="bind: steps: got 4194305, expected at most 4194304; take fewer"
+    ):
+        sim.bind(q, qd, steps=(1 << 22) + 1)
+    single = sim.robot.simulation(1e-2, dtype="float32")
+    for derivative in (single.jvp, single.vjp):
+        with pytest.raises(px.PhalanxError, match='take fewer at once, or dtype="float64"'):
+            derivative((q, qd), (None, None), steps=(1 << 22) + 1)
+
+
 # ------------------------------------------------------------------- bound steps
 
 
@@ -234,6 +274,13 @@ def test_laws_cannot_change_the_robot() -> None:
 
     with pytest.raises(px.PhalanxError, match="robots are immutable; 'gravity' cannot be set in a law"):
         px.load("two_link").simulation(control=law).step(np.zeros(2), np.zeros(2))
+
+
+def test_a_robot_that_cannot_move_is_refused() -> None:
+    rock = px.tree(1, seed=0)
+    rock = rock.fix(dict(zip(rock.joint_names, [0.0], strict=True)))
+    with pytest.raises(px.PhalanxError, match=r"no degree of freedom.*with_floating_base"):
+        rock.simulation()
 
 
 def test_nothing_of_a_simulation_can_be_deleted(sim: px.Simulation) -> None:

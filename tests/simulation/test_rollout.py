@@ -38,14 +38,15 @@ def test_compiled_loops_are_those_of_the_interpreter(robot: px.Robot, integrator
     q, qd, _ = robot.random_state(rng=rng)
     u, gravity = rng.normal(size=(STEPS // HOLD, robot.nv)), np.array([1.0, 2.0, -9.0])
     sim = robot.simulation(1e-2, integrator=integrator, parameters=("gravity",))
-    given = {"q": q, "qd": qd, "u": u, "parameters": gravity, COUNT: 0.0}
+    given = {"q": q, "qd": qd, "u": u, "parameters": gravity, COUNT: np.zeros(2)}
     meant = interpret(program(sim), given)
     run = sim.rollout(q, qd, u, steps=STEPS, every=EVERY, record=RECORD, parameters={"gravity": gravity})
     for name in RECORD:
         agree(run[name].ravel(), meant[record(name)].ravel(), 1e-11)
     for name, array in zip(("q", "qd"), run.final, strict=True):
         agree(array, meant[final(name)], 1e-11)
-    assert meant[final(COUNT)] == STEPS == run.steps
+    assert meant[final(COUNT)].tolist() == [STEPS, 0.0]
+    assert run.steps == STEPS
 
 
 def test_operations_are_those_of_a_step_times_steps() -> None:
@@ -65,7 +66,8 @@ def test_operations_are_those_of_a_step_times_steps() -> None:
 
     few, more = counted(12), counted(24)
     assert counted(48) - more == 2 * (more - few)
-    assert few == more - few + 4  # two products and two roots stand before the loop
+    # Two products and two roots stand before the loop, five operations on the clock behind it.
+    assert few == more - few + 4 + 5
 
 
 def test_a_step_costs_forward_dynamics_and_two_multiply_adds_a_joint() -> None:
@@ -94,14 +96,24 @@ def test_a_simulation_is_rebuilt_from_a_pickle() -> None:
         assert a.tobytes() == b.tobytes()
 
 
-def test_long_rollouts_in_several_calls_have_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("most", [1, 3, 7, 21, 60])
+@pytest.mark.parametrize(("every", "rows"), [(4, 6), (60, 60), (60, 1), (1, 2), (12, 4), (10, 3)])
+def test_long_rollouts_in_several_calls_have_the_same_bits(
+    monkeypatch: pytest.MonkeyPatch, most: int, every: int, rows: int
+) -> None:
     robot = px.load("two_link")
     sim = robot.simulation(1e-3, control=lambda t, q, qd, u, robot: u * np.sin(t) - q)
     rng = np.random.default_rng(0)
     q, qd, _ = robot.random_state((5,), rng)
-    u = rng.normal(size=(5, 6, 2))
-    whole = sim.rollout(q, qd, u, steps=60, every=4)
-    monkeypatch.setattr("phalanx.simulation.engine._AT_ONCE", 5 * 21)
-    pieces = sim.rollout(q, qd, u, steps=60, every=4)
+    u = rng.normal(size=(5, rows, 2))
+    whole = sim.rollout(q, qd, u, steps=60, every=every, record=("q", "tau"))
+    monkeypatch.setattr("phalanx.simulation.engine._AT_ONCE", 5 * most)
+    told: list[int] = []
+    fill = sim._engine._fill
+    monkeypatch.setattr(sim._engine, "_fill", lambda *a: (told.append(a[3][0]), fill(*a)))
+    pieces = sim.rollout(q, qd, u, steps=60, every=every, record=("q", "tau"))
+    assert sum(told) == 60
+    assert max(told) <= most
     assert pieces.q.tobytes() == whole.q.tobytes()
+    assert pieces.tau.tobytes() == whole.tau.tobytes()
     assert pieces.final[1].tobytes() == whole.final[1].tobytes()

@@ -131,17 +131,17 @@ class Robot(Functions, Doors):
 
     @cached_property
     def damping(self) -> np.ndarray:
-        """Viscous damping as the file gives it (nv,); kept, never applied."""
+        """Viscous damping as the file gives it (nv,); applied in simulations only."""
         return per_rate(self._assembly, "damping", 0.0)
 
     @cached_property
     def friction(self) -> np.ndarray:
-        """Dry friction as the file gives it (nv,); kept, never applied."""
+        """Dry friction as the file gives it (nv,); applied in simulations only."""
         return per_rate(self._assembly, "friction", 0.0)
 
     @cached_property
     def stiffness(self) -> np.ndarray:
-        """Stiffness of the joints' springs as the file gives it (nv,); kept, never applied."""
+        """Stiffness of the joints' springs as the file gives it (nv,); applied in simulations only."""
         return per_rate(self._assembly, "stiffness", 0.0)
 
     @cached_property

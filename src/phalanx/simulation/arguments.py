@@ -15,6 +15,7 @@ import numpy as np
 from ..arrays import MOST_AXES
 from ..errors import PhalanxError, nearest, shown
 from ..robot.configurations import real_array
+from .rollout import AGE
 from .step import Settings
 
 _COUNTED = 1 << 45  # steps, at most
@@ -39,11 +40,30 @@ class Span:
         return self.steps, self.every, hold
 
     def pieces(self, hold: int, most: int) -> Iterator[tuple[int, int]]:
-        """First and last steps of calls of some length: whole records, and inputs that begin with each."""
-        unit = math.lcm(self.every, hold) if hold < self.steps else self.every
-        piece = min(self.steps, max(unit, most // unit * unit))
-        for first in range(0, self.steps, piece):
-            yield first, min(first + piece, self.steps)
+        """First and last steps of calls of at most some length.
+
+        Each is of whole records or inside one, and begins with an input or stays inside one.
+        """
+        both, first, most = math.lcm(self.every, hold), 0, max(1, most)
+        while first < self.steps:
+            stop = min(self.steps, first + most)
+            if not first % both and stop - first >= both:
+                stop -= (stop - first) % both
+            elif first % hold:
+                stop = min(stop, first - first % hold + hold)
+            if not first % self.every and stop - first >= self.every:
+                stop -= (stop - first) % self.every
+            else:
+                stop = min(stop, first - first % self.every + self.every)
+            yield first, stop
+            first = stop
+
+
+def require_countable(where: str, span: Span, dtype: np.dtype | None = None) -> None:
+    """Raise at more steps than one call of compiled code takes; in double precision it counts any number."""
+    if span.steps > AGE and dtype != np.float64:
+        more = "; take fewer at once" + ', or dtype="float64"' * (dtype is not None)
+        raise PhalanxError(f"{where}: steps: got {span.steps}, expected at most {AGE}{more}.")
 
 
 def span_of(where: str, steps: Any, every: Any, start: Any, threads: int | None) -> Span:

@@ -33,6 +33,11 @@ def simulation(robot: Robot, **given: Any) -> Simulation:
             f"{where}: unknown integrator {shown(integrator)};"
             f"{nearest(integrator, INTEGRATORS, what='integrators')}"
         )
+    if not robot.nv:
+        raise PhalanxError(
+            f'{where}: robot "{robot.name}" has no degree of freedom (nv = 0), so that nothing moves; '
+            "robot.with_floating_base() frees its base."
+        )
     for name in _SWITCHES:
         if not isinstance(given[name], (bool, np.bool_)):
             raise PhalanxError(f"{where}: {name}={shown(given[name])}, expected True or False.")

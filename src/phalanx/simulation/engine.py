@@ -24,11 +24,11 @@ from .arguments import Arguments, Span
 from .derivatives import against, along
 from .integrators import INTEGRATORS, Next
 from .records import SHOWN, recorded
-from .rollout import Repeated, backward, told
+from .rollout import AGE, CLOCK, Repeated, backward, told
 from .step import Settings, Step
 
 _STATE = 3  # outputs beside records: q, qd and the count of steps
-_AT_ONCE = 1 << 22  # steps of all simulations in one call of compiled code: then Python may look around
+_AT_ONCE = AGE  # steps of all simulations in one call of compiled code: then Python may look around
 
 
 class Engine:
@@ -119,26 +119,28 @@ class Engine:
         s, hold = self.settings, given.hold
         records = {name: array for name, array in records.items() if array.shape[-1]}
         joined = built.outputs < _STATE + len(records)
-        state = [given.q, given.qd, np.full(1, span.start, self.dtype)]
+        state = [given.q, given.qd, self._clock(span.start)]
         for first, stop in span.pieces(hold, _AT_ONCE // max(1, prod(given.batch))):
             inputs = given.inputs[..., first // hold : -(-stop // hold), :]
             arrays, cores = self.operands([*state], inputs, given.parameters)
-            rows = [a[..., first // span.every : stop // span.every, :] for a in records.values()]
-            state = [np.empty((*given.batch, n), self.dtype) for n in (s.robot.nq, s.nv, 1)]
+            sizes = (stop - first, min(span.every, stop - first), hold)
+            begun, ended = first // span.every, stop // span.every
+            rows = [a[..., begun:ended, :] for a in records.values()]
+            if begun == ended:  # inside a record: of no interest
+                rows = [np.empty((*row.shape[:-2], 1, row.shape[-1]), self.dtype) for row in rows]
+            state = [np.empty((*given.batch, n), self.dtype) for n in (s.robot.nq, s.nv, CLOCK)]
             places = [_beside(rows)] if joined else rows
             outs = [*state, *places]
-            self._fill(
-                built,
-                [*arrays, *outs],
-                [*cores, *_cores(outs, _STATE)],
-                (stop - first, span.every, hold),
-                span,
-            )
+            self._fill(built, [*arrays, *outs], [*cores, *_cores(outs, _STATE)], sizes, span)
             if joined:
                 ends = np.cumsum([row.shape[-1] for row in rows])
                 for row, part in zip(rows, np.split(places[0], ends[:-1], axis=-1), strict=True):
                     row[...] = part
         return state[0], state[1]
+
+    def _clock(self, passed: int) -> np.ndarray:
+        """So many steps as compiled code counts them."""
+        return np.array([passed % AGE, passed - passed % AGE], self.dtype)
 
     def along(
         self,
@@ -155,9 +157,9 @@ class Engine:
         )
         given = given.finer(du.shape[-2])
         du = np.repeat(du, given.inputs.shape[-2] // du.shape[-2], axis=-2)
-        state = [given.q, given.qd, dq, dqd, np.full(1, span.start, d)]
+        state = [given.q, given.qd, dq, dqd, self._clock(span.start)]
         arrays, cores = self.operands(state, (given.inputs, du), (given.parameters, more))
-        final = [np.empty((*batch, n), d) for n in (s.robot.nq, s.nv, s.nv, s.nv, 1)]
+        final = [np.empty((*batch, n), d) for n in (s.robot.nq, s.nv, s.nv, s.nv, CLOCK)]
         records = [np.empty((*batch, span.rows, s.nv), d) for _ in range(2)]
         outs = [*final, *records]
         self._fill(built, [*arrays, *outs], [*cores, *_cores(outs, 5)], span.told(given.hold), span)
@@ -174,7 +176,7 @@ class Engine:
         batch = np.broadcast_shapes(given.batch, *(row.shape[:-2] for row in rows))
         trail = self._trail(given, span)
         built = self._derived("against", lambda: backward(against(*self._next)))
-        end = np.full(1, span.start + span.steps, d)
+        end = self._clock(span.start + span.steps)
         arrays, cores = self.operands([end], given.inputs, given.parameters)
         made = [np.empty((*batch, n), d) for n in (s.nv, s.nv, *([s.packed] if s.packed else []))]
         slopes = [np.empty((*batch, span.steps, s.inputs), d)] if s.inputs else []

@@ -15,11 +15,14 @@ import numpy as np
 
 from ..program.form.builder import Builder, Loop, Written
 from ..program.form.program import Index, Program, Real, plus, times, whole
-from ..program.ops import ADD, INPUT, MUL
+from ..program.ops import ADD, INPUT, LESS, MUL
 from ..program.rewrite import Code, instructions
 from ..program.trace import Program as Equations
 
 TIME, COUNT = "time", "start"  # the moment of a step, and how many steps came before the first
+# Single precision counts to 2**24. So there are two counts, of steps and of those in past ages; their sum is
+# rounded once, so that time does not depend on where an age began.
+CLOCK, AGE = 2, 1 << 22
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ def record(name: str) -> str:
 def forward(step: Repeated, steps: Index, every: Index, hold: Index, b: Builder) -> Program:
     """So many `steps`, recorded after each `every`-th of them, with inputs held over `hold` steps."""
     fixed = {name: [b.load(b.inputs[name], k) for k in range(size)] for name, size in step.fixed.items()}
-    start = b.load(b.inputs[COUNT], 0)
+    start, ages = (b.load(b.inputs[COUNT], k) for k in range(CLOCK))
     state = {
         name: [b.load(b.inputs[name], k) for k in range(array.size)] for name, array in step.state.items()
     }
@@ -74,7 +77,7 @@ def forward(step: Repeated, steps: Index, every: Index, hold: Index, b: Builder)
             number = inner.carry(passed)
             inside, also = _carried(inner, kept), _carried(inner, shown)
             row = whole("div", plus(times(outer.index, every), inner.index), hold)
-            known |= inside | {TIME: [b.value(MUL, number, step.dt)]}
+            known |= inside | {TIME: [_time(b, number, ages, step.dt)]}
             known |= {name: _Row(b, name, size, row) for name, size in step.held.items()}
             results = iter(moving.now())
             inner.feed(number, b.value(ADD, number, 1.0))
@@ -82,7 +85,7 @@ def forward(step: Repeated, steps: Index, every: Index, hold: Index, b: Builder)
                 for place in places:
                     inner.feed(place, next(results))
         last = whole("div", plus(times(plus(outer.index, 1), every), -1), hold)
-        known |= inside | also | {TIME: [b.value(MUL, number, step.dt)]}
+        known |= inside | also | {TIME: [_time(b, number, ages, step.dt)]}
         known |= {name: _Row(b, name, size, last) for name, size in step.held.items()}
         values = iter(telling.now())
         for name, array in step.records.items():
@@ -93,8 +96,14 @@ def forward(step: Repeated, steps: Index, every: Index, hold: Index, b: Builder)
         outer.feed(passed, number)
     for name, values_of in kept.items():
         _store(b, final(name), 0, values_of)
-    _store(b, final(COUNT), 0, [passed])
+    ended = b.value(LESS, AGE - 0.5, passed)
+    younger = b.value(ADD, passed, b.value(MUL, ended, -float(AGE)))
+    _store(b, final(COUNT), 0, [younger, b.value(ADD, ages, b.value(MUL, ended, float(AGE)))])
     return b.finished()
+
+
+def _time(b: Builder, number: Real, ages: Real, dt: float) -> Real:
+    return b.value(MUL, b.value(ADD, number, ages), dt)
 
 
 @dataclass(frozen=True)
@@ -117,7 +126,7 @@ class Reversed:
 
 def backward(step: Reversed) -> Program:
     """The program of an adjoint step for numbers of steps that are told with a call."""
-    inputs: dict[str, tuple[int, ...]] = {COUNT: (1,)}
+    inputs: dict[str, tuple[int, ...]] = {COUNT: (CLOCK,)}
     inputs |= {name: (size,) for name, size in step.fixed.items()}
     inputs |= {name: (0, size) for name, size in (*step.held.items(), *step.laid.items())}
     inputs |= {added(name): (0, array.size) for name, array in step.state.items()}
@@ -131,7 +140,7 @@ def backward(step: Reversed) -> Program:
     moving = _Portions(b, code, known, set(step.fixed))
     moving.before()
     zeros = {name: [0.0] * array.size for name, array in (*step.state.items(), *step.summed.items())}
-    end = b.load(b.inputs[COUNT], 0)
+    end, ages = (b.load(b.inputs[COUNT], k) for k in range(CLOCK))
     with b.loop(whole("div", steps, every), down=True) as outer:
         passed, kept = outer.carry(end), _carried(outer, zeros)
         starts = dict(kept)
@@ -142,7 +151,7 @@ def backward(step: Reversed) -> Program:
             number, inside = inner.carry(passed), _carried(inner, starts)
             now = b.value(ADD, number, -1.0)
             at = plus(times(outer.index, every), inner.index)
-            known |= inside | {TIME: [b.value(MUL, now, step.dt)]}
+            known |= inside | {TIME: [_time(b, now, ages, step.dt)]}
             known |= {n: _Row(b, n, size, whole("div", at, hold)) for n, size in step.held.items()}
             known |= {n: _Row(b, n, size, at) for n, size in step.laid.items()}
             results = iter(moving.now())
@@ -215,10 +224,10 @@ class _Portions:
 
 def builder_of(step: Repeated, steps: int = 0, every: int = 1, rows: int = 0) -> Builder:
     """Where the program of a step is built; what is told with a call has no size here."""
-    inputs = {name: array.shape for name, array in step.state.items()} | {COUNT: (1,)}
+    inputs = {name: array.shape for name, array in step.state.items()} | {COUNT: (CLOCK,)}
     inputs |= {name: (size,) for name, size in step.fixed.items()}
     inputs |= {name: (rows, size) for name, size in step.held.items()}
-    outputs = {final(name): array.shape for name, array in step.state.items()} | {final(COUNT): (1,)}
+    outputs = {final(name): array.shape for name, array in step.state.items()} | {final(COUNT): (CLOCK,)}
     outputs |= {record(name): (steps // every, array.size) for name, array in step.records.items()}
     return Builder(inputs, outputs)
 

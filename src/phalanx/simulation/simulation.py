@@ -24,10 +24,12 @@ from .arguments import (
     gradient,
     inputs_of_states,
     places_of,
+    require_countable,
     span_of,
 )
 from .engine import Engine
 from .records import Run, entries
+from .rollout import CLOCK
 from .step import Settings
 from .stepping import LONG, Stepping
 
@@ -170,6 +172,7 @@ class Simulation:
         For loops in real time: set `inputs` (…, k) in place, call, read `q` and `qd` in place. Time goes on.
         """
         span = span_of("bind", steps, None, 0, 1)
+        require_countable("bind", span)
         for label, array in (("q", q), ("qd", qd), *([] if inputs is None else [("inputs", inputs)])):
             if not isinstance(array, np.ndarray) or array.dtype != self._dtype or not array.flags.carray:
                 kind = (
@@ -192,7 +195,7 @@ class Simulation:
             )
         if np.may_share_memory(q, qd) or any(np.may_share_memory(given.inputs, a) for a in (q, qd)):
             raise PhalanxError("bind: q, qd and inputs share memory; pass arrays of their own.")
-        clock = np.zeros((*given.batch, 1), self._dtype)
+        clock = np.zeros((*given.batch, CLOCK), self._dtype)
         return self._engine.bound(given.laid_out(), [q, qd, clock], span.steps, inputs)
 
     # ------------------------------------------------------------- derivatives
@@ -242,6 +245,7 @@ class Simulation:
         """
         (q, qd, u), rates = _three("jvp", "inputs", inputs), _three("jvp", "tangents", tangents)
         span = span_of("jvp", steps, every, start, threads)
+        require_countable("jvp", span, self._dtype)
         given = checked("jvp", self._settings, self._dtype, q, qd, u, parameters, span.steps)
         moving = checked_tangents("jvp", self._settings, self._dtype, rates, given, parameter_tangents)
         with memory_for("jvp", _FEWER):
@@ -270,6 +274,7 @@ class Simulation:
         q, qd, u = _three("vjp", "inputs", inputs)
         weights = _three("vjp", "cotangents", cotangents)[:2]
         span, s = span_of("vjp", steps, every, start, threads), self._settings
+        require_countable("vjp", span, self._dtype)
         given = checked("vjp", s, self._dtype, q, qd, u, parameters, span.steps)
         laid = None if every is None else span.rows
         rows = checked_cotangents("vjp", s, self._dtype, weights, given.batch, laid)

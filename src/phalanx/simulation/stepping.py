@@ -3,12 +3,11 @@
 """Simulations of robots too long for one kernel: a loop over time in Python around loops over bodies.
 
 A step of hundreds of links takes so long that the loop matters little. Integrators are the same, on numbers.
-Laws are not traced: they get whole batches, as plain arrays.
+Laws are not traced: they run at every step.
 """
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -18,6 +17,7 @@ import numpy as np
 from ..algorithms import FUNCTIONS
 from ..errors import PhalanxError
 from .arguments import Arguments, Span
+from .batches import Batched
 from .integrators import EXPLICIT, Next
 from .joints import JointForces, joint_forces
 from .records import SHOWN
@@ -46,6 +46,7 @@ class _Step(Moving):
     u: np.ndarray
     own: Mapping[str, np.ndarray]
     joints: JointForces
+    users: Callable[[Any, str], Batched]
     threads: int | None = None
 
     @property
@@ -56,10 +57,10 @@ class _Step(Moving):
         """What acts at a state."""
         s, dtype = self.settings, qd.dtype
         law = self.u if s.control is None else self.called(s.control, "control law", time, q, qd)
-        if np.shape(law)[-1:] != (s.nv,):
+        if (got := np.shape(law)[qd.ndim - 1 :]) != (s.nv,):
             raise PhalanxError(
-                f"control law: it returns an array of shape {np.shape(law)}, expected (…, {s.nv}) for robot "
-                f'"{s.robot.name}": laws of robots of over {LONG} bodies get whole batches.'
+                f"control law: it returns an array of shape {got}, expected ({s.nv},) for robot "
+                f'"{s.robot.name}" (nv = {s.nv}).'
             )
         tau = np.asarray(law + self.joints(q, qd)[0], dtype)
         more: dict[str, Any] = {}
@@ -77,19 +78,8 @@ class _Step(Moving):
         return made
 
     def called(self, function: Any, where: str, time: float, q: np.ndarray, qd: np.ndarray) -> Any:
-        """What a user's function returns for the whole batch."""
-        known = inspect.signature(function).parameters
-        takes_all = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in known.values())
-        own = {name: value for name, value in self.own.items() if takes_all or name in known}
-        try:
-            return function(time, q, qd, self.u, self.robot, **own)
-        except PhalanxError:
-            raise
-        except Exception as error:
-            raise PhalanxError(
-                f"{where}: it raises {type(error).__name__}: {error}. Functions for robots of over {LONG} "
-                "bodies get whole batches, (…, nq) and (…, nv)."
-            ) from error
+        """What a user's function returns for each state."""
+        return self.users(function, where)(time, q, qd, self.u, self.own)
 
     def recorded(self, entry: Any, last: Mapping[str, np.ndarray]) -> Any:
         """What is kept of this state, and of the step that has led to it."""
@@ -97,15 +87,18 @@ class _Step(Moving):
             return self.called(entry, "record", self.time, self.q, self.qd)
         if entry in SHOWN:
             return last[entry]
-        robot: Any = self.robot
         state = {"q": self.q, "qd": self.qd}
         if entry in state:
             return state[entry]
-        if entry == "energy":
-            return robot.kinetic_energy(self.q, self.qd) + robot.potential_energy(self.q)
+        words = ("kinetic_energy", "potential_energy") if entry == "energy" else (entry,)
+        return sum(self._told(word, state) for word in words)
+
+    def _told(self, entry: str, state: Mapping[str, np.ndarray]) -> Any:
         word, _, frame = entry.partition(":")
-        inputs = [state[name] for name in FUNCTIONS[word].inputs]
-        return getattr(robot, word)(*inputs, *([frame] if frame else []))
+        f, own = FUNCTIONS[word], self.own
+        more = {name: own[name] for name in ("inertias",) if name in own and name in f.optional}
+        inputs = [state[name] for name in f.inputs]
+        return getattr(self.robot, word)(*inputs, *([frame] if frame else []), **more)
 
 
 class Stepping:
@@ -115,18 +108,25 @@ class Stepping:
 
     def __init__(self, settings: Settings, dtype: np.dtype) -> None:
         self.settings, self.dtype = settings, dtype
+        self._users: dict[int, tuple[Any, Batched]] = {}
         known = f"use {' or '.join(map(repr, EXPLICIT))}"
         if settings.integrator not in EXPLICIT:
             self._refuse(f'integrator "{settings.integrator}"', known)
         if "gravity" in settings.parameters:
             self._refuse('parameter "gravity"', "take a robot for each, robot.replace(gravity=…)")
 
+    def _user(self, function: Any, where: str) -> Batched:
+        """A user's function, looked at once; it is kept, so that its address stays its own."""
+        if id(function) not in self._users:
+            self._users[id(function)] = function, Batched(function, self.settings, where)
+        return self._users[id(function)][1]
+
     def built(self, asked: Mapping[str, Any]) -> tuple[Any, dict[str, tuple[int, ...]]]:
         """What is asked for, and the shape of each record."""
         s, zero = self.settings, np.zeros(self.settings.nv)
         own = {name: np.zeros(shape) for name, shape in s.parameters.items()}
         joints = joint_forces(s, own)
-        step = _Step(s, 0.0, s.robot.neutral(), zero, np.zeros(s.inputs), own, joints)
+        step = _Step(s, 0.0, s.robot.neutral(), zero, np.zeros(s.inputs), own, joints, self._user)
         last = dict.fromkeys(SHOWN, zero)
         return dict(asked), {name: np.shape(step.recorded(entry, last)) for name, entry in asked.items()}
 
@@ -153,10 +153,10 @@ class Stepping:
         s, (q, qd), joints = self.settings, state, joint_forces(self.settings, own)
         for k in range(span.steps if q.size else 0):
             u, passed = given.inputs[..., k // given.hold, :], span.start + k
-            after = self._advanced(_Step(s, s.dt * passed, q, qd, u, own, joints, span.threads))
+            after = self._advanced(_Step(s, s.dt * passed, q, qd, u, own, joints, self._user, span.threads))
             q, qd = np.asarray(after.q, self.dtype), np.asarray(after.qd, self.dtype)
             if (k + 1) % span.every == 0:
-                step = _Step(s, s.dt * (passed + 1), q, qd, u, own, joints)
+                step = _Step(s, s.dt * (passed + 1), q, qd, u, own, joints, self._user)
                 for name, array in records.items():
                     made = np.asarray(step.recorded(built[name], {"tau": after.tau, "qdd": after.qdd}))
                     array[..., k // span.every, :] = made.reshape((*made.shape[: len(given.batch)], -1))
