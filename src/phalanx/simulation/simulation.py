@@ -28,6 +28,7 @@ from .arguments import (
     span_of,
 )
 from .engine import Engine
+from .integrators import EVALUATIONS
 from .records import Run, entries
 from .rollout import CLOCK
 from .step import Settings
@@ -313,7 +314,8 @@ class Simulation:
 
 def engine_of(settings: Settings, dtype: np.dtype) -> Engine | Stepping:
     """One kernel with a loop over time, or kernels with loops over many bodies."""
-    return (Stepping if settings.robot.model.n > LONG else Engine)(settings, dtype)
+    bodies = settings.robot.model.n * EVALUATIONS.get(settings.integrator, 1)
+    return (Stepping if bodies > LONG else Engine)(settings, dtype)
 
 
 def _three(where: str, label: str, given: Any) -> tuple[Any, Any, Any]:
