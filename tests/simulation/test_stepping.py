@@ -158,12 +158,6 @@ def _fails(t: Any, q: Any, qd: Any, u: Any, robot: Any) -> Any:
     return 1 // 0
 
 
-def test_a_robot_that_cannot_move_is_refused() -> None:
-    robot = px.load("two_link").fix({"joint1": 0.0, "joint2": 0.0})
-    with pytest.raises(px.PhalanxError, match="no joint that moves; there is nothing to simulate"):
-        robot.simulation()
-
-
 def test_four_evaluations_a_step_count_as_four_robots() -> None:
     robot = px.snake(60)
     q = np.full(60, 0.1)

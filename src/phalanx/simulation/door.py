@@ -41,10 +41,6 @@ def simulation(robot: Robot, **given: Any) -> Simulation:
     for name in _SWITCHES:
         if not isinstance(given[name], (bool, np.bool_)):
             raise PhalanxError(f"{where}: {name}={shown(given[name])}, expected True or False.")
-    if robot.nv == 0:
-        raise PhalanxError(
-            f'{where}: robot "{robot.name}" has no joint that moves; there is nothing to simulate.'
-        )
     if control is not None and not callable(control):
         raise PhalanxError(
             f"{where}: control is {shown(control)}, expected a function law(t, q, qd, u, robot) or None."
