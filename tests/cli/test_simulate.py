@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.cli import main
+from phalanx.cli import main, motions
 
 LAW = """
 import numpy as np
@@ -143,6 +143,30 @@ def test_pictures_are_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         file = tmp_path / f"run{len(more)}.png"
         report(capsys, "two_link", "--seconds", "0.3", "--plot", str(file), *more)
         assert file.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_rollout_in_pieces_is_the_whole(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    runs = []
+    for least in (1, 1 << 40):
+        monkeypatch.setattr(motions, "_LEAST", least)
+        file = tmp_path / "run.npz"
+        assert main(["simulate", "two_link", "--seconds", "0.37", "--batch", "3", "--save", str(file)]) == 0
+        with np.load(file) as saved:
+            runs.append({name: saved[name] for name in ("time", "q", "qd", "tau", "energy")})
+    for name in runs[0]:
+        np.testing.assert_array_equal(runs[0][name], runs[1][name])
+
+
+def test_simulations_that_diverge_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "law.py"
+    file.write_text("def law(t, q, qd, u, robot):\n    return 1e4 * q * q * q\n")
+    more = ["--control", str(file), "--integrator", "euler", "--batch", "4", "--no-limits"]
+    facts = report(capsys, "two_link", *more, "--dt", "0.05", "--seconds", "20")
+    assert facts["diverged"] == [0, 1, 2, 3]
+    assert facts["energy"]["largest_change"] is None
+    assert facts["coordinates"][0]["end"] == [None, None]
+    assert main(["simulate", "two_link", *more, "--dt", "0.05", "--seconds", "20"]) == 0
+    assert "diverged  4 of 4: 0, 1, 2, 3" in capsys.readouterr().out
 
 
 BAD_LAWS = {

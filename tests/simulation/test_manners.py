@@ -200,6 +200,12 @@ def test_records_are_what_the_functions_say_about_the_states() -> None:
         np.testing.assert_allclose(np.reshape(run[name], value.shape), value, atol=1e-11, err_msg=name)
 
 
+def test_records_beyond_all_memory_are_refused() -> None:
+    sim = px.load("two_link").simulation(dt=1e-3)
+    with pytest.raises(PhalanxError, match=r"would take .* of memory"):
+        sim.rollout(np.zeros(2), np.zeros(2), steps=10**12)
+
+
 # ------------------------------------------------------------------------ divergence
 
 

@@ -181,3 +181,10 @@ def _one(t: Any, q: Any, qd: Any, u: Any, robot: Any) -> Any:
 
 def _fails(t: Any, q: Any, qd: Any, u: Any, robot: Any) -> Any:
     return 1 // 0
+
+
+def test_four_evaluations_a_step_count_as_four_robots() -> None:
+    robot = px.snake(60)
+    q = np.full(60, 0.1)
+    run = robot.simulation(1e-3, "rk4").rollout(q, 0.0 * q, steps=2, record="energy")
+    assert abs(run.energy[1] - run.energy[0]) < 1e-6 * abs(run.energy[0])

@@ -24,7 +24,8 @@ from ..robot.robot import Robot
 LAW, FORCES = "law", "forces"  # what a file of laws defines
 CLEARANCE = 0.02  # metres between the ground and the lowest foot at the start
 FEEL = 0.005  # metres that a robot's weight presses its feet into the ground
-_PIECES = 50  # of a rollout, for the bar
+_PIECES = 50  # of a rollout at most, for the bar
+_LEAST = 50_000  # steps of a piece
 _BASE = 6  # degrees of freedom of a floating base, which come first
 RECORD = ("q", "qd", "tau", "kinetic_energy", "potential_energy")
 
@@ -220,7 +221,8 @@ def simulated(robot: Robot, args: argparse.Namespace) -> Motion:
     preparing = time.perf_counter() - begin
     runs: list[Any] = []
     begin = time.perf_counter()
-    for done, count in with_bar(_pieces(rows), "simulate", lambda at: f"{at[0] * every * args.dt:.3g} s"):
+    pieces = _pieces(rows, len(q) * every)
+    for done, count in with_bar(pieces, "simulate", lambda at: f"{at[0] * every * args.dt:.3g} s"):
         runs.append(go(*state, count, done * every))
         state = runs[-1].final
     computing = time.perf_counter() - begin
@@ -245,9 +247,12 @@ def _rollout(sim: Any, inputs: np.ndarray, every: int, threads: int | None) -> C
     return go
 
 
-def _pieces(rows: int) -> list[tuple[int, int]]:
-    """How many records are there before a piece, and how many it adds; as equal as can be."""
-    count = min(_PIECES, rows)
+def _pieces(rows: int, steps: int) -> list[tuple[int, int]]:
+    """How many records are there before a piece, and how many it adds; a record takes so many steps.
+
+    Pieces are equal, and large enough that their number costs nothing.
+    """
+    count = max(1, min(_PIECES, rows, rows * steps // _LEAST))
     ends = [rows * k // count for k in range(count + 1)]
     return [(done, end - done) for done, end in pairwise(ends)]
 

@@ -90,6 +90,7 @@ def variational(step: Step) -> Next:
     return Next(after.q, qd, first.law, (qd - step.qd) * (1.0 / h))
 
 
+EVALUATIONS = {"rk4": 4}  # of the dynamics in one step, if more than one
 # Those that ask for nothing but forces and accelerations, so that they run on numbers as well.
 EXPLICIT: dict[str, Callable[[Any], Next]] = {"euler": euler, "rk4": rk4}
 INTEGRATORS: dict[str, Callable[[Step], Next]] = EXPLICIT | {"implicit": implicit, "variational": variational}

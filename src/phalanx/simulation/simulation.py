@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import empty_result, memory_for
+from ..arrays import empty_result, memory_for, require_memory
 from ..backends.native.rollout import Rollout
 from ..errors import PhalanxError, printable, shown
 from ..program.cost import Cost
@@ -29,6 +29,7 @@ from .arguments import (
     span_of,
 )
 from .engine import Engine
+from .integrators import EVALUATIONS
 from .records import Run, entries
 from .rollout import CLOCK
 from .step import Settings
@@ -128,6 +129,9 @@ class Simulation:
         wanted = {name: (*given.batch, span.rows, *shapes[name]) for name in asked}
         with memory_for("rollout", _FEWER):
             if out is None:
+                # Each alone may fit, and the system promises more than it has.
+                size = self._dtype.itemsize * sum(prod(shape) for shape in wanted.values())
+                require_memory(size, f"rollout: {span.rows:,} records", _FEWER)
                 records = {name: empty_result(shape, self._dtype) for name, shape in wanted.items()}
             else:
                 records = places_of("rollout", wanted, out, self._dtype)
@@ -305,7 +309,8 @@ class Simulation:
 
 def engine_of(settings: Settings, dtype: np.dtype) -> Engine | Stepping:
     """One kernel with a loop over time, or kernels with loops over many bodies."""
-    return (Stepping if settings.robot.model.n > LONG else Engine)(settings, dtype)
+    bodies = settings.robot.model.n * EVALUATIONS.get(settings.integrator, 1)
+    return (Stepping if bodies > LONG else Engine)(settings, dtype)
 
 
 def _three(where: str, label: str, given: Any) -> tuple[Any, Any, Any]:
