@@ -118,3 +118,27 @@ def test_parameters_replace_damping_and_friction() -> None:
     assert run.q[0, 0, 0] == pytest.approx(own.q[0, 0], abs=1e-14)
     assert run.q[1, 0, 0] == pytest.approx(0.3)
     assert run.qd[2, 0, 0] == pytest.approx(1.0 - 0.3 * 4.0 / MASS, rel=1e-3)
+
+
+@pytest.mark.parametrize("multiplier", [2.0, -0.5])
+def test_what_mimic_joints_do_is_felt_by_the_joint_they_follow(multiplier: float) -> None:
+    builder = px.RobotBuilder("arm")
+    builder.add_link("base")
+    for name in ("upper", "lower"):
+        builder.add_link(name, mass=1.0, com=(0, 0, -0.5), inertia=(1 / 12, 1 / 12, 1e-3))
+    own: dict[str, Any] = {"damping": 0.3, "friction": 0.2, "stiffness": 1.5, "spring_reference": 0.1}
+    other: dict[str, Any] = {"damping": 0.7, "friction": 0.4, "stiffness": 2.5, "spring_reference": -0.3}
+    builder.add_joint("shoulder", "revolute", "base", "upper", axis=(0, 1, 0), **own)
+    follows = ("shoulder", multiplier, 0.2)
+    builder.add_joint(
+        "elbow", "revolute", "upper", "lower", origin=(0, 0, -1), axis=(0, 1, 0), mimic=follows, **other
+    )
+    robot, free = builder.build(), builder.build(mimic="independent")
+    q, qd, h = np.array([0.4]), np.array([0.8]), 1e-3
+    all_q, all_qd = robot.expand(q), robot.coupling @ qd
+    tau = -free.damping * all_qd - free.friction * np.sign(all_qd)
+    tau -= free.stiffness * (all_q - free.spring_reference) + free.bias_forces(all_q, all_qd)
+    mass = robot.coupling.T @ free.mass_matrix(all_q) @ robot.coupling
+    meant = np.linalg.solve(mass, robot.coupling.T @ tau)
+    _, found = robot.simulation(h).step(q, qd)
+    assert np.allclose((found - qd) / h, meant, rtol=1e-9)

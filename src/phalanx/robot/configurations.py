@@ -62,6 +62,40 @@ def spring_reference(assembly: Assembly) -> np.ndarray:
     return frozen(result)
 
 
+@dataclass(frozen=True)
+class Resistances:
+    """What joints do by themselves, for each degree of freedom, and where springs rest (nq,)."""
+
+    damping: np.ndarray
+    friction: np.ndarray
+    stiffness: np.ndarray
+    spring_reference: np.ndarray
+
+
+def resistances(assembly: Assembly) -> Resistances:
+    """Dampers, friction and springs, those of mimic joints as the joints that they follow feel them.
+
+    Where a joint at q moves another to m q + c, a damper d there is m² d here, friction f is |m| f, and a
+    spring k at rest at r is m² k at rest at (r - c) / m.
+    """
+    damping, friction, stiffness = (
+        per_rate(assembly, name, 0.0).copy() for name in ("damping", "friction", "stiffness")
+    )
+    rest = spring_reference(assembly).copy()
+    for m in assembly.moving:
+        follows = assembly.drivers.get(m.joint.name)
+        if follows is None or follows.multiplier == 0.0:
+            continue
+        q, v = assembly.q_of[follows.joint].start, assembly.v_of[follows.joint].start
+        damping[v] += follows.multiplier**2 * sum(m.joint.damping)
+        friction[v] += abs(follows.multiplier) * sum(m.joint.friction)
+        if k := follows.multiplier**2 * sum(m.joint.stiffness):
+            at = (sum(m.joint.spring_reference) - follows.offset) / follows.multiplier
+            rest[q] = (stiffness[v] * rest[q] + k * at) / (stiffness[v] + k)
+            stiffness[v] += k
+    return Resistances(*map(frozen, (damping, friction, stiffness, rest)))
+
+
 # ------------------------------------------------------------------- points
 
 

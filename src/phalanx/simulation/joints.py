@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..robot.configurations import resistances
 from ..robot.joints import at_least, choose_less
 from ..robot.robot import Robot
 
@@ -42,6 +43,7 @@ class JointForces:
     damping: np.ndarray
     friction: np.ndarray
     stiffness: np.ndarray
+    rest: np.ndarray  # coordinates (nq,) at which springs rest
     stops: tuple[Stops, ...]
 
     def __call__(self, q: np.ndarray, qd: np.ndarray) -> tuple[Any, Any, Any]:
@@ -51,7 +53,7 @@ class JointForces:
         stiffness = np.zeros_like(force)
         for c in self.robot.coordinates if self.stiffness.any() else ():
             if (k := self.stiffness[c.v]).any():
-                away = c.kind.difference(self.robot.spring_reference[None, c.q], q[None, ..., c.q])[0]
+                away = c.kind.difference(self.rest[None, c.q], q[None, ..., c.q])[0]
                 force[..., c.v] = force[..., c.v] - k * away
                 stiffness[..., c.v] = stiffness[..., c.v] + k
         for s in self.stops:
@@ -68,10 +70,11 @@ class JointForces:
 def joint_forces(settings: Settings, parameters: Mapping[str, np.ndarray]) -> JointForces:
     """What the joints of a robot do in a simulation; parameters take the place of the file's numbers."""
     robot, nothing = settings.robot, np.zeros(settings.nv)
-    damping = parameters.get("damping", robot.damping if settings.damping else nothing)
-    friction = parameters.get("friction", robot.friction if settings.friction else nothing)
-    stiffness = robot.stiffness if settings.springs else nothing
-    return JointForces(robot, damping, friction, stiffness, _stops(settings))
+    own = robot.memo("resistances", lambda: resistances(robot._assembly))
+    damping = parameters.get("damping", own.damping if settings.damping else nothing)
+    friction = parameters.get("friction", own.friction if settings.friction else nothing)
+    stiffness = own.stiffness if settings.springs else nothing
+    return JointForces(robot, damping, friction, stiffness, own.spring_reference, _stops(settings))
 
 
 def _stops(settings: Settings) -> tuple[Stops, ...]:
