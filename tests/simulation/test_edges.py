@@ -289,6 +289,18 @@ def test_functions_without_a_hash_may_be_recorded(sim: px.Simulation) -> None:
         assert np.array_equal(run.height, run.q[..., 0])
 
 
+def test_functions_that_record_the_same_are_compiled_once() -> None:
+    sim = px.load("two_link").simulation(1e-2)
+    q, qd, _ = states()
+    for _ in range(4):
+        run = sim.rollout(q, qd, steps=2, record={"x": lambda t, q, qd, u, robot: 2.0 * q, "q": "q"})
+        assert np.array_equal(run.x, 2.0 * run.q)
+    assert len(sim._engine._compiled) == 1
+    for sign in (0.0, -0.0):
+        run = sim.rollout(q, qd, steps=1, record={"x": lambda t, q, qd, u, robot, s=sign: np.full(2, s)})
+        assert (np.signbit(run.x) == np.signbit(sign)).all()
+
+
 def test_laws_cannot_change_the_robot() -> None:
     def law(t, q, qd, u, robot):  # type: ignore[no-untyped-def]
         robot.gravity = np.zeros(3)

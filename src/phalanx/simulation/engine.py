@@ -18,6 +18,7 @@ from ..backends.native.objects import OPERANDS
 from ..backends.native.rollout import Rollout, compiled
 from ..errors import PhalanxError
 from ..program.cost import Cost, cost_of
+from ..program.scalar import Node
 from ..program.trace import Program, TooLongError
 from ..typing import Bound
 from .arguments import Arguments, Span
@@ -27,6 +28,7 @@ from .records import SHOWN, recorded
 from .rollout import AGE, CLOCK, Repeated, backward, told
 from .step import Settings, Step
 
+_MANY = 256  # sets of records that are known by their functions
 _STATE = 3  # outputs beside records: q, qd and the count of steps
 _AT_ONCE = AGE  # steps of all simulations in one call of compiled code: then Python may look around
 
@@ -37,7 +39,8 @@ class Engine:
     def __init__(self, settings: Settings, dtype: np.dtype) -> None:
         self.settings, self.dtype = settings, dtype
         self._compiled: dict[Any, tuple[Rollout, dict[str, tuple[int, ...]]]] = {}
-        self._asked: list[Mapping[str, Any]] = []  # records whose addresses may be keys
+        # What has been asked for, with the functions themselves: their addresses may be keys.
+        self._asked: dict[Any, tuple[Mapping[str, Any], tuple[Rollout, dict[str, tuple[int, ...]]]]] = {}
 
     @property
     def seconds(self) -> float:
@@ -61,13 +64,13 @@ class Engine:
     def built(self, asked: Mapping[str, Any]) -> tuple[Rollout, dict[str, tuple[int, ...]]]:
         """The code that records what is asked for, and the shape of each record."""
         key = tuple((name, _known(entry)) for name, entry in asked.items())
-        found = self._compiled.get(key)
+        found = self._asked.get(key)
         if found is None:
             with building:
-                found = self._compiled.get(key) or self._compile(asked)
-                self._compiled[key] = found
-                self._asked.append(asked)
-        return found
+                if len(self._asked) >= _MANY:
+                    self._asked.clear()
+                found = self._asked.setdefault(key, (dict(asked), self._compile(asked)))
+        return found[1]
 
     @cached_property
     def cost(self) -> Cost:
@@ -96,11 +99,15 @@ class Engine:
     def _compile(self, asked: Mapping[str, Any]) -> tuple[Rollout, dict[str, tuple[int, ...]]]:
         step = self.repeated(asked)
         shapes = {name: array.shape for name, array in step.records.items()}
+        key = tuple((name, array.shape, _scalars(array)) for name, array in step.records.items())
+        if key in self._compiled:
+            return self._compiled[key]
         program = told(replace(step, records={n: a for n, a in step.records.items() if a.size}))
         if len(program.inputs) + len(program.outputs) > OPERANDS:
             joined = np.concatenate([array.ravel() for array in step.records.values()])
             program = told(replace(step, records={"all": joined}))
-        return compiled(program, "rollout", self.dtype), shapes
+        made = self._compiled[key] = compiled(program, "rollout", self.dtype), shapes
+        return made
 
     def _derived(self, kind: str, program: Callable[[], Any]) -> Rollout:
         with building:
@@ -241,6 +248,11 @@ def _known(entry: Any) -> Any:
     except TypeError:
         return id(entry)
     return entry
+
+
+def _scalars(array: np.ndarray) -> tuple[Any, ...]:
+    """What stands in an array, as part of a key: equal operations are one node."""
+    return tuple((x.number,) if type(x) is Node else float(x).hex() for x in array.ravel().tolist())
 
 
 def _beside(rows: list[np.ndarray]) -> np.ndarray:
