@@ -40,7 +40,7 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", os.path.join(os.environ["PHALANX_CACHE_DIR"], "jax"))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
-# Traced programs are many small objects that live long: looking for garbage among them takes a third of the time.
+# Traced programs are many small objects that live long: looking for garbage among them takes long, too.
 gc.set_threshold(100_000, 50, 100)
 
 settings.register_profile(
