@@ -337,8 +337,8 @@ def places_of(
     if not isinstance(out, Mapping):
         raise PhalanxError(f"{where}: out is {shown(out)}, expected a mapping of names to arrays.")
     for name, shape in wanted.items():
-        array = out.get(name)
-        if not _is_place(array, dtype) or array.shape != shape:  # type: ignore[union-attr]
+        array: Any = out.get(name)
+        if not _is_place(array, dtype) or array.shape != shape:
             raise PhalanxError(
                 f"{where}: out[{name!r}] is {_told_of(array)}, expected {_PLACE} of {dtype} with shape "
                 f"{shape}."

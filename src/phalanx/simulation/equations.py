@@ -11,7 +11,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from ..robot.functions import Functions
 from ..robot.joints import unit_quaternion
 from ..robot.robot import Robot
 from ..sweeps.verbs import ordering
-from .traced import Traced, scalars_of
+from .traced import Traced, scalars_of, traced
 
 MOST, _LEAST = 250_000, 400  # scalars of a step: a minute of compiling; and those of a body, about
 _OWN = ("gravity", "inertias")  # parameters that take the place of the robot's own numbers
@@ -192,6 +191,4 @@ def _signature(f: Function) -> inspect.Signature:
 
 def symbols(graph: Graph, name: str, shape: tuple[int, ...]) -> np.ndarray:
     """Fresh inputs of a graph."""
-    made = np.empty(prod(shape), dtype=object)
-    made[:] = [graph.input(name, k) for k in range(prod(shape))]
-    return made.reshape(shape)
+    return traced(graph, name, shape).scalars

@@ -34,7 +34,10 @@ class Motion(ABC):
 
     @classmethod
     def displacement(cls, step: Array, pitch: Array) -> Displacement:
-        """How k bodies move against their parents at constant rates (…, k, nv) for unit time."""
+        """How k bodies move against their parents at constant rates (…, k, nv) for unit time.
+
+        `Helix`, which stands for several motions in loops over bodies, has none: nothing steps there.
+        """
         raise NotImplementedError(cls.__name__)
 
 
