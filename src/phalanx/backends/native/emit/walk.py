@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from ....program import ops
+from ....program.elementary import functions
+from ....program.elementary.turns import LARGEST, rescale, sincos
 from ....program.form.program import (
     Choice,
     For,
@@ -31,9 +33,7 @@ from ....program.form.program import (
     plus,
 )
 from ..compile import Target
-from . import elementary
 from .places import Frame, Places
-from .trig import LARGEST
 
 _TURNS = (ops.SIN, ops.COS)
 _KNOWN = {0.0: "zeroinitializer", 1.0: "splat (i1 true)"}  # masks
@@ -113,7 +113,7 @@ class Text(Places):
         for x in angles.values():
             size = self.intrinsic("fabs", x)
             largest = self.intrinsic("maxnum", largest, size) if largest else size
-        turned = [self.sincos(x) for x in angles.values()]
+        turned = [sincos(self, x) for x in angles.values()]
         beyond = self.put(f"fcmp ogt {v} {largest}, {self.constant(LARGEST)}")
         bits = self.put(f"bitcast <{self.lanes} x i1> {beyond} to i{self.lanes}")
         rare = self.put(f"icmp ne i{self.lanes} {bits}, 0")
@@ -248,14 +248,14 @@ RULES: dict[str, Callable[..., str | float]] = {
     ops.FMA: lambda w, a, b, c: w.multiply_add(a, b, c),
     ops.FMS: lambda w, a, b, c: w.multiply_add(a, b, w.neg(c)),
     ops.FNMA: lambda w, a, b, c: w.multiply_add(w.neg(a), b, c),
-    ops.EXP: elementary.exp,
-    ops.TANH: elementary.tanh,
-    ops.LOG: elementary.log,
-    ops.ARCTAN2: elementary.arctan2,
-    ops.MIN: elementary.minimum,
-    ops.MAX: elementary.maximum,
+    ops.EXP: functions.exp,
+    ops.TANH: functions.tanh,
+    ops.LOG: functions.log,
+    ops.ARCTAN2: functions.arctan2,
+    ops.MIN: functions.minimum,
+    ops.MAX: functions.maximum,
     ops.SQRT: lambda w, a: w.intrinsic("sqrt", a),
-    ops.RESCALE: lambda w, a: w.rescale(a),
+    ops.RESCALE: rescale,
     ops.ABS: lambda w, a: w.intrinsic("fabs", a),
     ops.LESS: lambda w, a, b: w.where("olt", a, b, 1.0, 0.0),
     ops.CHOOSE: lambda w, mask, a, b: w.where("une", mask, 0.0, a, b),

@@ -13,11 +13,11 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .trig import CONSTANTS
+from ....program.elementary.arithmetic import Arithmetic
 
 
 @dataclass
-class Writer:
+class Writer(Arithmetic):
     """Text of one function body in single-assignment form."""
 
     element: str
@@ -73,11 +73,31 @@ class Writer:
             return self.intrinsic("fma", a, b, c)
         return self.binary("fadd", self.binary("fmul", a, b), c)
 
-    def where(self, test: str, x: str | float, y: str | float, a: str | float, b: str | float) -> str:
-        """a in the lanes where the test of x and y holds, else b."""
-        holds = self.binary(f"fcmp {test}", x, y)
+    def compare(self, test: str, x: str | float, y: str | float) -> str:
+        return self.binary(f"fcmp {test}", x, y)
+
+    def select(self, holds: str, a: str | float, b: str | float) -> str:
         v = self.vector
         return self.put(f"select <{self.lanes} x i1> {holds}, {v} {self.operand(a)}, {v} {self.operand(b)}")
+
+    # ------------------------------------------------------------- bits
+
+    @property
+    def _integers(self) -> str:
+        return f"<{self.lanes} x i{8 * self.size}>"
+
+    def bits(self, x: str | float) -> str:
+        return self.put(f"bitcast {self.vector} {self.operand(x)} to {self._integers}")
+
+    def number(self, bits: str) -> str:
+        return self.put(f"bitcast {self._integers} {bits} to {self.vector}")
+
+    def integer(self, op: str, a: str | int, b: str | int) -> str:
+        first, second = (x if isinstance(x, str) else f"splat (i{8 * self.size} {x})" for x in (a, b))
+        return self.put(f"{op} {self._integers} {first}, {second}")
+
+    def odd(self, bits: str) -> str:
+        return self.put(f"trunc {self._integers} {bits} to <{self.lanes} x i1>")
 
     # ------------------------------------------------------------- memory
 
@@ -93,17 +113,6 @@ class Writer:
         v = self.vector
         wide = self.put(f"insertelement {v} poison, {self.element} {one}, i64 0")
         return self.put(f"shufflevector {v} {wide}, {v} poison, <{self.lanes} x i32> zeroinitializer")
-
-    def rescale(self, x: str | float) -> str:
-        """The power of two that brings x >= 0 to between two and four: its exponent is that of x mirrored."""
-        kind, exponent = ("i64", 0x7FF << 52) if self.element == "double" else ("i32", 0xFF << 23)
-        least = 2.0**-1022 if self.element == "double" else 2.0**-126  # the smallest normal number
-        v, iv = self.vector, f"<{self.lanes} x {kind}>"
-        normal = self.where("ogt", x, least, x, least)
-        bits = self.put(f"bitcast {v} {normal} to {iv}")
-        bits = self.put(f"and {iv} {bits}, splat ({kind} {exponent})")
-        mirrored = self.put(f"sub {iv} splat ({kind} {exponent}), {bits}")
-        return self.put(f"bitcast {iv} {mirrored} to {v}")
 
     # ------------------------------------------------------------- rows and lanes
 
@@ -199,59 +208,3 @@ class Writer:
             return "poison"
         mask, v = ", ".join(f"i32 {k}" for k in pick), self._narrow(width)
         return self.put(f"shufflevector {v} {a}, {v} {b}, <{len(pick)} x i32> <{mask}>")
-
-    # ------------------------------------------------------------- sine and cosine
-
-    def sincos(self, x: str) -> tuple[str, str]:
-        """Sine and cosine of a vector of arguments below 1e5."""
-        k = CONSTANTS[self.element]
-        v, iv = self.vector, f"<{self.lanes} x {k.integer}>"
-        quarter = f"splat ({k.integer} {k.top - 1})"
-        t = self.multiply_add(x, 2.0 / 3.141592653589793, k.magic)
-        n = self.binary("fsub", t, k.magic)
-        r = self._reduced(x, n)
-        r2 = self.binary("fmul", r, r)
-        s, c = self.operand(k.sine[-1]), self.operand(k.cosine[-1])
-        for a in reversed(k.sine[:-1]):
-            s = self.multiply_add(s, r2, a)
-        for a in reversed(k.cosine[:-1]):
-            c = self.multiply_add(c, r2, a)
-        sine = self.multiply_add(self.binary("fmul", r, r2), s, r)
-        cosine = self.multiply_add(r2, self.multiply_add(r2, c, -0.5), 1.0)
-        # The quarter turns n exchange the two and change signs.
-        q = self.put(f"bitcast {v} {t} to {iv}")
-        odd = self.put(f"trunc {iv} {q} to <{self.lanes} x i1>")
-        sine, cosine = (
-            self.put(f"select <{self.lanes} x i1> {odd}, {v} {cosine}, {v} {sine}"),
-            self.put(f"select <{self.lanes} x i1> {odd}, {v} {sine}, {v} {cosine}"),
-        )
-        top = self.put(f"shl {iv} {q}, {quarter}")
-        after = self.put(f"add {iv} {q}, splat ({k.integer} 1)")
-        after = self.put(f"shl {iv} {after}, {quarter}")
-        return self._signed(sine, top), self._signed(cosine, after)
-
-    def _reduced(self, x: str, n: str) -> str:
-        """x less n quarter turns."""
-        k = CONSTANTS[self.element]
-        if self.fma:
-            for part in k.parts:
-                x = self.multiply_add(n, -part, x)
-            return x
-        # Products are exact, differences not always: what they lose is gathered and added last.
-        lost: str | float = 0.0
-        for part in k.split:
-            product = self.binary("fmul", n, part)
-            rest = self.binary("fsub", x, product)
-            error = self.binary("fsub", self.binary("fsub", x, rest), product)
-            lost = self.binary("fadd", lost, error)
-            x = rest
-        return self.binary("fadd", x, lost)
-
-    def _signed(self, x: str, bits: str) -> str:
-        """x with its sign flipped where the top bit of `bits` is set."""
-        k = CONSTANTS[self.element]
-        v, iv = self.vector, f"<{self.lanes} x {k.integer}>"
-        sign = self.put(f"and {iv} {bits}, splat ({k.integer} {-(1 << k.top)})")
-        whole = self.put(f"bitcast {v} {x} to {iv}")
-        flipped = self.put(f"xor {iv} {whole}, {sign}")
-        return self.put(f"bitcast {iv} {flipped} to {v}")

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Exponential, hyperbolic tangent, logarithm and arc tangent on vectors: within 2 ulp everywhere.
+"""Exponential, hyperbolic tangent, logarithm and arc tangent: within 2 ulp everywhere.
 
 Arguments are reduced in exact steps; then polynomials, by interpolation in Chebyshev nodes on the reduced
-interval. There is no branch: lanes with infinities, NaN, overflow and underflow go the same way.
+interval. There is no branch: infinities, NaN, overflow and underflow go the same way.
 """
 
 from __future__ import annotations
@@ -12,17 +12,15 @@ import math
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from .writer import Writer
-
-Number = str | float
+from .arithmetic import Arithmetic, Number
 
 
 @dataclass(frozen=True)
 class Constants:
     """What one precision needs; polynomials begin with their constant terms."""
 
-    integer: str
     size: int
     mantissa: int  # bits after the point
     magic: float  # adding it rounds to whole numbers and leaves them in the low bits
@@ -42,7 +40,6 @@ class Constants:
 
 CONSTANTS = {
     "double": Constants(
-        "i64",
         64,
         52,
         1.5 * 2.0**52,
@@ -90,7 +87,6 @@ CONSTANTS = {
         (math.pi, float.fromhex("0x1.1a62633145c07p-53")),
     ),
     "float": Constants(
-        "i32",
         32,
         23,
         1.5 * 2.0**23,
@@ -117,7 +113,7 @@ SMALL = 0.7  # below it the hyperbolic tangent is a quotient of polynomials
 STEEP = math.sqrt(2.0) - 1.0  # the tangent of pi/8
 
 
-def minimum(w: Writer, a: Number, b: Number) -> str:
+def minimum(w: Arithmetic, a: Number, b: Number) -> Any:
     """The lesser of two, NaN if one is; -0 is less than 0. Beside a constant, one instruction."""
     if isinstance(a, float):
         a, b = b, a
@@ -126,7 +122,7 @@ def minimum(w: Writer, a: Number, b: Number) -> str:
     return w.where("olt", b, a, b, a)
 
 
-def maximum(w: Writer, a: Number, b: Number) -> str:
+def maximum(w: Arithmetic, a: Number, b: Number) -> Any:
     """The greater of two, NaN if one is; 0 is greater than -0. Beside a constant, one or two instructions."""
     if isinstance(a, float):
         a, b = b, a
@@ -135,7 +131,7 @@ def maximum(w: Writer, a: Number, b: Number) -> str:
     return w.where("ogt", b, a, b, a) if b else w.where("ole", a, b, b, a)
 
 
-def exp(w: Writer, x: Number) -> str:
+def exp(w: Arithmetic, x: Number) -> Any:
     """The exponential."""
     k = CONSTANTS[w.element]
     n, value = _exponential(w, maximum(w, minimum(w, x, k.range[1]), k.range[0]))
@@ -145,7 +141,7 @@ def exp(w: Writer, x: Number) -> str:
     return w.binary("fmul", w.binary("fmul", value, _power(w, half)), _power(w, other))
 
 
-def tanh(w: Writer, x: Number) -> str:
+def tanh(w: Arithmetic, x: Number) -> Any:
     """The hyperbolic tangent: x + x z P/Q of small numbers, 1 - 2 / (exp(2 x) + 1) of others."""
     k = CONSTANTS[w.element]
     size = w.intrinsic("fabs", x)
@@ -153,34 +149,27 @@ def tanh(w: Writer, x: Number) -> str:
     grown = w.binary("fmul", value, _power(w, w.binary("fadd", n, k.magic)))
     z = w.binary("fmul", size, size)
     above, below = (_polynomial(w, z, each) for each in k.tanh)
-    small = w.binary("fcmp olt", size, SMALL)
-    above = _select(w, small, w.binary("fmul", z, above), -2.0)
-    below = _select(w, small, below, w.binary("fadd", grown, 1.0))
-    factor = _select(w, small, size, 1.0)
+    small = w.compare("olt", size, SMALL)
+    above = w.select(small, w.binary("fmul", z, above), -2.0)
+    below = w.select(small, below, w.binary("fadd", grown, 1.0))
+    factor = w.select(small, size, 1.0)
     return w.intrinsic("copysign", w.multiply_add(factor, w.binary("fdiv", above, below), factor), x)
 
 
-def log(w: Writer, x: Number) -> str:
+def log(w: Arithmetic, x: Number) -> Any:
     """The natural logarithm."""
     k = CONSTANTS[w.element]
-    v, i = w.vector, f"<{w.lanes} x {k.integer}>"
-
-    def whole(value: int) -> str:
-        return f"splat ({k.integer} {value})"
-
     lift = float(k.mantissa + 2)
-    tiny = w.binary("fcmp olt", x, 2.0 ** (1 - k.bias))
-    normal = _select(w, tiny, w.binary("fmul", x, 2.0**lift), x)
+    tiny = w.compare("olt", x, 2.0 ** (1 - k.bias))
+    normal = w.select(tiny, w.binary("fmul", x, 2.0**lift), x)
     root = _bits_of(math.sqrt(0.5), w.element)
-    bits = w.put(f"bitcast {v} {normal} to {i}")
-    moved = w.put(f"add {i} {bits}, {whole((k.bias << k.mantissa) - root)}")
-    exponent = w.put(f"lshr {i} {moved}, {whole(k.mantissa)}")
-    exponent = w.put(f"or {i} {exponent}, {whole(_bits_of(2.0**k.mantissa, w.element))}")
-    n = w.binary("fsub", w.put(f"bitcast {i} {exponent} to {v}"), 2.0**k.mantissa + k.bias)
-    n = w.binary("fsub", n, _select(w, tiny, lift, 0.0))
-    rest = w.put(f"and {i} {moved}, {whole((1 << k.mantissa) - 1)}")
-    rest = w.put(f"add {i} {rest}, {whole(root)}")
-    f = w.binary("fsub", w.put(f"bitcast {i} {rest} to {v}"), 1.0)  # between sqrt(1/2) and sqrt(2), less one
+    moved = w.integer("add", w.bits(normal), (k.bias << k.mantissa) - root)
+    exponent = w.integer("lshr", moved, k.mantissa)
+    exponent = w.integer("or", exponent, _bits_of(2.0**k.mantissa, w.element))
+    n = w.binary("fsub", w.number(exponent), 2.0**k.mantissa + k.bias)
+    n = w.binary("fsub", n, w.select(tiny, lift, 0.0))
+    rest = w.integer("add", w.integer("and", moved, (1 << k.mantissa) - 1), root)
+    f = w.binary("fsub", w.number(rest), 1.0)  # between sqrt(1/2) and sqrt(2), less one
     # log(1 + f) = f - f^2 / 2 + s (f^2 / 2 + z p(z)) with s = f / (2 + f): all but f itself is small.
     s = w.binary("fdiv", f, w.binary("fadd", f, 2.0))
     z = w.binary("fmul", s, s)
@@ -193,33 +182,33 @@ def log(w: Writer, x: Number) -> str:
     return w.where("uge", x, 0.0, w.where("uno", x, x, x, found), math.nan)
 
 
-def arctan2(w: Writer, y: Number, x: Number) -> str:
+def arctan2(w: Arithmetic, y: Number, x: Number) -> Any:
     """The angle of the point (x, y), between -pi and pi."""
     k = CONSTANTS[w.element]
     high, low = k.pi
     left = w.intrinsic("copysign", 1.0, x)
     y_size, x_size = w.intrinsic("fabs", y), w.intrinsic("fabs", x)
-    steep = w.binary("fcmp ogt", y_size, x_size)
-    a, b = _select(w, steep, x_size, y_size), _select(w, steep, y_size, x_size)
+    steep = w.compare("ogt", y_size, x_size)
+    a, b = w.select(steep, x_size, y_size), w.select(steep, y_size, x_size)
     # Of infinite ones only the kind matters; large ones would overflow in their sum.
-    endless = w.binary("fcmp oeq", b, math.inf)
-    a = _select(w, endless, w.where("oeq", a, math.inf, 1.0, 0.0), a)
-    b = _select(w, endless, 1.0, b)
+    endless = w.compare("oeq", b, math.inf)
+    a = w.select(endless, w.where("oeq", a, math.inf, 1.0, 0.0), a)
+    b = w.select(endless, 1.0, b)
     scale = w.where("ogt", b, 2.0 ** (k.bias - 2), 0.25, 1.0)
     a, b = w.binary("fmul", a, scale), w.binary("fmul", b, scale)
     # arctan(a / b) = pi/4 + arctan((a - b) / (a + b)).
-    beyond = w.binary("fcmp ogt", a, w.binary("fmul", b, STEEP))
-    above = _select(w, beyond, w.binary("fsub", a, b), a)
-    below = _select(w, beyond, w.binary("fadd", a, b), w.where("oeq", b, 0.0, 1.0, b))
+    beyond = w.compare("ogt", a, w.binary("fmul", b, STEEP))
+    above = w.select(beyond, w.binary("fsub", a, b), a)
+    below = w.select(beyond, w.binary("fadd", a, b), w.where("oeq", b, 0.0, 1.0, b))
     t = w.binary("fdiv", above, below)
     z = w.binary("fmul", t, t)
     rest = w.binary("fmul", w.binary("fmul", t, z), _polynomial(w, z, k.atan))
     # The angle is turns + sign (t + rest), where turns is a multiple of pi/4 in two parts.
-    eighths = _select(w, beyond, 0.25, 0.0)
-    sign = _select(w, steep, -1.0, 1.0)
-    eighths = w.multiply_add(eighths, sign, _select(w, steep, 0.5, 0.0))
-    behind = w.binary("fcmp olt", left, 0.0)
-    eighths = _select(w, behind, w.binary("fsub", 1.0, eighths), eighths)
+    eighths = w.select(beyond, 0.25, 0.0)
+    sign = w.select(steep, -1.0, 1.0)
+    eighths = w.multiply_add(eighths, sign, w.select(steep, 0.5, 0.0))
+    behind = w.compare("olt", left, 0.0)
+    eighths = w.select(behind, w.binary("fsub", 1.0, eighths), eighths)
     sign = w.binary("fmul", sign, left)
     small = w.multiply_add(sign, rest, w.binary("fmul", eighths, low))
     angle = w.multiply_add(eighths, high, w.multiply_add(sign, t, small))
@@ -230,7 +219,7 @@ def arctan2(w: Writer, y: Number, x: Number) -> str:
 # ------------------------------------------------------------------- what they share
 
 
-def _exponential(w: Writer, x: str) -> tuple[str, str]:
+def _exponential(w: Arithmetic, x: Any) -> tuple[Any, Any]:
     """A whole number n and the exponential of x divided by 2^n."""
     k = CONSTANTS[w.element]
     n = w.binary("fsub", w.multiply_add(x, 1.0 / math.log(2.0), k.magic), k.magic)
@@ -240,25 +229,17 @@ def _exponential(w: Writer, x: str) -> tuple[str, str]:
     return n, w.binary("fadd", tail, 1.0)
 
 
-def _power(w: Writer, shifted: str) -> str:
+def _power(w: Arithmetic, shifted: Any) -> Any:
     """2^n of a whole number to which `magic` was added."""
     k = CONSTANTS[w.element]
-    v, i = w.vector, f"<{w.lanes} x {k.integer}>"
-    bits = w.put(f"bitcast {v} {shifted} to {i}")
-    bits = w.put(f"add {i} {bits}, splat ({k.integer} {k.bias})")
-    return w.put(f"bitcast {i} {w.put(f'shl {i} {bits}, splat ({k.integer} {k.mantissa})')} to {v}")
+    return w.number(w.integer("shl", w.integer("add", w.bits(shifted), k.bias), k.mantissa))
 
 
-def _polynomial(w: Writer, x: str, coefficients: Sequence[float]) -> str:
-    value = w.operand(coefficients[-1])
+def _polynomial(w: Arithmetic, x: Any, coefficients: Sequence[float]) -> Any:
+    value: Any = coefficients[-1]
     for a in reversed(coefficients[:-1]):
         value = w.multiply_add(value, x, a)
     return value
-
-
-def _select(w: Writer, holds: str, a: Number, b: Number) -> str:
-    v = w.vector
-    return w.put(f"select <{w.lanes} x i1> {holds}, {v} {w.operand(a)}, {v} {w.operand(b)}")
 
 
 def _bits_of(x: float, element: str) -> int:
