@@ -116,7 +116,7 @@ def robot_method(f: Function) -> str:
 def robot_doors() -> str:
     """`robot/doors.py`: kernels, JAX, and several frames at once."""
     text = HEAD.format(role="What a robot hands out: kernels, functions of JAX arrays, poses of frames.")
-    text += DOORS + SIMULATION + DERIVATIVES
+    text += DOORS + SIMULATION + EXPORT + DERIVATIVES
     for f in FUNCTIONS.values():
         keywords = ["*", *(["frame: str", *choices(f)] if f.frame else []), "batch: int | None = None"]
         rows = [f'self, function: Literal["{f.name}"],', 'algorithm: AlgorithmLike = "auto", ']
@@ -130,9 +130,10 @@ def robot_doors() -> str:
 DOORS = '''from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from ..typing import AlgorithmLike, Array, ArrayLike, Axes, Backend, External, FloatType
+from ..typing import AlgorithmLike, Array, ArrayLike, Axes, Backend, Device, External, FloatType, Path
 
 if TYPE_CHECKING:
+    from ..backends.devices.kernel import DeviceKernel
     from ..backends.jax.functions import JaxFunctions
     from ..backends.native import kernels
     from ..backends.native.kernel import Kernel
@@ -188,6 +189,23 @@ SIMULATION = '''    def simulation(
         """
 
 '''
+EXPORT = '''    def export(
+        self, path: Path, functions: Any = ("inverse_dynamics", "forward_dynamics"),
+        dtype: FloatType = "float64", target: str | None = None, **options: Any,
+    ) -> list[Path]:
+        """Write functions of this robot as code for other programs and machines; the files written.
+
+        - `path`: its suffix tells the language: .h or .c (C99), .cl (OpenCL C), .cu or .cuh (CUDA), .ptx,
+          .ll or .o (LLVM's own output for `target`), .wasm.
+        - `functions`: names such as "inverse_dynamics", "vjp:forward_dynamics", "jacobian:FRAME",
+          "forward_dynamics+external"; kernels; simulations, of which it is the step; or a mapping from the
+          names they shall have to any of these.
+        - `target`: a processor such as "cortex-m4" or "aarch64" (.ll, .o), an architecture such as "sm_80".
+
+        Files appear under their names only when they are complete.
+        """
+
+'''
 DERIVATIVES = '''    def jvp(
         self, function: str, inputs: Sequence[ArrayLike], tangents: Sequence[ArrayLike],
         *, frame: str | None = None, axes: Axes | None = None, external: External | None = None,
@@ -234,19 +252,29 @@ KERNEL = '''    @overload
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
         frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
+        device: Literal["cpu"] = "cpu",
     ) -> Kernel: ...
+
+    @overload
+    def kernel(
+        self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
+        *, device: Literal["opencl", "cuda"],
+    ) -> DeviceKernel: ...
 
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
         frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
-    ) -> Kernel:
+        device: Device = "cpu",
+    ) -> Any:
         """The function of that name compiled now; call it like the method, with the same inputs.
 
         `algorithm` is one of `px.algorithms(function)`; `dtype` is "float64" or "float32". Functions of a
         frame are told which one by `frame`, the name of a link of the file; all frames of a robot share
         their machine code. `axes` is that of `jacobian`. A kernel has one algorithm, by default the one that
         "auto" takes for many states; `batch=1` asks for the one that it takes for a single state, which is
-        another for long chains.
+        another for long chains. `device` is "cpu", "opencl" or "cuda": kernels of the latter two take arrays
+        on the device, or NumPy's, which are copied there and back.
         """
 '''
 

@@ -24,6 +24,7 @@ from .algorithms import (
 )
 from .arrays import empty_result, float_type, is_masked_array, memory_for
 from .backends.base import Backend, Call, available_threads, backend, common_batch, positive, require_shape
+from .backends.devices.base import device_kernel
 from .backends.structure import factors_well, require_invertible, segments_well
 from .errors import PhalanxError, is_one_of, listing, nearest, shown
 from .program.task import cuts
@@ -205,6 +206,7 @@ def kernel(
     frame: str | None = None,
     axes: str | None = None,
     batch: int | None = None,
+    device: Any = "cpu",
 ) -> Any:
     """`Robot.kernel`, as `robot/doors.py` declares it."""
     from .backends.native.kernel import kernel_class
@@ -213,7 +215,9 @@ def kernel(
     kind = float_type(dtype, "kernel")
     if not is_native(call):
         raise PhalanxError(f'kernel: robot "{robot.name}" has no degree of freedom; nothing to compile.')
-    return kernel_class(function)(call, kind, compute)
+    if isinstance(device, str) and device == "cpu":
+        return kernel_class(function)(call, kind, compute)
+    return device_kernel(device, call, kind)
 
 
 def resolve(

@@ -184,6 +184,19 @@ def simulation(
     )
 
 
+def export(
+    self: Robot,
+    path: Any,
+    functions: Any = ("inverse_dynamics", "forward_dynamics"),
+    dtype: Any = "float64",
+    target: str | None = None,
+    **options: Any,
+) -> Any:
+    """`Robot.export`, as `robot/doors.py` declares it; what it needs is imported now."""
+    door = import_module(".export.door", __package__)
+    return door.export(self, path, functions, dtype, target, **options)
+
+
 def _on_jax(robot: Robot) -> Any:
     return robot.memo("jax", lambda: module_of("jax", "jax.functions").JaxFunctions(robot, resolve))
 
@@ -207,7 +220,7 @@ def _attach() -> None:
         declared = getattr(Functions, name)
         if inspect.isfunction(declared):  # under its own name or another
             setattr(Robot, name, made[declared])
-    for door in (frame_poses, simulation, jvp, vjp, hvp, kernel):
+    for door in (frame_poses, simulation, export, jvp, vjp, hvp, kernel):
         setattr(Robot, door.__name__, as_declared(door, getattr(Doors, door.__name__)))
     setattr(Robot, "jax", property(_on_jax, doc=Doors.jax.__doc__))  # noqa: B010
     setattr(Robot, "torch", property(_on_torch, doc=Doors.torch.__doc__))  # noqa: B010

@@ -94,6 +94,7 @@ AlgorithmLike: TypeAlias = str | _Named | tuple[str, Mapping[str, Any]]
 
 Axes: TypeAlias = Literal["world", "local"]
 Backend: TypeAlias = Literal["auto", "native", "numpy", "jax"]
+Device: TypeAlias = Literal["cpu", "opencl", "cuda"]
 Schedule: TypeAlias = Literal["sequential", "doubling"]
 Derivatives: TypeAlias = Literal["auto", "analytic", "xla"]
 FloatType: TypeAlias = (

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from phalanx.program import ops
-from phalanx.program.elementary import functions
+from phalanx.program.elementary import analytic
 from phalanx.program.elementary.arithmetic import Arithmetic
 from phalanx.program.elementary.turns import sincos
 
@@ -93,8 +93,8 @@ def _rule(write: Callable[..., Any]) -> Callable[..., np.ndarray]:
 RULES = {
     ops.SIN: _rule(lambda w, x: sincos(w, x)[0]),  # of arguments below 1e5
     ops.COS: _rule(lambda w, x: sincos(w, x)[1]),
-    ops.EXP: _rule(functions.exp),
-    ops.TANH: _rule(functions.tanh),
-    ops.LOG: _rule(functions.log),
-    ops.ARCTAN2: _rule(functions.arctan2),
+    ops.EXP: _rule(analytic.exp),
+    ops.TANH: _rule(analytic.tanh),
+    ops.LOG: _rule(analytic.log),
+    ops.ARCTAN2: _rule(analytic.arctan2),
 }

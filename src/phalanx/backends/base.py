@@ -23,7 +23,12 @@ from ..robot.model import Model
 from ..robot.robot import Robot
 
 _MODULES = {"native": "native.build", "numpy": "numpy", "jax": "jax.backend"}
-_EXTRAS = {"jax": "jax", "torch": "torch"}  # what pip installs beyond Phalanx for a backend
+_EXTRAS = {
+    "jax": "jax",
+    "torch": "torch",
+    "opencl": "pyopencl",
+    "cuda": "cuda",
+}  # what pip installs beyond Phalanx for a backend
 FRAMED = "compiled for a frame"  # how keys of what was compiled begin, if it is told a frame
 
 
@@ -199,8 +204,8 @@ def module_of(name: str, path: str) -> Any:
         if error.name is None or error.name.split(".")[0] != _EXTRAS.get(name):
             raise
         raise PhalanxError(
-            f'the backend "{name}" needs the package "{error.name}", which is not installed; '
-            f"pip install 'phalanx[{_EXTRAS[name]}]'."
+            f'"{name}" needs the package "{error.name}", which is not installed; '
+            f"pip install 'phalanx[{name}]'."
         ) from None
 
 

@@ -48,7 +48,7 @@ class Engine:
         return sum(built.seconds for built, _ in self._compiled.values())
 
     @cached_property
-    def _next(self) -> tuple[Step, Next]:
+    def traced(self) -> tuple[Step, Next]:
         """The scalars of one step, traced once."""
         try:
             step = Step(self.settings)
@@ -75,7 +75,7 @@ class Engine:
     @cached_property
     def cost(self) -> Cost:
         """Operations of one step."""
-        step, after = self._next
+        step, after = self.traced
         results = [*after.q.tolist(), *after.qd.tolist()]
         sizes = {"q": step.q.shape, "qd": step.qd.shape, "u": step.u.shape, "time": ()}
         sizes |= {"parameters": (self.settings.packed,)}
@@ -84,7 +84,7 @@ class Engine:
 
     def repeated(self, asked: Mapping[str, Any]) -> Repeated:
         """The step with what is asked for, as it is repeated."""
-        step, after = self._next
+        step, after = self.traced
         s = self.settings
         last = {"tau": after.tau, "qdd": after.qdd}
         return Repeated(
@@ -157,7 +157,7 @@ class Engine:
     ) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Derivatives along tangents at each record, and at the end."""
         s, d = self.settings, self.dtype
-        built = self._derived("along", lambda: told(along(*self._next)))
+        built = self._derived("along", lambda: told(along(*self.traced)))
         dq, dqd, du, more = rates
         batch = np.broadcast_shapes(
             given.batch, dq.shape[:-1], dqd.shape[:-1], du.shape[:-2], more.shape[:-1]
@@ -182,7 +182,7 @@ class Engine:
         s, d = self.settings, self.dtype
         batch = np.broadcast_shapes(given.batch, *(row.shape[:-2] for row in rows))
         trail = self._trail(given, span)
-        built = self._derived("against", lambda: backward(against(*self._next)))
+        built = self._derived("against", lambda: backward(against(*self.traced)))
         end = self._clock(span.start + span.steps)
         arrays, cores = self.operands([end], given.inputs, given.parameters)
         made = [np.empty((*batch, n), d) for n in (s.nv, s.nv, *([s.packed] if s.packed else []))]

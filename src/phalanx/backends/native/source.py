@@ -8,6 +8,7 @@ and the algorithm enters. No compiler is needed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -45,6 +46,31 @@ class Draft:
     def programs(self) -> list[StraightProgram]:
         """Straight-line programs; for a function of a frame, one for each branch of the robot."""
         return [straight(code, p.inputs, p.outputs, self.told) for p, code in self.written]
+
+
+@dataclass(frozen=True)
+class Alone:
+    """The program of a call by itself, for other languages and machines: its frame is a part of it."""
+
+    form: Form
+    built: Callable[[int], StraightProgram]  # for registers of so many lanes
+    told: tuple[float, ...] = ()  # what it is told with every call
+
+
+def alone(call: Call, optional: tuple[str, ...] = ()) -> Alone:
+    """The program of a call, in the form that counts have chosen, with nothing left to tell but its frame."""
+    if call.function.frame and unrolls(call, optional):
+        equations = trace(
+            call.task(optional, model_of(call, optional, regrouped=True)), quantities=False, most=_ENDLESS
+        )
+        program = straight(instructions(equations), equations.inputs, equations.outputs)
+        return Alone(form_of(call, optional), lambda lanes: program)
+    made = draft(call, optional)
+    if made.loops is not None:
+        told = tuple(placement_of(call.robot, call.frame).numbers().tolist()) if call.function.frame else ()
+        return Alone(made.form, made.loops.built, told)
+    (program,) = made.programs()
+    return Alone(made.form, lambda lanes: program)
 
 
 def form_of(call: Call, optional: tuple[str, ...] = ()) -> Form:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ....program import ops
-from ....program.elementary import functions
+from ....program.elementary import analytic
 from ....program.elementary.turns import LARGEST, rescale, sincos
 from ....program.form.program import (
     Choice,
@@ -248,12 +248,12 @@ RULES: dict[str, Callable[..., str | float]] = {
     ops.FMA: lambda w, a, b, c: w.multiply_add(a, b, c),
     ops.FMS: lambda w, a, b, c: w.multiply_add(a, b, w.neg(c)),
     ops.FNMA: lambda w, a, b, c: w.multiply_add(w.neg(a), b, c),
-    ops.EXP: functions.exp,
-    ops.TANH: functions.tanh,
-    ops.LOG: functions.log,
-    ops.ARCTAN2: functions.arctan2,
-    ops.MIN: functions.minimum,
-    ops.MAX: functions.maximum,
+    ops.EXP: analytic.exp,
+    ops.TANH: analytic.tanh,
+    ops.LOG: analytic.log,
+    ops.ARCTAN2: analytic.arctan2,
+    ops.MIN: analytic.minimum,
+    ops.MAX: analytic.maximum,
     ops.SQRT: lambda w, a: w.intrinsic("sqrt", a),
     ops.RESCALE: rescale,
     ops.ABS: lambda w, a: w.intrinsic("fabs", a),
