@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Sine and cosine of large arguments without a C library: two units in the last place, whatever the argument."""
+"""Sine and cosine of large arguments without a C library: two units in the last place everywhere."""
 
 from __future__ import annotations
 
