@@ -24,7 +24,7 @@ KINDS: dict[str, Any] = {"double": np.float64, "float": np.float32}
 @cache
 def functions(element: str) -> tuple[Callable[[float], float], Callable[[float], float]]:
     """Sine and cosine of machine code for this machine."""
-    suffix, text = "" if element == "double" else "f", far_text(element)
+    suffix, text = "" if element == "double" else "f", far_text(element) + "attributes #0 = { nounwind }"
     for name in ("sin", "cos"):
         text += f"""
 define {element} @my_{name}({element} %x) {{

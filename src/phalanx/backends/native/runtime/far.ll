@@ -14,13 +14,13 @@
     i32 u0x7527BAC7, i32 u0xEBE5F17B, i32 u0x3D0739F7, i32 u0x8A5292EA, i32 u0x6BFB5FB1, i32 u0x1F8D5D08,
     i32 u0x56033046 ]
 
-define internal $element @sin$suffix($element %x) noinline cold nounwind {
+define internal $element @sin$suffix($element %x) noinline cold #0 {
   %s = call $element @far($element %x, i32 0)
   ret $element %s
 }
 
 ; The sine a quarter turn later, of an argument without its sign.
-define internal $element @cos$suffix($element %x) noinline cold nounwind {
+define internal $element @cos$suffix($element %x) noinline cold #0 {
   %down = fcmp olt $element %x, 0.0
   %minus = fneg $element %x
   %size = select i1 %down, $element %minus, $element %x
@@ -31,7 +31,7 @@ define internal $element @cos$suffix($element %x) noinline cold nounwind {
 declare i32 @llvm.ctlz.i32(i32, i1)
 
 ; The sine of x and so many quarter turns.
-define internal $element @far($element %x, i32 %more) noinline cold nounwind {
+define internal $element @far($element %x, i32 %more) noinline cold #0 {
 entry:
   %raw = bitcast $element %x to $whole
   %bits = $widened

@@ -3,8 +3,8 @@
 ;
 ; What every module has beside its block if it turns angles. Words with a dollar sign are filled in.
 
-; Sine and cosine by the C library, or by far.ll, where an argument is beyond 1e5: a row of angles, of sines, of cosines.
-define internal void @turn_large(ptr %place, i64 %count) noinline cold {
+; Sine and cosine by the C library or far.ll where an argument is beyond 1e5: a row of angles, of sines, of cosines.
+define internal void @turn_large(ptr %place, i64 %count) noinline cold #0 {
 entry:
   br label %next
 next:
