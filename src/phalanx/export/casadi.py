@@ -34,7 +34,7 @@ def casadi_entries(request: Request, routines: Sequence[Routine]) -> str:
     return "\n\n".join(parts)
 
 
-_PREAMBLE = """/* Entries for casadi.external: NAME_casadi, and jac_NAME_casadi of what has derivatives here. */
+_PREAMBLE = """/* Entries for casadi.external: NAME_casadi, jac_NAME_casadi of what has derivatives. */
 #ifndef casadi_int
 #define casadi_int long long int
 #endif
