@@ -16,7 +16,7 @@ from ..backends.native.targets import Machine, machine
 from ..errors import PhalanxError, listing
 from ..languages.dialects import named
 from .comments import banner, constants, described
-from .elf import read_elf
+from .elf import for_either_abi, read_elf
 from .entries import Entry
 from .request import Request
 
@@ -41,7 +41,7 @@ class Compiled:
                 f'export: the code for "{self.request.target or "host"}" would call '
                 f'{listing(found.undefined)}; use another target or dtype="float32".'
             )
-        return code
+        return for_either_abi(code) if self.machine.triple.startswith("thumb") else code
 
     @property
     def workspaces(self) -> list[Workspace]:
