@@ -43,7 +43,7 @@ def files(request: Request) -> dict[str, str]:
         parts.append(casadi_entries(request, all_routines))
     parts.append(_tail(request))
     made = {request.path.name: named("\n\n".join(parts), request.prefix) + "\n"}
-    return made | ({"CMakeLists.txt": cmake_file(request)} if wanted["cmake"] else {})
+    return made | ({f"{request.path.stem}.cmake": cmake_file(request)} if wanted["cmake"] else {})
 
 
 def _is_header(request: Request) -> bool:
