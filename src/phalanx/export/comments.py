@@ -94,7 +94,7 @@ def _limit(x: float) -> str:
 def _quoted(name: str) -> str:
     """A string of C: what is not plain ASCII is escaped byte by byte."""
     plain = (
-        chr(b) if 32 <= b < 127 and chr(b) not in '"\\?' else f"\\{b:03o}"
+        chr(b) if 32 <= b < 127 and chr(b) not in '"\\?$' else f"\\{b:03o}"
         for b in name.encode(errors="replace")
     )
     return f'"{"".join(plain)}"'
