@@ -3,7 +3,7 @@
 """Exported object code linked into small C programs, and run: here, or on emulated machines and boards.
 
 The programs hold their inputs and print their results as bits. On boards there is no operating system and no C
-library; results leave by semihosting. `python -m` nothing: benchmarks use it, too.
+library; results leave by semihosting. Benchmarks use it, too.
 """
 
 from __future__ import annotations
@@ -35,7 +35,14 @@ class Board:
         return f"no {' and no '.join(absent)} on this machine" if absent else ""
 
 
-_BARE = ("-mthumb", "-mfloat-abi=hard", "-nostdlib", "-ffreestanding", "-O1", "-fno-tree-loop-distribute-patterns")
+_BARE = (
+    "-mthumb",
+    "-mfloat-abi=hard",
+    "-nostdlib",
+    "-ffreestanding",
+    "-O1",
+    "-fno-tree-loop-distribute-patterns",
+)
 _SYSTEM = ("-display", "none", "-monitor", "none", "-serial", "none", "-chardev", "stdio,id=out")
 _SYSTEM += ("-semihosting-config", "enable=on,target=native,chardev=out")
 
@@ -133,7 +140,12 @@ def run(folder: Path, board: Board, source: str, objects: Sequence[Path]) -> str
     made = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert made.returncode == 0, made.stderr
     done = subprocess.run(
-        [*board.runner, "./program"], cwd=folder, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL
+        [*board.runner, "./program"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        stdin=subprocess.DEVNULL,
     )
     assert done.returncode == 0, (done.returncode, done.stdout[-500:], done.stderr)
     return done.stdout
@@ -148,7 +160,12 @@ def initialiser(name: str, array: np.ndarray) -> str:
 
 
 def evaluated(
-    folder: Path, board: Board, prefix: str, name: str, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, Any],
+    folder: Path,
+    board: Board,
+    prefix: str,
+    name: str,
+    inputs: Mapping[str, np.ndarray],
+    outputs: Mapping[str, Any],
     workspace: int = 0,
 ) -> list[dict[str, np.ndarray]]:
     """Results of an exported function for rows of states: one by one, then by its batch function.
