@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Exported object code linked into small C programs, and run: here, or on emulated machines and boards.
 
-The programs hold their inputs and print their results as bits. On boards there is no operating system and no C
+The programs hold their inputs and print their results as bits. On boards there is no operating system, no C
 library; results leave by semihosting. Benchmarks use it, too.
 """
 
@@ -129,7 +129,7 @@ static void put_bits(const void *at, size_t size) {
 
 
 def run(folder: Path, board: Board, source: str, objects: Sequence[Path]) -> str:
-    """What a program prints; `source` defines `main`, and calls `put`, `put_bits` and what `objects` define."""
+    """What a program prints; `source` defines `main` and calls `put`, `put_bits` and the objects' functions."""
     text = "#include <stddef.h>\n" + (_METAL if board.memory else _LINUX) + _PRINT + source
     (folder / "program.c").write_text(text)
     command = [board.compiler, *board.flags, "-Wall", "-Werror", f"-I{folder}", "program.c"]
