@@ -129,7 +129,7 @@ static void put_bits(const void *at, size_t size) {
 
 
 def run(folder: Path, board: Board, source: str, objects: Sequence[Path]) -> str:
-    """What a program prints; `source` defines `main` and calls `put`, `put_bits` and the objects' functions."""
+    """What a program prints; `source` defines `main` and calls `put`, `put_bits` and functions of objects."""
     text = "#include <stddef.h>\n" + (_METAL if board.memory else _LINUX) + _PRINT + source
     (folder / "program.c").write_text(text)
     command = [board.compiler, *board.flags, "-Wall", "-Werror", f"-I{folder}", "program.c"]

@@ -26,7 +26,7 @@ def node(script: str, folder: Path) -> str:
 
 
 def called(folder: Path, name: str, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, Any]) -> Any:
-    """Results of an exported function for rows of states: one by one, then all at once, as arrays by names."""
+    """Results of an exported function for rows of states: one by one, then all at once, by names."""
     first = next(iter(inputs.values()))
     count, dtype = len(first), first.dtype
     array = "Float64Array" if dtype == np.float64 else "Float32Array"
