@@ -75,9 +75,14 @@ def compiled(request: Request, target: str | None) -> Compiled:
 def files(request: Request) -> dict[str, bytes | str]:
     """The text or the object code, and the header."""
     request.chosen(target=None)
-    made = compiled(request, request.target)
-    content = _text(made) if request.suffix == ".ll" else made.object_code()
-    return {request.path.name: content, f"{request.path.stem}.h": _header(made)}
+    return written(compiled(request, request.target))
+
+
+def written(made: Compiled) -> dict[str, bytes | str]:
+    """The files of functions that are written for a machine."""
+    path = made.request.path
+    content = _text(made) if path.suffix == ".ll" else made.object_code()
+    return {path.name: content, f"{path.stem}.h": _header(made)}
 
 
 def _text(made: Compiled) -> str:
