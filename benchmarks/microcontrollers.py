@@ -127,7 +127,7 @@ def measured(robot: px.Robot, function: str, target: str, form: str) -> Figures:
         size = int(np.prod(*wanted.outputs.values()))
         arguments = [*(f"in_{key}.at" for key in inputs), "out", *["work"] * bool(needs.workspace)]
         given = {f"in_{key}": a for key, a in inputs.items()}
-        given["far_q"] = np.append(inputs["q"][:-1], np.float32(3e5))
+        given["far_q"] = np.where(np.arange(robot.nq) == 1, np.float32(3e5), inputs["q"])
         board = BOARDS[target]
         counting = replace(board, runner=(board.runner[0], "-icount", "shift=0", *board.runner[1:]))
         program = PROGRAM.format(
