@@ -88,6 +88,23 @@ def test_bits_are_those_of_kernels_with_fused_multiply_adds(
         same_bits(result, wanted)
 
 
+def test_segments_of_one_chain_in_lanes_and_one_after_another(tmp_path: Path) -> None:
+    if not host().fma:
+        pytest.skip("this machine has no fused multiply-add to compare with")
+    kernel = CHAIN.kernel("forward_dynamics", algorithm="partition")
+    (entry,) = entries(CHAIN, kernel)
+    inputs = states(CHAIN, entry, "forward_dynamics", 3, "float64")
+    for target in ("host", "riscv64"):
+        if BOARDS[target].missing:
+            continue
+        CHAIN.export(tmp_path / "arm.o", kernel, target=target)
+        request = Request(CHAIN, [entry], tmp_path / "arm.o", np.dtype("float64"), target)
+        (needs,) = compiled(request, target).workspaces
+        found = evaluated(tmp_path, BOARDS[target], "arm", entry.name, inputs, entry.outputs, needs.workspace)
+        for (result,) in (results.values() for results in found):
+            same_bits(result, kernel(*inputs.values()))
+
+
 @pytest.mark.parametrize(("target", "name"), [("host", "chain"), ("cortex-m33", "mixed")])
 def test_functions_of_a_frame_agree_with_kernels_that_serve_all_frames(
     target: str, name: str, tmp_path: Path
