@@ -27,6 +27,7 @@ class Dialect:
     constant: str = "static const"  # in front of tables
     pointer: str = ""  # in front of the type behind a pointer: its address space
     workspace: str = ""  # the same for scratch memory
+    local_tables: bool = False  # whether tables stand inside functions
     strided: bool = False  # whether the scratch memory of neighbouring states lies side by side
     lanes: int = 1  # states that every number holds, in types of the language
     library: Mapping[str, str] = field(default_factory=dict)  # functions of its library
@@ -79,6 +80,7 @@ def cuda(real: str) -> Dialect:
         bits="$bits",
         number="$number",
         function="$INLINE",
+        local_tables=True,
         strided=True,
         library={name: name + suffix for name in _LIBRARY},
     )

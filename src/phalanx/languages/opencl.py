@@ -54,8 +54,7 @@ def parts_of(
     dialect = routines[0].dialect
     called = {name for r in routines for name in r.helpers}
     parts = [_HEAD.format(group=GROUP), *helpers(dialect, called)]
-    if tiles:
-        parts.append(copies(OPENCL, dialect.real))
+    parts += copies(OPENCL, routines) if tiles else []
     for k, r in enumerate(routines):
         note = f"{notes[k]}\n" if notes else ""
         parts += [*r.tables(), r.text(), note + device_function(r, "static inline")]

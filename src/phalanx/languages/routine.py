@@ -86,7 +86,7 @@ class Routine:
         return f"${self.name}_body{self.dialect.tag}"
 
     def tables(self) -> list[str]:
-        """The constants of the program."""
+        """The constants of the program, in front of its function or inside."""
         return self.body.constants(f"${self.name}_")
 
     def text(self) -> str:
@@ -104,6 +104,8 @@ class Routine:
             f"  {d.type} {FAR} = {d.literal(0.0)};",
         ]
         text = self.body.text.replace("@t", f"${self.name}_t")
+        if d.local_tables:
+            lines += [f"  {line}" for table in self.tables() for line in table.splitlines()]
         read = [name for name in self.inputs if f" {name}[" not in text]
         lines += [f"  (void){name};" for name in (*read, *([] if self.turns else [CAREFUL]))]
         return "\n".join([*lines, text, f"  *{FARTHEST} = {FAR};", "}"])

@@ -11,6 +11,7 @@ Groups go through a batch with the stride of all groups, so that any launch serv
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .routine import STRIDE, WORKSPACE, Routine
@@ -25,7 +26,8 @@ class Words:
 
     kernel: str
     rows: str  # the address space of rows
-    shared: str  # that of a group
+    shared: str  # that of a group, in front of variables
+    passed: str  # and in front of parameters
     barrier: str
     item: str
     group: str
@@ -39,6 +41,7 @@ OPENCL = Words(
     kernel="__kernel __attribute__((reqd_work_group_size($GROUP, 1, 1)))\nvoid",
     rows="__global ",
     shared="__local ",
+    passed="__local ",
     barrier="barrier(CLK_LOCAL_MEM_FENCE);",
     item="(int)get_local_id(0)",
     group="get_group_id(0)",
@@ -48,9 +51,10 @@ OPENCL = Words(
     function="static inline",
 )
 CUDA = Words(
-    kernel='extern "C" __global__ void __launch_bounds__($GROUP)\n',
+    kernel="$GLOBAL void __launch_bounds__($GROUP)\n",
     rows="",
     shared="__shared__ ",
+    passed="",
     barrier="__syncthreads();",
     item="(int)threadIdx.x",
     group="blockIdx.x",
@@ -71,11 +75,20 @@ def kernel_name(name: str) -> str:
     return f"${name}_kernel"
 
 
-def copies(words: Words, real: str) -> str:
-    """The functions by which a group moves its rows."""
-    shared, rows = f"{words.shared}{real}", f"{words.rows}{real}"
+def copies(words: Words, routines: Sequence[Routine]) -> list[str]:
+    """The functions by which a group moves its rows, if any are narrow enough."""
+    real = routines[0].dialect.real
+    narrow = [
+        [n <= widest(real) for n in sizes.values()] for r in routines for sizes in (r.inputs, r.outputs)
+    ]
+    used = [any(any(each) for each in narrow[k::2]) for k in (0, 1)]
+    return [text for text, is_used in zip(_copies(words, real), used, strict=True) if is_used]
+
+
+def _copies(words: Words, real: str) -> tuple[str, str]:
+    shared, rows = f"{words.passed}{real}", f"{words.rows}{real}"
     parameters = "const int size, const int here, const int item"
-    return f"""/* The row of an item, copied by all items of a group; rows beyond the batch are zero. */
+    take = f"""/* The row of an item, copied by all items of a group; rows beyond the batch are zero. */
 {words.function} void $take({shared} *tile, const {rows} *rows, {real} *own, {parameters}) {{
   const int pitch = size | 1;
   {words.barrier}
@@ -84,9 +97,8 @@ def copies(words: Words, real: str) -> str:
   {words.barrier}
   #pragma unroll
   for (int k = 0; k < size; ++k) own[k] = tile[item * pitch + k];
-}}
-
-/* The same in the other direction. */
+}}"""
+    give = f"""/* The same in the other direction. */
 {words.function} void $give({shared} *tile, {rows} *rows, const {real} *own, {parameters}) {{
   const int pitch = size | 1;
   {words.barrier}
@@ -95,6 +107,7 @@ def copies(words: Words, real: str) -> str:
   {words.barrier}
   for (int k = item; k < size * here; k += $GROUP) rows[k] = tile[k / size * pitch + k % size];
 }}"""
+    return take, give
 
 
 def tiled(routine: Routine, words: Words) -> str:
