@@ -18,8 +18,6 @@ from ..base import Call, checked_array, checked_outs, common_batch, given_inputs
 from .kernel import DeviceKernel
 from .opencl_programs import Built, built, default_queue
 
-_PART = 4  # how many times the largest allocation all arrays of a piece of a batch may take together
-
 
 def kernel(call: Call, dtype: np.dtype) -> OpenCLKernel:
     """The kernel of a call on the default device, compiled now."""
@@ -128,12 +126,9 @@ class OpenCLKernel(DeviceKernel):
         """Fill rows of results, as many at a time as the device has memory for."""
         program, context = self._built(names, queue), queue.context
         count = len(rows[0])
-        widest = max(x[0].nbytes for x in (*rows, *results))
-        largest = int(queue.device.max_mem_alloc_size)
-        total = sum(x[0].nbytes for x in (*rows, *results))
-        most = max(
-            1, min(largest // widest, min(_PART * largest, queue.device.global_mem_size // 2) // total)
-        )
+        one, all_together = _room(queue.device)
+        sizes = [x[0].nbytes for x in (*rows, *results)]
+        most = max(1, min(one // max(sizes), all_together // sum(sizes)))
         flags = cl.mem_flags
         try:
             for first in range(0, count, most):
@@ -247,6 +242,11 @@ class OpenCLKernel(DeviceKernel):
 
 def _again(robot: Any, function: str, algorithm: Any, dtype: str, frame: str | None) -> Any:
     return robot.kernel(function, algorithm=algorithm, dtype=dtype, frame=frame, device="opencl")
+
+
+def _room(device: Any) -> tuple[int, int]:
+    """Bytes that one array, and all arrays of a piece of a batch, may take on a device."""
+    return int(device.max_mem_alloc_size), int(device.global_mem_size) // 2
 
 
 def _memory(x: Any, where: str) -> Any:
