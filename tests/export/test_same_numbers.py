@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import phalanx as px
 from phalanx.backends.native.compile import host
 from phalanx.export.entries import entries
 from reference.c_library import Library
+from reference.cuda_library import on_host
 from reference.node import called
 from reference.unfused import unfused
 
@@ -61,6 +63,16 @@ def _wasm(robot: px.Robot, inputs: dict[str, list[np.ndarray]], folder: Path) ->
     return found
 
 
+def _cuda(robot: px.Robot, inputs: dict[str, list[np.ndarray]], folder: Path) -> Results:
+    dtype = inputs["inverse_dynamics"][0].dtype.name
+    return {f: x[0] for f, x in on_host(robot, FUNCTIONS, folder, dtype, "g++", inputs).items()}
+
+
+def _opencl(robot: px.Robot, inputs: dict[str, list[np.ndarray]], folder: Path) -> Results:
+    dtype: Any = inputs["inverse_dynamics"][0].dtype.name
+    return {f: robot.kernel(f, dtype=dtype, device="opencl")(*x) for f, x in inputs.items()}
+
+
 def _unfused(robot: px.Robot, inputs: dict[str, list[np.ndarray]], folder: Path) -> Results:
     return {f: unfused(robot, f, x) for f, x in inputs.items()}
 
@@ -70,6 +82,8 @@ LANGUAGES: dict[str, tuple[Any, str, str]] = {
     "NumPy": (_numpy, "", ""),
     "C, gcc": (_c("gcc"), "gcc", "native"),
     "C, clang": (_c("clang"), "clang", "native"),
+    "CUDA on the host": (_cuda, "g++", "native"),
+    **({"OpenCL": (_opencl, "", "native")} if find_spec("pyopencl") else {}),
     "native without fused multiply-adds": (_unfused, "", ""),
     "WebAssembly": (_wasm, "node", "native without fused multiply-adds"),
 }
