@@ -52,6 +52,9 @@ class Lanes(Arithmetic):
     def binary(self, op: str, a: Any, b: Any) -> Any:
         return _ARITHMETIC[op](self.operand(a), self.operand(b))
 
+    def neg(self, a: Any) -> Any:
+        return -self.operand(a)
+
     def multiply_add(self, a: Any, b: Any, c: Any) -> Any:
         return self.binary("fadd", self.binary("fmul", a, b), c)
 

@@ -30,9 +30,9 @@ from ..simulation.straight import straight_step
 _MODES = ("jvp", "vjp", "hvp")
 _VALUE = "value"  # the pseudo input that asks for what a function is the derivative of
 # Words that no parameter or function may be in one of the languages.
-_WORDS = """auto break case char const continue default do double else enum extern float for goto if inline int long
-register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while class
-new delete this template kernel global local private constant half bool step count"""
+_WORDS = """auto break case char const continue default do double else enum extern float for goto if inline
+int long register restrict return short signed sizeof static struct switch typedef union unsigned void
+volatile while class new delete this template kernel global local private constant half bool step count"""
 _RESERVED = frozenset(_WORDS.split())
 
 

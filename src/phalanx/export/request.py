@@ -11,6 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import PhalanxError, nearest
+from ..languages.dialects import Dialect
+from ..languages.routine import Routine
 from ..robot.robot import Robot
 from .entries import Entry, identifier
 
@@ -47,3 +50,38 @@ class Request:
         for entry in self.entries:
             sha.update(repr((entry.name, entry.title, entry.form, self.dtype.name)).encode())
         return sha.hexdigest()[:16]
+
+    def chosen(self, **defaults: Any) -> dict[str, Any]:
+        """The options of a format, `defaults` where none are given; all are known, or it raises."""
+        for name in self.options:
+            if name not in defaults:
+                known = nearest(name, defaults, what="options")
+                raise PhalanxError(
+                    f'export: files such as "{self.path.name}" have no option {name!r};{known}'
+                )
+        if self.target is not None and "target" not in defaults:
+            raise PhalanxError(
+                f'export: target={self.target!r} for "{self.path.name}", which has none; use .o, .ll or .ptx.'
+            )
+        return {**defaults, **self.options}
+
+
+def routines(request: Request, dialect: Dialect) -> list[Routine]:
+    """The entries of a request as functions of a language."""
+    made = []
+    for entry in request.entries:
+        sizes = entry.sizes
+        inputs = {name: sizes[name] for name in entry.inputs}
+        outputs = {name: sizes[name] for name in entry.outputs}
+        made.append(Routine(entry.name, inputs, outputs, entry.built(1), dialect, entry.told))
+    return made
+
+
+def package_version() -> str:
+    """The version of this package, as it was installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(__name__.partition(".")[0])
+    except PackageNotFoundError:
+        return "of an unknown version"

@@ -25,6 +25,10 @@ class Arithmetic(ABC):
         """The sum, difference, product or quotient: "fadd", "fsub", "fmul", "fdiv"."""
 
     @abstractmethod
+    def neg(self, a: Number) -> Any:
+        """-a."""
+
+    @abstractmethod
     def multiply_add(self, a: Number, b: Number, c: Number) -> Any:
         """a b + c."""
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from ....program import ops
-from ....program.elementary import analytic
-from ....program.elementary.turns import LARGEST, rescale, sincos
+from ....program.elementary.rules import RULES
+from ....program.elementary.turns import LARGEST, sincos
 from ....program.form.program import (
     Choice,
     For,
@@ -238,28 +238,6 @@ def _entries_of(index: Any) -> Iterator[Whole]:
         for a in index.args:
             yield from _entries_of(a)
 
-
-RULES: dict[str, Callable[..., str | float]] = {
-    ops.ADD: lambda w, a, b: w.binary("fadd", a, b),
-    ops.SUB: lambda w, a, b: w.binary("fsub", a, b),
-    ops.MUL: lambda w, a, b: w.binary("fmul", a, b),
-    ops.DIV: lambda w, a, b: w.binary("fdiv", a, b),
-    ops.NEG: lambda w, a: w.neg(a),
-    ops.FMA: lambda w, a, b, c: w.multiply_add(a, b, c),
-    ops.FMS: lambda w, a, b, c: w.multiply_add(a, b, w.neg(c)),
-    ops.FNMA: lambda w, a, b, c: w.multiply_add(w.neg(a), b, c),
-    ops.EXP: analytic.exp,
-    ops.TANH: analytic.tanh,
-    ops.LOG: analytic.log,
-    ops.ARCTAN2: analytic.arctan2,
-    ops.MIN: analytic.minimum,
-    ops.MAX: analytic.maximum,
-    ops.SQRT: lambda w, a: w.intrinsic("sqrt", a),
-    ops.RESCALE: rescale,
-    ops.ABS: lambda w, a: w.intrinsic("fabs", a),
-    ops.LESS: lambda w, a, b: w.where("olt", a, b, 1.0, 0.0),
-    ops.CHOOSE: lambda w, mask, a, b: w.where("une", mask, 0.0, a, b),
-}
 
 _STATEMENTS: dict[type, Callable[..., None]] = {
     Load: Text.on_load,

@@ -1,0 +1,100 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""What every exported text tells about itself: where it comes from, sizes, names and limits as constants."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from ..errors import printable
+from ..languages.routine import Routine
+from .entries import Entry
+from .request import Request, package_version
+
+_WIDTH = 100
+
+
+def banner(request: Request) -> str:
+    """The comment at the top."""
+    robot = request.robot
+    names = ", ".join(entry.name for entry in request.entries)
+    text = [
+        f'Robot "{_plain(robot.name)}" ({robot.nq} coordinates, {robot.nv} degrees of freedom): {names}.',
+        f"Written by Phalanx {package_version()}, version {request.version}, {request.real} precision.",
+        "Do not edit: export it again.",
+        "",
+        "Units are SI. Spatial vectors are [angular; linear]. Matrices lie row by row. No function "
+        "allocates, keeps or shares anything; arrays must not overlap.",
+    ]
+    lines = [line for each in text for line in textwrap.wrap(each, _WIDTH - 3) or [""]]
+    return "/* " + "\n * ".join(lines).replace(" \n", "\n") + "\n */"
+
+
+def described(entry: Entry, routine: Routine) -> str:
+    """The comment in front of a function."""
+    shapes = [f"{name} {_shape(shape)}" for name, shape in entry.inputs.items()]
+    results = [f"{name} {_shape(shape)}" for name, shape in entry.outputs.items()]
+    text = f"{_plain(entry.title)}: {', '.join(results)} from {', '.join(shapes)}."
+    if routine.workspace:
+        text += f" The workspace holds {routine.workspace} numbers and needs no values."
+    lines = textwrap.wrap(text[0].upper() + text[1:], _WIDTH - 3)
+    return "/* " + "\n * ".join(lines) + " */"
+
+
+def constants(request: Request, routines: Sequence[Routine]) -> str:
+    """Sizes, names, limits and the version as macros: nothing is stored unless it is used."""
+    robot, limits = request.robot, request.robot.limits
+    lines = [
+        f'#define $VERSION "{request.version}"',
+        f"#define $NQ {robot.nq}",
+        f"#define $NV {robot.nv}",
+        f"#define $N_LINKS {robot.n_links}",
+        _listed("$JOINT_NAMES", [_quoted(name) for name in robot.joint_names]),
+        _listed("$LINK_NAMES", [_quoted(name) for name in robot.link_names]),
+        *(
+            _listed(f"${name}", [_limit(x) for x in values])
+            for name, values in (
+                ("LOWER", limits.lower),
+                ("UPPER", limits.upper),
+                ("VELOCITY", limits.velocity),
+                ("EFFORT", limits.effort),
+            )
+        ),
+        *(f"#define ${r.name.upper()}_WORKSPACE {r.workspace}" for r in routines if r.workspace),
+    ]
+    told = "/* Sizes, names and limits; initialisers of arrays: const double lower[] = $LOWER; */"
+    return "\n".join([told, *lines])
+
+
+def _listed(name: str, values: Iterable[str]) -> str:
+    rows = textwrap.wrap(", ".join(values), _WIDTH - 6, break_long_words=False, break_on_hyphens=False)
+    if len(rows) <= 1:
+        return f"#define {name} {{{''.join(rows)}}}"
+    return f"#define {name} {{ \\\n  " + " \\\n  ".join(rows) + " }"
+
+
+def _limit(x: float) -> str:
+    if np.isinf(x):
+        return "INFINITY" if x > 0 else "-INFINITY"
+    return repr(float(x))
+
+
+def _quoted(name: str) -> str:
+    """A string of C: what is not plain ASCII is escaped byte by byte."""
+    plain = (
+        chr(b) if 32 <= b < 127 and chr(b) not in '"\\?' else f"\\{b:03o}"
+        for b in name.encode(errors="replace")
+    )
+    return f'"{"".join(plain)}"'
+
+
+def _plain(text: str) -> str:
+    """A text that ends no comment and no line."""
+    return printable(text).replace("*/", "* /").replace("/*", "/ *").replace("\\", "/").replace("$", "_")
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape)) if shape else "1"

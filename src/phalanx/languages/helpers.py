@@ -1,0 +1,99 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Functions that programs call, in a language like C: the steps are those of every other machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..program import ops
+from ..program.elementary import analytic
+from ..program.elementary.turns import LARGEST, rescale, sincos
+from .dialects import Dialect
+from .writer import Writer
+
+_FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
+    ops.EXP: (("x",), analytic.exp),
+    ops.TANH: (("x",), analytic.tanh),
+    ops.LOG: (("x",), analytic.log),
+    ops.ARCTAN2: (("y", "x"), analytic.arctan2),
+    ops.RESCALE: (("x",), rescale),
+}
+_ORDER = ("minimum", "maximum", *_FUNCTIONS, "turn")
+
+
+def helpers(dialect: Dialect, wanted: Iterable[str], fused: str = "") -> list[str]:
+    """The functions that are called, those behind them included.
+
+    If `fused` is a condition of the preprocessor, sines and cosines have a form for each case.
+    """
+    texts: dict[str, str] = {}
+    missing = list(wanted)
+    while missing:
+        name = missing.pop()
+        if name not in texts:
+            texts[name], more = _helper(dialect, name, fused)
+            missing += more
+    return [texts[name] for name in _ORDER if name in texts]
+
+
+def _helper(dialect: Dialect, name: str, fused: str) -> tuple[str, set[str]]:
+    if name == "turn":
+        return _turn(dialect, fused), set()
+    if name in ("minimum", "maximum"):
+        return _extreme(dialect, name), set()
+    parameters, formula = _FUNCTIONS[name]
+    w = Writer(dialect)
+    result = formula(w, *parameters)
+    listed = ", ".join(f"{dialect.real} {p}" for p in parameters)
+    head = f"{dialect.function} {dialect.real} ${name}({listed}) {{"
+    return "\n".join([head, *w.lines, f"  return {w.operand(result)};", "}"]), w.helpers
+
+
+def _turn(dialect: Dialect, fused: str) -> str:
+    """Sine and cosine; beyond the fast path by the library, unless the caller sees to that."""
+    real = dialect.real
+    head = f"{dialect.function} void $turn({real} x, int careful, {real} *s, {real} *c, {real} *far) {{"
+    lines = [head, f"  {real} size;"]
+    if fused:
+        lines += [
+            f"#if {fused}",
+            *_sincos(dialect, fma=True),
+            "#else",
+            *_sincos(dialect, fma=False),
+            "#endif",
+        ]
+    else:
+        lines += _sincos(dialect, fma=True)
+    absolute, sine, cosine = (dialect.library[name] for name in ("fabs", "sin", "cos"))
+    lines += [
+        f"  size = {absolute}(x);",
+        "  *far = size > *far ? size : *far;",
+        f"  if (careful && size > {dialect.literal(LARGEST)}) {{",
+        f"    *s = {sine}(x);",
+        f"    *c = {cosine}(x);",
+        "  }",
+        "}",
+    ]
+    return "\n".join(lines)
+
+
+def _sincos(dialect: Dialect, *, fma: bool) -> list[str]:
+    w = Writer(dialect, fma=fma)
+    sine, cosine = sincos(w, "x")
+    return [*w.lines, f"  *s = {sine};", f"  *c = {cosine};"]
+
+
+def _extreme(dialect: Dialect, name: str) -> str:
+    """The lesser or greater of two, NaN if one is; of zeros, -0 is less."""
+    real, test, joint = dialect.real, *(("<", "|") if name == "minimum" else (">", "&"))
+    return "\n".join(
+        [
+            f"{dialect.function} {real} ${name}({real} a, {real} b) {{",
+            f"  if (a {test} b || a != a) return a;",
+            f"  if (b {test} a || b != b) return b;",
+            f"  return {dialect.number}({dialect.bits}(a) {joint} {dialect.bits}(b));",
+            "}",
+        ]
+    )

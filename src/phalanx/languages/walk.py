@@ -1,0 +1,251 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""From a program to statements of a language like C: one walk over it, one state at a time.
+
+An input or output is an array whose numbers lie `step` apart, so that the same text serves one state and, in
+a loop over neighbouring states, a compiler that vectorises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..errors import PhalanxError
+from ..program import ops
+from ..program.elementary.rules import RULES
+from ..program.form.program import (
+    Choice,
+    Counter,
+    For,
+    If,
+    Index,
+    Load,
+    Owned,
+    Part,
+    Program,
+    Region,
+    Store,
+    Table,
+    Value,
+    statements,
+)
+from .dialects import Dialect
+from .writer import Writer
+
+_TURNS = (ops.SIN, ops.COS)
+_HELPED = (ops.EXP, ops.TANH, ops.LOG, ops.ARCTAN2, ops.RESCALE)  # functions of their own in the text
+_OPERATORS = {"add": "+", "sub": "-", "mul": "*", "shl": "<<", "div": "/", "and": "&&"}
+_OPERATORS |= {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+_ROW = 8  # numbers of a table in a line
+FAR = "far"  # the largest angle
+
+
+class Body(Writer):
+    """The statements of one program."""
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        program: Program,
+        names: dict[Region, str],
+        told: tuple[float, ...] = (),
+        *,
+        careful: str = "careful",
+    ) -> None:
+        super().__init__(dialect)
+        self.program = program
+        self.told = told
+        self.careful = careful  # whether an angle may be beyond what the fast path takes
+        self.names: dict[Any, str] = {}
+        self.regions = {region: f"{name}[({{}}) * step]" for region, name in names.items()}
+        self.tables: dict[str, tuple[str, np.ndarray]] = {}
+        self.turns = 0
+        self._used = set(_operands(program.body))
+        offset = 0
+        for k, region in enumerate(program.scratch):
+            if region.size:
+                self.do(f"{dialect.workspace}{dialect.real} *const r{k} = workspace + {offset};")
+                self.regions[region] = f"r{k}[{{}}]"
+                offset += region.size
+        self.body(program.body)
+
+    @property
+    def workspace(self) -> int:
+        """Numbers of scratch memory."""
+        return sum(region.size for region in self.program.scratch)
+
+    def constants(self, name: str) -> list[str]:
+        """The tables of the program, `name` in front of the names of their own."""
+        made = []
+        for table, (kind, values) in self.tables.items():
+            texts = [str(int(x)) if kind == "int" else self.dialect.literal(float(x)) for x in values]
+            rows = [", ".join(texts[k : k + _ROW]) for k in range(0, len(texts), _ROW)]
+            listed = ",\n  ".join(rows)
+            head = f"{self.dialect.constant} {kind} {table.replace('@', name)}[{len(texts)}]"
+            made.append(f"{head} = {{\n  {listed}\n}};")
+        return made
+
+    def body(self, body: tuple[Any, ...]) -> None:
+        for s in body:
+            write = _STATEMENTS.get(type(s))
+            if write is None:
+                raise TypeError(f"{self.dialect.name}: no rule for the statement {type(s).__name__}.")
+            write(self, s)
+
+    # ------------------------------------------------------------- whole numbers and places
+
+    def whole(self, x: Index) -> str:
+        """An expression of whole numbers."""
+        if isinstance(x, int):
+            return str(x)
+        if isinstance(x, Counter):
+            return self.names[x]
+        if x.op == "entry":
+            table, index = x.args
+            return f"{self._table(table, 'int')}[{self.whole(index)}]"
+        if x.op == "lanes" and len(x.args) == 1:
+            return self.whole(x.args[0])
+        args = [self.whole(a) for a in x.args]
+        if x.op == "select":
+            return f"({args[0]} ? {args[1]} : {args[2]})"
+        if x.op not in _OPERATORS:
+            raise TypeError(f"{self.dialect.name}: no rule for the operation {x.op} on whole numbers.")
+        second = f"({args[1]})" if args[1].startswith("-") else args[1]
+        return f"({args[0]} {_OPERATORS[x.op]} {second})"
+
+    def _table(self, table: Table, kind: str) -> str:
+        values = table.values.ravel()
+        for name, (_, known) in self.tables.items():
+            if known is values or (known.dtype == values.dtype and np.array_equal(known, values)):
+                return name
+        name = f"@t{len(self.tables)}"
+        self.tables[name] = kind, values
+        return name
+
+    def place(self, region: Region | Table, index: Index) -> str:
+        """Where a number stands."""
+        if isinstance(region, Table):
+            return f"{self._table(region, self.dialect.real)}[{self.whole(index)}]"
+        if region.kind == "uniform":
+            told = Table(region.name, np.array(self.told))
+            return f"{self._table(told, self.dialect.real)}[{self.whole(index)}]"
+        return self.regions[region].format(self.whole(index)).replace("[(0) * step]", "[0]")
+
+    def real(self, x: Any) -> Any:
+        return x if isinstance(x, float) else self.names[x]
+
+    # ------------------------------------------------------------- statements
+
+    def on_load(self, s: Load) -> None:
+        if s not in self._used:  # some coordinates change nothing, and compilers would warn of them
+            return
+        self.names[s] = self.put(self.place(s.region, s.index))
+
+    def on_store(self, s: Store) -> None:
+        self.do(f"{self.place(s.region, s.index)} = {self.operand(self.real(s.value))};")
+
+    def on_choice(self, s: Choice) -> None:
+        self.names[s] = self.select(self.whole(s.condition), self.real(s.a), self.real(s.b))
+
+    def on_value(self, s: Value) -> None:
+        if s not in self._used:
+            return
+        args = [self.real(a) for a in s.args]
+        if s.op in _TURNS:
+            self._turn(s.op, s.args[0], args[0])
+            self.names[s] = self.names[s.op, s.args[0]]
+        elif s.op in _HELPED:
+            self.names[s] = self.put(self.called(s.op, *args))
+        elif s.op in RULES:
+            self.names[s] = RULES[s.op](self, *args)
+        else:
+            raise TypeError(f"{self.dialect.name}: no rule for the operation {s.op}.")
+
+    def _turn(self, op: str, angle: Any, x: Any) -> None:
+        """Sine and cosine of an angle, and how far the farthest one is."""
+        if (op, angle) in self.names:
+            return
+        sine, cosine = self.fresh("s"), self.fresh("c")
+        self.helpers.add("turn")
+        self.turns += 1
+        self.do(f"{self.dialect.real} {sine}, {cosine};")
+        self.do(f"$turn({self.operand(x)}, {self.careful}, &{sine}, &{cosine}, &{FAR});")
+        self.names[ops.SIN, angle], self.names[ops.COS, angle] = sine, cosine
+
+    def on_for(self, s: For) -> None:
+        index = self.names[s.counter] = self.fresh("i")
+        carried = [self.fresh("w") for _ in s.carried]
+        for name, each in zip(carried, s.carried, strict=True):
+            self.do(f"{self.dialect.real} {name} = {self.operand(self.real(each.start))};")
+        self.names.update(zip(s.carried, carried, strict=True))
+        kind, first, end = self.dialect.index, self.whole(s.first), self.whole(s.end)
+        if s.following is not None:
+            head = f"{kind} {index} = {first}; {index} >= 0; {index} = {self.whole(s.following)}"
+        elif s.down:
+            head = f"{kind} {index} = {end} - 1; {index} >= {first}; --{index}"
+        else:
+            head = f"{kind} {index} = {first}; {index} < {end}; ++{index}"
+        self.do(f"for ({head}) {{")
+        self._inside(s.body)
+        self.depth += 1
+        # All at once: one may feed another.
+        fed = [self.operand(self.real(x)) for x in s.again]
+        if len(fed) > 1:
+            fed = [x if x not in carried else self.put(x) for x in fed]
+        for name, value in zip(carried, fed, strict=True):
+            self.do(f"{name} = {value};")
+        self.depth -= 1
+        self.do("}")
+
+    def _inside(self, body: tuple[Any, ...]) -> None:
+        """Statements between braces; sines and cosines of there are not known behind."""
+        before = {key for key in self.names if isinstance(key, tuple)}
+        self.depth += 1
+        self.body(body)
+        self.depth -= 1
+        for key in [k for k in self.names if isinstance(k, tuple) and k not in before]:
+            del self.names[key]
+
+    def on_if(self, s: If) -> None:
+        self.do(f"if ({self.whole(s.condition)}) {{")
+        self._inside(s.body)
+        self.do("}")
+
+    def on_owned(self, s: Owned) -> None:
+        self.body(s.body)
+
+    def on_part(self, s: Part) -> None:
+        if s.width > 1:
+            raise PhalanxError(
+                f"{self.dialect.name}: the program takes segments of one state side by side in SIMD lanes, "
+                'which this language has none of; take another algorithm, such as "aba" or "newton_euler".'
+            )
+        self.body(s.body)
+
+
+def _operands(body: tuple[Any, ...]) -> Iterator[Any]:
+    """All real numbers that statements read."""
+    for s in statements(body):
+        if isinstance(s, Value):
+            yield from s.args
+        elif isinstance(s, Choice):
+            yield from (s.a, s.b)
+        elif isinstance(s, Store):
+            yield s.value
+        elif isinstance(s, For):
+            yield from (*(c.start for c in s.carried), *s.again)
+
+
+_STATEMENTS: dict[type, Callable[[Body, Any], None]] = {
+    Load: Body.on_load,
+    Value: Body.on_value,
+    Choice: Body.on_choice,
+    Store: Body.on_store,
+    For: Body.on_for,
+    If: Body.on_if,
+    Owned: Body.on_owned,
+    Part: Body.on_part,
+}
