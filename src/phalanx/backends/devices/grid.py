@@ -16,20 +16,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ...program.form.program import Part, Program, Region, Table
 from ..native.emit.places import Frame
 from ..native.emit.walk import Module, Text
+from ..native.freestanding import far_text
+from ..native.loop import runtime_text
 
 WARP = 32
 _BLOCKS = (128, 64, 32)  # threads of a block: the first number whose rows fit
 _SHARED = 48 * 1024  # bytes that any block may have
-_WIDEST = 64  # words of a row in shared memory: beyond, too few threads fit on a multiprocessor
+_WIDEST = 100  # words of a row in shared memory: beyond, too few threads fit on a multiprocessor
 _CONSTANT = 60 * 1024  # bytes of tables in constant memory, which has 64 KB
-_SHARED_SPACE, _CONSTANT_SPACE, _GLOBAL_SPACE = 3, 4, 1
+_GLOBAL, _ROWS, _CONSTANTS = 1, 3, 4  # address spaces, the middle one shared by a block
 
 
 @dataclass(frozen=True)
@@ -72,13 +73,11 @@ def layout_of(program: Program, size: int) -> Layout:
     words = size // 4
     staged = [0 < words * n <= _WIDEST for n in sizes]
     while True:
-        made = Layout(_BLOCKS[0], tuple(staged), sizes, len(program.inputs), scratch, size)
         for block in _BLOCKS:
             made = Layout(block, tuple(staged), sizes, len(program.inputs), scratch, size)
             if made.shared <= _SHARED:
                 return made
-        widest = max(range(len(sizes)), key=lambda k: staged[k] * sizes[k])
-        staged[widest] = False
+        staged[max(range(len(sizes)), key=lambda k: staged[k] * sizes[k])] = False
 
 
 class Grid(Module):
@@ -93,7 +92,7 @@ class Grid(Module):
         name = super().table(values)
         if name not in self._spaces:
             fits = values.size * (8 if values.dtype.kind in "iu" else self.size) <= self._left
-            self._spaces[name] = _CONSTANT_SPACE if fits else _GLOBAL_SPACE
+            self._spaces[name] = _CONSTANTS if fits else _GLOBAL
             self._left -= values.size * 8 if fits else 0
         return f"addrspacecast (ptr addrspace({self._spaces[name]}) {name} to ptr)"
 
@@ -101,12 +100,21 @@ class Grid(Module):
         for line, space in zip(super()._constants(), self._spaces.values(), strict=True):
             yield line.replace("internal constant", f"internal addrspace({space}) constant", 1)
 
+    @property
+    def whole_text(self) -> str:
+        """The module with all that its functions call."""
+        text = self.text
+        if "@turn_large" in text:
+            text = "\n".join([text, runtime_text("turns.ll", self.element), far_text(self.element)])
+        return "\n".join([text, *sorted(self.used), _ENDING])
+
     def kernel(self, program: Program, name: str, told: Sequence[float] = ()) -> Layout:
         """Append `name(count, in0, …, out0, …)`, with a workspace last if loops need one."""
         layout = layout_of(program, self.size)
         w = _Thread(self, program, name, WARP)
         w.walk(program)
-        self.texts.append(_Kernel(self, layout, name, bool(program.scratch)).text(w, self._told(told)))
+        self.used |= _DECLARED
+        self.texts.append(_Kernel(self.element, layout, name).text(w, self._told(told)))
         return layout
 
     def function(self, program: Program, name: str, told: Sequence[float] = ()) -> None:
@@ -115,8 +123,8 @@ class Grid(Module):
         w.walk(program)
         parameters = [f"ptr %p{k}" for k in range(len(w.frame.pointers))]
         parameters += ["ptr %scratch"] if program.scratch else []
-        lines = ["begin:", *self._told(told), *w.allocas, "br label %entry", *w.lines, "ret void"]
-        head = f"define void @{name}({', '.join(parameters)}) #1 {{"
+        lines = ["begin:", *self._told(told), *w.prologue, "br label %entry", *w.lines, "ret void"]
+        head = f"define void @{name}({', '.join(parameters)}) #0 {{"
         self.texts.append("\n  ".join([head, *lines]) + "\n}\n")
 
     def _told(self, told: Sequence[float]) -> list[str]:
@@ -135,10 +143,6 @@ class _Thread(Text):
         super().__init__(frame, fma=True, width=1)
         self.stride = stride
 
-    @property
-    def allocas(self) -> list[str]:
-        return self.prologue
-
     def walk(self, program: Program) -> None:
         if program.lanes != 1 or program.sizes:
             raise TypeError("grid: a program of one state is required.")
@@ -152,189 +156,148 @@ class _Thread(Text):
 
 
 class _Kernel:
-    """The text around the computation of a thread."""
+    """The text around the computation of a thread: rows in, rows out, while states are left for its block."""
 
-    def __init__(self, module: Grid, layout: Layout, name: str, scratch: bool) -> None:
-        self.element, self.size = module.element, module.size
-        self.layout, self.name, self.scratch = layout, name, scratch
+    def __init__(self, element: str, layout: Layout, name: str) -> None:
+        self.element, self.layout, self.name = element, layout, name
         self.lines: list[str] = []
-        for declared in (*_READS.values(), f"declare void {_BARRIER}(i32)"):
-            module.used.add(declared)
-        module.used.add("declare i64 @llvm.smin.i64(i64, i64)")
-        module.used.add("declare i32 @llvm.umin.i32(i32, i32)")
 
     def text(self, w: _Thread, told: list[str]) -> str:
-        """The kernel: rows in, the computation of `w`, rows out, while states are left for this block."""
-        layout, block = self.layout, self.layout.block
-        n = len(layout.sizes)
-        arguments = ["i64 %count", *(f"ptr addrspace({_GLOBAL_SPACE}) %a{k}" for k in range(n))]
-        arguments += [f"ptr addrspace({_GLOBAL_SPACE}) %workspace"] if self.scratch else []
-        put = self.lines.append
-        put("begin:")
-        self.lines += [*told, *w.allocas]
-        put(f"%thread = call i32 {_name('tid')}()")
-        put(f"%here = call i32 {_name('ctaid')}()")
-        put(f"%grid = call i32 {_name('nctaid')}()")
-        put("%thread_wide = zext i32 %thread to i64")
-        put("%here_wide = zext i32 %here to i64")
-        put("%grid_wide = zext i32 %grid to i64")
-        put(f"%begin_row = mul i64 %here_wide, {block}")
-        put(f"%stride_rows = mul i64 %grid_wide, {block}")
-        if self.scratch:
-            self._workspace()
-        put("%any = icmp slt i64 %begin_row, %count")
-        put("br i1 %any, label %rows, label %end")
-        put("rows:")
-        put("%first = phi i64 [ %begin_row, %begin ], [ %next_first, %again ]")
-        put("%left = sub i64 %count, %first")
-        put(f"%mine = call i64 @llvm.smin.i64(i64 %left, i64 {block})")
-        put("%valid = trunc i64 %mine to i32")
-        staged = [k for k in range(n) if layout.staged[k]]
-        into = [k for k in staged if k < layout.inputs]
-        out = [k for k in staged if k >= layout.inputs]
-        self._moved_in(into)
-        if into:
-            self._barrier()
-        for k in range(n):
+        """The kernel around the computation `w`."""
+        layout, block, put = self.layout, self.layout.block, self.lines.extend
+        numbers = range(len(layout.sizes))
+        staged = [k for k in numbers if layout.staged[k]]
+        put(["begin:", *told, *w.prologue, *_BEGIN.format(block=block).splitlines()])
+        if layout.scratch:
+            put(_WORKSPACE.format(warp=WARP, all=WARP * layout.scratch, element=self.element).splitlines())
+        put(_ROUND.format(block=block, back="back" if staged else "again").splitlines())
+        self._moved_in([k for k in staged if k < layout.inputs])
+        for k in numbers:
             self._row(k)
-        put("%active = icmp ult i32 %thread, %valid")
-        put("br i1 %active, label %entry, label %computed")
-        self.lines += w.lines
-        put("br label %computed")
-        put("computed:")
-        if out:
-            self._barrier()
-            self._moved_out(out)
-        put("br label %again")
-        put("again:")
-        put("%next_first = add i64 %first, %stride_rows")
-        put("%more = icmp slt i64 %next_first, %count")
-        if staged:
-            put("br i1 %more, label %rows_again, label %end")
-            put("rows_again:")
-            self._barrier()
-            put("br label %rows")
-            self.lines[self.lines.index("%first = phi i64 [ %begin_row, %begin ], [ %next_first, %again ]")] = (
-                "%first = phi i64 [ %begin_row, %begin ], [ %next_first, %rows_again ]"
-            )
+        put(["%active = icmp ult i32 %thread, %valid", "br i1 %active, label %entry, label %computed"])
+        put([*w.lines, "br label %computed", "computed:"])
+        self._moved_out([k for k in staged if k >= layout.inputs])
+        put(["br label %again", "again:", "%next = add i64 %first, %stride"])
+        put(["%more = icmp slt i64 %next, %count"])
+        if staged:  # nobody overwrites rows that others still read
+            put(["br i1 %more, label %back, label %end", "back:", _SYNC, "br label %rows"])
         else:
-            put("br i1 %more, label %rows, label %end")
-        put("end:")
-        put("ret void")
-        head = f'define ptx_kernel void @{self.name}({", ".join(arguments)}) #1 "nvvm.reqntid"="{block}" {{'
-        numbers = layout.shared // self.size
-        memory = (
-            f"@{self.name}_rows = internal addrspace({_SHARED_SPACE}) global "
-            f"[{numbers} x {self.element}] undef, align 16\n"
-        )
-        return memory * bool(numbers) + "\n  ".join([head, *self.lines]) + "\n}\n"
+            put(["br i1 %more, label %rows, label %end"])
+        put(["end:", "ret void"])
+        arguments = ["i64 %count", *(f"ptr addrspace({_GLOBAL}) %a{k}" for k in numbers)]
+        arguments += [f"ptr addrspace({_GLOBAL}) %workspace"] * bool(layout.scratch)
+        head = f'define ptx_kernel void @{self.name}({", ".join(arguments)}) #0 "nvvm.reqntid"="{block}" {{'
+        memory = f"[{layout.shared // layout.element} x {self.element}] undef, align 16"
+        rows = f"@{self.name}_rows = internal addrspace({_ROWS}) global {memory}\n"
+        return rows * bool(staged) + "\n  ".join([head, *self.lines]) + "\n}\n"
 
-    def _workspace(self) -> None:
-        """Where the numbers of this thread begin: of each warp together, thread by thread."""
-        put = self.lines.append
-        put("%number = add i64 %begin_row, %thread_wide")
-        put(f"%warp = udiv i64 %number, {WARP}")
-        put(f"%lane = urem i64 %number, {WARP}")
-        put(f"%warp_at = mul i64 %warp, {WARP * self.layout.scratch}")
-        put("%thread_at = add i64 %warp_at, %lane")
-        put("%plain = addrspacecast ptr addrspace(1) %workspace to ptr")
-        put(f"%scratch = getelementptr {self.element}, ptr %plain, i64 %thread_at")
+    def _put(self, text: str) -> None:
+        self.lines.append(text)
 
-    def _barrier(self) -> None:
-        self.lines.append(f"call void {_BARRIER}(i32 0)")
-
-    def _moves(self, k: int, i: int) -> tuple[str, str]:
-        """The places of the i-th number that this thread moves: in its row's block outside, and in shared memory."""
-        layout, put = self.layout, self.lines.append
-        n, pitch, block = layout.sizes[k], layout.pitch(k), layout.block
-        x = f"{k}_{i}"
-        wide = f"%wide{x}"
-        put(f"{wide} = zext i32 %at{x} to i64")
-        put(f"%out{x} = getelementptr {self.element}, ptr addrspace(1) %block{k}, i64 {wide}")
-        if pitch == n:
-            spot = wide
-        else:
-            put(f"%row{x} = udiv i32 %at{x}, {n}")
-            put(f"%spot{x} = add i32 %at{x}, %row{x}")
-            put(f"%swide{x} = zext i32 %spot{x} to i64")
-            spot = f"%swide{x}"
-        rows, space = f"@{self.name}_rows", f"ptr addrspace({_SHARED_SPACE})"
-        put(f"%base{x} = getelementptr {self.element}, {space} {rows}, i64 {layout.offset(k)}")
-        put(f"%in{x} = getelementptr {self.element}, {space} %base{x}, i64 {spot}")
-        del block
-        return f"ptr addrspace(1) %out{x}", f"{space} %in{x}"
-
-    def _block(self, k: int) -> None:
-        """Where this block's rows of a region begin, and how many numbers they have."""
-        n, put = self.layout.sizes[k], self.lines.append
-        put(f"%begin{k} = mul i64 %first, {n}")
-        put(f"%block{k} = getelementptr {self.element}, ptr addrspace(1) %a{k}, i64 %begin{k}")
-        put(f"%total{k} = mul i32 %valid, {n}")
+    def _at(self, name: str, space: int, place: str, index: str | int) -> str:
+        """The place that lies so many numbers behind another one, with its type."""
+        kind = f"ptr addrspace({space})"
+        self._put(f"{name} = getelementptr {self.element}, {kind} {place}, i64 {index}")
+        return f"{kind} {name}"
 
     def _moved_in(self, regions: list[int]) -> None:
         """Rows into shared memory: all loads first, so that they wait for memory together."""
-        put = self.lines.append
         stores = []
         for k in regions:
             self._block(k)
-            put(f"%last{k} = sub i32 %total{k}, 1")
+            self._put(f"%last{k} = sub i32 %total{k}, 1")
             for i in range(self.layout.sizes[k]):
                 x = f"{k}_{i}"
-                put(f"%own{x} = add i32 %thread, {i * self.layout.block}")
+                self._put(f"%own{x} = add i32 %thread, {i * self.layout.block}")
                 # Threads without a number left take the last one again.
-                put(f"%at{x} = call i32 @llvm.umin.i32(i32 %own{x}, i32 %last{k})")
-                outside, inside = self._moves(k, i)
-                put(f"%x{x} = load {self.element}, {outside}, align {self.size}")
-                stores.append(f"store {self.element} %x{x}, {inside}, align {self.size}")
-        self.lines += stores
+                self._put(f"%at{x} = call i32 @llvm.umin.i32(i32 %own{x}, i32 %last{k})")
+                outside, inside = self._places(k, x)
+                self._put(f"%x{x} = load {self.element}, {outside}, align {self.layout.element}")
+                stores.append(f"store {self.element} %x{x}, {inside}, align {self.layout.element}")
+        self.lines += [*stores, _SYNC] if regions else []
 
     def _moved_out(self, regions: list[int]) -> None:
-        put = self.lines.append
+        """Rows out of shared memory, as many as there are states."""
+        self.lines += [_SYNC] if regions else []
         for k in regions:
             self._block(k)
             for i in range(self.layout.sizes[k]):
                 x = f"{k}_{i}"
-                put(f"%at{x} = add i32 %thread, {i * self.layout.block}")
-                put(f"%is{x} = icmp ult i32 %at{x}, %total{k}")
-                put(f"br i1 %is{x}, label %store{x}, label %stored{x}")
-                put(f"store{x}:")
-                outside, inside = self._moves(k, i)
-                put(f"%x{x} = load {self.element}, {inside}, align {self.size}")
-                put(f"store {self.element} %x{x}, {outside}, align {self.size}")
-                put(f"br label %stored{x}")
-                put(f"stored{x}:")
+                self._put(f"%at{x} = add i32 %thread, {i * self.layout.block}")
+                self._put(f"%is{x} = icmp ult i32 %at{x}, %total{k}")
+                self.lines += [f"br i1 %is{x}, label %store{x}, label %stored{x}", f"store{x}:"]
+                outside, inside = self._places(k, x)
+                self._put(f"%x{x} = load {self.element}, {inside}, align {self.layout.element}")
+                self._put(f"store {self.element} %x{x}, {outside}, align {self.layout.element}")
+                self.lines += [f"br label %stored{x}", f"stored{x}:"]
+
+    def _block(self, k: int) -> None:
+        """Where this block's rows of a region begin, and how many numbers they have."""
+        n = self.layout.sizes[k]
+        self._put(f"%begin{k} = mul i64 %first, {n}")
+        self._at(f"%block{k}", _GLOBAL, f"%a{k}", f"%begin{k}")
+        self._put(f"%total{k} = mul i32 %valid, {n}")
+
+    def _places(self, k: int, x: str) -> tuple[str, str]:
+        """Where the number %at of this block's rows is, outside and in shared memory."""
+        layout = self.layout
+        self._put(f"%wide{x} = zext i32 %at{x} to i64")
+        outside = self._at(f"%out{x}", _GLOBAL, f"%block{k}", f"%wide{x}")
+        spot = f"%wide{x}"
+        if layout.pitch(k) > layout.sizes[k]:  # by one
+            self._put(f"%row{x} = udiv i32 %at{x}, {layout.sizes[k]}")
+            self._put(f"%spot{x} = add i32 %at{x}, %row{x}")
+            self._put(f"%far{x} = zext i32 %spot{x} to i64")
+            spot = f"%far{x}"
+        self._at(f"%base{x}", _ROWS, f"@{self.name}_rows", layout.offset(k))
+        return outside, self._at(f"%in{x}", _ROWS, f"%base{x}", spot)
 
     def _row(self, k: int) -> None:
         """Where this thread's row of a region is."""
-        layout, put = self.layout, self.lines.append
-        n, pitch = layout.sizes[k], layout.pitch(k)
+        layout = self.layout
         if layout.staged[k]:
-            put(f"%skip{k} = mul i32 %thread, {pitch}")
-            put(f"%skip{k}w = zext i32 %skip{k} to i64")
-            space = f"ptr addrspace({_SHARED_SPACE})"
-            put(f"%all{k} = getelementptr {self.element}, {space} @{self.name}_rows, i64 {layout.offset(k)}")
-            put(f"%place{k} = getelementptr {self.element}, {space} %all{k}, i64 %skip{k}w")
+            self._put(f"%skip{k}_low = mul i32 %thread, {layout.pitch(k)}")
+            self._put(f"%skip{k} = zext i32 %skip{k}_low to i64")
+            self._at(f"%all{k}", _ROWS, f"@{self.name}_rows", layout.offset(k))
+            place = self._at(f"%place{k}", _ROWS, f"%all{k}", f"%skip{k}")
         else:
-            space = "ptr addrspace(1)"
-            put(f"%state{k} = add i64 %first, %thread_wide")
-            put(f"%skip{k} = mul i64 %state{k}, {n}")
-            put(f"%place{k} = getelementptr {self.element}, {space} %a{k}, i64 %skip{k}")
-        put(f"%p{k} = addrspacecast {space} %place{k} to ptr")
+            self._put(f"%state{k} = add i64 %first, %thread_wide")
+            self._put(f"%skip{k} = mul i64 %state{k}, {layout.sizes[k]}")
+            place = self._at(f"%place{k}", _GLOBAL, f"%a{k}", f"%skip{k}")
+        self._put(f"%p{k} = addrspacecast {place} to ptr")
 
 
-def _name(register: str) -> str:
-    return f"@llvm.nvvm.read.ptx.sreg.{register}.x"
-
-
-_READS = {register: f"declare i32 {_name(register)}()" for register in ("tid", "ctaid", "nctaid")}
+_TID, _CTAID, _NCTAID = (f"@llvm.nvvm.read.ptx.sreg.{name}.x" for name in ("tid", "ctaid", "nctaid"))
 _BARRIER = "@llvm.nvvm.barrier.cta.sync.aligned.all"
-
-
-def attributes() -> list[str]:
-    """What stands at the end of every module."""
-    return ["attributes #1 = { nounwind }", '!0 = !{!"branch_weights", i32 1, i32 1000000}']
-
-
-def module_text(module: Grid, runtime: Sequence[Any] = ()) -> str:
-    """A module as text, with what its functions call."""
-    return "\n".join([module.text, *runtime, *sorted(module.used), *attributes()])
+_SYNC = f"call void {_BARRIER}(i32 0)"
+_DECLARED = {
+    *(f"declare i32 {name}()" for name in (_TID, _CTAID, _NCTAID)),
+    f"declare void {_BARRIER}(i32)",
+    "declare i64 @llvm.smin.i64(i64, i64)",
+    "declare i32 @llvm.umin.i32(i32, i32)",
+}
+_BEGIN = f"""%thread = call i32 {_TID}()
+%here = call i32 {_CTAID}()
+%grid = call i32 {_NCTAID}()
+%thread_wide = zext i32 %thread to i64
+%here_wide = zext i32 %here to i64
+%grid_wide = zext i32 %grid to i64
+%begin_row = mul i64 %here_wide, {{block}}
+%stride = mul i64 %grid_wide, {{block}}"""
+# Where the numbers of this thread begin: those of a warp lie together, thread by thread.
+_WORKSPACE = """%number = add i64 %begin_row, %thread_wide
+%warp = udiv i64 %number, {warp}
+%lane = urem i64 %number, {warp}
+%warp_at = mul i64 %warp, {all}
+%thread_at = add i64 %warp_at, %lane
+%plain = addrspacecast ptr addrspace(1) %workspace to ptr
+%scratch = getelementptr {element}, ptr %plain, i64 %thread_at"""
+_ROUND = """%any = icmp slt i64 %begin_row, %count
+br i1 %any, label %rows, label %end
+rows:
+%first = phi i64 [ %begin_row, %begin ], [ %next, %{back} ]
+%left = sub i64 %count, %first
+%mine = call i64 @llvm.smin.i64(i64 %left, i64 {block})
+%valid = trunc i64 %mine to i32"""
+_ENDING = """attributes #0 = { nounwind }
+!0 = !{!"branch_weights", i32 1, i32 1000000}"""

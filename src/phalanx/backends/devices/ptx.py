@@ -1,34 +1,25 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Programs as PTX, the assembly of NVIDIA's GPUs, by LLVM: one state a thread.
+"""PTX, the assembly that drivers of NVIDIA's GPUs translate: programs through LLVM, one state a thread.
 
-Rows of a batch lie one after another, as NumPy has them, while threads side by side should touch words side
-by side. So a block of threads copies its rows into shared memory together, each thread reads its own row there,
-and results leave the same way. Rows there have an odd length: neighbours then never meet in one memory bank.
-Regions too wide for shared memory are read and written in place.
-
-What loops keep lies in a workspace in global memory: the 32 threads of a warp have every number side by side.
-The alternative, local memory, has the same layout, but drivers reserve it for all threads that a device can
-hold at once, however few run, and it ends at 512 KB a thread.
+Every operation rounds as it does on a processor with fused multiply-adds: LLVM marks each one so that no later
+translator fuses or reorders them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
+import llvmlite.binding as llvm
 
 from ...errors import PhalanxError, nearest
-from ...program.form.program import Index, Part, Program, Region, Table
-from ..native.compile import Target
-from ..native.emit.places import Frame
-from ..native.emit.walk import Module, Text
-from ..native.loop import ELEMENTS, runtime_text
+from ...program.form.pressure import for_registers
+from ...program.form.program import Program
+from .grid import Grid, Layout
 
-WARP = 32
-# Compute capabilities, and the release of PTX that knows them first; the default loads on all later devices.
+# Architectures, and the first release of PTX that knows them: drivers as old as that load it.
 ARCHITECTURES = {
     "sm_75": 63,
     "sm_80": 70,
@@ -37,37 +28,63 @@ ARCHITECTURES = {
     "sm_89": 78,
     "sm_90": 78,
     "sm_100": 86,
+    "sm_103": 88,
     "sm_120": 87,
 }
-DEFAULT = "sm_75"
-_BLOCKS = (128, 64, 32)  # threads of a block, the first that fits
-_SHARED = 48 * 1024  # bytes that any block may have
-_WIDEST = 96  # words of a row in shared memory; wider ones leave too few threads on a multiprocessor
-_CONSTANT = 60 * 1024  # bytes of tables in constant memory, of 64 KB
+DEFAULT = "sm_75"  # code for it runs on all later ones
+_TRIPLE = "nvptx64-nvidia-cuda"
 
 
-def architecture(name: str | None, where: str = "export") -> str:
-    """The name of an architecture that is known, by default the one that all devices load."""
+@dataclass(frozen=True)
+class Source:
+    """A program that becomes a kernel of that name."""
+
+    name: str
+    program: Program
+    told: tuple[float, ...] = ()  # what it is told with every call
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """PTX, and how each of its kernels is launched."""
+
+    text: str
+    layouts: tuple[Layout, ...]
+
+
+def architecture(name: Any, where: str) -> str:
+    """A known architecture, by default the one whose code runs on all."""
     if name is None:
         return DEFAULT
     if name not in ARCHITECTURES:
         raise PhalanxError(
-            f"{where}: unknown target {name!r} for PTX;{nearest(name, ARCHITECTURES, what='targets')}"
+            f"{where}: unknown target {name!r} for PTX;{nearest(str(name), ARCHITECTURES, what='targets')}"
         )
-    return name
+    return str(name)
 
 
-@dataclass(frozen=True)
-class Layout:
-    """How a kernel is launched, and what it needs."""
+def assembled(
+    sources: Sequence[Source], element: str, target: str = DEFAULT, *, functions: bool = False
+) -> Assembly:
+    """The PTX of some programs; with `functions` also `NAME_state` of one state, for other kernels to call."""
+    grid = Grid(element)
+    layouts = []
+    for source in sources:
+        program = for_registers(source.program)
+        layouts.append(grid.kernel(program, source.name, source.told))
+        if functions:
+            grid.function(program, f"{source.name}_state", source.told)
+    return Assembly(translated(grid.whole_text, target), tuple(layouts))
 
-    name: str
-    block: int  # threads
-    shared: int  # bytes, static
-    scratch: int  # bytes of workspace for each thread
-    staged: tuple[bool, ...]  # inputs, then outputs: through shared memory or in place
-    sizes: tuple[int, ...]  # numbers in a row of each
 
-    def workspace(self, blocks: int) -> int:
-        """Bytes of workspace for so many blocks."""
-        return self.scratch * self.block * blocks
+def translated(text: str, target: str) -> str:
+    """The PTX of LLVM text."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    module = llvm.parse_assembly(f'target triple = "{_TRIPLE}"\n{text}')
+    module.verify()  # LLVM aborts the process on text that is not valid
+    machine = llvm.Target.from_triple(_TRIPLE).create_target_machine(
+        cpu=target, features=f"+ptx{ARCHITECTURES[target]}", opt=2, reloc="static", codemodel="default"
+    )
+    module.data_layout = str(machine.target_data)
+    return str(machine.emit_assembly(module))
