@@ -32,9 +32,9 @@ def _head(request: Request) -> str:
     robot = request.robot
     return _comment(
         f'Robot "{robot.name}" ({robot.nq} coordinates, {robot.nv} degrees of freedom), written by Phalanx '
-        f"{package_version()}, version {request.version}. Do not edit: export it again. Units are SI; spatial "
-        "vectors are [angular; linear]. Arrays are rows of a batch, (count, …), C-contiguous, and must not "
-        "overlap. Any number of blocks will do: each goes on while states are left."
+        f"{package_version()}, version {request.version}. Do not edit: export it again. Units are SI; "
+        "spatial vectors are [angular; linear]. Arrays are rows of a batch, (count, …), C-contiguous, and "
+        "must not overlap. Any number of blocks will do: each goes on while states are left."
     )
 
 
@@ -48,7 +48,9 @@ def _described(entry: Entry, name: str, layout: Layout, real: str) -> str:
     )
     lines = [
         _comment(f"{entry.title}: {shapes}."),
-        _comment(f"{name}<<<blocks, {layout.block}>>>(int64_t count, {', '.join([*inputs, *outputs, *more])})"),
+        _comment(
+            f"{name}<<<blocks, {layout.block}>>>(int64_t count, {', '.join([*inputs, *outputs, *more])})"
+        ),
     ]
     if layout.scratch:
         lines.append(_comment(f"workspace: {layout.workspace(1)} bytes for each block"))

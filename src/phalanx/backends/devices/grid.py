@@ -3,9 +3,9 @@
 """LLVM text of kernels for a grid of threads, one state a thread.
 
 Rows of a batch lie one after another, as NumPy has them, while threads side by side should touch numbers side
-by side. So a block of threads copies its rows into shared memory together, each thread reads its own row there,
-and results leave the same way. Rows there have an odd length: threads then never meet in a memory bank.
-Regions too wide for shared memory are read and written in place.
+by side. So a block of threads copies its rows into shared memory together, each thread reads its own row
+there, and results leave the same way. Rows there have an odd length: threads then never meet in a memory
+bank. Regions too wide for shared memory are read and written in place.
 
 What loops keep lies in a workspace in global memory, where the threads of a warp have every number side by
 side. Local memory would have the same layout, but drivers reserve it for all threads that a device can hold
@@ -118,7 +118,7 @@ class Grid(Module):
         return layout
 
     def function(self, program: Program, name: str, told: Sequence[float] = ()) -> None:
-        """Append `name(in0, …, out0, …)`, with scratch memory last, of one state for the thread that calls."""
+        """Append `name(in0, …, out0, …)`, with scratch memory last: one state, for a thread that calls it."""
         w = _Thread(self, program, name, 1)
         w.walk(program)
         parameters = [f"ptr %p{k}" for k in range(len(w.frame.pointers))]
@@ -184,8 +184,9 @@ class _Kernel:
         else:
             put(["br i1 %more, label %rows, label %end"])
         put(["end:", "ret void"])
-        arguments = ["i64 %count", *(f"ptr addrspace({_GLOBAL}) %a{k}" for k in numbers)]
-        arguments += [f"ptr addrspace({_GLOBAL}) %workspace"] * bool(layout.scratch)
+        place = f"ptr addrspace({_GLOBAL}) align {layout.element}"
+        arguments = ["i64 %count", *(f"{place} %a{k}" for k in numbers)]
+        arguments += [f"{place} %workspace"] * bool(layout.scratch)
         head = f'define ptx_kernel void @{self.name}({", ".join(arguments)}) #0 "nvvm.reqntid"="{block}" {{'
         memory = f"[{layout.shared // layout.element} x {self.element}] undef, align 16"
         rows = f"@{self.name}_rows = internal addrspace({_ROWS}) global {memory}\n"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """PTX, the assembly that drivers of NVIDIA's GPUs translate: programs through LLVM, one state a thread.
 
-Every operation rounds as it does on a processor with fused multiply-adds: LLVM marks each one so that no later
-translator fuses or reorders them.
+Every operation rounds as it does on a processor with fused multiply-adds: LLVM marks each one so that no
+later translator fuses or reorders them.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def architecture(name: Any, where: str) -> str:
 def assembled(
     sources: Sequence[Source], element: str, target: str = DEFAULT, *, functions: bool = False
 ) -> Assembly:
-    """The PTX of some programs; with `functions` also `NAME_state` of one state, for other kernels to call."""
+    """The PTX of some programs; with `functions` also `NAME_state` of one state, for kernels to call."""
     grid = Grid(element)
     layouts = []
     for source in sources:

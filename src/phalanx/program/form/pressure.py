@@ -3,8 +3,9 @@
 """Straight-line programs in an order that keeps few values alive, for machines without memory near at hand.
 
 Equations are recorded pass by pass: outwards over all bodies, then back. What the first pass has left for the
-second then stays alive together, of all limbs at once. Here limbs follow one another instead. Finding the best order is
-hard; a few greedy ones are tried, and the one with the least peak is taken. All compute the same bits.
+second then stays alive together, of all limbs at once. Here limbs follow one another instead. Finding the
+best order is hard; a few greedy ones are tried, and the one with the least peak is taken. All compute the
+same bits.
 """
 
 from __future__ import annotations
@@ -43,14 +44,15 @@ def for_registers(program: Program) -> Program:
     if not all(isinstance(s, _PLAIN) for s in program.body):
         return program
     graph = _Graph(program.body)
-    tried = [program.body]
+    orders = _orders(graph, long=len(program.body) > _LONG)
+    tried = [program]
     tried += [
-        graph.with_turns_first(graph.with_loads(order)) for order in _orders(graph, len(program.body) > _LONG)
+        replace(program, body=tuple(graph.with_turns_first(graph.with_loads(order)))) for order in orders
     ]
-    return min((replace(program, body=tuple(body)) for body in tried), key=peak)
+    return min(tried, key=peak)
 
 
-def _orders(graph: _Graph, long: bool) -> Iterable[list[int]]:
+def _orders(graph: _Graph, *, long: bool) -> Iterable[list[int]]:
     back = graph.down(graph.from_results(backwards=True))
     yield back
     if not long:
