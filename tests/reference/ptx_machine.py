@@ -154,11 +154,18 @@ class _Run:
     """One call of a function by the threads of a block."""
 
     def __init__(
-        self, machine: Machine, f: Function, threads: int, block: int, blocks: int, symbols: dict[str, int]
+        self,
+        machine: Machine,
+        f: Function,
+        threads: int,
+        block: int,
+        blocks: int,
+        symbols: dict[str, int],
+        outer: tuple[Memory, ...] = (),
     ) -> None:
         self.machine, self.f, self.threads = machine, f, threads
-        self.symbols = machine.symbols | symbols
-        self.own = machine.memory | {"local": _Locals(_SPACES["local"] + (id(self) % 4096) * 2**20, threads)}
+        self.symbols, self.outer = machine.symbols | symbols, outer  # local memory of callers
+        self.own = machine.memory | {"local": _Locals(_SPACES["local"] + (len(outer) << 20), threads)}
         for name, size in f.local.items():
             self.symbols[name] = self.own["local"].allocate(size)
         self.special = {
@@ -169,7 +176,6 @@ class _Run:
         self.block, self.blocks = block, blocks
         self.registers: dict[str, np.ndarray] = {}
         self.parameters: dict[str, np.ndarray] = {}
-        self.outer: list[_Locals] = []
 
     def go(self, mask: np.ndarray) -> None:
         f, end = self.f, len(self.f.code)
@@ -213,8 +219,8 @@ class _Run:
         name, arguments = operands[-2:]
         given = [a.strip() for a in arguments.strip("()").split(",") if a.strip()]
         f = self.machine.functions[name]
-        run = _Run(self.machine, f, self.threads, self.block, self.blocks, {})
-        run.outer = [*self.outer, self.own["local"]]  # type: ignore[list-item]
+        outer = (*self.outer, self.own["local"])
+        run = _Run(self.machine, f, self.threads, self.block, self.blocks, {}, outer)
         for (parameter, *_), value in zip(f.parameters, given, strict=True):
             run.parameters[parameter] = self.parameters[value]
         run.go(does)

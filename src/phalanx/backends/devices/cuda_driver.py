@@ -80,6 +80,7 @@ class Driver:
     def unload(self, device: int, module: Any) -> None:
         """Give back what `function` has loaded on a device."""
         with suppress(Exception), self.on(device):  # also while the interpreter ends
+            self._call("cuCtxSynchronize")  # it may still run
             self._call("cuModuleUnload", module)
 
     def resident(self, function: Any, threads: int) -> int:

@@ -17,6 +17,7 @@ import llvmlite.binding as llvm
 from ...errors import PhalanxError, nearest
 from ...program.form.pressure import for_registers
 from ...program.form.program import Program
+from ..native.compile import in_written_order
 from .grid import Grid, Layout
 
 # Architectures, and the first release of PTX that knows them: drivers as old as that load it.
@@ -87,4 +88,5 @@ def translated(text: str, target: str) -> str:
         cpu=target, features=f"+ptx{ARCHITECTURES[target]}", opt=2, reloc="static", codemodel="default"
     )
     module.data_layout = str(machine.target_data)
-    return str(machine.emit_assembly(module))
+    with in_written_order():  # which keeps few values alive
+        return str(machine.emit_assembly(module))
