@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -86,7 +87,7 @@ class Machine:
             self.memory["global"] = memory
         self.symbols: dict[str, int] = {}
         self.functions: dict[str, Function] = {}
-        self.executed = 0
+        self.executed: Counter[str] = Counter()  # operations, threads in step counted once
         self._parse(text)
 
     # ------------------------------------------------------------- text
@@ -193,7 +194,7 @@ class _Run:
                 here = int(at[ready].min())
                 active = ready & (at == here)
                 guard, operation, operands = f.code[here]
-                self.machine.executed += 1
+                self.machine.executed[operation] += 1
                 does = active
                 if guard:
                     holds = self.registers[guard.lstrip("!")]
