@@ -19,6 +19,11 @@ from .comments import banner, constants, described
 from .request import Request, routines
 
 _FUSED = "defined($FUSED)"
+# Not every compiler that knows a fast multiply-add says so by the macro of C99.
+_FAST = {
+    "double": ("FP_FAST_FMA", "__FMA__", "__aarch64__", "__riscv_d"),
+    "float": ("FP_FAST_FMAF", "__FMA__", "__aarch64__", "__ARM_FEATURE_FMA", "__riscv_f"),
+}
 _WIDEST = 1024  # numbers of a state up to which several states go side by side, on the stack
 _LONGEST = 6000  # statements up to which compilers vectorise in reasonable time
 
@@ -38,7 +43,7 @@ def files(request: Request) -> dict[str, str]:
         parts.append(casadi_entries(request, all_routines))
     parts.append(_tail(request))
     made = {request.path.name: named("\n\n".join(parts), request.prefix) + "\n"}
-    return made | ({"CMakeLists.txt": cmake_file(request)} if wanted["cmake"] else {})
+    return made | ({f"{request.path.stem}.cmake": cmake_file(request)} if wanted["cmake"] else {})
 
 
 def _is_header(request: Request) -> bool:
@@ -49,7 +54,7 @@ def _head(request: Request) -> str:
     """Guards, what is included, and macros that compilers need."""
     guard = ["#ifndef $H", "#define $H", ""] if _is_header(request) else []
     lanes = 8 if request.real == "double" else 16
-    fast = "FP_FAST_FMA" if request.real == "double" else "FP_FAST_FMAF"
+    fast = " || ".join(f"defined({name})" for name in _FAST[request.real])
     suffix = "" if request.real == "double" else "f"
     api = "static inline" if _is_header(request) else "extern"
     return "\n".join(
@@ -79,7 +84,7 @@ extern "C" {{
 #define $API {api}
 #endif
 /* A multiply-add rounds once where the processor does so fast; elsewhere product and sum round. */
-#ifdef {fast}
+#if {fast}
 #define $FUSED 1
 #define $FMA(a, b, c) fma{suffix}(a, b, c)
 #else

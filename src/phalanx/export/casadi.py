@@ -20,8 +20,8 @@ def casadi_entries(request: Request, routines: Sequence[Routine]) -> str:
     """The entries of all functions of a file."""
     if request.real != "double" or request.suffix != ".c":
         raise PhalanxError(
-            f"export: CasADi calls libraries in double precision; got {request.real} for "
-            f'"{request.path.name}", expected float64 and a file such as arm.c.'
+            f"export: CasADi loads libraries in double precision, made of .c files; got {request.dtype} for "
+            f'"{request.path.name}"; use dtype="float64" and a file such as arm.c.'
         )
     pairs = list(zip(request.entries, routines, strict=True))
     known = {entry.name: (entry, routine) for entry, routine in pairs}

@@ -88,12 +88,9 @@ def _sincos(dialect: Dialect, *, fma: bool) -> list[str]:
 def _extreme(dialect: Dialect, name: str) -> str:
     """The lesser or greater of two, NaN if one is; of zeros, -0 is less."""
     real, test, joint = dialect.real, *(("<", "|") if name == "minimum" else (">", "&"))
-    return "\n".join(
-        [
-            f"{dialect.function} {real} ${name}({real} a, {real} b) {{",
-            f"  if (a {test} b || a != a) return a;",
-            f"  if (b {test} a || b != b) return b;",
-            f"  return {dialect.number}({dialect.bits}(a) {joint} {dialect.bits}(b));",
-            "}",
-        ]
-    )
+    w = Writer(dialect)  # without branches, so that compilers vectorise
+    alike = w.put(f"{dialect.number}({dialect.bits}(a) {joint} {dialect.bits}(b))")
+    found = w.select(f"(a {test} b)", "a", w.select(f"(b {test} a)", "b", alike))
+    found = w.select("(a != a)", "a", w.select("(b != b)", "b", found))
+    head = f"{dialect.function} {real} ${name}({real} a, {real} b) {{"
+    return "\n".join([head, *w.lines, f"  return {found};", "}"])

@@ -98,8 +98,9 @@ class Routine:
             f"  {d.real} {FAR} = {d.literal(0.0)};",
         ]
         text = self.body.text.replace("@t", f"${self.name}_t")
-        read = [name for name in self.inputs if f" {name}[" not in text]
-        lines += [f"  (void){name};" for name in (*read, *([] if self.turns else [CAREFUL]))]
+        unused = [name for name in self.inputs if f" {name}[" not in text]
+        unused += [CAREFUL] * (not self.turns) + [STEP] * (f"* {STEP}]" not in text)
+        lines += [f"  (void){name};" for name in unused]
         return "\n".join([*lines, text, f"  *{FARTHEST} = {FAR};", "}"])
 
     def call(self, arguments: list[str], *, step: str, careful: bool, farthest: str) -> str:

@@ -77,7 +77,7 @@ class Writer(Arithmetic):
     def compare(self, test: str, x: Any, y: Any) -> str:
         a, b = self.operand(x), self.operand(y)
         if test == "uno":
-            return f"({a} != {a} || {b} != {b})"
+            return f"(({a} != {a}) | ({b} != {b}))"
         if test == "uge":
             return f"!({a} < {b})"
         return f"({a} {_COMPARED[test]} {b})"

@@ -35,10 +35,10 @@ class Function:
     told: tuple[float, ...] = ()  # what it is told with every call
 
 
-def workspace_bytes(program: Program, target: Machine, size: int) -> int:
-    """Memory that a caller passes to a function of a program, anywhere: it is aligned inside."""
+def workspace_numbers(program: Program, target: Machine, size: int) -> int:
+    """How many numbers of memory a caller passes to a function of a program; it is aligned inside."""
     scratch = scratch_bytes(program, target, size)
-    return scratch + _slack(program, target, size) if scratch else 0
+    return (scratch + _slack(program, target, size)) // size if scratch else 0
 
 
 def _slack(program: Program, target: Machine, size: int) -> int:
@@ -50,9 +50,10 @@ def module(functions: Iterable[Function], element: str, target: Machine) -> str:
     """The LLVM text of some programs for one machine.
 
     `name(in…, out…[, workspace])` computes one state, `name_batch(count, in…, out…[, workspace])` so many
-    rows. There is a workspace if `workspace_bytes` are more than none. Outputs must not overlap inputs.
+    rows. There is a workspace if `workspace_numbers` tells so. Outputs must not overlap inputs.
     """
-    made = Module(element)
+    size = _LAYOUTS[element][0] // 8
+    made = Module(element, f"i{target.word}", max(8, target.lanes(size) * size))
     texts = [_functions(each, made, target) for each in functions]
     body = "\n".join([made.text, *texts])
     if "@turn_large" in body:
@@ -76,7 +77,7 @@ def _functions(function: Function, module: Module, target: Machine) -> str:
     told = program.uniform is not None or bool(program.sizes)
     block = f"{name}_block"
     module.add(program, target, block, clamped=rows > 1)
-    scratch = workspace_bytes(program, target, module.size)
+    scratch = workspace_numbers(program, target, module.size)
     bytes_of = [region.size * module.size for region in (*program.inputs, *program.outputs)]
     numbers = range(len(bytes_of))
     head = _TOLD.format(place=module.table(np.array(function.told, float))) if told else ""

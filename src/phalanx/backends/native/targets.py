@@ -53,7 +53,13 @@ _KNOWN: dict[str, dict[str, Any]] = {
     "cortex-m4": {"triple": "thumbv7em-none-eabihf", "cpu": "cortex-m4", "fma": True},
     "cortex-m7": {"triple": "thumbv7em-none-eabihf", "cpu": "cortex-m7", "fma": True},
     "cortex-m33": {"triple": "thumbv8m.main-none-eabihf", "cpu": "cortex-m33", "fma": True},
-    WASM: {"triple": "wasm32-unknown-unknown", "cpu": "generic", "features": "+simd128", "bits": 128, "fma": False},
+    WASM: {
+        "triple": "wasm32-unknown-unknown",
+        "cpu": "generic",
+        "features": "+simd128",
+        "bits": 128,
+        "fma": False,
+    },
 }
 _SINGLE_ONLY = ("cortex-m4", "cortex-m33")  # whose floating-point unit knows no float64
 NAMES = ("host", *_KNOWN)

@@ -86,20 +86,21 @@ class Places(Writer):
         return str(self.names[x]) if isinstance(x, Counter) else self.known(x, lambda: self._whole(x))
 
     def _whole(self, x: Whole) -> str:
+        w = self.frame.module.whole
         if x.op == "entry":
             table, index = x.args
             name = self.frame.module.table(table.values)
-            place = self.put(f"getelementptr i64, ptr {name}, i64 {self.whole(index)}")
-            return self.put(f"load i64, ptr {place}, align 8")
+            place = self.put(f"getelementptr {w}, ptr {name}, {w} {self.whole(index)}")
+            return self.put(f"load {w}, ptr {place}, align {int(w[1:]) // 8}")
         args = [self.whole(a) for a in x.args]
         if x.op in _ARITHMETIC:
-            return self.put(f"{_ARITHMETIC[x.op]} i64 {args[0]}, {args[1]}")
+            return self.put(f"{_ARITHMETIC[x.op]} {w} {args[0]}, {args[1]}")
         if x.op in _COMPARED:
-            return self.put(f"icmp {_COMPARED[x.op]} i64 {args[0]}, {args[1]}")
+            return self.put(f"icmp {_COMPARED[x.op]} {w} {args[0]}, {args[1]}")
         if x.op == "and":
             return self.put(f"and i1 {args[0]}, {args[1]}")
         if x.op == "select":
-            return self.put(f"select i1 {args[0]}, i64 {args[1]}, i64 {args[2]}")
+            return self.put(f"select i1 {args[0]}, {w} {args[1]}, {w} {args[2]}")
         raise TypeError(f"LLVM: no rule for the operation {x.op} on whole numbers.")
 
     def condition(self, x: Index) -> str:
@@ -121,9 +122,9 @@ class Places(Writer):
         kind = self.unit(region, single=single)
 
         def base() -> str:
-            start = self._start(region)
+            start, w = self._start(region), self.frame.module.whole
             return (
-                start if variable == 0 else self.put(f"{_AT} {kind}, ptr {start}, i64 {self.whole(variable)}")
+                start if variable == 0 else self.put(f"{_AT} {kind}, ptr {start}, {w} {self.whole(variable)}")
             )
 
         found = self.known((region, variable, kind), base)

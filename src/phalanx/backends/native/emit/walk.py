@@ -109,12 +109,11 @@ class Text(Places):
         """Sine and cosine of some angles; if one is too large for the fast path, the C library steps in."""
         v = self.vector
         angles = {s.args[0]: self.operand_of(s.args[0]) for s in turns}
-        m, largest = len(angles), ""
-        for x in angles.values():
-            size = self.intrinsic("fabs", x)
-            largest = self.intrinsic("maxnum", largest, size) if largest else size
+        m, beyond = len(angles), ""
+        for x in angles.values():  # some processors have no maximum
+            large = self.compare("ogt", self.intrinsic("fabs", x), LARGEST)
+            beyond = self.put(f"or <{self.lanes} x i1> {beyond}, {large}") if beyond else large
         turned = [sincos(self, x) for x in angles.values()]
-        beyond = self.put(f"fcmp ogt {v} {largest}, {self.constant(LARGEST)}")
         bits = self.put(f"bitcast <{self.lanes} x i1> {beyond} to i{self.lanes}")
         rare = self.put(f"icmp ne i{self.lanes} {bits}, 0")
         before, slow, fast = self.block, self.new_label("slow"), self.new_label("fast")
@@ -140,7 +139,7 @@ class Text(Places):
 
     def on_for(self, s: For) -> None:
         start, stop = (plus(s.end, -1), plus(s.first, -1)) if s.down else (s.first, s.end)
-        first, last = self.whole(start), self.whole(stop)
+        first, last, whole = self.whole(start), self.whole(stop), self.frame.module.whole
         starts = [self.operand_of(c.start) for c in s.carried]
         for table_entry in _entries(s.body):  # LLVM does not see that these loads are loop-invariant
             if all(c in self.names for c in counters_of(table_entry)):
@@ -156,13 +155,13 @@ class Text(Places):
         with self.scope():
             self.body(s.body)
             if s.following is None:
-                after = self.put(f"add i64 {index}, {-1 if s.down else 1}")
-                go_on = self.put(f"icmp ne i64 {after}, {last}")
+                after = self.put(f"add {whole} {index}, {-1 if s.down else 1}")
+                go_on = self.put(f"icmp ne {whole} {after}, {last}")
             else:
                 after = self.whole(s.following)
-                go_on = self.put(f"icmp sge i64 {after}, 0")
+                go_on = self.put(f"icmp sge {whole} {after}, 0")
         fed = [self.real(x) for x in s.again]
-        rounds = [("i64", index, first, after)]
+        rounds = [(whole, index, first, after)]
         rounds += [(self.vector, *each) for each in zip(phis, starts, map(self.operand, fed), strict=True)]
         self.lines[heads] = "\n  ".join(
             f"{name} = phi {kind} [ {begin}, %{before} ], [ {again}, %{self.block} ]"
@@ -292,9 +291,11 @@ def branched_block_function(
 class Module:
     """The functions of one or several programs, and the tables that they share."""
 
-    def __init__(self, element: str) -> None:
+    def __init__(self, element: str, whole: str = "i64", align: int = 64) -> None:
         self.element = element
         self.size = 8 if element == "double" else 4
+        self.whole = whole  # the type of whole numbers
+        self.align = align  # of tables
         self.texts: list[str] = []
         self.used: set[str] = set()
         self._tables: dict[bytes, str] = {}
@@ -305,13 +306,13 @@ class Module:
 
     def table(self, values: np.ndarray) -> str:
         """The name of a constant array."""
-        kind = np.int64 if values.dtype.kind in "iu" else np.float64 if self.size == 8 else np.float32
+        kind = self.whole.replace("i", "int") if values.dtype.kind in "iu" else f"float{8 * self.size}"
         return self._tables.setdefault(values.astype(kind).tobytes(), f"@table{len(self._tables)}")
 
     def _constants(self) -> Iterator[str]:
         for data, name in self._tables.items():
             text = "\\" + data.hex("\\") if data else ""
-            yield f'{name} = internal constant [{len(data)} x i8] c"{text}", align 64'
+            yield f'{name} = internal constant [{len(data)} x i8] c"{text}", align {self.align}'
 
     def add(
         self,
