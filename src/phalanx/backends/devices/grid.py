@@ -29,6 +29,8 @@ WARP = 32
 _BLOCKS = (128, 64, 32)  # threads of a block: the first number whose rows fit
 _SHARED = 48 * 1024  # bytes that any block may have
 _WIDEST = 100  # words of a row in shared memory: beyond, too few threads fit on a multiprocessor
+_MANY = 128  # numbers of a state's inputs beyond which copying them takes more registers than there are
+_AT_ONCE = 16  # numbers that a thread loads before it stores them
 _CONSTANT = 60 * 1024  # bytes of tables in constant memory, which has 64 KB
 _GLOBAL, _ROWS, _CONSTANTS = 1, 3, 4  # address spaces, the middle one shared by a block
 
@@ -71,7 +73,10 @@ def layout_of(program: Program, size: int) -> Layout:
     sizes = tuple(region.size for region in (*program.inputs, *program.outputs))
     scratch = sum(region.size for region in program.scratch)
     words = size // 4
-    staged = [0 < words * n <= _WIDEST for n in sizes]
+    many = sum(region.size for region in program.inputs) > _MANY
+    staged = [
+        0 < words * n <= _WIDEST and (k >= len(program.inputs) or not many) for k, n in enumerate(sizes)
+    ]
     while True:
         for block in _BLOCKS:
             made = Layout(block, tuple(staged), sizes, len(program.inputs), scratch, size)
@@ -202,8 +207,8 @@ class _Kernel:
         return f"{kind} {name}"
 
     def _moved_in(self, regions: list[int]) -> None:
-        """Rows into shared memory: all loads first, so that they wait for memory together."""
-        stores = []
+        """Rows into shared memory: many loads before their stores, so that they wait for memory together."""
+        stores: list[str] = []
         for k in regions:
             self._block(k)
             self._put(f"%last{k} = sub i32 %total{k}, 1")
@@ -215,6 +220,9 @@ class _Kernel:
                 outside, inside = self._places(k, x)
                 self._put(f"%x{x} = load {self.element}, {outside}, align {self.layout.element}")
                 stores.append(f"store {self.element} %x{x}, {inside}, align {self.layout.element}")
+                if len(stores) == _AT_ONCE:
+                    self.lines += stores
+                    stores = []
         self.lines += [*stores, _SYNC] if regions else []
 
     def _moved_out(self, regions: list[int]) -> None:
