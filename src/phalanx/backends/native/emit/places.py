@@ -122,10 +122,14 @@ class Places(Writer):
         """Whether every place has a number for each lane."""
         return region in self.frame.offsets or (isinstance(region, Table) and region.wide)
 
+    def unit(self, region: Region | Table, *, single: bool = False) -> str:
+        """What lies between a place of a region and the next."""
+        return self.vector if self.in_lanes(region) and not single else self.element
+
     def address(self, region: Region | Table, index: Index, *, single: bool = False) -> str:
         """Where a place of a region is, or a single number of it."""
         variable, constant = apart(index)
-        kind = self.vector if self.in_lanes(region) and not single else self.element
+        kind = self.unit(region, single=single)
 
         def base() -> str:
             start, w = self._start(region), self.frame.module.whole
