@@ -194,7 +194,6 @@ def forms() -> list[dict[str, Any]]:
     for name, robot in {
         "talos": example("talos_reduced.urdf"),
         "anymal, floating": example("anymal.urdf", floating_base=True),
-        "chain of 16": px.chain(16),
     }.items():
         call = resolve(robot, "forward_dynamics", "auto", None)
         (entry,) = entries(robot, "forward_dynamics")
