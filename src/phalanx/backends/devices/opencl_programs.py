@@ -10,6 +10,7 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -92,10 +93,13 @@ class Built:
             size = items * self.numbers * self.dtype.itemsize
             arguments.append(cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, size=size))
         with self.lock:  # arguments belong to the kernel until it is launched
-            kernel = cl.Kernel(self.program, self.name)
-            kernel.set_args(*arguments)
+            self._kernel.set_args(*arguments)
             shape = (1,) if self.lanes > 1 else (GROUP,)
-            return cl.enqueue_nd_range_kernel(queue, kernel, (items,), shape, wait_for=wait_for)
+            return cl.enqueue_nd_range_kernel(queue, self._kernel, (items,), shape, wait_for=wait_for)
+
+    @cached_property
+    def _kernel(self) -> Any:
+        return cl.Kernel(self.program, self.name)
 
     def _items(self, count: int) -> int:
         """Work-items of a launch: no more than states, or than there is scratch memory for."""
