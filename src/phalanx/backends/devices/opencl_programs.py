@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from ...errors import PhalanxError
+from ...errors import PhalanxError, printable
 from ...languages.dialects import named
 from ...languages.dialects import opencl as dialect
 from ...languages.opencl import LANES, text, vector_name, vector_workspace
@@ -193,10 +193,10 @@ def _compiled(context: Any, device: Any, source: str, call: Call) -> Any:
     try:
         return cl.Program(context, source).build(options=options, devices=[device])
     except cl.Error as error:
-        told = str(error).strip().splitlines()
+        told = [line for line in str(error).splitlines() if "error" in line.lower()] or [str(error)]
         raise PhalanxError(
             f'{call.function.name}: the OpenCL compiler of "{device.name.strip()}" refuses the kernel for '
-            f'robot "{call.robot.name}": {told[-1] if told else "no reason given"}; update the driver.'
+            f'robot "{call.robot.name}" ({printable(told[-1])}); update the driver.'
         ) from None
 
 
