@@ -227,5 +227,5 @@ def test_tables_may_hold_what_has_no_digits(tmp_path: Path) -> None:
     robot = px.chain(70, seed=1)
     kernel = robot.kernel("forward_dynamics", algorithm="partition")
     robot.export(tmp_path / "arm.c", kernel)
-    assert "INFINITY," in (tmp_path / "arm.c").read_text().partition("/* Sizes")[2].partition("#include")[2]
+    assert re.search(r"_t\d+\[\d+\] = \{[^}]*INFINITY", (tmp_path / "arm.c").read_text())
     ran([require("gcc"), *STRICT, "-fsyntax-only", "arm.c"], tmp_path)

@@ -88,6 +88,47 @@ def test_bits_are_those_of_kernels_with_fused_multiply_adds(
         same_bits(result, wanted)
 
 
+def test_segments_of_one_chain_in_lanes_and_one_after_another(tmp_path: Path) -> None:
+    if not host().fma:
+        pytest.skip("this machine has no fused multiply-add to compare with")
+    kernel = CHAIN.kernel("forward_dynamics", algorithm="partition")
+    (entry,) = entries(CHAIN, kernel)
+    inputs = states(CHAIN, entry, "forward_dynamics", 3, "float64")
+    for target in ("host", "riscv64"):
+        if BOARDS[target].missing:
+            continue
+        CHAIN.export(tmp_path / "arm.o", kernel, target=target)
+        request = Request(CHAIN, [entry], tmp_path / "arm.o", np.dtype("float64"), target)
+        (needs,) = compiled(request, target).workspaces
+        found = evaluated(tmp_path, BOARDS[target], "arm", entry.name, inputs, entry.outputs, needs.workspace)
+        for (result,) in (results.values() for results in found):
+            same_bits(result, kernel(*inputs.values()))
+
+
+def law(t: Any, q: Any, qd: Any, u: Any, robot: Any) -> Any:
+    """A control law with all elementary functions."""
+    grown = np.tanh(u - q) * np.exp(-qd * qd) + np.log(1.0 + qd * qd) + np.arctan2(q, qd)
+    return grown + np.maximum(q, qd) - np.minimum(q, u) + np.sqrt(np.abs(q)) + np.where(q < qd, 1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("target", "dtype"), [("cortex-m4", "float32"), ("cortex-m7", "float64"), ("aarch64", "float32")]
+)
+def test_elementary_functions_have_the_bits_of_kernels(target: str, dtype: Any, tmp_path: Path) -> None:
+    if reason := BOARDS[target].missing or ("" if host().fma else "no fused multiply-add to compare with"):
+        pytest.skip(reason)
+    r = robot("ur5")
+    sim = r.simulation(1e-3, "implicit", control=law, dtype=dtype)
+    r.export(tmp_path / "arm.o", sim, dtype=dtype, target=target)
+    (entry,) = entries(r, sim)
+    q, qd, u = (a.astype(dtype) for a in r.random_state(4, rng=2))
+    q[0], u[0], q[1, 0] = 0.0, -0.0, np.nan
+    inputs = {"q": q, "qd": qd, "u": u, "time": np.zeros((4, 1), dtype)}
+    for results in evaluated(tmp_path, BOARDS[target], "arm", entry.name, inputs, entry.outputs):
+        for result, wanted in zip(results.values(), sim.step(q, qd, u), strict=True):
+            same_bits(result, wanted)
+
+
 @pytest.mark.parametrize(("target", "name"), [("host", "chain"), ("cortex-m33", "mixed")])
 def test_functions_of_a_frame_agree_with_kernels_that_serve_all_frames(
     target: str, name: str, tmp_path: Path

@@ -168,6 +168,20 @@ console.log(rows.tau.every((x, k) => x === tau[k]), rows.count, arm.inverse_dyna
     assert printed.splitlines() == ["true", "true", "true 3 0"]
 
 
+def test_the_sample_of_the_page_runs(tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "docs" / "howto" / "object_code.md"
+    sample = page.read_text(encoding="utf-8").split("```js\n")[1].split("```")[0]
+    r = robot("panda")
+    exported(r, ("inverse_dynamics", "gravity_forces", r.simulation(1e-3)), tmp_path)
+    given = "const [q, qd, qdd, u] = [0.1, 0.2, 0.3, 0.4].map((x) => new Float64Array(7).fill(x));\n"
+    shown = "console.log(JSON.stringify([[...tau], [...next.next_q], info.nq]));\n"
+    tau, q, nq = json.loads(node(f"{sample.replace('const arm', given + 'const arm', 1)}{shown}", tmp_path))
+    rows = [np.full(7, x) for x in (0.1, 0.2, 0.3)]
+    np.testing.assert_allclose(tau, r.inverse_dynamics(*rows), rtol=1e-12)
+    np.testing.assert_allclose(q, r.simulation(1e-3).step(rows[0], rows[1], np.full(7, 0.4))[0], rtol=1e-12)
+    assert nq == 7
+
+
 def test_names_that_a_page_or_a_string_would_not_bear_are_escaped(tmp_path: Path) -> None:
     r = robot("two_link").replace(name='</script>\n"arm\u2028')
     r.export(tmp_path / "arm.wasm", "mass_matrix")
