@@ -220,3 +220,12 @@ def test_names_from_files_stay_names(tmp_path: Path) -> None:
     require("gcc")
     ran(["gcc", *STRICT, "main.c", "-o", "main", "-lm"], tmp_path)
     assert ran(["./main"], tmp_path).splitlines()[1].startswith('j"oint\\ $1 é*/ ')
+
+
+def test_tables_may_hold_what_has_no_digits(tmp_path: Path) -> None:
+    """Where a chain is cut, an inverse inertia of the world is infinite."""
+    robot = px.chain(70, seed=1)
+    kernel = robot.kernel("forward_dynamics", algorithm="partition")
+    robot.export(tmp_path / "arm.c", kernel)
+    assert re.search(r"_t\d+\[\d+\] = \{[^}]*INFINITY", (tmp_path / "arm.c").read_text())
+    ran([require("gcc"), *STRICT, "-fsyntax-only", "arm.c"], tmp_path)

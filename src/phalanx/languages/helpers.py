@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from ..program import ops
@@ -72,8 +73,12 @@ def _turn(dialect: Dialect, fused: str) -> str:
         f"  size = {absolute}(x);",
         "  *far = size > *far ? size : *far;",
     ]
-    if dialect.lanes > 1:  # whoever holds several states at once takes far ones by themselves
-        return "\n".join([*lines, "  (void)careful;", "}"])
+    if dialect.lanes > 1:
+        tag = dialect.tag
+        lines += ["  if (careful) {", f"    *s = $sin_far{tag}(x, *s);", f"    *c = $cos_far{tag}(x, *c);"]
+        return "\n\n".join(
+            [*(_far(dialect, name) for name in ("sin", "cos")), "\n".join([*lines, "  }", "}"])]
+        )
     lines += [
         f"  if (careful && size > {dialect.literal(LARGEST)}) {{",
         f"    *s = {sine}(x);",
@@ -82,6 +87,15 @@ def _turn(dialect: Dialect, fused: str) -> str:
         "}",
     ]
     return "\n".join(lines)
+
+
+def _far(dialect: Dialect, name: str) -> str:
+    """A sine or cosine by the library in lanes whose angle is beyond the fast path; hardly ever called."""
+    kind, limit = dialect.type, replace(dialect, lanes=1).literal(LARGEST)
+    lines = [f"__attribute__((noinline)) static {kind} ${name}_far{dialect.tag}({kind} x, {kind} near) {{"]
+    for k in range(dialect.lanes):
+        lines.append(f"  if (fabs(x.s{k:x}) > {limit}) near.s{k:x} = {name}(x.s{k:x});")
+    return "\n".join([*lines, "  return near;", "}"])
 
 
 def _sincos(dialect: Dialect, *, fma: bool) -> list[str]:

@@ -4,8 +4,8 @@
 
 On graphics processors each work-item has one state (`tiles.py`). On other processors it has as many as their
 registers hold, in vector types of the language: their compilers vectorise loops over work-items now and then,
-explicit vectors always. States with angles that the fast path does not cover, and the last few of a batch,
-are computed one by one.
+explicit vectors always. States with angles that the fast path does not cover are computed once more, with the
+library's sines; lanes beyond the end of a batch repeat the first state of their block.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ def parts_of(
 ) -> list[str]:
     """The paragraphs of a program, a note in front of each function."""
     dialect = routines[0].dialect
-    called = {name for r in routines for name in r.helpers}
-    parts = [_HEAD.format(group=GROUP), *helpers(dialect, called)]
-    parts += copies(OPENCL, routines) if tiles else []
-    for k, r in enumerate(routines):
+    parts = [_HEAD.format(group=GROUP), *(table for r in routines for table in r.tables())]
+    if tiles:
+        called = {name for r in routines for name in r.helpers}
+        parts += [*helpers(dialect, called), *copies(OPENCL, routines)]
+    for k, r in enumerate(routines if tiles else ()):
         note = f"{notes[k]}\n" if notes else ""
-        parts += [*r.tables(), r.text(), note + device_function(r, "static inline")]
-        parts += [tiled(r, OPENCL)] if tiles else []
+        parts += [r.text(), note + device_function(r, "static inline"), tiled(r, OPENCL)]
     return parts + (_vectors(routines, lanes) if lanes else [])
 
 
@@ -88,7 +88,7 @@ def _vectors(routines: Sequence[Routine], lanes: int) -> list[str]:
 
 def _vector_kernel(routine: Routine, v: Routine) -> str:
     """The kernel whose work-items have several states each, one block of them after another."""
-    d, sizes = v.dialect, routine.sizes
+    d = v.dialect
     lanes, real, kind = d.lanes, d.real, d.type
     numbers = vector_workspace(routine, lanes)
     parameters = row_parameters(routine, OPENCL)
@@ -108,59 +108,43 @@ def _vector_kernel(routine: Routine, v: Routine) -> str:
         "  for (; block < end; ++block) {",
         f"    const ulong first = block * {lanes};",
         f"    const int here = count - first < {lanes} ? (int)(count - first) : {lanes};",
-        f"    {kind} far = {d.literal(2 * LARGEST)};",
-        f"    if (here == {lanes}) {{",
+        *(f"    const ulong row{k} = first + ({k} < here ? {k} : 0);" for k in range(lanes)),
     ]
     offset, places = routine.workspace, {}
-    for name, n in sizes.items():
+    for name, n in routine.sizes.items():
         if n > _ON_STACK:
             places[name] = f"own + {offset}"
             offset += n
         else:
             places[name] = f"{name}_"
-            lines.append(f"      {kind} {name}_[{n}];")
+            lines.append(f"    {kind} {name}_[{n}];")
     for name, n in routine.inputs.items():
-        row = ", ".join(f"{name}[(first + {k}) * {n} + k]" for k in range(lanes))
-        lines.append(f"      for (int k = 0; k < {n}; ++k) ({places[name]})[k] = ({kind})({row});")
-    scratch = ["own", "1"] if routine.workspace else []
-    lines.append(f"      {v.call([*places.values(), *scratch], step='1', careful=False, farthest='&far')}")
+        rows = ", ".join(f"{name}[row{k} * {n} + k]" for k in range(lanes))
+        lines.append(f"    for (int k = 0; k < {n}; ++k) ({places[name]})[k] = ({kind})({rows});")
+    arguments = [*places.values(), *(["own", "1"] if routine.workspace else [])]
+    lines += _twice(v, arguments)
     for name, n in routine.outputs.items():
-        each = " ".join(f"{name}[(first + {k}) * {n} + k] = x.s{k:x};" for k in range(lanes))
-        lines.append(
-            f"      for (int k = 0; k < {n}; ++k) {{ const {kind} x = ({places[name]})[k]; {each} }}"
-        )
-    limit = opencl(real).literal(LARGEST)
-    lines += [
+        each = [f"{name}[row{k} * {n} + k] = x.s{k:x};" for k in range(lanes)]
+        lines.append(f"    for (int k = 0; k < {n}; ++k) {{")
+        lines.append(f"      const {kind} x = ({places[name]})[k];")
+        lines += [f"      {text}" for text in reversed(each)]  # the first row belongs to the first lane
+        lines.append("    }")
+    return "\n".join([*lines, "  }", "}"])
+
+
+def _twice(v: Routine, arguments: list[str]) -> list[str]:
+    """A call of the inline function, and another one, with care, if an angle went too far."""
+    d = v.dialect
+    if not v.turns:
+        call = v.call(arguments, step="1", careful=False, farthest="&far")
+        return [f"    {d.type} far;", f"    {call}"]
+    listed = ", ".join([*arguments, "1", "careful", "&far"])
+    farther = " || ".join(f"far.s{k:x} > {replace(d, lanes=1).literal(LARGEST)}" for k in range(d.lanes))
+    return [
+        "    #pragma unroll 1",
+        "    for (int careful = 0; careful < 2; ++careful) {",
+        f"      {d.type} far;",
+        f"      {v.inner}({listed});",
+        f"      if (!({farther})) break;",
         "    }",
-        f"    const {real} *const far_ = (const {real} *)&far;",
-        f"    {real} farthest = 0;",
-        f"    for (int l = 0; l < {lanes}; ++l) farthest = far_[l] > farthest ? far_[l] : farthest;",
-        f"    if (farthest > {limit}) {{",
-        "      for (int l = 0; l < here; ++l) {",
-        f"        if (far_[l] > {limit}) {{",
-        *(f"          {line}" for line in _one(routine)),
-        "        }",
-        "      }",
-        "    }",
-        "  }",
-        "}",
     ]
-    return "\n".join(lines)
-
-
-def _one(routine: Routine) -> list[str]:
-    """Statements that compute the state in lane `l` by itself."""
-    real, sizes = routine.dialect.real, routine.sizes
-    narrow = [name for name in sizes if name not in routine.spaces]
-    lines = [f"{real} {name}_[{sizes[name]}];" for name in narrow]
-    loop = "for (int k = 0; k < {n}; ++k)"
-    for name in (x for x in narrow if x in routine.inputs):
-        n = sizes[name]
-        lines.append(f"{loop.format(n=n)} {name}_[k] = {name}[(first + l) * {n} + k];")
-    arguments = [f"{name}_" if name in narrow else f"{name} + (first + l) * {n}" for name, n in sizes.items()]
-    scratch = [f"(__global {real} *)own", "1"] if routine.workspace else []
-    lines.append(f"${routine.name}({', '.join([*arguments, *scratch])});")
-    for name in (x for x in narrow if x in routine.outputs):
-        n = sizes[name]
-        lines.append(f"{loop.format(n=n)} {name}[(first + l) * {n} + k] = {name}_[k];")
-    return lines

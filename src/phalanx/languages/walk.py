@@ -9,6 +9,7 @@ a loop over neighbouring states, a compiler that vectorises.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -82,12 +83,20 @@ class Body(Writer):
         """The tables of the program, `name` in front of the names of their own."""
         made = []
         for table, (kind, values) in self.tables.items():
-            texts = [str(int(x)) if kind == "int" else self.dialect.literal(float(x)) for x in values]
+            texts = [str(int(x)) if kind == "int" else self._constant(float(x)) for x in values]
             rows = [", ".join(texts[k : k + _ROW]) for k in range(0, len(texts), _ROW)]
             listed = ",\n  ".join(rows)
             head = f"{self.dialect.constant} {kind} {table.replace('@', name)}[{len(texts)}]"
             made.append(f"{head} = {{\n  {listed}\n}};")
         return made
+
+    def _constant(self, x: float) -> str:
+        """An entry of a table, which no function may make of bits."""
+        with np.errstate(over="ignore"):
+            x = float(np.float32(x)) if self.dialect.real == "float" else x
+        if np.isfinite(x):
+            return replace(self.dialect, lanes=1).literal(x)
+        return "NAN" if np.isnan(x) else "INFINITY" if x > 0 else "-INFINITY"
 
     def body(self, body: tuple[Any, ...]) -> None:
         for s in body:

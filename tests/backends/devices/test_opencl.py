@@ -133,12 +133,12 @@ def test_long_chains_loop_in_scratch_memory(
     else:
         monkeypatch.setattr(opencl_programs, "_SHARES", 1)
     robot = px.chain(300, seed=1)
-    for function in ("inverse_dynamics", "forward_dynamics"):
-        kernel = robot.kernel(function, device="opencl")
+    for function, algorithm in (("inverse_dynamics", "newton_euler"), ("forward_dynamics", "partition")):
+        kernel = robot.kernel(function, algorithm, device="opencl")
         assert kernel._first.numbers > 0
         inputs = states(robot, kernel._call.input_sizes(), 77)
         inputs[0][5] += 2e6
-        wanted = robot.kernel(function)(*inputs)
+        wanted = robot.kernel(function, algorithm)(*inputs)
         found = kernel(*inputs)
         np.testing.assert_array_equal(np.delete(found, 5, 0), np.delete(wanted, 5, 0))
         np.testing.assert_allclose(found[5], wanted[5], rtol=1e-6, atol=1e-6 * np.abs(wanted[5]).max())

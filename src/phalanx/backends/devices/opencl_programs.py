@@ -10,13 +10,14 @@ import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import prod
 from typing import Any
 
 import numpy as np
 import pyopencl as cl
 
-from ...errors import PhalanxError
+from ...errors import PhalanxError, printable
 from ...languages.dialects import named
 from ...languages.dialects import opencl as dialect
 from ...languages.opencl import LANES, text, vector_name, vector_workspace
@@ -92,10 +93,13 @@ class Built:
             size = items * self.numbers * self.dtype.itemsize
             arguments.append(cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, size=size))
         with self.lock:  # arguments belong to the kernel until it is launched
-            kernel = cl.Kernel(self.program, self.name)
-            kernel.set_args(*arguments)
+            self._kernel.set_args(*arguments)
             shape = (1,) if self.lanes > 1 else (GROUP,)
-            return cl.enqueue_nd_range_kernel(queue, kernel, (items,), shape, wait_for=wait_for)
+            return cl.enqueue_nd_range_kernel(queue, self._kernel, (items,), shape, wait_for=wait_for)
+
+    @cached_property
+    def _kernel(self) -> Any:
+        return cl.Kernel(self.program, self.name)
 
     def _items(self, count: int) -> int:
         """Work-items of a launch: no more than states, or than there is scratch memory for."""
@@ -189,10 +193,10 @@ def _compiled(context: Any, device: Any, source: str, call: Call) -> Any:
     try:
         return cl.Program(context, source).build(options=options, devices=[device])
     except cl.Error as error:
-        told = str(error).strip().splitlines()
+        told = [line for line in str(error).splitlines() if "error" in line.lower()] or [str(error)]
         raise PhalanxError(
             f'{call.function.name}: the OpenCL compiler of "{device.name.strip()}" refuses the kernel for '
-            f'robot "{call.robot.name}": {told[-1] if told else "no reason given"}; update the driver.'
+            f'robot "{call.robot.name}" ({printable(told[-1])}); update the driver.'
         ) from None
 
 
