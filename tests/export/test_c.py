@@ -65,11 +65,14 @@ def test_strict_compilers_accept_headers_and_constants_are_the_robots(
     assert [float(line.split()[1]) for line in rest] == robot.limits.lower.tolist()
 
 
-def test_samples_of_the_page_compile(tmp_path: Path) -> None:
-    page = Path(__file__).parents[2] / "docs" / "howto" / "export.md"
-    samples = re.findall(r"^```c\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+@pytest.mark.parametrize(
+    ("page", "file", "dtype"), [("export", "arm.h", "float64"), ("object_code", "arm.o", "float32")]
+)
+def test_samples_of_pages_compile(page: str, file: str, dtype: Any, tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "howto" / f"{page}.md").read_text(encoding="utf-8")
+    samples = re.findall(r"^```c\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     assert samples
-    px.load("panda").export(tmp_path / "arm.h")
+    px.load("panda").export(tmp_path / file, dtype=dtype)
     for sample in samples:
         (tmp_path / "sample.c").write_text(sample)
         flags = [flag for flag in STRICT if flag != "-Werror"]  # a sample may name what it does not use
