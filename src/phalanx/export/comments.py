@@ -6,15 +6,24 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 import numpy as np
 
 from ..errors import printable
-from ..languages.routine import Routine
 from .entries import Entry
 from .request import Request, package_version
 
 _WIDTH = 100
+
+
+class Working(Protocol):
+    """A function with the numbers of scratch memory that it takes."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def workspace(self) -> int: ...
 
 
 def banner(request: Request) -> str:
@@ -33,7 +42,7 @@ def banner(request: Request) -> str:
     return "/* " + "\n * ".join(lines).replace(" \n", "\n") + "\n */"
 
 
-def described(entry: Entry, routine: Routine) -> str:
+def described(entry: Entry, routine: Working) -> str:
     """The comment in front of a function."""
     shapes = [f"{name} {_shape(shape)}" for name, shape in entry.inputs.items()]
     results = [f"{name} {_shape(shape)}" for name, shape in entry.outputs.items()]
@@ -44,7 +53,7 @@ def described(entry: Entry, routine: Routine) -> str:
     return "/* " + "\n * ".join(lines) + " */"
 
 
-def constants(request: Request, routines: Sequence[Routine]) -> str:
+def constants(request: Request, routines: Sequence[Working]) -> str:
     """Sizes, names, limits and the version as macros: nothing is stored unless it is used."""
     robot, limits = request.robot, request.robot.limits
     lines = [

@@ -98,7 +98,7 @@ def module_text(
     """
     size = 8 if element == "double" else 4
     save, restore, needs = floating_point_status(target)
-    text = [block, runtime_text("kernel.ll", element)]
+    text = [block, runtime_text("turns.ll", element), runtime_text("kernel.ll", element)]
     if _is_pooled(scratch):
         text.append(runtime_text("pool.ll", element))
     more_of_all = ", ptr %told" if told else ""

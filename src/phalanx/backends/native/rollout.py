@@ -102,7 +102,7 @@ def module(program: Program, dtype: np.dtype, target: Target) -> str:
     lanes = target.lanes(dtype.itemsize)
     text = [
         made.text,
-        runtime_text("kernel.ll", element),
+        runtime_text("turns.ll", element),
         _LOOP.format(
             save=save,
             restore=restore,

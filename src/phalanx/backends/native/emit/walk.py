@@ -109,12 +109,11 @@ class Text(Places):
         """Sine and cosine of some angles; if one is too large for the fast path, the C library steps in."""
         v = self.vector
         angles = {s.args[0]: self.operand_of(s.args[0]) for s in turns}
-        m, largest = len(angles), ""
-        for x in angles.values():
-            size = self.intrinsic("fabs", x)
-            largest = self.intrinsic("maxnum", largest, size) if largest else size
+        m, beyond = len(angles), ""
+        for x in angles.values():  # some processors have no maximum
+            large = self.compare("ogt", self.intrinsic("fabs", x), LARGEST)
+            beyond = self.put(f"or <{self.lanes} x i1> {beyond}, {large}") if beyond else large
         turned = [sincos(self, x) for x in angles.values()]
-        beyond = self.put(f"fcmp ogt {v} {largest}, {self.constant(LARGEST)}")
         bits = self.put(f"bitcast <{self.lanes} x i1> {beyond} to i{self.lanes}")
         rare = self.put(f"icmp ne i{self.lanes} {bits}, 0")
         before, slow, fast = self.block, self.new_label("slow"), self.new_label("fast")
