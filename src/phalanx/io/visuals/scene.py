@@ -23,9 +23,9 @@ from ..loading import is_builtin, is_text, load, parsed_table
 from ..xacro import Macros
 from ..xml import root_tag
 from .generated import generated, inertial
+from .mesh_places import Places
 from .of_table import table_visuals
 from .of_urdf import Found, sdf_visuals, urdf_visuals
-from .mesh_places import Places
 from .shapes import Array, Colour, Mesh, Surface, Visual
 
 NEUTRAL: Colour = (0.72, 0.74, 0.77, 1.0)
