@@ -15,6 +15,7 @@ from .robot.builder import RobotBuilder
 if TYPE_CHECKING:
     from .backends.native.kernel import Kernel
     from .io import convert
+    from .io.visuals import visuals
     from .simulation import contact, control
     from .simulation.simulation import Simulation
     from .study import figures, machines, papers
@@ -55,6 +56,7 @@ __all__ = [
     "set_threads",
     "snake",
     "tree",
+    "visuals",
 ]
 
 # Imported when first asked for: few programs need them.
@@ -73,6 +75,7 @@ _LATER = {
     "papers": ".study.papers",
     "recommend": ".study.recommend",
     "schedule": ".study.schedule",
+    "visuals": ".io.visuals",
 }
 
 
