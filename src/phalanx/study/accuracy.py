@@ -102,7 +102,7 @@ def accuracies(
     require_robot(robot, "accuracy")
     reference = _reference(robot, function)
     if states is None:
-        states = max(1, min(_STATES, 16 * _STATES // max(robot.n_links, 1)))
+        states = default_states(robot)
     dtype = float_type(dtype, "accuracy")
     for label, value, most in (("states", states, _MOST_STATES), ("digits", digits, _MOST_DIGITS)):
         if type(value) is not int or not 1 <= value <= most:
@@ -135,6 +135,11 @@ def accuracies(
             )
         )
     return made
+
+
+def default_states(robot: Robot) -> int:
+    """How many states are looked at: fewer of long robots, whose many digits take long."""
+    return max(1, min(_STATES, 16 * _STATES // max(robot.n_links, 1)))
 
 
 def state_errors(found: Any, exact: Any) -> list[float]:

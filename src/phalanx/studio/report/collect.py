@@ -24,11 +24,12 @@ from ...study.accuracy import accuracies
 from ...study.compare import Comparison, compare
 from ...study.cost import cost
 from ...study.recommend import label
+from ...typing import Backend
 
 DEFAULT = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
 BATCH = 1024
 _WORK = 2_000_000_000  # operations of a batch for which one waits some seconds
-_LONG = 64  # links beyond which errors of single precision and of functions with matrices take too long
+_LONG = 64  # links beyond which many digits take long
 
 
 @dataclass(frozen=True)
@@ -93,13 +94,13 @@ def studied(robot: Robot, function: str, *, quick: bool, batch: int | None = Non
         if not row.refused and row.options:
             call = resolve(robot, function, (row.algorithm, row.options), frame)
             calls[label(call)] = call
-    errors = _errors(robot, function, frame, calls)
-    rows = [_row(call, name, measured.get(_key(call)), errors.get(name, {})) for name, call in calls.items()]
-    rows.sort(key=lambda r: (_total(r), r.name))
     auto = choose(robot, function, states).name
     best = next((r for r in measured.values() if r.recommended), None)
     reason = best.reason if best else ""
     recommended = _name(best) if best else auto
+    errors = _errors(robot, function, frame, calls, recommended, "numpy" if quick else "auto")
+    rows = [_row(call, measured.get(name), errors.get(name, {})) for name, call in calls.items()]
+    rows.sort(key=lambda r: (_total(r), r.name))
     return Study(function, frame, auto, recommended, reason, states, rows + refused)
 
 
@@ -150,11 +151,11 @@ def _calls(robot: Robot, function: str, frame: str | None) -> tuple[dict[str, Ca
     return calls, refused
 
 
-def _row(call: Call, name: str, measured: Comparison | None, errors: dict[str, tuple[float, float]]) -> Row:
+def _row(call: Call, measured: Comparison | None, errors: dict[str, tuple[float, float]]) -> Row:
     a, f = call.algorithm, call.algorithm.function
     found, operations = None, None
     if is_countable(call):
-        found = cost(call.robot, f, (a.name, dict(call.options)), frame=call.frame)
+        found = cost(call.robot, f, _choice(call), frame=call.frame)
     else:
         operations = operations_in_loops(call)
     return Row(
@@ -163,22 +164,30 @@ def _row(call: Call, name: str, measured: Comparison | None, errors: dict[str, t
 
 
 def _errors(
-    robot: Robot, function: str, frame: str | None, calls: dict[str, Call]
+    robot: Robot, function: str, frame: str | None, calls: dict[str, Call], best: str, backend: Backend
 ) -> dict[str, dict[str, tuple[float, float]]]:
-    """The largest and the typical error of each algorithm in both precisions; nothing without mpmath."""
+    """The largest and the typical error of each algorithm, by precision; single for the best one only.
+
+    Nothing without mpmath, and for matrices of long robots, whose many digits take minutes.
+    """
     long = robot.n_links > _LONG
-    if not robot.nv or (long and len(FUNCTIONS[function].outputs) and _has_matrix(function)):
+    if long and _has_matrix(function):
         return {}
     found: dict[str, dict[str, tuple[float, float]]] = {name: {} for name in calls}
-    asked = [(call.algorithm.name, dict(call.options)) if call.options else call.algorithm.name for call in calls.values()]
     for dtype in ("float64",) if long else ("float64", "float32"):
+        names = [name for name in calls if dtype == "float64" or name == best]
+        asked = [_choice(calls[name]) for name in names]
         try:
-            made = accuracies(robot, function, asked, dtype=dtype, frame=frame)
+            made = accuracies(robot, function, asked, dtype=dtype, frame=frame, backend=backend)
         except PhalanxError:  # mpmath is not there
             return {}
-        for name, one in zip(calls, made, strict=True):
+        for name, one in zip(names, made, strict=True):
             found[name][dtype] = one.error, one.typical
     return found
+
+
+def _choice(call: Call) -> Any:
+    return (call.algorithm.name, dict(call.options)) if call.options else call.algorithm.name
 
 
 def _has_matrix(function: str) -> bool:
@@ -194,10 +203,6 @@ def _batch(calls: Iterable[Call]) -> int:
 def _name(row: Comparison) -> str:
     options = ", ".join(f"{k}={v}" for k, v in row.options.items())
     return row.algorithm + (f"({options})" if options else "")
-
-
-def _key(call: Call) -> str:
-    return label(call)
 
 
 def _total(row: Row) -> float:

@@ -20,8 +20,13 @@ _ALONE = frozenset(("br", "meta", "img", "input", "link", "line", "rect", "circl
 class Markup(str):
     """Text that is markup already."""
 
+    __slots__ = ()
 
-def tag(name: str, *children: Any, **attributes: Any) -> Markup:
+    def __add__(self, other: str) -> Markup:
+        return Markup(str(self) + text(other))
+
+
+def tag(name: str, /, *children: Any, **attributes: Any) -> Markup:
     """An element; children that are no markup are escaped. `class_` is class, `data_x` is data-x."""
     told = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{text(value)}"' if value is not True else f" {key.rstrip('_')}"
