@@ -75,9 +75,17 @@ def table(
 
     Columns of numbers stand right. A row may be told apart by a dict of attributes as its first entry.
     """
+    rows = list(rows)
+    first = [cell for cell in rows[0] if not isinstance(cell, dict)] if rows else [""] * len(head)
     cells = [
-        tag("th", tag("button", title, type="button") if sortable else title, scope="col", title=told or None)
-        for title, told in head
+        tag(
+            "th",
+            tag("button", title, type="button") if sortable else title,
+            scope="col",
+            title=told or None,
+            class_="number" if _is_number(cell) else None,
+        )
+        for (title, told), cell in zip(head, first, strict=True)
     ]
     return tag(
         "div",
@@ -102,9 +110,14 @@ def _row(row: Sequence[Any]) -> Markup:
     return tag("tr", *(_cell(k, cell) for k, cell in enumerate(row)), **attributes)
 
 
+def _is_number(cell: Any) -> bool:
+    value = cell[0] if isinstance(cell, tuple) else cell
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
 def _cell(k: int, cell: Any) -> Markup:
     value, shown = cell if isinstance(cell, tuple) else (cell, cell)
-    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
+    if _is_number(cell):
         known = math.isfinite(value)
         return tag("td", shown if known else "–", class_="number", data_value=repr(float(value)) if known else "")
     if k == 0:

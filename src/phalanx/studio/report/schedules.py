@@ -16,7 +16,7 @@ from ...study.scheduling.placement import Schedule
 from .collect import Study
 
 PROCESSORS = (1, 2, 4, 8, 16, 32, 64, 128)
-_DRAWN = (2, 4, 8)  # processors of charts
+_DRAWN = (4, 2, 8)  # processors of charts
 _MOST_TASKS = 2500  # of a chart that one can still look at
 _MOST_OPERATIONS = 20_000  # of a program whose speed-up is found in a second
 

@@ -30,12 +30,12 @@ def title_of(function: str) -> str:
 def summary(facts: Mapping[str, Any], shapes: Mapping[str, Any]) -> Markup:
     """The facts that one asks for first."""
     shape = "serial chain" if facts["is_serial"] else f"tree of depth {facts['depth']:,}"
+    base = ", floating base" if facts["floating_base"] else ""
     rows = [
         ("Degrees of freedom", f"{facts['nv']:,}", f"{facts['nq']:,} coordinates"),
-        ("Moving links", f"{facts['n_links']:,}", shape + (", floating base" if facts["floating_base"] else "")),
+        ("Moving links", f"{facts['n_links']:,}", f"{shape}{base}, {len(facts['frames']):,} frames"),
         ("Mass", f"{_number(facts['total_mass'])} kg", _fixed(facts)),
         ("Gravity", f"{_number(math.hypot(*facts['gravity']))} m/s²", _vector(facts["gravity"])),
-        ("Frames", f"{len(facts['frames']):,}", "of the file"),
     ]
     if facts["loops"]:
         rows.append(("Loops", f"{len(facts['loops']):,}", "left open"))
@@ -111,7 +111,7 @@ def costs(study: Study) -> Markup:
 
 def _cost_row(study: Study, row: Row) -> list[Any]:
     c, marks = row.cost, {"class_": "advised"} if row.name == study.recommended else {}
-    order = f"{row.work}, {row.depth}"
+    order = f"{row.work}, {row.depth}".replace("^2", "²").replace("^3", "³")
     if c is None:
         told = (math.nan if row.operations is None else row.operations, f"{row.operations:,}")
         return [marks, _named(study, row), *[math.nan] * 4, told, *[math.nan] * 3, order]

@@ -90,7 +90,11 @@ function makeGantt(host, onTasks) {
       const label = link >= 0 ? `${name}[${link}]` : name;
       const told = `${label}${link >= 0 ? ` (${ROBOT.links[link] ?? ""})` : ""}: ${names[p]}, ${shown(start, 6)} to ${shown(start + length, 6)} ${chart.unit}`;
       const g = drawn("g", critical && !chained ? { class: "faded" } : {}, drawn("title", {}, told), drawn("rect", { x, y: row * p + 1, width: w, height: row - 2, fill: colour, rx: Math.min(2, w / 3) }));
-      if (row > 12 && w > 6.5 * label.length + 4 && chart.tasks.length < MOST_LABELS) g.append(drawn("text", { x: x + w / 2, y: row * (p + 0.5) + 4, "text-anchor": "middle", fill: ink, class: "inside" }, label));
+      if (row > 12 && w > 6.5 * label.length + 4 && chart.tasks.length < MOST_LABELS) {
+        const text = drawn("text", { x: x + w / 2, y: row * (p + 0.5) + 4, "text-anchor": "middle", class: "inside" }, label);
+        text.style.fill = ink;
+        g.append(text);
+      }
       parts.push(g);
     }
     veil = drawn("rect", { x: left, y: 0, width: 0, height: bottom, class: "veil" });

@@ -49,7 +49,7 @@ function makeView(canvas) {
     const middle = extent.low.map((x, k) => (x + extent.high[k]) / 2);
     const reach = Math.max(Math.hypot(...extent.high.map((x, k) => x - extent.low[k])) / 2, 1e-3);
     const narrow = Math.min(1, canvas.clientWidth / Math.max(canvas.clientHeight, 1));
-    view.eye = { ...START, distance: (1.12 * reach) / Math.tan(FIELD / 2) / narrow, target: middle };
+    view.eye = { ...START, distance: (0.98 * reach) / Math.tan(FIELD / 2) / narrow, target: middle };
     view.draw();
   };
 
