@@ -2,6 +2,6 @@
 # SPDX-License-Identifier: MIT
 """A report of a robot: one page to hand on, which needs no server and no network."""
 
-from .report import Report, report
+from .writing import Report, report
 
 __all__ = ["Report", "report"]

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...study.plotting import BLUE, COLOURS, GREEN, ORANGE, PURPLE, SKY, VERMILION
-from ...study.recommend import duration
-from .markup import Markup, join, tag
+from .markup import Markup, join, tag, time_of
 
 # Black lines would vanish on a dark page: the last colour is the page's own ink.
 SERIES = (*COLOURS[:-1], "currentColor")
@@ -110,7 +109,8 @@ def time_bars(rows: Sequence[tuple[str, float, float, bool]], batch: int, title:
     parts = []
     for power in range(low, high + 1):
         at = x(10.0**power)
-        parts += [_line(at, top, at, height - 24, "grid"), _text(at, height - 8, duration(10.0**power * 1.0000001), "middle")]
+        parts += [_line(at, top, at, height - 24, "grid"), _text(at, height - 8, time_of(10.0**power * 1.0000001), "middle")]
+    parts.append(_text(width - 4, 15, "per state, logarithmic", "end", "axis"))
     keys = (("one state", BLUE, names), (f"in a batch of {batch:,}", ORANGE, names + 110))
     for label, colour, at in keys:
         parts += [tag("rect", x=at, y=5, width=11, height=11, fill=colour, rx=2), _text(at + 17, 15, label, "start")]
@@ -121,7 +121,7 @@ def time_bars(rows: Sequence[tuple[str, float, float, bool]], batch: int, title:
             if value > 0 and math.isfinite(value):
                 end = x(value)
                 parts.append(tag("rect", x=f"{names}", y=at, width=f"{max(end - names, 1):.1f}", height=10, fill=colour, rx=1.5))
-                parts.append(_text(end + 6, at + 9, duration(value), "start", "small"))
+                parts.append(_text(end + 6, at + 9, time_of(value), "start", "small"))
     return _svg(width, height, title, *parts)
 
 

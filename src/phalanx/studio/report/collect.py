@@ -154,7 +154,9 @@ def _calls(robot: Robot, function: str, frame: str | None) -> tuple[dict[str, Ca
 def _row(call: Call, measured: Comparison | None, errors: dict[str, tuple[float, float]]) -> Row:
     a, f = call.algorithm, call.algorithm.function
     found, operations = None, None
-    if is_countable(call):
+    if measured is not None and measured.cost is not None:
+        found = measured.cost  # that of the kernel too
+    elif is_countable(call):
         found = cost(call.robot, f, _choice(call), frame=call.frame)
     else:
         operations = operations_in_loops(call)
@@ -195,7 +197,8 @@ def _has_matrix(function: str) -> bool:
 
 
 def _batch(calls: Iterable[Call]) -> int:
-    """States to be timed together: fewer where one of them takes long."""
+    """States to be timed together: fewer of long robots, of which one may take long."""
+    calls = [call for call in calls if call.robot.n_links > _LONG]
     most = max((operations_in_loops(call) for call in calls), default=1)
     return max(16, min(BATCH, _WORK // max(most, 1)))
 

@@ -11,7 +11,7 @@ import numpy as np
 from ...io.visuals.shapes import Surface
 
 _FINE = 1 / 1500  # of the largest mesh: the cell to begin with
-_GROWTH = 1.35
+_GROWTH = 1.5
 _ROUNDS = 40
 
 
@@ -23,7 +23,8 @@ def simplified(surfaces: Sequence[Surface], faces: int) -> list[Surface]:
     found = list(surfaces)
     if not found:
         return found
-    cell = _FINE * max(float(np.ptp(np.asarray(s.vertices), axis=0).max()) for s in found)
+    excess = sum(len(s.faces) for s in found) / max(faces, 1)
+    cell = _FINE * max(1.0, excess) ** 0.5 * max(float(np.ptp(s.vertices, axis=0).max()) for s in found)
     for _ in range(_ROUNDS):
         if sum(len(s.faces) for s in found) <= faces or cell <= 0.0:
             return found

@@ -61,6 +61,10 @@ def _is_short(robot: Robot, function: str) -> bool:
 
 
 def _enclosed(script: str) -> str:
-    """A module's text as an expression, so that its names are its own."""
+    """A module's text as an expression, so that its names are its own.
+
+    Its comments hold the robot's name, which may look like the end of a script: they stay behind.
+    """
     body = re.sub(r"^export (?=const|async function|function|class)", "", script, flags=re.MULTILINE)
+    body = re.sub(r"^\s*//.*\n", "", body, flags=re.MULTILINE)
     return f"(() => {{\n{body}\nreturn {{ load, info }};\n}})()"

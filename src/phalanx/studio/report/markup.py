@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import printable
+from ...study.recommend import duration
 
 _ALONE = frozenset(("br", "meta", "img", "input", "link", "line", "rect", "circle", "path", "polyline"))
 
@@ -48,6 +49,11 @@ def text(value: Any) -> str:
     if isinstance(value, Markup):
         return value
     return escape(printable(value), quote=True)
+
+
+def time_of(seconds: float) -> str:
+    """A time in the unit that people would use."""
+    return duration(seconds).replace(" us", " µs")
 
 
 def embedded(data: Any) -> str:

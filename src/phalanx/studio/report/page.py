@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ...errors import PhalanxError
 from ...program.cost import Cost
 from . import sections
 from .collect import Row, Study
@@ -42,8 +44,8 @@ class Contents:
 def page(contents: Contents) -> str:
     """The page as text."""
     style = _asset("page.css")
-    script = _script(contents.live)
     name = contents.facts["name"] or "robot"
+    script = _script(contents.live, name)
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -77,11 +79,14 @@ def _digest(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
 
 
-def _script(live: Live | None) -> str:
+def _script(live: Live | None, robot: str) -> str:
     """All scripts as one module; the functions of the robot among them, if there are any."""
     functions = "null" if live is None else live.script
     parts = [_asset(name) for name in _SCRIPTS]
-    return "\n".join(['"use strict";', f"const COMPILED = {functions};", *parts])
+    text = "\n".join(['"use strict";', f"const COMPILED = {functions};", *parts])
+    if re.search(r"<(?=/?script|!--)", text, re.IGNORECASE):
+        raise PhalanxError(f'report: the script of robot "{robot}" would end too early; give the robot another name.')
+    return text
 
 
 def _asset(name: str) -> str:

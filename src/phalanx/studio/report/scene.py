@@ -32,18 +32,19 @@ def kinematics(robot: Robot) -> dict[str, Any]:
     with np.errstate(divide="ignore", invalid="ignore"):
         centres = np.where(parameters[:, :1] > 0, parameters[:, 1:4] / parameters[:, :1], 0.0)
     q = start(robot)
+    joints = [_joint(robot, i) for i in range(robot.n_links)]
     return {
         "name": robot.name,
         "nq": robot.nq,
         "nv": robot.nv,
         "links": list(robot.link_names),
-        "joints": [_joint(robot, i) for i in range(robot.n_links)],
+        "joints": joints,
         "masses": _numbers(robot.link_masses),
         "centres": [_numbers(c) for c in centres],
         "gravity": _numbers(robot.gravity),
         "sliders": list(sliders(robot)),
         "start": _numbers(q),
-        "floats": BASE in robot.q_slices,
+        "floats": any(move["kind"] == "free" for joint in joints for move in joint["moves"]),
         "size": size_of(robot, q),
     }
 
@@ -55,8 +56,9 @@ def start(robot: Robot) -> np.ndarray:
     for c in robot.coordinates:
         if c.kind.adds:
             low, high = lower[c.q], upper[c.q]
-            middle = np.where(np.isfinite(low + high), 0.5 * (low + high), q[c.q])
-            q[c.q] = np.where((q[c.q] < low) | (q[c.q] > high), middle, q[c.q])
+            outside = np.isfinite(low) & np.isfinite(high) & ((q[c.q] < low) | (q[c.q] > high))
+            q[c.q] = np.clip(q[c.q], low, high)
+            q[c.q][outside] = 0.5 * (low[outside] + high[outside])
     return q
 
 

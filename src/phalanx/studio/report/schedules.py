@@ -18,6 +18,7 @@ from .collect import Study
 PROCESSORS = (1, 2, 4, 8, 16, 32, 64, 128)
 _DRAWN = (4, 2, 8)  # processors of charts
 _MOST_TASKS = 2500  # of a chart that one can still look at
+_MOST_LINKS = 24  # of a robot on a paper's machine, which has processors for each
 _MOST_OPERATIONS = 20_000  # of a program whose speed-up is found in a second
 
 # Machines of the papers, and the function and algorithm whose assignment they print.
@@ -31,7 +32,7 @@ _PAPERS: tuple[tuple[str, str, Machine, str], ...] = (
 def charts(robot: Robot, study: Study) -> list[dict[str, Any]]:
     """Gantt charts of a function: its algorithms on a common memory, and the papers' own machines."""
     made = []
-    for algorithm, machine, title, function in _wanted(study):
+    for algorithm, machine, title, function in _wanted(study, robot.n_links <= _MOST_LINKS):
         try:
             found = schedule(
                 robot,
@@ -48,7 +49,7 @@ def charts(robot: Robot, study: Study) -> list[dict[str, Any]]:
     return made
 
 
-def _wanted(study: Study) -> Iterator[tuple[Any, Machine, str, str]]:
+def _wanted(study: Study, short: bool) -> Iterator[tuple[Any, Machine, str, str]]:
     first = [row for row in study.served if row.name == study.recommended]
     rest = [row for row in study.served if row.name != study.recommended]
     for row in first + rest:
@@ -56,7 +57,7 @@ def _wanted(study: Study) -> Iterator[tuple[Any, Machine, str, str]]:
             for p in _DRAWN if row in first else (4,):
                 yield row.choice, pram(p), "", study.function
     for function, algorithm, machine, title in _PAPERS:
-        if function == study.function and any(row.algorithm == algorithm for row in study.served):
+        if short and function == study.function and any(row.algorithm == algorithm for row in study.served):
             yield algorithm, machine, title, function
 
 

@@ -9,10 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...program.cost import Cost
-from ...study.recommend import duration
 from .charts import gantt, speedup_lines, time_bars
 from .collect import Row, Study
-from .markup import Markup, join, table, tag
+from .markup import Markup, join, table, tag, time_of
 from .schedules import PROCESSORS
 
 _WORDS = {  # what functions give, in a few words and with its unit
@@ -240,7 +239,7 @@ def times(study: Study, machine: Mapping[str, str]) -> Markup | None:
 
 
 def _time(seconds: float) -> tuple[float, str]:
-    return seconds, duration(seconds) if math.isfinite(seconds) else "–"
+    return seconds, time_of(seconds) if math.isfinite(seconds) else "–"
 
 
 def errors(study: Study) -> Markup | None:

@@ -57,6 +57,10 @@ function rotationOf([x, y, z, w]) {
   return [x, y, z].map((v) => sign * k * v);
 }
 
+function multiplied([a, b, c, d], [x, y, z, w]) {
+  return [d * x + a * w + b * z - c * y, d * y - a * z + b * w + c * x, d * z + a * y - b * x + c * w, d * w - a * x - b * y - c * z];
+}
+
 function motion(move, q) {
   const at = move.q;
   if (move.kind === "ball") return quaternionPose(q.slice(at, at + 4));

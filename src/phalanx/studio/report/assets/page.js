@@ -54,10 +54,10 @@ function sortTables() {
 /** Colours of links by a quantity: what is chosen, and a line that tells what it means. */
 function makeColours(view, legend) {
   const choices = [["own", "own colours"]];
-  if (ROBOT.sliders.some((s) => s.effort)) choices.push(["force", "joint force over limit"]);
+  if (ROBOT.sliders.some((s) => s.effort)) choices.push(["force", "force over limit"]);
   choices.push(["mass", "mass"]);
   for (const [name, f] of Object.entries(DATA.functions)) {
-    if (f.operations[f.recommended]) choices.push([name, `operations of ${name.replaceAll("_", " ")}`]);
+    if (f.operations[f.recommended]) choices.push([name, `operations: ${name.replaceAll("_", " ")}`]);
   }
   const colours = { kind: "own", running: null, forces: null, choices };
   const owners = new Map();
@@ -147,7 +147,7 @@ function makeStage() {
     }),
     mark("Mass centres", "masses"),
     mark("Axes", "axes"),
-    button("Show all", () => view.home(), { title: "Home key, or a double click" }),
+    button("Fit", () => view.home(), { title: "Home key, or a double click" }),
   );
   toolbar.hidden = false;
   pointAt(canvas, view, document.getElementById("tip"));

@@ -9,6 +9,7 @@ const KINDS = {
 };
 const RATE = { qd: 3, qdd: 10 }; // how far sliders of rates reach, in rad or m
 const MOST_MATRIX = 40; // rows of a mass matrix that one can look at
+const FREE = new Set(ROBOT.joints.flatMap((j) => j.moves.filter((m) => m.kind === "free").flatMap((m) => [0, 1, 2, 3, 4, 5].map((k) => m.v + k))));
 const STIFFNESS = 8; // rad/s: how fast a held robot comes to its sliders
 
 /** An element with properties; `class` and others with a hyphen are attributes. */
@@ -120,13 +121,13 @@ async function makeRobot(host, onChange) {
 
   // ------------------------------------------------------------------ forces, sums, matrix
 
-  let largest = 1e-9;
+  const largest = { "N·m": 1e-9, N: 1e-9 };
   function showForces({ gravity, tau }) {
-    for (const v of tau ?? gravity) if (Number.isFinite(v)) largest = Math.max(largest, Math.abs(v));
+    for (const { slider } of rows) largest[slider.force] = Math.max(largest[slider.force], Math.abs((tau ?? gravity)[slider.v]) || 0);
     for (const { slider, fill, mark, bar, force } of rows) {
       const g = gravity[slider.v];
       const x = tau ? tau[slider.v] : NaN;
-      const whole = slider.effort || largest;
+      const whole = slider.effort || largest[slider.force];
       const part = Math.max(-1, Math.min(1, x / whole)) || 0;
       const over = slider.effort && Math.abs(x) > slider.effort;
       fill.style.left = `${50 + 50 * Math.min(part, 0)}%`;
@@ -191,14 +192,19 @@ async function makeRobot(host, onChange) {
     const dt = DATA.live.dt;
     const one = { running: "", time: 0 };
     let before = 0;
-    const held = ROBOT.sliders.filter((s) => s.q !== undefined && !(ROBOT.floats && s.v < 6));
+    const held = ROBOT.sliders.filter((s) => !FREE.has(s.v));
+    const missing = (s) => {
+      if (s.q !== undefined) return target[s.q] - state.q[s.q];
+      const [x, y, z, w] = state.q.subarray(s.quaternion, s.quaternion + 4);
+      return rotationOf(multiplied([-x, -y, -z, w], target.subarray(s.quaternion, s.quaternion + 4)))[s.part];
+    };
 
     /** Joint forces that bring the robot to its sliders as if each joint were a critically damped spring. */
     function holding() {
       const wanted = new Float64Array(ROBOT.nv);
-      for (const s of held) wanted[s.v] = STIFFNESS ** 2 * (target[s.q] - state.q[s.q]) - 2 * STIFFNESS * state.qd[s.v];
+      for (const s of held) wanted[s.v] = STIFFNESS ** 2 * missing(s) - 2 * STIFFNESS * state.qd[s.v];
       const tau = compiled.inverse_dynamics(state.q, state.qd, wanted);
-      if (ROBOT.floats) tau.fill(0, 0, 6);
+      for (const v of FREE) tau[v] = 0; // nothing pushes a base that floats
       return tau;
     }
 
@@ -278,7 +284,7 @@ async function makeRobot(host, onChange) {
 
   function anywhere() {
     const q = Float64Array.from(ROBOT.start);
-    for (const s of ROBOT.sliders) if (s.q !== undefined && !(ROBOT.floats && s.v < 6)) q[s.q] = s.lower + Math.random() * (s.upper - s.lower);
+    for (const s of ROBOT.sliders) if (s.q !== undefined && !FREE.has(s.v)) q[s.q] = s.lower + Math.random() * (s.upper - s.lower);
     reset(q);
   }
 
