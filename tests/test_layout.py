@@ -36,6 +36,7 @@ LAYERS = (
     "simulation",
     "export",
     "study",
+    "studio",
     "cli",
     "__init__",
     "__main__",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .study.cost import cost
     from .study.recommend import recommend
     from .study.schedule import schedule
+    from .studio.report import report
 
 __version__ = "0.1.0"
 
@@ -51,6 +52,7 @@ __all__ = [
     "machines",
     "papers",
     "recommend",
+    "report",
     "robots",
     "schedule",
     "set_threads",
@@ -74,6 +76,7 @@ _LATER = {
     "machines": ".study.machines",
     "papers": ".study.papers",
     "recommend": ".study.recommend",
+    "report": ".studio.report",
     "schedule": ".study.schedule",
     "visuals": ".io.visuals",
 }

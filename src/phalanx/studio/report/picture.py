@@ -15,7 +15,7 @@ from ...robot.robot import Robot
 from .decimation import simplified
 from .scene import start
 
-_FACES = 20_000
+_FACES = 8_000
 _TWICE = 2  # samples of a pixel along each side
 # The camera of the page at its beginning: from the front, the left and above.
 YAW, PITCH = math.radians(-50.0), math.radians(18.0)

@@ -215,7 +215,7 @@ async function makeRobot(host, onChange) {
       let tau = new Float64Array(ROBOT.nv);
       for (let k = 0; k < steps; ++k) {
         if (one.running === "hold" && k % 4 === 0) tau = holding();
-        const [q, qd] = Object.values(compiled.step(state.q, state.qd, tau));
+        const [q, qd] = Object.values(compiled.step(state.q, state.qd, tau, [one.time]));
         if (!q.every(Number.isFinite)) return one.stop("The simulation left all bounds and was stopped.");
         state.q.set(q);
         state.qd.set(qd);
@@ -308,7 +308,7 @@ async function makeRobot(host, onChange) {
     "Bars reach to the limits of the file, or, where it has none, to the largest force seen; the tick is the share of gravity.";
   host.hidden = false;
   reset();
-  return { state, reset, compiled, update };
+  return { state, reset, compiled, simulation };
 }
 
 async function loaded() {
