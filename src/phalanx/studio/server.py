@@ -71,7 +71,7 @@ def _free_port(port: int | None) -> int:
             probe.bind((HOST, port or 0))
         except OSError as error:
             raise PhalanxError(
-                f"studio: port {port} of {HOST} cannot be used ({error.strerror}); choose another with --port."
+                f"studio: port {port} of {HOST} cannot be used ({error.strerror}); choose another one."
             ) from None
         return int(probe.getsockname()[1])
 
