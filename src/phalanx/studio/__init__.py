@@ -1,3 +1,3 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Pages with the robot, its costs and its schedules."""
+"""The page with the robot, its dynamics and its schedules: `phalanx studio`."""

@@ -19,8 +19,8 @@ from ...robot.description import Pose
 from ...robot.robot import Robot
 from .shapes import Array, Box, Capsule, Colour, Cylinder, Ellipsoid, Shape, Sphere, Visual, along
 
-TUBE: Colour = (0.83, 0.85, 0.88, 1.0)
-DRUM: Colour = (0.0, 0.447, 0.698, 1.0)  # the first of the colours of our pictures
+TUBE: Colour = (0.83, 0.85, 0.88, 1.0)  # no colour that means something on a chart
+DRUM: Colour = (0.24, 0.29, 0.36, 1.0)
 TIP: Colour = (0.902, 0.624, 0.0, 1.0)
 DARK: Colour = (0.30, 0.33, 0.37, 1.0)
 MASS: Colour = (0.337, 0.706, 0.914, 0.55)
@@ -97,6 +97,16 @@ def inertia_ellipsoids(robot: Robot) -> list[tuple[str, Ellipsoid, Pose]]:
     return found
 
 
+def joint_axes(robot: Robot) -> list[tuple[str, int, Array, Array]]:
+    """Joint, link that it carries, and its place and axis on that link, of joints along or about one axis."""
+    found = []
+    for i, m in enumerate(robot._assembly.moving):
+        joint = _seen(m, np.linalg.inv(m.joint.after.matrix))
+        if joint.axis is not None:
+            found.append((m.joint.name, i, joint.at, joint.axis))
+    return found
+
+
 def root_frame(robot: Robot) -> str:
     """The name of the robot's root link, which a fixed base welds to the world."""
     joined = {joint.child for joint in robot.description.joints}
@@ -146,12 +156,14 @@ def _seen(m: Moving, frame: Array) -> _Joint:
 
 
 def _ends(robot: Robot, i: int, entry: _Joint | None, frames: list[Array]) -> list[Array]:
-    """Where the last link of a branch ends: at the furthest frame on it, else beyond its mass centre."""
+    """Where the last link of a branch ends: at the furthest frame on it, else beyond its mass centre.
+
+    In standard Denavit-Hartenberg frames the link's own frame is not at its joint but at its end.
+    """
     start = np.zeros(3) if entry is None else entry.at
-    if frames:
-        far = max(frames, key=lambda at: float(np.linalg.norm(at - start)))
-        if np.linalg.norm(far - start) > 1e-6:
-            return [far]
+    far = max([np.zeros(3), *frames], key=lambda at: float(np.linalg.norm(at - start)))
+    if np.linalg.norm(far - start) > 1e-6:
+        return [far]
     row = robot.inertial_parameters.reshape(-1, 10)[i]
     return [start + 2.0 * (row[1:4] / row[0] - start)] if row[0] > 0.0 else []
 

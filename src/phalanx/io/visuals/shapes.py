@@ -17,6 +17,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 _AROUND = 28  # corners of a circle
 _RINGS = 7  # from the equator of a sphere to its pole
+_TINY = 1e-12  # height of an equator, which tells to which half it belongs
 
 
 class Surface(NamedTuple):
@@ -73,7 +74,7 @@ class Capsule:
 
     def surfaces(self) -> list[Surface]:
         """Its skin."""
-        vertices, faces = _ball()
+        vertices, faces = _ball(halves=True)
         shift = np.where(vertices[:, 2:] > 0, 0.5, -0.5) * self.length
         return [_surface(self.radius * vertices + shift * (0, 0, 1), faces)]
 
@@ -165,14 +166,16 @@ def _circle() -> Array:
     return np.column_stack([np.cos(angles), np.sin(angles)])
 
 
-def _ball() -> tuple[Array, list[tuple[int, int, int]]]:
-    """A unit sphere of two halves with an equator each, so that they can be moved apart."""
+def _ball(*, halves: bool = False) -> tuple[Array, list[tuple[int, int, int]]]:
+    """A unit sphere, or two `halves` with an equator each, so that they can be moved apart."""
     circle = _circle()
     heights = np.linspace(0.0, 0.5 * math.pi, _RINGS + 1)[:-1]
     upper = [np.column_stack([math.cos(h) * circle, np.full(_AROUND, math.sin(h))]) for h in heights]
-    tiny = 1e-12  # the lower equator belongs to the lower half
-    lower = [ring * (1, 1, -1) - (0, 0, tiny) for ring in upper[::-1]]
-    upper[0] = upper[0] + (0, 0, tiny)
+    lower = [ring * (1, 1, -1) for ring in upper[::-1]]
+    if halves:
+        upper[0], lower[-1] = upper[0] + (0, 0, _TINY), lower[-1] - (0, 0, _TINY)
+    else:
+        lower.pop()
     rings = lower + upper
     faces = [
         turn
