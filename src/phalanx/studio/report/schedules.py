@@ -20,6 +20,7 @@ _DRAWN = (4, 2, 8)  # processors of charts
 _MOST_TASKS = 2500  # of a chart that one can still look at
 _MOST_LINKS = 24  # of a robot on a paper's machine, which has processors for each
 _MOST_OPERATIONS = 20_000  # of a program whose speed-up is found in a second
+_MOST_DRAWN = 60_000  # of one that is cut into equations in some seconds: the best one gets a chart
 
 # Machines of the papers, and the function and algorithm whose assignment they print.
 _PAPERS: tuple[tuple[str, str, Machine, str], ...] = (
@@ -53,9 +54,11 @@ def _wanted(study: Study, short: bool) -> Iterator[tuple[Any, Machine, str, str]
     first = [row for row in study.served if row.name == study.recommended]
     rest = [row for row in study.served if row.name != study.recommended]
     for row in first + rest:
-        if row.cost is not None and row.cost.total <= _MOST_OPERATIONS:
-            for p in _DRAWN if row in first else (4,):
-                yield row.choice, pram(p), "", study.function
+        if row.cost is None or row.cost.total > (_MOST_DRAWN if row in first else _MOST_OPERATIONS):
+            continue
+        several = row in first and row.cost.total <= _MOST_OPERATIONS
+        for p in _DRAWN if several else _DRAWN[:1]:
+            yield row.choice, pram(p), "", study.function
     for function, algorithm, machine, title in _PAPERS:
         if short and function == study.function and any(row.algorithm == algorithm for row in study.served):
             yield algorithm, machine, title, function

@@ -91,7 +91,7 @@ function makeColours(view, legend) {
     if (colours.running) told(["links whose equations run now, in the colours of the chart"]);
     else if (colours.kind === "force") told(["no force ", ramp(), " at the limit"]);
     else if (values) told(["0 ", ramp(), ` ${shown(most, 4)} ${unit}`]);
-    else told([DATA.shapes.generated ? "Shapes are made from the joints. " : "", "Drag to turn, shift and drag to move, wheel or two fingers to zoom; arrows, + and − on the keyboard."]);
+    else told([DATA.shapes.generated ? "Shapes are made from the joints. " : "", "Drag to turn, with shift to move; wheel or two fingers zoom. Keys: arrows, +, −, Home."]);
     view.draw();
   };
   return colours;

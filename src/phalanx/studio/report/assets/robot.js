@@ -172,6 +172,7 @@ async function makeRobot(host, onChange) {
         if (!mass) return;
         last = mass;
         const g = canvas.getContext("2d");
+        if (!g) return;
         const image = g.createImageData(ROBOT.nv, ROBOT.nv);
         const most = Math.max(...mass.map(Math.abs)) || 1;
         mass.forEach((x, k) => {

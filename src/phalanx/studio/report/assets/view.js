@@ -32,7 +32,8 @@ function makeView(canvas) {
   const bodies = bodiesOf(gl);
   const ball = bufferOf(gl, [[...SOLIDS.ellipsoid([1, 1, 1], 20), [0.1, 0.1, 0.1, 1], null]]);
   let extent = measured(bodies, posesOf(ROBOT.start));
-  const ground = ROBOT.floats ? extent.low[2] : Math.min(0, ROBOT.joints.length ? 0 : extent.low[2]);
+  const fixed = measured(bodies.filter((body) => body.link < 0), []);
+  const ground = ROBOT.floats ? extent.low[2] : Math.min(0, fixed.low[2]);
   const grid = gridOf(gl, extent, ground);
   const axes = axesOf(gl, 0.09 * ROBOT.size);
   const view = {
