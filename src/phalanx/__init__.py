@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .io.visuals import visuals
     from .simulation import contact, control
     from .simulation.simulation import Simulation
+    from .studio.report import report
     from .study import figures, machines, papers
     from .study.accuracy import accuracy
     from .study.closed_form import closed_form
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from .study.cost import cost
     from .study.recommend import recommend
     from .study.schedule import schedule
-    from .studio.report import report
 
 __version__ = "0.1.0"
 

@@ -38,7 +38,9 @@ def add(commands: Any) -> None:
         metavar="F",
         help="to study with all their algorithms (default: inverse_dynamics mass_matrix forward_dynamics)",
     )
-    parser.add_argument("--quick", action="store_true", help="time nothing: counts, schedules and errors only")
+    parser.add_argument(
+        "--quick", action="store_true", help="time nothing: counts, schedules and errors only"
+    )
     parser.add_argument(
         "--batch", type=positive_integer, metavar="B", help="states timed together (default: up to 1024)"
     )
@@ -74,12 +76,17 @@ def run(args: argparse.Namespace) -> int:
                 "live": list(made.live),
                 "robot": made.facts,
                 "machine": made.machine,
-                "functions": [_told(study) | {"speedups": made.speedups.get(study.function, {})} for study in made.studies],
+                "functions": [
+                    _told(study) | {"speedups": made.speedups.get(study.function, {})}
+                    for study in made.studies
+                ],
             }
         )
         return 0
     head = ["function", "algorithms", "auto", "recommended"]
-    rows = [[s.function, str(len(s.served)), s.auto, s.recommended if s.reason else "–"] for s in made.studies]
+    rows = [
+        [s.function, str(len(s.served)), s.auto, s.recommended if s.reason else "–"] for s in made.studies
+    ]
     lines = [f"{made.path}  {made.bytes / 1e6:.2f} MB in {seconds:.1f} s; open it in a browser"]
     if rows:
         lines += ["", *table(head, rows, align="<><<", width=terminal_width())]
@@ -113,7 +120,9 @@ def _told(study: Any) -> dict[str, Any]:
                 "operations": row.operations if c is None else c.total,
                 "times": None
                 if m is None
-                else {k: getattr(m, k) for k in ("one_state", "per_state", "predicted", "prepare", "backend")},
+                else {
+                    k: getattr(m, k) for k in ("one_state", "per_state", "predicted", "prepare", "backend")
+                },
                 "errors": {name: {"largest": a, "typical": b} for name, (a, b) in row.errors.items()},
             }
         )

@@ -82,7 +82,15 @@ def accuracy(
     """
     asked = [algorithm]
     return accuracies(
-        robot, function, asked, backend=backend, dtype=dtype, states=states, digits=digits, rng=rng, frame=frame
+        robot,
+        function,
+        asked,
+        backend=backend,
+        dtype=dtype,
+        states=states,
+        digits=digits,
+        rng=rng,
+        frame=frame,
     )[0]
 
 

@@ -58,7 +58,9 @@ class Open:
     def forces(self) -> np.ndarray:
         """The forces as the page shows them."""
         told = self.page.locator(".force").all_inner_texts()
-        return np.array([float(re.sub(r"[^-0-9.e]", "", text.replace("N·m", "").replace("N", ""))) for text in told])
+        return np.array(
+            [float(re.sub(r"[^-0-9.e]", "", text.replace("N·m", "").replace("N", ""))) for text in told]
+        )
 
     def drawn(self) -> np.ndarray:
         """The pixels of the robot's view."""
@@ -176,14 +178,18 @@ def test_sliders_and_view_obey_the_keyboard(files: dict[str, Path], visit: Calla
     assert open_page.is_clean()
 
 
-def test_a_fall_is_that_of_the_library(files: dict[str, Path], visit: Callable[..., Open], robot: px.Robot) -> None:
+def test_a_fall_is_that_of_the_library(
+    files: dict[str, Path], visit: Callable[..., Open], robot: px.Robot
+) -> None:
     open_page = visit(files["arm"])
     open_page.slide(1, 0.3)
     start = open_page.q
     fall = open_page.page.locator("#simulate-fall")
     fall.click()
     open_page.wait(lambda: float(open_page.page.evaluate("phalanx.simulation.time")) > 0.15)
-    seconds, *q = open_page.numbers("phalanx.simulation.stop(), [phalanx.simulation.time, ...phalanx.state.q]")
+    seconds, *q = open_page.numbers(
+        "phalanx.simulation.stop(), [phalanx.simulation.time, ...phalanx.state.q]"
+    )
     assert fall.inner_text() == "▶ Let go"
     sim = robot.simulation(dt=DT, integrator="implicit")
     steps = round(seconds / DT)
@@ -266,7 +272,9 @@ def test_without_webgl_or_any_script_a_picture_stands_for_the_robot(
     assert no_script.is_clean()
 
 
-def test_a_phone_shows_everything_without_moving_sideways(files: dict[str, Path], visit: Callable[..., Open]) -> None:
+def test_a_phone_shows_everything_without_moving_sideways(
+    files: dict[str, Path], visit: Callable[..., Open]
+) -> None:
     phone = {"width": 375, "height": 720}
     open_page = visit(files["arm"], viewport=phone, has_touch=True, is_mobile=True, device_scale_factor=2)
     wide = open_page.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")

@@ -25,7 +25,8 @@ MIMIC = """<robot name="coupled"><link name="base"/>
 <joint name="j" type="revolute"><parent link="base"/><child link="a"/><axis xyz="0 1 0"/>
   <origin xyz="0 0 1" rpy="0.1 0.2 0.3"/><limit lower="-2" upper="2" effort="1" velocity="1"/></joint>
 <joint name="k" type="revolute"><parent link="a"/><child link="b"/><axis xyz="1 1 0"/>
-  <origin xyz="0.5 0 0"/><limit lower="-2" upper="2" effort="1" velocity="1"/><mimic joint="j" multiplier="-0.7" offset="0.3"/></joint>
+  <origin xyz="0.5 0 0"/><limit lower="-2" upper="2" effort="1" velocity="1"/>
+  <mimic joint="j" multiplier="-0.7" offset="0.3"/></joint>
 </robot>"""
 
 
@@ -35,8 +36,11 @@ def by_script(robot: px.Robot, states: np.ndarray) -> tuple[np.ndarray, np.ndarr
     text = f"""const document = {{ getElementById: () => ({{ textContent: {json.dumps(data)} }}) }};
 {page._asset("kinematics.js")}
 const states = {json.dumps(states.tolist())};
-console.log(JSON.stringify(states.map((q) => [posesOf(q), Array.from(gravityForces(Float64Array.from(q)))])));"""
-    done = subprocess.run([str(NODE), "-"], input=text, capture_output=True, text=True, timeout=60, check=True)
+const forces = (q) => Array.from(gravityForces(Float64Array.from(q)));
+console.log(JSON.stringify(states.map((q) => [posesOf(q), forces(q)])));"""
+    done = subprocess.run(
+        [str(NODE), "-"], input=text, capture_output=True, text=True, timeout=60, check=True
+    )
     found = json.loads(done.stdout)
     poses = np.array([p for p, _ in found]).reshape(len(states), robot.n_links, 3, 4)
     return poses, np.array([g for _, g in found]).reshape(len(states), robot.nv)

@@ -30,9 +30,13 @@ def test_the_robot_fills_the_picture_and_leaves_its_ground_clear() -> None:
 
 def test_what_is_nearer_hides_what_is_behind() -> None:
     text = """<robot name="two"><link name="a">
-      <visual><origin xyz="0.64 -0.77 0.3"/><geometry><box size="2 2 2"/></geometry><material name="r"><color rgba="1 0 0 1"/></material></visual>
-      <visual><origin xyz="-1.3 1.5 -0.6"/><geometry><box size="1 1 1"/></geometry><material name="b"><color rgba="0 0 1 1"/></material></visual>
+      <visual><origin xyz="0.64 -0.77 0.3"/><geometry><box size="2 2 2"/></geometry>
+        <material name="r"><color rgba="1 0 0 1"/></material></visual>
+      <visual><origin xyz="-1.3 1.5 -0.6"/><geometry><box size="1 1 1"/></geometry>
+        <material name="b"><color rgba="0 0 1 1"/></material></visual>
     </link></robot>"""
-    image = matplotlib.image.imread(io.BytesIO(png_of(px.load(text), px.visuals(text), 100, 100)), format="png")
+    image = matplotlib.image.imread(
+        io.BytesIO(png_of(px.load(text), px.visuals(text), 100, 100)), format="png"
+    )
     seen = image[image[..., 3] > 0.99][:, :3]
     assert (seen[:, 0] > 0.2).mean() > 0.95

@@ -41,7 +41,11 @@ def speedup_lines(processors: Sequence[int], curves: Mapping[str, Sequence[float
     top = min(2.0**high, processors[-1])
     grid.append(_line(x(1), y(1.0), x(top), y(top), "ideal"))
     grid.append(_text((_LEFT + right) / 2, _HEIGHT - 6, "processors", "middle", "axis"))
-    grid.append(_text(13, (_TOP + bottom) / 2, "speed-up", "middle", "axis", f"rotate(-90 13 {(_TOP + bottom) / 2:.0f})"))
+    grid.append(
+        _text(
+            13, (_TOP + bottom) / 2, "speed-up", "middle", "axis", f"rotate(-90 13 {(_TOP + bottom) / 2:.0f})"
+        )
+    )
     places = _apart([y(curve[-1]) for curve in curves.values()], 15, _TOP + 5, bottom)
     lines = [
         _curve(name, [(x(p), y(v)) for p, v in zip(processors, curve, strict=True)], processors, curve, k, at)
@@ -73,7 +77,12 @@ def _curve(
         "g",
         tag("polyline", points=drawn, fill="none", stroke=colour, stroke_width=1.8, stroke_dasharray=dashes),
         *marks,
-        tag("path", d=f"M{right + 3:.0f} {points[-1][1]:.1f}L{right + 14:.0f} {label - 4:.1f}", stroke=colour, fill="none"),
+        tag(
+            "path",
+            d=f"M{right + 3:.0f} {points[-1][1]:.1f}L{right + 14:.0f} {label - 4:.1f}",
+            stroke=colour,
+            fill="none",
+        ),
         tag("g", _mark(k, right + 19, label - 4)),
         _text(right + 27, label, f"{name}  {values[-1]:.1f}", "start"),
         fill=colour,
@@ -95,7 +104,7 @@ def _mark(k: int, x: float, y: float) -> Markup:
 
 
 def time_bars(rows: Sequence[tuple[str, float, float, bool]], batch: int, title: str) -> Markup:
-    """Bars of seconds per state, alone and in a batch, on one logarithmic axis; `True` marks what is advised."""
+    """Bars of seconds per state, alone and in a batch, on a logarithmic axis; `True`: it is advised."""
     names = min(200, 30 + 7 * max(len(name) for name, *_ in rows))
     step, top, width = 34, 26, 640
     seconds = [s for _, one, each, _ in rows for s in (one, each) if s > 0 and math.isfinite(s)]
@@ -109,18 +118,36 @@ def time_bars(rows: Sequence[tuple[str, float, float, bool]], batch: int, title:
     parts = []
     for power in range(low, high + 1):
         at = x(10.0**power)
-        parts += [_line(at, top, at, height - 24, "grid"), _text(at, height - 8, time_of(10.0**power * 1.0000001), "middle")]
+        parts += [
+            _line(at, top, at, height - 24, "grid"),
+            _text(at, height - 8, time_of(10.0**power * 1.0000001), "middle"),
+        ]
     parts.append(_text(width - 4, 15, "per state, logarithmic", "end", "axis"))
     keys = (("one state", BLUE, names), (f"in a batch of {batch:,}", ORANGE, names + 110))
     for label, colour, at in keys:
-        parts += [tag("rect", x=at, y=5, width=11, height=11, fill=colour, rx=2), _text(at + 17, 15, label, "start")]
+        parts += [
+            tag("rect", x=at, y=5, width=11, height=11, fill=colour, rx=2),
+            _text(at + 17, 15, label, "start"),
+        ]
     for k, (name, one, each, advised) in enumerate(rows):
         y = top + step * k + 4
-        parts.append(_text(names - 8, y + 16, name + (" ◂" if advised else ""), "end", "strong" if advised else None))
+        parts.append(
+            _text(names - 8, y + 16, name + (" ◂" if advised else ""), "end", "strong" if advised else None)
+        )
         for value, colour, at in ((one, BLUE, y), (each, ORANGE, y + 12)):
             if value > 0 and math.isfinite(value):
                 end = x(value)
-                parts.append(tag("rect", x=f"{names}", y=at, width=f"{max(end - names, 1):.1f}", height=10, fill=colour, rx=1.5))
+                parts.append(
+                    tag(
+                        "rect",
+                        x=f"{names}",
+                        y=at,
+                        width=f"{max(end - names, 1):.1f}",
+                        height=10,
+                        fill=colour,
+                        rx=1.5,
+                    )
+                )
                 parts.append(_text(end + 6, at + 9, time_of(value), "start", "small"))
     return _svg(width, height, title, *parts)
 
@@ -137,7 +164,14 @@ def gantt(chart: Mapping[str, Any], title: str) -> Markup:
             x, wide = names + begin * scale, max(length * scale - 0.5, 0.5)
             colour = chart["quantities"][quantity][1]
             parts.append(
-                tag("rect", x=f"{x:.1f}", y=step * processor + 1, width=f"{wide:.1f}", height=step - 2, fill=colour)
+                tag(
+                    "rect",
+                    x=f"{x:.1f}",
+                    y=step * processor + 1,
+                    width=f"{wide:.1f}",
+                    height=step - 2,
+                    fill=colour,
+                )
             )
     height = step * len(rows) + 24
     parts.append(_text(names, height - 6, "0", "start"))
@@ -175,5 +209,7 @@ def _line(x0: float, y0: float, x1: float, y1: float, kind: str) -> Markup:
     return tag("line", x1=f"{x0:.1f}", y1=f"{y0:.1f}", x2=f"{x1:.1f}", y2=f"{y1:.1f}", class_=kind)
 
 
-def _text(x: float, y: float, words: str, anchor: str, kind: str | None = None, turn: str | None = None) -> Markup:
+def _text(
+    x: float, y: float, words: str, anchor: str, kind: str | None = None, turn: str | None = None
+) -> Markup:
     return tag("text", words, x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor, class_=kind, transform=turn)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""What a report tells of the functions of a robot: costs, times and errors of their algorithms, as plain data."""
+"""What a report tells of a robot's functions: costs, times and errors of their algorithms."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ...algorithms import FUNCTIONS, algorithms
 from ...backends.base import Call
@@ -160,9 +160,7 @@ def _row(call: Call, measured: Comparison | None, errors: dict[str, tuple[float,
         found = cost(call.robot, f, _choice(call), frame=call.frame)
     else:
         operations = operations_in_loops(call)
-    return Row(
-        a.name, dict(call.options), a.source, a.work, a.span, "", found, operations, measured, errors
-    )
+    return Row(a.name, dict(call.options), a.source, a.work, a.span, "", found, operations, measured, errors)
 
 
 def _errors(
@@ -176,7 +174,8 @@ def _errors(
     if long and _has_matrix(function):
         return {}
     found: dict[str, dict[str, tuple[float, float]]] = {name: {} for name in calls}
-    for dtype in ("float64",) if long else ("float64", "float32"):
+    precisions: tuple[Literal["float64", "float32"], ...] = ("float64",) if long else ("float64", "float32")
+    for dtype in precisions:
         names = [name for name in calls if dtype == "float64" or name == best]
         asked = [_choice(calls[name]) for name in names]
         try:

@@ -51,7 +51,8 @@ def live(robot: Robot) -> Live | None:
         request = Request(robot, entries(robot, wanted), Path(f"{_STEM}.wasm"), np.dtype("float64"))
         files = wasm.files(request)
     module, script = files[f"{_STEM}.wasm"], files[f"{_STEM}.mjs"]
-    assert isinstance(module, bytes) and isinstance(script, str)
+    assert isinstance(module, bytes)
+    assert isinstance(script, str)
     names = tuple(entry.name for entry in request.entries)
     return Live(names, base64.b64encode(module).decode("ascii"), _enclosed(script))
 

@@ -30,12 +30,16 @@ class Markup(str):
 def tag(name: str, /, *children: Any, **attributes: Any) -> Markup:
     """An element; children that are no markup are escaped. `class_` is class, `data_x` is data-x."""
     told = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{text(value)}"' if value is not True else f" {key.rstrip('_')}"
+        f' {key.rstrip("_").replace("_", "-")}="{text(value)}"'
+        if value is not True
+        else f" {key.rstrip('_')}"
         for key, value in attributes.items()
         if value is not None and value is not False
     )
     if name in _ALONE and not children:
-        return Markup(f"<{name}{told}/>" if name not in ("br", "meta", "img", "input", "link") else f"<{name}{told}>")
+        return Markup(
+            f"<{name}{told}/>" if name not in ("br", "meta", "img", "input", "link") else f"<{name}{told}>"
+        )
     return Markup(f"<{name}{told}>{join(children)}</{name}>")
 
 
@@ -45,7 +49,7 @@ def join(children: Iterable[Any]) -> Markup:
 
 
 def text(value: Any) -> str:
-    """A value as it may stand in a page: escaped unless it is markup; what is not shown as such is escaped."""
+    """A value as it may stand in a page: escaped unless it is markup, and controls by number."""
     if isinstance(value, Markup):
         return value
     return escape(printable(value), quote=True)
@@ -125,7 +129,9 @@ def _cell(k: int, cell: Any) -> Markup:
     value, shown = cell if isinstance(cell, tuple) else (cell, cell)
     if _is_number(cell):
         known = math.isfinite(value)
-        return tag("td", shown if known else "–", class_="number", data_value=repr(float(value)) if known else "")
+        return tag(
+            "td", shown if known else "–", class_="number", data_value=repr(float(value)) if known else ""
+        )
     if k == 0:
         return tag("th", shown, scope="row")
     return tag("td", shown)

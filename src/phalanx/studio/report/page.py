@@ -85,7 +85,9 @@ def _script(live: Live | None, robot: str) -> str:
     parts = [_asset(name) for name in _SCRIPTS]
     text = "\n".join(['"use strict";', f"const COMPILED = {functions};", *parts])
     if re.search(r"<(?=/?script|!--)", text, re.IGNORECASE):
-        raise PhalanxError(f'report: the script of robot "{robot}" would end too early; give the robot another name.')
+        raise PhalanxError(
+            f'report: the script of robot "{robot}" would end too early; give the robot another name.'
+        )
     return text
 
 
@@ -109,7 +111,11 @@ def _data(contents: Contents) -> dict[str, Any]:
         },
         "live": None
         if contents.live is None
-        else {"functions": contents.live.functions, "module": contents.live.module, "dt": contents.live.seconds},
+        else {
+            "functions": contents.live.functions,
+            "module": contents.live.module,
+            "dt": contents.live.seconds,
+        },
     }
 
 
@@ -160,7 +166,11 @@ def _stage(contents: Contents) -> Markup:
 
 def _sections(contents: Contents) -> list[Markup | None]:
     studies, machine = contents.studies, contents.machine
-    measured = [tag("h3", sections.title_of(s.function)) + told for s in studies if (told := sections.times(s, machine))]
+    measured = [
+        tag("h3", sections.title_of(s.function)) + told
+        for s in studies
+        if (told := sections.times(s, machine))
+    ]
     wrong = [tag("h3", sections.title_of(s.function)) + told for s in studies if (told := sections.errors(s))]
     return [
         _section(
@@ -168,13 +178,18 @@ def _sections(contents: Contents) -> list[Markup | None]:
             "Robot",
             sections.summary(contents.facts, contents.shapes),
             tag("div", id="controls", hidden=True),
-            tag("noscript", tag("p", "Sliders and schedules need JavaScript; all tables are here without it.")),
+            tag(
+                "noscript", tag("p", "Sliders and schedules need JavaScript; all tables are here without it.")
+            ),
             tag("details", tag("summary", "Joints and limits"), sections.joints_table(contents.facts)),
         ),
         _section(
             "costs",
             "Costs",
-            tag("p", "Operations of one state by the program that is compiled for this robot. Choose a column to sort."),
+            tag(
+                "p",
+                "Operations of one state by the program that is compiled for this robot. Columns sort.",
+            ),
             *(
                 tag("h3", sections.title_of(s.function), _remark(s)) + sections.advice(s) + sections.costs(s)
                 for s in studies
@@ -216,8 +231,8 @@ def _parallel(contents: Contents, study: Study) -> Markup:
 def _measured_where(machine: Mapping[str, str]) -> Markup:
     return tag(
         "p",
-        f"{machine['processor']}, one thread of {machine['cores']} cores, load {machine['load']}, {machine['date']}. "
-        "The shortest of several rounds in which all algorithms take turns.",
+        f"{machine['processor']}, one thread of {machine['cores']} cores, load {machine['load']}, "
+        f"{machine['date']}. The shortest of several rounds in which all algorithms take turns.",
     )
 
 
@@ -242,8 +257,8 @@ def _about(contents: Contents) -> Markup:
             tag("dl", *(tag("div", tag("dt", a), tag("dd", b)) for a, b in facts), class_="facts plain"),
             tag(
                 "p",
-                "Units are SI. Spatial vectors are angular before linear. Costs are px.cost(robot, function, algorithm), "
-                "schedules px.schedule, times px.compare, errors px.accuracy. This file holds all it shows and "
+                "Units are SI. Costs are those of px.cost(robot, function, algorithm), schedules of "
+                "px.schedule, times of px.compare, errors of px.accuracy. This file holds all it shows and "
                 "asks the network for nothing.",
                 class_="note",
             ),
@@ -254,4 +269,6 @@ def _about(contents: Contents) -> Markup:
 def _live_told(live: Live | None) -> str:
     if live is None:
         return "poses and gravity forces by the script of the page"
-    return "WebAssembly compiled for this robot: " + ", ".join(name.replace("_", " ") for name in live.functions)
+    return "WebAssembly compiled for this robot: " + ", ".join(
+        name.replace("_", " ") for name in live.functions
+    )

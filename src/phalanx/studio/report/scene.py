@@ -103,7 +103,9 @@ def _joint(robot: Robot, link: int) -> dict[str, Any]:
 
 def _described(robot: Robot, name: str) -> Joint | None:
     """The joint of that name; None for the one under a floating base."""
-    joints: dict[str, Joint] = robot.memo("joints by name", lambda: {j.name: j for j in robot.description.joints})
+    joints: dict[str, Joint] = robot.memo(
+        "joints by name", lambda: {j.name: j for j in robot.description.joints}
+    )
     return None if name == BASE else joints[name]
 
 
@@ -157,7 +159,7 @@ def _main(axis: Sequence[float]) -> int:
 
 
 def shapes(scene: Scene, faces: int) -> dict[str, Any]:
-    """The shapes: solids by name and sizes, which the page makes triangles of, and meshes of so many faces."""
+    """Solids by name and sizes, which the page makes triangles of, and meshes of so many faces in all."""
     parts: list[list[Any]] = []
     found: list[tuple[int, Surface]] = []
     for part in scene.parts:

@@ -46,7 +46,9 @@ def charts(robot: Robot, study: Study) -> list[dict[str, Any]]:
         except PhalanxError:  # a paper's machine is for chains of turning joints
             continue
         if 0 < len(found.timed) <= _MOST_TASKS:
-            made.append(chart(found, _told(algorithm), title or f"{machine_count(machine)} processors, one memory"))
+            made.append(
+                chart(found, _told(algorithm), title or f"{machine_count(machine)} processors, one memory")
+            )
     return made
 
 
@@ -70,7 +72,7 @@ def machine_count(machine: Machine) -> int:
 
 
 def chart(found: Schedule, algorithm: str, title: str) -> dict[str, Any]:
-    """A schedule as the page draws it: tasks as rows [processor, start, duration, quantity, link, critical]."""
+    """A schedule as the page draws it; a task is [processor, start, duration, quantity, link, critical]."""
     tasks = found.timed
     colours = colours_of((t.quantity for t in tasks), (t.end - t.start for t in tasks))
     number = {quantity: k for k, quantity in enumerate(colours)}
@@ -112,9 +114,7 @@ def speedups(robot: Robot, study: Study) -> dict[str, list[float]]:
     for row in study.served:
         if row.options or row.cost is None or row.cost.total > _MOST_OPERATIONS:
             continue
-        graph = task_graph(
-            robot, study.function, row.algorithm, convention="program", frame=study.frame
-        )
+        graph = task_graph(robot, study.function, row.algorithm, convention="program", frame=study.frame)
         times[row.algorithm] = [place(graph, pram(p)).makespan for p in PROCESSORS]
     least = min((t[0] for t in times.values()), default=0.0)
     if not least:

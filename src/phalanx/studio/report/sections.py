@@ -39,7 +39,11 @@ def summary(facts: Mapping[str, Any], shapes: Mapping[str, Any]) -> Markup:
     if facts["loops"]:
         rows.append(("Loops", f"{len(facts['loops']):,}", "left open"))
     rows.append(("Shapes", f"{len(shapes['parts']):,}", _shapes_told(shapes)))
-    return tag("dl", *(tag("div", tag("dt", a), tag("dd", b), tag("dd", c, class_="note")) for a, b, c in rows), class_="facts")
+    return tag(
+        "dl",
+        *(tag("div", tag("dt", a), tag("dd", b), tag("dd", c, class_="note")) for a, b, c in rows),
+        class_="facts",
+    )
 
 
 def _fixed(facts: Mapping[str, Any]) -> str:
@@ -72,7 +76,16 @@ def joints_table(facts: Mapping[str, Any]) -> Markup:
         kind = joint["type"] + (f", follows {joint['mimic']['joint']}" if joint["mimic"] else "")
         bounds = [_bounds(joint[key]) for key in ("lower", "upper", "velocity", "effort")]
         name = joint["name"] or "floating base"
-        rows.append([name, kind, joint["link"], joint["parent"] or "world", *bounds, (joint["mass"], _number(joint["mass"]))])
+        rows.append(
+            [
+                name,
+                kind,
+                joint["link"],
+                joint["parent"] or "world",
+                *bounds,
+                (joint["mass"], _number(joint["mass"])),
+            ]
+        )
     return table(head, rows, label="Joints: limits in rad, m, s, N·m, N; masses in kg")
 
 
@@ -150,8 +163,20 @@ def other_costs(found: Mapping[str, tuple[str, Cost]]) -> Markup | None:
     """One line for every function that is not studied."""
     if not found:
         return None
-    head = [("Function", ""), ("Algorithm", 'the choice of "auto"'), ("×", ""), ("+", ""), ("÷", ""), ("sin, cos", "")]
-    head += [("Operations", ""), ("Path", "operations along the critical path"), ("Ops / path", ""), ("Widest", "")]
+    head = [
+        ("Function", ""),
+        ("Algorithm", 'the choice of "auto"'),
+        ("×", ""),
+        ("+", ""),
+        ("÷", ""),
+        ("sin, cos", ""),
+    ]
+    head += [
+        ("Operations", ""),
+        ("Path", "operations along the critical path"),
+        ("Ops / path", ""),
+        ("Widest", ""),
+    ]
     rows = [[function, name, *_counts(c)] for function, (name, c) in found.items()]
     return tag(
         "details",
@@ -172,7 +197,9 @@ def schedules(study: Study, charts: Sequence[Mapping[str, Any]]) -> Markup:
         return tag("p", "Too long to be drawn: its program has too many tasks.", class_="note")
     first = charts[0]
     title = f"{study.function} by {first['algorithm']} on {first['machine']}"
-    return join([gantt(first, f"Gantt chart: {title}"), tag("p", title, ", ", _facts_of(first), class_="note")])
+    return join(
+        [gantt(first, f"Gantt chart: {title}"), tag("p", title, ", ", _facts_of(first), class_="note")]
+    )
 
 
 def _facts_of(chart: Mapping[str, Any]) -> str:

@@ -6,14 +6,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ...algorithms import FUNCTIONS
-from ...errors import PhalanxError, nearest, shown
+from ...errors import PhalanxError, nearest, shown, warn
 from ...io.files import path_text, write_text
 from ...io.visuals import Scene, visuals
+from ...program.cost import Cost
 from ...progress import steps
 from ...robot.facts import describe
 from ...robot.robot import Robot, require_robot
@@ -26,9 +28,8 @@ from .page import Contents, page
 from .picture import png_of
 from .scene import kinematics, shapes
 
-_FACES = 40_000  # triangles of meshes: about a megabyte
-_BYTES_OF_FACE = 14  # in the page, with its share of the vertices
-_LEAST_FACES = 2_000
+_FACES = 40_000  # triangles of meshes: about half a megabyte
+_LEAST_FACES = 1_000
 
 
 @dataclass(frozen=True)
@@ -56,18 +57,19 @@ def report(
 ) -> Report:
     """Write one page about a robot: in 3D, with facts, costs, schedules, speed-ups, times and errors.
 
-    The file needs no server and no network. `functions` are studied with all their algorithms; `quick` leaves
-    out whatever is timed. `batch` is how many states are timed together (1024, fewer of long robots). Meshes
-    are simplified until the page has less than so many `megabytes`. `scene` is how the robot looks, by default
-    `px.visuals(robot)`.
+    The file needs no server and no network. `functions` are studied with all their algorithms; `quick`
+    leaves out whatever is timed. `batch` is how many states are timed together (1024, fewer of long robots).
+    Meshes are simplified until the page has less than so many `megabytes`. `scene` is how the robot looks,
+    by default `px.visuals(robot)`.
     """
     require_robot(robot, "report")
     where = _checked(path)
     wanted = _functions(functions)
     if not isinstance(megabytes, (int, float)) or not 0.2 <= megabytes <= 1000:
         raise PhalanxError(f"report: megabytes is {shown(megabytes)}, expected a number from 0.2 to 1000.")
-    contents = _contents(robot, wanted, quick, batch, megabytes, scene)
-    text = page(contents)
+    looks = visuals(robot) if scene is None else scene
+    contents = _Work(robot, wanted, quick, batch).done(looks)
+    text = _fitted(contents, looks, megabytes)
     write_text(where, text, where="report")
     return Report(
         Path(where),
@@ -102,47 +104,65 @@ def _functions(asked: Any) -> tuple[str, ...]:
     return names
 
 
-def _contents(
-    robot: Robot, wanted: tuple[str, ...], quick: bool, batch: int | None, megabytes: float, scene: Scene | None
-) -> Contents:
-    """Everything, one piece after another, with a bar for those who wait."""
-    moves = robot.nv > 0
-    found: dict[str, Any] = {"studies": [], "charts": {}, "speedups": {}, "others": {}, "live": None}
+class _Work:
+    """The pieces of a report, made one after another."""
 
-    def study(function: str) -> None:
-        one = studied(robot, function, quick=quick, batch=batch)
-        found["studies"].append(one)
+    def __init__(self, robot: Robot, wanted: tuple[str, ...], quick: bool, batch: int | None) -> None:
+        self.robot, self.wanted, self.quick, self.batch = robot, wanted, quick, batch
+        self.studies: list[Study] = []
+        self.charts: dict[str, list[dict[str, Any]]] = {}
+        self.speedups: dict[str, dict[str, list[float]]] = {}
+        self.others: dict[str, tuple[str, Cost]] = {}
+        self.live: Live | None = None
 
-    def placed(one: Study) -> None:
-        found["charts"][one.function] = schedules.charts(robot, one)
-        found["speedups"][one.function] = schedules.speedups(robot, one)
+    def done(self, looks: Scene) -> Contents:
+        """Everything, with a bar for those who wait."""
+        for _, job in steps(self._jobs(), "reporting", lambda item: item[0]):
+            job()
+        return Contents(
+            describe(self.robot),
+            kinematics(self.robot),
+            shapes(looks, _FACES),
+            png_of(self.robot, looks),
+            self.studies,
+            self.charts,
+            self.speedups,
+            self.others,
+            machine_facts(),
+            self.live,
+            default_states(self.robot),
+            "NumPy, the reference" if self.quick else "compiled code",
+        )
 
-    def looks() -> None:
-        found["scene"] = visuals(robot) if scene is None else scene
-        found["picture"] = png_of(robot, found["scene"])
+    def _jobs(self) -> list[tuple[str, Callable[[], None]]]:
+        if not self.robot.nv:
+            return []
+        jobs: list[tuple[str, Callable[[], None]]] = [(n, partial(self._study, n)) for n in self.wanted]
+        jobs += [(f"{n} on processors", partial(self._place, k)) for k, n in enumerate(self.wanted)]
+        return [*jobs, ("other functions", self._count), ("WebAssembly", self._compile)]
 
-    jobs: list[tuple[str, Callable[[], Any]]] = [("shapes", looks)]
-    if moves:
-        jobs += [(name, lambda name=name: study(name)) for name in wanted]  # type: ignore[misc]
-        jobs += [(f"{name} on processors", lambda k=k: placed(found["studies"][k])) for k, name in enumerate(wanted)]  # type: ignore[misc]
-        jobs.append(("other functions", lambda: found.update(others=costs_of_others(robot, wanted))))
-        jobs.append(("WebAssembly", lambda: found.update(live=live(robot))))
-    for _, job in steps(jobs, "reporting", lambda item: item[0]):
-        job()
-    made: Live | None = found["live"]
-    spent = 300_000 + (len(made.module) if made else 0)
-    faces = int(max((megabytes * 1e6 - spent) / _BYTES_OF_FACE, _LEAST_FACES))
-    return Contents(
-        describe(robot),
-        kinematics(robot),
-        shapes(found["scene"], min(_FACES, faces)),
-        found["picture"],
-        found["studies"],
-        found["charts"],
-        found["speedups"],
-        found["others"],
-        machine_facts(),
-        made,
-        default_states(robot),
-        "NumPy, the reference" if quick else "compiled code",
-    )
+    def _study(self, function: str) -> None:
+        self.studies.append(studied(self.robot, function, quick=self.quick, batch=self.batch))
+
+    def _place(self, k: int) -> None:
+        study = self.studies[k]
+        self.charts[study.function] = schedules.charts(self.robot, study)
+        self.speedups[study.function] = schedules.speedups(self.robot, study)
+
+    def _count(self) -> None:
+        self.others = costs_of_others(self.robot, self.wanted)
+
+    def _compile(self) -> None:
+        self.live = live(self.robot)
+
+
+def _fitted(contents: Contents, looks: Scene, megabytes: float) -> str:
+    """The page, its meshes as simple as it takes to keep to a size."""
+    text, faces = page(contents), _FACES
+    while (size := len(text.encode("utf-8"))) > megabytes * 1e6:
+        if faces < _LEAST_FACES or not contents.shapes["meshes"]:
+            warn(f"report: the page has {size / 1e6:.1f} MB, more than {megabytes:g}; study fewer functions.")
+            break
+        faces //= 2
+        text = page(replace(contents, shapes=shapes(looks, faces)))
+    return text

@@ -16,7 +16,7 @@ void main() {
   if (flat_.a > 0.0) { gl_FragColor = vec4(flat_.rgb * flat_.a, flat_.a); return; }
   vec3 u = normalize(n); if (dot(u, toward) < 0.0) u = -u;
   vec3 key = normalize(vec3(0.35, -0.55, 0.76));
-  float light = 0.46 + 0.34 * max(dot(u, key), 0.0) + 0.14 * u.z + 0.14 * max(dot(u, toward), 0.0);
+  float light = 0.43 + 0.33 * max(dot(u, key), 0.0) + 0.12 * u.z + 0.13 * max(dot(u, toward), 0.0);
   vec3 base = mix(c.rgb, tint.rgb, tint.a);
   float shine = pow(max(dot(normalize(key + toward), u), 0.0), 40.0) * 0.16;
   gl_FragColor = vec4((base * light + shine) * c.a, c.a);
