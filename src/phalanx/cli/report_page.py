@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 import time
 from typing import Any
 
@@ -90,7 +91,9 @@ def run(args: argparse.Namespace) -> int:
     lines = [f"{made.path}  {made.bytes / 1e6:.2f} MB in {seconds:.1f} s; open it in a browser"]
     if rows:
         lines += ["", *table(head, rows, align="<><<", width=terminal_width())]
-    lines += ["", "live in the page: " + ", ".join(made.live)] if made.live else []
+    if made.live:
+        told = "live in the page: " + ", ".join(made.live)
+        lines += ["", *textwrap.wrap(told, terminal_width(), break_on_hyphens=False)]
     emit("\n".join(lines))
     return 0
 

@@ -18,6 +18,7 @@ from ...backends.native.costs import is_countable
 from ...backends.native.source import operations_in_loops
 from ...dispatch import choose, resolve
 from ...errors import PhalanxError
+from ...export.request import package_version
 from ...program.cost import Cost
 from ...robot.robot import Robot
 from ...study.accuracy import accuracies
@@ -125,15 +126,13 @@ def machine_facts() -> dict[str, str]:
 
     import numpy as np
 
-    from ... import __version__
-
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else math.nan
     return {
         "processor": _processor(),
         "cores": str(os.cpu_count() or "unknown"),
         "load": f"{load:.1f}" if math.isfinite(load) else "unknown",
         "system": f"{platform.system()} {platform.machine()}",
-        "software": f"Phalanx {__version__}, NumPy {np.__version__}, Python {platform.python_version()}",
+        "software": f"Phalanx {package_version()}, NumPy {np.__version__}, Python {platform.python_version()}",
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     }
 
