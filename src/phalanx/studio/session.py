@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -160,9 +161,9 @@ class Session:
             signs.append(1.0 if tau[arrow.rate] >= 0 else -1.0)
         return np.array(points).reshape(-1, 2, 3), np.array(signs)
 
-    @property
+    @cached_property
     def size(self) -> float:
-        """Metres across the robot, for cameras and arrows."""
+        """Metres across the robot as it started, for cameras and arrows."""
         low, high = self.bounds()
         return max(float(np.linalg.norm(high - low)), 1e-3)
 
