@@ -116,7 +116,7 @@ function makeGantt(host, onTasks) {
     clock.textContent = `${shown(time, 4)} ${chart.unit}, ${active.length} at work`;
     const links = new Map();
     for (const [, , , quantity, link] of active) if (link >= 0) links.set(link, chart.quantities[quantity][1]);
-    if (time > 0) onTasks(links);
+    onTasks(time > 0 ? links : null);
   }
 
   function toggle() {
