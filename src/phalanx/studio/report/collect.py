@@ -30,6 +30,7 @@ from ...typing import Backend
 DEFAULT = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
 BATCH = 1024
 _WORK = 2_000_000_000  # operations of a batch for which one waits some seconds
+_THOROUGH = 100_000  # operations of the best algorithm up to which its critical path is waited for
 _LONG = 64  # links beyond which many digits take long
 
 
@@ -100,7 +101,10 @@ def studied(robot: Robot, function: str, *, quick: bool, batch: int | None = Non
     reason = best.reason if best else ""
     recommended = _name(best) if best else auto
     errors = _errors(robot, function, frame, calls, recommended, "numpy" if quick else "auto")
-    rows = [_row(call, measured.get(name), errors.get(name, {})) for name, call in calls.items()]
+    rows = [
+        _row(call, measured.get(name), errors.get(name, {}), thorough=name == recommended)
+        for name, call in calls.items()
+    ]
     rows.sort(key=lambda r: (_total(r), r.name))
     return Study(function, frame, auto, recommended, reason, states, rows + refused)
 
@@ -150,12 +154,14 @@ def _calls(robot: Robot, function: str, frame: str | None) -> tuple[dict[str, Ca
     return calls, refused
 
 
-def _row(call: Call, measured: Comparison | None, errors: dict[str, tuple[float, float]]) -> Row:
+def _row(
+    call: Call, measured: Comparison | None, errors: dict[str, tuple[float, float]], *, thorough: bool
+) -> Row:
     a, f = call.algorithm, call.algorithm.function
     found, operations = None, None
     if measured is not None and measured.cost is not None:
         found = measured.cost  # that of the kernel too
-    elif is_countable(call):
+    elif is_countable(call) or (thorough and operations_in_loops(call) <= _THOROUGH):
         found = cost(call.robot, f, _choice(call), frame=call.frame)
     else:
         operations = operations_in_loops(call)

@@ -194,7 +194,8 @@ def advice(study: Study) -> Markup:
 def schedules(study: Study, charts: Sequence[Mapping[str, Any]]) -> Markup:
     """A Gantt chart of the first schedule, which the script makes one of all."""
     if not charts:
-        return tag("p", "Too long to be drawn: its program has too many tasks.", class_="note")
+        told = "Too many operations to be placed within seconds; px.schedule takes its time."
+        return tag("p", told, class_="note")
     first = charts[0]
     title = f"{study.function} by {first['algorithm']} on {first['machine']}"
     return join(
@@ -209,10 +210,10 @@ def _facts_of(chart: Mapping[str, Any]) -> str:
     )
 
 
-def gains(study: Study, curves: Mapping[str, Sequence[float]]) -> Markup:
+def gains(study: Study, curves: Mapping[str, Sequence[float]]) -> Markup | None:
     """Speed-ups over processors."""
     if not curves:
-        return tag("p", "Too many operations to be scheduled one by one.", class_="note")
+        return None
     title = f"{study.function}: speed-up over processors"
     name, best = max(((n, c[-1]) for n, c in curves.items()), key=lambda pair: pair[1])
     least = next((n for n, c in curves.items() if c[0] == 1.0), "")
