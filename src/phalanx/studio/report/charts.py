@@ -16,7 +16,7 @@ SERIES = (*COLOURS[:-1], "currentColor")
 assert set(SERIES[:-1]) == {BLUE, ORANGE, GREEN, VERMILION, SKY, PURPLE}
 _DASHES = (None, "6 3", "2 3", "8 3 2 3")
 _WIDTH, _HEIGHT = 640, 330
-_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 178, 14, 44
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 196, 14, 44
 
 
 def speedup_lines(processors: Sequence[int], curves: Mapping[str, Sequence[float]], title: str) -> Markup:

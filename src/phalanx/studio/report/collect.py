@@ -5,12 +5,16 @@
 from __future__ import annotations
 
 import math
+import os
 import platform
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from platform import python_version
 from typing import Any, Literal
+
+import numpy as np
 
 from ...algorithms import FUNCTIONS, algorithms
 from ...backends.base import Call
@@ -126,17 +130,13 @@ def costs_of_others(robot: Robot, told: Iterable[str]) -> dict[str, tuple[str, C
 
 def machine_facts() -> dict[str, str]:
     """The processor, the software and the date, without which a time says nothing."""
-    import os
-
-    import numpy as np
-
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else math.nan
     return {
         "processor": _processor(),
         "cores": str(os.cpu_count() or "unknown"),
         "load": f"{load:.1f}" if math.isfinite(load) else "unknown",
         "system": f"{platform.system()} {platform.machine()}",
-        "software": f"Phalanx {package_version()}, NumPy {np.__version__}, Python {platform.python_version()}",
+        "software": f"Phalanx {package_version()}, NumPy {np.__version__}, Python {python_version()}",
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     }
 

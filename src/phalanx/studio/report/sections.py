@@ -191,11 +191,10 @@ def advice(study: Study) -> Markup:
     return tag("p", tag("b", "Take "), tag("code", study.recommended), ". ", reason, class_="advice")
 
 
-def schedules(study: Study, charts: Sequence[Mapping[str, Any]]) -> Markup:
+def schedules(study: Study, charts: Sequence[Mapping[str, Any]]) -> Markup | None:
     """A Gantt chart of the first schedule, which the script makes one of all."""
     if not charts:
-        told = "Too many operations to be placed within seconds; px.schedule takes its time."
-        return tag("p", told, class_="note")
+        return None
     first = charts[0]
     title = f"{study.function} by {first['algorithm']} on {first['machine']}"
     return join(
@@ -210,10 +209,11 @@ def _facts_of(chart: Mapping[str, Any]) -> str:
     )
 
 
-def gains(study: Study, curves: Mapping[str, Sequence[float]]) -> Markup | None:
+def gains(study: Study, curves: Mapping[str, Sequence[float]]) -> Markup:
     """Speed-ups over processors."""
     if not curves:
-        return None
+        told = "Too many operations to be placed one by one within seconds; px.schedule takes its time."
+        return tag("p", told, class_="note")
     title = f"{study.function}: speed-up over processors"
     name, best = max(((n, c[-1]) for n, c in curves.items()), key=lambda pair: pair[1])
     least = next((n for n, c in curves.items() if c[0] == 1.0), "")
