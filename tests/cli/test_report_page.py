@@ -53,7 +53,6 @@ def test_json_holds_the_numbers_of_the_page(tmp_path: Path, capsys: pytest.Captu
     [
         (["two_link", "-o", "page.pdf"], "expected .html"),
         (["two_link", "-o", "page.html", "--functions", "dance"], "unknown function 'dance'"),
-        (["two_link"], "-o"),
         (["nobody", "-o", "page.html"], "nobody"),
     ],
 )

@@ -17,14 +17,11 @@ import numpy as np
 import pytest
 
 import phalanx as px
-
-sync_api = pytest.importorskip("playwright.sync_api", reason="it drives the browser")
-pytest.importorskip("viser", reason="the page is viser's")
-pytest.importorskip("trimesh", reason="viser needs it")
-
 from phalanx.studio.page import Page
 from phalanx.studio.server import HOST
 
+sync_api = pytest.importorskip("playwright.sync_api", reason="it drives the browser")
+pytest.importorskip("viser", reason="the page is viser's")
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 if not CHROMIUM:
     pytest.skip("no Chromium is installed (apt-get install chromium)", allow_module_level=True)
@@ -49,7 +46,9 @@ HOSTILE = """<robot name="&lt;script&gt;window.bad=1&lt;/script&gt;">
 class View:
     """A tab of the browser on a page of ours, with everything that it asked for and complained about."""
 
-    def __init__(self, page: Page, browser: Any, width: int = 1366, height: int = 768) -> None:
+    def __init__(
+        self, page: Page, browser: Any, width: int = 800, height: int = 520
+    ) -> None:  # software rendering: few pixels
         self.page = page
         self.hosts: set[str] = set()
         self.complaints: list[str] = []
@@ -88,11 +87,11 @@ class View:
         from PIL import Image
 
         box = self.tab.locator("canvas").first.bounding_box()
-        clip = {"x": 0, "y": 200, "width": min(box["width"], 900), "height": min(box["height"], 760) - 200}
+        clip = {"x": 0, "y": 180, "width": min(box["width"], 360), "height": min(box["height"], 520) - 180}
         return np.asarray(Image.open(io.BytesIO(self.tab.screenshot(clip=clip))).convert("RGB"))
 
     def part(self) -> float:
-        return float(self.tab.locator("[data-name=playhead]:visible").first.get_attribute("data-part"))
+        return float(self.tab.locator("[data-name=playhead]").first.get_attribute("data-part"))
 
     def close(self) -> None:
         self.context.close()
@@ -116,8 +115,8 @@ def view(browser: Any) -> Iterator[View]:
 
 
 def test_the_robot_is_drawn(view: View) -> None:
-    picture = view.until(lambda: p if (p := view.picture()).std() > 10 else None)
-    assert len(np.unique(picture.reshape(-1, 3), axis=0)) > 200  # shaded, not flat
+    # Shaded, not flat: hundreds of colours.
+    view.until(lambda: len(np.unique(view.picture().reshape(-1, 3), axis=0)) > 200)
 
 
 def test_a_slider_moved_by_keys_changes_pose_torques_and_picture(view: View) -> None:
@@ -125,15 +124,12 @@ def test_a_slider_moved_by_keys_changes_pose_torques_and_picture(view: View) -> 
     q = view.page.session.q.copy()
     handle = view.tab.get_by_role("slider").nth(1)
     handle.focus()
-    for _ in range(12):
-        view.tab.keyboard.press("PageUp")
-        view.tab.keyboard.press("ArrowRight")
-    view.until(lambda: view.page.session.q[1] != q[1])
-    view.until(lambda: view.tab.locator("[data-name=gravity]").inner_text() != told)
-    view.tab.wait_for_timeout(300)
-    shown = view.tab.locator("[data-name=gravity]").inner_text()
+    view.tab.keyboard.press("Home")  # its lower limit
+    view.until(lambda: view.page.session.q[1] == view.page.session.sliders[1].lower)
     torque = view.page.session.robot.gravity_forces(view.page.session.q)[1]
-    assert f"{torque:.4g} N·m" in shown
+    assert f"{torque:.4g} N·m" not in told
+    view.until(lambda: f"{torque:.4g} N·m" in view.tab.locator("[data-name=gravity]").inner_text())
+    assert view.page.session.q[1] != q[1]
     view.until(lambda: np.abs(view.picture().astype(int) - before).mean() > 0.1)
 
 
@@ -165,9 +161,7 @@ def test_two_algorithms_stand_side_by_side(view: View) -> None:
     view.go("Compare")
     view.press("Draw")
     table = view.tab.locator("[data-name=compared]")
-    view.until(
-        lambda: table.count() and "newton_euler" in table.inner_text() or "lathrop" in table.inner_text()
-    )
+    view.until(lambda: table.count() and "multiplications" in table.inner_text())
     assert view.tab.locator("svg[data-name^=schedule]:visible").count() == 2
 
 
@@ -179,7 +173,7 @@ def test_the_page_is_dark_on_demand(view: View) -> None:
 
 
 def test_a_phone_is_a_second_browser_and_may_leave(view: View, browser: Any) -> None:
-    other = View(view.page, browser, 390, 844)
+    other = View(view.page, browser, 390, 700)
     assert not other.complaints
     view.until(lambda: len(view.page.server.get_clients()) == 2)
     other.close()

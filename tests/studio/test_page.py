@@ -18,12 +18,11 @@ from pathlib import Path
 import pytest
 
 import phalanx as px
+from phalanx.studio.page import Page
+from phalanx.studio.server import HOST
 
 pytest.importorskip("viser", reason="the page is viser's")
 pytest.importorskip("trimesh", reason="meshes are read with trimesh")
-
-from phalanx.studio.page import Page
-from phalanx.studio.server import HOST
 
 EMPTY = """<robot name="bare"><link name="a"/><link name="b"><inertial><mass value="1"/>
   <inertia ixx="0.1" iyy="0.1" izz="0.1"/></inertial></link>

@@ -32,7 +32,9 @@ def add(commands: Any) -> None:
         """,
     )
     add_robot(parser)
-    parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the page to write (.html)")
+    parser.add_argument(
+        "-o", "--output", default="report.html", metavar="FILE", help="the page (default: report.html)"
+    )
     parser.add_argument(
         "--functions",
         nargs="+",

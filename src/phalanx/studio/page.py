@@ -100,6 +100,10 @@ class Page:
             self.parallel_view = ParallelView(self)
         with tabs.add_tab("Compare"):
             self.compare_view = CompareView(self)
+        self._shadows = gui.add_checkbox("Shadows", True, hint="Off is faster without a graphics card.")
+        self._shadows.on_update(
+            lambda _: self.server.scene.configure_default_lights(cast_shadow=self._shadows.value)
+        )
         self._dark = gui.add_checkbox("Dark page", dark)
         self._dark.on_update(lambda _: self._theme(self._dark.value))
         self.refresh()
