@@ -39,6 +39,8 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
     os.environ.setdefault("XLA_FLAGS", _xla_flags())
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", os.path.join(os.environ["PHALANX_CACHE_DIR"], "jax"))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+    os.environ.setdefault("POCL_CACHE_DIR", os.path.join(os.environ["PHALANX_CACHE_DIR"], "pocl"))
+    os.makedirs(os.environ["POCL_CACHE_DIR"], exist_ok=True)
 
 # Traced programs are many small objects that live long: looking for garbage among them takes long, too.
 gc.set_threshold(100_000, 50, 100)

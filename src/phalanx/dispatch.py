@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -17,18 +16,27 @@ from .algorithms import (
     FUNCTIONS,
     NOTHING,
     Algorithm,
-    algorithms,
     find,
     functions_algorithms,
     require_covered,
 )
-from .arrays import empty_result, float_type, is_masked_array, memory_for
-from .backends.base import Backend, Call, available_threads, backend, common_batch, positive, require_shape
+from .arrays import empty_result, float_type, memory_for
+from .backends.base import (
+    Backend,
+    Call,
+    available_threads,
+    backend,
+    checked_array,
+    checked_out,
+    checked_outs,
+    common_batch,
+    given_inputs,
+    positive,
+)
 from .backends.devices.base import device_kernel
 from .backends.structure import factors_well, require_invertible, segments_well
-from .errors import PhalanxError, is_one_of, listing, nearest, shown
+from .errors import PhalanxError, is_one_of, shown
 from .program.task import cuts
-from .robot.configurations import real_array
 from .robot.frames import seats_of
 from .robot.robot import Robot, require_robot
 
@@ -93,21 +101,10 @@ def _computed(
     alone: Call | None,
 ) -> Any:
     f = call.function
-    given = {k: v for k, v in optional.items() if v is not None}
-    if unknown := set(given) - set(f.optional):
-        known = nearest(min(unknown), f.optional, what="optional inputs")
-        raise PhalanxError(f"{f.name}: unknown input {min(unknown)!r};{known}")
-    if len(inputs) != len(f.inputs):
-        raise PhalanxError(f"{f.name}: got {len(inputs)} inputs, expected {', '.join(f.inputs)}.")
-    if "inertias" in given:
-        _require_open_inertias(call)
-    if isinstance(given.get("external"), Mapping):
-        given["external"] = call.robot.wrenches(given["external"])
-    labels = [*f.inputs, *given]
+    given = given_inputs(call, inputs, optional)
+    labels = list(given)
     sizes = [call.sizes({**f.inputs, **f.optional}[label]) for label in labels]
-    arrays = [
-        _checked(call, x, n, s) for x, n, s in zip((*inputs, *given.values()), labels, sizes, strict=True)
-    ]
+    arrays = [checked_array(call, x, n, s) for x, n, s in zip(given.values(), labels, sizes, strict=True)]
     dtype = dtype or (np.float32 if all(a.dtype == np.float32 for a in arrays) else np.float64)
     rows = zip(labels, arrays, sizes, strict=True)
     batch = common_batch(call, {label: a.shape[: a.ndim - len(size)] for label, a, size in rows})
@@ -115,32 +112,15 @@ def _computed(
     if out is None:
         results = tuple(empty_result(shape, dtype) for shape in shapes.values())
     else:
-        results = _checked_outs(call, out, shapes, dtype)
+        results = checked_outs(call, out, shapes, dtype)
     count = _thread_count(threads)
     if all(result.size for result in results):
         k = len(inputs)
-        optional_arrays = dict(zip(given, arrays[k:], strict=True))
+        optional_arrays = dict(zip(labels[k:], arrays[k:], strict=True))
         if alone is not None and math.prod(batch) == 1 and "inertias" not in given:
             call = alone
         (runner or serving(call)).run(call, arrays[:k], optional_arrays, results, count)
     return f.packed([result[()] for result in results]) if out is None else out
-
-
-def _require_open_inertias(call: Call) -> None:
-    """Raise if the equations of a call know the robot's own inertias only."""
-    a = call.algorithm
-    if _is_open(a):
-        return
-    others = [o.name for o in algorithms(a.function) if _is_open(o)]
-    raise PhalanxError(
-        f'{call.function.name}: algorithm "{a.name}" uses what it has made of the robot\'s own inertias; '
-        f"to give others, use {listing(others)}."
-    )
-
-
-def _is_open(a: Algorithm) -> bool:
-    """Whether the equations of an algorithm take any inertias."""
-    return a.frames == "bodies" and a.bodies == "any" and not a.splits
 
 
 def frame_poses(
@@ -162,14 +142,14 @@ def frame_poses(
     for name in names:
         robot.frame(name)
     links = resolve(robot, "forward_kinematics")
-    array = _checked(links, q, "q", (robot.nq,))
+    array = checked_array(links, q, "q", (robot.nq,))
     batch = common_batch(links, {"q": array.shape[:-1]})
     dtype = np.dtype(np.float32 if array.dtype == np.float32 else np.float64)
     shape = (*batch, len(names), 4, 4)
     result = (
         empty_result(shape, dtype)
         if out is None
-        else _checked_out(links, f"{links.function.name}: out", out, shape, dtype)
+        else checked_out(links, f"{links.function.name}: out", out, shape, dtype)
     )
     if np.may_share_memory(array, result):
         array = array.copy()
@@ -341,44 +321,3 @@ def is_native(call: Call) -> bool:
 
 def _thread_count(threads: int | None) -> int:
     return available_threads() if threads is None else positive(threads, "threads")
-
-
-def _checked(call: Call, value: Any, label: str, size: tuple[int, ...]) -> np.ndarray:
-    array = real_array(value, f"{call.function.name}: {label}", call.robot.name)
-    require_shape(call, array.shape, label, size)
-    return array
-
-
-def _checked_outs(
-    call: Call, out: Any, shapes: Mapping[str, tuple[int, ...]], dtype: Any
-) -> tuple[np.ndarray, ...]:
-    """The arrays to fill: the one given, or a tuple of several that share no memory."""
-    where = f"{call.function.name}: out"
-    if len(shapes) == 1:
-        return (_checked_out(call, where, out, next(iter(shapes.values())), dtype),)
-    if not isinstance(out, (tuple, list)) or len(out) != len(shapes):
-        told = f"{len(out)} arrays" if isinstance(out, (tuple, list)) else type(out).__name__
-        raise PhalanxError(f"{where} is {told}, expected a tuple of {len(shapes)}: {', '.join(shapes)}.")
-    arrays = tuple(
-        _checked_out(call, f"{where}, {label}", each, shape, dtype)
-        for each, (label, shape) in zip(out, shapes.items(), strict=True)
-    )
-    if any(np.may_share_memory(a, b) for a, b in combinations(arrays, 2)):
-        raise PhalanxError(f"{where}: two of its arrays share memory; pass arrays of their own.")
-    return arrays
-
-
-def _checked_out(call: Call, where: str, out: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    if not isinstance(out, np.ndarray) or is_masked_array(out):
-        plain = " without a mask" if is_masked_array(out) else ""
-        raise PhalanxError(
-            f"{where} is {type(out).__name__}, expected a NumPy array of shape {shape}{plain}."
-        )
-    if out.shape != shape or out.dtype != dtype:
-        raise PhalanxError(
-            f"{where} has shape {out.shape} and dtype {out.dtype}, expected {shape} and {np.dtype(dtype)} "
-            f'for robot "{call.robot.name}".'
-        )
-    if not out.flags.writeable:
-        raise PhalanxError(f"{where} is read-only, expected a writeable array.")
-    return out

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -62,6 +63,17 @@ def test_strict_compilers_accept_headers_and_constants_are_the_robots(
     assert first.split()[1:] == [str(robot.nq), str(robot.nv)]
     assert [line.split()[0] for line in rest] == list(robot.joint_names)
     assert [float(line.split()[1]) for line in rest] == robot.limits.lower.tolist()
+
+
+def test_samples_of_the_page_compile(tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "docs" / "howto" / "export.md"
+    samples = re.findall(r"^```c\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    assert samples
+    px.load("panda").export(tmp_path / "arm.h")
+    for sample in samples:
+        (tmp_path / "sample.c").write_text(sample)
+        flags = [flag for flag in STRICT if flag != "-Werror"]  # a sample may name what it does not use
+        ran([require("gcc"), *flags, "-c", "sample.c"], tmp_path)
 
 
 FUNCTIONS = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "vjp:forward_dynamics", "kinetic_energy")

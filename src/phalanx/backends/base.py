@@ -10,14 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ..algorithms import Algorithm, Function
-from ..arrays import MOST_AXES
-from ..errors import PhalanxError, nearest, shown
+from ..algorithms import Algorithm, Function, algorithms
+from ..arrays import MOST_AXES, is_masked_array
+from ..errors import PhalanxError, listing, nearest, shown
 from ..program.task import Task
+from ..robot.configurations import real_array
 from ..robot.frames import AnyFrame, placement_of
 from ..robot.model import Model
 from ..robot.robot import Robot
@@ -153,6 +155,82 @@ def require_few_axes(where: str, batches: Mapping[str, tuple[int, ...]]) -> None
             raise PhalanxError(
                 f"{where}: {label} has {len(axes)} batch axes, expected at most {MOST_AXES}; reshape it."
             )
+
+
+def given_inputs(call: Call, inputs: Sequence[Any], optional: Mapping[str, Any]) -> dict[str, Any]:
+    """Inputs by name, then the optional ones that are given; the arrays themselves are not looked at."""
+    f = call.function
+    given = {k: v for k, v in optional.items() if v is not None}
+    if unknown := set(given) - set(f.optional):
+        known = nearest(min(unknown), f.optional, what="optional inputs")
+        raise PhalanxError(f"{f.name}: unknown input {min(unknown)!r};{known}")
+    if len(inputs) != len(f.inputs):
+        raise PhalanxError(f"{f.name}: got {len(inputs)} inputs, expected {', '.join(f.inputs)}.")
+    if "inertias" in given:
+        _require_open_inertias(call)
+    if isinstance(given.get("external"), Mapping):
+        given["external"] = call.robot.wrenches(given["external"])
+    return {**dict(zip(f.inputs, inputs, strict=True)), **given}
+
+
+def _require_open_inertias(call: Call) -> None:
+    """Raise if the equations of a call know the robot's own inertias only."""
+    a = call.algorithm
+    if _is_open(a):
+        return
+    others = [o.name for o in algorithms(a.function) if _is_open(o)]
+    raise PhalanxError(
+        f'{call.function.name}: algorithm "{a.name}" uses what it has made of the robot\'s own inertias; '
+        f"to give others, use {listing(others)}."
+    )
+
+
+def _is_open(a: Algorithm) -> bool:
+    """Whether the equations of an algorithm take any inertias."""
+    return a.frames == "bodies" and a.bodies == "any" and not a.splits
+
+
+def checked_array(call: Call, value: Any, label: str, size: tuple[int, ...]) -> np.ndarray:
+    """An input as real numbers of the right size."""
+    array = real_array(value, f"{call.function.name}: {label}", call.robot.name)
+    require_shape(call, array.shape, label, size)
+    return array
+
+
+def checked_outs(
+    call: Call, out: Any, shapes: Mapping[str, tuple[int, ...]], dtype: Any
+) -> tuple[np.ndarray, ...]:
+    """The arrays to fill: the one given, or a tuple of several that share no memory."""
+    where = f"{call.function.name}: out"
+    if len(shapes) == 1:
+        return (checked_out(call, where, out, next(iter(shapes.values())), dtype),)
+    if not isinstance(out, (tuple, list)) or len(out) != len(shapes):
+        told = f"{len(out)} arrays" if isinstance(out, (tuple, list)) else type(out).__name__
+        raise PhalanxError(f"{where} is {told}, expected a tuple of {len(shapes)}: {', '.join(shapes)}.")
+    arrays = tuple(
+        checked_out(call, f"{where}, {label}", each, shape, dtype)
+        for each, (label, shape) in zip(out, shapes.items(), strict=True)
+    )
+    if any(np.may_share_memory(a, b) for a, b in combinations(arrays, 2)):
+        raise PhalanxError(f"{where}: two of its arrays share memory; pass arrays of their own.")
+    return arrays
+
+
+def checked_out(call: Call, where: str, out: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """An array that takes a result."""
+    if not isinstance(out, np.ndarray) or is_masked_array(out):
+        plain = " without a mask" if is_masked_array(out) else ""
+        raise PhalanxError(
+            f"{where} is {type(out).__name__}, expected a NumPy array of shape {shape}{plain}."
+        )
+    if out.shape != shape or out.dtype != dtype:
+        raise PhalanxError(
+            f"{where} has shape {out.shape} and dtype {out.dtype}, expected {shape} and {np.dtype(dtype)} "
+            f'for robot "{call.robot.name}".'
+        )
+    if not out.flags.writeable:
+        raise PhalanxError(f"{where} is read-only, expected a writeable array.")
+    return out
 
 
 class Backend(ABC):

@@ -4,7 +4,7 @@
 
 LLVM numbers the functions, types and globals of an object file and places its constants from address 0 on, as
 if it were alone; a linker numbers and places those of several files anew. With one file that calls nothing
-outside, all stays as it is: what is imported (memory and a stack pointer) is defined instead, and functions are
+outside, all stays as it is: what is imported (memory, a stack pointer) is defined instead, and functions are
 exported.
 """
 

@@ -16,7 +16,7 @@ from ..backends.native.targets import Machine, machine
 from ..errors import PhalanxError, listing
 from ..languages.dialects import named
 from .comments import banner, constants, described
-from .elf import read_elf
+from .elf import for_either_abi, read_elf
 from .entries import Entry
 from .request import Request
 
@@ -41,7 +41,7 @@ class Compiled:
                 f'export: the code for "{self.request.target or "host"}" would call '
                 f'{listing(found.undefined)}; use another target or dtype="float32".'
             )
-        return code
+        return for_either_abi(code) if self.machine.triple.startswith("thumb") else code
 
     @property
     def workspaces(self) -> list[Workspace]:
@@ -75,9 +75,14 @@ def compiled(request: Request, target: str | None) -> Compiled:
 def files(request: Request) -> dict[str, bytes | str]:
     """The text or the object code, and the header."""
     request.chosen(target=None)
-    made = compiled(request, request.target)
-    content = _text(made) if request.suffix == ".ll" else made.object_code()
-    return {request.path.name: content, f"{request.path.stem}.h": _header(made)}
+    return written(compiled(request, request.target))
+
+
+def written(made: Compiled) -> dict[str, bytes | str]:
+    """The files of functions that are written for a machine."""
+    path = made.request.path
+    content = _text(made) if path.suffix == ".ll" else made.object_code()
+    return {path.name: content, f"{path.stem}.h": _header(made)}
 
 
 def _text(made: Compiled) -> str:

@@ -59,7 +59,7 @@ def _script(made: Compiled) -> str:
 
 def _about(request: Request) -> str:
     robot = request.robot
-    name = re.sub(r"[^ -~]", "?", printable(robot.name))
+    name = re.sub(r"[^ -~]|<", "?", printable(robot.name))
     return (
         f'Robot "{name}" ({robot.nq} coordinates, {robot.nv} degrees of freedom) in WebAssembly.\n'
         f"// Written by Phalanx {package_version()}, version {request.version}, {request.real} precision. "

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 _LIBRARY = ("fabs", "sqrt", "copysign", "sin", "cos")
+_SIGN = {"double": "0x8000000000000000UL", "float": "0x80000000U"}  # the bit that holds it
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,20 @@ class Dialect:
     constant: str = "static const"  # in front of tables
     pointer: str = ""  # in front of the type behind a pointer: its address space
     workspace: str = ""  # the same for scratch memory
+    local_tables: bool = False  # whether tables stand inside functions
+    strided: bool = False  # whether the scratch memory of neighbouring states lies side by side
+    lanes: int = 1  # states that every number holds, in types of the language
     library: Mapping[str, str] = field(default_factory=dict)  # functions of its library
+
+    @property
+    def tag(self) -> str:
+        """What names of functions end in, if numbers hold several states."""
+        return str(self.lanes) if self.lanes > 1 else ""
+
+    @property
+    def type(self) -> str:
+        """The type of numbers."""
+        return self.real + self.tag
 
     @property
     def element(self) -> str:
@@ -66,24 +80,47 @@ def cuda(real: str) -> Dialect:
         bits="$bits",
         number="$number",
         function="$INLINE",
+        local_tables=True,
+        strided=True,
         library={name: name + suffix for name in _LIBRARY},
     )
 
 
-def opencl(real: str) -> Dialect:
-    """OpenCL C 1.2."""
-    unsigned = "ulong" if real == "double" else "uint"
+def opencl(real: str, lanes: int = 1) -> Dialect:
+    """OpenCL C 1.2; with `lanes` every number is a vector of so many states."""
+    tag = str(lanes) if lanes > 1 else ""
+    unsigned = ("ulong" if real == "double" else "uint") + tag
+    library = {name: name for name in _LIBRARY}
+    if lanes > 1:  # calls of the library's vector functions cost more than the bits
+        library |= {name: f"${name.upper()}{tag}" for name in ("fabs", "copysign")}
     return Dialect(
         name="OpenCL C",
         real=real,
         unsigned=unsigned,
         index="int",
-        fma="fma",
+        fma=f"$FMA{tag}" if tag else "fma",
         bits=f"as_{unsigned}",
-        number=f"as_{real}",
+        number=f"as_{real}{tag}",
         function="static inline",
         constant="__constant",
-        library={name: name for name in _LIBRARY},
+        workspace="__global ",
+        strided=True,
+        lanes=lanes,
+        library=library,
+    )
+
+
+def vector_macros(dialect: Dialect) -> str:
+    """What text of OpenCL C with several states in a number needs."""
+    tag, number, sign = dialect.tag, dialect.number, _SIGN[dialect.real]
+    magnitude = f"({dialect.bits}(x) & ~{sign})"
+    return "\n".join(
+        [
+            "/* The only expressions of two steps: one rounding where processors do so fast. */",
+            f"#define $FMA{tag}(a, b, c) ((a) * (b) + (c))",
+            f"#define $FABS{tag}(x) {number}{magnitude}",
+            f"#define $COPYSIGN{tag}(x, y) {number}({magnitude} | ({dialect.bits}(y) & {sign}))",
+        ]
     )
 
 
@@ -95,11 +132,14 @@ def literal(x: float, dialect: Dialect) -> str:
         value = np.float32(x) if dialect.real == "float" else np.float64(x)
     if not np.isfinite(value):
         kind, width = ("<u4", 8) if dialect.real == "float" else ("<u8", 16)
-        return f"{dialect.number}({whole(int(value.view(kind)), dialect, width)})"
-    text = repr(value.item()) if dialect.real == "double" else str(value)
-    if "." not in text and "e" not in text:
-        text += ".0"
-    return text + ("f" if dialect.real == "float" else "")
+        number = dialect.number.removesuffix(dialect.tag)
+        text = f"{number}({whole(int(value.view(kind)), dialect, width)})"
+    else:
+        text = repr(value.item()) if dialect.real == "double" else str(value)
+        if "." not in text and "e" not in text:
+            text += ".0"
+        text += "f" if dialect.real == "float" else ""
+    return f"({dialect.type})({text})" if dialect.lanes > 1 else text
 
 
 def whole(x: int, dialect: Dialect, width: int = 0) -> str:

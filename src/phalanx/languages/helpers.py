@@ -46,15 +46,16 @@ def _helper(dialect: Dialect, name: str, fused: str) -> tuple[str, set[str]]:
     parameters, formula = _FUNCTIONS[name]
     w = Writer(dialect)
     result = formula(w, *parameters)
-    listed = ", ".join(f"{dialect.real} {p}" for p in parameters)
-    head = f"{dialect.function} {dialect.real} ${name}({listed}) {{"
+    listed = ", ".join(f"{dialect.type} {p}" for p in parameters)
+    head = f"{dialect.function} {dialect.type} ${name}{dialect.tag}({listed}) {{"
     return "\n".join([head, *w.lines, f"  return {w.operand(result)};", "}"]), w.helpers
 
 
 def _turn(dialect: Dialect, fused: str) -> str:
     """Sine and cosine; beyond the fast path by the library, unless the caller sees to that."""
-    real = dialect.real
-    head = f"{dialect.function} void $turn({real} x, int careful, {real} *s, {real} *c, {real} *far) {{"
+    real = dialect.type
+    listed = f"{real} x, int careful, {real} *s, {real} *c, {real} *far"
+    head = f"{dialect.function} void $turn{dialect.tag}({listed}) {{"
     lines = [head, f"  {real} size;"]
     if fused:
         lines += [
@@ -70,6 +71,10 @@ def _turn(dialect: Dialect, fused: str) -> str:
     lines += [
         f"  size = {absolute}(x);",
         "  *far = size > *far ? size : *far;",
+    ]
+    if dialect.lanes > 1:  # whoever holds several states at once takes far ones by themselves
+        return "\n".join([*lines, "  (void)careful;", "}"])
+    lines += [
         f"  if (careful && size > {dialect.literal(LARGEST)}) {{",
         f"    *s = {sine}(x);",
         f"    *c = {cosine}(x);",
@@ -87,13 +92,10 @@ def _sincos(dialect: Dialect, *, fma: bool) -> list[str]:
 
 def _extreme(dialect: Dialect, name: str) -> str:
     """The lesser or greater of two, NaN if one is; of zeros, -0 is less."""
-    real, test, joint = dialect.real, *(("<", "|") if name == "minimum" else (">", "&"))
-    return "\n".join(
-        [
-            f"{dialect.function} {real} ${name}({real} a, {real} b) {{",
-            f"  if (a {test} b || a != a) return a;",
-            f"  if (b {test} a || b != b) return b;",
-            f"  return {dialect.number}({dialect.bits}(a) {joint} {dialect.bits}(b));",
-            "}",
-        ]
-    )
+    real, test, joint = dialect.type, *(("<", "|") if name == "minimum" else (">", "&"))
+    w = Writer(dialect)  # without branches, so that compilers vectorise
+    alike = w.put(f"{dialect.number}({dialect.bits}(a) {joint} {dialect.bits}(b))")
+    found = w.select(f"(a {test} b)", "a", w.select(f"(b {test} a)", "b", alike))
+    found = w.select("(a != a)", "a", w.select("(b != b)", "b", found))
+    head = f"{dialect.function} {real} ${name}{dialect.tag}({real} a, {real} b) {{"
+    return "\n".join([head, *w.lines, f"  return {found};", "}"])

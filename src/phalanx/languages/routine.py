@@ -5,14 +5,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..program.form.program import Program, statements
 from .dialects import Dialect
 from .walk import FAR, Body
 
-CAREFUL, FARTHEST, STEP, WORKSPACE = "careful", "farthest", "step", "workspace"
+CAREFUL, FARTHEST, STEP, WORKSPACE, STRIDE = "careful", "farthest", "step", "workspace", "stride"
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Routine:
     program: Program
     dialect: Dialect
     told: tuple[float, ...] = ()
+    spaces: Mapping[str, str] = field(default_factory=dict)  # of inputs and outputs that lie elsewhere
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -64,23 +65,28 @@ class Routine:
 
     def parameters(self, pointer: str = "", more: str = " *$RESTRICT ") -> list[str]:
         """Declarations of inputs, outputs and workspace."""
-        real = self.dialect.real
-        made = [f"const {pointer}{real}{more}{name}" for name in self.inputs]
-        made += [f"{pointer}{real}{more}{name}" for name in self.outputs]
-        return made + ([f"{self.dialect.workspace}{real}{more}{WORKSPACE}"] if self.workspace else [])
+        real = self.dialect.type
+        made = [f"const {self.spaces.get(name, pointer)}{real}{more}{name}" for name in self.inputs]
+        made += [f"{self.spaces.get(name, pointer)}{real}{more}{name}" for name in self.outputs]
+        if not self.workspace:
+            return made
+        made.append(f"{self.dialect.workspace}{real}{more}{WORKSPACE}")
+        return made + ([f"const size_t {STRIDE}"] if self.dialect.strided else [])
 
     def arguments(self, form: str = "{name}") -> list[str]:
         """What a call passes for inputs, outputs and workspace: `form` with `name` and `size` filled in."""
         made = [form.format(name=name, size=size) for name, size in self.sizes.items()]
-        return made + ([WORKSPACE] if self.workspace else [])
+        if not self.workspace:
+            return made
+        return [*made, WORKSPACE, *([STRIDE] if self.dialect.strided else [])]
 
     @property
     def inner(self) -> str:
         """The name of the inline function."""
-        return f"${self.name}_body"
+        return f"${self.name}_body{self.dialect.tag}"
 
     def tables(self) -> list[str]:
-        """The constants of the program."""
+        """The constants of the program, in front of its function or inside."""
         return self.body.constants(f"${self.name}_")
 
     def text(self) -> str:
@@ -90,14 +96,16 @@ class Routine:
             *self.parameters(d.pointer),
             f"const {d.index} {STEP}",
             f"const int {CAREFUL}",
-            f"{d.real} *{FARTHEST}",
+            f"{d.type} *{FARTHEST}",
         ]
         listed = ",\n    ".join(parameters)
         lines = [
             f"{d.function} void {self.inner}(\n    {listed}) {{",
-            f"  {d.real} {FAR} = {d.literal(0.0)};",
+            f"  {d.type} {FAR} = {d.literal(0.0)};",
         ]
         text = self.body.text.replace("@t", f"${self.name}_t")
+        if d.local_tables:
+            lines += [f"  {line}" for table in self.tables() for line in table.splitlines()]
         unused = [name for name in self.inputs if f" {name}[" not in text]
         unused += [CAREFUL] * (not self.turns) + [STEP] * (f"* {STEP}]" not in text)
         lines += [f"  (void){name};" for name in unused]

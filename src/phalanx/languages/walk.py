@@ -67,8 +67,9 @@ class Body(Writer):
         offset = 0
         for k, region in enumerate(program.scratch):
             if region.size:
-                self.do(f"{dialect.workspace}{dialect.real} *const r{k} = workspace + {offset};")
-                self.regions[region] = f"r{k}[{{}}]"
+                spread = " * stride" if dialect.strided else ""
+                self.do(f"{dialect.workspace}{dialect.type} *const r{k} = workspace + {offset}{spread};")
+                self.regions[region] = f"r{k}[({{}}){spread}]" if spread else f"r{k}[{{}}]"
                 offset += region.size
         self.body(program.body)
 
@@ -171,15 +172,15 @@ class Body(Writer):
         sine, cosine = self.fresh("s"), self.fresh("c")
         self.helpers.add("turn")
         self.turns += 1
-        self.do(f"{self.dialect.real} {sine}, {cosine};")
-        self.do(f"$turn({self.operand(x)}, {self.careful}, &{sine}, &{cosine}, &{FAR});")
+        self.do(f"{self.dialect.type} {sine}, {cosine};")
+        self.do(f"$turn{self.dialect.tag}({self.operand(x)}, {self.careful}, &{sine}, &{cosine}, &{FAR});")
         self.names[ops.SIN, angle], self.names[ops.COS, angle] = sine, cosine
 
     def on_for(self, s: For) -> None:
         index = self.names[s.counter] = self.fresh("i")
         carried = [self.fresh("w") for _ in s.carried]
         for name, each in zip(carried, s.carried, strict=True):
-            self.do(f"{self.dialect.real} {name} = {self.operand(self.real(each.start))};")
+            self.do(f"{self.dialect.type} {name} = {self.operand(self.real(each.start))};")
         self.names.update(zip(s.carried, carried, strict=True))
         kind, first, end = self.dialect.index, self.whole(s.first), self.whole(s.end)
         if s.following is not None:

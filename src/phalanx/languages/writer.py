@@ -40,7 +40,7 @@ class Writer(Arithmetic):
     def put(self, text: str, kind: str = "") -> str:
         """Append a constant and return its name."""
         name = self.fresh()
-        self.do(f"const {kind or self.dialect.real} {name} = {text};")
+        self.do(f"const {kind or self.dialect.type} {name} = {text};")
         return name
 
     def operand(self, x: Any) -> str:
@@ -72,12 +72,12 @@ class Writer(Arithmetic):
     def called(self, helper: str, *args: Any) -> str:
         """A call of one of our own functions."""
         self.helpers.add(helper)
-        return f"${helper}({', '.join(map(self.operand, args))})"
+        return f"${helper}{self.dialect.tag}({', '.join(map(self.operand, args))})"
 
     def compare(self, test: str, x: Any, y: Any) -> str:
         a, b = self.operand(x), self.operand(y)
         if test == "uno":
-            return f"({a} != {a} || {b} != {b})"
+            return f"(({a} != {a}) | ({b} != {b}))"
         if test == "uge":
             return f"!({a} < {b})"
         return f"({a} {_COMPARED[test]} {b})"

@@ -8,7 +8,7 @@ import ctypes
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache as once
 from typing import Any
@@ -18,6 +18,7 @@ import llvmlite.binding as llvm
 
 from ...errors import PhalanxError, listing
 from . import cache
+from .locks import building
 
 VERSION = f"llvmlite {llvmlite.__version__}, LLVM {'.'.join(map(str, llvm.llvm_version_info))}"
 
@@ -107,19 +108,33 @@ _LONG = 1_000_000
 CROWDED = "; values that crowd the registers\n"
 # Switches of the whole process, and how to put them back; LLVM ends the process at one that it does not know.
 _FOR_REGISTERS = {"-enable-misched": ("false", "true"), "-pre-RA-sched": ("list-burr", "default")}
+_AS_WRITTEN = {"-enable-misched": ("false", "true"), "-pre-RA-sched": ("source", "default")}
 _LATEST = 22  # release of LLVM up to which these are known
 
 
 @contextmanager
 def _scheduling(text: str) -> Iterator[None]:
     """What is compiled inside is scheduled as its text asks for."""
-    crowded = text.startswith(CROWDED) and llvm.llvm_version_info[0] <= _LATEST
-    for switch, (mine, _) in _FOR_REGISTERS.items() if crowded else ():
+    with _switched(_FOR_REGISTERS) if text.startswith(CROWDED) else nullcontext():
+        yield
+
+
+@contextmanager
+def in_written_order() -> Iterator[None]:
+    """What is compiled inside keeps the order of its text; one thread at a time may be here."""
+    with building, _switched(_AS_WRITTEN):
+        yield
+
+
+@contextmanager
+def _switched(switches: Mapping[str, tuple[str, str]]) -> Iterator[None]:
+    known = switches if llvm.llvm_version_info[0] <= _LATEST else {}
+    for switch, (mine, _) in known.items():
         llvm.set_option("", f"{switch}={mine}")
     try:
         yield
     finally:
-        for switch, (_, usual) in _FOR_REGISTERS.items() if crowded else ():
+        for switch, (_, usual) in known.items():
             llvm.set_option("", f"{switch}={usual}")
 
 

@@ -52,7 +52,8 @@ def module(functions: Iterable[Function], element: str, target: Machine) -> str:
     `name(in…, out…[, workspace])` computes one state, `name_batch(count, in…, out…[, workspace])` so many
     rows. There is a workspace if `workspace_numbers` tells so. Outputs must not overlap inputs.
     """
-    made = Module(element)
+    size = _LAYOUTS[element][0] // 8
+    made = Module(element, f"i{target.word}", max(8, target.lanes(size) * size))
     texts = [_functions(each, made, target) for each in functions]
     body = "\n".join([made.text, *texts])
     if "@turn_large" in body:

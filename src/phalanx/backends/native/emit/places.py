@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .walk import Module
 
 _COMPARED = {"eq": "eq", "ne": "ne", "lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge"}
+_EXTREMES = {"minimum": ("olt", "or"), "maximum": ("ogt", "and")}
 _ARITHMETIC = {"add": "add", "sub": "sub", "mul": "mul", "shl": "shl", "div": "udiv"}
 
 
@@ -63,6 +64,15 @@ class Places(Writer):
         made = self._scopes[-1][key] = make()
         return made
 
+    def intrinsic(self, name: str, *args: Any) -> str:
+        """A function of LLVM; on doubles of 32-bit machines its code generator fails at two of them."""
+        if name not in _EXTREMES or self.frame.module.whole != "i32" or self.vector != "<1 x double>":
+            return super().intrinsic(name, *args)
+        (a, b), (test, joint) = args, _EXTREMES[name]
+        same = self.number(self.integer(joint, self.bits(a), self.bits(b)))  # zeros may differ in sign
+        found = self.where("oeq", a, b, same, self.where(test, a, b, a, b))
+        return str(self.where("uno", a, b, self.binary("fadd", a, b), found))
+
     def clamp(self) -> None:
         """How far the row of each lane is from the first one."""
         self.used.add("declare i64 @llvm.umin.i64(i64, i64)")
@@ -86,20 +96,21 @@ class Places(Writer):
         return str(self.names[x]) if isinstance(x, Counter) else self.known(x, lambda: self._whole(x))
 
     def _whole(self, x: Whole) -> str:
+        w = self.frame.module.whole
         if x.op == "entry":
             table, index = x.args
             name = self.frame.module.table(table.values)
-            place = self.put(f"getelementptr i64, ptr {name}, i64 {self.whole(index)}")
-            return self.put(f"load i64, ptr {place}, align 8")
+            place = self.put(f"getelementptr {w}, ptr {name}, {w} {self.whole(index)}")
+            return self.put(f"load {w}, ptr {place}, align {int(w[1:]) // 8}")
         args = [self.whole(a) for a in x.args]
         if x.op in _ARITHMETIC:
-            return self.put(f"{_ARITHMETIC[x.op]} i64 {args[0]}, {args[1]}")
+            return self.put(f"{_ARITHMETIC[x.op]} {w} {args[0]}, {args[1]}")
         if x.op in _COMPARED:
-            return self.put(f"icmp {_COMPARED[x.op]} i64 {args[0]}, {args[1]}")
+            return self.put(f"icmp {_COMPARED[x.op]} {w} {args[0]}, {args[1]}")
         if x.op == "and":
             return self.put(f"and i1 {args[0]}, {args[1]}")
         if x.op == "select":
-            return self.put(f"select i1 {args[0]}, i64 {args[1]}, i64 {args[2]}")
+            return self.put(f"select i1 {args[0]}, {w} {args[1]}, {w} {args[2]}")
         raise TypeError(f"LLVM: no rule for the operation {x.op} on whole numbers.")
 
     def condition(self, x: Index) -> str:
@@ -111,15 +122,19 @@ class Places(Writer):
         """Whether every place has a number for each lane."""
         return region in self.frame.offsets or (isinstance(region, Table) and region.wide)
 
+    def unit(self, region: Region | Table, *, single: bool = False) -> str:
+        """What lies between a place of a region and the next."""
+        return self.vector if self.in_lanes(region) and not single else self.element
+
     def address(self, region: Region | Table, index: Index, *, single: bool = False) -> str:
         """Where a place of a region is, or a single number of it."""
         variable, constant = apart(index)
-        kind = self.vector if self.in_lanes(region) and not single else self.element
+        kind = self.unit(region, single=single)
 
         def base() -> str:
-            start = self._start(region)
+            start, w = self._start(region), self.frame.module.whole
             return (
-                start if variable == 0 else self.put(f"{_AT} {kind}, ptr {start}, i64 {self.whole(variable)}")
+                start if variable == 0 else self.put(f"{_AT} {kind}, ptr {start}, {w} {self.whole(variable)}")
             )
 
         found = self.known((region, variable, kind), base)

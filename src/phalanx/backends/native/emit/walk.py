@@ -139,7 +139,7 @@ class Text(Places):
 
     def on_for(self, s: For) -> None:
         start, stop = (plus(s.end, -1), plus(s.first, -1)) if s.down else (s.first, s.end)
-        first, last = self.whole(start), self.whole(stop)
+        first, last, whole = self.whole(start), self.whole(stop), self.frame.module.whole
         starts = [self.operand_of(c.start) for c in s.carried]
         for table_entry in _entries(s.body):  # LLVM does not see that these loads are loop-invariant
             if all(c in self.names for c in counters_of(table_entry)):
@@ -155,13 +155,13 @@ class Text(Places):
         with self.scope():
             self.body(s.body)
             if s.following is None:
-                after = self.put(f"add i64 {index}, {-1 if s.down else 1}")
-                go_on = self.put(f"icmp ne i64 {after}, {last}")
+                after = self.put(f"add {whole} {index}, {-1 if s.down else 1}")
+                go_on = self.put(f"icmp ne {whole} {after}, {last}")
             else:
                 after = self.whole(s.following)
-                go_on = self.put(f"icmp sge i64 {after}, 0")
+                go_on = self.put(f"icmp sge {whole} {after}, 0")
         fed = [self.real(x) for x in s.again]
-        rounds = [("i64", index, first, after)]
+        rounds = [(whole, index, first, after)]
         rounds += [(self.vector, *each) for each in zip(phis, starts, map(self.operand, fed), strict=True)]
         self.lines[heads] = "\n  ".join(
             f"{name} = phi {kind} [ {begin}, %{before} ], [ {again}, %{self.block} ]"
@@ -291,9 +291,11 @@ def branched_block_function(
 class Module:
     """The functions of one or several programs, and the tables that they share."""
 
-    def __init__(self, element: str) -> None:
+    def __init__(self, element: str, whole: str = "i64", align: int = 64) -> None:
         self.element = element
         self.size = 8 if element == "double" else 4
+        self.whole = whole  # the type of whole numbers
+        self.align = align  # of tables
         self.texts: list[str] = []
         self.used: set[str] = set()
         self._tables: dict[bytes, str] = {}
@@ -304,13 +306,13 @@ class Module:
 
     def table(self, values: np.ndarray) -> str:
         """The name of a constant array."""
-        kind = np.int64 if values.dtype.kind in "iu" else np.float64 if self.size == 8 else np.float32
+        kind = self.whole.replace("i", "int") if values.dtype.kind in "iu" else f"float{8 * self.size}"
         return self._tables.setdefault(values.astype(kind).tobytes(), f"@table{len(self._tables)}")
 
     def _constants(self) -> Iterator[str]:
         for data, name in self._tables.items():
             text = "\\" + data.hex("\\") if data else ""
-            yield f'{name} = internal constant [{len(data)} x i8] c"{text}", align 64'
+            yield f'{name} = internal constant [{len(data)} x i8] c"{text}", align {self.align}'
 
     def add(
         self,

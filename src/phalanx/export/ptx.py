@@ -1,0 +1,65 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""PTX for CUDA's driver: kernels on rows of states, and functions of one state for other kernels."""
+
+from __future__ import annotations
+
+import textwrap
+
+from ..backends.devices.grid import Layout
+from ..backends.devices.ptx import Source, architecture, assembled
+from ..backends.native.loop import ELEMENTS
+from .entries import Entry
+from .request import Request, package_version
+
+_WIDTH = 100
+
+
+def files(request: Request) -> dict[str, str]:
+    """The file of all functions."""
+    request.chosen(target=None)
+    target = architecture(request.target, "export")
+    sources = [Source(f"{request.prefix}_{e.name}", e.built(1), e.told) for e in request.entries]
+    made = assembled(sources, ELEMENTS[request.dtype], target, functions=True)
+    told = [_head(request)]
+    for entry, source, layout in zip(request.entries, sources, made.layouts, strict=True):
+        told.append(_described(entry, source.name, layout, request.real))
+    comments = "\n//\n".join(told)
+    return {request.path.name: f"{comments}\n\n{made.text}"}
+
+
+def _head(request: Request) -> str:
+    robot = request.robot
+    return _comment(
+        f'Robot "{robot.name}" ({robot.nq} coordinates, {robot.nv} degrees of freedom), written by Phalanx '
+        f"{package_version()}, version {request.version}. Do not edit: export it again. Units are SI; "
+        "spatial vectors are [angular; linear]. Arrays are rows of a batch, (count, …), C-contiguous, and "
+        "must not overlap. Any number of blocks will do: each goes on while states are left."
+    )
+
+
+def _described(entry: Entry, name: str, layout: Layout, real: str) -> str:
+    """How a function is called: its parameters, threads and memory."""
+    inputs = [f"const {real} *{each}" for each in entry.inputs]
+    outputs = [f"{real} *{each}" for each in entry.outputs]
+    more = [f"{real} *workspace"] if layout.scratch else []
+    shapes = ", ".join(
+        f"{each} ({', '.join(map(str, shape))})" for each, shape in {**entry.inputs, **entry.outputs}.items()
+    )
+    lines = [
+        _comment(f"{entry.title}: {shapes}."),
+        _comment(
+            f"{name}<<<blocks, {layout.block}>>>(int64_t count, {', '.join([*inputs, *outputs, *more])})"
+        ),
+    ]
+    if layout.scratch:
+        lines.append(_comment(f"workspace: {layout.workspace(1)} bytes for each block"))
+    function = f"{name}_state({', '.join([*inputs, *outputs, *more])}), one state"
+    if layout.scratch:
+        function += f", its workspace {layout.scratch * layout.element} bytes"
+    return "\n".join([*lines, _comment(function)])
+
+
+def _comment(text: str) -> str:
+    plain = "".join(c if c.isprintable() else "?" for c in text)
+    return "\n".join(f"// {line}" for line in textwrap.wrap(plain, _WIDTH - 3))

@@ -1,0 +1,66 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""`phalanx export`: what it writes, what it prints, what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from phalanx.cli import main
+
+
+def test_it_prints_files_functions_and_the_version(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = tmp_path / "arm.h"
+    functions = ["inverse_dynamics,mass_matrix", "step", "jacobian:link2"]
+    assert (
+        main(["export", "two_link", "-o", str(place), "--functions", *functions, "--float32", "--cmake"]) == 0
+    )
+    printed = capsys.readouterr().out
+    text = place.read_text()
+    assert "arm.cmake" in printed
+    assert "tau 2 from q 2, qd 2, qdd 2; unrolled" in printed
+    assert "next_q 2, next_qd 2 from q 2, qd 2, u 2, time 1" in printed
+    version = printed.split("version ")[1].split(",")[0]
+    assert f'#define ARM_VERSION "{version}"' in text
+    assert "void arm_step(const float *ARM_RESTRICT q" in text
+    assert (tmp_path / "arm.cmake").read_text().startswith("# The library arm, from arm.h")
+
+
+def test_json_tells_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = tmp_path / "arm.c"
+    assert main(["export", "two_link", "-o", str(place), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["files"] == {str(place): place.stat().st_size}
+    assert [f["name"] for f in facts["functions"]] == ["inverse_dynamics", "forward_dynamics"]
+    assert facts["functions"][0]["inputs"] == {"q": [2], "qd": [2], "qdd": [2]}
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["-o", "arm.txt"], "suffix"),
+        (["-o", "arm.h", "--functions", ","], "got none"),
+        (["-o", "arm.h", "--functions", "torque"], "unknown function"),
+        (["-o", "arm.h", "--target", "sm_80"], "target"),
+        (["-o", "arm.h", "--functions", "step", "--dt", "0"], "dt"),
+    ],
+)
+def test_bad_input_is_one_line(
+    more: list[str],
+    told: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["export", "two_link", *more]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.count("\n") == 1
+    assert told in printed.err
+    assert list(tmp_path.iterdir()) == []

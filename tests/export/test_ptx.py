@@ -1,0 +1,55 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""`robot.export("arm.ptx")`: kernels, functions, and how they are launched."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import phalanx as px
+from reference.ptx_machine import Machine
+from reference.ptxas import assemble, ptxas
+
+
+def test_the_file_tells_how_to_launch_what_it_holds(tmp_path: Path) -> None:
+    robot = px.load("ur5")
+    (path,) = robot.export(tmp_path / "arm.ptx", ("inverse_dynamics", "mass_matrix"), dtype="float32")
+    text = path.read_text(encoding="utf-8")
+    told = re.search(r"arm_mass_matrix<<<blocks, (\d+)>>>\(int64_t count, const float \*q, float \*M\)", text)
+    assert told is not None
+    q = np.random.default_rng(0).normal(size=(200, 6)).astype(np.float32)
+    machine = Machine(text)
+    memory = machine.memory["global"]
+    given, result = memory.allocate(q.tobytes()), memory.allocate(200 * 36 * 4)
+    machine.launch("arm_mass_matrix", 2, int(told[1]), [200, given, result])
+    start = result - memory.base
+    found = memory.data[start : start + 200 * 36 * 4].view(np.float32).reshape(200, 6, 6)
+    assert np.array_equal(found, robot.mass_matrix(q))
+    assert ".target sm_75" in text
+    for name in ("arm_inverse_dynamics", "arm_inverse_dynamics_state", "arm_mass_matrix_state"):
+        assert re.search(rf"\.visible \.(entry|func) +{name}\(", text)
+
+
+def test_loops_tell_the_workspace_they_need(tmp_path: Path) -> None:
+    (path,) = px.chain(100).export(tmp_path / "arm.ptx", "forward_dynamics", target="sm_120")
+    text = path.read_text(encoding="utf-8")
+    assert re.search(r"// workspace: \d+ bytes for each block\n", text)
+    assert "double *workspace" in text
+    assert ".target sm_120" in text
+
+
+@pytest.mark.skipif(ptxas() is None, reason="the package nvidia-cuda-nvcc is not installed")
+def test_a_simulation_step_is_accepted(tmp_path: Path) -> None:
+    robot = px.load("panda")
+    (path,) = robot.export(tmp_path / "arm.ptx", robot.simulation(dt=1e-3), dtype="float32", target="sm_90")
+    assert assemble(path.read_text(encoding="utf-8"), "sm_90", "arm_step").registers <= 255
+
+
+def test_an_unknown_target_is_refused_and_nothing_written(tmp_path: Path) -> None:
+    with pytest.raises(px.PhalanxError, match=r'unknown target.*"sm_80"'):
+        px.load("ur5").export(tmp_path / "arm.ptx", target="sm_81")
+    assert list(tmp_path.iterdir()) == []
