@@ -50,7 +50,7 @@ CALLS = 200
 STRAIGHT, LOOPED, IN_C = "straight", "looped", "C, gcc -O2"
 
 PROGRAM = """
-#include "arm.h"
+#include "arm.o.h"
 {inputs}
 static float out[{size}], work[{work}] __attribute__((unused));
 static volatile unsigned *const tick = (volatile unsigned *)0xE000E010;
@@ -161,7 +161,7 @@ def written_in_c(robot: px.Robot, function: str, target: str, folder: Path) -> i
     text = (folder / "arm.c").read_text()
     declared = re.search(rf"ARM_API (void {own}\([^)]*\))", text)
     assert declared
-    (folder / "arm.h").write_text(declared[1].replace("ARM_RESTRICT", "restrict") + ";\n")
+    (folder / "arm.o.h").write_text(declared[1].replace("ARM_RESTRICT", "restrict") + ";\n")
     return sum(n for key, n in found.sections.items() if "rodata" in key or key == f".text.{own}")
 
 

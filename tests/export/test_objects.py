@@ -201,7 +201,7 @@ def test_code_for_every_target_needs_nothing_outside_and_keeps_nothing(target: s
     functions = ("inverse_dynamics", "vjp:forward_dynamics", "inverse_dynamics_derivatives", STEPPED)
     for dtype in ("float32",) if single else ("float32", "float64"):
         written = r.export(tmp_path / "arm.o", functions, dtype=dtype, target=target)
-        assert [p.name for p in written] == ["arm.o", "arm.h"]
+        assert [p.name for p in written] == ["arm.o", "arm.o.h"]
         found = read_elf((tmp_path / "arm.o").read_bytes())
         if found is None:
             assert target in ("host", targets.WASM)
@@ -234,7 +234,7 @@ def test_strict_compilers_accept_the_header(compiler: str, standard: str, tmp_pa
         pytest.skip(f"{compiler} is not installed")
     CHAIN.export(tmp_path / "arm.o", ("forward_dynamics", "mass_matrix"))
     (tmp_path / "main.c").write_text(
-        '#include "arm.h"\n#include <math.h>\nstatic const double lower[] = ARM_LOWER;\n'
+        '#include "arm.o.h"\n#include <math.h>\nstatic const double lower[] = ARM_LOWER;\n'
         "static double work[ARM_FORWARD_DYNAMICS_WORKSPACE], x[70];\n"
         "int main(void) { arm_forward_dynamics_batch(0, lower, lower, lower, x, work); return 0; }\n"
     )

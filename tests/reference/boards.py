@@ -175,7 +175,7 @@ def evaluated(
     first = next(iter(inputs.values()))
     count, dtype = len(first), first.dtype
     real = "double" if dtype == np.float64 else "float"
-    lines = [f'#include "{prefix}.h"\n', *(initialiser(f"in_{n}", a) for n, a in inputs.items())]
+    lines = [f'#include "{prefix}.o.h"\n', *(initialiser(f"in_{n}", a) for n, a in inputs.items())]
     sizes = {n: int(np.prod(shape)) for n, shape in outputs.items()}
     for n, size in sizes.items():
         lines.append(f"static {real} alone_{n}[{count * size or 1}], many_{n}[{count * size + 1}];\n")

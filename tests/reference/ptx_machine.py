@@ -94,10 +94,11 @@ class Machine:
 
     def _parse(self, text: str) -> None:
         text = re.sub(r"//[^\n]*", "", text)
-        for space, name, content in re.findall(
-            r"\.(global|const)[^;=]*?\.b8 (\w+)\[\d+\] = \{([^}]*)\}", text
-        ):
-            self.symbols[name] = self.memory[space].allocate(bytes(map(int, content.split(","))))
+        for space, name, size, content in re.findall(
+            r"\.(global|const)[^;=]*?\.b8 (\w+)\[(\d+)\] = \{([^}]*)\}", text
+        ):  # zeros at the end may be left out
+            values = bytes(map(int, content.split(","))).ljust(int(size), b"\0")
+            self.symbols[name] = self.memory[space].allocate(values)
         heads = list(
             re.finditer(
                 r"\.(?:entry|func)\s*(?:\(([^)]*)\))?\s*(\w+)\s*\(([^)]*)\)\s*(\.reqntid (\d+))?\s*\{", text

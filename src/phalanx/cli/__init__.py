@@ -66,7 +66,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             warnings.showwarning = _show_warning
             status: int = args.run(args)
     except PhalanxError as error:
-        _complain(f"{command}: {one_line(error)}")
+        # A command is often called like what it calls, which names itself.
+        _complain(f"{command}: {one_line(error).removeprefix(command.split()[-1] + ': ')}")
         return 2
     except KeyboardInterrupt:
         _complain(f"{command}: interrupted")

@@ -76,7 +76,7 @@ def entries(robot: Robot, functions: Any) -> list[Entry]:
 
 
 def _entry(robot: Robot, wanted: Any, name: Any) -> Entry:
-    if name is not None and (not isinstance(name, str) or identifier(name) != name):
+    if name is not None and (not isinstance(name, str) or identifier(name, reserved=False) != name):
         raise PhalanxError(f"export: the name {shown(name)} is no identifier; use letters, digits and _.")
     if isinstance(wanted, Simulation):
         made = _step(wanted)
@@ -137,7 +137,7 @@ def entry_of(call: Call, optional: tuple[str, ...] = ()) -> Entry:
     title = f"{f.name.replace('.', ', ')}{f' of frame {call.frame}' if call.frame else ''}"
     title = f"{title} by {call.algorithm.name}"
     return Entry(
-        identifier("_".join(words)),
+        identifier("_".join(words), reserved=False),
         title,
         call.robot,
         inputs,
@@ -167,7 +167,10 @@ def _identifiers(shapes: Mapping[str, tuple[int, ...]], taken: Iterable[str]) ->
     return made
 
 
-def identifier(name: str) -> str:
-    """A name as languages accept it: ASCII letters, digits and underscores, no reserved word."""
+def identifier(name: str, *, reserved: bool = True) -> str:
+    """A name as languages accept it: ASCII letters, digits and underscores, no reserved word.
+
+    Names of functions have a prefix, and may be reserved words.
+    """
     plain = re.sub(r"_{2,}", "_", re.sub(r"[^0-9A-Za-z_]", "_", name)).strip("_") or "robot"
-    return f"{plain}_" if plain in _RESERVED else f"r{plain}" if plain[0].isdigit() else plain
+    return f"{plain}_" if reserved and plain in _RESERVED else f"r{plain}" if plain[0].isdigit() else plain

@@ -82,7 +82,7 @@ def written(made: Compiled) -> dict[str, bytes | str]:
     """The files of functions that are written for a machine."""
     path = made.request.path
     content = _text(made) if path.suffix == ".ll" else made.object_code()
-    return {path.name: content, f"{path.stem}.h": _header(made)}
+    return {path.name: content, f"{path.name}.h": _header(made)}
 
 
 def _text(made: Compiled) -> str:

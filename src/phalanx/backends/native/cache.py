@@ -93,7 +93,7 @@ def _sources() -> str:
     sha = hashlib.sha256()
     for place, folders, files in os.walk(root):
         folders[:] = sorted(f for f in folders if place != root or f not in _UNRELATED)
-        for name in sorted(f for f in files if f.endswith(".py")):
+        for name in sorted(f for f in files if f.endswith((".py", ".ll"))):
             with open(os.path.join(place, name), "rb", buffering=0) as file:
                 sha.update(file.read())
     return sha.hexdigest()
