@@ -16,7 +16,7 @@ from phalanx import cli
 from phalanx.cli import info, main
 from phalanx.errors import PhalanxWarning
 
-# What commands share in print is `cli/report.py` already: the command of that name stands in `report_page.py`.
+# `cli/report.py` is what commands share in print: the command of that name stands in `report_page.py`.
 COMMANDS = [command.__name__.rpartition(".")[2].removesuffix("_page") for command in cli.COMMANDS]
 
 
