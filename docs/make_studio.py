@@ -4,7 +4,7 @@
 
     python docs/make_studio.py [PICTURE] [VIEW] [--dark] [--phone]
 
-Needs the extras `studio` and `test`, and Chromium. VIEW is Robot, Dynamics, Parallelism (the default) or Compare.
+Needs the extras `studio` and `test`, and Chromium. VIEW is Robot, Dynamics, Parallelism (default) or Compare.
 """
 
 from __future__ import annotations
