@@ -37,6 +37,9 @@ function choice(label, options, act) {
 
 const shown = (x, digits = 3) => (Math.abs(x) < 5e-7 ? "0" : Math.abs(x) >= 1e5 || Math.abs(x) < 1e-3 ? x.toExponential(1) : String(+x.toPrecision(digits)));
 
+/** A number with so many decimals, and no sign before a zero. */
+const rounded = (x, decimals) => x.toFixed(decimals).replace(/^-(0(\.0*)?)$/, "$1");
+
 /** Everything that depends on the state of the robot. `onChange(state)` is told after every change. */
 async function makeRobot(host, onChange) {
   const state = { q: Float64Array.from(ROBOT.start), qd: new Float64Array(ROBOT.nv), qdd: new Float64Array(ROBOT.nv) };
@@ -112,8 +115,8 @@ async function makeRobot(host, onChange) {
       const x = valueOf(slider, simulation?.running && kind === "q" ? target : state.q);
       if (all || document.activeElement !== input) input.value = x;
       const unit = KINDS[kind].unit(slider);
-      const degrees = unit === "rad" ? ` ${((x * 180) / Math.PI).toFixed(0)}°` : "";
-      const text = `${x.toFixed(2)} ${unit}${degrees}`;
+      const degrees = unit === "rad" ? ` ${rounded((x * 180) / Math.PI, 0)}°` : "";
+      const text = `${rounded(x, 2)} ${unit}${degrees}`;
       if (value.textContent !== text) value.textContent = text;
       input.setAttribute("aria-valuetext", text);
     }
