@@ -36,6 +36,7 @@ LAYERS = (
     "simulation",
     "export",
     "study",
+    "studio",
     "cli",
     "__init__",
     "__main__",
@@ -48,7 +49,20 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("robot/doors.py", "simulation"): "the type of simulations, for checkers only",
 }
 
-HEAVY = ("jax", "torch", "mujoco", "matplotlib", "llvmlite", "scipy", "networkx", "xacro", "yaml", "ssl")
+HEAVY = (
+    "jax",
+    "torch",
+    "mujoco",
+    "matplotlib",
+    "llvmlite",
+    "scipy",
+    "networkx",
+    "xacro",
+    "yaml",
+    "ssl",
+    "viser",
+    "trimesh",
+)
 
 FORBIDDEN = re.compile(
     r"(?<![a-z])(numpy|jax|native|llvm|revolute|prismatic|spherical|planar|helical|floating|doubling|sequential)"

@@ -15,8 +15,10 @@ from .robot.builder import RobotBuilder
 if TYPE_CHECKING:
     from .backends.native.kernel import Kernel
     from .io import convert
+    from .io.visuals import visuals
     from .simulation import contact, control
     from .simulation.simulation import Simulation
+    from .studio.report import report
     from .study import figures, machines, papers
     from .study.accuracy import accuracy
     from .study.closed_form import closed_form
@@ -50,11 +52,13 @@ __all__ = [
     "machines",
     "papers",
     "recommend",
+    "report",
     "robots",
     "schedule",
     "set_threads",
     "snake",
     "tree",
+    "visuals",
 ]
 
 # Imported when first asked for: few programs need them.
@@ -72,7 +76,9 @@ _LATER = {
     "machines": ".study.machines",
     "papers": ".study.papers",
     "recommend": ".study.recommend",
+    "report": ".studio.report",
     "schedule": ".study.schedule",
+    "visuals": ".io.visuals",
 }
 
 

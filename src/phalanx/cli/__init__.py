@@ -15,12 +15,12 @@ from typing import Any, NoReturn, TextIO
 
 from ..errors import PhalanxError
 from ..progress import bars
-from . import cache, compare, cost, demo, export, info, papers, schedule, simulate
+from . import cache, compare, cost, demo, export, info, papers, report_page, schedule, simulate, studio
 from .report import emit, one_line
 
 __all__ = ["main"]
 
-COMMANDS = (info, compare, cost, schedule, papers, simulate, export, demo, cache)
+COMMANDS = (info, compare, cost, schedule, papers, simulate, studio, report_page, export, demo, cache)
 
 
 class _Parser(argparse.ArgumentParser):

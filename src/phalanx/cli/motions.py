@@ -5,28 +5,24 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
-from traceback import extract_tb
 from typing import Any
 
 import numpy as np
 
-from ..errors import PhalanxError, nearest, shown
+from ..errors import PhalanxError, nearest
 from ..progress import steps as with_bar
 from ..robot.robot import Robot
+from ..simulation.driving import BASE, FORCES, floats, holding, laws_of, middle
 
-LAW, FORCES = "law", "forces"  # what a file of laws defines
 CLEARANCE = 0.02  # metres between the ground and the lowest foot at the start
 FEEL = 0.005  # metres that a robot's weight presses its feet into the ground
 _PIECES = 50  # of a rollout at most, for the bar
 _LEAST = 50_000  # steps of a piece
-_BASE = 6  # degrees of freedom of a floating base, which come first
 RECORD = ("q", "qd", "tau", "kinetic_energy", "potential_energy")
 
 
@@ -55,34 +51,19 @@ def starts(robot: Robot, args: argparse.Namespace) -> tuple[np.ndarray, np.ndarr
     for foot in args.ground or ():
         robot.frame(foot)  # or an error that names the nearest
     if args.seed is None and args.batch == 1:
-        q, qd = _middle(robot)[None], np.zeros((1, robot.nv))
+        q, qd = middle(robot)[None], np.zeros((1, robot.nv))
     else:
         q, qd, _ = robot.random_state((args.batch,), rng=np.random.default_rng(args.seed or 0))
-        if _floats(robot):  # anywhere in the air is no start
-            q[:, : _BASE + 1] = robot.neutral()[: _BASE + 1]
-            qd[:, :_BASE] = 0.0
+        if floats(robot):  # anywhere in the air is no start
+            q[:, : BASE + 1] = robot.neutral()[: BASE + 1]
+            qd[:, :BASE] = 0.0
     for name, value in _pose(robot, args.pose).items():
         q[:, robot.q_slices[name]] = value
-    if _floats(robot):
+    if floats(robot):
         q[:, 2] = args.height if args.height is not None else _standing(robot, q, args.ground)
     elif args.height is not None:
         raise PhalanxError(f'--height: robot "{robot.name}" has a fixed base; add --floating-base.')
     return q, qd
-
-
-def _middle(robot: Robot) -> np.ndarray:
-    """Zero where the limits allow it, else between them."""
-    lower, upper = robot.limits.lower, robot.limits.upper
-    q = robot.neutral()
-    outside = (q < lower) | (q > upper)
-    bounded = np.isfinite(lower) & np.isfinite(upper)
-    with np.errstate(invalid="ignore"):  # joints without limits
-        q = np.where(outside & bounded, 0.5 * (lower + upper), np.clip(q, lower, upper))
-    return np.asarray(q)
-
-
-def _floats(robot: Robot) -> bool:
-    return "" in robot.q_slices
 
 
 def _pose(robot: Robot, text: str | None) -> dict[str, float]:
@@ -126,7 +107,7 @@ def driven(robot: Robot, args: argparse.Namespace, q: np.ndarray) -> dict[str, A
     if args.hold:
         options = {"control": holding(robot, q, args.bandwidth, args.ground or [])}
     elif args.control:
-        options = laws_of(args.control)
+        options = laws_of(args.control, where="--control")
     around = [options.pop(FORCES)] if FORCES in options else []
     if args.ground:
         from ..simulation import contact
@@ -139,61 +120,6 @@ def driven(robot: Robot, args: argparse.Namespace, q: np.ndarray) -> dict[str, A
             contact.ground(args.ground, stiffness=stiffness, damping=damping, friction=args.friction)
         )
     return {**options, FORCES: around or None}
-
-
-def holding(robot: Robot, q: np.ndarray, bandwidth: float, feet: list[str]) -> Any:
-    """A law that holds the start: PD with gravity compensation, its gains from the inertia at the start."""
-    from ..simulation import control
-
-    inertia = np.diagonal(robot.mass_matrix(q), axis1=-2, axis2=-1).mean(axis=0)
-    if _floats(robot):
-        for foot in feet:  # its legs move the robot, not only themselves
-            moved = robot.jacobian(q, foot)[..., 3:, :]
-            inertia = inertia + robot.total_mass / len(feet) * np.sum(moved**2, axis=-2).mean(axis=0)
-    rate = 2.0 * math.pi * bandwidth
-    law = control.pd(rate**2 * inertia, 2.0 * rate * inertia, gravity=True)
-    if not _floats(robot):
-        return law
-
-    def hold(t: Any, q: Any, qd: Any, u: Any, robot: Any) -> Any:
-        """Nothing drives the base."""
-        return np.concatenate([np.zeros(_BASE), law(t, q, qd, u, robot)[_BASE:]])
-
-    hold.inputs = robot.nq  # type: ignore[attr-defined]
-    return hold
-
-
-def laws_of(place: str) -> dict[str, Any]:
-    """`law` and `forces` of a Python file, or what `file.py:name` names."""
-    file, _, name = place.partition(":") if ".py:" in place else (place, "", "")
-    module = _module(Path(file))
-    wanted = name or LAW
-    law, forces = getattr(module, wanted, None), getattr(module, FORCES, None)
-    if not callable(law) and (name or forces is None):
-        there = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
-        told = nearest(wanted, there, what="functions there") if there else " it defines no function."
-        raise PhalanxError(f"--control: {file} has no function {wanted}(t, q, qd, u, robot);{told}")
-    options: dict[str, Any] = {"control": law} if callable(law) else {}
-    return options | ({FORCES: forces} if forces is not None else {})
-
-
-def _module(file: Path) -> Any:
-    """The module in a file of the user, which runs once."""
-    if not file.is_file():
-        raise PhalanxError(f"--control: there is no file {shown(str(file))}.")
-    spec = importlib.util.spec_from_file_location("phalanx_law", file)
-    if spec is None or spec.loader is None:
-        raise PhalanxError(f"--control: {file} is no Python file; expected a name that ends in .py.")
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except PhalanxError:
-        raise
-    except Exception as error:  # it is the user's code: anything may go wrong in it
-        lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == str(file)]
-        line = getattr(error, "lineno", None) or (lines[-1] if lines else 0)
-        raise PhalanxError(f"--control: {file}:{line}: {type(error).__name__}: {error}.") from None
-    return module
 
 
 # ------------------------------------------------------------------------ running

@@ -47,7 +47,19 @@ from .angles import rotation_x, rotation_z
 from .fields import Fields
 
 CONVENTIONS = ("standard", "modified")
-_TOP = ("name", "convention", "angles", "gravity", "source", "base", "tool", "row", "rows")
+_TOP = (
+    "name",
+    "convention",
+    "angles",
+    "gravity",
+    "source",
+    "base",
+    "tool",
+    "row",
+    "rows",
+    "visual",
+    "visuals",
+)
 ROW = (
     *("a", "alpha", "d", "theta", "type", "direction", "name", "link"),
     *("mass", "com", "inertia", "inertia_about"),

@@ -59,7 +59,7 @@ def load(
             described = replace(described, floating_base=True)
         if not coupled:
             described = replace(described, coupled=False)
-        return Robot(described, strict=strict, warn=not _is_builtin(source))
+        return Robot(described, strict=strict, warn=not is_builtin(source))
 
 
 @contextlib.contextmanager
@@ -108,13 +108,13 @@ def dill(k: int) -> Robot:
 
 
 def _describe(source: Any, strict: bool, macros: Macros | None) -> Description:
-    if macros is not None and (isinstance(source, Description) or _is_builtin(source)):
+    if macros is not None and (isinstance(source, Description) or is_builtin(source)):
         raise PhalanxError(f"load: {source!r:.60} is no file; xacro_args and packages are for xacro files.")
     if isinstance(source, Description):
         return source
     if type(source).__module__.partition(".")[0] == "mujoco":
         return _mjcf(source, type(source).__name__)
-    if isinstance(source, bytes) or (isinstance(source, str) and _is_text(source)):
+    if isinstance(source, bytes) or (isinstance(source, str) and is_text(source)):
         return _parse(source, "<text>", None, strict, macros)
     if hasattr(source, "read"):
         label = str(getattr(source, "name", "<file object>"))
@@ -129,7 +129,7 @@ def _describe(source: Any, strict: bool, macros: Macros | None) -> Description:
         )
     path = Path(os.path.expanduser(path_text(source, "load")))
     try:
-        if _is_builtin(source):
+        if is_builtin(source):
             return catalogue.builtin(str(source))
         content = read_bytes(str(path))
     except OSError as error:
@@ -143,19 +143,19 @@ def _describe(source: Any, strict: bool, macros: Macros | None) -> Description:
     return _parse(content, str(path), path, strict, macros)
 
 
-def _is_builtin(source: Any) -> bool:
+def is_builtin(source: Any) -> bool:
     """Whether a source is a bare name that no file has.
 
     The files of the built-in robots tell which of their published inertias are unphysical, so
     nobody is warned of them.
     """
-    if not isinstance(source, str) or _is_text(source):
+    if not isinstance(source, str) or is_text(source):
         return False
     path = Path(source)
     return path.name == source and not path.suffix and not source.startswith("~") and not path.exists()
 
 
-def _is_text(source: str) -> bool:
+def is_text(source: str) -> bool:
     return "\n" in source or source.lstrip()[:1] in ("<", "{", "[")
 
 
@@ -180,7 +180,7 @@ def _parse(
         described = read_urdf(content, source=label, strict=strict)
         _tell_of_no_mass(described)
         return described
-    table = _table(content, label, as_json=head == "{")
+    table = parsed_table(content, label, as_json=head == "{")
     if "format" in table:
         return read_description(table, source=label)
     return read_table(table, source=label)
@@ -204,7 +204,7 @@ def _tell_of_no_mass(description: Description) -> None:
         )
 
 
-def _table(content: str | bytes, label: str, *, as_json: bool) -> dict[str, Any]:
+def parsed_table(content: str | bytes, label: str, *, as_json: bool) -> dict[str, Any]:
     try:
         text = content if isinstance(content, str) else content.decode("utf-8")
         table = json.loads(text) if as_json else tomllib.loads(text)

@@ -41,7 +41,10 @@ from .dh import read_dh
 from .fields import Fields
 from .saved import read_description
 
-_TOP = ("name", "gravity", "source", "floating_base", "link", "links", "joint", "joints")
+_TOP = (
+    *("name", "gravity", "source", "floating_base", "link", "links", "joint", "joints"),
+    *("visual", "visuals"),  # read by `visuals.of_table`
+)
 _LINK = ("name", "mass", "com", "inertia")
 _JOINT = (
     *("name", "type", "parent", "child", "xyz", "rpy", "axis", "axis2", "pitch", "mimic"),

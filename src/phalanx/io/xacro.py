@@ -31,12 +31,12 @@ class Macros:
 
     def __init__(self, arguments: Any = None, packages: Any = None) -> None:
         self.arguments = _texts(arguments)
-        self.packages = _package_paths(packages)
+        self.packages = package_paths(packages)
 
     def expand(self, content: str | bytes, source: str, path: Path | None) -> str:
         """The XML text that a xacro file or text expands to."""
         arguments = _Arguments(self.arguments)
-        text = _expanded(content, source, path, arguments, _Finder(source, path, self.packages))
+        text = _expanded(content, source, path, arguments, Finder(source, path, self.packages))
         if unused := [name for name in self.arguments if name not in arguments.asked]:
             raise PhalanxError(
                 f"{source}: xacro_args has {listing(unused)}, which the file does not use;"
@@ -46,7 +46,7 @@ class Macros:
 
 
 def _expanded(
-    content: str | bytes, source: str, path: Path | None, arguments: _Arguments, finder: _Finder
+    content: str | bytes, source: str, path: Path | None, arguments: _Arguments, finder: Finder
 ) -> str:
     try:
         import xacro
@@ -154,7 +154,7 @@ class _finding:  # noqa: N801 -- used as a statement
         self.module._eval_find, self.module._eval_dict["find"] = self.before
 
 
-class _Finder:
+class Finder:
     """Folders of packages: as told, beside the file, or where the environment says."""
 
     def __init__(self, source: str, path: Path | None, packages: Mapping[str, Path] | list[Path]) -> None:
@@ -192,7 +192,7 @@ class _Finder:
             yield from _below(folder, package, _DEPTH)
 
 
-def _package_paths(packages: Any) -> dict[str, Path] | list[Path]:
+def package_paths(packages: Any) -> dict[str, Path] | list[Path]:
     """Folders by package, or folders to look in."""
     if packages is None:
         return []

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,10 +80,37 @@ def accuracy(
     `states`, sixteen of them for short robots and fewer for long ones, whose many digits take long.
     `frame` is that of functions which are asked for one; each of several results has its own largest entry.
     """
+    asked = [algorithm]
+    return accuracies(
+        robot,
+        function,
+        asked,
+        backend=backend,
+        dtype=dtype,
+        states=states,
+        digits=digits,
+        rng=rng,
+        frame=frame,
+    )[0]
+
+
+def accuracies(
+    robot: Robot,
+    function: str,
+    algorithms: Sequence[AlgorithmLike],
+    *,
+    backend: Backend = "auto",
+    dtype: FloatType = "float64",
+    states: int | None = None,
+    digits: int = 50,
+    rng: Generator | None = 0,
+    frame: str | None = None,
+) -> list[Accuracy]:
+    """`accuracy` of several algorithms in the same states, whose exact result is computed once."""
     require_robot(robot, "accuracy")
     reference = _reference(robot, function)
     if states is None:
-        states = max(1, min(_STATES, 16 * _STATES // max(robot.n_links, 1)))
+        states = default_states(robot)
     dtype = float_type(dtype, "accuracy")
     for label, value, most in (("states", states, _MOST_STATES), ("digits", digits, _MOST_DIGITS)):
         if type(value) is not int or not 1 <= value <= most:
@@ -92,22 +120,34 @@ def accuracy(
     inputs = [x.astype(dtype) for x in _inputs(robot, function, states, rng)]
     exact = exact_result(robot, function, inputs, digits=digits, frame=frame)
     named = {} if frame is None else {"frame": frame}
-    own, others = (
-        state_errors(getattr(robot, function)(*inputs, **named, algorithm=chosen, backend=backend), exact)
-        for chosen in (algorithm, reference)
-    )
-    kind = np.dtype(dtype)
-    return Accuracy(
-        robot.name,
-        function,
-        algorithm,
-        str(kind),
-        max(own),
-        reference,
-        max(others),
-        typical_error(own, kind),
-        typical_error(others, kind),
-    )
+
+    def errors(chosen: AlgorithmLike) -> list[float]:
+        found = getattr(robot, function)(*inputs, **named, algorithm=chosen, backend=backend)
+        return state_errors(found, exact)
+
+    kind, others = np.dtype(dtype), errors(reference)
+    made = []
+    for algorithm in algorithms:
+        own = errors(algorithm)
+        made.append(
+            Accuracy(
+                robot.name,
+                function,
+                algorithm,
+                str(kind),
+                max(own),
+                reference,
+                max(others),
+                typical_error(own, kind),
+                typical_error(others, kind),
+            )
+        )
+    return made
+
+
+def default_states(robot: Robot) -> int:
+    """How many states are looked at: fewer of long robots, whose many digits take long."""
+    return max(1, min(_STATES, 16 * _STATES // max(robot.n_links, 1)))
 
 
 def state_errors(found: Any, exact: Any) -> list[float]:

@@ -56,6 +56,25 @@ def compiled(given: Any, source: str) -> Any:
         return _model(mujoco, given, not isinstance(given, str | bytes), source)
 
 
+def missing_files(given: Any, source: str) -> list[str]:
+    """The names of mesh files that a path or a text names and that are not there."""
+    import mujoco
+
+    if isinstance(given, mujoco.MjModel):
+        return []
+    given = Path(os.path.abspath(given)) if isinstance(given, os.PathLike) else given
+    try:
+        with _quiet(mujoco):
+            spec = _specification(mujoco, given)
+    except (ValueError, TypeError, RuntimeError, mujoco.FatalError):
+        return []
+    names = [mesh.file for mesh in spec.meshes if mesh.file]
+    if isinstance(given, str | bytes):
+        return names
+    folder = os.path.join(spec.modelfiledir, spec.meshdir)
+    return [name for name in names if "\0" in name or not os.path.exists(os.path.join(folder, name))]
+
+
 def _model(mujoco: Any, given: Any, reads_files: bool, source: str) -> Any:
     """The model with all its files or, where that fails, without those that no inertia comes from."""
     if _BROKEN:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
+from typing import Any
 
 from ...errors import PhalanxError, nearest
 from ...robot.description import Description
@@ -22,7 +23,11 @@ def builtin_names() -> list[str]:
 
 def builtin(name: str) -> Description:
     """The description of the built-in robot of that name."""
+    return read_table(builtin_table(name), source=name + _SUFFIX)
+
+
+def builtin_table(name: str) -> dict[str, Any]:
+    """The parameter file of the built-in robot of that name, parsed."""
     if name not in builtin_names():
         raise PhalanxError(f'no built-in robot "{name}";{nearest(name, builtin_names(), what="built in")}')
-    text = (_FOLDER / (name + _SUFFIX)).read_text(encoding="utf-8")
-    return read_table(tomllib.loads(text), source=name + _SUFFIX)
+    return tomllib.loads((_FOLDER / (name + _SUFFIX)).read_text(encoding="utf-8"))

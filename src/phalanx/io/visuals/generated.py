@@ -1,0 +1,229 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Shapes for robots whose file has none: from the places of joints and axes, or from inertias.
+
+A link is a tube from its joint to the next ones, first along its own axis and then across it, as the
+Denavit-Hartenberg parameters go; a joint that turns is a drum about its axis, one that slides a beam.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...robot.assembly import Moving
+from ...robot.description import Pose
+from ...robot.robot import Robot
+from .shapes import Array, Box, Capsule, Colour, Cylinder, Ellipsoid, Shape, Sphere, Visual, along
+
+TUBE: Colour = (0.83, 0.85, 0.88, 1.0)  # no colour that means something on a chart
+DRUM: Colour = (0.24, 0.29, 0.36, 1.0)
+TIP: Colour = (0.902, 0.624, 0.0, 1.0)
+DARK: Colour = (0.30, 0.33, 0.37, 1.0)
+MASS: Colour = (0.337, 0.706, 0.914, 0.55)
+
+_REACH = 0.05  # radius of the first link over the length of the robot, at most
+_SEGMENT = 0.32  # and over the mean distance of joints
+_TAPER = 0.42  # how much thinner the last link is
+
+
+@dataclass(frozen=True)
+class _Joint:
+    """A joint seen from a link: where it is, and along which axis it moves, if along one."""
+
+    at: Array
+    axis: Array | None
+    slides: bool
+    travel: float  # metres that a sliding joint moves at most
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A link, or the world: the joint that carries it and those that it carries, in its own frame."""
+
+    frame: str
+    entry: _Joint | None
+    exits: tuple[_Joint, ...]
+    ends: tuple[Array, ...]  # origins of the frames welded to a link that carries no joint
+    depth: float  # 0 for the world, 1 for the link furthest from it
+
+    @property
+    def start(self) -> Array:
+        return np.zeros(3) if self.entry is None else self.entry.at
+
+
+def generated(robot: Robot) -> list[Visual]:
+    """Tubes and drums for every link that has some extent."""
+    pieces = _pieces(robot)
+    radius = _radius(robot, pieces)
+    return [visual for piece in pieces for visual in _drawn(piece, radius * (1.0 - _TAPER * piece.depth))]
+
+
+def inertial(robot: Robot) -> list[Visual]:
+    """Drums for joints, thin tubes between them, and the ellipsoid of each link's inertia."""
+    pieces = _pieces(robot)
+    radius = _radius(robot, pieces)
+    found = [visual for piece in pieces for visual in _drawn(piece, 0.4 * radius)]
+    for name, shape, pose in inertia_ellipsoids(robot):
+        found.append(Visual(name, shape, pose, MASS))
+    return found
+
+
+def inertia_ellipsoids(robot: Robot) -> list[tuple[str, Ellipsoid, Pose]]:
+    """The link, the homogeneous ellipsoid of its mass and inertia, and its pose there, of links with mass.
+
+    Half axes are sqrt(5 (I_b + I_c - I_a) / 2m); zero where the inertia breaks the triangle inequality.
+    """
+    found = []
+    for name, row in zip(robot.link_names, robot.inertial_parameters.reshape(-1, 10), strict=True):
+        m, com = row[0], row[1:4] / (row[0] or 1.0)
+        if not m > 0.0:
+            continue
+        about = row[[4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape(3, 3) - m * (
+            com @ com * np.eye(3) - np.outer(com, com)
+        )
+        moments, axes = np.linalg.eigh(about)
+        if np.linalg.det(axes) < 0:
+            axes[:, 0] *= -1
+        square = 2.5 / m * (moments.sum() - 2.0 * moments)
+        radii = np.sqrt(np.maximum(square, 0.0))
+        if not radii.any():
+            continue
+        x, y, z = np.maximum(radii, 0.02 * radii.max()).tolist()
+        found.append((name, Ellipsoid((x, y, z)), Pose.of(axes, com)))
+    return found
+
+
+def joint_axes(robot: Robot) -> list[tuple[str, int, Array, Array]]:
+    """Joint, link that it carries, and its place and axis on that link, of joints along or about one axis."""
+    found = []
+    for i, m in enumerate(robot._assembly.moving):
+        joint = _seen(m, np.linalg.inv(m.joint.after.matrix))
+        if joint.axis is not None:
+            found.append((m.joint.name, i, joint.at, joint.axis))
+    return found
+
+
+def root_frame(robot: Robot) -> str:
+    """The name of the robot's root link, which a fixed base welds to the world."""
+    joined = {joint.child for joint in robot.description.joints}
+    return next(link.name for link in robot.description.links if link.name not in joined)
+
+
+# ------------------------------------------------------------------- what is where
+
+
+def _pieces(robot: Robot) -> list[_Piece]:
+    moving = robot._assembly.moving
+    exits: dict[int, list[_Joint]] = defaultdict(list)
+    for m in moving:
+        if m.joint.type != "floating":
+            exits[m.parent].append(_seen(m, m.origin.matrix))
+    ends: dict[int, list[Array]] = defaultdict(list)
+    for name, frame in robot.frames.items():
+        if name not in robot.link_names:
+            ends[frame.link].append(np.array(frame.pose.translation))
+    deep: list[int] = []
+    for p in robot.parents.tolist():
+        deep.append(1 if p < 0 else deep[p] + 1)
+    most = max(deep, default=1)
+    found = []
+    if exits[-1]:
+        found.append(_Piece(root_frame(robot), None, tuple(exits[-1]), (), 0.0))
+    for i, m in enumerate(moving):
+        entry = None
+        if m.joint.type != "floating":
+            entry = _seen(m, np.linalg.inv(m.joint.after.matrix))
+        leaf = _ends(robot, i, entry, ends[i]) if not exits[i] else []
+        found.append(_Piece(m.joint.child, entry, tuple(exits[i]), tuple(leaf), deep[i] / most))
+    return found
+
+
+def _seen(m: Moving, frame: Array) -> _Joint:
+    """A moving joint whose frame stands there."""
+    kind = m.joint.type
+    straight = kind in ("revolute", "continuous", "prismatic", "helical")
+    axis = frame[:3, :3] @ np.asarray(m.joint.axis) if straight else None
+    if axis is not None:
+        length = float(np.linalg.norm(axis))
+        axis = axis / length if length > 0.0 else None
+    slides = kind == "prismatic"
+    bounds = [abs(x) for x in (*m.joint.lower, *m.joint.upper) if np.isfinite(x)] if slides else []
+    return _Joint(frame[:3, 3], axis, slides, max(bounds, default=0.0))
+
+
+def _ends(robot: Robot, i: int, entry: _Joint | None, frames: list[Array]) -> list[Array]:
+    """Where the last link of a branch ends: at the furthest frame on it, else beyond its mass centre.
+
+    In standard Denavit-Hartenberg frames the link's own frame is not at its joint but at its end.
+    """
+    start = np.zeros(3) if entry is None else entry.at
+    far = max([np.zeros(3), *frames], key=lambda at: float(np.linalg.norm(at - start)))
+    if np.linalg.norm(far - start) > 1e-6:
+        return [far]
+    row = robot.inertial_parameters.reshape(-1, 10)[i]
+    return [start + 2.0 * (row[1:4] / row[0] - start)] if row[0] > 0.0 else []
+
+
+def _radius(robot: Robot, pieces: list[_Piece]) -> float:
+    """The radius of the first link."""
+    lengths = [
+        float(np.linalg.norm(at - piece.start))
+        for piece in pieces
+        for at in (*(joint.at for joint in piece.exits), *piece.ends)
+    ]
+    lengths = [x for x in lengths if x > 1e-6]
+    if lengths:
+        return max(min(_REACH * sum(lengths), _SEGMENT * sum(lengths) / len(lengths)), 1e-4)
+    sizes = [max(shape.radii) for _, shape, _ in inertia_ellipsoids(robot)]
+    return max(0.5 * max(sizes, default=0.1), 1e-4)
+
+
+# ------------------------------------------------------------------- how it is drawn
+
+
+def _drawn(piece: _Piece, r: float) -> list[Visual]:
+    """The shapes of one link whose tubes have about that radius."""
+    found: list[Visual] = []
+
+    def add(shape: Shape, at: Any, axis: Any, colour: Colour) -> None:
+        turn = along(axis) if axis is not None else np.eye(3)
+        found.append(Visual(piece.frame, shape, Pose.of(turn, at), colour))
+
+    entry, start = piece.entry, piece.start
+    if entry is None and piece.exits:
+        add(Cylinder(1.7 * r, 0.3 * r), start, (0, 0, 1), DARK)
+    elif entry is not None and entry.slides and entry.axis is not None:
+        back = max(entry.travel, 4.0 * r)
+        add(Box((1.2 * r, 1.2 * r, back)), start - 0.5 * back * entry.axis, entry.axis, TUBE)
+    elif entry is not None and entry.axis is not None:
+        add(Cylinder(1.12 * r, 2.3 * r), start, entry.axis, DRUM)
+    elif entry is not None:
+        add(Sphere(1.2 * r), start, None, DRUM)
+    for joint in piece.exits:
+        if joint.slides:
+            add(Box((2.1 * r, 2.1 * r, 2.6 * r)), joint.at, joint.axis, DRUM)
+    for at in (*(joint.at for joint in piece.exits), *piece.ends):
+        for a, b in _route(entry, start, at, r):
+            length = float(np.linalg.norm(b - a))
+            add(Capsule(0.8 * r, length), 0.5 * (a + b), b - a, TUBE)
+    for at in piece.ends:
+        way = at - start
+        axis = way if np.linalg.norm(way) > 0.5 * r else None if entry is None else entry.axis
+        add(Cylinder(1.0 * r, 0.5 * r), at, axis, TIP)
+    return found
+
+
+def _route(entry: _Joint | None, a: Array, b: Array, r: float) -> list[tuple[Array, Array]]:
+    """Straight tubes from a joint to the next: along the first axis, then across it; short ones left out."""
+    corner = a
+    if entry is not None and entry.axis is not None:
+        corner = a + (b - a) @ entry.axis * entry.axis
+    elif entry is None:
+        corner = a + (b - a) * (0.0, 0.0, 1.0)
+    if np.linalg.norm(corner - a) < 0.3 * r or np.linalg.norm(b - corner) < 0.3 * r:
+        return [(a, b)] if np.linalg.norm(b - a) > 0.3 * r else []
+    return [(a, corner), (corner, b)]

@@ -1,0 +1,121 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Mesh files (STL, DAE, OBJ), read by the `trimesh` package; files that they name are not opened."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import os
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ...errors import PhalanxError
+from ..files import read_bytes
+from .shapes import Surface
+
+SUFFIXES = (".stl", ".dae", ".obj")
+LARGEST = 2**28  # bytes of a file
+_MATERIALS = re.compile(rb"<bind_material>.*?</bind_material>", re.DOTALL)
+
+
+def read_mesh(path: str) -> list[Surface]:
+    """The surfaces of a mesh file in metres, one for each material; raises where it cannot be read."""
+    suffix = os.path.splitext(path)[1].lower()
+    if suffix not in SUFFIXES:
+        raise PhalanxError(f'mesh "{path}": the suffix is "{suffix}"; expected one of {", ".join(SUFFIXES)}.')
+    try:
+        import trimesh
+
+        if suffix == ".dae":
+            import collada  # noqa: F401 -- trimesh would leave the file out without a word
+    except ImportError as error:
+        raise PhalanxError(
+            f'mesh "{path}": reading it needs the package {error.name}, which is not installed; '
+            'pip install "phalanx[studio]".'
+        ) from None
+    try:
+        content = read_bytes(path)
+    except (OSError, ValueError) as error:
+        raise PhalanxError(f'mesh "{path}": cannot be read: {error}.') from None
+    if len(content) > LARGEST:
+        raise PhalanxError(f'mesh "{path}": larger than {LARGEST // 2**20} MiB.')
+    if suffix == ".dae" and (b"<!DOCTYPE" in content or b"<!ENTITY" in content or b"\0" in content):
+        raise PhalanxError(f'mesh "{path}": declares a document type or an entity; expected plain XML.')
+    with _quiet():
+        try:
+            found = _parsed(trimesh, content, suffix)
+            if not found and suffix == ".dae":  # a material that refers to nothing takes its geometry along
+                found = _parsed(trimesh, _MATERIALS.sub(b"", content), suffix)
+        except Exception as error:  # of any of the parsers, on any broken file
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise PhalanxError(
+                f'mesh "{path}": not a readable {suffix[1:].upper()} file: {reason:.200}'
+            ) from None
+    if not found:
+        raise PhalanxError(f'mesh "{path}": holds no triangles.')
+    return found
+
+
+def _parsed(trimesh: Any, content: bytes, suffix: str) -> list[Surface]:
+    scene = trimesh.load_scene(io.BytesIO(content), file_type=suffix[1:], resolver=None)
+    return list(_parts(scene, _unit(scene)))
+
+
+def _parts(scene: Any, unit: float) -> Iterator[Surface]:
+    """Each geometry of a scene, where its graph puts it."""
+    for node in scene.graph.nodes_geometry:
+        pose, name = scene.graph[node]
+        geometry = scene.geometry[name]
+        if not len(getattr(geometry, "faces", ())):
+            continue
+        vertices = np.asarray(geometry.vertices) @ pose[:3, :3].T + pose[:3, 3]
+        faces = np.asarray(geometry.faces)
+        if np.linalg.det(pose[:3, :3]) < 0:
+            faces = faces[:, ::-1]
+        if not np.isfinite(vertices).all():
+            raise ValueError("it has coordinates that are not finite")
+        yield Surface(
+            np.ascontiguousarray(vertices * unit, np.float32),
+            np.ascontiguousarray(faces, np.uint32),
+            _colour(geometry),
+        )
+
+
+def _unit(scene: Any) -> float:
+    """Metres of a unit of length; only DAE files tell it."""
+    for geometry in scene.geometry.values():
+        told = str(geometry.metadata.get("units") or "")
+        if told.endswith("* meters"):
+            return float(told.split("*")[0])
+    return 1.0
+
+
+def _colour(geometry: Any) -> tuple[float, float, float, float] | None:
+    """The colour of a geometry's material; None where the file tells none."""
+    visual = geometry.visual
+    material = getattr(visual, "material", None)
+    if material is not None:
+        rgba = np.asarray(material.main_color, dtype=float) / 255.0
+    elif getattr(visual, "kind", None) in ("face", "vertex"):
+        rgba = np.asarray(visual.main_color, dtype=float) / 255.0
+    else:
+        return None
+    red, green, blue, opacity = (float(x) for x in rgba[:4])
+    return (red, green, blue, opacity if opacity > 0.0 else 1.0)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep trimesh from telling of textures and broken parts, which one warning of ours covers."""
+    logger = logging.getLogger("trimesh")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)

@@ -1,0 +1,165 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""The page: a robot in the middle, four views beside it, and the clock that moves both."""
+
+from __future__ import annotations
+
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import PhalanxError
+from ..io.visuals import Scene
+from . import markup, server
+from .compare_view import CompareView
+from .dynamics_view import DynamicsView
+from .parallel_view import ParallelView
+from .robot_view import RobotView
+from .session import Session
+from .stage import Stage, label_text
+
+PICTURES = 30  # a second
+
+
+class Page:
+    """The page of one robot; all state is the session's, shared by every browser that looks at it."""
+
+    def __init__(
+        self, scene: Scene, *, port: int | None = None, control: str | None = None, dark: bool = False
+    ) -> None:
+        self.session = Session(scene)
+        self.control = control
+        self.lock = threading.RLock()
+        self.server = server.start(port, f"Phalanx studio – {label_text(scene.robot.name)}")
+        self._ending = threading.Event()
+        try:
+            self._set_scene(dark)
+            self._set_panel(dark)
+        except BaseException:
+            server.stop(self.server)
+            raise
+        self._clock = threading.Thread(target=self._run_clock, daemon=True, name="phalanx studio")
+        self._clock.start()
+
+    @property
+    def port(self) -> int:
+        """The port that the page is on."""
+        return int(self.server.get_port())
+
+    @property
+    def address(self) -> str:
+        """Where the page is."""
+        return f"http://{server.HOST}:{self.port}"
+
+    def close(self) -> None:
+        """End the page and its threads."""
+        self._ending.set()
+        self._clock.join(timeout=2.0)
+        server.stop(self.server)
+
+    # ------------------------------------------------------------------------ making
+
+    def _set_scene(self, dark: bool) -> None:
+        s, view = self.session, self.server.scene
+        view.set_up_direction("+z")
+        low, high = s.bounds()
+        size, middle = s.size, 0.5 * (low + high)
+        floor = min(float(low[2]), 0.0)
+        cell = float(10.0 ** np.floor(np.log10(max(size, 1e-3)))) / 4.0
+        # Lines and plain lights: a grid drawn by a shader, reflections and shadows take eight times as long
+        # where no graphics card draws (benchmarks/studio.py).
+        lines = _floor(8 * size, cell, floor)
+        self._grid = view.add_line_segments("/floor", lines, (205, 205, 205), thickness=0.0015 * size)
+        self._lit(False)
+        view.add_light_hemisphere(
+            "/sky", sky_color=(255, 255, 255), ground_color=(120, 125, 135), intensity=1.6
+        )
+        camera = self.server.initial_camera
+        camera.look_at = middle
+        camera.position = middle + size * np.array([1.0, -0.9, 0.45])
+        camera.near, camera.far, camera.fov = 0.01 * size, 60.0 * size, np.pi / 4
+        self.stage = Stage(self.server, s, "/robot", (0.0, 0.0, 0.0))
+
+    def _set_panel(self, dark: bool) -> None:
+        gui = self.server.gui
+        self._theme(dark)
+        gui.main_panel.dock_right()
+        gui.main_panel.set_width(430)
+        tabs = gui.add_tab_group()
+        with tabs.add_tab("Robot"):
+            self.robot_view = RobotView(self)
+        with tabs.add_tab("Dynamics"):
+            self.dynamics_view = DynamicsView(self)
+        with tabs.add_tab("Parallelism"):
+            self.parallel_view = ParallelView(self)
+        with tabs.add_tab("Compare"):
+            self.compare_view = CompareView(self)
+        self._shadows = gui.add_checkbox("Shadows", False, hint="And reflections: for graphics cards.")
+        self._shadows.on_update(lambda _: self._lit(self._shadows.value))
+        self._dark = gui.add_checkbox("Dark page", dark)
+        self._dark.on_update(lambda _: self._theme(self._dark.value))
+        self.refresh()
+
+    def _theme(self, dark: bool) -> None:
+        gui, grid = self.server.gui, getattr(self, "_grid", None)
+        gui.configure_theme(
+            dark_mode=dark,
+            show_logo=False,
+            show_share_button=False,
+            brand_color=(0, 114, 178),
+            control_width="large",
+        )
+        if grid is not None:
+            grid.colors = np.full(3, 75 if dark else 205, np.uint8)
+
+    def _lit(self, richly: bool) -> None:
+        """Shadows and reflections, or plain light."""
+        self.server.scene.configure_default_lights(cast_shadow=richly)
+        self.server.scene.configure_environment_map("warehouse" if richly else None)
+
+    # ----------------------------------------------------------------------- moving
+
+    def refresh(self, tau: Any = None) -> None:
+        """Everything that follows from the state, on the page now."""
+        with self.lock, self.server.atomic():
+            poses = self.stage.pose()
+            self.robot_view.refresh(poses, tau)
+            self.dynamics_view.refresh(poses)
+        self.server.flush()
+
+    def safely(self, act: Callable[[], None], told: Any) -> None:
+        """Do something; what goes wrong appears in the element `told`, and the page stays."""
+        try:
+            act()
+        except PhalanxError as error:
+            told.content = markup.note(error, is_error=True)
+        except Exception as error:  # a defect of ours must not take the page down
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{last.name}, line {last.lineno}"
+            told.content = markup.note(f"{type(error).__name__}: {error} ({where})", is_error=True)
+
+    def _run_clock(self) -> None:
+        """Pictures at an even pace, while a simulation or a schedule plays and somebody looks."""
+        period, due = 1.0 / PICTURES, time.perf_counter()
+        while not self._ending.wait(max(0.0, due - time.perf_counter())):
+            now = time.perf_counter()
+            due = max(due + period, now - period)
+            if not self.server.get_clients():
+                continue
+            for view in (self.dynamics_view, self.parallel_view, self.compare_view):
+                if view.playing:
+                    self.safely(view.tick, view.told)
+
+
+def _floor(width: float, cell: float, height: float) -> Any:
+    """The lines (k, 2, 3) of a square grid."""
+    count = max(1, round(0.5 * width / cell))
+    at = cell * np.arange(-count, count + 1)
+    far = np.full(len(at), count * cell)
+    along = np.stack([np.stack([at, -far], -1), np.stack([at, far], -1)], 1)
+    both = np.concatenate([along, along[..., ::-1]])
+    return np.concatenate([both, np.full((*both.shape[:2], 1), height)], -1).astype(np.float32)

@@ -1,0 +1,144 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""The view "Robot": sliders, what is drawn, and the forces of gravity."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import markup
+from .session import Slider
+from .stage import label_text
+
+if TYPE_CHECKING:
+    from .page import Page
+
+_GROUP = 16  # sliders in a folder
+
+
+class RobotView:
+    """Sliders of all coordinates and switches of what is drawn."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.quiet = False  # while sliders follow a simulation
+        gui, session = page.server.gui, page.session
+        self.sliders: list[tuple[Slider, Any]] = []
+        self._torques = gui.add_html("")
+        groups = [session.sliders[k : k + _GROUP] for k in range(0, len(session.sliders), _GROUP)]
+        for number, group in enumerate(groups):
+            first = 1 + number * _GROUP
+            title = "Joints" if len(groups) == 1 else f"Joints {first} to {first + len(group) - 1}"
+            with gui.add_folder(title, expand_by_default=number == 0):
+                for slider in group:
+                    self._add_slider(slider)
+        with gui.add_folder("Pose", expand_by_default=True):
+            gui.add_button_group("Go to", ("Home", "Random")).on_click(self._go)
+        with gui.add_folder("Show", expand_by_default=True):
+            self._arrows = self._switch("Gravity torques", True)
+            for what, label in (
+                ("names", "Link names"),
+                ("frames", "Frames"),
+                ("centres", "Mass centres"),
+                ("ellipsoids", "Inertia ellipsoids"),
+            ):
+                box = gui.add_checkbox(label, False)
+                box.on_update(lambda event, what=what: page.stage.show(what, event.target.value))
+            frames = [label_text(name) for name in session.frame_names]
+            self._frames = dict(zip(frames, session.frame_names, strict=True))
+            self._moves = self._switch("Manipulability", False)
+            self._frame = gui.add_dropdown("of frame", list(self._frames), initial_value=frames[-1])
+            self._frame.on_update(lambda _: page.refresh())
+        with gui.add_folder("Link", expand_by_default=True):
+            self._link = gui.add_html(markup.note("Click a link to see its name, mass and frames."))
+        page.stage.on_click(self._clicked)
+
+    def _add_slider(self, slider: Slider) -> None:
+        page, session = self.page, self.page.session
+        handle = page.server.gui.add_slider(
+            f"{label_text(slider.label)} [{slider.unit}]",
+            slider.lower,
+            slider.upper,
+            slider.step,
+            session.value(slider),
+            hint=f"{label_text(slider.label)}: {slider.lower:.4g} to {slider.upper:.4g} {slider.unit}",
+        )
+        self.sliders.append((slider, handle))
+
+        def moved(event: Any) -> None:
+            if self.quiet or event.client is None:
+                return
+            with page.lock:
+                page.dynamics_view.halt()
+                session.move(slider, float(handle.value))
+            page.refresh()
+
+        handle.on_update(moved)
+
+    def _switch(self, label: str, value: bool) -> Any:
+        box = self.page.server.gui.add_checkbox(label, value)
+        box.on_update(lambda _: self.page.refresh())
+        return box
+
+    def _go(self, event: Any) -> None:
+        page = self.page
+        with page.lock:
+            page.dynamics_view.halt()
+            if event.target.value == "Random":
+                q, _, _ = page.session.robot.random_state()
+                page.session.q, page.session.qd = q, np.zeros(page.session.robot.nv)
+                self._keep_base()
+            else:
+                page.session.reset()
+        self.follow()
+        page.refresh()
+
+    def _keep_base(self) -> None:
+        """A floating base that is anywhere in space would leave the picture."""
+        robot = self.page.session.robot
+        if "" in robot.q_slices:
+            at = robot.q_slices[""]
+            self.page.session.q[at] = robot.neutral()[at]
+
+    def follow(self) -> None:
+        """Sliders show the state of the session."""
+        self.quiet = True
+        try:
+            for slider, handle in self.sliders:
+                value = self.page.session.value(slider)
+                if abs(value - handle.value) > 0.2 * slider.step:
+                    handle.value = value
+        finally:
+            self.quiet = False
+
+    def refresh(self, poses: Any, tau: Any = None) -> None:
+        """Forces of gravity and ellipsoids for the state."""
+        session, stage = self.page.session, self.page.stage
+        forces = session.gravity_torques()
+        rows = [
+            (label_text(name), float(value), markup.figure(value, unit))
+            for name, value, unit in zip(session.rate_names, forces, session.units, strict=True)
+        ]
+        self._torques.content = markup.bars(
+            rows[:_GROUP], name="gravity", unit="Joint forces that hold the robot against gravity"
+        )
+        stage.arrows(forces if self._arrows.value and tau is None else tau, poses)
+        stage.ellipsoid(self._frames[self._frame.value] if self._moves.value else None)
+
+    def _clicked(self, name: str) -> None:
+        robot = self.page.session.robot
+        frame = robot.frames[name]
+        rows: list[tuple[str, str]] = [("name", name)]
+        if frame.link >= 0:
+            i = frame.link
+            parent = int(robot.parents[i])
+            rows.append(("carried by", robot.link_names[parent] if parent >= 0 else "world"))
+            rows.append(("mass", f"{robot.link_masses[i]:.4g} kg"))
+            at = self.page.session.frame_pose(name)[:3, 3]
+            rows.append(("origin", ", ".join(f"{x:.3f}" for x in at) + " m"))
+        others = [n for n, f in robot.frames.items() if f.link == frame.link and n != name]
+        if others:
+            rows.append(("frames", ", ".join(others[:4]) + (" …" if len(others) > 4 else "")))
+        self._link.content = markup.table(("link", ""), rows, name="link")

@@ -1,0 +1,294 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""What the page shows of a robot at one state: coordinates, forces, energies, ellipsoids; no page in here."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import PhalanxError
+from ..io.visuals import Scene
+from ..io.visuals.generated import inertia_ellipsoids, joint_axes
+from ..io.visuals.shapes import Ellipsoid
+from ..robot.robot import Robot
+from ..simulation.driving import floats, middle
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+_TURN, _FORCE, _TORQUE = "rad", "N", "N·m"
+
+
+@dataclass(frozen=True)
+class Slider:
+    """A number that a person moves: a coordinate, or one of the three angles of a quaternion."""
+
+    label: str
+    unit: str
+    lower: float
+    upper: float
+    index: int  # in q; of a quaternion's angle, where the quaternion begins
+    angle: int = -1  # 0, 1, 2: roll, pitch or yaw of a quaternion
+
+    @property
+    def step(self) -> float:
+        """A round step, some hundred of which make the whole way."""
+        return float(10.0 ** math.floor(math.log10(max(self.upper - self.lower, 1e-6) / 200.0)))
+
+
+class Arrow(NamedTuple):
+    """A joint force as an arrow along its axis, in the frame of its link (-1 = world)."""
+
+    rate: int  # which entry of tau
+    link: int
+    at: Array
+    axis: Array
+
+
+class Session:
+    """A robot in a state (q, qd), and what follows from it."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self.robot: Robot = scene.robot
+        if not self.robot.nv:
+            raise PhalanxError(f'studio: robot "{self.robot.name}" has no degree of freedom; nothing moves.')
+        self.q: Array = middle(self.robot)
+        self.qd: Array = np.zeros(self.robot.nv)
+        self.push_frame = self.frame_names[-1]
+        self.push = np.zeros(3)  # newtons on that frame's origin, world axes
+        self.sliders = _sliders(self.robot)
+        self.units = _units(self.robot)
+        self.rate_names = _rate_names(self.robot)
+        self.arrows = _arrows(self.robot)
+
+    # ---------------------------------------------------------------- coordinates
+
+    @property
+    def frame_names(self) -> list[str]:
+        """Frames to choose from, moving links first in the order of the robot, tips last."""
+        return [name for name in self.robot.frame_names if self.robot.frames[name].link >= 0] or list(
+            self.robot.frame_names
+        )
+
+    def value(self, slider: Slider) -> float:
+        """What a slider shows, within its range."""
+        if slider.angle < 0:
+            value = float(self.q[slider.index])
+        else:
+            value = _angles(self.q[slider.index : slider.index + 4])[slider.angle]
+        return min(max(value, slider.lower), slider.upper)
+
+    def move(self, slider: Slider, value: float) -> None:
+        """Set what a slider stands for; the robot is at rest then."""
+        q = self.q.copy()
+        if slider.angle < 0:
+            q[slider.index] = value
+        else:
+            turn = _angles(q[slider.index : slider.index + 4])
+            turn[slider.angle] = value
+            q[slider.index : slider.index + 4] = _quaternion(*turn)
+        self.q, self.qd = q, np.zeros(self.robot.nv)
+
+    def reset(self) -> None:
+        """Back to the start, at rest."""
+        self.q, self.qd = middle(self.robot), np.zeros(self.robot.nv)
+
+    # ------------------------------------------------------------------- geometry
+
+    def link_poses(self) -> Array:
+        """Poses (n_links, 4, 4) of the links in the world."""
+        return np.asarray(self.robot.forward_kinematics(self.q))
+
+    def frame_pose(self, frame: str) -> Array:
+        """The pose (4, 4) of a frame in the world."""
+        return np.asarray(self.robot.frame_pose(self.q, frame))
+
+    def ellipsoids(self) -> list[tuple[int, Ellipsoid, Array]]:
+        """The link, its inertia ellipsoid and the ellipsoid's pose on it, of every link with mass."""
+        index = {name: i for i, name in enumerate(self.robot.link_names)}
+        return [(index[name], shape, pose.matrix) for name, shape, pose in inertia_ellipsoids(self.robot)]
+
+    def mass_centres(self) -> list[tuple[int, Array, float]]:
+        """The link, its mass centre in its frame and its mass, of every link with mass."""
+        rows = self.robot.inertial_parameters.reshape(-1, 10)
+        return [(i, row[1:4] / row[0], float(row[0])) for i, row in enumerate(rows) if row[0] > 0.0]
+
+    def manipulability(self, frame: str) -> tuple[Array, Array, float]:
+        """Half axes (3,), axes (3, 3) and product of the half axes of the linear Jacobian's ellipsoid."""
+        jacobian = np.asarray(self.robot.jacobian(self.q, frame))[3:]
+        squares, axes = np.linalg.eigh(jacobian @ jacobian.T)
+        radii = np.sqrt(np.maximum(squares, 0.0))
+        if np.linalg.det(axes) < 0:
+            axes[:, 0] *= -1
+        return radii, axes, float(np.prod(radii))
+
+    # ------------------------------------------------------------------- dynamics
+
+    def gravity_torques(self) -> Array:
+        """Joint forces (nv,) that hold the robot still."""
+        return np.asarray(self.robot.gravity_forces(self.q))
+
+    def pushed(self) -> Array:
+        """Joint forces (nv,) equal to the force that pushes a frame."""
+        if not self.push.any():
+            return np.zeros(self.robot.nv)
+        return np.asarray(self.robot.jacobian(self.q, self.push_frame))[3:].T @ self.push
+
+    def accelerations(self, tau: Array | None = None) -> Array:
+        """Accelerations (nv,) under the joint forces `tau` (none) and the push."""
+        forces = self.pushed() if tau is None else tau + self.pushed()
+        return np.asarray(self.robot.forward_dynamics(self.q, self.qd, forces))
+
+    def energies(self) -> tuple[float, float]:
+        """Kinetic and potential energy in joules."""
+        kinetic, potential = self.robot.kinetic_energy(self.q, self.qd), self.robot.potential_energy(self.q)
+        return float(kinetic), float(potential)
+
+    def torque_arrows(self, tau: Array, poses: Array, length: float) -> tuple[Array, Array]:
+        """Points (k, 2, 3) of the arrows of joint forces, the largest of a length, and their signs (k,)."""
+        most = float(np.abs(tau).max()) or 1.0
+        points, signs = [], []
+        for arrow in self.arrows:
+            pose = poses[arrow.link] if arrow.link >= 0 else np.eye(4)
+            start = pose[:3, :3] @ arrow.at + pose[:3, 3]
+            way = pose[:3, :3] @ arrow.axis * (length * tau[arrow.rate] / most)
+            points.append([start, start + way])
+            signs.append(1.0 if tau[arrow.rate] >= 0 else -1.0)
+        return np.array(points).reshape(-1, 2, 3), np.array(signs)
+
+    @cached_property
+    def size(self) -> float:
+        """Metres across the robot as it started, for cameras and arrows."""
+        low, high = self.bounds()
+        return max(float(np.linalg.norm(high - low)), 1e-3)
+
+    def bounds(self) -> tuple[Array, Array]:
+        """The smallest and the largest coordinates (3,) of what is drawn."""
+        low, high = np.full(3, np.inf), np.full(3, -np.inf)
+        for part, pose in zip(self.scene.parts, self.scene.poses(self.q), strict=True):
+            for surface in part.surfaces:
+                corners = np.array([surface.vertices.min(axis=0), surface.vertices.max(axis=0)])
+                box = np.array(
+                    [[x, y, z] for x in corners[:, 0] for y in corners[:, 1] for z in corners[:, 2]]
+                )
+                at = box @ pose[:3, :3].T + pose[:3, 3]
+                low, high = np.minimum(low, at.min(axis=0)), np.maximum(high, at.max(axis=0))
+        if not np.isfinite(low).all():
+            return np.full(3, -0.5), np.full(3, 0.5)
+        return low, high
+
+
+# ------------------------------------------------------------------------ names and sliders
+
+
+def _sliders(robot: Robot) -> list[Slider]:
+    found: list[Slider] = []
+    taken: set[int] = set()
+    names = [*([""] if floats(robot) else []), *robot.joint_names]
+    for name in names:
+        at = robot.q_slices[name]
+        if at.start in taken:  # a mimic joint shows its driver's coordinate
+            continue
+        taken.add(at.start)
+        label = name or "base"
+        kind = "floating" if not name else robot.joint_types[robot.joint_names.index(name)]
+        found += _of_joint(robot, label, kind, at)
+    return found
+
+
+def _of_joint(robot: Robot, label: str, kind: str, at: slice) -> list[Slider]:
+    if kind in ("floating", "spherical"):
+        angles = [
+            Slider(f"{label} {word}", _TURN, -bound, bound, at.stop - 4, k)
+            for k, (word, bound) in enumerate((("roll", math.pi), ("pitch", 1.55), ("yaw", math.pi)))
+        ]
+        places = [Slider(f"{label} {c}", "m", -2.0, 2.0, at.start + k) for k, c in enumerate("xyz")]
+        return angles if kind == "spherical" else places + angles
+    units = (
+        ["m", "m", _TURN]
+        if kind == "planar"
+        else ["m" if kind == "prismatic" else _TURN] * (at.stop - at.start)
+    )
+    parts = {"planar": (" x", " y", " angle"), "universal": (" first", " second")}.get(kind, ("",))
+    found = []
+    for k, (unit, part) in enumerate(zip(units, parts, strict=True)):
+        lower, upper = (float(x[at.start + k]) for x in (robot.limits.lower, robot.limits.upper))
+        wide = math.pi if unit == _TURN else 1.0
+        lower = lower if math.isfinite(lower) else min(-wide, upper if math.isfinite(upper) else 0.0)
+        upper = upper if math.isfinite(upper) else max(wide, lower)
+        found.append(Slider(f"{label}{part}", unit, *_rounded(lower, max(upper, lower)), at.start + k))
+    return found
+
+
+def _rounded(lower: float, upper: float) -> tuple[float, float]:
+    """Bounds of few digits inside the given ones, where these are wide enough."""
+    inside = math.ceil(lower * 1000.0) / 1000.0, math.floor(upper * 1000.0) / 1000.0
+    return inside if inside[1] - inside[0] > 0.01 else (lower, upper)
+
+
+def _kinds(robot: Robot) -> list[tuple[str, str, slice]]:
+    """The name, type and rates of each joint that has rates of its own; the base first."""
+    found = [("base", "floating", robot.v_slices[""])] if floats(robot) else []
+    taken = {at.start for _, _, at in found}
+    for name, kind in zip(robot.joint_names, robot.joint_types, strict=True):
+        at = robot.v_slices[name]
+        if at.start not in taken:
+            taken.add(at.start)
+            found.append((name, kind, at))
+    return found
+
+
+def _units(robot: Robot) -> list[str]:
+    """The unit of each joint force."""
+    units = [_TORQUE] * robot.nv
+    for _, kind, at in _kinds(robot):
+        linear = {"prismatic": [0], "planar": [0, 1], "floating": [3, 4, 5]}.get(kind, [])
+        for k in linear:
+            units[at.start + k] = _FORCE
+    return units
+
+
+def _rate_names(robot: Robot) -> list[str]:
+    """A name for each degree of freedom."""
+    names = [""] * robot.nv
+    parts = {
+        "floating": ("ωx", "ωy", "ωz", "vx", "vy", "vz"),
+        "spherical": ("ωx", "ωy", "ωz"),
+        "planar": ("x", "y", "angle"),
+        "universal": ("first", "second"),
+    }
+    for name, kind, at in _kinds(robot):
+        several = parts.get(kind, ("",))
+        for k in range(at.stop - at.start):
+            names[at.start + k] = f"{name} {several[k]}".strip()
+    return names
+
+
+def _arrows(robot: Robot) -> list[Arrow]:
+    at = {name: rates.start for name, _, rates in _kinds(robot)}
+    return [Arrow(at[name], link, place, axis) for name, link, place, axis in joint_axes(robot) if name in at]
+
+
+def _angles(quaternion: Array) -> list[float]:
+    """Roll, pitch and yaw of a quaternion xyzw."""
+    x, y, z, w = (quaternion / (np.linalg.norm(quaternion) or 1.0)).tolist()
+    roll = math.atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
+    pitch = math.asin(min(max(2 * (w * y - z * x), -1.0), 1.0))
+    return [roll, pitch, math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))]
+
+
+def _quaternion(roll: float, pitch: float, yaw: float) -> Array:
+    (cr, sr), (cp, sp), (cy, sy) = ((math.cos(a / 2), math.sin(a / 2)) for a in (roll, pitch, yaw))
+    return np.array(
+        [
+            sr * cp * cy - cr * sp * sy,
+            cr * sp * cy + sr * cp * sy,
+            cr * cp * sy - sr * sp * cy,
+            cr * cp * cy + sr * sp * sy,
+        ]
+    )

@@ -1,0 +1,216 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""The page in a real browser: it is drawn, it moves and plays, it stays on this machine.
+
+Needs Chromium (Debian's package `chromium`) and Playwright; skipped where one of them is missing.
+"""
+
+import io
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+
+import phalanx as px
+from phalanx.studio.page import Page
+from phalanx.studio.server import HOST
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="it drives the browser")
+pytest.importorskip("viser", reason="the page is viser's")
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+if not CHROMIUM:
+    pytest.skip("no Chromium is installed (apt-get install chromium)", allow_module_level=True)
+
+FLAGS = (
+    *("--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+)
+PATIENCE = 60_000  # milliseconds: machines that test are busy
+HOSTILE = """<robot name="&lt;script&gt;window.bad=1&lt;/script&gt;">
+  <link name="&lt;img src=http://192.0.2.1/a.png onerror='window.bad=1'&gt;"/>
+  <link name="![x](http://192.0.2.1/b.png) &lt;b onclick=x&gt;">
+    <inertial><mass value="1"/><origin xyz="0.3 0 0"/><inertia ixx="0.1" iyy="0.1" izz="0.1"/></inertial>
+    <visual><geometry><mesh filename="http://192.0.2.1/c.stl"/></geometry></visual>
+    <visual><geometry><mesh filename="file:///etc/passwd"/></geometry></visual></link>
+  <joint name="&quot;&gt;&lt;svg onload=&quot;window.bad=1&quot;&gt;" type="revolute">
+    <parent link="&lt;img src=http://192.0.2.1/a.png onerror='window.bad=1'&gt;"/>
+    <child link="![x](http://192.0.2.1/b.png) &lt;b onclick=x&gt;"/><axis xyz="0 1 0"/>
+    <limit lower="-2" upper="2" effort="1" velocity="1"/></joint></robot>"""
+
+
+class View:
+    """A tab of the browser on a page of ours, with everything that it asked for and complained about."""
+
+    def __init__(
+        self, page: Page, browser: Any, width: int = 800, height: int = 520
+    ) -> None:  # software rendering: few pixels
+        self.page = page
+        self.hosts: set[str] = set()
+        self.complaints: list[str] = []
+        self.context = browser.new_context(viewport={"width": width, "height": height})
+        self.tab = self.context.new_page()
+        self.tab.set_default_timeout(PATIENCE)
+        self.tab.on("request", lambda r: self.note(r.url))
+        self.tab.on("websocket", lambda w: self.note(w.url))
+        self.tab.on("pageerror", lambda e: self.complaints.append(str(e)))
+        self.tab.on("dialog", lambda d: self.complaints.append(d.message))
+        self.tab.on("console", lambda m: self.complaints.append(m.text) if m.type == "error" else None)
+        self.tab.goto(page.address)
+        self.tab.wait_for_selector("[data-name=gravity]")
+
+    def note(self, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("data", "blob"):
+            self.hosts.add(f"{parts.hostname}:{parts.port}")
+
+    def until(self, holds: Callable[[], Any]) -> Any:
+        """What `holds` returns once that is true."""
+        end = time.monotonic() + PATIENCE / 1000
+        while not (found := holds()):
+            assert time.monotonic() < end, "the page did not get there"
+            self.tab.wait_for_timeout(50)
+        return found
+
+    def press(self, word: str) -> None:
+        self.tab.locator("button:visible", has_text=word).first.click()
+
+    def go(self, name: str) -> None:
+        self.tab.get_by_role("tab", name=name).click()
+
+    def picture(self) -> np.ndarray:
+        """What the 3D view shows (h, w, 3)."""
+        from PIL import Image
+
+        box = self.tab.locator("canvas").first.bounding_box()
+        clip = {"x": 0, "y": 180, "width": min(box["width"], 360), "height": min(box["height"], 520) - 180}
+        return np.asarray(Image.open(io.BytesIO(self.tab.screenshot(clip=clip))).convert("RGB"))
+
+    def part(self) -> float:
+        return float(self.tab.locator("[data-name=playhead]").first.get_attribute("data-part"))
+
+    def close(self) -> None:
+        self.context.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def view(browser: Any) -> Iterator[View]:
+    page = Page(px.visuals("panda"))
+    shown = View(page, browser)
+    yield shown
+    shown.close()
+    page.close()
+
+
+def test_the_robot_is_drawn(view: View) -> None:
+    # Shaded, not flat: hundreds of colours.
+    view.until(lambda: len(np.unique(view.picture().reshape(-1, 3), axis=0)) > 200)
+
+
+def test_a_slider_moved_by_keys_changes_pose_torques_and_picture(view: View) -> None:
+    before, told = view.picture(), view.tab.locator("[data-name=gravity]").inner_text()
+    q = view.page.session.q.copy()
+    handle = view.tab.get_by_role("slider").nth(1)
+    handle.focus()
+    view.tab.keyboard.press("Home")  # its lower limit
+    view.until(lambda: view.page.session.q[1] == view.page.session.sliders[1].lower)
+    torque = view.page.session.robot.gravity_forces(view.page.session.q)[1]
+    assert f"{torque:.4g} N·m" not in told
+    view.until(lambda: f"{torque:.4g} N·m" in view.tab.locator("[data-name=gravity]").inner_text())
+    assert view.page.session.q[1] != q[1]
+    view.until(lambda: np.abs(view.picture().astype(int) - before).mean() > 0.1)
+
+
+def test_a_simulation_runs_and_pauses(view: View) -> None:
+    view.go("Dynamics")
+    view.press("Start")
+    view.until(lambda: view.page.dynamics_view.run is not None and view.page.dynamics_view.run.seconds > 0.5)
+    clock = view.tab.locator("[data-name=energy] th").nth(1)
+    first = clock.inner_text()
+    view.until(lambda: clock.inner_text() != first)
+    assert view.tab.locator("svg[data-name=energies] polyline").count() == 3
+    view.press("Pause")
+    view.until(lambda: not view.page.dynamics_view.playing)
+
+
+def test_a_schedule_plays_and_links_light_up(view: View) -> None:
+    view.go("Parallelism")
+    view.press("Play")
+    view.until(lambda: view.page.parallel_view.play is not None)
+    assert view.tab.locator("svg[data-name=schedule] rect").count() > 100
+    first = view.part()
+    lit = view.until(lambda: dict(view.page.stage._lit))
+    view.until(lambda: view.part() > first)
+    assert set(lit) <= set(range(7))
+    view.press("Pause")
+
+
+def test_two_algorithms_stand_side_by_side(view: View) -> None:
+    view.go("Compare")
+    view.press("Draw")
+    table = view.tab.locator("[data-name=compared]")
+    view.until(lambda: table.count() and "multiplications" in table.inner_text())
+    assert view.tab.locator("svg[data-name^=schedule]:visible").count() == 2
+
+
+def test_the_page_is_dark_on_demand(view: View) -> None:
+    bright = view.picture().mean()
+    view.tab.get_by_text("Dark page").first.scroll_into_view_if_needed()
+    view.tab.get_by_role("checkbox").last.click()
+    view.until(lambda: view.picture().mean() < bright - 60)
+
+
+def test_a_phone_is_a_second_browser_and_may_leave(view: View, browser: Any) -> None:
+    other = View(view.page, browser, 390, 700)
+    assert not other.complaints
+    view.until(lambda: len(view.page.server.get_clients()) == 2)
+    other.close()
+    view.until(lambda: len(view.page.server.get_clients()) == 1)
+    view.go("Robot")
+    view.press("Random")
+    view.until(lambda: view.page.session.q.any())
+
+
+def test_nothing_was_asked_of_another_machine_and_nothing_complained(view: View) -> None:
+    assert view.hosts == {f"{HOST}:{view.page.port}"}
+    assert view.complaints == []
+
+
+@pytest.mark.filterwarnings("ignore::phalanx.errors.PhalanxWarning")
+def test_a_hostile_file_is_only_text(browser: Any) -> None:
+    page = Page(px.visuals(HOSTILE))
+    view = View(page, browser)
+    try:
+        assert view.tab.locator("[data-name=gravity]").inner_text().count("svg onload") >= 1
+        page.stage.show("names", True)
+        page.stage.show("frames", True)
+        page.robot_view._clicked(page.session.robot.link_names[0])
+        view.go("Dynamics")
+        view.press("Start")
+        view.until(lambda: page.dynamics_view.run is not None)
+        view.go("Parallelism")
+        view.press("Draw")
+        view.until(lambda: view.tab.locator("[data-name=facts]").count())
+        assert view.tab.evaluate("window.bad") is None
+        assert view.tab.locator("img[src*='192.0.2.1']").count() == 0
+        assert view.hosts == {f"{HOST}:{page.port}"}
+        assert view.complaints == []
+        # What got past all escaping would still be stopped: the page may ask no other machine.
+        refused = view.tab.evaluate("fetch('http://192.0.2.1/').then(() => 'sent', () => 'refused')")
+        assert refused == "refused"
+        assert any("Content Security Policy" in text for text in view.complaints)
+    finally:
+        view.close()
+        page.close()
