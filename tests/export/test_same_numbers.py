@@ -98,8 +98,16 @@ def units(found: np.ndarray, wanted: np.ndarray) -> float:
     return float((np.abs(found.reshape(COUNT, -1) - rows) / unit).max())
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        ("panda", "float64"),
+        ("panda", "float32"),
+        ("puma560", "float32"),
+        ("tree", "float64"),
+        ("chain of 70", "float64"),
+    ],
+)
 def test_every_language_gives_the_same_numbers(name: str, dtype: str, tmp_path: Path) -> None:
     robot = ROBOTS[name]()
     q, qd, x = (a.astype(dtype) for a in robot.random_state(COUNT, rng=0))
