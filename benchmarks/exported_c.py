@@ -122,7 +122,9 @@ def report(f: str, robot: px.Robot, states: list[np.ndarray], library: Any, pino
         "bound": lambda: timeit.timeit(step, number=n) / n,
         "one state": lambda: timed(getattr(library, f"one_{f}"), n, single) / n,
         "batch": lambda: timed(getattr(library, f"many_{f}"), BATCH, rows) / BATCH,
-        "native batch": lambda: timeit.timeit(lambda: kernel(*states, out=out, threads=1), number=20) / 20 / BATCH,
+        "native batch": lambda: (
+            timeit.timeit(lambda: kernel(*states, out=out, threads=1), number=20) / 20 / BATCH
+        ),
         "pinocchio": lambda: timeit.timeit(pinocchio, number=3) / 3 / BATCH,
     }
     if hasattr(library, f"casadi_{f}"):
