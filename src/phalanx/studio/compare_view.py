@@ -78,8 +78,9 @@ class CompareView:
         self.told.content = ""
         if play:
             if self._second is None:
-                shift = (0.0, 0.75 * self.page.session.size, 0.0)
-                self._second = Stage(self.page.server, self.page.session, "/second", shift)
+                low, high = self.page.session.bounds()
+                aside = max(1.25 * float(high[1] - low[1]), 0.6 * self.page.session.size)
+                self._second = Stage(self.page.server, self.page.session, "/second", (0.0, aside, 0.0))
             self._part = 0.0 if self._part >= 1.0 else self._part
             self._begun = time.perf_counter() - self._part * SECONDS
             self.playing = True

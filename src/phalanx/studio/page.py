@@ -82,7 +82,17 @@ class Page:
         camera.look_at = middle
         camera.position = middle + size * np.array([1.0, -0.9, 0.45])
         camera.near, camera.far, camera.fov = 0.01 * size, 60.0 * size, np.pi / 4
+        self.server.on_client_connect(lambda client: self._fit(client, middle, size))
         self.stage = Stage(self.server, s, "/robot", (0.0, 0.0, 0.0))
+
+    def _fit(self, client: Any, middle: Any, size: float) -> None:
+        """Stand back where the view is narrow, as on a phone, whose lower half is the panel."""
+        aspect = client.camera.aspect
+        if aspect < 0.9:
+            back = min(1.0 / aspect, 2.5)
+            # In this order: a new position takes along the point that is looked at.
+            client.camera.position = middle + size * back * np.array([1.0, -0.9, 0.25])
+            client.camera.look_at = middle - (0.0, 0.0, 0.22 * size * back)
 
     def _set_panel(self, dark: bool) -> None:
         gui = self.server.gui

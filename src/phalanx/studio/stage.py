@@ -171,6 +171,11 @@ class Stage:
             return
         size = self.session.size
         points, signs = self.session.torque_arrows(tau, poses, 0.3 * size)
+        long = np.linalg.norm(points[:, 1] - points[:, 0], axis=-1) > 0.02 * size  # else only a head is seen
+        points, signs = points[long], signs[long]
+        if self._arrows is not None and len(self._arrows.points) != len(points):
+            self._arrows.remove()
+            self._arrows = None
         if not len(points):
             return
         colours = np.where(signs[:, None] >= 0, linear(POSITIVE), linear(NEGATIVE)).astype(np.uint8)
