@@ -33,6 +33,7 @@ LAYERS = (
     "products",
     "methods",
     "simulation",
+    "data",
     "study",
     "cli",
     "__init__",

@@ -16,11 +16,12 @@ from typing import Any, NoReturn, TextIO
 from ..errors import PhalanxError
 from ..progress import bars
 from . import cache, compare, cost, demo, info, papers, schedule, simulate
+from . import run as run_command
 from .report import emit, one_line
 
 __all__ = ["main"]
 
-COMMANDS = (info, compare, cost, schedule, papers, simulate, demo, cache)
+COMMANDS = (info, compare, cost, schedule, papers, simulate, run_command, demo, cache)
 
 
 class _Parser(argparse.ArgumentParser):
