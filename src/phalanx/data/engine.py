@@ -14,7 +14,7 @@ from ..errors import PhalanxError, shown
 from ..progress import steps
 from .job import Job, Options, Task
 from .recording import Recording
-from .store import SKIPPED, Store
+from .store import SKIPPED, Store, left_out
 from .writer import Part
 
 
@@ -73,7 +73,7 @@ def planned(recording: Recording, functions: Any, out: Any, options: Options = O
         )
     if not target.parent.is_dir():
         raise PhalanxError(f"-o: there is no folder {place.parent}.")
-    return Job(recording, functions, place, options)
+    return Job(recording, functions, place.absolute(), options)
 
 
 def execute(
@@ -100,7 +100,8 @@ def execute(
             if scheduler is not None:
                 from .cluster import computed
 
-                _append_all(store, work, computed(store, job, skip_bad, scheduler, work.note))
+                with computed(store, job, skip_bad, scheduler, work.note) as wait:
+                    _append_all(store, work, wait)
             else:
                 _append_all(store, work, None)
             store.finish()
@@ -163,7 +164,7 @@ def part_of(job: Job, task: Task, skip_bad: bool) -> Part:
     except PhalanxError as error:
         if not skip_bad:
             raise
-        return Part(b"", {SKIPPED: str(error), "rows": 0, "starts": []})
+        return left_out(str(error))
 
 
 def _append_all(store: Store, work: _Work, others: Callable[[Task], Part] | None) -> None:
@@ -220,7 +221,7 @@ def trial(job: Job) -> dict[str, float]:
     times.append(time.perf_counter())
     found = job.computed(state)
     times.append(time.perf_counter())
-    part = job.writer.part({**kept, **found}, {"rows": stop - task.start, "starts": starts})
+    part = job.writer.part({**kept, **found}, job.note(task, starts))
     times.append(time.perf_counter())
     read, compute, encode = (b - a for a, b in zip(times, times[1:], strict=False))
     return {

@@ -201,7 +201,8 @@ class Job:
     def digest(self) -> str:
         """What tells whether an unfinished run is one of this job."""
         r = self.recording
-        files = {str(s.path): _stamp(s.path) for s in r.sources}
+        root = r.layout.root
+        files = {s.path.name if s.path == root else str(s.path): _stamp(s.path) for s in r.sources}
         scales = {k: None if b.scale is None else b.scale.tolist() for k, b in r.bindings.items()}
         facts = [
             _REVISION,
@@ -239,7 +240,13 @@ class Job:
         source = self.recording.sources[task.source]
         state, kept, starts = self.frames(source, task.start, task.stop)
         found = self.computed(state)
-        return self.writer.part({**kept, **found}, {"rows": task.stop - task.start, "starts": starts})
+        return self.writer.part({**kept, **found}, self.note(task, starts))
+
+    def note(self, task: Task, starts: list[int]) -> dict[str, Any]:
+        """What the end of a file is made from."""
+        source = self.recording.sources[task.source]
+        note: dict[str, Any] = {"rows": task.stop - task.start, "starts": starts}
+        return {**note, "group": source.group} if source.group else note
 
     def computed(self, state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """All results for some frames."""

@@ -23,7 +23,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 TIMES = ("timestamp", "time", "t")
 EPISODES = ("episode_index", "episode")
-INDICES = (*TIMES, "frame_index", *EPISODES, "index", "task_index")  # what tells frames apart
+INDICES = (*TIMES, "log_time", "frame_index", *EPISODES, "index", "task_index")  # what tells frames apart
 _ENDINGS = (".pos", ".position", ".q", ".vel", ".velocity", ".effort", ".torque")
 
 

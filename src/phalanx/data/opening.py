@@ -72,6 +72,12 @@ def writer_class(format: str) -> type[Writer]:
 
 
 def _opened(place: Path) -> tuple[list[Source], Layout]:
+    if not place.exists() and ".mcap:" in str(place):
+        from .formats.mcap import open_mcap
+
+        file, _, topic = str(place).partition(".mcap:")
+        sources, metadata = open_mcap(Path(f"{file}.mcap"), topic)
+        return sources, Layout("mcap", place, metadata)
     if not place.exists():
         raise PhalanxError(f"{place}: there is no such file or folder.")
     suffix = place.suffix.lower()

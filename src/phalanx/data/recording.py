@@ -76,7 +76,7 @@ class Recording:
     def __reduce__(self) -> Any:
         from .opening import open as again
 
-        return _again, (again, str(self.layout.root), self.robot, self.options)
+        return _again, (again, str(self.layout.root.absolute()), self.robot, self.options)
 
     def __getitem__(self, rows: slice) -> dict[str, np.ndarray]:
         if not isinstance(rows, slice) or rows.step not in (None, 1):

@@ -6,6 +6,7 @@
     journal     one line for each part that is in its file: where, how long, its note
     files/      the files of the output, growing part by part in the order of tasks
     parts/      parts that other processes have finished and nobody has appended yet
+    job         the same for workers of a cluster
     lock        held by the process that appends
 
 Whatever a process was doing when it was killed, the journal tells how much of each file counts.
@@ -29,6 +30,11 @@ from .writer import Part, Written
 _HEAD = struct.Struct("<8sQQ")  # of a part's file: mark, bytes of the note, bytes of the body
 _MARK = b"phxpart1"
 SKIPPED = "skipped"  # in the note of a task that gave nothing
+
+
+def left_out(reason: str) -> Part:
+    """The part of a task that gives nothing, and why."""
+    return Part(b"", {SKIPPED: reason, "rows": 0, "starts": []})
 
 
 class Store:
@@ -134,6 +140,14 @@ class Store:
             _write(self._waiting(task), head, note, part.body)
         except OSError as error:
             raise self._failed(error) from None
+
+    def share(self, job: bytes) -> Path:
+        """Keep the job itself where other processes find it; returns where."""
+        try:
+            _write(self.folder / "job", job)
+        except OSError as error:
+            raise self._failed(error) from None
+        return self.folder / "job"
 
     def get(self, task: Task) -> Part | None:
         """A part that another process has finished, if it is there and whole."""
