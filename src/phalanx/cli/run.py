@@ -262,7 +262,8 @@ def _heading(facts: Mapping[str, Any]) -> list[str]:
     read = ", ".join(f"{k} from {_several(v)}" for k, v in facts["read"].items())
     derived = f"; {' and '.join(facts['differentiated'])} by differentiating at {facts['rate']:g} Hz"
     lines = [
-        f"input     {facts['input']}: {facts['frames']:,} frames in {facts['files']} file(s), {facts['format']}",
+        f"input     {facts['input']}: {facts['frames']:,} frames in {facts['files']} file(s), "
+        f"{facts['format']}",
         f"robot     {facts['robot']}, {facts['dtype']}; {read}{derived if facts['differentiated'] else ''}",
     ]
     return [x for line in lines for x in textwrap.wrap(printable(line), width, subsequent_indent=" " * 10)]
@@ -274,7 +275,8 @@ def _several(names: list[str]) -> str:
 
 def _done_lines(facts: Mapping[str, Any]) -> list[str]:
     lines = _heading(facts)
-    done = f"{facts['shard_frames']:,} frames in {facts['seconds']:.3g} s: {facts['states_per_second']:.3g} a second"
+    speed = f"{facts['states_per_second']:.3g} a second"
+    done = f"{facts['shard_frames']:,} frames in {facts['seconds']:.3g} s: {speed}"
     if facts["resumed"]:
         done += f"; {facts['resumed']} of {facts['tasks']} parts were there already"
     lines.append(f"done      {done}")

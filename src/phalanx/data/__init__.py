@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Recorded trajectories: opened lazily from any format, differentiated, and functions computed for every frame."""
+"""Recorded trajectories: opened lazily from any format, and functions computed for every frame."""
 
 from .differentiation import differentiate
 from .engine import Report, run

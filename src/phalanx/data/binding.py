@@ -68,7 +68,8 @@ def bound(
     if "q" not in result:
         raise PhalanxError(
             f"{where}: no column holds the positions q of the joints; the columns are "
-            f'{listing(columns, most=12) or "none"}; say which with columns={{"q": "name"}} (--columns q=name).'
+            f'{listing(columns, most=12) or "none"}; say which with columns={{"q": "name"}} (--columns '
+            "q=name)."
         )
     return result
 
@@ -173,7 +174,8 @@ def _picks(
         given = [None if j is None or j == "" or j == "-" else str(j) for j in joints]
         if len(given) != count:
             raise PhalanxError(
-                f"{where}: joints= names {len(given)} joints, but {quantity} has {count} entries a frame; name one "
+                f"{where}: joints= names {len(given)} joints, but {quantity} has {count} entries a frame; "
+                "name one "
                 'for each, "-" for those that are none of the robot.'
             )
         unknown = [j for j in given if j is not None and j not in wanted]
@@ -185,20 +187,24 @@ def _picks(
     elif joints == ROBOT or own:
         if count != len(wanted):
             raise PhalanxError(
-                f"{where}: {quantity} has {count} entries a frame, expected {len(wanted)} for {of_robot}; name the "
+                f"{where}: {quantity} has {count} entries a frame, expected {len(wanted)} for {of_robot}; "
+                "name the "
                 f'joint of each with joints= (--joints), "-" for those that are none of the robot.'
             )
         return tuple(range(count))
     else:
         raise PhalanxError(
-            f"{where}: the {count} entries of {quantity} have no names; say which joints they are, in order, with "
-            f'joints=[…] (--joints a,b,…), or joints="{ROBOT}" for the order of {of_robot}: {listing(wanted, most=40)}.'
+            f"{where}: the {count} entries of {quantity} have no names; say which joints they are, in "
+            "order, with "
+            f'joints=[…] (--joints a,b,…), or joints="{ROBOT}" for the order of {of_robot}: '
+            f"{listing(wanted, most=40)}."
         )
     missing = [name for name in wanted if name not in at]
     if missing:
         raise PhalanxError(
             f"{where}: {quantity} has no entry for {listing(missing)} of {of_robot}; it has "
-            f'{listing(labels or map(str, range(count)), most=40)}. Map names with joints={{"file": "robot"}}, '
+            f"{listing(labels or map(str, range(count)), most=40)}. Map names with "
+            f'joints={{"file": "robot"}}, '
             "or weld joints that were not recorded with robot.fix."
         )
     return tuple(at[name] for name in wanted)
@@ -226,6 +232,7 @@ def require_plausible(robot: Robot, q: np.ndarray, where: str, units: Any) -> No
     if len(far):
         k = int(far[0])
         raise PhalanxError(
-            f'{where}: "{coordinates(robot)[k]}" goes to {reach[k]:.4g}, its limit is {bound[k]:.4g} rad: these look '
+            f'{where}: "{coordinates(robot)[k]}" goes to {reach[k]:.4g}, its limit is {bound[k]:.4g} rad: '
+            "these look "
             'like degrees; say units="deg" (--units deg), or units="rad" to take them as they are.'
         )

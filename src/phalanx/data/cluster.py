@@ -3,8 +3,8 @@
 """A run on a Dask cluster: one task of ours is one of Dask's, and workers write the parts.
 
 Workers share the file system with the process that started the run. They keep the job and its kernels, so
-that a kernel is compiled once for each, or read from its cache. What a worker was doing when it died another one does
-again; a task that kills its workers, or fails, is named.
+that a kernel is compiled once for each, or read from its cache. What a worker was doing when it died another
+one does again; a task that kills its workers, or fails, is named.
 """
 
 from __future__ import annotations
@@ -103,14 +103,20 @@ def connected(scheduler: Any) -> Any:
     distributed = package("distributed", "--scheduler")
     if not isinstance(scheduler, str):
         if not isinstance(scheduler, distributed.Client):
-            raise PhalanxError(f'scheduler: got {shown(scheduler)}, expected an address, "local:4" or a client.')
+            raise PhalanxError(
+                f'scheduler: got {shown(scheduler)}, expected an address, "local:4" or a client.'
+            )
         return scheduler
     if scheduler.startswith("local:"):
         count = scheduler.removeprefix("local:")
         if not count.isdigit() or not int(count):
             raise PhalanxError(f"scheduler: got {scheduler!r}, expected local:N with N processes.")
         cluster = distributed.LocalCluster(
-            n_workers=int(count), threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+            n_workers=int(count),
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            silence_logs=50,
         )
         return distributed.Client(cluster)
     try:

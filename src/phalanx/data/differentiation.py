@@ -3,8 +3,8 @@
 """Rates and accelerations from recorded positions: local polynomials of Savitzky and Golay.
 
 Of every frame a polynomial through a window of its episode, by least squares, is differentiated at that
-frame; at the ends of an episode the window stays inside. Joints with quaternions are fitted in the tangent space of
-the frame, where the first two derivatives of `robot.difference` are `qd` and `qdd` themselves.
+frame; at the ends of an episode the window stays inside. Joints with quaternions are fitted in the tangent
+space of the frame, where the first two derivatives of `robot.difference` are `qd` and `qdd` themselves.
 
 A. Savitzky and M. J. E. Golay, Smoothing and differentiation of data by simplified least squares procedures,
 Analytical Chemistry 36 (1964).
@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,13 +45,14 @@ def differentiate(
 ) -> Rates:
     """`Rates`: qd and qdd (T, nv) of positions q (T, nq) recorded `rate` times a second.
 
-    `ends` are the frames at which episodes end; no window reaches across. Where `qd` (T, nv) was recorded it is
-    returned as it is, and qdd is its derivative. `window` is odd; short episodes have shorter ones.
+    `ends` are the frames at which episodes end; no window reaches across. Where `qd` (T, nv) was recorded it
+    is returned as it is, and qdd is its derivative. `window` is odd; short episodes have shorter ones.
     """
     positions = np.asarray(q)
     if positions.dtype.kind not in "fiu" or positions.ndim != 2 or positions.shape[1] != robot.nq:
         raise PhalanxError(
-            f"differentiate: q has shape {positions.shape} of {positions.dtype}, expected (T, {robot.nq}) real "
+            f"differentiate: q has shape {positions.shape} of {positions.dtype}, expected (T, {robot.nq}) "
+            "real "
             f'numbers for robot "{robot.name}".'
         )
     if positions.dtype not in (np.float32, np.float64):
@@ -64,10 +66,10 @@ def differentiate(
             f"differentiate: qd has shape {given.shape}, expected {(len(positions), robot.nv)}."
         )
     cuts = [0, len(positions)] if ends is None else [0, *map(int, np.asarray(ends).reshape(-1))]
-    if cuts[-1] != len(positions) or any(a >= b for a, b in zip(cuts, cuts[1:], strict=False)):
+    if cuts[-1] != len(positions) or any(a >= b for a, b in pairwise(cuts)):
         raise PhalanxError(f"differentiate: ends must rise to the number of frames, {len(positions)}.")
     first, second = (np.empty((len(positions), robot.nv), positions.dtype) for _ in range(2))
-    for a, b in zip(cuts, cuts[1:], strict=False):
+    for a, b in pairwise(cuts):
         own = None if given is None else given[a:b]
         first[a:b], second[a:b] = episode(robot, positions[a:b], float(rate), own, window, polynomial)
     return Rates(first, second)
@@ -78,7 +80,8 @@ def require_window(window: int, polynomial: int) -> None:
     whole = type(window) is int and type(polynomial) is int
     if not whole or window < 3 or window % 2 == 0 or not 2 <= polynomial < window:
         raise PhalanxError(
-            f"differentiate: window {shown(window)}, polynomial {shown(polynomial)}; expected an odd window of at "
+            f"differentiate: window {shown(window)}, polynomial {shown(polynomial)}; expected an odd "
+            "window of at "
             "least 3 and a degree from 2 to below it."
         )
 

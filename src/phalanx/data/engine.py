@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -53,9 +54,9 @@ def run(
 
     The suffix of `out` tells its format; a folder has that of the input. An interrupted run goes on where it
     stopped when it is called again, and gives the same bytes. `frames` are frames of the robot for functions
-    that ask for one; `keep` tells which columns of the input the output has, too. `shard` (i, n) does the i-th of n
-    shares, counted from 1; whoever comes last completes the output. `scheduler` is an address of Dask's, a client, or
-    "local:4".
+    that ask for one; `keep` tells which columns of the input the output has, too. `shard` (i, n) does the
+    i-th of n shares, counted from 1; whoever comes last completes the output. `scheduler` is an address of
+    Dask's, a client, or "local:4".
     """
     options = Options(tuple(frames), keep, window, polynomial, allow_nan, rows)
     job = planned(recording, functions, out, options)
@@ -223,7 +224,7 @@ def trial(job: Job) -> dict[str, float]:
     times.append(time.perf_counter())
     part = job.writer.part({**kept, **found}, job.note(task, starts))
     times.append(time.perf_counter())
-    read, compute, encode = (b - a for a, b in zip(times, times[1:], strict=False))
+    read, compute, encode = (b - a for a, b in pairwise(times))
     return {
         "frames": stop - task.start,
         "read": read,

@@ -58,7 +58,7 @@ def plain(label: str) -> str:
 
 
 def wide_groups(names: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Columns that are one quantity together: `q_0`, `q_1`, … or `qd.elbow`, …; by quantity, then by label."""
+    """Columns that are one quantity together: `q_0`, `q_1` or `qd.elbow`; by quantity, then by label."""
     groups: dict[str, dict[str, str]] = {}
     known = {alias for aliases in ALIASES.values() for alias in aliases}
     pattern = re.compile(
@@ -71,7 +71,7 @@ def wide_groups(names: Iterable[str]) -> dict[str, dict[str, str]]:
 
 
 def candidates(quantity: str, columns: Iterable[str]) -> list[str]:
-    """The columns that are called like a quantity: its own name if there is one, else what is known for it."""
+    """The columns that are called like a quantity: its own name first, else those known for it."""
     columns = list(columns)
     for alias in ALIASES[quantity]:
         if alias in columns:

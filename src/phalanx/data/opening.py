@@ -20,8 +20,8 @@ from .writer import Writer
 
 # Suffix: format, its module, the function that opens it and the class that writes it.
 FORMATS = {
-    ".npy": ("npy", "numpy", "open_npy", "NpyWriter"),
-    ".npz": ("npz", "numpy", "open_npz", "NpzWriter"),
+    ".npy": ("npy", "npy", "open_npy", "NpyWriter"),
+    ".npz": ("npz", "npy", "open_npz", "NpzWriter"),
     ".parquet": ("parquet", "parquet", "open_parquet", "ParquetWriter"),
     ".h5": ("hdf5", "hdf5", "open_hdf5", "Hdf5Writer"),
     ".hdf5": ("hdf5", "hdf5", "open_hdf5", "Hdf5Writer"),
@@ -42,11 +42,11 @@ def open(
     """A `Recording`: frames of a robot in a file or folder, of which only what is asked for is read.
 
     NumPy (.npy, .npz), Parquet (a file, a folder, a LeRobot data set), HDF5, Zarr and MCAP with
-    `sensor_msgs/JointState`. Entries are matched to joints by the names in the file. Where it has none, `joints`
-    lists a joint for each entry, "-" for those that are none of the robot, or is "robot" for the robot's own order;
-    a mapping renames. `units` is a unit of all angles ("rad", "deg") or maps quantities and joints to units, with a
-    sign where axes are reversed ({"elbow": "-deg"}). `rate` is in frames a second. `columns` says
-    which column a quantity is: {"q": "observation.state"}.
+    `sensor_msgs/JointState`. Entries are matched to joints by the names in the file. Where it has none,
+    `joints` lists a joint for each entry, "-" for those that are none of the robot, or is "robot" for the
+    robot's own order; a mapping renames. `units` is a unit of all angles ("rad", "deg") or maps quantities
+    and joints to units, with a sign where axes are reversed ({"elbow": "-deg"}). `rate` is in frames a
+    second. `columns` says which column a quantity is: {"q": "observation.state"}.
     """
     place = Path(path)
     robot = robot if isinstance(robot, Robot) else load(robot)
@@ -67,7 +67,8 @@ def writer_class(format: str) -> type[Writer]:
             found: type[Writer] = getattr(import_module(f".formats.{module}", __package__), writer)
             return found
     raise PhalanxError(
-        f"cannot write {shown(format)}; known formats: {listing(dict.fromkeys(f[0] for f in FORMATS.values()))}."
+        f"cannot write {shown(format)}; known formats: "
+        f"{listing(dict.fromkeys(f[0] for f in FORMATS.values()))}."
     )
 
 
@@ -75,8 +76,8 @@ def _opened(place: Path) -> tuple[list[Source], Layout]:
     if not place.exists() and ".mcap:" in str(place):
         from .formats.mcap import open_mcap
 
-        file, _, topic = str(place).partition(".mcap:")
-        sources, metadata = open_mcap(Path(f"{file}.mcap"), topic)
+        name, _, topic = str(place).partition(".mcap:")
+        sources, metadata = open_mcap(Path(f"{name}.mcap"), topic)
         return sources, Layout("mcap", place, metadata)
     if not place.exists():
         raise PhalanxError(f"{place}: there is no such file or folder.")

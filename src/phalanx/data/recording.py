@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +103,7 @@ class Recording:
         found, before = [], 0
         for s in self.sources:
             cuts = [0, *map(int, s.borders(0, s.rows)), s.rows] if s.rows else []
-            found += [(before + a, before + b) for a, b in zip(cuts, cuts[1:], strict=False)]
+            found += [(before + a, before + b) for a, b in pairwise(cuts)]
             before += s.rows
         return found
 
@@ -144,7 +145,8 @@ class Recording:
                 found, first = source.column(name), self.columns[name]
                 if source.rows and (found.width, found.dtype) != (first.width, first.dtype):
                     raise PhalanxError(
-                        f'{source.where}: column "{name}" has {found.width} entries of {found.dtype}, expected '
+                        f'{source.where}: column "{name}" has {found.width} entries of {found.dtype}, '
+                        "expected "
                         f"{first.width} of {first.dtype} as in the first file."
                     )
 

@@ -62,7 +62,7 @@ class Source(ABC):
 
     @abstractmethod
     def read(self, names: Sequence[str], start: int, stop: int) -> dict[str, np.ndarray]:
-        """The rows start to stop of some columns, (rows, *shape) each; raises `PhalanxError` for torn files."""
+        """The rows start to stop of some columns, (rows, *shape) each; raises for torn files."""
 
     def blocks(self, row_bytes: int, most: int) -> list[int]:
         """Rows at which pieces end that are read well and hold at most so many bytes."""

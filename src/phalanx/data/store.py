@@ -67,7 +67,8 @@ class Store:
             raise self._failed(error) from None
         if told != self.job.digest:
             raise PhalanxError(
-                f"{self.folder}: holds an unfinished run with other input, robot or options; run that one to its end, "
+                f"{self.folder}: holds an unfinished run with other input, robot or options; run that one "
+                "to its end, "
                 "or start anew with fresh=True (--fresh)."
             )
 
@@ -231,8 +232,6 @@ class Store:
             file.seek(parts[-1].start + parts[-1].size)
             file.truncate()
             file.write(writer.tail(parts))
-            file.flush()
-            os.fsync(file.fileno())
 
     def release(self) -> None:
         """Close everything; what is done stays."""

@@ -13,8 +13,8 @@ from ..errors import PhalanxError, shown
 from ..io.loading import load
 from ..robot.robot import Robot
 from .binding import bound
-from .functions import Frames, results_of
 from .packages import package
+from .quantities import Frames, results_of
 from .source import Column
 
 
@@ -41,7 +41,8 @@ class Transform:
         if kind == "pandas":
             return self._pandas(batch)
         raise PhalanxError(
-            f"transform: got {shown(batch)}, expected a mapping of arrays, a record batch or table of PyArrow or a "
+            f"transform: got {shown(batch)}, expected a mapping of arrays, a record batch or table of "
+            "PyArrow or a "
             "data frame of pandas."
         )
 
@@ -55,7 +56,8 @@ class Transform:
         missing = [q for q in self.needs if q not in bindings]
         if missing:
             raise PhalanxError(
-                f"transform: the batch has no column for {', '.join(missing)}; name it with columns=, or differentiate "
+                f"transform: the batch has no column for {', '.join(missing)}; name it with columns=, or "
+                "differentiate "
                 "first: px.data.differentiate, or px.data.run, which knows where episodes end."
             )
         used = [columns[name].dtype for q in self.needs for name in bindings[q].columns]
@@ -143,10 +145,11 @@ def transform(
 ) -> Transform:
     """A picklable callable from batches of columns to batches of columns: the results of functions by name.
 
-    A batch is a mapping of arrays, a record batch or table of PyArrow, or a data frame of pandas, with q, and qd,
-    qdd, tau as the functions need them; the result has the same form. `keep` names columns of the batch that
-    stay, or is "all"; `joints`, `units` and `columns` are those of `open`, `frames` of the robot those that functions
-    such as "frame_pose" are asked for. Batches know nothing of each other: it does not differentiate.
+    A batch is a mapping of arrays, a record batch or table of PyArrow, or a data frame of pandas, with q, and
+    qd, qdd, tau as the functions need them; the result has the same form. `keep` names columns of the batch
+    that stay, or is "all"; `joints`, `units` and `columns` are those of `open`, `frames` of the robot those
+    that functions such as "frame_pose" are asked for. Batches know nothing of each other: it does not
+    differentiate.
     """
     robot = robot if isinstance(robot, Robot) else load(robot)
     options = {"joints": joints, "units": units, "columns": columns, "frames": tuple(frames), "keep": keep}

@@ -7,6 +7,7 @@ Links and data sets that point to other files are not followed: a recording read
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -21,7 +22,7 @@ from ..naming import ALIASES
 from ..packages import package
 from ..source import Arrays, Column, Source
 from ..writer import LogWriter, Written, episode_ends
-from .numpy import checked_ends
+from .npy import checked_ends
 
 _OPEN = 8  # files
 _ENDS = ("episode_ends", "meta/episode_ends")
@@ -113,8 +114,14 @@ class _Lazy:
         return _opened(str(self.path))[self.name][rows]
 
 
-@lru_cache(_OPEN)
 def _opened(path: str) -> Any:
+    told = os.stat(path)
+    return _file(path, (told.st_ino, told.st_size, told.st_mtime_ns))
+
+
+@lru_cache(_OPEN)
+def _file(path: str, mark: tuple[int, ...]) -> Any:
+    """A file; another one of the same name is opened anew."""
     return package("h5py", path).File(path, "r")
 
 
@@ -137,7 +144,11 @@ class Hdf5Writer(LogWriter):
         rows = sum(int(p.note["rows"]) for p in parts)
         for column in self.columns:
             made = group.create_dataset(
-                column.name, (rows, *column.shape), column.dtype, chunks=_chunks(rows, column), track_times=False
+                column.name,
+                (rows, *column.shape),
+                column.dtype,
+                chunks=_chunks(rows, column),
+                track_times=False,
             )
             at = 0
             for frames in self.frames(log, column, parts):

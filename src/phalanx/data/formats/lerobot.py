@@ -54,7 +54,7 @@ def open_lerobot(root: Path) -> tuple[list[Source], dict[str, Any], float | None
 
 
 def write_meta(root: Path, made: Path, columns: Sequence[Column], info: Mapping[str, Any]) -> None:
-    """Describe a data set with these columns: the original's `meta`, its features those that are there now."""
+    """Describe a data set with these columns: the original's `meta`, with the features that are left."""
     old = info["features"]
     features = {}
     for c in columns:
@@ -99,7 +99,8 @@ def _files(root: Path, info: Mapping[str, Any], place: Path) -> list[Path]:
     rest = _FIELD.sub("", template) if isinstance(template, str) else ""
     if not names or "{" in rest or "}" in rest or not set(names) <= set(_KNOWN):
         raise PhalanxError(
-            f"{place}: data_path is {shown(template)}, expected a path with {{episode_chunk}} and {{episode_index}} "
+            f"{place}: data_path is {shown(template)}, expected a path with {{episode_chunk}} and "
+            f"{{episode_index}} "
             "(v2) or {chunk_index} and {file_index} (v3)."
         )
     assert isinstance(template, str)
@@ -115,16 +116,21 @@ def _files(root: Path, info: Mapping[str, Any], place: Path) -> list[Path]:
     total, size = info.get("total_episodes"), info.get("chunks_size", 1000)
     if type(total) is not int or type(size) is not int or total < 1 or size < 1:
         raise PhalanxError(
-            f"{place}: total_episodes {shown(total)}, chunks_size {shown(size)}; expected whole numbers above 0."
+            f"{place}: total_episodes {shown(total)}, chunks_size {shown(size)}; expected whole numbers "
+            "above 0."
         )
     files = []
     for episode in range(total):
-        values = {"episode_index": episode, "episode_chunk": episode // size}
-        file = root / _FIELD.sub(lambda m: format(values.get(m[1], 0), f"0{m[2] or 1}d"), template)
+        file = root / _filled(template, {"episode_index": episode, "episode_chunk": episode // size})
         if not file.is_file():
             raise PhalanxError(f"{place}: episode {episode} of {total} is missing: there is no file {file}.")
         files.append(file)
     return files
+
+
+def _filled(template: str, values: Mapping[str, int]) -> str:
+    """A path with numbers in it; templates are data, so nothing but these fields is understood."""
+    return _FIELD.sub(lambda m: format(values.get(m[1], 0), f"0{m[2] or 1}d"), template)
 
 
 def _shape(feature: Mapping[str, Any], name: str, place: Path) -> tuple[int, ...]:

@@ -55,7 +55,9 @@ def open_mcap(path: Path, topic: str = "") -> tuple[list[Source], dict[str, Any]
         if c.schema_id in summary.schemas and summary.schemas[c.schema_id].name in JOINT_STATE
     }
     if topic and topic not in channels:
-        raise PhalanxError(f"{path}: no joint states at {topic}; they are at {listing(channels) or 'no topic'}.")
+        raise PhalanxError(
+            f"{path}: no joint states at {topic}; they are at {listing(channels) or 'no topic'}."
+        )
     if not channels:
         topics = listing(c.topic for c in summary.channels.values())
         raise PhalanxError(f"{path}: no topic of {JOINT_STATE[0]}; there are {topics or 'none'}.")
@@ -187,7 +189,8 @@ class _Layout:
         other = _Layout(data)
         if sorted(other.names) != sorted(self.names) or set(other.places) < set(self.places):
             raise PhalanxError(
-                f"episode 0, row {row}: names {listing(other.names)} with {', '.join(other.places)}, expected those of "
+                f"episode 0, row {row}: names {listing(other.names)} with {', '.join(other.places)}, "
+                "expected those of "
                 f"the first message, {listing(self.names)} with {', '.join(self.places)}."
             )
         order = [other.names.index(name) for name in self.names]

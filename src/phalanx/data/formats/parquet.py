@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -134,7 +135,8 @@ class ParquetSource(Source):
                 table = self._streamed(file, names, low, high)
         except (OSError, ValueError, MemoryError, _pyarrow().ArrowException) as error:
             raise PhalanxError(
-                f"{self.path}: rows {low} to {high} cannot be read: {_reason(error)}; the file is torn or changed."
+                f"{self.path}: rows {low} to {high} cannot be read: {_reason(error)}; the file is torn or "
+                "changed."
             ) from None
         if table.num_rows != high - low:
             raise PhalanxError(
@@ -241,9 +243,18 @@ def _first_lengths(file: Any, name: str, rows: int) -> list[int]:
     return sizes
 
 
-@lru_cache(_OPEN)
 def _opened(path: str) -> Any:
-    """The file, its footer read; mapped, so that what is not asked for costs nothing."""
+    """The file, its footer read; another one of the same name is opened anew."""
+    try:
+        told = os.stat(path)
+    except OSError as error:
+        raise PhalanxError(f"{path}: {error.strerror}.") from None
+    return _mapped(path, (told.st_ino, told.st_size, told.st_mtime_ns))
+
+
+@lru_cache(_OPEN)
+def _mapped(path: str, mark: tuple[int, ...]) -> Any:
+    """A file mapped into memory, so that what is not asked for costs nothing."""
     pq = package("pyarrow.parquet", path)
     try:
         return pq.ParquetFile(path, memory_map=True)
@@ -278,6 +289,7 @@ class ParquetWriter(Writer):
         super().__init__(columns, metadata)
         told = {**metadata.get("parquet", {}), OURS: json.dumps(metadata["phalanx"], sort_keys=True).encode()}
         self.told = told
+        self._memory: Any = None
         self.plain = [c.name for c in columns if c.dtype.kind == "O"]
 
     def head(self, rows: int) -> bytes:
@@ -286,21 +298,33 @@ class ParquetWriter(Writer):
 
     def part(self, batch: Mapping[str, Any], note: dict[str, Any]) -> Part:
         """The part with these frames."""
-        pa, pq = _pyarrow(), package("pyarrow.parquet", "Parquet")
+        pa = _pyarrow()
         arrays = [self._arrow(c, batch[c.name]) for c in self.columns]
         schema = pa.schema(
             [pa.field(c.name, a.type) for c, a in zip(self.columns, arrays, strict=True)], self.told
         )
-        sink = pa.BufferOutputStream()
-        pq.write_table(
-            pa.Table.from_arrays(arrays, schema=schema),
-            sink,
-            compression=self.metadata.get("compression", "snappy"),
-            use_dictionary=self.plain,
-            row_group_size=max(len(arrays[0]), 1),
-        )
-        body, footer = split(memoryview(sink.getvalue()))
+        body, footer = split(self._file(pa.Table.from_arrays(arrays, schema=schema)))
         return Part(body, {**note, "footer": footer.hex()})
+
+    def _file(self, table: Any) -> memoryview:
+        """A whole file of one row group, in memory that is recycled: fresh pages cost a fifth."""
+        pa, pq = _pyarrow(), package("pyarrow.parquet", "Parquet")
+        options = {
+            "compression": self.metadata.get("compression", "snappy"),
+            "use_dictionary": self.plain,
+            "row_group_size": max(table.num_rows, 1),
+        }
+        size = int(1.25 * table.nbytes) + (1 << 16)
+        if self._memory is None or self._memory.size < size:
+            self._memory = pa.allocate_buffer(size)
+        sink = _Counted(pa.FixedSizeBufferWriter(self._memory))
+        try:
+            pq.write_table(table, pa.PythonFile(sink, mode="w"), **options)
+            return memoryview(self._memory)[: sink.size]
+        except (OSError, pa.ArrowException):  # compressed it is longer than before
+            grown = pa.BufferOutputStream()
+            pq.write_table(table, grown, **options)
+            return memoryview(grown.getvalue())
 
     def tail(self, parts: Sequence[Written]) -> bytes:
         """What a file ends with."""
@@ -310,6 +334,38 @@ class ParquetWriter(Writer):
     def _arrow(self, column: Column, values: Any) -> Any:
         """An Arrow array on the memory of the numbers."""
         return as_arrow(np.asarray(values, column.dtype) if isinstance(values, np.ndarray) else values)
+
+
+class _Counted:
+    """A file object that knows how much was written when it is closed."""
+
+    closed = False
+
+    def __init__(self, sink: Any) -> None:
+        self.sink, self.size = sink, 0
+
+    def write(self, data: Any) -> int:
+        self.sink.write(data)
+        self.size += len(data)
+        return len(data)
+
+    def writable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return False
+
+    def seekable(self) -> bool:
+        return False
+
+    def tell(self) -> int:
+        return self.size
+
+    def flush(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
 
 
 def as_numbers(array: Any) -> np.ndarray | None:

@@ -16,7 +16,7 @@ from ..naming import ALIASES
 from ..packages import package
 from ..source import Arrays, Source
 from ..writer import LogWriter, Written, episode_ends
-from .numpy import checked_ends
+from .npy import checked_ends
 
 _DATA, _ENDS = ("data/", ""), ("meta/episode_ends", "episode_ends")
 _STATE = {alias for aliases in ALIASES.values() for alias in aliases}
@@ -32,7 +32,9 @@ def open_zarr(path: Path) -> tuple[list[Source], dict[str, Any]]:
     except PhalanxError:
         raise
     except Exception as error:  # of its metadata anything may be wrong, and zarr says so in many ways
-        raise PhalanxError(f"{path}: no Zarr group that can be read: {' '.join(str(error).split())}.") from None
+        raise PhalanxError(
+            f"{path}: no Zarr group that can be read: {' '.join(str(error).split())}."
+        ) from None
     ends = next((arrays.pop(name) for name in _ENDS if name in arrays), None)
     prefix = next((p for p in _DATA if any(name.startswith(p) for name in arrays)), "")
     named = {name.removeprefix(prefix): _Lazy(a) for name, a in arrays.items() if name.startswith(prefix)}

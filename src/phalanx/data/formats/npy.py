@@ -33,7 +33,8 @@ def open_npy(path: Path) -> tuple[list[Source], dict[str, Any]]:
         return [Arrays(path, {name: array[name] for name in array.dtype.names})], {}
     if array.ndim not in (2, 3):
         raise PhalanxError(
-            f"{path}: an array of shape {array.shape}, expected (frames, joints) or (episodes, frames, joints)."
+            f"{path}: an array of shape {array.shape}, expected (frames, joints) or (episodes, frames, "
+            "joints)."
         )
     return [Arrays(path, {POSITIONS: array}, episodes=len(array) if array.ndim == 3 else 0)], {}
 
@@ -57,7 +58,8 @@ def open_npz(path: Path) -> tuple[list[Source], dict[str, Any]]:
     wrong = [k for k, a in arrays.items() if k not in frames and a.dtype.kind in "fiu" and a.ndim > 1]
     if leading and wrong and _is_state(wrong[0]):
         raise PhalanxError(
-            f'{path}: column "{wrong[0]}" has shape {tuple(arrays[wrong[0]].shape)}, but the frames are {leading}; '
+            f'{path}: column "{wrong[0]}" has shape {tuple(arrays[wrong[0]].shape)}, but the frames are '
+            f"{leading}; "
             "all columns need one entry for each frame."
         )
     source = Arrays(path, frames, episodes=several)
@@ -72,7 +74,8 @@ def checked_ends(ends: np.ndarray, rows: int, where: str) -> np.ndarray:
     fits = values.dtype.kind in "iu" and len(values) > 0 and values[0] > 0 and values[-1] == rows
     if not fits or np.any(np.diff(values.astype(np.int64)) <= 0):
         raise PhalanxError(
-            f"{where}: episode_ends do not rise from a row above 0 to the last, {rows}; an episode is empty or frames "
+            f"{where}: episode_ends do not rise from a row above 0 to the last, {rows}; an episode is "
+            "empty or frames "
             "are missing."
         )
     return values.astype(np.int64)
@@ -110,7 +113,7 @@ class _Member:
         if self.dtype.hasobject:
             raise ValueError(f"{info.filename} holds Python objects")
         self.ndim = len(self.shape)
-        if info.file_size != self.offset + self.dtype.itemsize * prod(self.shape):
+        if info.file_size != self.offset + self.dtype.itemsize * int(prod(self.shape)):
             raise ValueError(f"{info.filename} has another size than its header says")
         self.mapped: np.ndarray | None = None
         if info.compress_type == zipfile.ZIP_STORED and prod(self.shape):
@@ -118,8 +121,7 @@ class _Member:
                 file.seek(info.header_offset + 26)
                 name, extra = (int.from_bytes(file.read(2), "little") for _ in range(2))
             at = info.header_offset + 30 + name + extra + self.offset
-            order = "F" if self.fortran else "C"
-            self.mapped = np.memmap(path, self.dtype, "r", at, self.shape, order)
+            self.mapped = np.memmap(path, self.dtype, "r", at, self.shape, "F" if self.fortran else "C")
         self.stream: Any = None
         self.row = 0
 
@@ -135,7 +137,7 @@ class _Member:
         """Archives unpack from the front: what follows the last range costs nothing extra."""
         size = self.dtype.itemsize * prod(self.shape[1:])
         if self.stream is None or start != self.row:
-            self.stream = zipfile.ZipFile(self.path).open(self.name)
+            self.stream = zipfile.ZipFile(self.path).open(self.name)  # noqa: SIM115 - it stays open
             self.stream.seek(self.offset + start * size)
         try:
             data = self.stream.read((stop - start) * size)
@@ -171,7 +173,7 @@ class NpyWriter(Writer):
     def part(self, batch: Mapping[str, Any], note: dict[str, Any]) -> Part:
         """The part with these frames."""
         [column] = self.columns
-        return Part(memoryview(np.ascontiguousarray(batch[column.name], column.dtype)).cast("B"), note)
+        return Part(bytes_of(np.ascontiguousarray(batch[column.name], column.dtype)), note)
 
 
 class NpzWriter(LogWriter):
@@ -187,10 +189,15 @@ class NpzWriter(LogWriter):
                 with archive.open(zipfile.ZipInfo(f"{column.name}.npy", _DAY), "w", force_zip64=True) as file:
                     file.write(_header((*leading, *column.shape), column.dtype))
                     for frames in self.frames(log, column, parts):
-                        file.write(memoryview(frames).cast("B"))
+                        file.write(bytes_of(frames))
             if len(ends) > 1 and len(leading) == 1:
                 with archive.open(zipfile.ZipInfo("episode_ends.npy", _DAY), "w") as file:
                     file.write(_header(ends.shape, ends.dtype) + ends.tobytes())
+
+
+def bytes_of(array: Any) -> memoryview:
+    """The memory of an array."""
+    return memoryview(array).cast("B")
 
 
 def _header(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bytes:

@@ -41,9 +41,10 @@ class Frames:
 
 def kernel_of(robot: Robot, function: str, dtype: np.dtype[Any], frame: str | None = None) -> Any:
     """The kernel of a function, from the robot's memory."""
-    more = {"frame": frame} if frame is not None else {}
+    more: dict[str, Any] = {"frame": frame} if frame is not None else {}
+    made: Any = robot.kernel
     key = ("data", function, dtype.name, frame)
-    return robot.memo(key, lambda: robot.kernel(function, dtype=dtype.name, **more))
+    return robot.memo(key, lambda: made(function, dtype=dtype.name, **more))
 
 
 @dataclass(frozen=True)
