@@ -260,11 +260,13 @@ def _planned_lines(facts: Mapping[str, Any]) -> list[str]:
 def _heading(facts: Mapping[str, Any]) -> list[str]:
     width = terminal_width()
     read = ", ".join(f"{k} from {_several(v)}" for k, v in facts["read"].items())
-    derived = f"; {' and '.join(facts['differentiated'])} by differentiating at {facts['rate']:g} Hz"
+    derived = ""
+    if facts["differentiated"]:
+        derived = f"; {' and '.join(facts['differentiated'])} by differentiating at {facts['rate']:g} Hz"
     lines = [
         f"input     {facts['input']}: {facts['frames']:,} frames in {facts['files']} file(s), "
         f"{facts['format']}",
-        f"robot     {facts['robot']}, {facts['dtype']}; {read}{derived if facts['differentiated'] else ''}",
+        f"robot     {facts['robot']}, {facts['dtype']}; {read}{derived}",
     ]
     return [x for line in lines for x in textwrap.wrap(printable(line), width, subsequent_indent=" " * 10)]
 

@@ -233,6 +233,5 @@ def require_plausible(robot: Robot, q: np.ndarray, where: str, units: Any) -> No
         k = int(far[0])
         raise PhalanxError(
             f'{where}: "{coordinates(robot)[k]}" goes to {reach[k]:.4g}, its limit is {bound[k]:.4g} rad: '
-            "these look "
-            'like degrees; say units="deg" (--units deg), or units="rad" to take them as they are.'
+            'these look like degrees; say units="deg" (--units deg), or units="rad" to take them as they are.'
         )

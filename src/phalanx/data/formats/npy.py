@@ -113,7 +113,8 @@ class _Member:
         if self.dtype.hasobject:
             raise ValueError(f"{info.filename} holds Python objects")
         self.ndim = len(self.shape)
-        if info.file_size != self.offset + self.dtype.itemsize * int(prod(self.shape)):
+        count: int = prod(self.shape)
+        if info.file_size != self.offset + self.dtype.itemsize * count:
             raise ValueError(f"{info.filename} has another size than its header says")
         self.mapped: np.ndarray | None = None
         if info.compress_type == zipfile.ZIP_STORED and prod(self.shape):

@@ -257,7 +257,7 @@ def _mapped(path: str, mark: tuple[int, ...]) -> Any:
     """A file mapped into memory, so that what is not asked for costs nothing."""
     pq = package("pyarrow.parquet", path)
     try:
-        return pq.ParquetFile(path, memory_map=True)
+        return pq.ParquetFile(path, memory_map=True, page_checksum_verification=True)
     except (OSError, ValueError, _pyarrow().ArrowException) as error:
         raise PhalanxError(f"{path}: no whole Parquet file: {_reason(error)}.") from None
 
