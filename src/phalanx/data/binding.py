@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ class Binding:
         """The quantity (rows, nq or nv) of a batch, without a copy where the file has it as it is."""
         if len(self.columns) == 1 and self.width != 1:
             found = batch[self.columns[0]]
-            found = found.reshape(len(found), -1)
+            found = found.reshape(len(found), prod(found.shape[1:]))
             if self.picks is not None:
                 found = found[:, list(self.picks)]
             found = found.astype(dtype, copy=False)

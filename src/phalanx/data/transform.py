@@ -34,7 +34,7 @@ class Transform:
     def __call__(self, batch: Any) -> Any:
         """The results for a batch, in the form in which it came."""
         if isinstance(batch, Mapping):
-            return self._computed({k: np.asarray(v) for k, v in batch.items()}, batch)
+            return self._computed({k: _stacked(v) for k, v in batch.items()}, batch)
         kind = type(batch).__module__.partition(".")[0]
         if kind == "pyarrow":
             return self._arrow(batch)
@@ -122,9 +122,9 @@ class Transform:
         return pd.DataFrame(wide, index=batch.index)
 
 
-def _stacked(series: Any) -> np.ndarray:
-    """A column of a data frame as numbers; lists in it become rows."""
-    values = series.to_numpy()
+def _stacked(column: Any) -> np.ndarray:
+    """A column as numbers; lists in it become rows."""
+    values = np.asarray(column)
     if values.dtype == object and len(values) and isinstance(values[0], list | tuple | np.ndarray):
         try:
             return np.stack([np.asarray(v) for v in values])

@@ -71,6 +71,7 @@ class Gufunc:
                     raise PhalanxError(
                         f"{where}: an input has shape {np.shape(x)}, expected (…, {expected})."
                     )
+        inputs = [_like(arrays, x, len(core), inputs) for x, core in zip(inputs, cores, strict=True)]
         types = [self._dtype] * made.nout
         return arrays.apply_gufunc(
             _Chunks(self._recipe),
@@ -80,6 +81,20 @@ class Gufunc:
             output_sizes={str(n): n for shape in outputs for n in shape},
             **options,
         )
+
+
+def _like(arrays: Any, x: Any, core: int, inputs: Sequence[Any]) -> Any:
+    """A plain array in the chunks of a Dask array beside it; one of Dask's as it is."""
+    if isinstance(x, arrays.Array) or np.ndim(x) <= core:
+        return x
+    guide = next(other for other in inputs if isinstance(other, arrays.Array))
+    batch = np.ndim(x) - core
+    behind = guide.ndim - core - batch
+    chunks = [
+        guide.chunks[behind + k] if 0 <= behind + k and guide.shape[behind + k] == size else -1
+        for k, size in enumerate(np.shape(x)[:batch])
+    ]
+    return arrays.from_array(np.asarray(x), chunks=(*chunks, *np.shape(x)[batch:]))
 
 
 class _Chunks:
