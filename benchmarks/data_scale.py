@@ -123,6 +123,7 @@ def ratio(folder: Path, robot: px.Robot, count: int, repeats: int) -> None:
             "kernel": lambda a=arrays, k=kernel, o=out: [k(*a, out=o) for _ in range(count // GROUP)],
         }
         seconds: dict[str, list[float]] = {name: [] for name in jobs}
+        cpu: dict[str, list[float]] = {name: [] for name in jobs}
         for _ in range(repeats):
             for name, job in jobs.items():
                 for old in (
@@ -130,16 +131,18 @@ def ratio(folder: Path, robot: px.Robot, count: int, repeats: int) -> None:
                     "alone.parquet",
                 ):  # file systems are slow to replace what they have
                     (folder / old).unlink(missing_ok=True)
-                start = time.perf_counter()
+                start, used = time.perf_counter(), time.process_time()
                 job()
                 seconds[name].append(time.perf_counter() - start)
-        ns = {name: 1e9 * statistics.median(times) / count for name, times in seconds.items()}
-        pairs = statistics.median(b / a for a, b in zip(seconds["alone"], seconds["run"], strict=True))
-        layout = f"{dtype}, {'columns' if wide else 'lists'}"
-        print(
-            f"{layout:24} {ns['alone']:9.1f} {ns['run']:9.1f} {pairs:6.2f} {ns['kernel']:8.1f} {ns['kernel'] / ns['run']:6.0%}",
-            flush=True,
-        )
+                cpu[name].append(time.process_time() - used)
+        for clock, times in (("wall", seconds), ("CPU", cpu)):
+            ns = {name: 1e9 * statistics.median(values) / count for name, values in times.items()}
+            pairs = statistics.median(b / a for a, b in zip(times["alone"], times["run"], strict=True))
+            layout = f"{dtype}, {'columns' if wide else 'lists'}, {clock}"
+            print(
+                f"{layout:24} {ns['alone']:9.1f} {ns['run']:9.1f} {pairs:6.2f} {ns['kernel']:8.1f} {ns['kernel'] / ns['run']:6.0%}",
+                flush=True,
+            )
 
 
 def _split(result: pa.Table) -> pa.Table:

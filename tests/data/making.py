@@ -49,7 +49,13 @@ def parquet(path: Path, columns: dict[str, np.ndarray], *, group: int = 1000, **
 
 
 def lerobot(
-    root: Path, robot: px.Robot, *, version: str = "v2.1", episodes: int = 3, names: Any = "own", fps: int = 50
+    root: Path,
+    robot: px.Robot,
+    *,
+    version: str = "v2.1",
+    episodes: int = 3,
+    names: Any = "own",
+    fps: int = 50,
 ) -> list[dict[str, np.ndarray]]:
     """A data set in LeRobot's layout; returns its episodes. `names` are those of the entries, or None."""
     import pyarrow as pa
@@ -60,9 +66,13 @@ def lerobot(
     features = {
         "observation.state": {"dtype": "float32", "shape": [robot.nq], "names": own},
         "action": {"dtype": "float32", "shape": [robot.nq], "names": own},
-        "observation.images.top": {"dtype": "video", "shape": [48, 64, 3], "names": ["height", "width", "channel"]},
+        "observation.images.top": {
+            "dtype": "video",
+            "shape": [48, 64, 3],
+            "names": ["height", "width", "channel"],
+        },
         "timestamp": {"dtype": "float32", "shape": [1], "names": None},
-        **{name: scalar for name in ("frame_index", "episode_index", "index", "task_index")},
+        **dict.fromkeys(("frame_index", "episode_index", "index", "task_index"), scalar),
     }
     made, tables, before = [], [], 0
     for number in range(episodes):
@@ -102,7 +112,9 @@ def lerobot(
     }
     (root / "meta" / "info.json").write_text(json.dumps(info))
     (root / "meta" / "tasks.jsonl").write_text('{"task_index": 0, "task": "reach"}\n')
-    (root / "meta" / "stats.json").write_text(json.dumps({"action": {"mean": [0.0]}, "timestamp": {"mean": [0.0]}}))
+    (root / "meta" / "stats.json").write_text(
+        json.dumps({"action": {"mean": [0.0]}, "timestamp": {"mean": [0.0]}})
+    )
     if two:
         for number, table in enumerate(tables):
             folder = root / "data" / f"chunk-{number // 2:03d}"
@@ -110,7 +122,9 @@ def lerobot(
             pq.write_table(table, folder / f"episode_{number:06d}.parquet")
     else:
         (root / "data" / "chunk-000").mkdir(parents=True)
-        pq.write_table(pa.concat_tables(tables), root / "data" / "chunk-000" / "file-000.parquet", row_group_size=50)
+        pq.write_table(
+            pa.concat_tables(tables), root / "data" / "chunk-000" / "file-000.parquet", row_group_size=50
+        )
     return made
 
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Which entries of a file are which joints, in which unit: by name, as told, or an error; never by guessing."""
+"""Which entries of a file are which joints, in which unit: by name, as told, or an error."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from data.making import motion
 
 import phalanx as px
+from data.making import motion
 
 PANDA = px.load("panda")
 NAMES = list(PANDA.joint_names)
@@ -65,7 +65,9 @@ def test_joints_that_do_not_fit_are_refused(
 
 def test_several_candidates_are_not_decided(tmp_path: Path, state: dict[str, np.ndarray]) -> None:
     arrays = {"left.joint_pos": state["q"], "right.joint_pos": -state["q"]}
-    with pytest.raises(px.PhalanxError, match=r'could be any of "left.joint_pos", "right.joint_pos"; say which'):
+    with pytest.raises(
+        px.PhalanxError, match=r'could be any of "left.joint_pos", "right.joint_pos"; say which'
+    ):
         opened(tmp_path, arrays)
     found = opened(tmp_path, arrays, columns={"q": "right.joint_pos"})
     np.testing.assert_array_equal(found[:]["q"], -state["q"])

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from data.making import motion
 
 import phalanx as px
+from data.making import motion
 
 distributed = pytest.importorskip("distributed")
 ROBOT = px.load("two_link")

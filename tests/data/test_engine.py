@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from data.making import entries, motion, parquet
 
 import phalanx as px
+from data.making import entries, motion, parquet
 from phalanx.data import store as stores
 from phalanx.data.engine import planned
 from phalanx.data.job import Job, Options, Task
@@ -107,6 +107,24 @@ def test_shares_give_the_same_bytes_in_any_order(suffix: str, tmp_path: Path) ->
     assert digest(out) == digest(tmp_path / f"whole{suffix}")
 
 
+def test_shares_write_the_files_of_a_folder_themselves(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    (tmp_path / "in").mkdir()
+    for k in range(5):
+        values = motion(ROBOT, 300 + k, seed=k)
+        parquet(tmp_path / "in" / f"{k}.parquet", {k: values[k] for k in ("q", "qd", "qdd")})
+    source = px.data.open(tmp_path / "in", ROBOT)
+    px.data.run(source, "torques", tmp_path / "whole")
+    px.data.run(source, "torques", tmp_path / "out", shard=(2, 3))
+    files = tmp_path / "out.partial" / "files"
+    assert [p.name for p in files.iterdir()] == ["1.parquet", "2.parquet"]
+    assert (files / "1.parquet").read_bytes() == (tmp_path / "whole" / "1.parquet").read_bytes()
+    (tmp_path / "out.partial" / "parts" / "00000002").unlink()  # killed between the file and its note
+    report = px.data.run(source, "torques", tmp_path / "out")
+    assert report.resumed == 1
+    assert digest(tmp_path / "out") == digest(tmp_path / "whole")
+
+
 def test_parts_of_shares_are_taken_up_by_a_run_without_them(tmp_path: Path) -> None:
     source = recording(tmp_path)
     px.data.run(source, "torques", tmp_path / "whole.npy", rows=ROWS)
@@ -120,7 +138,16 @@ def test_a_process_killed_at_any_moment_loses_nothing(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     values = motion(ROBOT, 200_000)
     parquet(tmp_path / "in.parquet", {k: values[k] for k in ("q", "qd", "qdd")}, group=1000)
-    command = [sys.executable, "-m", "phalanx", "run", "torques", "power", "two_link", str(tmp_path / "in.parquet")]
+    command = [
+        sys.executable,
+        "-m",
+        "phalanx",
+        "run",
+        "torques",
+        "power",
+        "two_link",
+        str(tmp_path / "in.parquet"),
+    ]
     out, partial = tmp_path / "out.parquet", tmp_path / "out.parquet.partial"
     for parts in (3, 60):
         process = subprocess.Popen([*command, "-o", str(out), "--rows", "1000"])
@@ -134,7 +161,10 @@ def test_a_process_killed_at_any_moment_loses_nothing(tmp_path: Path) -> None:
         process.wait()
     subprocess.run([*command, "-o", str(out), "--rows", "1000"], check=True, capture_output=True)
     px.data.run(
-        px.data.open(tmp_path / "in.parquet", ROBOT), ["torques", "power"], tmp_path / "whole.parquet", rows=1000
+        px.data.open(tmp_path / "in.parquet", ROBOT),
+        ["torques", "power"],
+        tmp_path / "whole.parquet",
+        rows=1000,
     )
     assert digest(out) == digest(tmp_path / "whole.parquet")
     np.testing.assert_array_equal(entries(out, "inverse_dynamics"), values["tau"])
@@ -154,7 +184,9 @@ def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path, monkeypatch: pyte
         write(self, data)
 
     monkeypatch.setattr(stores._Whole, "write", full)
-    with pytest.raises(px.PhalanxError, match=r"the disk is full; 5 of 16 parts are kept, run the same again"):
+    with pytest.raises(
+        px.PhalanxError, match=r"the disk is full; 5 of 16 parts are kept, run the same again"
+    ):
         px.data.run(source, "torques", tmp_path / "out.npy", rows=ROWS)
     monkeypatch.undo()
     assert not (tmp_path / "out.npy").exists()
@@ -167,7 +199,9 @@ def test_an_error_in_the_middle_keeps_what_was_done(tmp_path: Path) -> None:
     values["qd"][3000, 0] = np.inf
     np.savez(tmp_path / "in.npz", **{k: values[k] for k in ("q", "qd", "qdd")})
     source = px.data.open(tmp_path / "in.npz", ROBOT)
-    with pytest.raises(px.PhalanxError, match=r"row 3000: qd is .*12 of 16 parts are kept in .*out.npy.partial"):
+    with pytest.raises(
+        px.PhalanxError, match=r"row 3000: qd is .*12 of 16 parts are kept in .*out.npy.partial"
+    ):
         px.data.run(source, "torques", tmp_path / "out.npy", rows=ROWS)
     report = px.data.run(source, "torques", tmp_path / "out.npy", rows=ROWS, skip_bad=True)
     assert report.resumed == 12
@@ -194,7 +228,7 @@ def test_two_processes_do_not_write_the_same_output(tmp_path: Path) -> None:
 
 
 def test_results_do_not_depend_on_the_pieces(tmp_path: Path) -> None:
-    """Derivatives too, whose windows reach over the borders of tasks, in Parquet with row groups of any size."""
+    """Derivatives too, whose windows reach over the borders of tasks, with row groups of any size."""
     pytest.importorskip("pyarrow")
     robot = px.tree(4, joints=("revolute", "spherical"), seed=5)
     q = robot.random_state(900, rng=0)[0]
@@ -205,7 +239,7 @@ def test_results_do_not_depend_on_the_pieces(tmp_path: Path) -> None:
         parquet(path, {"q": q, "episode_index": index}, group=group)
         out = tmp_path / "out.npz"
         px.data.run(px.data.open(path, robot, rate=30.0), ["torques", "power"], out, rows=rows)
-        found.append({k: v for k, v in np.load(out).items()})
+        found.append(dict(np.load(out).items()))
     rates = px.data.differentiate(robot, q, 30.0, ends=[400, 457, 900])
     np.testing.assert_array_equal(found[0]["inverse_dynamics"], robot.inverse_dynamics(q, *rates))
     assert found[0]["episode_ends"].tolist() == [400, 457, 900]

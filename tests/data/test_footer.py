@@ -33,7 +33,9 @@ def whole(rows: int, seed: int, **options: object) -> memoryview:
     return memoryview(sink.getvalue())
 
 
-@pytest.mark.parametrize("options", [{}, {"use_dictionary": False}, {"row_group_size": 7}, {"version": "1.0"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"use_dictionary": False}, {"row_group_size": 7}, {"version": "1.0"}]
+)
 def test_a_footer_is_encoded_as_it_was(options: dict[str, object]) -> None:
     footer = split(whole(100, 0, **options))[1]
     assert encode(decode(footer)) == footer
@@ -53,4 +55,7 @@ def test_files_joined_without_decoding_are_read_as_one(parts: int, tmp_path: Pat
     assert found.schema.metadata[b"note"] == b"kept"
     file = pq.ParquetFile(tmp_path / "a.parquet")
     last = file.read_row_group(file.num_row_groups - 1)
-    assert last.column("x").to_pylist() == table(50 + 3 * parts - 3, parts - 1).column("x").to_pylist()[-last.num_rows :]
+    assert (
+        last.column("x").to_pylist()
+        == table(50 + 3 * parts - 3, parts - 1).column("x").to_pylist()[-last.num_rows :]
+    )

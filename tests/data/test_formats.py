@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from data.making import STATE, entries, lerobot, motion, parquet
 
 import phalanx as px
+from data.making import STATE, entries, lerobot, motion, parquet
 from phalanx.cli import main
 
 FRAMES, RATE = 2500, 100.0
@@ -156,7 +156,9 @@ def test_episodes_of_an_array_with_three_axes_stay_apart(tmp_path: Path) -> None
 
 
 def test_what_simulate_saves_can_be_opened(tmp_path: Path) -> None:
-    assert main(["simulate", "two_link", "--seconds", "0.3", "--save", str(tmp_path / "s.npz"), "--json"]) == 0
+    assert (
+        main(["simulate", "two_link", "--seconds", "0.3", "--save", str(tmp_path / "s.npz"), "--json"]) == 0
+    )
     recording = px.data.open(tmp_path / "s.npz", "two_link")
     saved = np.load(tmp_path / "s.npz")
     np.testing.assert_array_equal(recording[:]["q"], saved["q"][0])
@@ -221,7 +223,9 @@ def test_a_lerobot_data_set_goes_through(version: str, tmp_path: Path, panda: px
     assert info["features"]["inverse_dynamics"]["names"] == list(panda.joint_names)
     assert (tmp_path / "out" / "meta" / "tasks.jsonl").exists()
     names = sorted(str(p.relative_to(tmp_path / "out")) for p in (tmp_path / "out").rglob("*.parquet"))
-    assert names == sorted(str(p.relative_to(tmp_path / "set")) for p in (tmp_path / "set").rglob("*.parquet"))
+    assert names == sorted(
+        str(p.relative_to(tmp_path / "set")) for p in (tmp_path / "set").rglob("*.parquet")
+    )
 
 
 def test_a_lerobot_data_set_without_names_asks_for_joints(tmp_path: Path, panda: px.Robot) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from data.making import changed, lerobot, lists, motion, parquet
 
 import phalanx as px
+from data.making import changed, lerobot, lists, motion, parquet
 from phalanx.cli import main
 
 ROBOT = px.load("two_link")
@@ -86,7 +86,7 @@ def missing_entry(at: Path) -> Made:
 
     rows = [None if k == 41 else [0.0, 0.0] for k in range(100)]
     column = pa.array(rows, pa.list_(pa.float64(), 2))
-    pq.write_table(pa.table({k: column for k in ("q", "qd", "qdd")}), at / "a.parquet")
+    pq.write_table(pa.table(dict.fromkeys(("q", "qd", "qdd"), column)), at / "a.parquet")
     return "a.parquet", r'episode 0, row 41: "q" is missing', []
 
 
@@ -239,7 +239,7 @@ def test_it_is_one_line_and_status_two_and_nothing_is_left(
 ) -> None:
     pytest.importorskip("pyarrow")
     name, told, more = case(tmp_path)
-    before = {p for p in tmp_path.rglob("*")}
+    before = set(tmp_path.rglob("*"))
     out = tmp_path / ("out" if name == "set" else "out.npz")
     arguments = ["run", "inverse_dynamics", "two_link", str(tmp_path / name), "-o", str(out), *more]
     assert main(arguments) == 2
@@ -251,7 +251,7 @@ def test_it_is_one_line_and_status_two_and_nothing_is_left(
     import re
 
     assert re.search(told, line), line
-    assert {p for p in tmp_path.rglob("*")} == before
+    assert set(tmp_path.rglob("*")) == before
 
 
 def test_frames_that_are_no_numbers_are_nan_if_asked_for(tmp_path: Path) -> None:
@@ -270,7 +270,16 @@ def test_bad_pieces_are_left_out_if_asked_for_and_named(
     pytest.importorskip("pyarrow")
     not_a_number(tmp_path)
     out = tmp_path / f"b{suffix}"
-    command = ["run", "inverse_dynamics", "two_link", str(tmp_path / "a.parquet"), "-o", str(out), "--rows", "100"]
+    command = [
+        "run",
+        "inverse_dynamics",
+        "two_link",
+        str(tmp_path / "a.parquet"),
+        "-o",
+        str(out),
+        "--rows",
+        "100",
+    ]
     assert main([*command, "--skip-bad", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert [reason.partition(": ")[2][:18] for reason in facts["skipped"]] == ["episode 2, row 217"]

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from data.making import motion
 
 import phalanx as px
+from data.making import motion
 
 ROBOT = px.load("panda")
 
@@ -29,7 +29,9 @@ def test_power_is_force_times_rate_and_changes_the_energy(state: dict[str, np.nd
     np.testing.assert_array_equal(found["power"], state["tau"] * state["qd"])
     energy = found["kinetic_energy"] + found["potential_energy"]
     # Central differences at 100 frames a second.
-    np.testing.assert_allclose(np.gradient(energy, 0.01)[1:-1], found["power"].sum(axis=1)[1:-1], rtol=5e-3, atol=5e-3)
+    np.testing.assert_allclose(
+        np.gradient(energy, 0.01)[1:-1], found["power"].sum(axis=1)[1:-1], rtol=5e-3, atol=5e-3
+    )
 
 
 def test_residuals_are_measured_forces_less_computed_ones(state: dict[str, np.ndarray]) -> None:
@@ -51,7 +53,9 @@ def test_violations_tell_how_far_beyond_limits() -> None:
 def test_functions_of_frames_are_asked_for_some(state: dict[str, np.ndarray]) -> None:
     found = computed(state, ["frame_pose", "jacobian"], frames=["panda_link7", "panda_link3"])
     assert list(found) == [f"{f}.panda_link{k}" for f in ("frame_pose", "jacobian") for k in (7, 3)]
-    np.testing.assert_array_equal(found["frame_pose.panda_link3"], ROBOT.frame_pose(state["q"], "panda_link3"))
+    np.testing.assert_array_equal(
+        found["frame_pose.panda_link3"], ROBOT.frame_pose(state["q"], "panda_link3")
+    )
     with pytest.raises(px.PhalanxError, match="of which frame"):
         computed(state, "frame_pose")
     with pytest.raises(px.PhalanxError, match="panda_link"):

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from data.making import STATE, lists, motion
 
 import phalanx as px
+from data.making import STATE, lists, motion
 
 ROBOT = px.load("two_link")
 
@@ -93,7 +93,10 @@ def test_batches_of_ray(torques: Any, state: dict[str, np.ndarray]) -> None:
     ("batch", "told"),
     [
         ({"q": np.zeros((3, 2))}, "no column for qd, qdd.*px.data.run"),
-        ({"q": np.zeros((3, 2)), "qd": np.zeros((4, 2)), "qdd": np.zeros((3, 2))}, r"columns of \[3, 4\] rows"),
+        (
+            {"q": np.zeros((3, 2)), "qd": np.zeros((4, 2)), "qdd": np.zeros((3, 2))},
+            r"columns of \[3, 4\] rows",
+        ),
         ({"x": np.zeros((3, 2))}, "no column holds the positions"),
         (7, "expected a mapping of arrays"),
     ],

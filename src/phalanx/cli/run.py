@@ -251,14 +251,15 @@ def _planned_lines(facts: Mapping[str, Any]) -> list[str]:
         *table(("column", "type", "shape", "size"), rows, align="<<>>", width=terminal_width()),
         "",
         f"output    about {_size(facts['output_bytes'])} in {facts['tasks']} tasks",
-        f"time      about {seconds['total']:.3g} s on this machine: reading {seconds['read']:.3g}, computing "
-        f"{seconds['compute']:.3g}, encoding {seconds['encode']:.3g}",
+        *_wrapped(
+            f"time      about {seconds['total']:.3g} s on this machine: reading {seconds['read']:.3g}, "
+            f"computing {seconds['compute']:.3g}, encoding {seconds['encode']:.3g}"
+        ),
         "Nothing was written.",
     ]
 
 
 def _heading(facts: Mapping[str, Any]) -> list[str]:
-    width = terminal_width()
     read = ", ".join(f"{k} from {_several(v)}" for k, v in facts["read"].items())
     derived = ""
     if facts["differentiated"]:
@@ -268,7 +269,7 @@ def _heading(facts: Mapping[str, Any]) -> list[str]:
         f"{facts['format']}",
         f"robot     {facts['robot']}, {facts['dtype']}; {read}{derived}",
     ]
-    return [x for line in lines for x in textwrap.wrap(printable(line), width, subsequent_indent=" " * 10)]
+    return [x for line in lines for x in _wrapped(line)]
 
 
 def _several(names: list[str]) -> str:
@@ -283,12 +284,19 @@ def _done_lines(facts: Mapping[str, Any]) -> list[str]:
         done += f"; {facts['resumed']} of {facts['tasks']} parts were there already"
     lines.append(f"done      {done}")
     for reason in facts["skipped"]:
-        lines += textwrap.wrap(f"left out  {printable(reason)}", terminal_width(), subsequent_indent=" " * 10)
+        lines.append(f"left out  {reason}")
     if facts["complete"]:
-        lines.append(f"output    {printable(facts['output'])}: {', '.join(facts['columns'])}")
+        lines.append(f"output    {facts['output']}: {', '.join(facts['columns'])}")
     else:
         lines.append("output    not complete: other shares are missing")
-    return [x for line in lines for x in textwrap.wrap(line, terminal_width(), subsequent_indent=" " * 10)]
+    return [x for line in lines for x in _wrapped(line)]
+
+
+def _wrapped(line: str) -> list[str]:
+    """A line with a label in lines that fit."""
+    return textwrap.wrap(
+        printable(line), terminal_width(), subsequent_indent=" " * 10, break_on_hyphens=False
+    )
 
 
 def _size(count: float) -> str:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -251,11 +251,3 @@ def _clock(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
-
-
-def iterate(job: Job) -> Iterator[tuple[Task, dict[str, Any]]]:
-    """Results task by task, in memory, nothing written."""
-    for task in job.tasks:
-        source = job.recording.sources[task.source]
-        state, kept, _ = job.frames(source, task.start, task.stop)
-        yield task, {**kept, **state, **job.computed(state)}

@@ -80,6 +80,7 @@ class Job:
             *(recording.columns[n] for n in self.kept),
             *(r.column for r in self.results),
         ]
+        self._memory: dict[str, np.ndarray] = {}
         self.targets = self._targets()
         self.tasks = self._tasks()
 
@@ -258,7 +259,7 @@ class Job:
         """The part of a task: frames read, checked, computed and written into bytes."""
         source = self.recording.sources[task.source]
         state, kept, starts = self.frames(source, task.start, task.stop)
-        found = self.computed(state)
+        found = self.computed(state, self._memory)
         return self.writer.part({**kept, **found}, self.note(task, starts))
 
     def note(self, task: Task, starts: list[int]) -> dict[str, Any]:
@@ -267,9 +268,11 @@ class Job:
         note: dict[str, Any] = {"rows": task.stop - task.start, "starts": starts}
         return {**note, "group": source.group} if source.group else note
 
-    def computed(self, state: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """All results for some frames."""
-        frames = Frames(self.recording.robot, state, self.dtype)
+    def computed(
+        self, state: Mapping[str, np.ndarray], memory: dict[str, np.ndarray] | None = None
+    ) -> dict[str, np.ndarray]:
+        """All results for some frames, in recycled buffers if some are given."""
+        frames = Frames(self.recording.robot, state, self.dtype, memory)
         return {r.column.name: r.compute(frames) for r in self.results}
 
     def frames(

@@ -22,9 +22,19 @@ STATE = ("q", "qd", "qdd", "tau")
 
 
 class Frames:
-    """Some frames of a robot, and what was computed for them: each kernel runs once."""
+    """Some frames of a robot, and what was computed for them: each kernel runs once.
 
-    def __init__(self, robot: Robot, state: Mapping[str, np.ndarray], dtype: np.dtype[Any]) -> None:
+    Results are in `memory` where it is given: recycled buffers, good until the next frames take them.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        state: Mapping[str, np.ndarray],
+        dtype: np.dtype[Any],
+        memory: dict[str, np.ndarray] | None = None,
+    ) -> None:
+        self.memory = memory
         self.robot, self.state, self.dtype = robot, state, dtype
         self.rows = len(next(iter(state.values())))
         self._done: dict[str, np.ndarray] = {}
@@ -35,8 +45,17 @@ class Frames:
         if key not in self._done:
             kernel = kernel_of(self.robot, function, self.dtype, frame)
             inputs = [self.state[name] for name in FUNCTIONS[function].inputs]
-            self._done[key] = np.asarray(kernel(*inputs))
+            self._done[key] = np.asarray(kernel(*inputs, out=self._out(key, kernel)))
         return self._done[key]
+
+    def _out(self, key: str, kernel: Any) -> np.ndarray | None:
+        """Memory for a result; fresh pages would cost as much as the kernel of an arm."""
+        if self.memory is None:
+            return None
+        shape = kernel._native.outputs[0]
+        if key not in self.memory or len(self.memory[key]) < self.rows:
+            self.memory[key] = np.empty((self.rows, *shape), self.dtype)
+        return self.memory[key][: self.rows]
 
 
 def kernel_of(robot: Robot, function: str, dtype: np.dtype[Any], frame: str | None = None) -> Any:

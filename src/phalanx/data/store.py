@@ -19,6 +19,7 @@ import json
 import os
 import shutil
 import struct
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from .writer import Part, Written
 _HEAD = struct.Struct("<8sQQ")  # of a part's file: mark, bytes of the note, bytes of the body
 _MARK = b"phxpart1"
 SKIPPED = "skipped"  # in the note of a task that gave nothing
+_WHOLE = "whole"  # in the note of a part that is its file already: where its body starts, and its size
 
 
 def left_out(reason: str) -> Part:
@@ -46,6 +48,11 @@ class Store:
         self.done: list[Written] = []  # in the order of tasks
         self._lock: Any = None
         self._files: dict[int, Any] = {}
+        # Files of one part are written by whoever makes it: no process sees all bytes of a large folder.
+        number = Counter(task.target for task in job.tasks)
+        self._alone = {t.target: t for t in job.tasks if number[t.target] == 1 and job.is_folder}
+        if job.writer.converts:
+            self._alone = {}
         self._journal: Any = None
 
     # -------------------------------------------------------------------- begin
@@ -103,7 +110,8 @@ class Store:
         self._journal = journal.open("ab")
         self._journal.truncate(good)
         for target in range(len(self.job.targets)):
-            if self._place(target).exists():
+            waits = target in self._alone and self._waiting(self._alone[target]).exists()
+            if self._place(target).exists() and not waits:
                 os.truncate(self._place(target), sizes.get(target, 0))
 
     def _has(self, target: int, size: int) -> bool:
@@ -122,25 +130,42 @@ class Store:
     def append(self, task: Task, part: Part) -> None:
         """Add a part to its file; tasks come in their order."""
         try:
-            file = self._file(task.target)
-            start = file.tell()
-            file.write(part.body)
-            file.flush()
-            entry = {"task": task.number, "start": start, "size": len(part.body), "note": part.note}
+            if _WHOLE in part.note:
+                start, size = part.note[_WHOLE]
+            else:
+                file = self._file(task.target)
+                start, size = file.tell(), len(part.body)
+                file.write(part.body)
+                file.flush()
+            entry = {"task": task.number, "start": start, "size": size, "note": part.note}
             self._journal.write(json.dumps(entry).encode() + b"\n")
             self._journal.flush()
         except OSError as error:
             raise self._failed(error) from None
-        self.done.append(Written(start, len(part.body), part.note))
+        self.done.append(Written(start, size, part.note))
 
     def put(self, task: Task, part: Part) -> None:
-        """Keep a part for the process that appends."""
+        """Keep a part for the process that appends; a part that is a whole file goes to its place at once."""
+        if task.target in self._alone and SKIPPED not in part.note:
+            part = self._whole(task, part)
         note = json.dumps(part.note).encode()
         head = _HEAD.pack(_MARK, len(note), len(part.body))
         try:
             _write(self._waiting(task), head, note, part.body)
         except OSError as error:
             raise self._failed(error) from None
+
+    def _whole(self, task: Task, part: Part) -> Part:
+        """Write the file that a part is; returns the part without its body."""
+        writer, place = self.job.writer, self._place(task.target)
+        head = writer.head(int(part.note["rows"]))
+        tail = writer.tail([Written(len(head), len(part.body), part.note)])
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            _write(place, head, part.body, tail)
+        except OSError as error:
+            raise self._failed(error) from None
+        return Part(b"", {**part.note, _WHOLE: [len(head), len(part.body)]})
 
     def share(self, job: bytes) -> Path:
         """Keep the job itself where other processes find it; returns where."""

@@ -91,7 +91,7 @@ def _like(arrays: Any, x: Any, core: int, inputs: Sequence[Any]) -> Any:
     batch = np.ndim(x) - core
     behind = guide.ndim - core - batch
     chunks = [
-        guide.chunks[behind + k] if 0 <= behind + k and guide.shape[behind + k] == size else -1
+        guide.chunks[behind + k] if behind + k >= 0 and guide.shape[behind + k] == size else -1
         for k, size in enumerate(np.shape(x)[:batch])
     ]
     return arrays.from_array(np.asarray(x), chunks=(*chunks, *np.shape(x)[batch:]))
