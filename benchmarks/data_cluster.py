@@ -31,6 +31,7 @@ from phalanx.data.job import Options
 from phalanx.data.store import Store
 
 GROUP = 1 << 20
+_NOTE = 2e-4  # seconds to note a file that a worker has written
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Cluster:
     cores: int = 16
     card: float = 25e9 / 8  # bytes a second of one machine
     store: float = 10e9  # of the object store or file server, for all
-    append: float = 1.0  # how many processes append: runs over parts of a data set
+    one_file: bool = True  # whether one process appends all parts; files of a folder are written by workers
 
 
 def measured(folder: Path, robot: px.Robot, frames: int) -> Task:
@@ -178,7 +179,7 @@ def simulate(task: Task, cluster: Cluster, count: int) -> tuple[float, str]:
         else:
             break
     end = 0.0
-    each = max(task.append, task.bytes_out / cluster.card) / cluster.append
+    each = max(task.append, task.bytes_out / cluster.card) if cluster.one_file else _NOTE
     for done in sorted(finished):
         end = max(end, done) + each
     busy["appending"] = each * count
@@ -193,9 +194,9 @@ def tell(task: Task, save: Path | None) -> None:
     count = frames // task.frames
     base = Cluster(1)
     variants = {
-        "one run, store of 10 GB/s": base,
-        "one run, store of 100 GB/s": replace(base, store=100e9),
-        "a run for each machine, 100 GB/s": replace(base, store=100e9, append=0.0),
+        "one file, store of 10 GB/s": base,
+        "a folder, store of 10 GB/s": replace(base, one_file=False),
+        "a folder, store of 100 GB/s": replace(base, store=100e9, one_file=False),
     }
     machines = (1, 2, 5, 10, 20, 50, 100)
     curves: dict[str, list[float]] = {}
@@ -205,8 +206,7 @@ def tell(task: Task, save: Path | None) -> None:
     for name, variant in variants.items():
         curves[name] = []
         for number in machines:
-            chosen = replace(variant, machines=number, append=variant.append or float(number))
-            seconds, limit = simulate(task, chosen, count)
+            seconds, limit = simulate(task, replace(variant, machines=number), count)
             curves[name].append(frames / seconds)
             print(
                 f"{name:34} {number:4} machines {seconds:9.0f} s {frames / seconds / 1e6:9.0f} M frames/s, most busy: {limit}",
@@ -221,7 +221,7 @@ def tell(task: Task, save: Path | None) -> None:
         },
     )
     for number in (1, 10, 100):
-        seconds, limit = simulate(small, replace(base, machines=number, store=100e9), 200_000)
+        seconds, limit = simulate(small, replace(base, machines=number, store=100e9, one_file=False), 200_000)
         print(
             f"tasks of 300 frames                {number:4} machines {200_000 * 300 / seconds / 1e6:9.2f} M frames/s, most busy: {limit}",
             flush=True,

@@ -108,16 +108,17 @@ class _Member:
         with archive.open(info) as stream:
             version = npy.read_magic(stream)
             read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-            self.shape, self.fortran, self.dtype = read(stream)
+            shape, self.fortran, self.dtype = read(stream)
+            self.shape: tuple[int, ...] = tuple(shape)
             self.offset = stream.tell()
         if self.dtype.hasobject:
             raise ValueError(f"{info.filename} holds Python objects")
         self.ndim = len(self.shape)
-        count: int = prod(self.shape)
+        count = int(np.prod(self.shape, dtype=np.int64))
         if info.file_size != self.offset + self.dtype.itemsize * count:
             raise ValueError(f"{info.filename} has another size than its header says")
         self.mapped: np.ndarray | None = None
-        if info.compress_type == zipfile.ZIP_STORED and prod(self.shape):
+        if info.compress_type == zipfile.ZIP_STORED and count:
             with path.open("rb") as file:
                 file.seek(info.header_offset + 26)
                 name, extra = (int.from_bytes(file.read(2), "little") for _ in range(2))

@@ -127,12 +127,12 @@ class ParquetSource(Source):
         """One piece, as an Arrow array for each column."""
         groups = [0, *map(int, self.groups)]
         try:
-            file = _opened(str(self.path))
             if low in groups and high in groups:
+                file = _again(str(self.path), mapped=True)
                 wanted = list(range(groups.index(low), groups.index(high)))
                 table = file.read_row_groups(wanted, columns=list(names), use_threads=self.threads)
             else:
-                table = self._streamed(file, names, low, high)
+                table = self._streamed(names, low, high)
         except (OSError, ValueError, MemoryError, _pyarrow().ArrowException) as error:
             raise PhalanxError(
                 f"{self.path}: rows {low} to {high} cannot be read: {_reason(error)}; the file is torn or "
@@ -144,11 +144,12 @@ class ParquetSource(Source):
             )
         return {name: _one(table.column(name)) for name in names}
 
-    def _streamed(self, file: Any, names: tuple[str, ...], low: int, high: int) -> Any:
+    def _streamed(self, names: tuple[str, ...], low: int, high: int) -> Any:
         """A piece of a large row group; what follows the last piece costs nothing extra."""
         group = int(np.searchsorted(self.groups, low, side="right"))
         if self._stream is None or (self._stream.names, self._stream.row) != (names, low):
             start = int(self.groups[group - 1]) if group else 0
+            file = _again(str(self.path), mapped=False)
             self._stream = _Stream(file, names, start, self.groups, self.threads)
         return self._stream.until(low, high)
 
@@ -249,15 +250,22 @@ def _opened(path: str) -> Any:
         told = os.stat(path)
     except OSError as error:
         raise PhalanxError(f"{path}: {error.strerror}.") from None
-    return _mapped(path, (told.st_ino, told.st_size, told.st_mtime_ns))
+    return _footer(path, (told.st_ino, told.st_size, told.st_mtime_ns))
+
+
+def _again(path: str, *, mapped: bool) -> Any:
+    """The file opened once more for one piece: what is mapped into memory is let go with it."""
+    pq = package("pyarrow.parquet", path)
+    told = _opened(path).metadata
+    return pq.ParquetFile(path, metadata=told, memory_map=mapped, page_checksum_verification=True)
 
 
 @lru_cache(_OPEN)
-def _mapped(path: str, mark: tuple[int, ...]) -> Any:
-    """A file mapped into memory, so that what is not asked for costs nothing."""
+def _footer(path: str, mark: tuple[int, ...]) -> Any:
+    """A file whose footer was read."""
     pq = package("pyarrow.parquet", path)
     try:
-        return pq.ParquetFile(path, memory_map=True, page_checksum_verification=True)
+        return pq.ParquetFile(path, memory_map=True)
     except (OSError, ValueError, _pyarrow().ArrowException) as error:
         raise PhalanxError(f"{path}: no whole Parquet file: {_reason(error)}.") from None
 
