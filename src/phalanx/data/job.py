@@ -28,7 +28,7 @@ from .recording import Recording
 from .source import Column, Source
 from .writer import Part, Writer
 
-MOST = 256 << 20  # bytes of a task's frames in memory, what is read and what is written
+MOST = 64 << 20  # bytes of a task's frames in memory, what is read and what is written
 MANY = 1 << 20  # frames of a task
 _REVISION = 1  # of what parts look like: unfinished runs of another one start anew
 

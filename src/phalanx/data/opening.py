@@ -18,15 +18,15 @@ from .recording import Layout, Recording
 from .source import Source
 from .writer import Writer
 
-# Suffix: format, its module, the function that opens it and the class that writes it.
+# Suffix: format, the function that opens it and the class that writes it, each with its module.
 FORMATS = {
-    ".npy": ("npy", "npy", "open_npy", "NpyWriter"),
-    ".npz": ("npz", "npy", "open_npz", "NpzWriter"),
-    ".parquet": ("parquet", "parquet", "open_parquet", "ParquetWriter"),
-    ".h5": ("hdf5", "hdf5", "open_hdf5", "Hdf5Writer"),
-    ".hdf5": ("hdf5", "hdf5", "open_hdf5", "Hdf5Writer"),
-    ".zarr": ("zarr", "zarr", "open_zarr", "ZarrWriter"),
-    ".mcap": ("mcap", "mcap", "open_mcap", "McapWriter"),
+    ".npy": ("npy", "npy.open_npy", "npy.NpyWriter"),
+    ".npz": ("npz", "npy.open_npz", "npy.NpzWriter"),
+    ".parquet": ("parquet", "parquet.open_parquet", "row_groups.ParquetWriter"),
+    ".h5": ("hdf5", "hdf5.open_hdf5", "hdf5.Hdf5Writer"),
+    ".hdf5": ("hdf5", "hdf5.open_hdf5", "hdf5.Hdf5Writer"),
+    ".zarr": ("zarr", "zarr.open_zarr", "zarr.ZarrWriter"),
+    ".mcap": ("mcap", "mcap.open_mcap", "mcap.McapWriter"),
 }
 
 
@@ -62,9 +62,9 @@ def format_of(place: Path) -> str:
 
 def writer_class(format: str) -> type[Writer]:
     """The class that writes a format."""
-    for name, module, _, writer in FORMATS.values():
+    for name, _, writer in FORMATS.values():
         if name == format:
-            found: type[Writer] = getattr(import_module(f".formats.{module}", __package__), writer)
+            found: type[Writer] = _found(writer)
             return found
     raise PhalanxError(
         f"cannot write {shown(format)}; known formats: "
@@ -116,8 +116,11 @@ def _inside(file: Path, root: Path) -> bool:
 
 
 def _reader(suffix: str) -> Callable[[Path], tuple[list[Source], dict[str, Any]]]:
-    _, module, name, _ = FORMATS[suffix]
-    made: Callable[[Path], tuple[list[Source], dict[str, Any]]] = getattr(
-        import_module(f".formats.{module}", __package__), name
-    )
+    made: Callable[[Path], tuple[list[Source], dict[str, Any]]] = _found(FORMATS[suffix][1])
     return made
+
+
+def _found(place: str) -> Any:
+    """What a module of formats defines, imported when it is first asked for."""
+    module, _, name = place.partition(".")
+    return getattr(import_module(f".formats.{module}", __package__), name)

@@ -60,7 +60,7 @@ class Recording:
         for source in self.sources:
             self._require_alike(source)
         self.rows = sum(s.rows for s in self.sources)
-        probe = self.state(first, 0, min(_PROBE, first.rows), ["q"])["q"]
+        probe = self.taken(first.first(self.columns_of(["q"]), _PROBE), ["q"])["q"]
         require_plausible(robot, probe, first.where, units)
         self.time = next((name for name in TIMES if name in self.columns), "")
         self.rate = self._rate(first, rate)
@@ -164,10 +164,16 @@ class Recording:
             return self.layout.rate
         if not self.time or not self.columns[self.time].is_real or self.columns[self.time].width != 1:
             return None
-        stop = min(_PROBE, source.rows)
-        cuts = source.borders(0, stop)
-        stop = int(cuts[0]) if len(cuts) else stop
-        times = source.read([self.time], 0, stop)[self.time].reshape(-1).astype(float)
+        names = [self.time, *([source.episode_column] if source.episode_column else [])]
+        found = source.first(names, _PROBE)
+        times = found[self.time].reshape(-1).astype(float)
+        if source.episode_column:
+            index = found[source.episode_column].reshape(-1)
+            times = times[index == index[0]]
+        else:
+            cuts = source.borders(0, len(times))
+            times = times[: int(cuts[0])] if len(cuts) else times
+        stop = len(times)
         if stop < 3:
             return None
         step = (times[-1] - times[0]) / (stop - 1)

@@ -64,6 +64,10 @@ class Source(ABC):
     def read(self, names: Sequence[str], start: int, stop: int) -> dict[str, np.ndarray]:
         """The rows start to stop of some columns, (rows, *shape) each; raises for torn files."""
 
+    def first(self, names: Sequence[str], count: int) -> dict[str, np.ndarray]:
+        """The first rows of some columns, few of them."""
+        return self.read(names, 0, min(count, self.rows))
+
     def blocks(self, row_bytes: int, most: int) -> list[int]:
         """Rows at which pieces end that are read well and hold at most so many bytes."""
         step = max(1, most // max(row_bytes, 1))

@@ -96,7 +96,7 @@ class Transform:
             if found is not None:
                 arrays[name] = found
         made = self._computed(arrays, {name: batch.column(name) for name in batch.schema.names})
-        from .formats.parquet import as_arrow
+        from .formats.row_groups import as_arrow
 
         return (
             type(batch).from_arrays([as_arrow(v) for v in made.values()], names=list(made))

@@ -1,10 +1,9 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Parquet by pyarrow: row groups as pieces, lists of fixed length viewed as arrays without a copy."""
+"""Parquet read by pyarrow: row groups as pieces, lists of fixed length viewed as arrays without a copy."""
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -14,13 +13,10 @@ from typing import Any
 import numpy as np
 
 from ...errors import PhalanxError
-from ..footer import MAGIC, joined, split
 from ..naming import EPISODES
 from ..packages import package
 from ..source import Column, Source
-from ..writer import Part, Writer, Written
 
-OURS = b"phalanx"  # key of what we add to a file's metadata
 _STALE = (b"huggingface", b"pandas", b"ARROW:schema")  # they describe columns that are no more
 _KEPT = 3  # pieces kept decoded where reading needs neighbours
 _OPEN = 16  # files
@@ -91,6 +87,15 @@ class ParquetSource(Source):
         raw = self.raw(names, start, stop)
         return {name: self.array(name, raw[name], start) for name in names}
 
+    def first(self, names: Sequence[str], count: int) -> dict[str, np.ndarray]:
+        """The first rows of some columns; the rest of their row group is not decoded."""
+        try:
+            file = _again(str(self.path))
+            batch = next(file.iter_batches(min(count, self.rows), columns=list(names), use_threads=False))
+        except (OSError, ValueError, StopIteration, _pyarrow().ArrowException) as error:
+            raise self._torn(0, count, error) from None
+        return {name: self.array(name, batch.column(name), 0) for name in names}
+
     def raw(self, names: Sequence[str], start: int, stop: int) -> dict[str, Any]:
         """The rows start to stop of some columns as Arrow arrays."""
         for name in names:
@@ -121,36 +126,36 @@ class ParquetSource(Source):
         if len(parts) == 1:
             return parts[0]
         pa = _pyarrow()
-        return {n: _one(pa.chunked_array([part[n] for part in parts])) for n in names}
+        return {n: one_array(pa.chunked_array([part[n] for part in parts])) for n in names}
 
     def _decoded(self, names: tuple[str, ...], low: int, high: int) -> dict[str, Any]:
         """One piece, as an Arrow array for each column."""
         groups = [0, *map(int, self.groups)]
         try:
             if low in groups and high in groups:
-                file = _again(str(self.path), mapped=True)
+                file = _again(str(self.path))
                 wanted = list(range(groups.index(low), groups.index(high)))
                 table = file.read_row_groups(wanted, columns=list(names), use_threads=self.threads)
             else:
                 table = self._streamed(names, low, high)
         except (OSError, ValueError, MemoryError, _pyarrow().ArrowException) as error:
-            raise PhalanxError(
-                f"{self.path}: rows {low} to {high} cannot be read: {_reason(error)}; the file is torn or "
-                "changed."
-            ) from None
+            raise self._torn(low, high, error) from None
         if table.num_rows != high - low:
             raise PhalanxError(
                 f"{self.path}: {table.num_rows} rows instead of {high - low} from row {low} on."
             )
-        return {name: _one(table.column(name)) for name in names}
+        return {name: one_array(table.column(name)) for name in names}
+
+    def _torn(self, low: int, high: int, error: BaseException) -> PhalanxError:
+        told = f"rows {low} to {min(high, self.rows)} cannot be read: {_reason(error)}"
+        return PhalanxError(f"{self.path}: {told}; the file is torn or changed.")
 
     def _streamed(self, names: tuple[str, ...], low: int, high: int) -> Any:
         """A piece of a large row group; what follows the last piece costs nothing extra."""
-        group = int(np.searchsorted(self.groups, low, side="right"))
         if self._stream is None or (self._stream.names, self._stream.row) != (names, low):
+            group = int(np.searchsorted(self.groups, low, side="right"))
             start = int(self.groups[group - 1]) if group else 0
-            file = _again(str(self.path), mapped=False)
-            self._stream = _Stream(file, names, start, self.groups, self.threads)
+            self._stream = _Stream(str(self.path), names, start, group, high - low, self.threads)
         return self._stream.until(low, high)
 
     def array(self, name: str, array: Any, start: int) -> np.ndarray:
@@ -183,23 +188,35 @@ class ParquetSource(Source):
 
 
 class _Stream:
-    """Batches of one file in order, cut anew."""
+    """Batches of row groups in order, cut anew."""
 
     def __init__(
-        self, file: Any, names: tuple[str, ...], start: int, groups: np.ndarray, threads: bool
+        self, path: str, names: tuple[str, ...], start: int, group: int, size: int, threads: bool
     ) -> None:
-        self.names, self.row = names, start
-        first = int(np.searchsorted(groups, start, side="right"))
-        rows = list(range(first, len(groups)))
-        self.batches = file.iter_batches(1 << 16, row_groups=rows, columns=list(names), use_threads=threads)
+        self.path, self.names, self.row, self.size, self.threads = path, names, start, size, threads
+        self.group = group - 1
+        self.batches: Any = iter(())
         self.rest: list[Any] = []
+
+    def _next(self) -> Any:
+        """The next batch; each group is opened anew, since pyarrow keeps what it has read of the last."""
+        for batch in self.batches:
+            return batch
+        self.group += 1
+        self.batches = iter(())
+        _pyarrow().default_memory_pool().release_unused()
+        file = _again(self.path)
+        self.batches = file.iter_batches(
+            self.size, row_groups=[self.group], columns=list(self.names), use_threads=self.threads
+        )
+        return self._next()
 
     def until(self, low: int, high: int) -> Any:
         """The rows low to high; those before them are passed over."""
         pa = _pyarrow()
         kept: list[Any] = []
         while self.row < high:
-            batch = self.rest.pop() if self.rest else next(self.batches)
+            batch = self.rest.pop() if self.rest else self._next()
             if self.row + batch.num_rows > high:
                 self.rest.append(batch.slice(high - self.row))
                 batch = batch.slice(0, high - self.row)
@@ -253,11 +270,11 @@ def _opened(path: str) -> Any:
     return _footer(path, (told.st_ino, told.st_size, told.st_mtime_ns))
 
 
-def _again(path: str, *, mapped: bool) -> Any:
+def _again(path: str) -> Any:
     """The file opened once more for one piece: what is mapped into memory is let go with it."""
     pq = package("pyarrow.parquet", path)
     told = _opened(path).metadata
-    return pq.ParquetFile(path, metadata=told, memory_map=mapped, page_checksum_verification=True)
+    return pq.ParquetFile(path, metadata=told, memory_map=True, page_checksum_verification=True)
 
 
 @lru_cache(_OPEN)
@@ -270,7 +287,7 @@ def _footer(path: str, mark: tuple[int, ...]) -> Any:
         raise PhalanxError(f"{path}: no whole Parquet file: {_reason(error)}.") from None
 
 
-def _one(column: Any) -> Any:
+def one_array(column: Any) -> Any:
     """A chunked array as one array."""
     if not hasattr(column, "num_chunks"):
         return column
@@ -287,99 +304,10 @@ def _pyarrow() -> Any:
     return package("pyarrow", "Parquet")
 
 
-# ------------------------------------------------------------------------ writing
-
-
-class ParquetWriter(Writer):
-    """One row group a part; the file is the row groups behind each other and a footer made of theirs."""
-
-    def __init__(self, columns: Sequence[Column], metadata: Mapping[str, Any]) -> None:
-        super().__init__(columns, metadata)
-        told = {**metadata.get("parquet", {}), OURS: json.dumps(metadata["phalanx"], sort_keys=True).encode()}
-        self.told = told
-        self._memory: Any = None
-        self.plain = [c.name for c in columns if c.dtype.kind == "O"]
-
-    def head(self, rows: int) -> bytes:
-        """What a file of so many frames begins with."""
-        return MAGIC
-
-    def part(self, batch: Mapping[str, Any], note: dict[str, Any]) -> Part:
-        """The part with these frames."""
-        pa = _pyarrow()
-        arrays = [self._arrow(c, batch[c.name]) for c in self.columns]
-        schema = pa.schema(
-            [pa.field(c.name, a.type) for c, a in zip(self.columns, arrays, strict=True)], self.told
-        )
-        body, footer = split(self._file(pa.Table.from_arrays(arrays, schema=schema)))
-        return Part(body, {**note, "footer": footer.hex()})
-
-    def _file(self, table: Any) -> memoryview:
-        """A whole file of one row group, in memory that is recycled: fresh pages cost a fifth."""
-        pa, pq = _pyarrow(), package("pyarrow.parquet", "Parquet")
-        options = {
-            "compression": self.metadata.get("compression", "snappy"),
-            "use_dictionary": self.plain,
-            "row_group_size": max(table.num_rows, 1),
-        }
-        size = int(1.25 * table.nbytes) + (1 << 16)
-        if self._memory is None or self._memory.size < size:
-            self._memory = pa.allocate_buffer(size)
-        sink = _Counted(pa.FixedSizeBufferWriter(self._memory))
-        try:
-            pq.write_table(table, pa.PythonFile(sink, mode="w"), **options)
-            return memoryview(self._memory)[: sink.size]
-        except (OSError, pa.ArrowException):  # compressed it is longer than before
-            grown = pa.BufferOutputStream()
-            pq.write_table(table, grown, **options)
-            return memoryview(grown.getvalue())
-
-    def tail(self, parts: Sequence[Written]) -> bytes:
-        """What a file ends with."""
-        footers = [bytes.fromhex(p.note["footer"]) for p in parts]
-        return joined(footers, [p.start - len(MAGIC) for p in parts])
-
-    def _arrow(self, column: Column, values: Any) -> Any:
-        """An Arrow array on the memory of the numbers."""
-        return as_arrow(np.asarray(values, column.dtype) if isinstance(values, np.ndarray) else values)
-
-
-class _Counted:
-    """A file object that knows how much was written when it is closed."""
-
-    closed = False
-
-    def __init__(self, sink: Any) -> None:
-        self.sink, self.size = sink, 0
-
-    def write(self, data: Any) -> int:
-        self.sink.write(data)
-        self.size += len(data)
-        return len(data)
-
-    def writable(self) -> bool:
-        return True
-
-    def readable(self) -> bool:
-        return False
-
-    def seekable(self) -> bool:
-        return False
-
-    def tell(self) -> int:
-        return self.size
-
-    def flush(self) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
-
-
 def as_numbers(array: Any) -> np.ndarray | None:
     """Numbers of an Arrow array (rows, …); None where it holds none, or lists of several lengths."""
     pa = _pyarrow()
-    array, sizes = _one(array), []
+    array, sizes = one_array(array), []
     rows = len(array)
     while pa.types.is_fixed_size_list(array.type) or pa.types.is_list(array.type):
         if array.null_count:
@@ -391,13 +319,3 @@ def as_numbers(array: Any) -> np.ndarray | None:
     if not (pa.types.is_floating(array.type) or pa.types.is_integer(array.type)):
         return None
     return np.asarray(array.to_numpy(zero_copy_only=False)).reshape(rows, *sizes)
-
-
-def as_arrow(values: Any) -> Any:
-    """An Arrow array of numbers (rows, …): of lists of fixed length where there are several."""
-    if not isinstance(values, np.ndarray):
-        return _one(values)
-    pa = _pyarrow()
-    flat = pa.array(np.ascontiguousarray(values).reshape(-1))
-    width = int(np.prod(values.shape[1:], dtype=int))
-    return pa.FixedSizeListArray.from_arrays(flat, width) if values.ndim > 1 else flat
