@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import heapq
 import json
+import resource
 import subprocess
 import sys
 import tempfile
@@ -61,11 +62,12 @@ class Cluster:
     cores: int = 16
     card: float = 25e9 / 8  # bytes a second of one machine
     store: float = 10e9  # of the object store or file server, for all
+    scheduler: bool = True  # shares of an array of batch jobs ask nobody
     one_file: bool = True  # whether one process appends all parts; files of a folder are written by workers
 
 
 def measured(folder: Path, robot: px.Robot, frames: int) -> Task:
-    """Task times on this machine, one core."""
+    """Task times on this machine, one core: CPU time, which other programs disturb least."""
     px.set_threads(1)
     source = folder / "in.parquet"
     make(source, robot, frames, group=GROUP)
@@ -78,19 +80,19 @@ def measured(folder: Path, robot: px.Robot, frames: int) -> Task:
     times: dict[str, list[float]] = {"read": [], "compute": [], "encode": [], "append": []}
     size = 0
     for task in job.tasks:
-        marks = [time.perf_counter()]
+        marks = [time.process_time()]
         state, kept, starts = job.frames(job.recording.sources[0], task.start, task.stop)
-        marks.append(time.perf_counter())
+        marks.append(time.process_time())
         found = job.computed(state)
-        marks.append(time.perf_counter())
+        marks.append(time.process_time())
         part = job.writer.part({**kept, **found}, job.note(task, starts))
-        marks.append(time.perf_counter())
+        marks.append(time.process_time())
         store.put(task, part)
         kept_part = store.get(task)
         assert kept_part is not None
-        begin = time.perf_counter()
+        begin = time.process_time()
         store.append(task, kept_part)
-        times["append"].append(time.perf_counter() - begin)
+        times["append"].append(time.process_time() - begin)
         size += len(part.body)
         for name, a, b in zip(times, marks, marks[1:], strict=False):
             times[name].append(b - a)
@@ -110,7 +112,7 @@ def measured(folder: Path, robot: px.Robot, frames: int) -> Task:
 
 
 def dispatch_seconds(tasks: int = 2000) -> float:
-    """Seconds of Dask's scheduler and client for a task that does nothing, one worker."""
+    """CPU seconds of Dask's scheduler and client, which are this process, for a task that does nothing."""
     from distributed import Client, LocalCluster
 
     with (
@@ -118,17 +120,18 @@ def dispatch_seconds(tasks: int = 2000) -> float:
         Client(cluster) as client,
     ):
         client.gather([client.submit(abs, k, pure=False) for k in range(200)])
-        begin = time.perf_counter()
+        begin = time.process_time()
         client.gather([client.submit(abs, k, pure=False) for k in range(tasks)])
-        return (time.perf_counter() - begin) / tasks
+        return (time.process_time() - begin) / tasks
 
 
 def start_seconds(robot: px.Robot) -> float:
     """Seconds for a new process to import everything and load a kernel from the cache."""
     code = f"import pyarrow.parquet, phalanx as px; px.load({robot.name!r}).kernel('inverse_dynamics')"
-    begin = time.perf_counter()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([sys.executable, "-c", code], check=True)
-    return time.perf_counter() - begin
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 # ------------------------------------------------------------------------ the simulation
@@ -160,9 +163,10 @@ def simulate(task: Task, cluster: Cluster, count: int) -> tuple[float, str]:
         if waiting and free and (not events or free[0][0] <= events[0][0]):
             now, machine = heapq.heappop(free)
             waiting -= 1
-            scheduler = max(scheduler, now) + task.dispatch
-            busy["scheduler"] += task.dispatch
-            heapq.heappush(events, (scheduler, number, "fetch", machine))
+            dispatch = task.dispatch if cluster.scheduler else 0.0
+            scheduler = max(scheduler, now) + dispatch
+            busy["scheduler"] += dispatch
+            heapq.heappush(events, (scheduler if cluster.scheduler else now, number, "fetch", machine))
             number += 1
         elif events:
             now, _, what, machine = heapq.heappop(events)
@@ -190,13 +194,14 @@ def simulate(task: Task, cluster: Cluster, count: int) -> tuple[float, str]:
 
 
 def tell(task: Task, save: Path | None) -> None:
-    frames = 100_000_000_000
+    frames = 10_000_000_000
     count = frames // task.frames
     base = Cluster(1)
     variants = {
         "one file, store of 10 GB/s": base,
-        "a folder, store of 10 GB/s": replace(base, one_file=False),
+        "one file, store of 100 GB/s": replace(base, store=100e9),
         "a folder, store of 100 GB/s": replace(base, store=100e9, one_file=False),
+        "the same in shares": replace(base, store=100e9, one_file=False, scheduler=False),
     }
     machines = (1, 2, 5, 10, 20, 50, 100)
     curves: dict[str, list[float]] = {}
@@ -246,6 +251,8 @@ def draw(machines: Any, curves: dict[str, list[float]], task: Task, base: Cluste
             ylabel="million frames a second",
         )
         axes.set_xticks(machines, [str(m) for m in machines])
+        powers = (10, 30, 100, 300, 1000, 3000)
+        axes.set_yticks(powers, [f"{p:,}" for p in powers])
         axes.minorticks_off()
         axes.set_title("Inverse dynamics of a Panda, Parquet to Parquet: simulated")
         axes.legend()

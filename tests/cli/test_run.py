@@ -14,6 +14,7 @@ import pytest
 import phalanx as px
 from data.making import entries, motion, parquet
 from phalanx.cli import main
+from phalanx.data import cluster
 
 PANDA = px.load("panda")
 
@@ -121,10 +122,16 @@ def test_json_tells_what_was_done(log: Path, tmp_path: Path, capsys: pytest.Capt
     ],
 )
 def test_bad_arguments_are_one_line(
-    words: tuple[str, ...], told: str, log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: tuple[str, ...],
+    told: str,
+    log: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if "--scheduler" in words:
         pytest.importorskip("distributed")
+        monkeypatch.setattr(cluster, "_PATIENCE", "0.2s")
     assert (
         run("frame_pose", "panda", log, "-o", tmp_path / "o.parquet", "--frame", "panda_link7", *words) == 2
     )

@@ -22,6 +22,7 @@ from .packages import package
 from .store import Store, left_out
 from .writer import Part
 
+_PATIENCE = "10s"  # for a scheduler to answer
 _jobs: dict[str, Job] = {}  # of this worker, the last one
 
 
@@ -120,7 +121,7 @@ def connected(scheduler: Any) -> Any:
         )
         return distributed.Client(cluster)
     try:
-        return distributed.Client(scheduler, timeout="10s")
+        return distributed.Client(scheduler, timeout=_PATIENCE)
     except (OSError, ValueError, TimeoutError) as error:
         raise PhalanxError(f"scheduler: cannot connect to {scheduler}: {error or 'no answer'}.") from None
 
