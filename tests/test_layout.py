@@ -35,6 +35,7 @@ LAYERS = (
     "methods",
     "simulation",
     "export",
+    "data",
     "study",
     "studio",
     "cli",

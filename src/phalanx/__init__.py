@@ -13,6 +13,7 @@ from .methods import Robot
 from .robot.builder import RobotBuilder
 
 if TYPE_CHECKING:
+    from . import data
     from .backends.native.kernel import Kernel
     from .io import convert
     from .io.visuals import visuals
@@ -46,6 +47,7 @@ __all__ = [
     "control",
     "convert",
     "cost",
+    "data",
     "dill",
     "figures",
     "load",
@@ -72,6 +74,7 @@ _LATER = {
     "control": ".simulation.control",
     "convert": ".io.convert",
     "cost": ".study.cost",
+    "data": ".data",
     "figures": ".study.figures",
     "machines": ".study.machines",
     "papers": ".study.papers",

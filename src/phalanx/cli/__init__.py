@@ -16,11 +16,25 @@ from typing import Any, NoReturn, TextIO
 from ..errors import PhalanxError
 from ..progress import bars
 from . import cache, compare, cost, demo, export, info, papers, report_page, schedule, simulate, studio
+from . import run as run_command
 from .report import emit, one_line
 
 __all__ = ["main"]
 
-COMMANDS = (info, compare, cost, schedule, papers, simulate, studio, report_page, export, demo, cache)
+COMMANDS = (
+    info,
+    compare,
+    cost,
+    schedule,
+    papers,
+    simulate,
+    run_command,
+    studio,
+    report_page,
+    export,
+    demo,
+    cache,
+)
 
 
 class _Parser(argparse.ArgumentParser):

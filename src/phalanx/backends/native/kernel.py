@@ -20,6 +20,7 @@ from ..fastpath import with_fast_path
 from . import compile, objects
 from .build import Native, native
 from .compile import host
+from .lazy import Gufunc
 
 if TYPE_CHECKING:
     from ...program.cost import Cost
@@ -38,8 +39,8 @@ class Kernel:
         self._call = call
         self._evaluate = evaluate
         self._native: Native = native(call, (), dtype)
-        self.ufunc = self._native.ufunc
         self.dtype = self._native.dtype
+        self.ufunc = Gufunc(self._native.ufunc, self.__reduce__(), self._native.shapes, self.dtype)
         self._output = self._native.outputs[0]
         # A scalar result would not be an array; several are a tuple.
         is_one = bool(self._output) and len(self._native.outputs) == 1

@@ -1,0 +1,11 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Recorded trajectories: opened lazily from any format, and functions computed for every frame."""
+
+from .differentiation import differentiate
+from .engine import Report, run
+from .opening import open
+from .recording import Recording
+from .transform import Transform, transform
+
+__all__ = ["Recording", "Report", "Transform", "differentiate", "open", "run", "transform"]

@@ -1,0 +1,253 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""One engine for all runs: tasks to parts to files, in one process, resumed, in shards or on a cluster."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from ..errors import PhalanxError, shown
+from ..progress import steps
+from .job import Job, Options, Task
+from .recording import Recording
+from .store import SKIPPED, Store, left_out
+from .writer import Part
+
+
+@dataclass
+class Report:
+    """What a run did."""
+
+    out: Path
+    frames: int
+    tasks: int
+    resumed: int  # tasks that an earlier run had done
+    seconds: float
+    bytes_read: int
+    bytes_written: int
+    complete: bool = True  # False for a shard whose fellows are not done
+    skipped: list[str] = field(default_factory=list)  # why, by task
+
+
+def run(
+    recording: Recording,
+    functions: Any,
+    out: Any,
+    *,
+    frames: Sequence[str] = (),
+    keep: Any = "index",
+    window: int = Options.window,
+    polynomial: int = Options.polynomial,
+    allow_nan: bool = False,
+    skip_bad: bool = False,
+    shard: tuple[int, int] | None = None,
+    scheduler: Any = None,
+    fresh: bool = False,
+    rows: int | None = None,
+) -> Report:
+    """A `Report`: functions computed for all frames of a recording and written to `out`.
+
+    The suffix of `out` tells its format; a folder has that of the input. An interrupted run goes on where it
+    stopped when it is called again, and gives the same bytes. `frames` are frames of the robot for functions
+    that ask for one; `keep` tells which columns of the input the output has, too. `shard` (i, n) does the
+    i-th of n shares, counted from 1; whoever comes last completes the output. `scheduler` is an address of
+    Dask's, a client, or "local:4".
+    """
+    options = Options(tuple(frames), keep, window, polynomial, allow_nan, rows)
+    job = planned(recording, functions, out, options)
+    return execute(job, skip_bad=skip_bad, shard=shard, scheduler=scheduler, fresh=fresh)
+
+
+def planned(recording: Recording, functions: Any, out: Any, options: Options = Options()) -> Job:  # noqa: B008
+    """The job of a run, checked before anything is written."""
+    place = Path(out)
+    root = recording.layout.root.resolve()
+    target = place.resolve()
+    if target == root or root in target.parents or target in root.parents:
+        raise PhalanxError(
+            f"-o: {place} and the input {recording.layout.root} lie in each other; choose another place."
+        )
+    if not target.parent.is_dir():
+        raise PhalanxError(f"-o: there is no folder {place.parent}.")
+    return Job(recording, functions, place.absolute(), options)
+
+
+def execute(
+    job: Job,
+    *,
+    skip_bad: bool = False,
+    shard: tuple[int, int] | None = None,
+    scheduler: Any = None,
+    fresh: bool = False,
+) -> Report:
+    """Do a job; see `run`."""
+    start = time.perf_counter()
+    share = _share(job.tasks, shard)
+    store = Store(job)
+    store.begin(fresh=fresh)
+    work = _Work(job, skip_bad)
+    try:
+        if shard is not None:
+            resumed, complete = _shard(store, work, share)
+        else:
+            if not store.lock():
+                raise PhalanxError(f"{store.folder}: another process is writing this output; wait for it.")
+            resumed, complete = sum(map(store.has, job.tasks)), True
+            if scheduler is not None:
+                from .cluster import computed
+
+                with computed(store, job, skip_bad, scheduler, work.note) as wait:
+                    _append_all(store, work, wait)
+            else:
+                _append_all(store, work, None)
+            store.finish()
+    except BaseException as error:
+        store.abandon()
+        if isinstance(error, PhalanxError) and store.done:
+            kept = f"{len(store.done)} of {len(job.tasks)} parts are kept in {store.folder}"
+            if "parts are kept" not in str(error):
+                raise PhalanxError(f"{error} ({kept}; the same command goes on from there.)") from None
+        raise
+    store.release()
+    return work.report(resumed, complete, time.perf_counter() - start, share)
+
+
+class _Work:
+    """Tasks to parts, and what is told about them."""
+
+    def __init__(self, job: Job, skip_bad: bool) -> None:
+        self.job, self.skip_bad = job, skip_bad
+        self.skipped: list[str] = []
+        self.written = self.frames = 0
+        self.begin = time.perf_counter()
+
+    def part(self, task: Task) -> Part:
+        """The part of a task, or a note why there is none, if that was asked for."""
+        part = part_of(self.job, task, self.skip_bad)
+        return self.note(task, part)
+
+    def note(self, task: Task, part: Part) -> Part:
+        """Count a part."""
+        if SKIPPED in part.note:
+            self.skipped.append(part.note[SKIPPED])
+        self.written += len(part.body)
+        self.frames += task.stop - task.start
+        return part
+
+    def told(self, task: Task) -> str:
+        """How fast it goes, and how long it still takes."""
+        seconds = max(time.perf_counter() - self.begin, 1e-9)
+        if not self.frames:
+            return ""
+        rest = sum(t.stop - t.start for t in self.job.tasks[task.number :]) * seconds / self.frames
+        size = bytes_per_frame(self.job) * self.frames / seconds
+        return f"{_short(self.frames / seconds)}states/s {_short(size)}B/s {_clock(rest)} left"
+
+    def report(self, resumed: int, complete: bool, seconds: float, share: Sequence[Task]) -> Report:
+        """What was done."""
+        job = self.job
+        read = int(bytes_per_frame(job) * self.frames)
+        frames = sum(t.stop - t.start for t in share)
+        return Report(
+            job.out, frames, len(share), resumed, seconds, read, self.written, complete, self.skipped
+        )
+
+
+def part_of(job: Job, task: Task, skip_bad: bool) -> Part:
+    """The part of a task; with `skip_bad` a note in place of an error."""
+    try:
+        return job.part(task)
+    except PhalanxError as error:
+        if not skip_bad:
+            raise
+        return left_out(str(error))
+
+
+def _append_all(store: Store, work: _Work, others: Callable[[Task], Part] | None) -> None:
+    """Append what is missing in the order of tasks: parts that others have made, or made here."""
+    rest = store.job.tasks[len(store.done) :]
+    for task in steps(rest, "run", work.told):
+        found = store.get(task)
+        part = work.note(task, found) if found is not None else None
+        if part is None:
+            part = others(task) if others is not None else work.part(task)
+        store.append(task, part)
+        store.drop(task)
+
+
+def _shard(store: Store, work: _Work, share: Sequence[Task]) -> tuple[int, bool]:
+    """Make the parts of a share; the last of all shards completes the output."""
+    done = [task for task in share if store.has(task)]
+    for task in steps([t for t in share if t not in done], "run", work.told):
+        store.put(task, work.part(task))
+    if not store.folder.is_dir() or not all(map(store.has, store.job.tasks)) or not store.lock():
+        return len(done), not store.folder.is_dir()
+    if all(map(store.has, store.job.tasks)):
+        _append_all(store, _Work(store.job, work.skip_bad), None)
+        store.finish()
+        return len(done), True
+    return len(done), False
+
+
+def _share(tasks: Sequence[Task], shard: Any) -> list[Task]:
+    """The tasks of a share: neighbours, so that files are read once."""
+    if shard is None:
+        return list(tasks)
+    try:
+        i, n = map(int, shard)
+    except (TypeError, ValueError):
+        i, n = 0, 0
+    if not 1 <= i <= n:
+        raise PhalanxError(f"shard: got {shown(shard)}, expected i/n with i from 1 to n.")
+    return list(tasks[len(tasks) * (i - 1) // n : len(tasks) * i // n])
+
+
+# ------------------------------------------------------------------------ beforehand
+
+
+def trial(job: Job) -> dict[str, float]:
+    """Seconds for the first task, measured without writing: reading, computing, encoding."""
+    task = job.tasks[0]
+    source, stop = job.recording.sources[task.source], task.stop
+    q, qd, qdd = job.recording.robot.random_state(8, rng=0)
+    some = {"q": q, "qd": qd, "qdd": qdd, "tau": qdd}
+    job.computed({name: some[name].astype(job.dtype) for name in job.needs})  # compiles
+    times = [time.perf_counter()]
+    state, kept, starts = job.frames(source, task.start, stop)
+    times.append(time.perf_counter())
+    found = job.computed(state)
+    times.append(time.perf_counter())
+    part = job.writer.part({**kept, **found}, job.note(task, starts))
+    times.append(time.perf_counter())
+    read, compute, encode = (b - a for a, b in pairwise(times))
+    return {
+        "frames": stop - task.start,
+        "read": read,
+        "compute": compute,
+        "encode": encode,
+        "bytes": len(part.body),
+    }
+
+
+def bytes_per_frame(job: Job) -> float:
+    """Bytes of a frame that is read, in memory."""
+    r = job.recording
+    return float(sum(r.columns[n].nbytes for n in {*r.columns_of(job.read), *job.kept}))
+
+
+def _short(value: float) -> str:
+    for factor, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= factor:
+            return f"{value / factor:.3g} {letter}"
+    return f"{value:.3g} "
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -1,0 +1,321 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Parquet read by pyarrow: row groups as pieces, lists of fixed length viewed as arrays without a copy."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...errors import PhalanxError
+from ..naming import EPISODES
+from ..packages import package
+from ..source import Column, Source
+
+_STALE = (b"huggingface", b"pandas", b"ARROW:schema")  # they describe columns that are no more
+_KEPT = 3  # pieces kept decoded where reading needs neighbours
+_OPEN = 16  # files
+
+
+def open_parquet(path: Path) -> tuple[list[Source], dict[str, Any]]:
+    """The source that a Parquet file is."""
+    source = ParquetSource(path)
+    return [source], source.properties()
+
+
+class ParquetSource(Source):
+    """One file; its row groups, or pieces of large ones, are read one by one."""
+
+    def __init__(
+        self,
+        path: Path,
+        shapes: Mapping[str, tuple[int, ...]] | None = None,
+        labels: Mapping[str, tuple[str, ...]] | None = None,
+    ) -> None:
+        self.path = path
+        self.threads = False
+        file = _opened(str(path))
+        self.rows = int(file.metadata.num_rows)
+        self.groups = np.cumsum([file.metadata.row_group(g).num_rows for g in range(file.num_row_groups)])
+        self.units = self.groups
+        self.columns = {
+            field.name: _column(
+                file, field, self.rows, (shapes or {}).get(field.name), (labels or {}).get(field.name)
+            )
+            for field in file.schema_arrow
+        }
+        for name in EPISODES:
+            if name in self.columns and self.columns[name].is_real and self.columns[name].width == 1:
+                self.episode_column = name
+                break
+        self._cache: dict[tuple[Any, ...], dict[str, Any]] = {}
+        self._stream: _Stream | None = None
+
+    def properties(self) -> dict[str, Any]:
+        """How the file is compressed, and what it says about itself."""
+        file = _opened(str(self.path))
+        codec = "snappy"
+        if file.num_row_groups and file.metadata.num_columns:
+            codec = file.metadata.row_group(0).column(0).compression.lower()
+        told = {k: v for k, v in (file.schema_arrow.metadata or {}).items() if k not in _STALE}
+        return {"compression": "none" if codec == "uncompressed" else codec, "parquet": told}
+
+    def blocks(self, row_bytes: int, most: int) -> list[int]:
+        """Row groups; small ones taken together, large ones cut."""
+        step = max(1, most // max(row_bytes, 1))
+        ends: list[int] = []
+        start = 0
+        for low, high in zip([0, *self.groups[:-1]], self.groups, strict=True):
+            if high - start > step and low > start:
+                ends.append(int(low))
+                start = int(low)
+            while high - start > step:
+                start += step
+                ends.append(start)
+        if self.rows > start:
+            ends.append(self.rows)
+        self.units = np.array(ends)
+        return ends
+
+    def read(self, names: Sequence[str], start: int, stop: int) -> dict[str, np.ndarray]:
+        """The rows start to stop of some columns."""
+        raw = self.raw(names, start, stop)
+        return {name: self.array(name, raw[name], start) for name in names}
+
+    def first(self, names: Sequence[str], count: int) -> dict[str, np.ndarray]:
+        """The first rows of some columns; the rest of their row group is not decoded."""
+        try:
+            file = _again(str(self.path))
+            batch = next(file.iter_batches(min(count, self.rows), columns=list(names), use_threads=False))
+        except (OSError, ValueError, StopIteration, _pyarrow().ArrowException) as error:
+            raise self._torn(0, count, error) from None
+        return {name: self.array(name, batch.column(name), 0) for name in names}
+
+    def raw(self, names: Sequence[str], start: int, stop: int) -> dict[str, Any]:
+        """The rows start to stop of some columns as Arrow arrays."""
+        for name in names:
+            self.column(name)
+        if start >= stop:
+            stop = start
+        first, last = (
+            int(np.searchsorted(self.units, row, side="right")) for row in (start, max(start, stop - 1))
+        )
+        last = min(last, len(self.units) - 1)
+        key = tuple(names)
+        parts = []
+        touched = []
+        for unit in range(first, last + 1):
+            low = int(self.units[unit - 1]) if unit else 0
+            high = int(self.units[unit])
+            where = (key, unit)
+            if where not in self._cache:
+                self._cache[where] = self._decoded(key, low, high)
+            touched.append(where)
+            a, b = max(start, low) - low, min(stop, high) - low
+            table = self._cache[where]
+            parts.append(
+                {n: table[n] if (a, b) == (0, high - low) else table[n].slice(a, b - a) for n in names}
+            )
+        partial = len(touched) > 1 or stop - start != high - low
+        self._cache = {k: self._cache[k] for k in touched[-_KEPT:]} if partial else {}
+        if len(parts) == 1:
+            return parts[0]
+        pa = _pyarrow()
+        return {n: one_array(pa.chunked_array([part[n] for part in parts])) for n in names}
+
+    def _decoded(self, names: tuple[str, ...], low: int, high: int) -> dict[str, Any]:
+        """One piece, as an Arrow array for each column."""
+        groups = [0, *map(int, self.groups)]
+        try:
+            if low in groups and high in groups:
+                file = _again(str(self.path))
+                wanted = list(range(groups.index(low), groups.index(high)))
+                table = file.read_row_groups(wanted, columns=list(names), use_threads=self.threads)
+            else:
+                table = self._streamed(names, low, high)
+        except (OSError, ValueError, MemoryError, _pyarrow().ArrowException) as error:
+            raise self._torn(low, high, error) from None
+        if table.num_rows != high - low:
+            raise PhalanxError(
+                f"{self.path}: {table.num_rows} rows instead of {high - low} from row {low} on."
+            )
+        return {name: one_array(table.column(name)) for name in names}
+
+    def _torn(self, low: int, high: int, error: BaseException) -> PhalanxError:
+        told = f"rows {low} to {min(high, self.rows)} cannot be read: {_reason(error)}"
+        return PhalanxError(f"{self.path}: {told}; the file is torn or changed.")
+
+    def _streamed(self, names: tuple[str, ...], low: int, high: int) -> Any:
+        """A piece of a large row group; what follows the last piece costs nothing extra."""
+        if self._stream is None or (self._stream.names, self._stream.row) != (names, low):
+            group = int(np.searchsorted(self.groups, low, side="right"))
+            start = int(self.groups[group - 1]) if group else 0
+            self._stream = _Stream(str(self.path), names, start, group, high - low, self.threads)
+        return self._stream.until(low, high)
+
+    def array(self, name: str, array: Any, start: int) -> np.ndarray:
+        """Numbers of an Arrow array, without a copy where nothing is missing."""
+        column, pa = self.columns[name], _pyarrow()
+        kind = array.type
+        if not (pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind) or pa.types.is_large_list(kind)):
+            return np.asarray(array.to_numpy(zero_copy_only=False)).reshape(len(array), *column.shape)
+        if array.null_count:
+            row = start + int(np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False))[0])
+            raise PhalanxError(f'{self.where}: episode {self.episode(row)}, row {row}: "{name}" is missing.')
+        if not pa.types.is_fixed_size_list(kind):
+            sizes = np.diff(array.offsets.to_numpy())
+            if np.any(sizes != column.width):
+                row = int(np.flatnonzero(sizes != column.width)[0])
+                raise PhalanxError(
+                    f'{self.where}: episode {self.episode(start + row)}, row {start + row}: "{name}" has '
+                    f"{sizes[row]} entries, expected {column.width}."
+                )
+        values = array.flatten()
+        while pa.types.is_list(values.type) or pa.types.is_fixed_size_list(values.type):
+            values = values.flatten()
+        found = np.asarray(values.to_numpy(zero_copy_only=False))
+        if len(found) != len(array) * column.width:
+            raise PhalanxError(f'{self.where}: "{name}" has entries of other lengths than {column.shape}.')
+        return found.reshape(len(array), *column.shape)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_cache": {}, "_stream": None}
+
+
+class _Stream:
+    """Batches of row groups in order, cut anew."""
+
+    def __init__(
+        self, path: str, names: tuple[str, ...], start: int, group: int, size: int, threads: bool
+    ) -> None:
+        self.path, self.names, self.row, self.size, self.threads = path, names, start, size, threads
+        self.group = group - 1
+        self.batches: Any = iter(())
+        self.rest: list[Any] = []
+
+    def _next(self) -> Any:
+        """The next batch; each group is opened anew, since pyarrow keeps what it has read of the last."""
+        for batch in self.batches:
+            return batch
+        self.group += 1
+        self.batches = iter(())
+        _pyarrow().default_memory_pool().release_unused()
+        file = _again(self.path)
+        self.batches = file.iter_batches(
+            self.size, row_groups=[self.group], columns=list(self.names), use_threads=self.threads
+        )
+        return self._next()
+
+    def until(self, low: int, high: int) -> Any:
+        """The rows low to high; those before them are passed over."""
+        pa = _pyarrow()
+        kept: list[Any] = []
+        while self.row < high:
+            batch = self.rest.pop() if self.rest else self._next()
+            if self.row + batch.num_rows > high:
+                self.rest.append(batch.slice(high - self.row))
+                batch = batch.slice(0, high - self.row)
+            skip = max(0, min(low - self.row, batch.num_rows))
+            if skip < batch.num_rows:
+                kept.append(batch.slice(skip))
+            self.row += batch.num_rows
+        return pa.Table.from_batches(kept).combine_chunks()
+
+
+def _column(file: Any, field: Any, rows: int, shape: Any, labels: Any) -> Column:
+    """A field of the schema; what holds no numbers has the type of Python objects."""
+    pa = _pyarrow()
+    kind, sizes, lists = field.type, [], False
+    while pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        lists = lists or not pa.types.is_fixed_size_list(kind)
+        sizes.append(kind.list_size if pa.types.is_fixed_size_list(kind) else -1)
+        kind = kind.value_type
+    try:
+        dtype = np.dtype(kind.to_pandas_dtype())
+    except (NotImplementedError, TypeError):
+        dtype = np.dtype(object)
+    if pa.types.is_boolean(kind) or dtype.kind not in "fiu":
+        dtype = np.dtype(object) if not pa.types.is_boolean(kind) else np.dtype(bool)
+    if lists:
+        sizes = list(shape) if shape else _first_lengths(file, field.name, rows)
+    return Column(field.name, tuple(map(int, sizes)), dtype, tuple(labels or ()))
+
+
+def _first_lengths(file: Any, name: str, rows: int) -> list[int]:
+    """How long the lists of the first row are; the others must be as long."""
+    if not rows:
+        return [0]
+    try:
+        value = next(file.iter_batches(1, columns=[name], use_threads=False)).column(0)[0].as_py()
+    except (OSError, ValueError, StopIteration, _pyarrow().ArrowException):
+        return [0]
+    sizes = []
+    while isinstance(value, list):
+        sizes.append(len(value))
+        value = value[0] if value else None
+    return sizes
+
+
+def _opened(path: str) -> Any:
+    """The file, its footer read; another one of the same name is opened anew."""
+    try:
+        told = os.stat(path)
+    except OSError as error:
+        raise PhalanxError(f"{path}: {error.strerror}.") from None
+    return _footer(path, (told.st_ino, told.st_size, told.st_mtime_ns))
+
+
+def _again(path: str) -> Any:
+    """The file opened once more for one piece: what is mapped into memory is let go with it."""
+    pq = package("pyarrow.parquet", path)
+    told = _opened(path).metadata
+    return pq.ParquetFile(path, metadata=told, memory_map=True, page_checksum_verification=True)
+
+
+@lru_cache(_OPEN)
+def _footer(path: str, mark: tuple[int, ...]) -> Any:
+    """A file whose footer was read."""
+    pq = package("pyarrow.parquet", path)
+    try:
+        return pq.ParquetFile(path, memory_map=True)
+    except (OSError, ValueError, _pyarrow().ArrowException) as error:
+        raise PhalanxError(f"{path}: no whole Parquet file: {_reason(error)}.") from None
+
+
+def one_array(column: Any) -> Any:
+    """A chunked array as one array."""
+    if not hasattr(column, "num_chunks"):
+        return column
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    return _pyarrow().concat_arrays(column.chunks) if column.num_chunks else column.combine_chunks()
+
+
+def _reason(error: BaseException) -> str:
+    return " ".join(str(error).split()).rstrip(".") or type(error).__name__
+
+
+def _pyarrow() -> Any:
+    return package("pyarrow", "Parquet")
+
+
+def as_numbers(array: Any) -> np.ndarray | None:
+    """Numbers of an Arrow array (rows, …); None where it holds none, or lists of several lengths."""
+    pa = _pyarrow()
+    array, sizes = one_array(array), []
+    rows = len(array)
+    while pa.types.is_fixed_size_list(array.type) or pa.types.is_list(array.type):
+        if array.null_count:
+            return None
+        before, array = len(array), array.flatten()
+        if before and len(array) % before:
+            return None
+        sizes.append(len(array) // before if before else 0)
+    if not (pa.types.is_floating(array.type) or pa.types.is_integer(array.type)):
+        return None
+    return np.asarray(array.to_numpy(zero_copy_only=False)).reshape(rows, *sizes)

@@ -1,0 +1,101 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Zarr: groups of arrays with frames along the first axis; `meta/episode_ends` tells where episodes end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...errors import PhalanxError
+from ..naming import ALIASES
+from ..packages import package
+from ..source import Arrays, Source
+from ..writer import LogWriter, Written, episode_ends
+from .npy import checked_ends
+
+_DATA, _ENDS = ("data/", ""), ("meta/episode_ends", "episode_ends")
+_STATE = {alias for aliases in ALIASES.values() for alias in aliases}
+_CHUNK = 1 << 20  # bytes
+
+
+def open_zarr(path: Path) -> tuple[list[Source], dict[str, Any]]:
+    """The source that a group of arrays is, or the arrays in its group `data`."""
+    zarr = package("zarr", str(path))
+    try:
+        root = zarr.open_group(str(path), mode="r")
+        arrays = {name: item for name, item in root.members(max_depth=None) if hasattr(item, "dtype")}
+    except PhalanxError:
+        raise
+    except Exception as error:  # of its metadata anything may be wrong, and zarr says so in many ways
+        raise PhalanxError(
+            f"{path}: no Zarr group that can be read: {' '.join(str(error).split())}."
+        ) from None
+    ends = next((arrays.pop(name) for name in _ENDS if name in arrays), None)
+    prefix = next((p for p in _DATA if any(name.startswith(p) for name in arrays)), "")
+    named = {name.removeprefix(prefix): _Lazy(a) for name, a in arrays.items() if name.startswith(prefix)}
+    named = {name: a for name, a in named.items() if a.ndim}
+    rows = {a.shape[0] for name, a in named.items() if name.split("/")[-1] in _STATE}
+    if len(rows) > 1:
+        told = ", ".join(f"{name} {a.shape}" for name, a in named.items())
+        raise PhalanxError(f"{path}: columns of unequal length: {told}; all need one entry for each frame.")
+    length = rows.pop() if rows else max((a.shape[0] for a in named.values()), default=0)
+    source = Arrays(path, {name: a for name, a in named.items() if a.shape[0] == length})
+    if ends is not None:
+        source.ends = checked_ends(np.asarray(ends[:]), source.rows, str(path))
+    return [source], {"prefix": prefix}
+
+
+class _Lazy:
+    """An array whose chunks are read when they are asked for."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+        self.shape, self.dtype, self.ndim = tuple(array.shape), array.dtype, len(array.shape)
+
+    def __getitem__(self, rows: slice) -> Any:
+        try:
+            return self.array[rows]
+        except Exception as error:  # a chunk that is torn fails in its codec, each in its own way
+            raise ValueError(" ".join(str(error).split()) or type(error).__name__) from None
+
+
+class ZarrWriter(LogWriter):
+    """An array for each result, beside where the input has its own, chunked along time."""
+
+    def convert(self, log: Path, parts: Sequence[Written], target: Path) -> None:
+        """Make the folder from the log."""
+        zarr = package("zarr", str(target))
+        rows, prefix = sum(int(p.note["rows"]) for p in parts), self.metadata.get("prefix", "")
+        root = zarr.open_group(str(target), mode="w", zarr_format=3)
+        root.attrs["phalanx"] = json.dumps(self.metadata["phalanx"], sort_keys=True)
+        for column in self.columns:
+            length = max(1, min(rows, _CHUNK // max(column.nbytes, 1)))
+            made = root.create_array(
+                f"{prefix}{column.name}",
+                shape=(rows, *column.shape),
+                chunks=(length, *column.shape),
+                dtype=column.dtype,
+                attributes={"labels": list(column.labels)} if column.labels else None,
+            )
+            self._fill(made, log, column, parts, length)
+        ends = episode_ends(parts)
+        if len(ends) > 1:
+            place = "meta/episode_ends" if prefix else "episode_ends"
+            root.create_array(place, data=ends)
+
+    def _fill(self, made: Any, log: Path, column: Any, parts: Sequence[Written], length: int) -> None:
+        """Write whole chunks, so that none is read back."""
+        at, rest = 0, np.zeros((0, *column.shape), column.dtype)
+        for frames in self.frames(log, column, parts):
+            rest = np.concatenate([rest, frames])
+            whole = len(rest) // length * length
+            if whole:
+                made[at : at + whole] = rest[:whole]
+                at, rest = at + whole, rest[whole:]
+        if len(rest):
+            made[at : at + len(rest)] = rest

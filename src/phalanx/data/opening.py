@@ -1,0 +1,126 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""From a path to a recording: which format it is, by its suffix or by what a folder holds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ..errors import PhalanxError, listing, shown
+from ..io.loading import load
+from ..robot.robot import Robot
+from .formats.lerobot import is_lerobot, open_lerobot
+from .recording import Layout, Recording
+from .source import Source
+from .writer import Writer
+
+# Suffix: format, the function that opens it and the class that writes it, each with its module.
+FORMATS = {
+    ".npy": ("npy", "npy.open_npy", "npy.NpyWriter"),
+    ".npz": ("npz", "npy.open_npz", "npy.NpzWriter"),
+    ".parquet": ("parquet", "parquet.open_parquet", "row_groups.ParquetWriter"),
+    ".h5": ("hdf5", "hdf5.open_hdf5", "hdf5.Hdf5Writer"),
+    ".hdf5": ("hdf5", "hdf5.open_hdf5", "hdf5.Hdf5Writer"),
+    ".zarr": ("zarr", "zarr.open_zarr", "zarr.ZarrWriter"),
+    ".mcap": ("mcap", "mcap.open_mcap", "mcap.McapWriter"),
+}
+
+
+def open(
+    path: str | os.PathLike[str],
+    robot: Robot | str,
+    joints: Any = None,
+    units: Any = None,
+    rate: float | None = None,
+    *,
+    columns: Any = None,
+) -> Recording:
+    """A `Recording`: frames of a robot in a file or folder, of which only what is asked for is read.
+
+    NumPy (.npy, .npz), Parquet (a file, a folder, a LeRobot data set), HDF5, Zarr and MCAP with
+    `sensor_msgs/JointState`. Entries are matched to joints by the names in the file. Where it has none,
+    `joints` lists a joint for each entry, "-" for those that are none of the robot, or is "robot" for the
+    robot's own order; a mapping renames. `units` is a unit of all angles ("rad", "deg") or maps quantities
+    and joints to units, with a sign where axes are reversed ({"elbow": "-deg"}). `rate` is in frames a
+    second. `columns` says which column a quantity is: {"q": "observation.state"}.
+    """
+    place = Path(path)
+    robot = robot if isinstance(robot, Robot) else load(robot)
+    sources, layout = _opened(place)
+    return Recording(robot, sources, layout, joints=joints, units=units, rate=rate, columns=columns)
+
+
+def format_of(place: Path) -> str:
+    """The format that a suffix tells; none for a folder."""
+    suffix = place.suffix.lower()
+    return FORMATS[suffix][0] if suffix in FORMATS else ""
+
+
+def writer_class(format: str) -> type[Writer]:
+    """The class that writes a format."""
+    for name, _, writer in FORMATS.values():
+        if name == format:
+            found: type[Writer] = _found(writer)
+            return found
+    raise PhalanxError(
+        f"cannot write {shown(format)}; known formats: "
+        f"{listing(dict.fromkeys(f[0] for f in FORMATS.values()))}."
+    )
+
+
+def _opened(place: Path) -> tuple[list[Source], Layout]:
+    if not place.exists() and ".mcap:" in str(place):
+        from .formats.mcap import open_mcap
+
+        name, _, topic = str(place).partition(".mcap:")
+        sources, metadata = open_mcap(Path(f"{name}.mcap"), topic)
+        return sources, Layout("mcap", place, metadata)
+    if not place.exists():
+        raise PhalanxError(f"{place}: there is no such file or folder.")
+    suffix = place.suffix.lower()
+    if suffix in FORMATS:
+        sources, metadata = _reader(suffix)(place)
+        return sources, Layout(FORMATS[suffix][0], place, metadata, metadata.get("rate"))
+    if not place.is_dir():
+        raise PhalanxError(
+            f"{place}: ends in {place.suffix!r}, expected one of {', '.join(FORMATS)}, or a folder."
+        )
+    if is_lerobot(place):
+        sources, metadata, rate = open_lerobot(place)
+        return sources, Layout("lerobot", place, metadata, rate)
+    files = sorted(f for f in place.rglob("*") if f.suffix.lower() in FORMATS and not _inside(f, place))
+    kinds = sorted({f.suffix.lower() for f in files})
+    if len(kinds) != 1:
+        told = f"files of several formats ({', '.join(kinds)})" if kinds else "no recording"
+        raise PhalanxError(
+            f"{place}: the folder holds {told}; expected files of one of {', '.join(FORMATS)}."
+        )
+    found: list[Source] = []
+    first: dict[str, Any] = {}
+    for file in files:
+        sources, metadata = _reader(kinds[0])(file)
+        for source in sources:
+            source.number = len(found)
+            found.append(source)
+        first = first or metadata
+    return found, Layout(FORMATS[kinds[0]][0], place, first, first.get("rate"))
+
+
+def _inside(file: Path, root: Path) -> bool:
+    """Whether a file is part of a folder that is one recording itself, or of an unfinished run."""
+    return any(p.suffix.lower() in (".zarr", ".partial") for p in file.relative_to(root).parents)
+
+
+def _reader(suffix: str) -> Callable[[Path], tuple[list[Source], dict[str, Any]]]:
+    made: Callable[[Path], tuple[list[Source], dict[str, Any]]] = _found(FORMATS[suffix][1])
+    return made
+
+
+def _found(place: str) -> Any:
+    """What a module of formats defines, imported when it is first asked for."""
+    module, _, name = place.partition(".")
+    return getattr(import_module(f".formats.{module}", __package__), name)

@@ -1,0 +1,150 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""The one lazy form of recordings: sources of frames, which are rows of named columns, read range by range.
+
+Every file format reads into it. Nothing is loaded but the ranges that are asked for.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import PhalanxError, nearest
+
+
+@dataclass(frozen=True)
+class Column:
+    """A quantity of every frame: its name, the shape of one entry, its type, names of its components."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    labels: tuple[str, ...] = ()
+
+    @property
+    def width(self) -> int:
+        """Numbers in one frame."""
+        return prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of one frame in memory."""
+        return self.width * self.dtype.itemsize
+
+    @property
+    def is_real(self) -> bool:
+        """Whether it holds real numbers."""
+        return self.dtype.kind in "fiu"
+
+
+class Source(ABC):
+    """Frames with common columns in one place: a file, or a group inside one."""
+
+    path: Path
+    group: str = ""  # inside the file
+    columns: Mapping[str, Column]
+    rows: int
+    episode_column: str = ""  # whose changes are borders of episodes
+    ends: np.ndarray | None = None  # rows at which episodes end, where the file tells; else it is one
+    number: int = 0  # of its first episode
+
+    @property
+    def where(self) -> str:
+        """How messages call it."""
+        return f"{self.path}:{self.group}" if self.group else str(self.path)
+
+    @abstractmethod
+    def read(self, names: Sequence[str], start: int, stop: int) -> dict[str, np.ndarray]:
+        """The rows start to stop of some columns, (rows, *shape) each; raises for torn files."""
+
+    def first(self, names: Sequence[str], count: int) -> dict[str, np.ndarray]:
+        """The first rows of some columns, few of them."""
+        return self.read(names, 0, min(count, self.rows))
+
+    def blocks(self, row_bytes: int, most: int) -> list[int]:
+        """Rows at which pieces end that are read well and hold at most so many bytes."""
+        step = max(1, most // max(row_bytes, 1))
+        return [*range(step, self.rows, step), self.rows] if self.rows else []
+
+    def borders(self, start: int, stop: int) -> np.ndarray:
+        """Rows strictly between start and stop at which another episode begins."""
+        if self.episode_column:
+            index = self.read([self.episode_column], start, stop)[self.episode_column].reshape(stop - start)
+            return start + 1 + np.flatnonzero(index[1:] != index[:-1])
+        if self.ends is not None:
+            return self.ends[(self.ends > start) & (self.ends < stop)]
+        return np.zeros(0, np.int64)
+
+    def episode(self, row: int) -> str:
+        """The episode of a row, for messages."""
+        if self.episode_column:
+            return str(self.read([self.episode_column], row, row + 1)[self.episode_column].reshape(-1)[0])
+        if self.ends is not None:
+            return str(self.number + int(np.searchsorted(self.ends, row, side="right")))
+        return self.group or str(self.number)
+
+    def column(self, name: str) -> Column:
+        """The column of that name, or an error that tells which there are."""
+        if name not in self.columns:
+            raise PhalanxError(
+                f'{self.where}: no column "{name}";{nearest(name, self.columns, what="columns")}'
+            )
+        return self.columns[name]
+
+    def require_rows(self, found: int, expected: int, name: str) -> None:
+        """Raise where a column has another number of rows than the source."""
+        if found != expected:
+            raise PhalanxError(
+                f'{self.where}: column "{name}" has {found} rows, expected {expected} as the others; '
+                "all columns need one entry for each frame."
+            )
+
+
+class Arrays(Source):
+    """A source whose columns are sliced like arrays: of NumPy, HDF5 or Zarr."""
+
+    def __init__(self, path: Path, arrays: Mapping[str, Any], group: str = "", episodes: int = 0) -> None:
+        """`episodes` > 0: arrays are (episodes, T, …), else (T, …)."""
+        self.path, self.group, self.arrays = path, group, arrays
+        leading = 2 if episodes else 1
+        first = next(iter(arrays.values()), None)
+        self.frames = int(first.shape[1]) if episodes and first is not None else 0
+        self.rows = prod(first.shape[:leading]) if first is not None else 0
+        self.columns = {
+            name: Column(name, tuple(map(int, a.shape[leading:])), np.dtype(a.dtype))
+            for name, a in arrays.items()
+        }
+        for name, a in arrays.items():
+            self.require_rows(prod(a.shape[:leading]), self.rows, name)
+        if episodes:
+            self.ends = np.arange(1, episodes + 1) * self.frames
+
+    def read(self, names: Sequence[str], start: int, stop: int) -> dict[str, np.ndarray]:
+        """The rows start to stop of some columns."""
+        return {name: self._rows(name, start, stop) for name in names}
+
+    def _rows(self, name: str, start: int, stop: int) -> np.ndarray:
+        array, column = self.arrays[name], self.column(name)
+        try:
+            if not self.frames:
+                found = np.asarray(array[start:stop])
+            else:
+                low, high = start // self.frames, -(-stop // self.frames)
+                flat = np.asarray(array[low:high]).reshape(-1, *column.shape)
+                found = flat[start - low * self.frames : stop - low * self.frames]
+        except PhalanxError:
+            raise
+        except (OSError, ValueError, RuntimeError, EOFError) as error:
+            raise PhalanxError(
+                f'{self.where}: column "{name}" cannot be read in rows {start} to {stop}: {error}; '
+                "the file is torn or not what it says."
+            ) from None
+        self.require_rows(len(found), stop - start, name)
+        return found

@@ -1,0 +1,345 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Where a run keeps what is done until its output is complete: `OUT.partial`, beside it.
+
+    plan        which job this is
+    journal     one line for each part that is in its file: where, how long, its note
+    files/      the files of the output, growing part by part in the order of tasks
+    parts/      parts that other processes have finished and nobody has appended yet
+    job         the same for workers of a cluster
+    lock        held by the process that appends
+
+Whatever a process was doing when it was killed, the journal tells how much of each file counts.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import struct
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import PhalanxError
+from .job import Job, Task
+from .writer import Part, Written
+
+_HEAD = struct.Struct("<8sQQ")  # of a part's file: mark, bytes of the note, bytes of the body
+_MARK = b"phxpart1"
+SKIPPED = "skipped"  # in the note of a task that gave nothing
+_WHOLE = "whole"  # in the note of a part that is its file already: where its body starts, and its size
+
+
+def left_out(reason: str) -> Part:
+    """The part of a task that gives nothing, and why."""
+    return Part(b"", {SKIPPED: reason, "rows": 0, "starts": []})
+
+
+class Store:
+    """The folder of an unfinished run."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.folder = job.out.with_name(job.out.name + ".partial")
+        self.done: list[Written] = []  # in the order of tasks
+        self._lock: Any = None
+        self._files: dict[int, Any] = {}
+        # Files of one part are written by whoever makes it: no process sees all bytes of a large folder.
+        number = Counter(task.target for task in job.tasks)
+        self._alone = {t.target: t for t in job.tasks if number[t.target] == 1 and job.is_folder}
+        if job.writer.converts:
+            self._alone = {}
+        self._journal: Any = None
+
+    # -------------------------------------------------------------------- begin
+
+    def begin(self, *, fresh: bool = False) -> None:
+        """Make the folder, or take up what is in it; raises if it belongs to another job."""
+        if fresh:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        plan = self.folder / "plan"
+        try:
+            if self.folder.is_dir() and not plan.exists() and not any((self.folder / "parts").glob("*")):
+                shutil.rmtree(self.folder, ignore_errors=True)  # killed before it had begun
+            (self.folder / "parts").mkdir(parents=True, exist_ok=True)
+            (self.folder / "files").mkdir(exist_ok=True)
+            if not plan.exists():
+                _write(plan, self.job.digest.encode())
+            told = plan.read_text(errors="replace")
+        except OSError as error:
+            raise self._failed(error) from None
+        if told != self.job.digest:
+            raise PhalanxError(
+                f"{self.folder}: holds an unfinished run with other input, robot or options; run that one "
+                "to its end, "
+                "or start anew with fresh=True (--fresh)."
+            )
+
+    def lock(self) -> bool:
+        """Become the process that appends; False if there is one already. It ends with the process."""
+        import fcntl
+
+        self._lock = (self.folder / "lock").open("ab")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._lock.close()
+            self._lock = None
+            return False
+        self._resume()
+        return True
+
+    def _resume(self) -> None:
+        """Read the journal and cut everything behind what it tells."""
+        journal = self.folder / "journal"
+        good, sizes = 0, dict[int, int]()
+        for line in journal.read_bytes().splitlines(keepends=True) if journal.exists() else ():
+            entry = _entry(line)
+            if entry is None or entry["task"] != len(self.done):
+                break
+            target = self.job.tasks[entry["task"]].target
+            if not self._has(target, entry["start"] + entry["size"]):
+                break
+            self.done.append(Written(entry["start"], entry["size"], entry["note"]))
+            sizes[target] = entry["start"] + entry["size"]
+            good += len(line)
+        self._journal = journal.open("ab")
+        self._journal.truncate(good)
+        for target in range(len(self.job.targets)):
+            waits = target in self._alone and self._waiting(self._alone[target]).exists()
+            if self._place(target).exists() and not waits:
+                os.truncate(self._place(target), sizes.get(target, 0))
+
+    def _has(self, target: int, size: int) -> bool:
+        place = self._place(target)
+        return place.exists() and place.stat().st_size >= size
+
+    def _place(self, target: int) -> Path:
+        return self.folder / "files" / self.job.targets[target]
+
+    # -------------------------------------------------------------------- parts
+
+    def has(self, task: Task) -> bool:
+        """Whether a task's part is there."""
+        return task.number < len(self.done) or self._waiting(task).exists()
+
+    def append(self, task: Task, part: Part) -> None:
+        """Add a part to its file; tasks come in their order."""
+        try:
+            if _WHOLE in part.note:
+                start, size = part.note[_WHOLE]
+            else:
+                file = self._file(task.target)
+                start, size = file.tell(), len(part.body)
+                file.write(part.body)
+                file.flush()
+            entry = {"task": task.number, "start": start, "size": size, "note": part.note}
+            self._journal.write(json.dumps(entry).encode() + b"\n")
+            self._journal.flush()
+        except OSError as error:
+            raise self._failed(error) from None
+        self.done.append(Written(start, size, part.note))
+
+    def put(self, task: Task, part: Part) -> None:
+        """Keep a part for the process that appends; a part that is a whole file goes to its place at once."""
+        if task.target in self._alone and SKIPPED not in part.note:
+            part = self._whole(task, part)
+        note = json.dumps(part.note).encode()
+        head = _HEAD.pack(_MARK, len(note), len(part.body))
+        try:
+            _write(self._waiting(task), head, note, part.body)
+        except OSError as error:
+            raise self._failed(error) from None
+
+    def _whole(self, task: Task, part: Part) -> Part:
+        """Write the file that a part is; returns the part without its body."""
+        writer, place = self.job.writer, self._place(task.target)
+        head = writer.head(int(part.note["rows"]))
+        tail = writer.tail([Written(len(head), len(part.body), part.note)])
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            _write(place, head, part.body, tail)
+        except OSError as error:
+            raise self._failed(error) from None
+        return Part(b"", {**part.note, _WHOLE: [len(head), len(part.body)]})
+
+    def share(self, job: bytes) -> Path:
+        """Keep the job itself where other processes find it; returns where."""
+        try:
+            _write(self.folder / "job", job)
+        except OSError as error:
+            raise self._failed(error) from None
+        return self.folder / "job"
+
+    def get(self, task: Task) -> Part | None:
+        """A part that another process has finished, if it is there and whole."""
+        try:
+            data = self._waiting(task).read_bytes()
+        except OSError:
+            return None
+        if len(data) < _HEAD.size:
+            return None
+        mark, note, body = _HEAD.unpack_from(data)
+        if mark != _MARK or len(data) != _HEAD.size + note + body:
+            return None
+        text = data[_HEAD.size : _HEAD.size + note]
+        return Part(memoryview(data)[_HEAD.size + note :], json.loads(text))
+
+    def drop(self, task: Task) -> None:
+        """Forget the file of a part that was appended."""
+        self._waiting(task).unlink(missing_ok=True)
+
+    def _waiting(self, task: Task) -> Path:
+        return self.folder / "parts" / f"{task.number:08d}"
+
+    def _file(self, target: int) -> Any:
+        """The file of a target, at its end; only the last one stays open."""
+        if target not in self._files:
+            self._close()
+            place = self._place(target)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            file = place.open("ab", buffering=0)
+            if not file.tell() and not self.job.writer.converts:
+                file.write(self.job.writer.head(self._rows(target)))
+            self._files[target] = _Whole(file)
+        return self._files[target]
+
+    def _rows(self, target: int) -> int:
+        return sum(t.stop - t.start for t in self.job.tasks if t.target == target)
+
+    def _close(self) -> None:
+        for file in self._files.values():
+            file.close()
+        self._files = {}
+
+    # -------------------------------------------------------------------- end
+
+    def finish(self) -> None:
+        """Complete the files and let the output appear under its name, all at once."""
+        self._close()
+        out, writer = self.job.out, self.job.writer
+        made = self.folder / "made"
+        try:
+            shutil.rmtree(made, ignore_errors=True)
+            made.unlink(missing_ok=True)
+            for target, name in enumerate(self.job.targets):
+                parts = self._parts(target)
+                if not parts:
+                    continue
+                if writer.converts:
+                    place = made / name
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    writer.convert(self._place(target), parts, place)
+                else:
+                    self._complete(target, parts)
+            root = made if writer.converts else self.folder / "files"
+            if self.job.is_folder:
+                self.job.complete_folder(root)
+            _replace(root if self.job.is_folder else root / self.job.targets[0], out)
+            self.release()
+            shutil.rmtree(self.folder, ignore_errors=True)
+        except OSError as error:
+            raise self._failed(error) from None
+
+    def _parts(self, target: int) -> Sequence[Written]:
+        pairs = zip(self.job.tasks, self.done, strict=True)
+        return [w for t, w in pairs if t.target == target and SKIPPED not in w.note]
+
+    def _complete(self, target: int, parts: Sequence[Written]) -> None:
+        """Put the tail behind the parts, and the true head before them."""
+        writer = self.job.writer
+        with self._place(target).open("r+b") as file:
+            file.write(writer.head(sum(int(p.note["rows"]) for p in parts)))
+            file.seek(parts[-1].start + parts[-1].size)
+            file.truncate()
+            file.write(writer.tail(parts))
+
+    def release(self) -> None:
+        """Close everything; what is done stays."""
+        self._close()
+        for file in (self._journal, self._lock):
+            if file is not None:
+                file.close()
+        self._journal = self._lock = None
+
+    def abandon(self) -> None:
+        """Close everything, and leave nothing behind if nothing is done."""
+        nothing = not self.done and not any((self.folder / "parts").glob("*"))
+        self.release()
+        if nothing:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _failed(self, error: OSError) -> PhalanxError:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        reason = "the disk is full" if full else error.strerror or str(error)
+        kept = f"; {len(self.done)} of {len(self.job.tasks)} parts are kept, run the same again to go on"
+        return PhalanxError(
+            f"{error.filename or self.folder}: cannot write: {reason}{kept if self.done else ''}."
+        )
+
+
+class _Whole:
+    """A file that writes everything, or raises."""
+
+    def __init__(self, file: Any) -> None:
+        self.file, self.at = file, file.seek(0, os.SEEK_END)
+
+    def tell(self) -> int:
+        return int(self.at)
+
+    def write(self, data: Any) -> None:
+        rest = memoryview(data).cast("B")
+        while len(rest):
+            count = self.file.write(rest)
+            self.at += count
+            rest = rest[count:]
+
+    def flush(self) -> None:
+        self.file.flush()
+
+    def close(self) -> None:
+        self.file.close()
+
+
+def _entry(line: bytes) -> dict[str, Any] | None:
+    """A line of the journal; None if it was never finished."""
+    if not line.endswith(b"\n"):
+        return None
+    try:
+        entry: dict[str, Any] = json.loads(line)
+        return entry if {"task", "start", "size", "note"} <= set(entry) else None
+    except ValueError:
+        return None
+
+
+def _write(place: Path, *data: Any) -> None:
+    """Write a file that is there as a whole or not at all."""
+    beside = place.with_name(f".{place.name}.{os.getpid()}.{os.urandom(4).hex()}")
+    try:
+        with beside.open("wb") as file:
+            for each in data:
+                file.write(each)
+        os.replace(beside, place)
+    except OSError:
+        beside.unlink(missing_ok=True)
+        raise
+
+
+def _replace(made: Path, out: Path) -> None:
+    """Let what was made appear under its name, in place of what was there."""
+    if not made.is_dir():
+        if out.is_dir():
+            shutil.rmtree(out)
+        os.replace(made, out)
+        return
+    old = out.with_name(f".{out.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if out.exists():
+        os.rename(out, old)
+    os.rename(made, out)
+    shutil.rmtree(old, ignore_errors=True)
+    old.unlink(missing_ok=True)
