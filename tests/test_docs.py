@@ -21,7 +21,8 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 RUNNER = Path(__file__).parent / "run_samples.py"
-SLOW = ("compare", "papers", "report")  # commands whose arguments only are checked; tests/cli/ runs them
+# Commands whose arguments only are checked; tests run them elsewhere.
+SLOW = ("compare", "papers", "report", "studio")
 MISSING = 77  # the runner's exit status where a sample needs a package that is not installed
 
 
