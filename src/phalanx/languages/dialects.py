@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 _LIBRARY = ("fabs", "sqrt", "copysign", "sin", "cos")
 _SIGN = {"double": "0x8000000000000000UL", "float": "0x80000000U"}  # the bit that holds it
@@ -116,12 +116,22 @@ def vector_macros(dialect: Dialect) -> str:
     magnitude = f"({dialect.bits}(x) & ~{sign})"
     return "\n".join(
         [
-            "/* The only expressions of two steps: one rounding where processors do so fast. */",
-            f"#define $FMA{tag}(a, b, c) ((a) * (b) + (c))",
+            contraction(dialect),
             f"#define $FABS{tag}(x) {number}{magnitude}",
             f"#define $COPYSIGN{tag}(x, y) {number}({magnitude} | ({dialect.bits}(y) & {sign}))",
         ]
     )
+
+
+def contracted(dialect: Dialect) -> Dialect:
+    """OpenCL C for processors: no call for each `fma`, and the memory of a work-item in one place."""
+    return replace(dialect, fma=f"$FMA{dialect.tag}", strided=False)
+
+
+def contraction(dialect: Dialect) -> str:
+    """What multiply-adds are, then."""
+    note = "/* The only expressions of two steps: one rounding where processors do so fast. */"
+    return f"{note}\n#define $FMA{dialect.tag}(a, b, c) ((a) * (b) + (c))"
 
 
 def literal(x: float, dialect: Dialect) -> str:

@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..program.elementary.turns import LARGEST
-from .dialects import named, opencl, vector_macros
+from .dialects import contracted, contraction, named, opencl, vector_macros
 from .helpers import helpers
+from .pieces import Pieces
 from .routine import WORKSPACE, Routine
 from .tiles import GROUP, OPENCL, copies, device_function, row_parameters, tiled, widest
 
@@ -41,9 +42,26 @@ def placed(routine: Routine) -> Routine:
     return replace(routine, spaces={name: "__global " for name, n in routine.sizes.items() if n > limit})
 
 
-def text(routines: Sequence[Routine], prefix: str, *, lanes: int = 0, tiles: bool = True) -> str:
-    """A program of these functions, with kernels of one state a work-item or of `lanes` states, or both."""
+def text(
+    routines: Sequence[Routine],
+    prefix: str,
+    *,
+    lanes: int = 0,
+    tiles: bool = True,
+    pieces: Pieces | None = None,
+) -> str:
+    """A program of these functions, with kernels of one state a work-item or of `lanes` states, or both.
+
+    With `pieces`, there are also kernels of one segment a work-item.
+    """
     parts = parts_of([placed(r) for r in routines], lanes=lanes, tiles=tiles)
+    if pieces is not None and tiles:
+        known = {name for r in routines for name in r.helpers}
+        parts += [*helpers(pieces.dialect, pieces.helpers - known), *pieces.parts()]
+    elif pieces is not None:
+        fast = replace(pieces, dialect=contracted(pieces.dialect))
+        parts += ["#pragma OPENCL FP_CONTRACT ON", contraction(fast.dialect)]
+        parts += [*helpers(fast.dialect, fast.helpers), *fast.parts()]
     return named("\n\n".join(parts), prefix) + "\n"
 
 

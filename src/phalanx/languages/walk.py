@@ -42,6 +42,7 @@ _OPERATORS = {"add": "+", "sub": "-", "mul": "*", "shl": "<<", "div": "/", "and"
 _OPERATORS |= {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _ROW = 8  # numbers of a table in a line
 FAR = "far"  # the largest angle
+LANE = "lane"  # the number of a segment, where work-items take segments
 
 
 class Body(Writer):
@@ -55,29 +56,33 @@ class Body(Writer):
         told: tuple[float, ...] = (),
         *,
         careful: str = "careful",
+        width: int = 1,
+        tables: dict[str, tuple[str, np.ndarray]] | None = None,
     ) -> None:
         super().__init__(dialect)
         self.program = program
+        self.width = width  # segments of a state that take these statements, number `lane` here
         self.told = told
         self.careful = careful  # whether an angle may be beyond what the fast path takes
         self.names: dict[Any, str] = {}
         self.regions = {region: f"{name}[({{}}) * step]" for region, name in names.items()}
-        self.tables: dict[str, tuple[str, np.ndarray]] = {}
+        self.tables = {} if tables is None else tables
         self.turns = 0
-        self._used = set(_operands(program.body))
+        self._used = set(operands(program.body))
         offset = 0
         for k, region in enumerate(program.scratch):
             if region.size:
                 spread = " * stride" if dialect.strided else ""
-                self.do(f"{dialect.workspace}{dialect.type} *const r{k} = workspace + {offset}{spread};")
+                own = "" if spread or width == 1 else f" + {LANE} * {region.size}"
+                self.do(f"{dialect.workspace}{dialect.type} *const r{k} = workspace + {offset}{spread}{own};")
                 self.regions[region] = f"r{k}[({{}}){spread}]" if spread else f"r{k}[{{}}]"
-                offset += region.size
+                offset += region.size * program.lanes
         self.body(program.body)
 
     @property
     def workspace(self) -> int:
         """Numbers of scratch memory."""
-        return sum(region.size for region in self.program.scratch)
+        return sum(region.size for region in self.program.scratch) * self.program.lanes
 
     def constants(self, name: str) -> list[str]:
         """The tables of the program, `name` in front of the names of their own."""
@@ -115,7 +120,7 @@ class Body(Writer):
             return self.names[x]
         if x.op == "entry":
             table, index = x.args
-            return f"{self._table(table, 'int')}[{self.whole(index)}]"
+            return f"{self._table(table, 'int')}[{self._of_lane(index) if table.wide else self.whole(index)}]"
         if x.op == "lanes" and len(x.args) == 1:
             return self.whole(x.args[0])
         args = [self.whole(a) for a in x.args]
@@ -125,6 +130,17 @@ class Body(Writer):
             raise TypeError(f"{self.dialect.name}: no rule for the operation {x.op} on whole numbers.")
         second = f"({args[1]})" if args[1].startswith("-") else args[1]
         return f"({args[0]} {_OPERATORS[x.op]} {second})"
+
+    def _of_lane(self, index: Index) -> str:
+        """The place of a lane's own number, where each place has one for every lane."""
+        return f"{self.whole(index)} * {self.width} + {LANE}" if self.width > 1 else self.whole(index)
+
+    def _in_scratch(self, region: Region, index: Index) -> str:
+        """The same in scratch memory, which is lane by lane unless it is strided."""
+        at, lanes = self.whole(index), self.program.lanes
+        if self.dialect.strided:
+            return self._of_lane(index)
+        return at if lanes == 1 or self.width > 1 else f"{at} % {lanes} * {region.size} + {at} / {lanes}"
 
     def _table(self, table: Table, kind: str) -> str:
         values = table.values.ravel()
@@ -138,11 +154,13 @@ class Body(Writer):
     def place(self, region: Region | Table, index: Index) -> str:
         """Where a number stands."""
         if isinstance(region, Table):
-            return f"{self._table(region, self.dialect.real)}[{self.whole(index)}]"
+            at = self._of_lane(index) if region.wide else self.whole(index)
+            return f"{self._table(region, self.dialect.real)}[{at}]"
         if region.kind == "uniform":
             told = Table(region.name, np.array(self.told))
             return f"{self._table(told, self.dialect.real)}[{self.whole(index)}]"
-        return self.regions[region].format(self.whole(index)).replace("[(0) * step]", "[0]")
+        at = self._in_scratch(region, index) if region.kind == "scratch" else self.whole(index)
+        return self.regions[region].format(at).replace("[(0) * step]", "[0]")
 
     def real(self, x: Any) -> Any:
         return x if isinstance(x, float) else self.names[x]
@@ -236,7 +254,7 @@ class Body(Writer):
         self.body(s.body)
 
 
-def _operands(body: tuple[Any, ...]) -> Iterator[Any]:
+def operands(body: tuple[Any, ...]) -> Iterator[Any]:
     """All real numbers that statements read."""
     for s in statements(body):
         if isinstance(s, Value):

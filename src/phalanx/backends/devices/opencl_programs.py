@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
+import json
 import os
-import struct
 import threading
 import time
 from contextlib import suppress
@@ -21,17 +21,23 @@ from ...errors import PhalanxError, printable
 from ...languages.dialects import named
 from ...languages.dialects import opencl as dialect
 from ...languages.opencl import LANES, text, vector_name, vector_workspace
+from ...languages.pieces import Pieces, piece_name
 from ...languages.routine import Routine
 from ...languages.tiles import GROUP, kernel_name
+from ...program.rolled.segments.roll import SegmentProgram
+from ...sweeps.orders.segments import starts
 from ..base import Call
 from ..native import cache
-from ..native.source import alone
+from ..native.source import alone, looped
 
 PREFIX, NAME = "phalanx", "run"  # of what is compiled
 _SHARES = 16  # work-items for each core: enough to even out, few enough to cost nothing
 _MOST_GROUPS = 1 << 15
 _SCRATCH = 4  # the part of the largest allocation that scratch memory may be
-_HEAD = struct.Struct("<Q")  # in front of a program on disk: numbers of scratch memory of a work-item
+_GAIN = 4  # cores for each state from which on processors take segments: an estimate
+_FEWEST = 4  # segments that are worth launches of their own
+_SEGMENTS = 64  # of a chain, at most, unless told otherwise
+_LEAST = 16  # bodies in each of them
 
 _lock = threading.RLock()
 _queues: dict[int, Any] = {}  # of this process; a fork has to open the device again
@@ -71,6 +77,16 @@ def has_vectors(device: Any) -> bool:
     return bool(device.type & cl.device_type.CPU)
 
 
+def most_states(device: Any) -> int:
+    """States up to which work-items have segments of a chain: beyond, whole ones keep the device busy.
+
+    A processor computes one state as fast as the several that its registers hold, and more launches cost
+    more: segments have to gain that first.
+    """
+    units = int(device.max_compute_units)
+    return units // _GAIN if has_vectors(device) else units * GROUP
+
+
 @dataclass(frozen=True)
 class Built:
     """The program of one function on one device."""
@@ -83,10 +99,48 @@ class Built:
     dtype: np.dtype
     seconds: float
     cached: bool
+    pieces: tuple[int, ...] = ()  # work-items of launches that take segments of a state
+    between: int = 0  # numbers of scratch memory of a state in these
     lock: Any = field(default_factory=threading.Lock)
 
     def launch(self, queue: Any, count: int, buffers: list[Any], wait_for: list[Any] | None) -> Any:
         """The event of a launch on so many states."""
+        if self.takes_segments(count):
+            return self._launch_pieces(queue, count, buffers, wait_for)
+        return self._launch_states(queue, count, buffers, wait_for)
+
+    def takes_segments(self, count: int) -> bool:
+        """Whether work-items have segments: where states are too few for all of the device to compute."""
+        if not self.pieces or count > most_states(self.device):
+            return False
+        return count * self.between * self.dtype.itemsize <= self.device.max_mem_alloc_size // _SCRATCH
+
+    def warm(self, context: Any, arrays: int) -> None:
+        """Launch all kernels on no state: some drivers compile when they are first asked to run."""
+        buffers = [cl.Buffer(context, cl.mem_flags.READ_WRITE, size=self.dtype.itemsize)] * arrays
+        queue = cl.CommandQueue(context, self.device)
+        self._launch_states(queue, 0, buffers, None).wait()
+        if self.pieces:
+            self._launch_pieces(queue, 0, buffers, None).wait()
+
+    def _launch_pieces(self, queue: Any, count: int, buffers: list[Any], wait_for: list[Any] | None) -> Any:
+        size = max(count, 1) * self.between * self.dtype.itemsize
+        arguments = [np.uint64(count), *buffers, cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, size=size)]
+        group = 1 if self.lanes > 1 else GROUP
+        with self.lock:
+            for kernel, width in zip(self._piece_kernels, self.pieces, strict=True):
+                kernel.set_args(*arguments)
+                items = max(-(-count * width // group), 1) * group
+                done = cl.enqueue_nd_range_kernel(queue, kernel, (items,), (group,), wait_for=wait_for)
+                wait_for = [done]  # queues may be out of order
+        return done
+
+    @cached_property
+    def _piece_kernels(self) -> list[Any]:
+        names = [named(piece_name(NAME, k), PREFIX) for k in range(len(self.pieces))]
+        return [cl.Kernel(self.program, name) for name in names]
+
+    def _launch_states(self, queue: Any, count: int, buffers: list[Any], wait_for: list[Any] | None) -> Any:
         items = self._items(count)
         arguments = [np.uint64(count), *buffers]
         if self.numbers:
@@ -129,6 +183,8 @@ def _built(call: Call, optional: tuple[str, ...], dtype: np.dtype, queue: Any) -
     context, device = queue.context, queue.device
     real = _real_of(dtype, device)
     lanes = LANES[real] if has_vectors(device) else 1
+    segments = call.algorithm.splits == "segments" and most_states(device) > 0
+    call = divided(call, device.max_compute_units) if segments else call
     cache.check_variables()
     key = cache.key_of(
         "opencl",
@@ -140,27 +196,41 @@ def _built(call: Call, optional: tuple[str, ...], dtype: np.dtype, queue: Any) -
         optional,
         dtype.str,
         lanes,
+        segments,
         [device.name, device.vendor, device.driver_version, device.version, device.platform.version],
     )
     name = named(vector_name(NAME) if lanes > 1 else kernel_name(NAME), PREFIX)
-    if (kept := cache.read(key)) is not None and len(kept) > _HEAD.size:
-        (numbers,) = _HEAD.unpack_from(kept)
+
+    def made(program: Any, facts: list[Any], *, cached: bool) -> Built:
+        numbers, widths, between = facts
+        seconds = time.perf_counter() - start
+        return Built(device, program, name, lanes, numbers, dtype, seconds, cached, tuple(widths), between)
+
+    if (kept := cache.read(key)) is not None:
+        head, _, binary = kept.partition(b"\n")
         with suppress(cl.Error, ValueError):  # a binary that this driver does not take
-            program = cl.Program(context, [device], [kept[_HEAD.size :]]).build(devices=[device])
-            return Built(device, program, name, lanes, numbers, dtype, time.perf_counter() - start, True)
+            facts = json.loads(head)
+            program = cl.Program(context, [device], [binary]).build(devices=[device])
+            return made(program, facts, cached=True)
     routine = routine_of(call, optional, real)
+    pieces = pieces_of(call, optional, real) if segments else None
     numbers = vector_workspace(routine, lanes) if lanes > 1 else routine.workspace
-    program = _compiled(context, device, source_of(routine, lanes), call)
-    made = Built(device, program, name, lanes, numbers, dtype, 0.0, False)
-    _warm(made, context, len(routine.sizes))
-    cache.write(key, _HEAD.pack(numbers) + _binary(program, device))
-    return replace(made, seconds=time.perf_counter() - start)
+    facts = [numbers, pieces.widths, pieces.workspace] if pieces else [numbers, [], 0]
+    program = _compiled(context, device, source_of(routine, lanes, pieces), call)
+    made(program, facts, cached=False).warm(context, len(routine.sizes))
+    cache.write(key, json.dumps(facts).encode() + b"\n" + _binary(program, device))
+    return made(program, facts, cached=False)
 
 
-def _warm(made: Built, context: Any, arrays: int) -> None:
-    """Launch a program on no state: some drivers compile when they are first asked to run."""
-    buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, size=made.dtype.itemsize)
-    made.launch(cl.CommandQueue(context, made.device), 0, [buffer] * arrays, None).wait()
+def divided(call: Call, units: int) -> Call:
+    """A call with a segment of a chain for each unit of a device, if that is more than there are anyway."""
+    if dict(call.options).get("segments") is not None:
+        return call
+    model = call.robot.model
+    count = min(_SEGMENTS, units, model.n // _LEAST)
+    if count <= len(starts(model.links, None)):
+        return call
+    return replace(call, options=(*(o for o in call.options if o[0] != "segments"), ("segments", count)))
 
 
 def _real_of(dtype: np.dtype, device: Any) -> str:
@@ -176,14 +246,28 @@ def _real_of(dtype: np.dtype, device: Any) -> str:
 def routine_of(call: Call, optional: tuple[str, ...], real: str) -> Routine:
     """The function of a call."""
     source = alone(call, optional)
+    return Routine(NAME, *_sizes(call, optional), source.built(1), dialect(real), source.told)
+
+
+def pieces_of(call: Call, optional: tuple[str, ...], real: str) -> Pieces | None:
+    """The function of a call for work-items that have one segment each, if there are several."""
+    loops = looped(call, optional)
+    if not isinstance(loops, SegmentProgram) or (count := len(loops.bodies)) < _FEWEST:
+        return None
+    program = loops.built(min(count, _SEGMENTS), lockstep=False)
+    return Pieces(NAME, *_sizes(call, optional), program, dialect(real))
+
+
+def _sizes(call: Call, optional: tuple[str, ...]) -> tuple[dict[str, int], dict[str, int]]:
+    """Numbers of inputs and outputs, by their names in the text."""
     inputs = {f"in{k}": prod(shape) for k, shape in enumerate(call.input_sizes(optional).values())}
     outputs = {f"out{k}": prod(shape) for k, shape in enumerate(call.output_sizes().values())}
-    return Routine(NAME, inputs, outputs, source.built(1), dialect(real), source.told)
+    return inputs, outputs
 
 
-def source_of(routine: Routine, lanes: int) -> str:
+def source_of(routine: Routine, lanes: int, pieces: Pieces | None = None) -> str:
     """The text that is compiled for a device."""
-    return text([routine], PREFIX, lanes=lanes if lanes > 1 else 0, tiles=lanes == 1)
+    return text([routine], PREFIX, lanes=lanes if lanes > 1 else 0, tiles=lanes == 1, pieces=pieces)
 
 
 def _compiled(context: Any, device: Any, source: str, call: Call) -> Any:

@@ -19,13 +19,18 @@ from ..stages.loops import Once
 RESULT = f"{OUT} {OWN}"
 PLACED = f"{REST} {OWN}"  # the region of transforms, where some joint is not a one-degree-of-freedom screw
 
+Starts = list[Index] | Index  # one for each lane, or an expression that differs between lanes
+
 
 class SegmentBuilder(Builder):
-    """A program on one state: segments in groups as wide as a register, one in each lane."""
+    """A program on one state: segments in groups as wide as a register, one in each lane.
 
-    def __init__(self, program: Any, lanes: int) -> None:
-        super().__init__(program.inputs, {"out": program.output}, lanes, lanes)
-        self.program = program
+    Lanes that are not in `lockstep`, as work-items are, take numbers one by one.
+    """
+
+    def __init__(self, program: Any, lanes: int, *, lockstep: bool = True) -> None:
+        super().__init__(program.inputs, {"out": program.output}, lanes, lanes if lockstep else 8)
+        self.program, self.lockstep = program, lockstep
         self.count, self.longest = program.bodies.shape
         self.groups = -(-self.count // lanes)
         self.rows = self.groups * self.longest
@@ -98,7 +103,7 @@ class SegmentBuilder(Builder):
             starts = self._starts(f"{region.name} first", first * width, groups.index)
             self.in_blocks(
                 size,
-                self.lanes,
+                self.lanes if self.lockstep else 1,
                 lambda column, count: self._weave(region, row, self.inputs[name], starts, column, count),
             )
             if not real.all():
@@ -109,8 +114,10 @@ class SegmentBuilder(Builder):
                     kept = self.value(CHOOSE, mask, self.load(region, plus(row, k)), 0.0)
                     self.store(region, plus(row, k), kept)
 
-    def _starts(self, name: str, first: np.ndarray, group: Index) -> list[Index]:
-        """Where the segments of a group begin."""
+    def _starts(self, name: str, first: np.ndarray, group: Index) -> Starts:
+        """Where the segments of a group begin; a table tells lanes that are not in lockstep."""
+        if not self.lockstep:
+            return self.wide_entry(name, first[self.segment], group)
         table, at = first[self.segment].ravel(), times(group, self.lanes)
         return [self.entry(name, table, plus(at, k)) for k in range(self.lanes)]
 
@@ -119,13 +126,13 @@ class SegmentBuilder(Builder):
         region: Region,
         row: Index,
         memory: Region,
-        starts: list[Index],
+        starts: Starts,
         column: Index,
         count: int,
         *,
         back: bool = False,
     ) -> None:
-        lanes, memory_at = (region, plus(row, column)), Whole("lanes", tuple(plus(x, column) for x in starts))
+        lanes, memory_at = (region, plus(row, column)), _behind(starts, column)
         source, target = (lanes, (memory, memory_at)) if back else ((memory, memory_at), lanes)
         self.copy(*target, *source, count)
 
@@ -154,7 +161,11 @@ class SegmentBuilder(Builder):
         """The output from its region. Lanes to spare may write only what the last segment does."""
         spare = self.count % self.lanes > 0 and PLACED in self.regions
         if self.even and not spare:
-            self._transpose_back()
+            if self.lockstep:
+                self._transpose_back()
+            else:
+                self._columns_back(self.longest - 1, self.longest)
+                self._columns_back(0, self.longest - 1)
         else:
             self._put_back()
 
@@ -177,12 +188,29 @@ class SegmentBuilder(Builder):
             else:
                 block(0, 1)  # a narrow block stores its rows in another order
 
+    def _columns_back(self, first: int, end: int) -> None:
+        """Some columns as rows, in a part of its own: what fills up a segment has to be there before."""
+        if first == end:
+            return
+        out = self.regions[RESULT]
+        with self.part(self.lanes), self.loop(self.groups) as groups, self.loop(end, first=first) as columns:
+            row = times(groups.index, self.longest)
+            starts = self._starts("out first", self.program.bodies[:, 0], groups.index)
+            self._weave(out, row, self.outputs["out"], starts, columns.index, 1, back=True)
+
     def _put_back(self) -> None:
         """Numbers of the output, one after another, from where they lie."""
         place, lane = self.place_of(np.flatnonzero(self.program.bodies.ravel() >= 0))
         with self.part(1), self.loop(len(place)) as puts:
             here = self.entry("out from", place * self.lanes + lane, puts.index)
             self.store(self.outputs["out"], puts.index, self.load(self.regions[RESULT], here))
+
+
+def _behind(starts: Starts, column: Index) -> Index:
+    """Where each lane finds a column."""
+    if isinstance(starts, list):
+        return Whole("lanes", tuple(plus(x, column) for x in starts))
+    return plus(starts, column)
 
 
 def _leaves(stage: Any) -> list[Any]:

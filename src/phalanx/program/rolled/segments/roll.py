@@ -57,9 +57,9 @@ class SegmentProgram:
     commons: tuple[int, int]
     ends: int
 
-    def built(self, lanes: int = 8) -> Program:
-        """The program, with so many segments side by side."""
-        b = SegmentBuilder(self, lanes)
+    def built(self, lanes: int = 8, *, lockstep: bool = True) -> Program:
+        """The program, with so many segments side by side, in lockstep as lanes of registers are, or not."""
+        b = SegmentBuilder(self, lanes, lockstep=lockstep)
         b.spread_all()
         for over, stage in self.stages:
             assert isinstance(stage, Loop | Once)
