@@ -15,11 +15,13 @@ import numpy as np
 
 from ..errors import printable, shortened
 from ..io.visuals.shapes import Colour, Sphere
+from ..robot.robot import Robot
 from .session import Array, Session
 
 POSITIVE, NEGATIVE = (0, 114, 178), (213, 94, 0)  # blue and vermilion, as the bars of the panel
 _MASS, _CENTRE, _MOVES = (86, 180, 233), (230, 159, 0), (0, 158, 115)
 _LONGEST = 40  # characters of a label
+_FRAMES = 4  # whose names are shown beside a link's
 
 
 class Stage:
@@ -225,6 +227,17 @@ def linear(colour: tuple[int, int, int]) -> tuple[int, int, int]:
 def label_text(name: str) -> str:
     """A name as a label shows it: one line of text."""
     return shortened(printable(name), _LONGEST)
+
+
+def hover_texts(robot: Robot) -> list[str]:
+    """What is shown of each link under the pointer, its name and those of its frames; of the base last."""
+    texts = []
+    for i in [*range(len(robot.link_names)), -1]:
+        name = robot.link_names[i] if i >= 0 else robot.frame_names[0]
+        others = [n for n, f in robot.frames.items() if f.link == i and n != name]
+        more = ", ".join(label_text(n) for n in others[:_FRAMES]) + (" …" if len(others) > _FRAMES else "")
+        texts.append(label_text(name) + (f"\nframes: {more}" if others else ""))
+    return texts
 
 
 def quaternions(turns: Array) -> Array:
