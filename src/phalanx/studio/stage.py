@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import printable, shortened
-from ..io.visuals.shapes import Colour, Sphere
+from ..io.visuals.shapes import Box, Capsule, Colour, Cylinder, Ellipsoid, Sphere
 from ..robot.robot import Robot
 from .session import Array, Session
 
 POSITIVE, NEGATIVE = (0, 114, 178), (213, 94, 0)  # blue and vermilion, as the bars of the panel
 _MASS, _CENTRE, _MOVES = (86, 180, 233), (230, 159, 0), (0, 158, 115)
 _LONGEST = 40  # characters of a label
+_SOLIDS = (Box, Capsule, Cylinder, Ellipsoid, Sphere)
 _FRAMES = 4  # whose names are shown beside a link's
 
 
@@ -45,14 +46,18 @@ class Stage:
         self.pose()
 
     def _add_parts(self) -> None:
-        """One mesh for each colour of each link: fewer things to draw than shapes."""
-        groups: dict[tuple[int, Colour], list[tuple[Array, Array]]] = defaultdict(list)
+        """One mesh for each colour of each link: fewer things to draw than shapes.
+
+        Of shapes of ours only the outside is drawn; meshes from files may be open or inside out.
+        """
+        groups: dict[tuple[int, Colour, bool], list[tuple[Array, Array]]] = defaultdict(list)
         for part in self.session.scene.parts:
+            solid = isinstance(part.visual.shape, _SOLIDS)
             for surface in part.surfaces:
                 vertices = surface.vertices @ part.pose[:3, :3].T.astype(np.float32) + part.pose[:3, 3]
                 assert surface.colour is not None
-                groups[part.link, surface.colour].append((vertices.astype(np.float32), surface.faces))
-        for k, ((link, colour), pieces) in enumerate(groups.items()):
+                groups[part.link, surface.colour, solid].append((vertices.astype(np.float32), surface.faces))
+        for k, ((link, colour, solid), pieces) in enumerate(groups.items()):
             starts = np.cumsum([0, *(len(vertices) for vertices, _ in pieces)])
             vertices = np.concatenate([vertices for vertices, _ in pieces])
             faces = np.concatenate([faces + start for (_, faces), start in zip(pieces, starts, strict=False)])
@@ -65,7 +70,7 @@ class Stage:
                 faces.astype(np.uint32),
                 color=shade,
                 opacity=None if colour[3] >= 1.0 else colour[3],
-                side="double",
+                side="front" if solid and colour[3] >= 1.0 else "double",
             )
             self._meshes[link].append((handle, shade))
 

@@ -19,6 +19,13 @@
       query.set("fixedDpr", String(0.75 * Math.min(devicePixelRatio, 1)));
       history.replaceState(null, "", `?${query}`);
     }
+    // The client draws a background image over all pixels, also where there is none.
+    const wait = setInterval(() => {
+      const background = window.__viserMutable?.backgroundMaterial;
+      if (!background) return;
+      background.visible = false;
+      clearInterval(wait);
+    }, 100);
   }
 
   // The client keeps what is under the pointer; without these names of its own there is only no label.
