@@ -73,13 +73,11 @@ class Page:
         size, middle = s.size, 0.5 * (low + high)
         floor = min(float(low[2]), 0.0)
         cell = float(10.0 ** np.floor(np.log10(max(size, 1e-3)))) / 4.0
-        # Lines of a pixel and plain lights: a grid drawn by a shader, lines with a width in metres, reflections
-        # and shadows take many times as long where no graphics card draws (benchmarks/studio.py).
+        # Lines and one plain light with the sky's: a grid drawn by a shader, reflections and shadows take many
+        # times as long where no graphics card draws (benchmarks/studio.py).
         lines = _floor(8 * size, cell, floor)
-        self._grid = view.add_line_segments(
-            "/floor", lines, (205, 205, 205), thickness=1.0, thickness_units="screen"
-        )
-        self._sun = view.add_light_directional("/sun", intensity=3.0, position=(-0.2, -0.2, 1.0))
+        self._grid = view.add_line_segments("/floor", lines, (205, 205, 205), thickness=0.0015 * size)
+        self._sun = view.add_light_directional("/sun", intensity=3.0, position=(0.3, -0.5, 1.0))
         self._lit(False)
         view.add_light_hemisphere(
             "/sky", sky_color=(255, 255, 255), ground_color=(120, 125, 135), intensity=1.6

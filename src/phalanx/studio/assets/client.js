@@ -9,14 +9,14 @@
   const drawer = asked ? String(probe.getParameter(asked.UNMASKED_RENDERER_WEBGL)) : "";
   probe?.getExtension("WEBGL_lose_context")?.loseContext();
   if (/swiftshader|llvmpipe|softpipe|software|basic render/i.test(drawer)) {
-    // Every pixel costs processor time: no antialiasing, three quarters of the resolution.
+    // Every pixel costs processor time: no antialiasing, two thirds of the resolution.
     HTMLCanvasElement.prototype.getContext = function (kind, options) {
       const light = String(kind).startsWith("webgl") ? { ...options, antialias: false } : options;
       return plain.call(this, kind, light);
     };
     const query = new URLSearchParams(location.search);
     if (!query.has("fixedDpr")) {
-      query.set("fixedDpr", String(0.75 * Math.min(devicePixelRatio, 1)));
+      query.set("fixedDpr", String(Math.min(devicePixelRatio, 1) / 1.5));
       history.replaceState(null, "", `?${query}`);
     }
     // The client draws a background image over all pixels, also where there is none.
@@ -32,9 +32,11 @@
   const hovered = () => {
     const viewer = window.__viserMutable;
     const under = viewer?.scene?.__r3f?.root?.getState?.().internal?.hovered;
-    for (const { eventObject } of under?.values() ?? []) {
-      for (const [node, object] of Object.entries(viewer.nodeRefFromName)) {
-        const found = object === eventObject && /\/(?:link(\d+)|world\d+)(?:\/|$)/.exec(node);
+    for (const { object } of under?.values() ?? []) {
+      const above = new Set();
+      for (let o = object; o; o = o.parent) above.add(o);
+      for (const [node, group] of Object.entries(viewer.nodeRefFromName)) {
+        const found = above.has(group) && /\/(?:link(\d+)|world\d+)(?:\/|$)/.exec(node);
         if (found) return names[found[1] === undefined ? names.length - 1 : Number(found[1])];
       }
     }
