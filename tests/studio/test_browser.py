@@ -123,12 +123,12 @@ def test_the_robot_is_drawn(view: View) -> None:
 def test_a_link_under_the_pointer_tells_its_name(view: View) -> None:
     label = view.tab.locator("[data-name=hovered]")
     canvas = view.tab.locator("canvas").first.bounding_box()
-    across, down = canvas["x"] + canvas["width"] / 2, canvas["y"]
-    rows = itertools.cycle(np.linspace(0.2, 0.8, 25).tolist())
+    places = itertools.cycle(itertools.product((0.37, 0.5, 0.3, 0.43, 0.6), np.linspace(0.4, 0.95, 12)))
 
     def seen() -> str:
-        view.tab.mouse.move(across, down + next(rows) * canvas["height"])
-        view.tab.wait_for_timeout(150)
+        across, down = next(places)
+        view.tab.mouse.move(canvas["x"] + across * canvas["width"], canvas["y"] + down * canvas["height"])
+        view.tab.wait_for_timeout(100)
         return label.inner_text() if label.count() and label.is_visible() else ""
 
     name = view.until(seen).splitlines()[0]

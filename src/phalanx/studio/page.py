@@ -73,8 +73,8 @@ class Page:
         size, middle = s.size, 0.5 * (low + high)
         floor = min(float(low[2]), 0.0)
         cell = float(10.0 ** np.floor(np.log10(max(size, 1e-3)))) / 4.0
-        # Lines and one plain light with the sky's: a grid drawn by a shader, reflections and shadows take many
-        # times as long where no graphics card draws (benchmarks/studio.py).
+        # Lines and one plain light with the sky's: a grid drawn by a shader, reflections and shadows take
+        # many times as long where no graphics card draws (benchmarks/studio.py).
         lines = _floor(8 * size, cell, floor)
         self._grid = view.add_line_segments("/floor", lines, (205, 205, 205), thickness=0.0015 * size)
         self._sun = view.add_light_directional("/sun", intensity=3.0, position=(0.3, -0.5, 1.0))
@@ -147,7 +147,7 @@ class Page:
         self.server.flush()
 
     def moved(self) -> None:
-        """Somebody moves the robot: figures at once, in a message that waits for no picture, then the picture.
+        """Somebody moves the robot: figures at once, in a message that waits for no picture, then a picture.
 
         Where moves come faster than pictures, the latest is drawn.
         """
