@@ -6,6 +6,7 @@ Needs Chromium (Debian's package `chromium`) and Playwright; skipped where one o
 """
 
 import io
+import itertools
 import os
 import shutil
 import time
@@ -117,6 +118,23 @@ def view(browser: Any) -> Iterator[View]:
 def test_the_robot_is_drawn(view: View) -> None:
     # Shaded, not flat: hundreds of colours.
     view.until(lambda: len(np.unique(view.picture().reshape(-1, 3), axis=0)) > 200)
+
+
+def test_a_link_under_the_pointer_tells_its_name(view: View) -> None:
+    label = view.tab.locator("[data-name=hovered]")
+    canvas = view.tab.locator("canvas").first.bounding_box()
+    places = itertools.cycle(itertools.product((0.37, 0.5, 0.3, 0.43, 0.6), np.linspace(0.4, 0.95, 12)))
+
+    def seen() -> str:
+        across, down = next(places)
+        view.tab.mouse.move(canvas["x"] + across * canvas["width"], canvas["y"] + down * canvas["height"])
+        view.tab.wait_for_timeout(100)
+        return label.inner_text() if label.count() and label.is_visible() else ""
+
+    name = view.until(seen).splitlines()[0]
+    assert name in view.page.session.robot.frame_names
+    view.tab.mouse.move(canvas["x"] + 3, canvas["y"] + canvas["height"] - 3)  # the floor
+    view.until(lambda: not label.is_visible())
 
 
 def test_a_slider_moved_by_keys_changes_pose_torques_and_picture(view: View) -> None:

@@ -19,7 +19,8 @@ import pytest
 
 import phalanx as px
 from phalanx.studio.page import Page
-from phalanx.studio.server import HOST
+from phalanx.studio.server import HOST, script
+from phalanx.studio.stage import hover_texts
 
 pytest.importorskip("viser", reason="the page is viser's")
 pytest.importorskip("trimesh", reason="meshes are read with trimesh")
@@ -131,6 +132,19 @@ def test_only_this_machines_own_page_is_let_in() -> None:
         for address in set(others) - {HOST, "127.0.1.1"}:
             with pytest.raises(OSError, match=r"refused|timed out|unreachable"):
                 socket.create_connection((address, page.port), timeout=1).close()
+
+
+def test_names_under_the_pointer_are_text_that_cannot_end_the_script() -> None:
+    names = ["</script><b>", "a\nframes: b", "\u2028'\"`${x}"]
+    element = script(names).decode()
+    assert element.count("</script") == 1
+    assert json.loads(element[element.rindex("(") + 1 : element.rindex(")")]) == names
+    with opened("two_link") as page:
+        for packing in ("gzip", "identity"):
+            connection = http.client.HTTPConnection(HOST, page.port, timeout=10)
+            connection.request("GET", "/", headers={"Accept-Encoding": packing})
+            body = connection.getresponse().read()
+            assert script(hover_texts(page.session.robot)) in body.partition(b"</head>")[0][:20_000]
 
 
 def test_the_page_cannot_make_the_server_ask_for_a_public_address() -> None:

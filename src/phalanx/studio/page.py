@@ -20,9 +20,10 @@ from .dynamics_view import DynamicsView
 from .parallel_view import ParallelView
 from .robot_view import RobotView
 from .session import Session
-from .stage import Stage, label_text
+from .stage import Stage, hover_texts, label_text
 
 PICTURES = 30  # a second
+_APART = 0.004  # seconds from figures to their picture, so that two messages are sent
 
 
 class Page:
@@ -34,8 +35,9 @@ class Page:
         self.session = Session(scene)
         self.control = control
         self.lock = threading.RLock()
-        self.server = server.start(port, f"Phalanx studio – {label_text(scene.robot.name)}")
-        self._ending = threading.Event()
+        title = f"Phalanx studio – {label_text(scene.robot.name)}"
+        self.server = server.start(port, title, hover_texts(scene.robot))
+        self._ending, self._moved = threading.Event(), threading.Event()
         try:
             self._set_scene(dark)
             self._set_panel(dark)
@@ -58,6 +60,7 @@ class Page:
     def close(self) -> None:
         """End the page and its threads."""
         self._ending.set()
+        self._moved.set()
         self._clock.join(timeout=2.0)
         server.stop(self.server)
 
@@ -70,10 +73,11 @@ class Page:
         size, middle = s.size, 0.5 * (low + high)
         floor = min(float(low[2]), 0.0)
         cell = float(10.0 ** np.floor(np.log10(max(size, 1e-3)))) / 4.0
-        # Lines and plain lights: a grid drawn by a shader, reflections and shadows take eight times as long
-        # where no graphics card draws (benchmarks/studio.py).
+        # Lines and one plain light with the sky's: a grid drawn by a shader, reflections and shadows take
+        # many times as long where no graphics card draws (benchmarks/studio.py).
         lines = _floor(8 * size, cell, floor)
         self._grid = view.add_line_segments("/floor", lines, (205, 205, 205), thickness=0.0015 * size)
+        self._sun = view.add_light_directional("/sun", intensity=3.0, position=(0.3, -0.5, 1.0))
         self._lit(False)
         view.add_light_hemisphere(
             "/sky", sky_color=(255, 255, 255), ground_color=(120, 125, 135), intensity=1.6
@@ -128,7 +132,8 @@ class Page:
 
     def _lit(self, richly: bool) -> None:
         """Shadows and reflections, or plain light."""
-        self.server.scene.configure_default_lights(cast_shadow=richly)
+        self.server.scene.configure_default_lights(enabled=richly, cast_shadow=richly)
+        self._sun.visible = not richly
         self.server.scene.configure_environment_map("warehouse" if richly else None)
 
     # ----------------------------------------------------------------------- moving
@@ -140,6 +145,16 @@ class Page:
             self.robot_view.refresh(poses, tau)
             self.dynamics_view.refresh(poses)
         self.server.flush()
+
+    def moved(self) -> None:
+        """Somebody moves the robot: figures at once, in a message that waits for no picture, then a picture.
+
+        Where moves come faster than pictures, the latest is drawn.
+        """
+        with self.lock:
+            self.robot_view.tell()
+        self.server.flush()
+        self._moved.set()
 
     def safely(self, act: Callable[[], None], told: Any) -> None:
         """Do something; what goes wrong appears in the element `told`, and the page stays."""
@@ -155,8 +170,14 @@ class Page:
     def _run_clock(self) -> None:
         """Pictures at an even pace, while a simulation or a schedule plays and somebody looks."""
         period, due = 1.0 / PICTURES, time.perf_counter()
-        while not self._ending.wait(max(0.0, due - time.perf_counter())):
+        while not self._ending.is_set():
+            if self._moved.wait(max(0.0, due - time.perf_counter())):
+                self._ending.wait(_APART)
+                self._moved.clear()
+                self.safely(self.refresh, self.dynamics_view.told)
             now = time.perf_counter()
+            if now < due:
+                continue
             due = max(due + period, now - period)
             if not self.server.get_clients():
                 continue

@@ -73,7 +73,7 @@ class RobotView:
             with page.lock:
                 page.dynamics_view.halt()
                 session.move(slider, float(handle.value))
-            page.refresh()
+            page.moved()
 
         handle.on_update(moved)
 
@@ -113,9 +113,9 @@ class RobotView:
         finally:
             self.quiet = False
 
-    def refresh(self, poses: Any, tau: Any = None) -> None:
-        """Forces of gravity and ellipsoids for the state."""
-        session, stage = self.page.session, self.page.stage
+    def tell(self) -> Any:
+        """Show the forces of gravity as figures; these forces (nv,)."""
+        session = self.page.session
         forces = session.gravity_torques()
         rows = [
             (label_text(name), float(value), markup.figure(value, unit))
@@ -124,6 +124,11 @@ class RobotView:
         self._torques.content = markup.bars(
             rows[:_GROUP], name="gravity", unit="Joint forces that hold the robot against gravity"
         )
+        return forces
+
+    def refresh(self, poses: Any, tau: Any = None) -> None:
+        """Forces of gravity and ellipsoids for the state."""
+        stage, forces = self.page.stage, self.tell()
         stage.arrows(forces if self._arrows.value and tau is None else tau, poses)
         stage.ellipsoid(self._frames[self._frame.value] if self._moves.value else None)
 

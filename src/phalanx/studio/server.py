@@ -4,17 +4,20 @@
 
 It listens on the loopback address, takes connections only from pages that it has served itself (any page in
 the same browser could open a socket to it otherwise), forbids its page every request elsewhere, and cannot
-ask for a public address.
+ask for a public address. Before viser's client runs a short script of ours (`assets/client.js`).
 """
 
 from __future__ import annotations
 
 import contextlib
+import gzip
 import io
+import json
 import logging
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from importlib.resources import files
 from typing import Any
 
 from ..errors import PhalanxError
@@ -23,8 +26,11 @@ HOST = "127.0.0.1"
 _LOCK = threading.Lock()  # while functions of `websockets` are replaced
 
 
-def start(port: int | None, label: str) -> Any:
-    """A `viser.ViserServer` on a port, a free one unless told; raises where the port is taken."""
+def start(port: int | None, label: str, names: Sequence[str] = ("",)) -> Any:
+    """A `viser.ViserServer` on a port, a free one unless told; raises where the port is taken.
+
+    `names` are what the page shows of each link under the pointer, that of the base last.
+    """
     try:
         import viser
         from viser import _messages
@@ -33,7 +39,7 @@ def start(port: int | None, label: str) -> Any:
             f'studio: needs the package {error.name}, which is not installed; pip install "phalanx[studio]".'
         ) from None
     number = _free_port(port)
-    with _LOCK, _guarded(number), contextlib.redirect_stdout(io.StringIO()):
+    with _LOCK, _guarded(number, script(names)), contextlib.redirect_stdout(io.StringIO()):
         server = viser.ViserServer(host=HOST, port=number, label=label, verbose=False)
     if server.get_port() != number:
         server.stop()
@@ -64,6 +70,13 @@ def policy(port: int) -> str:
     )
 
 
+def script(names: Sequence[str]) -> bytes:
+    """The script of the page as an element, with names as text that cannot end it."""
+    told = json.dumps(list(names)).replace("<", "\\u003c")
+    code = files(__package__).joinpath("assets/client.js").read_text(encoding="utf-8")
+    return f"<script>{code.replace('NAMES', told)}</script>".encode()
+
+
 def _free_port(port: int | None) -> int:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -77,7 +90,7 @@ def _free_port(port: int | None) -> int:
 
 
 @contextlib.contextmanager
-def _guarded(port: int) -> Iterator[None]:
+def _guarded(port: int, added: bytes) -> Iterator[None]:
     """While it lasts, servers of `websockets` check who connects, and tell pages the policy."""
     import websockets.asyncio.server as module
 
@@ -86,7 +99,8 @@ def _guarded(port: int) -> Iterator[None]:
     origins = [f"http://{HOST}:{port}"]
 
     def serve(*args: Any, process_request: Any = None, **more: Any) -> Any:
-        return plain(*args, process_request=_with_policy(process_request, port), origins=origins, **more)
+        answer = _with_policy(process_request, port, added)
+        return plain(*args, process_request=answer, origins=origins, **more)
 
     module.serve = serve  # type: ignore[assignment,misc]
     try:
@@ -95,18 +109,31 @@ def _guarded(port: int) -> Iterator[None]:
         module.serve = plain  # type: ignore[misc]
 
 
-def _with_policy(inner: Callable[..., Any], port: int) -> Callable[..., Any]:
+def _with_policy(inner: Callable[..., Any], port: int, added: bytes) -> Callable[..., Any]:
     def answer(connection: Any, request: Any) -> Any:
         host = request.headers.get("Host", "")
         if host != f"{HOST}:{port}":  # another name for this machine, or a page that rebinds its own
             return connection.respond(421, "this page is only for the machine it runs on\n")
         response = inner(connection, request)
         if response is not None:
+            if response.headers.get("Content-Type", "").startswith("text/html"):
+                _insert(response, added)
             for name, value in _headers(port).items():
                 response.headers[name] = value
         return response
 
     return answer
+
+
+def _insert(response: Any, added: bytes) -> None:
+    """Put an element first into the head of a page."""
+    packed = response.headers.get("Content-Encoding") == "gzip"
+    body = gzip.decompress(response.body) if packed else response.body
+    body = body.replace(b"<head>", b"<head>" + added, 1)
+    for name, value in {"Content-Encoding": "identity", "Content-Length": str(len(body))}.items():
+        del response.headers[name]
+        response.headers[name] = value
+    response.body = body
 
 
 def _headers(port: int) -> dict[str, str]:

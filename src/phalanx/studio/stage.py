@@ -14,12 +14,15 @@ from typing import Any
 import numpy as np
 
 from ..errors import printable, shortened
-from ..io.visuals.shapes import Colour, Sphere
+from ..io.visuals.shapes import Box, Capsule, Colour, Cylinder, Ellipsoid, Sphere
+from ..robot.robot import Robot
 from .session import Array, Session
 
 POSITIVE, NEGATIVE = (0, 114, 178), (213, 94, 0)  # blue and vermilion, as the bars of the panel
 _MASS, _CENTRE, _MOVES = (86, 180, 233), (230, 159, 0), (0, 158, 115)
 _LONGEST = 40  # characters of a label
+_SOLIDS = (Box, Capsule, Cylinder, Ellipsoid, Sphere)
+_FRAMES = 4  # whose names are shown beside a link's
 
 
 class Stage:
@@ -43,14 +46,18 @@ class Stage:
         self.pose()
 
     def _add_parts(self) -> None:
-        """One mesh for each colour of each link: fewer things to draw than shapes."""
-        groups: dict[tuple[int, Colour], list[tuple[Array, Array]]] = defaultdict(list)
+        """One mesh for each colour of each link: fewer things to draw than shapes.
+
+        Of shapes of ours only the outside is drawn; meshes from files may be open or inside out.
+        """
+        groups: dict[tuple[int, Colour, bool], list[tuple[Array, Array]]] = defaultdict(list)
         for part in self.session.scene.parts:
+            solid = isinstance(part.visual.shape, _SOLIDS)
             for surface in part.surfaces:
                 vertices = surface.vertices @ part.pose[:3, :3].T.astype(np.float32) + part.pose[:3, 3]
                 assert surface.colour is not None
-                groups[part.link, surface.colour].append((vertices.astype(np.float32), surface.faces))
-        for k, ((link, colour), pieces) in enumerate(groups.items()):
+                groups[part.link, surface.colour, solid].append((vertices.astype(np.float32), surface.faces))
+        for k, ((link, colour, solid), pieces) in enumerate(groups.items()):
             starts = np.cumsum([0, *(len(vertices) for vertices, _ in pieces)])
             vertices = np.concatenate([vertices for vertices, _ in pieces])
             faces = np.concatenate([faces + start for (_, faces), start in zip(pieces, starts, strict=False)])
@@ -63,7 +70,7 @@ class Stage:
                 faces.astype(np.uint32),
                 color=shade,
                 opacity=None if colour[3] >= 1.0 else colour[3],
-                side="double",
+                side="front" if solid and colour[3] >= 1.0 else "double",
             )
             self._meshes[link].append((handle, shade))
 
@@ -225,6 +232,17 @@ def linear(colour: tuple[int, int, int]) -> tuple[int, int, int]:
 def label_text(name: str) -> str:
     """A name as a label shows it: one line of text."""
     return shortened(printable(name), _LONGEST)
+
+
+def hover_texts(robot: Robot) -> list[str]:
+    """What is shown of each link under the pointer, its name and those of its frames; of the base last."""
+    texts = []
+    for i in [*range(len(robot.link_names)), -1]:
+        name = robot.link_names[i] if i >= 0 else robot.frame_names[0]
+        others = [n for n, f in robot.frames.items() if f.link == i and n != name]
+        more = ", ".join(label_text(n) for n in others[:_FRAMES]) + (" …" if len(others) > _FRAMES else "")
+        texts.append(label_text(name) + (f"\nframes: {more}" if others else ""))
+    return texts
 
 
 def quaternions(turns: Array) -> Array:
