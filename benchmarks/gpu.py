@@ -334,7 +334,7 @@ def main() -> None:
     }
     text = PAGE.read_text(encoding="utf-8")
     for name, table in tables.items():
-        mark = f"<!-- table: {name} -->"
+        mark = f"<!-- figures: {name} -->"
         pattern = re.escape(mark) + r"\n(?:\n*\|[^\n]*)*\n+"
         assert mark in text, name
         text = re.sub(pattern, lambda _, m=mark, t=table: f"{m}\n\n{t}\n\n", text)

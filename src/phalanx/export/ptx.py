@@ -33,7 +33,7 @@ def _head(request: Request) -> str:
     return _comment(
         f'Robot "{robot.name}" ({robot.nq} coordinates, {robot.nv} degrees of freedom), written by Phalanx '
         f"{package_version()}, version {request.version}. Do not edit: export it again. Units are SI; "
-        "spatial vectors are [angular; linear]. Arrays are rows of a batch, (count, …), C-contiguous, and "
+        "spatial vectors are [angular; linear]. Arrays are rows of a batch, (count, ...), C-contiguous, and "
         "must not overlap. Any number of blocks will do: each goes on while states are left."
     )
 
@@ -61,5 +61,5 @@ def _described(entry: Entry, name: str, layout: Layout, real: str) -> str:
 
 
 def _comment(text: str) -> str:
-    plain = "".join(c if c.isprintable() else "?" for c in text)
+    plain = "".join(c if " " <= c <= "~" else "?" for c in text)  # assemblers take ASCII only
     return "\n".join(f"// {line}" for line in textwrap.wrap(plain, _WIDTH - 3))
