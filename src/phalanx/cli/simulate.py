@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..data.naming import coordinates, rates
 from ..errors import PhalanxError, printable
 from ..study.plotting import place_of, require_drawable
 from .arguments import add_command, add_robot, load_robot, positive_integer
@@ -148,28 +149,6 @@ def _save(place: Path, motion: Motion) -> None:
 # ------------------------------------------------------------------------ what happened
 
 
-def coordinates(robot: Any) -> list[str]:
-    """A name for each coordinate."""
-    return _names(robot.q_slices, robot.nq, {3: "x y angle", 4: "qx qy qz qw", 7: "x y z qx qy qz qw"})
-
-
-def _rates(robot: Any) -> list[str]:
-    """A name for each degree of freedom."""
-    return _names(robot.v_slices, robot.nv, {6: "wx wy wz vx vy vz"})
-
-
-def _names(parts: dict[str, slice], count: int, several: dict[int, str]) -> list[str]:
-    """Names of joints, with those of their axes where there are several."""
-    names = [""] * count
-    for joint, part in parts.items():
-        size = part.stop - part.start
-        axes = several.get(size, " ".join(map(str, range(size)))).split() if size > 1 else [""]
-        for i, axis in zip(range(part.start, part.stop), axes, strict=True):
-            # A coupled joint shares the entry of its driver.
-            names[i] = names[i] or f"{joint or 'base'} {axis}".rstrip()
-    return names
-
-
 def told(motion: Motion, args: argparse.Namespace) -> dict[str, Any]:
     """All that the summary says, for people and for programs."""
     robot, good = motion.robot, ~motion.diverged
@@ -225,8 +204,8 @@ def _limits(motion: Motion) -> list[dict[str, Any]]:
         kinds = {
             "lower": (robot.limits.lower - motion.q, motion.time, coordinates(robot)),
             "upper": (motion.q - robot.limits.upper, motion.time, coordinates(robot)),
-            "velocity": (np.abs(motion.qd) - robot.limits.velocity, motion.time, _rates(robot)),
-            "effort": (np.abs(motion.tau) - robot.limits.effort, motion.time[1:], _rates(robot)),
+            "velocity": (np.abs(motion.qd) - robot.limits.velocity, motion.time, rates(robot)),
+            "effort": (np.abs(motion.tau) - robot.limits.effort, motion.time[1:], rates(robot)),
         }
         for kind, (beyond, times, names) in kinds.items():
             for k, name in enumerate(names):

@@ -10,7 +10,7 @@ caller passes.
 from __future__ import annotations
 
 from ..languages.dialects import c, named
-from ..languages.helpers import helpers
+from ..languages.helpers import bits_functions, helpers
 from ..languages.routine import WORKSPACE, Routine
 from ..program.elementary.turns import LARGEST
 from .casadi import casadi_entries
@@ -34,7 +34,7 @@ def files(request: Request) -> dict[str, str]:
     dialect = c(request.real)
     all_routines = routines(request, dialect)
     called = {name for routine in all_routines for name in routine.helpers}
-    parts = [banner(request), _head(request), constants(request, all_routines), _bits(request.real)]
+    parts = [banner(request), _head(request), constants(request, all_routines), bits_functions(dialect)]
     parts += helpers(dialect, called, _FUSED)
     for entry, routine in zip(request.entries, all_routines, strict=True):
         parts += [*routine.tables(), routine.text()]
@@ -94,21 +94,6 @@ extern "C" {{
 #ifndef $LANES
 #define $LANES {lanes}
 #endif"""
-
-
-def _bits(real: str) -> str:
-    whole = "uint64_t" if real == "double" else "uint32_t"
-    return f"""$INLINE {whole} $bits({real} x) {{
-  {whole} b;
-  memcpy(&b, &x, sizeof b);
-  return b;
-}}
-
-$INLINE {real} $number({whole} b) {{
-  {real} x;
-  memcpy(&x, &b, sizeof x);
-  return x;
-}}"""
 
 
 def _tail(request: Request) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .helpers import helpers
+from .helpers import bits_functions, helpers
 from .routine import Routine
 from .tiles import CUDA, GROUP, copies, device_function, tiled
 
@@ -44,7 +44,7 @@ def parts_of(routines: Sequence[Routine], *, header: bool = False, notes: Sequen
     """The paragraphs of a file, a note in front of each function; kernels of a header are local to a file."""
     dialect = routines[0].dialect
     called = {name for r in routines for name in r.helpers}
-    parts = [_HEAD.format(group=GROUP), _bits(dialect.real, dialect.unsigned)]
+    parts = [_HEAD.format(group=GROUP), bits_functions(dialect)]
     parts += helpers(dialect, called)
     for k, r in enumerate(routines):
         note = f"{notes[k]}\n" if notes else ""
@@ -52,17 +52,3 @@ def parts_of(routines: Sequence[Routine], *, header: bool = False, notes: Sequen
     kernels = "\n\n".join([*copies(CUDA, routines), *(tiled(r, CUDA) for r in routines)])
     qualifiers = _LOCAL if header else '#define $GLOBAL extern "C" __global__'
     return [*parts, f"#ifdef __CUDACC__\n{qualifiers}\n{kernels}\n#endif"]
-
-
-def _bits(real: str, whole: str) -> str:
-    return f"""$INLINE {whole} $bits({real} x) {{
-  {whole} b;
-  memcpy(&b, &x, sizeof b);
-  return b;
-}}
-
-$INLINE {real} $number({whole} b) {{
-  {real} x;
-  memcpy(&x, &b, sizeof x);
-  return x;
-}}"""

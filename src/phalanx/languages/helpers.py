@@ -113,3 +113,22 @@ def _extreme(dialect: Dialect, name: str) -> str:
     found = w.select("(a != a)", "a", w.select("(b != b)", "b", found))
     head = f"{dialect.function} {real} ${name}{dialect.tag}({real} a, {real} b) {{"
     return "\n".join([head, *w.lines, f"  return {found};", "}"])
+
+
+def bits_functions(dialect: Dialect) -> str:
+    """The functions between numbers and their bits, where the language has none of its own."""
+    return "\n\n".join(
+        "\n".join(
+            [
+                f"{dialect.function} {made} {name}({given} x) {{",
+                f"  {made} y;",
+                "  memcpy(&y, &x, sizeof y);",
+                "  return y;",
+                "}",
+            ]
+        )
+        for name, given, made in (
+            (dialect.bits, dialect.real, dialect.unsigned),
+            (dialect.number, dialect.unsigned, dialect.real),
+        )
+    )
