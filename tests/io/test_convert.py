@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 import phalanx as px
 from phalanx import convert
+from reference.effort import calls_of
 
 MASS, COM = 1.5, (0.1, -0.2, 0.3)
 INERTIA = np.array([[0.3, 0.02, -0.03], [0.02, 0.25, 0.01], [-0.03, 0.01, 0.2]])
@@ -75,6 +77,65 @@ def mixed_() -> tuple[px.Robot, Any, Any]:
 
 def close(got: np.ndarray, expected: np.ndarray) -> None:
     np.testing.assert_allclose(got, expected, atol=1e-11 * max(1.0, np.abs(expected).max()), rtol=0)
+
+
+# ------------------------------------------------------------------- the fast path
+
+
+@pytest.mark.parametrize("batch", [(), (4,)])
+def test_conversions_are_compiled_and_the_same_at_every_call(
+    mixed: tuple[px.Robot, Any, Any], batch: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    robot, model, _ = mixed
+    q, qd, qdd = robot.random_state(batch, rng=1)
+    p, v, a = convert.to_pinocchio(robot, model, q, qd, qdd)
+    calls: list[Callable[[], Any]] = [
+        lambda: convert.to_pinocchio(robot, model, q),
+        lambda: convert.to_pinocchio(robot, model, q, qd),
+        lambda: convert.from_pinocchio(robot, model, p),
+        lambda: convert.from_pinocchio(robot, model, p, v, a),
+        lambda: convert.tau_to_pinocchio(robot, model, q, qd),
+        lambda: convert.tau_from_pinocchio(robot, model, q, v),
+        lambda: convert.pinocchio_basis(robot, model, q),
+    ]
+    wanted = [call() for call in calls]
+    monkeypatch.setattr(convert, "_checked_and_run", lambda *args: pytest.fail("the slow path"))
+    for call, each in zip(calls, wanted, strict=True):
+        for found, want in zip(*(x if isinstance(x, tuple) else (x,) for x in (call(), each)), strict=True):
+            assert found.shape == want.shape
+            np.testing.assert_array_equal(found, want)
+        assert calls_of(call) <= 40  # with those of the model's own attributes; the slow path makes hundreds
+
+
+def test_what_is_odd_and_what_is_wrong_stay_as_they_were(mixed: tuple[px.Robot, Any, Any]) -> None:
+    robot, model, _ = mixed
+    q, qd, qdd = robot.random_state(3, rng=2)
+    for _ in range(3):
+        there, rates = convert.to_pinocchio(robot, model, q[0], qd)
+        assert there.shape == (model.nq,)
+        assert rates.shape == (3, model.nv)
+        assert convert.to_pinocchio(robot, model, q.astype("f4")).dtype == np.float32
+        close(convert.to_pinocchio(robot, model, q.tolist()), convert.to_pinocchio(robot, model, q))
+        with pytest.raises(px.PhalanxError, match="without velocities"):
+            convert.to_pinocchio(robot, model, q, None, qdd)  # type: ignore[call-overload]
+        with pytest.raises(px.PhalanxError, match=r"q has shape \(3, 2\)"):
+            convert.to_pinocchio(robot, model, q[:, :2])
+        with pytest.raises(px.PhalanxError, match="do not broadcast"):
+            convert.to_pinocchio(robot, model, q, qd[:2])
+
+
+def test_models_that_grow_are_matched_again() -> None:
+    pin = pytest.importorskip("pinocchio", reason="the oracle of this test")
+    robot, model = px.load("two_link"), pin.Model()
+    first = model.addJoint(0, pin.JointModelRZ(), pin.SE3.Identity(), robot.joint_names[0])
+    with pytest.raises(px.PhalanxError, match="only the robot has"):
+        convert.to_pinocchio(robot, model, robot.neutral())
+    model.addJoint(first, pin.JointModelRZ(), pin.SE3.Identity(), robot.joint_names[1])
+    for _ in range(3):
+        assert convert.to_pinocchio(robot, model, robot.neutral()).shape == (2,)
+    model.addJoint(first, pin.JointModelRZ(), pin.SE3.Identity(), "third")
+    with pytest.raises(px.PhalanxError, match="only the model has"):
+        convert.to_pinocchio(robot, model, robot.neutral())
 
 
 # ------------------------------------------------------------------- Pinocchio

@@ -161,7 +161,7 @@ def test_what_is_no_regular_file_is_refused_without_waiting(tmp_path: Path) -> N
 
 
 def test_a_file_beyond_any_robot_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("phalanx.io.files.LARGEST", 2**20)
+    monkeypatch.setattr("phalanx.files.LARGEST", 2**20)
     path = tmp_path / "arm.urdf"
     with path.open("wb") as file:
         file.truncate(2**20 + 1)

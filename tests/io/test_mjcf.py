@@ -193,6 +193,15 @@ def test_inactive_equalities_do_not_matter() -> None:
             r'7 tendons \("tendon0", "tendon1", "tendon2", "tendon3", "tendon4" and 2 more\)',
         ),
         ('<option density="1.2"/>', "fluid forces"),
+        (
+            '<actuator><motor joint="i"/><position joint="j"/></actuator><keyframe><key/><key/></keyframe>'
+            '<sensor><jointpos joint="i"/></sensor>',
+            r"rigid bodies: 2 actuators; 2 keyframes; 1 sensor\.",
+        ),
+        (
+            '<actuator><motor joint="i" forcerange="-1 1"/></actuator>',
+            r"1 actuator \(their force limits are kept as robot\.limits\.effort\)\.",
+        ),
     ],
 )
 def test_what_is_no_tree_of_rigid_bodies_is_left_out_with_a_warning(rest: str, message: str) -> None:
@@ -209,6 +218,33 @@ def test_what_is_no_tree_of_rigid_bodies_is_left_out_with_a_warning(rest: str, m
 def test_what_is_left_out_of_a_joint_is_named(joint: str, message: str) -> None:
     with pytest.warns(PhalanxWarning, match=message):
         two_hinges("", joint)
+
+
+def test_bodies_that_are_moved_by_hand_are_named() -> None:
+    with pytest.warns(PhalanxWarning, match=r'1 mocap body, held still \("target"\)\.'):
+        read(f'<body name="target" mocap="true">{BOX}</body>')
+
+
+def test_a_reversed_range_is_refused_where_mujoco_takes_it_for_none() -> None:
+    import mujoco
+
+    text = f'<mujoco><worldbody><body><joint name="j" range="-10 20"/>{BOX}</body></worldbody></mujoco>'
+    model = mujoco.MjModel.from_xml_string(text)
+    model.jnt_range[0] = 1.0, -1.0
+    with pytest.raises(
+        PhalanxError, match=r'^MjModel: joint "j" has the lower limit 1 above its upper limit -1'
+    ):
+        px.load(model)
+    reversed_text = text.replace("<body>", "\n<body>").replace("-10 20", "20 -10")
+    with pytest.raises(
+        PhalanxError, match=r'^<text>:2: joint "j" has range="20 -10"; expected lower <= upper'
+    ):
+        px.load(reversed_text)
+    with pytest.raises(PhalanxError, match=r'^MjSpec: joint "j" has the lower limit'):
+        px.load(mujoco.MjSpec.from_string(reversed_text))
+    switched_off = reversed_text.replace("range=", 'limited="false" range=')
+    for source in (switched_off, mujoco.MjSpec.from_string(switched_off)):
+        assert px.load(source).limits.upper[0] == math.inf
 
 
 def test_what_the_model_switches_off_is_not_left_out() -> None:

@@ -113,6 +113,7 @@ def test_every_function_agrees_on_every_backend(name: str, backend: str) -> None
     hold(Mujoco(*load(MODELS[name])), backend)
 
 
+@pytest.mark.filterwarnings("ignore:.*left out.*1 actuator:phalanx.PhalanxWarning")
 def test_geared_rotors_enter_the_mass_matrix() -> None:
     actuator = '<actuator><motor joint="j" gear="3" armature="0.5"/></actuator>'
     try:

@@ -75,6 +75,7 @@ def same(robot: px.Robot, text: str) -> None:
     np.testing.assert_allclose(robot.forward_dynamics(q, qd, [0, 0]), data.qacc, atol=1e-10)
 
 
+LEFT_OUT = r"left out, .*: 1 keyframe; 2 sensors\. Remove"
 GIVEN = model(INERTIAL, INERTIAL.replace('pos="0.1', 'pos="0.2'))
 
 
@@ -83,7 +84,8 @@ def test_missing_files_do_not_matter_where_inertias_are_given(kind: str, tmp_pat
     text = GIVEN
     (tmp_path / "model.xml").write_text(text)
     source: Any = {"text": text, "bytes": text.encode(), "path": tmp_path / "model.xml"}.get(kind)
-    robot = px.load(source or mujoco.MjSpec.from_string(text))
+    with pytest.warns(px.PhalanxWarning, match=LEFT_OUT):
+        robot = px.load(source or mujoco.MjSpec.from_string(text))
     plain = PLAIN.replace(BALL, INERTIAL.replace('pos="0.1', 'pos="0.2'))
     same(robot, plain)
     assert robot.frame_names == ("world", "base", "upper", "lower", "s")
@@ -91,15 +93,15 @@ def test_missing_files_do_not_matter_where_inertias_are_given(kind: str, tmp_pat
 
 def test_missing_files_do_not_matter_where_other_geometry_has_the_mass() -> None:
     light = HEAD.replace('group="2"', 'group="2" mass="0"')
-    same(px.load(model(INERTIAL, BALL, light)), PLAIN)
+    same(px.load(model(INERTIAL, BALL, light, "")), PLAIN)
     outside = HEAD.replace("<compiler ", '<compiler inertiagrouprange="0 1" ')
-    same(px.load(model(INERTIAL, BALL, outside)), PLAIN)
+    same(px.load(model(INERTIAL, BALL, outside, "")), PLAIN)
 
 
 def test_a_mesh_that_is_there_is_used_while_others_are_missing(tmp_path: Path) -> None:
     head = HEAD.replace("<asset>", '<asset><mesh name="there" file="there.stl"/>')
     solid = '<geom type="mesh" mesh="there"/>'
-    text = model(INERTIAL, solid, head.replace('group="2"', 'group="2" mass="0"'))
+    text = model(INERTIAL, solid, head.replace('group="2"', 'group="2" mass="0"'), "")
     (tmp_path / "meshes").mkdir()
     (tmp_path / "meshes" / "there.stl").write_bytes(tetrahedron())
     (tmp_path / "model.xml").write_text(text)
@@ -171,7 +173,8 @@ def test_objects_of_mujoco_are_taken_as_they_are(kind: str) -> None:
 def test_a_specification_stays_as_it_was() -> None:
     spec = mujoco.MjSpec.from_string(GIVEN)
     before = [(geom.name, geom.meshname, geom.material) for geom in spec.geoms]
-    px.load(spec)
+    with pytest.warns(px.PhalanxWarning, match=LEFT_OUT):
+        px.load(spec)
     assert [(geom.name, geom.meshname, geom.material) for geom in spec.geoms] == before
     assert len(spec.meshes) == 1
     assert len(spec.sensors) == 2

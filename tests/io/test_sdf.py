@@ -204,6 +204,10 @@ MISTAKES: list[tuple[str, str]] = [
     ),
     (model('<link name="a"><inertial><mass>-1</mass></inertial></link>'), "negative mass"),
     (
+        model(LINKS + JOINT.format("<axis>\n<limit><lower>2</lower><upper>1</upper></limit></axis>")),
+        '<text>:3: joint "j" has the lower limit 2 above its upper limit 1; expected lower <= upper. Swap',
+    ),
+    (
         model(LINKS + JOINT.format('<axis><mimic joint="x"/></axis>')),
         'joint "j" mimics the unknown joint "x"',
     ),
@@ -226,6 +230,16 @@ def test_mistakes_give_one_clear_line(text: str, message: str) -> None:
     with pytest.raises(px.PhalanxError) as caught:
         px.load(text)
     assert message in str(caught.value)
+
+
+def test_plugins_sensors_and_links_without_gravity_are_counted_in_one_warning() -> None:
+    links = '<link name="a"><sensor name="s"/><gravity>false</gravity></link><link name="b"><visual/></link>'
+    with pytest.warns(px.PhalanxWarning) as caught:
+        robot = px.load(model(links + JOINT.format('<sensor name="t"/>') + '<plugin name="p"/>'))
+    assert robot.left_out == ("1 plugin", "2 sensors", "1 link without gravity")
+    assert len(caught) == 1
+    assert str(caught[0].message).startswith("<text>: left out, ")
+    assert "; ".join(robot.left_out) in str(caught[0].message)
 
 
 def test_versions_beyond_reason_are_no_trouble() -> None:

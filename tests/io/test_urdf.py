@@ -137,16 +137,37 @@ def test_mimics_are_read_with_their_defaults() -> None:
     assert robot(body % ' multiplier="-2" offset="0.5"').joints[1].mimic == Mimic("j", -2.0, 0.5)
 
 
-def test_everything_else_is_left_alone() -> None:
-    d = robot(
-        '<material name="red"><color rgba="nan x"/></material>'
-        '<transmission name="t"><joint name="j"/></transmission>'
+def test_what_is_no_link_or_joint_is_counted_in_one_warning_and_pictures_are_not() -> None:
+    drive = '<transmission name="t"><joint name="j"/></transmission>'
+    body = (
+        '<material name="red"><color rgba="nan x"/></material><mujoco><compiler meshdir="m"/></mujoco>'
+        f'{drive}{drive}<ros2_control name="r" type="system"/><custom/><custom/><sensor name="s"/>'
         '<link name="a"><visual><origin xyz="${x}"/><geometry><mesh filename="package://no/where.dae"/></geometry>'
-        '</visual><collision><xacro:box/></collision></link><gazebo reference="a"><joint name="q"/></gazebo>'
-        '<xacro:property name="unused" value="1"/>'
+        "</visual><collision><box/></collision></link>"
+        '<gazebo reference="a"><material>Red</material><mu1>1</mu1><turnGravityOff>true</turnGravityOff>'
+        '</gazebo><gazebo><joint name="q"/><plugin name="p"/><sensor name="u"/>'
+        "<turnGravityOff>false</turnGravityOff></gazebo>"
     )
-    assert [link.name for link in d.links] == ["a"]
-    assert d.joints == ()
+    expected = (
+        "2 transmissions", "1 ros2_control system", "2 <custom>", "2 sensors",
+        "1 link without gravity in Gazebo", '1 Gazebo joint ("q")', "1 Gazebo plugin",
+    )  # fmt: skip
+    declared = '<robot name="r" xmlns:xacro="x"><xacro:property name="unused" value="1"/>'
+    for text in (f'<robot name="r">{body}</robot>', f"{declared}{body}</robot>"):  # both parsers
+        with pytest.warns(PhalanxWarning) as caught:
+            d = read_urdf(text, source="arm.urdf")
+        assert d.left_out == expected
+        assert [str(w.message) for w in caught] == [
+            "arm.urdf: left out, for they are not part of a tree of rigid bodies: "
+            f"{'; '.join(expected)}. Remove them from the file if they do not matter."
+        ]
+        assert [link.name for link in d.links] == ["a"]
+        assert d.joints == ()
+
+
+def test_soft_limits_of_joints_are_named() -> None:
+    with pytest.warns(PhalanxWarning, match=r": 1 safety controller\. Remove"):
+        one_joint('<safety_controller k_velocity="1" soft_lower_limit="-1"/>')
 
 
 LEFTOVER = (

@@ -32,9 +32,9 @@ def test_loops_of_urdf_plus_are_kept_and_told() -> None:
         loaded = px.load(FOUR_BAR)
     told = [str(warning.message) for warning in caught if "loop" in str(warning.message)]
     assert len(told) == 1
-    assert (
-        '2 loops ("closure", "older") and 1 coupling ("gears"). The loops are kept as robot.loops.' in told[0]
-    )
+    loops = '2 loops ("closure: b to c", "older: a to c"); 1 coupling ("gears").'
+    assert f"{loops} The loops are kept as robot.loops." in told[0]
+    assert loaded.left_out == ('1 coupling ("gears")',)
     closure, older = loaded.loops
     assert (closure.type, closure.predecessor, closure.successor) == ("continuous", "b", "c")
     assert closure.predecessor_pose.rotation == rotation_rpy(0.1, 0.2, 0.3)

@@ -54,6 +54,11 @@ def test_bad_inertials_are_refused(inertial: str, message: str) -> None:
             r'joint "j": <origin> has rpy="0 0 inf"; expected three finite numbers\.',
         ),
         ('<limit lower="low"/>', r'joint "j": <limit> has lower="low"; expected a number\.'),
+        (
+            '<limit lower="1" upper="-2"/>',
+            r'joint "j" has the lower limit 1 above its upper limit -2; expected lower <= upper\. Swap them',
+        ),
+        ('<limit lower="1"/>', r'joint "j" has the lower limit 1 above its upper limit 0'),
         ('<limit effort="nan"/>', r'joint "j": <limit> has effort="nan"; expected a number\.'),
         ('<dynamics damping="inf"/>', r'joint "j": <dynamics> has damping="inf"; expected a finite number\.'),
         ("<mimic/>", r'joint "j": <mimic> has no "joint" attribute; expected a name\. Add it\.'),

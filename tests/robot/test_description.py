@@ -104,6 +104,14 @@ NUMBERS = [
     (joint("x", "a", "b", lower=(nan,)), 'joint "x" has lower = nan; expected finite numbers.'),
     (joint("x", "a", "b", damping=(np.inf,)), 'joint "x" has damping = inf; expected finite numbers.'),
     (joint("x", "a", "b", armature=(-1.0,)), 'joint "x" has the negative armature -1; expected >= 0.'),
+    (
+        joint("x", "a", "b", lower=(0.5,), upper=(-0.5,)),
+        'joint "x" has the lower limit 0.5 above its upper limit -0.5; expected lower <= upper. Swap them,',
+    ),
+    (
+        joint("x", "a", "b", type="planar", lower=(0.0, 0.0, 3.0), upper=(0.0, 1.0, 2.0)),
+        'joint "x" has the lower limit 3 above its upper limit 2;',
+    ),
     (joint("x", "a", "b", upper=(1.0, 2.0)), 'joint "x" (revolute) has 2 values of upper; expected 1.'),
     (
         joint("x", "a", "b", type="planar", velocity=(1.0,)),

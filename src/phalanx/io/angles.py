@@ -8,6 +8,8 @@ import math
 
 import numpy as np
 
+from ..spatial import arctan2, length, reproducible
+
 _RIGHT_ANGLE = math.pi / 2
 RIGHT_ANGLE_TOLERANCE = 1e-14  # what fifteen printed digits of pi/2 leave over
 
@@ -19,7 +21,7 @@ def cos_sin(angle: float) -> tuple[float, float]:
     quarter = round(angle / _RIGHT_ANGLE)
     if abs(angle - quarter * _RIGHT_ANGLE) <= RIGHT_ANGLE_TOLERANCE:
         return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[quarter % 4]
-    return math.cos(angle), math.sin(angle)
+    return reproducible.cos_sin(angle)
 
 
 def rotation_x(angle: float) -> np.ndarray:
@@ -50,8 +52,8 @@ def roll_pitch_yaw(turn: np.ndarray) -> tuple[float, float, float]:
     Where the pitch is a right angle only the sum of roll and yaw is defined; the yaw is taken from what
     the roll leaves over, so that their errors cancel nearby too.
     """
-    flat = math.hypot(turn[2, 1], turn[2, 2])
-    roll = math.atan2(turn[2, 1], turn[2, 2]) if flat > 1e-15 else 0.0
+    flat = length(float(turn[2, 1]), float(turn[2, 2]))
+    roll = arctan2(turn[2, 1], turn[2, 2]) if flat > 1e-15 else 0.0
     c, s = cos_sin(roll)
-    yaw = math.atan2(s * turn[0, 2] - c * turn[0, 1], c * turn[1, 1] - s * turn[1, 2])
-    return roll + 0.0, math.atan2(-turn[2, 0], flat) + 0.0, yaw + 0.0
+    yaw = arctan2(s * turn[0, 2] - c * turn[0, 1], c * turn[1, 1] - s * turn[1, 2])
+    return roll + 0.0, arctan2(-turn[2, 0], flat) + 0.0, yaw + 0.0

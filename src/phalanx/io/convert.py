@@ -17,16 +17,20 @@ q = [x, y, cos, sin] and rates in the axes of the child; a floating one has rate
 
 from __future__ import annotations
 
-from typing import Any, TypeVar, overload
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 
 from ..arrays import UNREADABLE, memory_for, refuse_masks
 from ..errors import PhalanxError
 from ..robot import results
+from ..robot.formulas import Later
 from ..robot.robot import Robot
 from ..typing import Array, ArrayLike
-from .matching import Match, expanded, mujoco_match, pinocchio_match
+from . import mapped
+from .matching import Match, known_match, mujoco_match, pinocchio_match
 
 Derivatives = TypeVar(
     "Derivatives",
@@ -54,7 +58,7 @@ def to_pinocchio(
 
     `model` is a `pinocchio.Model` with the same joints as `robot`.
     """
-    return _to(pinocchio_match(robot, model), q, qd, qdd)
+    return _by(robot, model, pinocchio_match, _TO, q, qd, qdd)
 
 
 @overload
@@ -69,22 +73,22 @@ def from_pinocchio(
     robot: Robot, model: Any, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None
 ) -> Any:
     """The q, (q, qd) or (q, qd, qdd) of a state given as Pinocchio's q, v, a."""
-    return _from(pinocchio_match(robot, model), q, v, a)
+    return _by(robot, model, pinocchio_match, _FROM, q, v, a)
 
 
 def tau_to_pinocchio(robot: Robot, model: Any, q: ArrayLike, tau: ArrayLike) -> Array:
     """Pinocchio's joint forces for the forces `tau` at the robot's own q."""
-    return _forces_to(pinocchio_match(robot, model), q, tau)
+    return _by(robot, model, pinocchio_match, _FORCES_TO, q, tau)
 
 
 def tau_from_pinocchio(robot: Robot, model: Any, q: ArrayLike, tau: ArrayLike) -> Array:
     """The joint forces for Pinocchio's `tau` at the robot's own q."""
-    return _forces_from(pinocchio_match(robot, model), q, tau)
+    return _by(robot, model, pinocchio_match, _FORCES_FROM, q, tau)
 
 
 def pinocchio_basis(robot: Robot, model: Any, q: ArrayLike) -> Array:
     """B (…, model.nv, nv) with v = B qd in Pinocchio, at the robot's own q; orthogonal unless coupled."""
-    return _basis(pinocchio_match(robot, model), q)
+    return _by(robot, model, pinocchio_match, _BASIS, q)
 
 
 def derivatives_to_pinocchio(
@@ -101,7 +105,7 @@ def derivatives_to_pinocchio(
     What are constants in them are Pinocchio's v, a and tau, not qd, qdd and tau of the robot: where its rates
     turn with q (planar joints) that makes a difference beyond the order of rows and columns.
     """
-    return _derivatives_to(pinocchio_match(robot, model), derivatives, q, qd, qdd, tau)
+    return _derivatives_to(known_match(robot, model, pinocchio_match).match, derivatives, q, qd, qdd, tau)
 
 
 @overload
@@ -119,7 +123,7 @@ def to_mujoco(
 
     `model` is a `mujoco.MjModel` with the same joints as `robot`.
     """
-    return _to(mujoco_match(robot, model), q, qd, qdd)
+    return _by(robot, model, mujoco_match, _TO, q, qd, qdd)
 
 
 @overload
@@ -134,22 +138,22 @@ def from_mujoco(
     robot: Robot, model: Any, qpos: ArrayLike, qvel: ArrayLike | None = None, qacc: ArrayLike | None = None
 ) -> Any:
     """The q, (q, qd) or (q, qd, qdd) of a state given as MuJoCo's qpos, qvel, qacc."""
-    return _from(mujoco_match(robot, model), qpos, qvel, qacc)
+    return _by(robot, model, mujoco_match, _FROM, qpos, qvel, qacc)
 
 
 def tau_to_mujoco(robot: Robot, model: Any, q: ArrayLike, tau: ArrayLike) -> Array:
     """MuJoCo's joint forces for the forces `tau` at the robot's own q."""
-    return _forces_to(mujoco_match(robot, model), q, tau)
+    return _by(robot, model, mujoco_match, _FORCES_TO, q, tau)
 
 
 def tau_from_mujoco(robot: Robot, model: Any, q: ArrayLike, tau: ArrayLike) -> Array:
     """The joint forces for MuJoCo's `tau` at the robot's own q."""
-    return _forces_from(mujoco_match(robot, model), q, tau)
+    return _by(robot, model, mujoco_match, _FORCES_FROM, q, tau)
 
 
 def mujoco_basis(robot: Robot, model: Any, q: ArrayLike) -> Array:
     """B (…, model.nv, nv) with qvel = B qd in MuJoCo, at the robot's own q; orthogonal unless coupled."""
-    return _basis(mujoco_match(robot, model), q)
+    return _by(robot, model, mujoco_match, _BASIS, q)
 
 
 def derivatives_to_mujoco(
@@ -166,142 +170,81 @@ def derivatives_to_mujoco(
     What are constants in them are MuJoCo's qvel, qacc and forces, not qd, qdd and tau of the robot: where its
     rates turn with q (free joints) that makes a difference beyond the order of rows and columns.
     """
-    return _derivatives_to(mujoco_match(robot, model), derivatives, q, qd, qdd, tau)
+    return _derivatives_to(known_match(robot, model, mujoco_match).match, derivatives, q, qd, qdd, tau)
 
 
-def _own(robot: Robot, x: Array, *, rates: bool) -> Array:
-    """Coordinates or rates of the joints that follow none, from those of all."""
-    if not robot.is_coupled:
-        return x
-    parts = [
-        place.v if rates else place.q for name, place in expanded(robot).items() if name not in robot.mimics
-    ]
-    return np.concatenate([x[..., part] for part in parts], -1)
+class _Conversion(NamedTuple):
+    """An equation of `mapped`, and of its inputs, as messages call them, and outputs the sizes.
 
+    Sizes are q and v of the robot, Q and V of the model.
+    """
 
-@memory_for("convert", "take the states in several batches")
-def _to(match: Match, q: Any, qd: Any, qdd: Any) -> Any:
-    robot = match.robot
-    q = _checked(q, robot.nq, "q", f'robot "{robot.name}"')
-    full = robot.expand(q)
-    out = np.empty((*q.shape[:-1], match.nq), q.dtype)
-    for rule, own, _, other in match.pairs:
-        out[..., other.q] = rule.to(full[..., own])
-    if qd is None:
-        _refuse_alone(qdd)
-        return out
-    rates = _rates_to(match, q, qd, "qd")
-    if qdd is None:
-        return out, rates
-    return out, rates, _rates_to(match, q, qdd, "qdd") + _drift(match, q, qd)
+    name: str
+    run: Callable[..., Any]
+    inputs: tuple[tuple[str, str], ...]
+    outputs: tuple[str, ...]
 
+    def shape(self, match: Match, sizes: str) -> tuple[int, ...]:
+        """Sizes as numbers."""
+        known = {"q": match.robot.nq, "v": match.robot.nv, "Q": match.nq, "V": match.nv}
+        return tuple(known[size] for size in sizes)
 
-@memory_for("convert", "take the states in several batches")
-def _from(match: Match, q: Any, v: Any, a: Any) -> Any:
-    p = _checked(q, match.nq, "q", f"{match.engine} model")
-    full = np.zeros((*p.shape[:-1], sum(_size(place.q) for place in expanded(match.robot).values())), p.dtype)
-    for rule, part, _, other in match.pairs:
-        full[..., part] = rule.back(p[..., other.q])
-    own = _own(match.robot, full, rates=False)
-    if v is None:
-        _refuse_alone(a)
-        return own
-    rates = _own(match.robot, _rates_from(match, own, v, "v"), rates=True)
-    if a is None:
-        return own, rates
-    a = _checked(a, match.nv, "a", f"{match.engine} model")
-    full = _rates_from(match, own, a - _drift(match, own, rates), "a")
-    return own, rates, _own(match.robot, full, rates=True)
-
-
-def _size(part: slice) -> int:
-    return int(part.stop - part.start)
-
-
-def _refuse_alone(acceleration: Any) -> None:
-    if acceleration is not None:
-        raise PhalanxError(
-            "convert: got accelerations without velocities; expected both. Pass the velocities."
+    def compiled(self, match: Match, count: int) -> Any:
+        """Machine code of it for so many inputs, None if there is none."""
+        inputs = {label: self.shape(match, size) for label, size in self.inputs[:count]}
+        outputs = self.outputs[:count] if len(self.outputs) > 1 else self.outputs
+        shapes = {f"{k}": self.shape(match, sizes) for k, sizes in enumerate(outputs)}
+        run = self.run
+        return match.robot._formula(
+            f"convert_{self.name}", inputs, shapes, lambda *x: run(match, *(each[None] for each in x))
         )
 
 
-@memory_for("convert", "take the states in several batches")
-def _rates_to(match: Match, q: Any, x: Any, label: str) -> Array:
-    """B x for rates x of the robot."""
-    robot = match.robot
-    x = _checked(x, robot.nv, label, f'robot "{robot.name}"')
-    return _turned(match, q, x @ robot.coupling.T.astype(x.dtype) if robot.is_coupled else x)
+_TO = _Conversion("to", mapped.state_to, (("q", "q"), ("qd", "v"), ("qdd", "v")), ("Q", "V", "V"))
+_FROM = _Conversion("from", mapped.state_from, (("q", "Q"), ("v", "V"), ("a", "V")), ("q", "v", "v"))
+_FORCES_TO = _Conversion("forces_to", mapped.forces_to, (("q", "q"), ("tau", "v")), ("V",))
+_FORCES_FROM = _Conversion("forces_from", mapped.forces_from, (("q", "q"), ("tau", "V")), ("v",))
+_BASIS = _Conversion("basis", mapped.basis, (("q", "q"),), ("Vv",))
 
 
-def _forces_to(match: Match, q: Any, x: Any) -> Array:
-    """Forces x of the robot on the joints that they belong to, none on those that follow."""
-    robot = match.robot
-    x = _checked(x, robot.nv, "tau", f'robot "{robot.name}"')
-    full = np.zeros((*x.shape[:-1], robot.model.n), x.dtype)
-    for name, place in expanded(robot).items():
-        if name not in robot.mimics:
-            full[..., place.v] = x[..., robot.v_slices[name]]
-    return _turned(match, q, full)
+def _by(
+    robot: Robot, model: Any, find: Callable[[Robot, Any], Match], conversion: _Conversion, *given: Any
+) -> Any:
+    """The result of a conversion of the arrays that are given: compiled at its first use."""
+    known = known_match(robot, model, find)
+    if given[-1] is None and len(given) == 3:
+        given = given[:1] if given[1] is None else given[:2]
+    key = conversion.name, len(given)
+    built = known.formulas.get(key)
+    if built is None:
+        build = partial(conversion.compiled, known.match, len(given))
+        built = known.formulas.setdefault(key, Later(known.formulas, key, build))
+    if _have_one_batch(given) and (made := built.batch(given)) is not None:
+        return made
+    return _checked_and_run(conversion, known.match, given)
 
 
-def _turned(match: Match, q: Any, full: Array) -> Array:
-    """Rates or forces of all joints in the axes of the other engine."""
-    robot = match.robot
-    q = robot.expand(_checked(q, robot.nq, "q", f'robot "{robot.name}"'))
-    out = np.empty((*_batch(q, full), match.nv), np.result_type(q, full))
-    for rule, part, rates, other in match.pairs:
-        own = full[..., rates]
-        out[..., other.v] = own if rule.basis is None else (rule.basis(q[..., part]) @ own[..., None])[..., 0]
-    return out
-
-
-def _forces_from(match: Match, q: Any, x: Any) -> Array:
-    """Forces of the other engine projected on the robot's degrees of freedom."""
-    full = _rates_from(match, q, x, "tau")
-    return full @ match.robot.coupling.astype(full.dtype) if match.robot.is_coupled else full
+def _have_one_batch(arrays: tuple[Any, ...]) -> bool:
+    """Whether all are plain arrays with one batch: results of others differ in theirs."""
+    batches = [x.shape[:-1] for x in arrays if type(x) is np.ndarray]
+    return len(batches) == len(arrays) and batches.count(batches[0]) == len(batches)
 
 
 @memory_for("convert", "take the states in several batches")
-def _rates_from(match: Match, q: Any, x: Any, label: str) -> Array:
-    """Rates or forces of all joints from those of the other engine, at the robot's own q."""
-    robot = match.robot
-    q = robot.expand(_checked(q, robot.nq, "q", f'robot "{robot.name}"'))
-    x = _checked(x, match.nv, label, f"{match.engine} model")
-    shape = (*_batch(q, x), robot.model.n)
-    out = np.zeros(shape, np.result_type(q, x))
-    for rule, part, rates, other in match.pairs:
-        theirs = x[..., other.v]
-        if rule.basis is not None:
-            theirs = (rule.basis(q[..., part]).swapaxes(-1, -2) @ theirs[..., None])[..., 0]
-        out[..., rates] = theirs
-    return out
-
-
-def _drift(match: Match, q: Array, qd: Any) -> Array:
-    """Bd qd, the part of the other engine's accelerations that qdd does not explain."""
-    robot = match.robot
-    qd = _checked(qd, robot.nv, "qd", f'robot "{robot.name}"')
-    out = np.zeros((*_batch(q, qd), match.nv), np.result_type(q, qd))
-    batch = out.shape[:-1]
-    q, full = robot.expand(q), qd @ robot.coupling.T.astype(qd.dtype) if robot.is_coupled else qd
-    for rule, part, rates, other in match.pairs:
-        if rule.drift is not None:
-            coordinates, own = q[..., part], full[..., rates]
-            out[..., other.v] = rule.drift(
-                np.broadcast_to(coordinates, (*batch, coordinates.shape[-1])),
-                np.broadcast_to(own, (*batch, own.shape[-1])),
-            )
-    return out
-
-
-@memory_for("convert", "take the states in several batches")
-def _basis(match: Match, q: Any) -> Array:
-    robot = match.robot
-    q = robot.expand(_checked(q, robot.nq, "q", f'robot "{robot.name}"'))
-    out = np.zeros((*q.shape[:-1], match.nv, robot.model.n), q.dtype)
-    for rule, part, rates, other in match.pairs:
-        out[..., other.v, rates] = np.eye(_size(rates)) if rule.basis is None else rule.basis(q[..., part])
-    return out @ robot.coupling.astype(q.dtype) if robot.is_coupled else out
+def _checked_and_run(conversion: _Conversion, match: Match, given: tuple[Any, ...]) -> Any:
+    if any(x is None for x in given[1:]):
+        raise PhalanxError(
+            "convert: got accelerations without velocities; expected both. Pass the velocities."
+        )
+    ours, theirs = f'robot "{match.robot.name}"', f"{match.engine} model"
+    arrays = [
+        _checked(x, conversion.shape(match, size)[0], label, theirs if size.isupper() else ours)
+        for x, (label, size) in zip(given, conversion.inputs, strict=False)
+    ]
+    for x in arrays[1:]:
+        _require_batch(arrays[0], x)
+    made = conversion.run(match, *arrays)
+    return made[0] if type(made) is tuple and len(made) == 1 else made
 
 
 @memory_for("convert", "take the states in several batches")
@@ -322,20 +265,22 @@ def _derivatives_to(match: Match, d: Derivatives, q: Any, qd: Any, qdd: Any, tau
     q = _checked(q, robot.nq, "q", whose)
     rows = {"qd": qd, "qdd": qdd, "tau": tau}
     qd, qdd, tau = (_checked(x, robot.nv, label, whose)[..., None, :] for label, x in rows.items())
-    basis, unit = _basis(match, q), np.eye(robot.nv)
+    basis, unit = mapped.basis(match, q), np.eye(robot.nv)
     inverse = basis.swapaxes(-1, -2)
     # Along a unit turn B and c are sums of sine and cosine: a central difference over right angles is exact.
     right = 0.5 * np.pi * unit
     ahead, back = (robot.integrate(q[..., None, :], step) for step in (right, -right))
-    turning = 0.5 * (_basis(match, ahead) - _basis(match, back))  # one matrix for each direction
+    turning = 0.5 * (mapped.basis(match, ahead) - mapped.basis(match, back))  # one matrix for each direction
 
     def along(x: Array) -> Array:
         """The derivative of B x with respect to q, as columns."""
         return (turning @ x[..., None])[..., 0].swapaxes(-1, -2)
 
-    c_q = 0.5 * (_drift(match, ahead, qd) - _drift(match, back, qd)).swapaxes(-1, -2)
+    c_q = 0.5 * (mapped.drift(match, ahead, qd) - mapped.drift(match, back, qd)).swapaxes(-1, -2)
     here = q[..., None, :]  # c is quadratic in qd
-    c_qd = 0.5 * (_drift(match, here, qd + unit) - _drift(match, here, qd - unit)).swapaxes(-1, -2)
+    c_qd = 0.5 * (mapped.drift(match, here, qd + unit) - mapped.drift(match, here, qd - unit)).swapaxes(
+        -1, -2
+    )
     v_q, a_q, tau_q = along(qd), along(qdd) + c_q, along(tau)
     dq, dqd, last = (basis @ np.asarray(x) for x in d[:3])
     last = last @ inverse
@@ -348,14 +293,14 @@ def _derivatives_to(match: Match, d: Derivatives, q: Any, qd: Any, qdd: Any, tau
     beside: tuple[Any, ...] = d[3:]
     values = [(basis @ np.asarray(x)[..., None])[..., 0] for x in beside]
     if isinstance(d, _OF_FORWARD):
-        values = [x + _drift(match, q, qd[..., 0, :]) for x in values]
+        values = [x + mapped.drift(match, q, qd[..., 0, :]) for x in values]
     return type(d)(dq, dqd, last, *values)
 
 
-def _batch(q: Array, x: Array) -> tuple[int, ...]:
-    """The batch shape of coordinates and what belongs to them."""
+def _require_batch(q: Array, x: Array) -> None:
+    """Raise unless coordinates and what belongs to them have batch shapes that broadcast."""
     try:
-        return np.broadcast_shapes(q.shape[:-1], x.shape[:-1])
+        np.broadcast_shapes(q.shape[:-1], x.shape[:-1])
     except ValueError:
         raise PhalanxError(
             f"convert: the batch shapes {q.shape[:-1]} of q and {x.shape[:-1]} do not broadcast."

@@ -43,6 +43,7 @@ import numpy as np
 
 from ..errors import PhalanxError
 from ..robot.description import Description, Joint, Link, Pose, Triple
+from ..spatial import product, times
 from .angles import rotation_x, rotation_z
 from .fields import Fields
 
@@ -142,13 +143,13 @@ def description_from_dh(
 def standard_pose(a: float, alpha: float, d: float, theta: float) -> Pose:
     """Rz(theta) Tz(d) Tx(a) Rx(alpha): a row in the convention of Denavit and Hartenberg (1955)."""
     turn = rotation_z(theta)
-    return Pose.of(turn @ rotation_x(alpha), turn @ (a, 0.0, 0.0) + (0.0, 0.0, d))
+    return Pose.of(product(turn, rotation_x(alpha)), times(turn, (a, 0.0, 0.0)) + np.array((0.0, 0.0, d)))
 
 
 def modified_pose(a: float, alpha: float, d: float, theta: float) -> Pose:
     """Rx(alpha) Tx(a) Rz(theta) Tz(d): a row in the convention of Craig (1986)."""
     twist = rotation_x(alpha)
-    return Pose.of(twist @ rotation_z(theta), twist @ (a, 0.0, d) + (0.0, 0.0, 0.0))
+    return Pose.of(product(twist, rotation_z(theta)), times(twist, (a, 0.0, d)) + 0.0)
 
 
 def inertia_about_com(mass: float, com: Triple, inertia: tuple[float, ...]) -> tuple[float, ...]:

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import printable
 from ..robot.description import PER_COORDINATE, Description, Joint
 from ..robot.dh import DHChain
-from ..spatial import Transform
+from ..spatial import Transform, arctan2, congruent, length, product, times
 from .angles import roll_pitch_yaw, rotation_x, rotation_z
 
 _RESERVED = ("base", "tool")  # links that a table has by itself
@@ -95,14 +95,14 @@ def table_of(chain: DHChain, description: Description, joints: Sequence[Joint]) 
 
 def _parted(row: dict[str, Any], w: float) -> list[dict[str, Any]]:
     """Two rows for Tx(a) Ty(w) Rx(alpha): to a parallel axis, then its tilt."""
-    angle = math.atan2(w, row["a"])
+    angle = arctan2(w, row["a"])
     tilt = {"a": 0.0, "alpha": row["alpha"], "d": 0.0, "theta": -angle, "type": "fixed"}
     tilt |= {key: f"{row[key]}_tilt" for key in ("name", "link")}
-    turn = rotation_z(-angle) @ rotation_x(row["alpha"])
+    turn = product(rotation_z(-angle), rotation_x(row["alpha"]))
     xx, xy, xz, yy, yz, zz = row["inertia"]
-    inertia = turn @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ turn.T
-    offset = {"a": math.hypot(row["a"], w), "alpha": 0.0, "theta": row["theta"] + angle}
-    body = {"com": (turn @ row["com"]).tolist(), "inertia": inertia[np.triu_indices(3)].tolist()}
+    inertia = congruent(turn, [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    offset = {"a": length(row["a"], w), "alpha": 0.0, "theta": row["theta"] + angle}
+    body = {"com": times(turn, row["com"]).tolist(), "inertia": inertia[np.triu_indices(3)].tolist()}
     return [{**row, **offset, **body}, tilt]
 
 

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import PhalanxError, warn
+from ..files import path_text, read_bytes
 from ..robot.description import Description, flag, is_coupled, triple
 from ..robot.joints import WELD
 from ..robot.robot import Robot
 from ..typing import Mimic, Source, Vector
 from ..typing import Path as PathLike
 from . import robots as catalogue
-from .files import path_text, read_bytes
 from .saved import read_description
 from .sdf import read_sdf
 from .table import read_table
@@ -43,8 +43,9 @@ def load(
     """The robot of a URDF, MJCF, SDF, DH or saved file, a file object, a text or a built-in name.
 
     A `mujoco.MjModel` or `mujoco.MjSpec` is taken as it is.
-    `strict` refuses inertias that no rigid body has; `mimic="independent"` gives mimic joints
-    coordinates of their own; `floating_base` lets the base link move freely. Files named .xacro are
+    What a file has beside links and joints (actuators, transmissions, sensors) is counted in one warning and
+    in `robot.left_out`. `strict` refuses inertias that no rigid body has; `mimic="independent"` gives mimic
+    joints coordinates of their own; `floating_base` lets the base link move freely. Files named .xacro are
     expanded first, with `xacro_args` for their arguments and `packages` for the folders of $(find …);
     other files if `xacro_args` is given. Expand only files that you trust: they evaluate expressions.
     """

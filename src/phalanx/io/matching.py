@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import weakref
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from ..errors import PhalanxError, listing, shown
@@ -40,6 +41,38 @@ class Match(NamedTuple):
     pairs: list[Pair]
     nq: int
     nv: int
+
+
+class Known(NamedTuple):
+    """A match that a robot remembers, with the formulas that were made for it."""
+
+    match: Match
+    model: Callable[[], Any]  # a weak reference
+    find: Callable[[Robot, Any], Match]
+    formulas: dict[Any, Any]
+
+
+_MATCHES, _MOST = "matches", 16
+
+
+def known_match(robot: Robot, model: Any, find: Callable[[Robot, Any], Match]) -> Known:
+    """The match of a robot with a model, found once; again if the model has more or fewer coordinates now."""
+    table = robot._memo.get(_MATCHES) if type(robot) is Robot else None
+    known: Known | None = None if table is None else table.get(id(model))
+    if known is not None and known.model() is model and known.find is find:
+        match = known.match
+        if model.nq == match.nq and model.nv == match.nv:
+            return known
+    match = find(robot, model)
+    try:
+        known = Known(match, weakref.ref(model), find, {})
+    except TypeError:  # whatever looks like a model
+        return Known(match, lambda: None, find, {})
+    table = robot.memo(_MATCHES, dict)
+    if len(table) >= _MOST:
+        table.clear()
+    table[id(model)] = known
+    return known
 
 
 def _require_model(robot: Robot, model: Any, *attributes: str, kind: str) -> None:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""SDF: links, joints and frames of one model; shapes, sensors and plugins are left alone.
+"""SDF: links, joints and frames of one model; one warning counts sensors and plugins, which are left out.
 
 A joint to "world" makes the world the base. Otherwise the link without a joint above it is the base, as in
 URDF: fixed, unless `floating_base` is asked for.
@@ -9,16 +9,20 @@ URDF: fixed, unless `floating_base` is asked for.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from phalanx.errors import PhalanxError, listing, nearest
 from phalanx.io.angles import rotation_rpy
+from phalanx.io.leftover import counted, leaving_out
 from phalanx.io.urdf import UNLIMITED, turned_inertias
 from phalanx.io.xml import Element, parse
+from phalanx.robot.checks import reversed_range
 from phalanx.robot.description import IDENTITY, Description, FixedFrame, Joint, Link, Mimic, Pose, Triple
 from phalanx.robot.joints import transpose_quaternion
+from phalanx.spatial import times
 
 WORLD, MODEL = "world", "__model__"
 _TYPES = {
@@ -89,13 +93,24 @@ class _Reader:
             below = {joint.child for joint in joints}
             base = next((link.name for link in links if link.name not in below), MODEL)
             turn = np.reshape(self.between(WORLD, base).rotation, (3, 3))
-            x, y, z = (turn.T @ gravity + 0.0).tolist()
+            x, y, z = (times(turn.T, gravity) + 0.0).tolist()
             gravity = (x, y, z)
         frames = [self.frame(element) for element in self.model.findall("frame")]
         name = self.model.attrib.get("name", "model")
-        return Description(
+        described = Description(
             name, tuple(links), tuple(joints), gravity, frames=tuple(frames), source=self.source
         )
+        return leaving_out(described, self.left_out())
+
+    def left_out(self) -> Iterator[str]:
+        """A phrase for each kind of element that acts on links or measures them, and is left out."""
+        inside = [part for element in (self.model, *self.named.values()) for part in element]
+        for tag in ("plugin", "sensor", "gripper"):
+            yield from counted(tag, count=sum(part.tag == tag for part in inside))
+        weightless = [
+            part for part in inside if part.tag == "gravity" and part.text.strip() in ("false", "0")
+        ]
+        yield from counted("link without gravity", "links without gravity", count=len(weightless))
 
     # ------------------------------------------------------------------- poses
 
@@ -228,19 +243,22 @@ class _Reader:
         if self.version < (1, 5) or (old is not None and old.text.strip() in ("true", "1")):
             frame = MODEL
         turn = np.reshape(self.between(joint, frame).rotation, (3, 3))
-        x, y, z = (turn @ self.triple(xyz, f'joint "{joint}"') + 0.0).tolist()
+        x, y, z = (times(turn, self.triple(xyz, f'joint "{joint}"')) + 0.0).tolist()
         return (x, y, z)
 
     def limits(self, holders: list[Element | None], kind: str, where: str) -> dict[str, tuple[float, ...]]:
         """Limits, damping, friction and springs of each axis; a negative effort or velocity is none."""
         found: dict[str, tuple[float, ...]] = {}
+        held = [None if holder is None else holder.find("limit") for holder in holders]
         for key, default in (("lower", -math.inf), ("upper", math.inf), ("velocity", -1.0), ("effort", -1.0)):
-            held = [None if holder is None else holder.find("limit") for holder in holders]
             values = [self.entry(limit, key, where, default, unlimited=True) for limit in held]
             if key in ("velocity", "effort"):
                 values = [math.inf if value < 0.0 else value for value in values]
             values = [math.copysign(math.inf, x) if abs(x) >= UNLIMITED else x for x in values]
             found[key] = (default,) if kind == "continuous" and key in ("lower", "upper") else tuple(values)
+        for limit, low, high in zip(held, found["lower"], found["upper"], strict=True):
+            if limit is not None and low > high:
+                raise self.error(limit, reversed_range(where, low, high))
         held = [None if holder is None else holder.find("dynamics") for holder in holders]
         for key, entry in _DYNAMICS.items():
             values = [self.entry(dynamics, entry, where, 0.0) for dynamics in held]
@@ -328,4 +346,4 @@ class _Reader:
 
 def _inverse(pose: Pose) -> Pose:
     turn = np.reshape(pose.rotation, (3, 3)).T
-    return Pose.of(turn, -turn @ pose.translation)
+    return Pose.of(turn, 0.0 - times(turn, pose.translation))

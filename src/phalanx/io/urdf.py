@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""URDF: links and joints of a robot file; shapes, materials and plugins are left alone."""
+"""URDF: links and joints of a robot file; one warning counts the drives, sensors and plugins left out."""
 
 from __future__ import annotations
 
@@ -14,9 +14,13 @@ import numpy as np
 
 from phalanx.errors import PhalanxError, listing, nearest, warn
 from phalanx.io.angles import rotation_rpy
+from phalanx.io.leftover import leaving_out
+from phalanx.io.urdf_leftover import Item, left_out, soft_limits, summary
 from phalanx.io.xacro import only_macros
 from phalanx.io.xml import Element, UnfitError, children_quickly, parse
+from phalanx.robot.checks import reversed_range
 from phalanx.robot.description import IDENTITY, Description, Joint, Link, Loop, Mimic, Pose, Triple
+from phalanx.spatial import congruent
 
 TYPES = ("fixed", "revolute", "continuous", "prismatic", "planar", "floating")
 UNLIMITED = 1e16  # what Gazebo and others write for no limit, since many readers refuse "inf"
@@ -41,7 +45,7 @@ def read_urdf(text: str | bytes, *, source: str, strict: bool = False) -> Descri
     with contextlib.suppress(UnfitError, PhalanxError):  # said again below, with the line
         children = children_quickly(text)
         return _read(next(children), children, source, strict)
-    root = parse(text, source=source)
+    root = parse(text, source=source, keep_text=True)
     _Reader(source).judge_xacro(root, strict)
     return _read(root, root, source, strict)
 
@@ -50,20 +54,22 @@ def _read(root: Element, children: Iterable[Element], source: str, strict: bool)
     reader = _Reader(source)
     if root.tag != "robot":
         raise reader.error(root, f"the root element is <{root.tag}>; expected <robot> of a URDF file.")
-    bodies, joints, loops, couplings = [], [], [], []
+    bodies, joints, loops = [], [], []
+    others: list[Item] = []
     for element in children:
         if element.tag == "link":
             bodies.append(reader.link(element))
         elif element.tag == "joint":
             joints.append(reader.joint(element))
+            others += soft_limits(element)
         elif element.tag == "loop":
             loops.append(reader.loop(element))
-        elif element.tag == "coupling":
-            couplings.append(reader.text(element, "name", "coupling"))
+        else:
+            others += left_out(element)
     known = reader.known_mimics(root, joints, strict)
-    reader.tell_of_loops(loops, couplings)
     name = root.attrib.get("name", "robot")
-    return Description(name, _turned(bodies), known, loops=tuple(loops), source=source)
+    described = Description(name, _turned(bodies), known, loops=tuple(loops), source=source)
+    return leaving_out(described, summary(others))
 
 
 def _turned(bodies: list[tuple[Link, tuple[float, ...]]]) -> tuple[Link, ...]:
@@ -157,20 +163,6 @@ class _Reader:
             **frames,
         )
 
-    def tell_of_loops(self, loops: list[Loop], couplings: list[str]) -> None:
-        """Warn that nothing is computed with them."""
-        told = (
-            [f"{len(loops)} loop{'s' * (len(loops) > 1)} ({listing(x.name for x in loops)})"] if loops else []
-        )
-        if couplings:
-            told.append(f"{len(couplings)} coupling{'s' * (len(couplings) > 1)} ({listing(couplings)})")
-        if told:
-            kept = " The loops are kept as robot.loops." if loops else ""
-            warn(
-                f"{self.source}: left out, for they are not part of a tree of rigid bodies: "
-                f"{' and '.join(told)}.{kept} Remove them from the file if they do not matter."
-            )
-
     def axis(self, element: Element, where: str) -> Triple:
         """The axis of a joint."""
         return self.once(("axis", *element.attrib.items()), lambda: self.triple(element, "xyz", where, _X))
@@ -195,6 +187,8 @@ class _Reader:
         elif limit is not None:
             for side in ("lower", "upper"):  # the standard's default of both is 0
                 found[side] = (_limit(self.number(limit, side, where, 0.0, unlimited=True)),)
+            if found["lower"] > found["upper"]:
+                raise self.error(limit, reversed_range(where, *found["lower"], *found["upper"]))
         if limit is not None:
             for key in ("velocity", "effort"):
                 if key in limit.attrib:
@@ -362,7 +356,7 @@ def turned_inertias(
     """Inertias (xx, xy, xz, yy, yz, zz) in the axes in which the rotations turn their own ones."""
     turn = np.reshape(rotations, (-1, 3, 3))
     full = np.reshape(packed, (-1, 6))[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)
-    new = turn @ full @ np.swapaxes(turn, 1, 2)
+    new = congruent(turn, full)
     return [tuple(row) for row in new[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist()]
 
 

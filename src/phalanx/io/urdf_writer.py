@@ -27,6 +27,7 @@ import numpy as np
 from ..errors import PhalanxError, listing
 from ..robot.description import IDENTITY, Description, Joint, Link, Loop, Mimic, Pose, Triple
 from ..robot.joints import frame_along
+from ..spatial import times
 from .angles import roll_pitch_yaw
 from .urdf import TYPES, UNLIMITED
 
@@ -141,7 +142,7 @@ class _Rewriter:
         if joint.after == IDENTITY:
             yield joint
         elif joint.type == "fixed" or _on_axis(joint):
-            axis = np.reshape(joint.after.rotation, (3, 3)).T @ joint.axis
+            axis = times(np.reshape(joint.after.rotation, (3, 3)).T, joint.axis)
             yield replace(joint, origin=joint.origin @ joint.after, after=IDENTITY, axis=_triple(axis))
         else:
             between = self.massless(f"{joint.child}_axis")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import PhalanxError, listing, nearest, warn
-from ..spatial import Inertia, Transform
+from ..spatial import Inertia, Transform, congruent, dot, product, times
 from . import description as d
 from .attachments import check_attachments
 from .checks import check_numbers, implausible, unphysical
@@ -234,14 +234,14 @@ def _model(robot: Assembly) -> Model:
     back = np.tile(np.eye(4), (n, 1, 1))  # from a body's frame to the joint's axes
     back[:, :3, :3] = np.swapaxes(frames, 1, 2)
     # Poses of the links' frames in the frames of their last bodies.
-    link_frame = back[links] @ _matrices([m.joint.after for m in robot.moving])
+    link_frame = product(back[links], _matrices([m.joint.after for m in robot.moving]))
     above = np.array([m.parent for m in robot.moving], dtype=np.intp)
     on_link = np.where((above >= 0)[:, None, None], link_frame[above], np.eye(4))
     # A joint's first body stands on its parent link, the next ones where those before them do.
     before = np.roll(back, 1, axis=0)
-    before[first] = on_link @ _matrices([m.origin for m in robot.moving])
+    before[first] = product(on_link, _matrices([m.origin for m in robot.moving]))
     rest = before.copy()
-    rest[:, :3, :3] = before[:, :3, :3] @ frames
+    rest[:, :3, :3] = product(before[:, :3, :3], frames)
     parents = np.arange(-1, n - 1)
     parents[first] = np.where(above >= 0, links[above], -1)
     at_rest = _transform(rest)
@@ -309,15 +309,13 @@ def _inertias(robot: Assembly, n: int, links: np.ndarray, link_frame: np.ndarray
         where = np.array([frame.link for _, frame in carried])
         poses = [frame.pose for _, frame in carried]
         carrier = link_frame[where]
-        turn = carrier[:, :3, :3] @ d.rotations(poses)
-        place = np.einsum("kij,kj->ki", carrier[:, :3, :3], d.translations(poses)) + carrier[:, :3, 3]
+        turn = product(carrier[:, :3, :3], d.rotations(poses))
+        place = times(carrier[:, :3, :3], d.translations(poses)) + carrier[:, :3, 3]
         mass = np.array([link.mass for link, _ in carried])
-        com = np.einsum("kij,kj->ki", turn, np.array([link.com for link, _ in carried])) + place
+        com = times(turn, np.array([link.com for link, _ in carried])) + place
         packed = np.array([link.inertia for link, _ in carried])
-        own = turn @ packed[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3) @ np.swapaxes(turn, 1, 2)
-        square = (
-            np.einsum("ki,ki->k", com, com)[:, None, None] * np.eye(3) - com[:, :, None] * com[:, None, :]
-        )
+        own = congruent(turn, packed[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3))
+        square = dot(com, com)[:, None, None] * np.eye(3) - com[:, :, None] * com[:, None, :]
         body = links[where]
         np.add.at(m, body, mass)
         np.add.at(h, body, mass[:, None] * com)

@@ -35,6 +35,8 @@ _COORDINATES = ("lower", "upper", "spring_reference")  # of a joint, one entry p
 _RATES = ("velocity", "effort", "damping", "friction", "armature", "stiffness")  # one per degree of freedom
 _SEVERAL = (*_COORDINATES, *_RATES)
 _several = attrgetter(*_SEVERAL)
+_lower, _upper = (lambda joint: (joint.lower,)), (lambda joint: (joint.upper,))
+_FEW = 640  # inertial parameters that a loop looks at
 _UNLIMITED = ("lower", "upper", "velocity", "effort")  # may be infinite
 _FINITE = tuple(x for x in _SEVERAL if x not in _UNLIMITED)
 
@@ -72,9 +74,11 @@ def _odd_joints(joints: Sequence[Joint]) -> Sequence[Joint]:
     """The joints whose numbers may be wrong: all, or those of two axes."""
     try:
         poses = [p for joint in joints for p in (joint.origin, joint.after) if p is not IDENTITY]
+        bound = [joint for joint in joints if joint.lower and joint.upper]
         fine = (
             all(_sizes_fit(*pattern) for pattern in {(j.type, tuple(map(len, _several(j)))) for j in joints})
             and not np.isnan(flat(_several(j) for j in joints)).any()
+            and (flat(map(_lower, bound)) <= flat(map(_upper, bound))).all()
             and _all_finite(joints, "axis", "axis2", *_FINITE)
             and (flat((j.armature,) for j in joints) >= 0.0).all()
             and np.isfinite(np.array([j.pitch for j in joints])).all()
@@ -127,10 +131,41 @@ def _check_joint(where: str, joint: Joint) -> None:
                 f'{where}: joint "{joint.name}" ({joint.type}) has {len(getattr(joint, label))} '
                 f"values of {label}; expected {size}."
             )
+    for low, high in zip(joint.lower, joint.upper, strict=False):
+        if low > high:
+            raise PhalanxError(reversed_range(f'{where}: joint "{joint.name}"', low, high))
     if any(a < 0 for a in joint.armature):
         raise PhalanxError(
             f'{where}: joint "{joint.name}" has the negative armature {min(joint.armature):g}; expected >= 0.'
         )
+
+
+def reversed_range(where: str, low: float, high: float) -> str:
+    """Return the complaint about limits in the wrong order."""
+    return (
+        f"{where} has the lower limit {low:g} above its upper limit {high:g}; expected lower <= upper. Swap "
+        "them, or correct the one with the wrong sign."
+    )
+
+
+def has_negative_mass(inertias: np.ndarray) -> bool:
+    """Return whether a link has a mass below zero, by inertial parameters (…, n_links, 10); NaN is not."""
+    if inertias.size <= _FEW:  # of one state: a reduction by NumPy would take longer than the dynamics
+        return any(map((0.0).__gt__, inertias[..., 0].ravel().tolist()))
+    least = inertias[..., 0].min()  # NaN if there is one
+    return bool(least < 0.0 or (least != least and (inertias[..., 0] < 0.0).any()))
+
+
+def require_masses(where: str, inertias: np.ndarray, links: Sequence[str], robot: str) -> None:
+    """Raise for inertial parameters (…, n_links, 10) with a mass below zero."""
+    if not has_negative_mass(inertias):
+        return
+    *_, link = first = tuple(np.argwhere(inertias[..., 0] < 0.0)[0].tolist())
+    at = f" at {list(first[:-1])} of the batch" if len(first) > 1 else ""
+    raise PhalanxError(
+        f'{where}: link "{links[link]}" of robot "{robot}" has the mass {inertias[first][0]:g} kg{at}; '
+        "expected >= 0. Parameters of a link are its mass, first moment (3) and moments of inertia (6)."
+    )
 
 
 def _are_rotations(turns: np.ndarray) -> np.ndarray:

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..arrays import MOST_AXES, UNREADABLE, memory_for, refuse_masks, require_memory
 from ..errors import PhalanxError, nearest, shown
+from ..spatial import product
 from .assembly import Assembly, Coordinates, Frame, Moving
 from .model import frozen
 
@@ -87,9 +88,9 @@ def resistances(assembly: Assembly) -> Resistances:
         if follows is None or follows.multiplier == 0.0:
             continue
         q, v = assembly.q_of[follows.joint].start, assembly.v_of[follows.joint].start
-        damping[v] += follows.multiplier**2 * sum(m.joint.damping)
+        damping[v] += follows.multiplier * follows.multiplier * sum(m.joint.damping)
         friction[v] += abs(follows.multiplier) * sum(m.joint.friction)
-        if k := follows.multiplier**2 * sum(m.joint.stiffness):
+        if k := follows.multiplier * follows.multiplier * sum(m.joint.stiffness):
             at = (sum(m.joint.spring_reference) - follows.offset) / follows.multiplier
             rest[q] = (stiffness[v] * rest[q] + k * at) / (stiffness[v] + k)
             stiffness[v] += k
@@ -132,17 +133,26 @@ def random_state(
 @memory_for("normalize", "take the states in several batches")
 def normalize(assembly: Assembly, q: Any) -> np.ndarray:
     """Coordinates with every quaternion at unit length."""
-    result: np.ndarray = np.array(_coordinates(assembly, q, "q"))
     with np.errstate(invalid="ignore"):  # a quaternion of zeros becomes NaN
-        for c in assembly.joined:
-            result[..., c.q] = c.kind.normalize(result[..., c.q])
+        return normalized(assembly.joined, _coordinates(assembly, q, "q"))
+
+
+def normalized(joints: Iterable[Coordinates], q: np.ndarray) -> np.ndarray:
+    """The same of floats or recording scalars."""
+    result = np.array(q)
+    for c in joints:
+        result[..., c.q] = c.kind.normalize(result[..., c.q])
     return result
 
 
 @memory_for("expand", "take the states in several batches")
 def expand(assembly: Assembly, q: Any) -> np.ndarray:
     """Coordinates of all joints, in order, followers' filled in."""
-    q = _coordinates(assembly, q, "q")
+    return with_followers(assembly, _coordinates(assembly, q, "q"))
+
+
+def with_followers(assembly: Assembly, q: np.ndarray) -> np.ndarray:
+    """The same of floats or recording scalars."""
     if not assembly.drivers:
         return np.array(q)
     result = np.empty((*q.shape[:-1], sum(m.kind.nq for m in assembly.moving)), q.dtype)
@@ -163,9 +173,15 @@ def expand(assembly: Assembly, q: Any) -> np.ndarray:
 def integrate(assembly: Assembly, q: Any, dq: Any) -> np.ndarray:
     """Coordinates reached from q with the constant rates dq for unit time."""
     q, dq = _coordinates(assembly, q, "q"), _rates(assembly, dq, "dq")
-    shape = _common_batch(assembly, "integrate", q=q, dq=dq)
-    result = np.empty((*shape, assembly.nq), dtype=np.result_type(q, dq))
-    for c in assembly.joined:
+    return integrated(assembly.joined, q, dq, _common_batch(assembly, "integrate", q=q, dq=dq))
+
+
+def integrated(
+    joints: Iterable[Coordinates], q: np.ndarray, dq: np.ndarray, batch: tuple[int, ...] = ()
+) -> np.ndarray:
+    """The same of floats or recording scalars."""
+    result = np.empty((*batch, q.shape[-1]), dtype=np.result_type(q, dq))
+    for c in joints:
         result[..., c.q] = c.kind.integrate(*_together(q[..., c.q], dq[..., c.v]))
     return result
 
@@ -190,9 +206,16 @@ def advance(
 def difference(assembly: Assembly, q0: Any, q1: Any) -> np.ndarray:
     """The rates dq with integrate(q0, dq) equal to q1."""
     q0, q1 = _coordinates(assembly, q0, "q0"), _coordinates(assembly, q1, "q1")
-    shape = _common_batch(assembly, "difference", q0=q0, q1=q1)
-    result = np.empty((*shape, assembly.nv), dtype=np.result_type(q0, q1))
-    for c in assembly.joined:
+    return differing(assembly.joined, q0, q1, _common_batch(assembly, "difference", q0=q0, q1=q1))
+
+
+def differing(
+    joints: Iterable[Coordinates], q0: np.ndarray, q1: np.ndarray, batch: tuple[int, ...] = ()
+) -> np.ndarray:
+    """The same of floats or recording scalars."""
+    joints = tuple(joints)
+    result = np.empty((*batch, sum(c.v.stop - c.v.start for c in joints)), dtype=np.result_type(q0, q1))
+    for c in joints:
         result[..., c.v] = c.kind.difference(*_together(q0[..., c.q], q1[..., c.q]))
     return result
 
@@ -229,11 +252,53 @@ def wrenches(assembly: Assembly, given: Mapping[str, Any], array: Callable[[Any,
     return total
 
 
+def quick_wrenches(robot: Any, given: Mapping[str, Any]) -> Any:
+    """What `wrenches` makes of plain arrays of float64; None leaves all else, and errors, to it."""
+    carriers, shape = robot._memo.get(_CARRIERS) or robot.memo(_CARRIERS, lambda: _carriers(robot._assembly))
+    total = np.zeros(shape)
+    is_only = len(given) == 1
+    for frame, wrench in given.items():
+        at = carriers.get(frame)
+        if at is None or type(wrench) is not np.ndarray or wrench.dtype is not _FLOAT:
+            return None
+        front = wrench.shape[:-1]
+        if wrench.shape[-1:] != _SIX or len(front) > MOST_AXES:
+            return None
+        if front and total.shape[:-2] != front:
+            if total.ndim > 2:
+                return None
+            total = np.zeros((*front, *shape)) + total
+        link, matrix = at
+        if link >= 0:  # what is welded to the world takes all
+            moved = wrench if matrix is None else wrench.dot(matrix)
+            place = link if total.ndim == 2 else (..., link, slice(None))
+            if is_only:
+                total[place] = moved
+            else:
+                total[place] += moved
+    return total
+
+
+_CARRIERS = "carriers of wrenches"
+_FLOAT, _SIX = np.dtype(np.float64), (6,)
+
+
+def _carriers(assembly: Assembly) -> tuple[dict[str, tuple[int, np.ndarray | None]], tuple[int, int]]:
+    """The link that each frame stands on and how a wrench moves there, None if it stays; the shape of all."""
+    moves = {name: _from_frame(frame) for name, frame in assembly.frames.items()}
+    still = np.eye(6)
+    carriers = {
+        name: (frame.link, None if np.array_equal(moves[name], still) else moves[name])
+        for name, frame in assembly.frames.items()
+    }
+    return carriers, (len(assembly.moving), 6)
+
+
 def _from_frame(frame: Frame) -> np.ndarray:
     """The matrix (6, 6) with which a row of a wrench in a frame becomes that in its link's frame."""
     turn, (x, y, z) = np.reshape(frame.pose.rotation, (3, 3)), frame.pose.translation
     lever = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.block([[turn, lever @ turn], [np.zeros((3, 3)), turn]]).T
+    return np.block([[turn, product(lever, turn)], [np.zeros((3, 3)), turn]]).T
 
 
 # ------------------------------------------------------------------- arrays

@@ -21,6 +21,7 @@ from ..arrays import real_numbers
 from ..errors import PhalanxError, is_one_of, listing, nearest, shown
 
 Triple = tuple[float, float, float]
+_NOTHING = 1e-15  # what a product of right angles leaves behind
 
 
 class Pose(NamedTuple):
@@ -34,7 +35,7 @@ class Pose(NamedTuple):
         """Pose from a 3x3 rotation (None = identity) and a 3-vector."""
         r = np.eye(3) if rotation is None else np.asarray(rotation, dtype=float).reshape(3, 3)
         t = np.asarray(translation, dtype=float).reshape(3)
-        r = np.where(np.abs(r) < 1e-15, 0.0, r)  # what a product of right angles leaves behind
+        r = np.where(np.abs(r) < _NOTHING, 0.0, r)
         return cls(tuple(r.ravel().tolist()), tuple(t.tolist()))
 
     @property
@@ -46,8 +47,21 @@ class Pose(NamedTuple):
         return m
 
     def __matmul__(self, other: Pose) -> Pose:
-        m = self.matrix @ other.matrix
-        return Pose.of(m[:3, :3], m[:3, 3])
+        # Plain floats: the order of a sum is that of the text on every processor.
+        a, b, c, d, e, f, g, h, i = self.rotation
+        p, q, r, s, t, u, v, w, x = other.rotation
+        turn = (
+            a * p + b * s + c * v, a * q + b * t + c * w, a * r + b * u + c * x,
+            d * p + e * s + f * v, d * q + e * t + f * w, d * r + e * u + f * x,
+            g * p + h * s + i * v, g * q + h * t + i * w, g * r + h * u + i * x,
+        )  # fmt: skip
+        (x1, y1, z1), (x2, y2, z2) = self.translation, other.translation
+        way = (
+            a * x2 + b * y2 + c * z2 + x1,
+            d * x2 + e * y2 + f * z2 + y1,
+            g * x2 + h * y2 + i * z2 + z1,
+        )
+        return Pose(tuple(0.0 if abs(y) < _NOTHING else y for y in turn), way)
 
 
 IDENTITY = Pose()
@@ -161,6 +175,7 @@ class Description:
     frames: tuple[FixedFrame, ...] = ()  # beside those of the links
     loops: tuple[Loop, ...] = ()
     source: str = field(default="", compare=False)  # file for messages
+    left_out: tuple[str, ...] = field(default=(), compare=False)  # of the file: "6 actuators", "1 keyframe"
 
     @property
     def where(self) -> str:

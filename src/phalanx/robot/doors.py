@@ -49,15 +49,16 @@ class Doors:
 
     def simulation(
         self, dt: float = 1e-3,
-        integrator: Literal["euler", "implicit", "rk4", "variational"] = "euler",
+        integrator: Literal["euler", "implicit", "rk4", "variational"] = "implicit",
         control: Callable[..., Any] | None = None, forces: Any = None, damping: bool = True,
         friction: bool = True, limits: bool = True, dtype: FloatType = "float64", *,
         springs: bool = True, inputs: int | None = None,
         parameters: Mapping[str, int | tuple[int, ...]] | Iterable[str] | None = None,
+        divergence: float = 1e10,
     ) -> Simulation:
         """A simulation in steps of `dt` seconds: whole rollouts inside one compiled loop over time.
 
-        - `integrator`: "euler" (semi-implicit), "implicit" (stable at stiff gains and contacts), "rk4", or
+        - `integrator`: "implicit" (stable at stiff gains and contacts), "euler" (semi-implicit), "rk4", or
           "variational" (symplectic, keeps momentum, for energy over long times).
         - `control`: a law `f(t, q, qd, u, robot)` that returns joint forces (nv,), written with NumPy's own
           functions, or one of `px.control`; without one, inputs are the joint forces.
@@ -66,7 +67,9 @@ class Doors:
         - `damping`, `friction`, `limits`, `springs`: whether what the file says of joints is applied.
         - `inputs`: how many numbers the law is given as u (by default nv, or what the law says).
         - `parameters`: sizes, by name, of what may differ from simulation to simulation: "gravity",
-          "inertias", "damping" and "friction" replace the robot's own, others are keywords of the law.
+          "inertias", "armature", "damping", "friction" and "stiffness" replace the robot's own, "effort"
+          bounds the joint forces of the law, others are keywords of the law and of forces.
+        - `divergence`: rates and accelerations beyond it count as diverged.
         """
 
     def export(
@@ -214,15 +217,29 @@ class Doors:
     def kernel(
         self, function: Literal["inverse_dynamics_derivatives"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, batch: int | None = None,
+        *, batch: int | None = None, value: Literal[False] = False,
     ) -> kernels.InverseDynamicsDerivativesKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["inverse_dynamics_derivatives"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None, value: Literal[True],
+    ) -> kernels.InverseDynamicsDerivativesValueKernel: ...
 
     @overload
     def kernel(
         self, function: Literal["forward_dynamics_derivatives"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, batch: int | None = None,
+        *, batch: int | None = None, value: Literal[False] = False,
     ) -> kernels.ForwardDynamicsDerivativesKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["forward_dynamics_derivatives"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None, value: Literal[True],
+    ) -> kernels.ForwardDynamicsDerivativesValueKernel: ...
 
     @overload
     def kernel(
@@ -284,20 +301,20 @@ class Doors:
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
         frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
-        device: Literal["cpu"] = "cpu",
+        device: Literal["cpu"] = "cpu", *, value: bool = False,
     ) -> Kernel: ...
 
     @overload
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
         frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
-        *, device: Literal["opencl", "cuda"],
+        *, device: Literal["opencl", "cuda"], value: bool = False,
     ) -> DeviceKernel: ...
 
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
         frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
-        device: Device = "cpu",
+        device: Device = "cpu", *, value: bool = False,
     ) -> Any:
         """The function of that name compiled now; call it like the method, with the same inputs.
 
@@ -306,5 +323,6 @@ class Doors:
         their machine code. `axes` is that of `jacobian`. A kernel has one algorithm, by default the one that
         "auto" takes for many states; `batch=1` asks for the one that it takes for a single state, which is
         another for long chains. `device` is "cpu", "opencl" or "cuda": kernels of the latter two take arrays
-        on the device, or NumPy's, which are copied there and back.
+        on the device, or NumPy's, which are copied there and back. With `value`, kernels of derivatives also
+        give what they are the derivatives of, as the methods do.
         """

@@ -31,6 +31,7 @@ def describe(robot: Robot) -> dict[str, Any]:
         "joints": _joints(robot, names, types),
         "frames": list(robot.frame_names),
         "loops": [_loop(loop) for loop in robot.loops],
+        "left_out": list(robot.left_out),
     }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..spatial import Array, Transform
+from ..spatial import Array, Transform, composed
 from .model import Model
 from .robot import Robot
 
@@ -97,7 +97,7 @@ def placement_of(robot: Robot, name: Any) -> Placement:
     X = Transform(np.reshape(frame.pose.rotation, (3, 3)).T.copy(), np.array(frame.pose.translation))
     body = -1
     if frame.link >= 0:
-        X = X @ model.link_frame[frame.link]
+        X = composed(X, model.link_frame[frame.link])
         body = int(model.links[frame.link])
     at, moves = np.zeros(model.n), np.zeros((model.n, 1))
     if body >= 0:

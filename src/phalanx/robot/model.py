@@ -23,9 +23,11 @@ from ..spatial import (
     Inertia,
     Transform,
     cross,
+    inverse,
     join,
     matvec,
     moments_of_inertia,
+    moved,
     namespace,
     second_moments,
     transpose,
@@ -341,9 +343,7 @@ def link_wrenches(model: Model, wrench: Array) -> Array:
 
 def link_parameters(model: Model) -> np.ndarray:
     """The inertias of the links (n_links, 10), each about its origin in its frame."""
-    E, r = model.link_frame.E, model.link_frame.r
-    back = Transform(transpose(E), -matvec(E, r))
-    G = back.T @ model.inertia[model.links]
+    G = moved(inverse(model.link_frame), model.inertia[model.links])
     return np.concatenate([G.m[:, None], G.h, G.moment], axis=-1)
 
 

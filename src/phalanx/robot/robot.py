@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import PhalanxError, nearest, printable, shown, warn
+from ..files import write_text
 from ..io.dh import description_from_dh
 from ..io.dh_table import DHTable, table_of
-from ..io.files import write_text
 from ..io.saved import write_description
 from ..io.urdf_writer import write_urdf
 from ..typing import Array, ArrayLike, Convention, Generator, InertiaLike, Vector
 from ..typing import Path as PathLike
-from . import changes, configurations
+from . import changes, configurations, formulas
 from .assembly import BASE, Coordinates, Frame, assemble, judge_inertias
 from .configurations import Limits, per_rate
 from .description import Description, Loop, Mimic
@@ -178,6 +178,11 @@ class Robot(Functions, Doors):
     def loops(self) -> tuple[Loop, ...]:
         """The joints of the file that close loops; kept, while the robot computes without them."""
         return self.description.loops
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """What the file has and the robot leaves out, by kinds: ("6 actuators", "1 keyframe")."""
+        return self.description.left_out
 
     @cached_property
     def coupling(self) -> np.ndarray:
@@ -376,15 +381,25 @@ class Robot(Functions, Doors):
 
     def integrate(self, q: ArrayLike, dq: ArrayLike) -> Array:
         """Coordinates (…, nq) reached from `q` (…, nq) with the constant rates `dq` (…, nv) for unit time."""
-        return configurations.integrate(self._assembly, q, dq)
+        return formulas.integrate(self, q, dq)
 
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
         """The rates dq (…, nv) with integrate(q0, dq) equal to q1; `q0` and `q1` are (…, nq)."""
-        return configurations.difference(self._assembly, q0, q1)
+        return formulas.difference(self, q0, q1)
 
     def normalize(self, q: ArrayLike) -> Array:
         """Coordinates (…, nq) as `q` (…, nq), with every quaternion at unit length."""
-        return configurations.normalize(self._assembly, q)
+        return formulas.normalize(self, q)
+
+    def _formula(
+        self,
+        name: str,
+        inputs: Mapping[str, tuple[int, ...]],
+        outputs: Mapping[str, tuple[int, ...]],
+        run: Callable[..., Any],
+    ) -> Any:
+        """Machine code of a function of arrays of these shapes, None if there is none; `methods` has it."""
+        return None
 
 
 def _rebuild(description: Description) -> Robot:

@@ -9,7 +9,7 @@ Everything here is arithmetic, indexing and `matmul` on the array type that come
 the same text serves floats, JAX arrays and object arrays of traced scalars. Operators stay
 factored: a transform is a rotation and a translation, an inertia ten numbers, an
 articulated inertia twenty-one. Sums are written without literal zeros so that a trace
-counts what a person would.
+counts what a person would. `reproducible` has what robots are built with, on floats alone.
 """
 
 from .displacements import Carried, Displacement
@@ -29,6 +29,7 @@ from .operators import (
     each,
     unit_inertias,
 )
+from .reproducible import arctan2, composed, congruent, cos_sin, inverse, length, moved, product, times
 from .tensors import Identity, Tensor, acceleration_tensor, inertial_wrench
 from .vectors import (
     Array,
@@ -67,9 +68,13 @@ __all__ = [
     "TransposedTransform",
     "acceleration_tensor",
     "angular",
+    "arctan2",
     "at",
     "beneath",
     "beside",
+    "composed",
+    "congruent",
+    "cos_sin",
     "cross",
     "dense",
     "dot",
@@ -78,15 +83,20 @@ __all__ = [
     "force_cross",
     "inertial_wrench",
     "inner",
+    "inverse",
     "join",
+    "length",
     "linear",
     "matvec",
     "moments_of_inertia",
     "motion_cross",
+    "moved",
     "namespace",
     "parallel_axis",
+    "product",
     "rotated",
     "second_moments",
+    "times",
     "transpose",
     "unit_inertias",
     "unpack",

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from phalanx.errors import warn
+from phalanx.io.leftover import leaving_out
 from phalanx.io.mjcf.compiling import compiled, is_mujoco
 from phalanx.io.mjcf.equalities import read_equalities
 from phalanx.io.mjcf.leftover import left_out
@@ -22,21 +22,15 @@ def read_mjcf(given: Any, *, source: str) -> Description:
     """The bodies, joints, sites and loops of MJCF; `source` names it in messages.
 
     Given is a text, a path, a `mujoco.MjSpec` or a `mujoco.MjModel`. Only a path or a specification
-    lets the model include other files and meshes. What moves bodies but is no
-    part of a tree of rigid bodies (tendons, loops) is named in one warning.
+    lets the model include other files and meshes. What is no part of a tree of rigid bodies
+    (actuators, tendons, loops, keyframes, sensors) is counted in one warning.
     """
-    model = compiled(given, source)
+    model, sensors = compiled(given, source)
     names = MujocoNames.of(model)
     links, joints = read_tree(model, names)
     joints, loops, others = read_equalities(model, names, joints)
-    if ignored := left_out(model, names, loops, others):
-        kept = " The loops are kept as robot.loops." if loops else ""
-        warn(
-            f"{source}: left out, for they are not part of a tree of rigid bodies: {'; '.join(ignored)}."
-            f"{kept} Remove them from the file if they do not matter."
-        )
     gravity = (0.0, 0.0, 0.0) if _weightless(model) else triple(model.opt.gravity)
-    return Description(
+    described = Description(
         names.model,
         tuple(links),
         tuple(joints),
@@ -45,6 +39,8 @@ def read_mjcf(given: Any, *, source: str) -> Description:
         loops=tuple(loops),
         source=source,
     )
+    bounded = len(model.actuator_trntype) > 0 and any(joint.effort for joint in joints)
+    return leaving_out(described, left_out(model, names, others, sensors, bounded))
 
 
 def _weightless(model: Any) -> bool:

@@ -14,12 +14,13 @@ import threading
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from phalanx.errors import PhalanxError
 from phalanx.io.mjcf.assets import drop_files, named_files, refuse_irregular
 from phalanx.io.mjcf.scan import check_file, check_text
 from phalanx.io.xml import root_tag
+from phalanx.robot.checks import reversed_range
 
 _LOCK = threading.Lock()
 _BROKEN: list[str] = []  # the model on which MuJoCo failed inside, after which it hangs
@@ -31,7 +32,14 @@ def is_mujoco(value: object) -> bool:
     return kind.__module__.split(".")[0] == "mujoco" and kind.__name__ in ("MjModel", "MjSpec")
 
 
-def compiled(given: Any, source: str) -> Any:
+class Compiled(NamedTuple):
+    """A compiled model, and how many sensors it had before some were dropped with the files they refer to."""
+
+    model: Any
+    sensors: int
+
+
+def compiled(given: Any, source: str) -> Compiled:
     """The `mujoco.MjModel` of a text, a path, a specification or a model; `source` names it in messages."""
     if isinstance(given, str | bytes):
         # MuJoCo would read anything else as an empty model or as URDF.
@@ -45,13 +53,15 @@ def compiled(given: Any, source: str) -> Any:
             f"{source}: reading MJCF needs the package mujoco. Install it: pip install phalanx[mjcf]"
         ) from None
     if isinstance(given, mujoco.MjModel):
-        return given
+        return Compiled(given, given.nsensor)
     if isinstance(given, str | bytes):
         check_text(given, source)
     elif isinstance(given, os.PathLike):
         # MuJoCo loses its way from a relative path to a file that is included from the folder above.
         given = Path(os.path.abspath(given))
         check_file(str(given), source)
+    else:
+        _check_ranges(mujoco, given, source)
     with _quiet(mujoco):
         return _model(mujoco, given, not isinstance(given, str | bytes), source)
 
@@ -75,7 +85,7 @@ def missing_files(given: Any, source: str) -> list[str]:
     return [name for name in names if "\0" in name or not os.path.exists(os.path.join(folder, name))]
 
 
-def _model(mujoco: Any, given: Any, reads_files: bool, source: str) -> Any:
+def _model(mujoco: Any, given: Any, reads_files: bool, source: str) -> Compiled:
     """The model with all its files or, where that fails, without those that no inertia comes from."""
     if _BROKEN:
         raise PhalanxError(
@@ -86,6 +96,7 @@ def _model(mujoco: Any, given: Any, reads_files: bool, source: str) -> Any:
     needed: list[tuple[str, str]] = []
     try:
         spec = _specification(mujoco, given)
+        sensors = len(spec.sensors)
         if reads_files:
             refuse_irregular(spec, source)
         elif named_files(spec) and (needed := drop_files(spec)):
@@ -93,7 +104,7 @@ def _model(mujoco: Any, given: Any, reads_files: bool, source: str) -> Any:
                 f"{source}: {_takers(needed)}, and a text or file object reads no other files. "
                 "Load the path of the model instead."
             )
-        return spec.compile()
+        return Compiled(spec.compile(), sensors)
     except PhalanxError:
         raise
     except RuntimeError as error:
@@ -104,16 +115,26 @@ def _model(mujoco: Any, given: Any, reads_files: bool, source: str) -> Any:
     try:
         spec = _specification(mujoco, given)
         if named_files(spec):
+            sensors = len(spec.sensors)
             needed = drop_files(spec)
-            return spec.compile()
+            return Compiled(spec.compile(), sensors)
         if " Time = " in reason and not isinstance(given, mujoco.MjSpec):
             # Versions before 4 refuse specifications that would be hard to simulate, but not files.
             make = mujoco.MjModel.from_xml_path if reads_files else mujoco.MjModel.from_xml_string
-            return make(str(given) if reads_files else _decoded(given))
+            model = make(str(given) if reads_files else _decoded(given))
+            return Compiled(model, model.nsensor)
     except failures as error:
         reason = reason if needed else _reason(error)
     hint = f" {_takers(needed)}: put the files in place, or give an <inertial>." if needed else ""
     raise PhalanxError(f"{source}: MuJoCo refuses the model: {reason.rstrip('.')}.{hint}")
+
+
+def _check_ranges(mujoco: Any, spec: Any, source: str) -> None:
+    """Raise for a joint of a specification whose range is reversed, which MuJoCo takes for none at all."""
+    for joint in spec.joints:
+        low, high = joint.range.tolist()
+        if low > high and joint.limited != mujoco.mjtLimited.mjLIMITED_FALSE:
+            raise PhalanxError(reversed_range(f'{source}: joint "{joint.name}"', low, high))
 
 
 def _reason(error: Exception) -> str:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""What a compiled MuJoCo model has that acts on bodies and is no part of a tree of rigid bodies."""
+"""What a compiled MuJoCo model has and a robot leaves out."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from phalanx.errors import listing
+from phalanx.io.leftover import counted, named
 from phalanx.io.mjcf.tree import TYPES, drives_scalar_joint, rotors, springs_are_off
 from phalanx.io.mujoco_names import MujocoNames
-from phalanx.robot.description import Loop
 
-MOST = 5  # names of a kind that a message lists
+_EFFORT = "their force limits are kept as robot.limits.effort"
 
 
-def left_out(model: Any, names: MujocoNames, loops: list[Loop], others: list[str]) -> list[str]:
-    """One phrase for each kind of thing that is left out: how many there are, and their names."""
+def left_out(model: Any, names: MujocoNames, others: list[str], sensors: int, bounded: bool) -> list[str]:
+    """One phrase for each kind of thing that is left out: how many there are, and their names.
+
+    `bounded` tells whether some actuators have given their joints a limit of effort.
+    """
 
     def of(what: str, chosen: Iterable[Any]) -> list[str]:
         given = names.at(getattr(model, f"name_{what}adr"))
@@ -26,29 +28,27 @@ def left_out(model: Any, names: MujocoNames, loops: list[Loop], others: list[str
 
     balls = model.jnt_limited.astype(bool) & (model.jnt_type == TYPES.index("spherical"))
     joints, bodies = np.array(names.joints, dtype=object), np.array(names.bodies, dtype=object)
-    kinds = (
-        ("loop", "loops", [f"{x.name}: {x.predecessor} to {x.successor}" for x in loops]),
-        ("equality constraint", "equality constraints", others),
-        ("tendon", "tendons", of("tendon", range(model.ntendon))),
-        ("nonlinear joint spring", "nonlinear joint springs", joints[_stiff(model)]),
-        ("nonlinear joint damping", "nonlinear joint dampings", joints[_nonlinear(model)]),
-        ("limit of a ball joint", "limits of ball joints", joints[balls]),
-        ("gravity compensation", "gravity compensations", bodies[model.body_gravcomp != 0]),
-        (
+    idle = [a for a, _ in rotors(model) if not drives_scalar_joint(model, a)]
+    return [
+        *named("equality constraint", names=others),
+        *counted("actuator", count=len(model.actuator_trntype), note=_EFFORT if bounded else ""),
+        *counted("keyframe", count=model.nkey),
+        *counted("sensor", count=sensors),
+        *named("tendon", names=of("tendon", range(model.ntendon))),
+        *named("nonlinear joint spring", names=joints[_stiff(model)]),
+        *named("nonlinear joint damping", names=joints[_nonlinear(model)]),
+        *named("limit of a ball joint", "limits of ball joints", names=joints[balls]),
+        *named("gravity compensation", names=bodies[model.body_gravcomp != 0]),
+        *named(
             "rotor inertia not at a hinge or slide",
             "rotor inertias not at a hinge or slide",
-            of("actuator", (a for a, _ in rotors(model) if not drives_scalar_joint(model, a))),
+            names=of("actuator", idle),
         ),
-        ("flexible body", "flexible bodies", of("flex", range(getattr(model, "nflex", 0)))),
-    )
-    found = [
-        f"{len(items)} {one if len(items) == 1 else several} ({listing(items, most=MOST)})"
-        for one, several, items in kinds
-        if len(items)
+        *named("mocap body, held still", "mocap bodies, held still", names=bodies[model.body_mocapid >= 0]),
+        *named("flexible body", "flexible bodies", names=of("flex", range(getattr(model, "nflex", 0)))),
+        *counted("plugin", count=model.nplugin),
+        *(["fluid forces"] if model.opt.density or model.opt.viscosity else []),
     ]
-    if model.opt.density or model.opt.viscosity:
-        found.append("fluid forces")
-    return found
 
 
 def _stiff(model: Any) -> Any:

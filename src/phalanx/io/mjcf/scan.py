@@ -27,8 +27,17 @@ _BOUNDS = {
     "flexcomp": (("count",), 4_000, "elements"),
     "mesh": (("params",), 100_000, "faces"),  # of a built-in one: the square of its resolution
 }
+# Ranges, and what switches them off; MuJoCo takes a reversed one for none at all.
+_RANGES = {
+    "range": "limited",
+    "actuatorfrcrange": "actuatorfrclimited",
+    "ctrlrange": "ctrllimited",
+    "forcerange": "forcelimited",
+    "actrange": "actlimited",
+}
 _INCLUDED = ("include", "model", "flexcomp")  # what MuJoCo reads at once; meshes and pictures come later
 _OPEN = re.compile(r"""<\s*+([^\s<>/"'=]++)((?:[^<>"']|"[^"]*+"|'[^']*+')*+)>""")
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _CLOSE = re.compile(r"<\s*+/[^<>]*+>")
 _SKIPPED = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<!", ">"))
 # A name begins where none is going on: else a long one without "=" would be tried from each of its letters.
@@ -96,6 +105,7 @@ def _size(scan: _Scan, text: str | bytes, source: str) -> float:
         stack.append(element)
         _check_bounds(element, source, text)
         _check_ends(element, source, text)
+        _check_ranges(element, source, text)
         if element.tag in _INCLUDED and "file" in element.attributes:
             element.inside = _size_of_included(scan, element, _line(source, text, element))
         elif element.tag == "attach":
@@ -163,6 +173,19 @@ def _check_ends(element: _Element, source: str, text: str) -> None:
             f"{_line(source, text, element)}: <{element.tag}> has the empty attribute {empty[0]}; expected a "
             "value. Remove the attribute."
         )
+
+
+def _check_ranges(element: _Element, source: str, text: str) -> None:
+    """Raise for a range whose lower end is above its upper one, unless it is switched off."""
+    for key, switch in _RANGES.items():
+        ends = [float(x) for x in element.attributes.get(key, "").split() if _NUMBER.fullmatch(x)]
+        if len(ends) == 2 and ends[0] > ends[1] and element.attributes.get(switch) != "false":
+            name = element.attributes.get("name", "")
+            which = f'{element.tag} "{name}"' if name else f"<{element.tag}>"
+            raise PhalanxError(
+                f'{_line(source, text, element)}: {which} has {key}="{element.attributes[key]:.40}"; '
+                f"expected lower <= upper. Swap them, or correct the one with the wrong sign."
+            )
 
 
 def _elements(text: str) -> Iterator[_Element | None]:

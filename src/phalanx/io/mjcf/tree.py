@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Set
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from phalanx.errors import PhalanxError
+from phalanx.io.mjcf.actuators import Effort, effort_limits
 from phalanx.io.mujoco_names import MujocoNames
 from phalanx.robot.description import IDENTITY, Joint, Link, Pose, Triple
 from phalanx.robot.joints import joint_type
+from phalanx.spatial import congruent, cos_sin
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -28,8 +31,9 @@ TYPES = ("floating", "spherical", "prismatic", "revolute")  # by the numbers of 
 def read_tree(model: Any, names: MujocoNames) -> tuple[list[Link], list[Joint]]:
     """The links and joints of all bodies, below the link of the world."""
     links, joints = [Link(WORLD)], []
+    efforts = effort_limits(model, TYPES)
     for body in range(1, model.nbody):
-        new_links, new_joints = _body(model, names, body)
+        new_links, new_joints = _body(model, names, body, efforts)
         links += new_links
         joints += new_joints
     return links, joints
@@ -41,7 +45,7 @@ def _free_name(name: str, taken: Set[str]) -> str:
     return name
 
 
-def _body(model: Any, names: MujocoNames, body: int) -> tuple[list[Link], list[Joint]]:
+def _body(model: Any, names: MujocoNames, body: int, efforts: list[Effort]) -> tuple[list[Link], list[Joint]]:
     """The link of a body and its joints, with a massless link between each two of them."""
     parent = names.bodies[model.body_parentid[body]]
     origin = Pose.of(rotation(model.body_quat[body]), model.body_pos[body])
@@ -55,7 +59,8 @@ def _body(model: Any, names: MujocoNames, body: int) -> tuple[list[Link], list[J
         link = last
         if j < first + count - 1:
             link = Link(_free_name(f"{last.name}_after_{names.joints[j]}", names.taken))
-        joints.append(_joint(model, names.joints[j], j, parent, link.name, origin))
+        joint = _joint(model, names.joints[j], j, parent, link.name, origin)
+        joints.append(replace(joint, effort=efforts[j]))
         links.append(link)
         parent, origin = link.name, IDENTITY
     return links, joints
@@ -63,7 +68,7 @@ def _body(model: Any, names: MujocoNames, body: int) -> tuple[list[Link], list[J
 
 def _link(model: Any, names: MujocoNames, body: int) -> Link:
     turn = rotation(model.body_iquat[body])
-    inertia = (turn * model.body_inertia[body]) @ turn.T
+    inertia = congruent(turn, np.diag(model.body_inertia[body]))
     packed = inertia[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
     return Link(
         names.bodies[body],
@@ -108,7 +113,7 @@ def _joint(model: Any, name: str, j: int, parent: str, child: str, origin: Pose)
 
 
 def _limits(model: Any, j: int, kind: str) -> dict[str, Any]:
-    """Range and largest actuator force of a joint with one coordinate."""
+    """Range of a joint with one coordinate."""
     found: dict[str, Any] = {}
     if kind in ("floating", "spherical"):
         return found
@@ -116,8 +121,6 @@ def _limits(model: Any, j: int, kind: str) -> dict[str, Any]:
         found["lower"], found["upper"] = ((float(x),) for x in model.jnt_range[j])
     elif kind == "continuous":
         found["lower"], found["upper"] = (-math.inf,), (math.inf,)
-    if model.jnt_actfrclimited[j]:
-        found["effort"] = (float(np.abs(model.jnt_actfrcrange[j]).max()),)
     return found
 
 
@@ -201,4 +204,5 @@ def rotation(quaternion: Array) -> Array:
 def _rotation_about(axis: Array, angle: float) -> Array:
     """Rotation matrix of a turn about a unit vector."""
     half = 0.5 * angle
-    return rotation(np.array([math.cos(half), *(math.sin(half) * axis)]))
+    c, s = cos_sin(half)
+    return rotation(np.array([c, *(s * axis)]))

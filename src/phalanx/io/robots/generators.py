@@ -15,6 +15,7 @@ from ...arrays import require_memory
 from ...errors import PhalanxError, shown
 from ...robot.description import Description, Joint, Link, Pose, Triple
 from ...robot.joints import JointType, joint_type
+from ...spatial import congruent, cos_sin, dot
 from ..dh import modified_pose
 
 _LARGEST_DILL = 20  # a million links
@@ -166,8 +167,8 @@ def _names(n: int) -> list[str]:
 
 def _rod(mass: float, length: float, radius: float) -> tuple[float, ...]:
     """Inertia of a solid cylinder along x about its centre."""
-    across = mass * (3.0 * radius**2 + length**2) / 12.0
-    return (mass * radius**2 / 2.0, 0.0, 0.0, across, 0.0, across)
+    across = mass * (3.0 * radius * radius + length * length) / 12.0
+    return (mass * radius * radius / 2.0, 0.0, 0.0, across, 0.0, across)
 
 
 def _random(
@@ -178,7 +179,7 @@ def _random(
     links = _bodies(rng, names)
     rotations = _rotations(rng, n).reshape(n, 9).tolist()
     places = _triples(_directions(rng, n) * rng.uniform(0.2, 0.5, (n, 1)))
-    first, second, pitch, bounds = _axes_and_bounds(rng, n)
+    first, second, pitch, bounds = _axes_and_bounds(rng, kinds)
     chosen = (rng.random(n) < limited).tolist()
     joints = []
     for i, kind in enumerate(kinds):
@@ -206,20 +207,23 @@ def _bodies(rng: np.random.Generator, names: list[str]) -> list[Link]:
     squares = rng.uniform(0.1, 0.3, (n, 3)) ** 2
     moments = mass[:, None] / 12.0 * (squares.sum(axis=1, keepdims=True) - squares)
     turn = _rotations(rng, n)
-    inertia = np.einsum("nij,nj,nkj->nik", turn, moments, turn)
+    inertia = congruent(turn, moments[:, :, None] * np.eye(3))
     six = inertia[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
     rows = zip(names, mass.tolist(), _triples(com), six.tolist(), strict=True)
     return [Link(name, m, c, tuple(i)) for name, m, c, i in rows]
 
 
 def _axes_and_bounds(
-    rng: np.random.Generator, n: int
+    rng: np.random.Generator, kinds: list[type[JointType]]
 ) -> tuple[list[Triple], list[Triple], list[float], list[list[float]]]:
     """Two axes of each joint between 45 and 135 degrees apart, pitches, and limits."""
+    n = len(kinds)
     frames = _rotations(rng, n)
     first, across = frames[:, :, 2], frames[:, :, 0]
-    slant = rng.uniform(math.pi / 4, 3 * math.pi / 4, (n, 1))
-    second = np.cos(slant) * first + np.sin(slant) * across
+    slant = rng.uniform(math.pi / 4, 3 * math.pi / 4, n).tolist()
+    pairs = zip(slant, kinds, strict=True)
+    c, s = np.array([cos_sin(angle) if kind.axes > 1 else (0.0, 1.0) for angle, kind in pairs]).T[..., None]
+    second = c * first + s * across
     pitch = rng.uniform(0.02, 0.2, n) * rng.choice((-1.0, 1.0), n)
     bounds = rng.uniform((-2.0, 0.5, 1.0, 20.0), (-0.5, 2.0, 5.0, 200.0), (n, 4))
     return _triples(first), _triples(second), pitch.tolist(), bounds.tolist()
@@ -230,15 +234,16 @@ def _triples(vectors: np.ndarray) -> list[Triple]:
 
 
 def _directions(rng: np.random.Generator, n: int) -> np.ndarray:
-    vectors = rng.standard_normal((n, 3))
-    unit: np.ndarray = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    return unit
+    return _unit(rng.standard_normal((n, 3)))
+
+
+def _unit(vectors: np.ndarray) -> np.ndarray:
+    return vectors / np.sqrt(dot(vectors, vectors))[:, None]
 
 
 def _rotations(rng: np.random.Generator, n: int) -> np.ndarray:
     """Uniformly random rotations, from quaternions."""
-    quaternions = rng.standard_normal((n, 4))
-    x, y, z, w = (quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)).T
+    x, y, z, w = _unit(rng.standard_normal((n, 4))).T
     rows = [
         1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w),
         2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w),

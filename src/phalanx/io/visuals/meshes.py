@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import PhalanxError
-from ..files import read_bytes
+from ...files import read_bytes
 from .shapes import Surface
 
 SUFFIXES = (".stl", ".dae", ".obj")

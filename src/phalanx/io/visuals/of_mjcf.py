@@ -26,7 +26,7 @@ def mjcf_visuals(given: Any, *, source: str) -> Found:
     """
     import mujoco
 
-    model = compiled(given, source)
+    model = compiled(given, source).model
     names = MujocoNames.of(model)
     groups: dict[int, list[int]] = defaultdict(list)
     for g, body in enumerate(model.geom_bodyid.tolist()):

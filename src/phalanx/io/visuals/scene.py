@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from ...errors import PhalanxError, listing, warn
+from ...files import read_bytes
 from ...robot.robot import Robot
 from ...typing import ArrayLike, Source
 from ...typing import Path as PathLike
 from .. import robots as catalogue
-from ..files import read_bytes
 from ..loading import is_builtin, is_text, load, parsed_table
 from ..xacro import Macros
 from ..xml import root_tag

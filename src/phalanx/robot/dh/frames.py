@@ -14,7 +14,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import PhalanxError
-from ...spatial import Inertia, Transform, unpack
+from ...spatial import (
+    Inertia,
+    Transform,
+    arctan2,
+    composed,
+    congruent,
+    cos_sin,
+    dot,
+    inverse,
+    length,
+    times,
+    unpack,
+)
 from .chain import DHChain
 
 # Rounding, relative to the robot's size: what is smaller is zero.
@@ -111,12 +123,12 @@ def _size(model: Any) -> float:
     G = model.inertia
     centres = G.h / np.where(G.m > 0.0, G.m, 1.0)[:, None]
     places = np.concatenate([model.rest.r, model.link_frame.r, centres])
-    return float(np.sqrt((places**2).sum(axis=1)).max(initial=0.0)) or 1.0
+    return float(np.sqrt(dot(places, places)).max(initial=0.0)) or 1.0
 
 
 def _first(rest: Transform, turns: bool, size: float) -> tuple[np.ndarray, np.ndarray]:
     """Origin and x axis of O_0 in the first body's frame: the world's if that is a DH frame."""
-    world = -rest.E @ rest.r
+    world = inverse(rest).r
     on_axis = not turns or np.abs(world[:2]).max() <= _ZERO * size
     if np.abs(rest.E[:, 2] - _Z).max() <= _ZERO and on_axis and np.abs(world).max() <= _FAR * size:
         return world * (0.0, 0.0, 1.0) if turns else world, _flat(rest.E[:, 0])
@@ -124,7 +136,7 @@ def _first(rest: Transform, turns: bool, size: float) -> tuple[np.ndarray, np.nd
 
 
 def _is_parallel(axis: np.ndarray) -> bool:
-    return bool(np.hypot(axis[0], axis[1]) <= _ZERO)
+    return bool(length(float(axis[0]), float(axis[1])) <= _ZERO)
 
 
 def _parallel(link: _Link) -> _Frame:
@@ -140,16 +152,16 @@ def _parallel(link: _Link) -> _Frame:
     if np.abs(normal).max() <= _ZERO * link.size:
         return _Frame(link.file.x if _is_dh(link) else link.x, flat, origin)
     x = _flat(normal)
-    return _Frame(-x if _is_dh(link) and link.file.x @ x < 0.0 else x, flat, origin)
+    return _Frame(-x if _is_dh(link) and _dot(link.file.x, x) < 0.0 else x, flat, origin)
 
 
 def _skew(link: _Link) -> _Frame:
     """O_{i+1} where the next axis has another direction: at the common normal, unless that is far away."""
     x = _flat(_cross(_Z, link.axis))
     if link.turns:
-        x = -x if _points_back(link, x, float((link.place - link.origin) @ x)) else x
+        x = -x if _points_back(link, x, _dot(link.place - link.origin, x)) else x
         y = _cross(_Z, x)
-        t = (link.place - link.origin) @ y / -(link.axis @ y)
+        t = _dot(link.place - link.origin, y) / -_dot(link.axis, y)
         if abs(t) > _FAR * link.size:
             # Level with O_i, as if the axes were parallel.
             level = (link.origin[2] - link.place[2]) / link.axis[2] if abs(link.axis[2]) > 0.5 else 0.0
@@ -157,9 +169,9 @@ def _skew(link: _Link) -> _Frame:
         return _Frame(x, link.axis, link.place + t * link.axis)
     # A slide has no place of its own: its axis meets the one before.
     origin = link.file.origin if _is_dh(link) else _near(link)
-    x = -x if _points_back(link, x, float((origin - link.origin) @ x)) else x
+    x = -x if _points_back(link, x, _dot(origin - link.origin, x)) else x
     y = _cross(_Z, x)
-    return _Frame(x, link.axis, origin - (origin - link.origin) @ y * y)
+    return _Frame(x, link.axis, origin - _dot(origin - link.origin, y) * y)
 
 
 def _last(link: _Link) -> _Frame:
@@ -181,15 +193,15 @@ def _near(link: _Link) -> np.ndarray:
 def _points_back(link: _Link, x: np.ndarray, a: float) -> bool:
     """Whether to reverse a common normal: the file's frame decides, then a > 0, then the smaller theta."""
     if _is_dh(link):
-        return bool(link.file.x @ x < 0.0)
-    return a < 0.0 if abs(a) > _ZERO * link.size else bool(link.x @ x < -_ZERO)
+        return bool(_dot(link.file.x, x) < 0.0)
+    return a < 0.0 if abs(a) > _ZERO * link.size else _dot(link.x, x) < -_ZERO
 
 
 def _is_dh(link: _Link) -> bool:
     """Whether the link's frame in the file is a DH frame for the next joint; then it is kept."""
     x, z, origin = link.file
     off = (origin - link.place) if link.turns else np.zeros(3)
-    beside = [*_cross(off, link.axis), (origin - link.origin) @ _cross(_Z, x)]
+    beside = [*_cross(off, link.axis), _dot(origin - link.origin, _cross(_Z, x))]
     turned = [x[2], *(z - link.axis)]
     return max(map(abs, turned)) <= _ZERO and max(map(abs, beside)) <= _ZERO * link.size
 
@@ -202,22 +214,22 @@ def _row(before: np.ndarray, x: np.ndarray, frame: _Frame, size: float) -> tuple
     ex = _flat(frame.x)
     ey = _cross(_Z, ex)
     p = frame.origin - before
-    a, w, d = (0.0 if abs(v) <= _ZERO * size else float(v) for v in (p @ ex, p @ ey, p[2]))
-    sa, ca = _exact(float(-(frame.z @ ey)), float(frame.z[2]))
-    st, ct = _exact(float(_cross(x, ex)[2]), float(x @ ex))
+    a, w, d = (0.0 if abs(v) <= _ZERO * size else float(v) for v in (_dot(p, ex), _dot(p, ey), p[2]))
+    sa, ca = _exact(-_dot(frame.z, ey), float(frame.z[2]))
+    st, ct = _exact(float(_cross(x, ex)[2]), _dot(x, ex))
     return (a, d, w, st, ct, sa, ca), _Frame(ex, ca * _Z - sa * ey, before + a * ex + w * ey + d * _Z)
 
 
 def _seen_from(rest: Transform, frame: _Frame, turns: bool) -> tuple[np.ndarray, np.ndarray]:
     """Origin and x axis of a frame in the next body's frame, on its axis if the joint turns."""
-    origin = rest.E @ (frame.origin - rest.r)
-    return origin * (0.0, 0.0, 1.0) if turns else origin, _flat(rest.E @ frame.x)
+    origin = times(rest.E, frame.origin - rest.r)
+    return origin * (0.0, 0.0, 1.0) if turns else origin, _flat(times(rest.E, frame.x))
 
 
 def _turned(x: np.ndarray, angle: float) -> np.ndarray:
     if angle == 0.0:
         return x
-    c, s = np.cos(angle), np.sin(angle)
+    c, s = cos_sin(float(angle))
     return np.array([c * x[0] - s * x[1], c * x[1] + s * x[0], 0.0])
 
 
@@ -225,6 +237,15 @@ def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The vector product, without the preparations for many of them that NumPy's own makes."""
     (x, y, z), (u, v, w) = a.tolist(), b.tolist()
     return np.array([y * w - z * v, z * u - x * w, x * v - y * u])
+
+
+def _dot(a: np.ndarray, b: np.ndarray) -> float:
+    (x, y, z), (u, v, w) = a.tolist(), b.tolist()
+    return float(x * u + y * v + z * w)
+
+
+def _angles(sines: np.ndarray, cosines: np.ndarray) -> np.ndarray:
+    return np.array([arctan2(s, c) for s, c in zip(sines.tolist(), cosines.tolist(), strict=True)])
 
 
 def _flat(x: np.ndarray) -> np.ndarray:
@@ -235,7 +256,7 @@ def _flat(x: np.ndarray) -> np.ndarray:
 
 def _exact(s: float, c: float) -> tuple[float, float]:
     """Sine and cosine scaled to a unit, exact at right angles."""
-    size = float(np.hypot(s, c))
+    size = length(s, c)
     s, c = s / size, c / size
     if abs(s) <= _ZERO:
         return 0.0, float(np.sign(c))
@@ -252,17 +273,16 @@ def _assembled(
 ) -> DHChain:
     """The chain of rows (a, d, w, sines and cosines of theta and alpha) and of frames in the bodies."""
     a, d, w, st, ct, sa, ca = rows.T
-    base = _cleaned(_transform([_Frame(first[1], _Z, first[0])], size)[0] @ model.rest[0], size)
+    base = _cleaned(composed(_transform([_Frame(first[1], _Z, first[0])], size)[0], model.rest[0]), size)
     to_frames = _transform(frames, size)
-    back = Transform(np.swapaxes(to_frames.E, 1, 2), -np.einsum("kij,kj->ki", to_frames.E, to_frames.r))
-    links = _cleaned(model.link_frame @ back, size)
+    links = _cleaned(composed(model.link_frame, inverse(to_frames)), size)
     s, J = _about_centres(model.inertia, to_frames, size)
     return DHChain(
         n=model.n,
         a=a,
-        alpha=np.arctan2(sa, ca),
+        alpha=_angles(sa, ca),
         d=d,
-        theta=np.arctan2(st, ct),
+        theta=_angles(st, ct),
         sa=sa,
         ca=ca,
         turns=turns,
@@ -271,7 +291,7 @@ def _assembled(
         J=J,
         base=base,
         tool=links[model.n - 1],
-        gravity=base.E @ model.gravity,
+        gravity=times(base.E, model.gravity),
         armature=model.armature,
         w=w,
         st=st,
@@ -298,11 +318,11 @@ def _about_centres(G: Inertia, X: Transform, size: float) -> tuple[np.ndarray, n
     """Mass centres and packed inertias about them, in the frames that X leads to."""
     mass = G.m[:, None]
     centre = G.h / np.where(mass > 0.0, mass, 1.0)
-    square = (centre**2).sum(axis=1)[:, None, None] * np.eye(3) - centre[:, :, None] * centre[:, None, :]
+    square = dot(centre, centre)[:, None, None] * np.eye(3) - centre[:, :, None] * centre[:, None, :]
     moment = unpack(G.moment)
-    own = X.E @ (moment - mass[:, :, None] * square) @ np.swapaxes(X.E, 1, 2)
+    own = congruent(X.E, moment - mass[:, :, None] * square)
     rounding = _ZERO * np.abs(moment).max(axis=(1, 2), keepdims=True)
     own = np.where(np.abs(own) <= rounding, 0.0, own)
-    s = np.where(mass > 0.0, np.einsum("kij,kj->ki", X.E, centre - X.r), 0.0)
+    s = np.where(mass > 0.0, times(X.E, centre - X.r), 0.0)
     packed: np.ndarray = own[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
     return np.where(np.abs(s) <= _ZERO * size, 0.0, s), packed

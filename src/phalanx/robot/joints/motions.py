@@ -4,13 +4,12 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
 import numpy as np
 
-from ...spatial import Array, Displacement, Transform, dot, namespace
+from ...spatial import Array, Displacement, Transform, arctan2, cos_sin, dot, namespace
 from .quaternions import left_jacobian_tail, quaternion_exp, transpose_quaternion
 from .trigonometry import cos, sin
 
@@ -207,8 +206,8 @@ def split_turn(E: np.ndarray) -> tuple[np.ndarray, float]:
         small, large = sorted((x[j], y[j]), key=abs)
         if not 1e-15 < abs(small) < 1e-6 or abs(large) < 0.1:
             continue
-        offset = math.atan(x[j] / y[j] if small == x[j] else -y[j] / x[j])
-        c, s = math.cos(offset), math.sin(offset)
+        offset = arctan2(float(x[j] / y[j] if small == x[j] else -y[j] / x[j]), 1.0)
+        c, s = cos_sin(offset)
         E0 = np.array([c * x - s * y, c * y + s * x, E[2]])
         E0[np.abs(E0) < 1e-15] = 0.0
         if np.count_nonzero(E0) < np.count_nonzero(best[0]):

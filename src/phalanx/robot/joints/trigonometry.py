@@ -5,11 +5,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ...spatial import Array, namespace
+from ... import spatial
+from ...spatial import Array, cos_sin, namespace
+
+# Of plain floats: constants of a robot, of which every processor shall make the same.
+_FLOATS: dict[str, Callable[[float], float]] = {
+    "sin": lambda x: cos_sin(x)[1],
+    "cos": lambda x: cos_sin(x)[0],
+    "sqrt": math.sqrt,
+}
 
 
 def sin(x: Array) -> Array:
@@ -68,13 +77,13 @@ def _chosen(x: Any, a: Any, b: Any, bound: float) -> Any:
 
 def _angle(y: Any, x: Any) -> Any:
     graph = getattr(y, "graph", None) or getattr(x, "graph", None)
-    return math.atan2(y, x) if graph is None else graph.arctan2(y, x)
+    return spatial.arctan2(y, x) if graph is None else graph.arctan2(y, x)
 
 
 def _scalar(name: str, v: Any) -> Any:
     """The function of a plain float, a traced scalar or a number of arbitrary precision (mpmath)."""
     if isinstance(v, float):
-        return getattr(math, name)(v)
+        return _FLOATS[name](v)
     if hasattr(v, name):
         return getattr(v, name)()
     return getattr(v.context, name)(v)

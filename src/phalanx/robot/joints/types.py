@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...errors import PhalanxError, nearest
-from ...spatial import Array, Transform, cross, join, matvec, transpose
+from ...spatial import Array, Transform, cross, join, matvec, product, transpose
 from .motions import Ball, Free, Motion, Screw, Slide, Still, Turn
 from .quaternions import (
     along_turns,
@@ -78,9 +78,9 @@ def _frame_along(*axis: float) -> np.ndarray:
 
 
 def _unit(vector: Sequence[float]) -> list[float]:
-    v = np.array(vector)
-    length = math.sqrt(v @ v)
-    return [x / length for x in vector]
+    a, b, c = vector
+    length = math.sqrt(a * a + b * b + c * c)
+    return [a / length, b / length, c / length]
 
 
 class JointType(ABC):
@@ -363,10 +363,14 @@ def pose_of(steps: list[Step], q: Any) -> np.ndarray:
     for step in steps:
         rest = Transform(step.frame.T[None], np.zeros((1, 3)))
         n = step.motion.nq
-        X = step.motion.transform(q[None, :n], rest, np.zeros(1), np.array([step.pitch]))
+        own = q[:n].copy()
+        own[n - 4 :] = leveled(own[n - 4 :]) if n >= 4 else own[n - 4 :]  # a quaternion of any length
+        # Products and sines of objects are those of single floats, the same on every processor.
+        X = step.motion.transform(own.astype(object)[None], rest, np.zeros(1), np.array([step.pitch]))
+        E, r = (np.asarray(x[0], dtype=float) for x in (X.E, X.r))
         q = q[n:]
         local = np.eye(4)
-        local[:3, :3] = X.E[0].T @ step.frame.T
-        local[:3, 3] = X.r[0]
-        T = T @ local
+        local[:3, :3] = product(E.T, step.frame.T)
+        local[:3, 3] = r
+        T = product(T, local)
     return T
