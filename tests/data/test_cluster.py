@@ -61,6 +61,20 @@ def test_a_worker_that_is_killed_loses_nothing(tmp_path: Path, source: Any, clie
     assert (tmp_path / "one.npy").read_bytes() == (tmp_path / "two.npy").read_bytes()
 
 
+def test_a_folder_is_named_relative_to_where_one_is(
+    tmp_path: Path, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "in").mkdir()
+    for k in range(2):
+        values = motion(ROBOT, 50, seed=k)
+        np.savez(tmp_path / "in" / f"{k}.npz", **{k: values[k] for k in ("q", "qd", "qdd")})
+    monkeypatch.chdir(tmp_path)  # workers are elsewhere
+    for out, scheduler in (("one", None), ("two", client)):
+        px.data.run(px.data.open("in", ROBOT), "torques", out, scheduler=scheduler)
+    for name in ("0.npz", "1.npz"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
 def test_a_bad_piece_is_named_and_left_out_only_if_asked_for(tmp_path: Path, client: Any) -> None:
     values = motion(ROBOT, 5000)
     values["q"][1234] = np.nan

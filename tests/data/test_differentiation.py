@@ -75,7 +75,7 @@ def test_recorded_rates_are_taken_as_they_are() -> None:
     ("options", "told"),
     [
         ({"q": np.zeros((5, 3))}, r"q has shape \(5, 3\)"),
-        ({"rate": 0.0}, "rate is 0.0"),
+        ({"rate": 0.0}, "rate: got 0.0"),
         ({"window": 4}, "odd window"),
         ({"polynomial": 11}, "degree"),
         ({"ends": [5, 5, 20]}, "ends must rise"),

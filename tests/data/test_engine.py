@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from data.making import entries, motion, parquet
+from data.making import entries, lerobot, lists, motion, parquet
 from phalanx.data import store as stores
 from phalanx.data.engine import planned
 from phalanx.data.job import Job, Options, Task
@@ -75,7 +75,7 @@ def test_a_run_that_was_stopped_goes_on_and_gives_the_same_bytes(
             px.data.run(source, "torques", out, rows=ROWS)
         assert not out.exists()
     else:
-        monkeypatch.setattr(stores, "_replace", _stop)
+        monkeypatch.setattr(stores.Store, "_appear", _stop)
         with pytest.raises(Stopped):
             px.data.run(source, "torques", out, rows=ROWS)
         monkeypatch.undo()
@@ -221,7 +221,6 @@ def test_two_processes_do_not_write_the_same_output(tmp_path: Path) -> None:
     source = recording(tmp_path)
     store = stores.Store(planned(source, "torques", tmp_path / "out.npy", Options(rows=ROWS)))
     store.begin()
-    assert store.lock()
     with pytest.raises(px.PhalanxError, match="another process is writing this output"):
         px.data.run(source, "torques", tmp_path / "out.npy", rows=ROWS)
     store.release()
@@ -255,3 +254,71 @@ def test_output_inside_input_is_refused(tmp_path: Path) -> None:
         px.data.run(source, "torques", tmp_path / "absent" / "out.npz")
     with pytest.raises(px.PhalanxError, match=r"holds one array, these are 2"):
         px.data.run(source, "energy", tmp_path / "out.npy")
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".npy", ".npz", ".h5", ".zarr"])
+def test_nothing_is_written_where_every_piece_is_bad(suffix: str, tmp_path: Path) -> None:
+    need(suffix)
+    source = bad(tmp_path / "in.npz", slice(0, 60))
+    with pytest.raises(
+        px.PhalanxError, match=r"every piece was left out, nothing is written; the first: .*row 0"
+    ):
+        px.data.run(source, "torques", tmp_path / f"out{suffix}", rows=20, skip_bad=True)
+    assert [p.name for p in tmp_path.iterdir()] == ["in.npz"]
+
+
+def bad(path: Path, rows: slice) -> px.data.Recording:
+    """Sixty frames, some of which are no numbers."""
+    values = motion(ROBOT, 60)
+    values["q"][rows] = np.nan
+    np.savez(path, **{k: values[k] for k in ("q", "qd", "qdd")})
+    return px.data.open(path, ROBOT)
+
+
+def test_frames_that_were_left_out_are_not_counted(tmp_path: Path) -> None:
+    source = bad(tmp_path / "in.npz", slice(25, 30))
+    report = px.data.run(source, "torques", tmp_path / "out.npy", rows=20, skip_bad=True)
+    assert (report.frames, report.skipped_frames, report.computed) == (40, 20, 40)
+    assert len(np.load(tmp_path / "out.npy")) == 40
+    shares = [
+        px.data.run(source, "torques", tmp_path / "two.npy", rows=20, skip_bad=True, shard=(i, 3))
+        for i in (1, 2, 3)
+    ]
+    assert [(r.frames, r.skipped_frames) for r in shares] == [(20, 0), (0, 20), (20, 0)]
+    assert digest(tmp_path / "two.npy") == digest(tmp_path / "out.npy")
+
+
+def test_what_was_left_out_is_tried_again_unless_it_may_be(tmp_path: Path) -> None:
+    source = bad(tmp_path / "in.npz", slice(25, 30))
+    for i in (2, 1):
+        px.data.run(source, "torques", tmp_path / "out.npy", rows=20, skip_bad=True, shard=(i, 3))
+    with pytest.raises(px.PhalanxError, match="row 25: q is"):
+        px.data.run(source, "torques", tmp_path / "out.npy", rows=20)
+    report = px.data.run(source, "torques", tmp_path / "out.npy", rows=20, skip_bad=True)
+    assert (report.frames, report.skipped_frames, len(report.skipped)) == (40, 20, 1)
+
+
+@pytest.mark.parametrize("version", ["v2.1", "v3.0"])
+def test_a_data_set_with_bad_episodes_can_be_read(version: str, tmp_path: Path) -> None:
+    """LeRobot counts episodes and frames: one of which nothing is left is a file without frames."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    lerobot(tmp_path / "in", ROBOT, version=version)
+    file = sorted((tmp_path / "in").rglob("*.parquet"))[-1]
+    table = pq.read_table(file)
+    last = np.asarray(table["episode_index"]) == 2
+    state = np.stack(table["observation.state"].to_pylist()).astype(np.float32)
+    state[last] = np.nan
+    at = table.schema.names.index("observation.state")
+    pq.write_table(table.set_column(at, "observation.state", lists(state)), file, row_group_size=10)
+    source = px.data.open(tmp_path / "in", ROBOT)
+    report = px.data.run(source, "potential_energy", tmp_path / "out", rows=10, skip_bad=True)
+    assert report.frames + report.skipped_frames == source.rows
+    # A file of one episode, or pieces of a file of all: those with one of its frames are left out.
+    assert report.frames == 87 if version == "v2.1" else 80 <= report.frames <= 87
+    again = px.data.open(
+        tmp_path / "out", ROBOT, columns={"q": ["potential_energy", "timestamp"]}, joints="robot"
+    )
+    assert again.rows == report.frames
+    schemas = [pq.read_schema(f) for f in sorted((tmp_path / "out").rglob("*.parquet"))]
+    assert all(schema.equals(schemas[0]) for schema in schemas)
+    assert pa.types.is_floating(schemas[-1].field("timestamp").type)

@@ -209,7 +209,8 @@ def test_a_lerobot_data_set_goes_through(version: str, tmp_path: Path, panda: px
     assert recording.rate == 50.0
     assert [b - a for a, b in recording.episodes] == [len(e["q"]) for e in episodes]
     px.data.run(recording, ["inverse_dynamics", "energy"], tmp_path / "out", rows=33)
-    again = px.data.open(tmp_path / "out", panda, columns={"q": "inverse_dynamics"}, units="rad")
+    with pytest.warns(px.PhalanxWarning, match="outside its limits"):  # they are torques
+        again = px.data.open(tmp_path / "out", panda, columns={"q": "inverse_dynamics"}, units="rad")
     found = again[:]["q"]
     before = 0
     for state in episodes:
@@ -288,3 +289,48 @@ MSG: builtin_interfaces/Time
 int32 sec
 uint32 nanosec
 """
+
+
+def robomimic(path: Path, robot: px.Robot) -> list[dict[str, np.ndarray]]:
+    """Demonstrations in robomimic's layout: every observation twice, the second one a frame later."""
+    h5py = pytest.importorskip("h5py")
+    made = []
+    with h5py.File(path, "w") as file:
+        for number in range(3):
+            state = motion(robot, 20 + number, seed=number)
+            made.append(state)
+            for k, group in enumerate(("obs", "next_obs")):
+                at = f"data/demo_{number}/{group}"
+                file[f"{at}/robot0_joint_pos"] = np.roll(state["q"], -k, axis=0)
+                file[f"{at}/robot0_joint_vel"] = np.roll(state["qd"], -k, axis=0)
+            file[f"data/demo_{number}/actions"] = np.zeros((20 + number, 7))
+        file["mask/train"] = np.array([b"demo_0", b"demo_2"])
+    return made
+
+
+def test_demonstrations_with_the_next_observation_are_read(tmp_path: Path, panda: px.Robot) -> None:
+    episodes = robomimic(tmp_path / "a.hdf5", panda)
+    recording = px.data.open(tmp_path / "a.hdf5", panda, joints="robot", rate=20)
+    assert [b - a for a, b in recording.episodes] == [20, 21, 22]
+    for k in ("q", "qd"):
+        np.testing.assert_array_equal(recording[:][k], np.concatenate([e[k] for e in episodes]))
+    names = {"q": "next_obs/robot0_joint_pos", "qd": "next_obs/robot0_joint_vel"}
+    later = px.data.open(tmp_path / "a.hdf5", panda, joints="robot", rate=20, columns=names)
+    np.testing.assert_array_equal(later[:20]["q"], np.roll(episodes[0]["q"], -1, axis=0))
+
+
+def test_groups_are_chosen_by_name_or_pattern(tmp_path: Path, panda: px.Robot) -> None:
+    episodes = robomimic(tmp_path / "a.hdf5", panda)
+    found = {}
+    for groups in ("data/demo_1", ["demo_1"], "data/demo_[12]", ["demo_2", "demo_1"]):
+        recording = px.data.open(tmp_path / "a.hdf5", panda, joints="robot", rate=20, groups=groups)
+        found[str(groups)] = [s.group for s in recording.sources]
+        np.testing.assert_array_equal(recording[:21]["q"], episodes[1]["q"])
+    assert list(found.values()) == [["data/demo_1"]] * 2 + [["data/demo_1", "data/demo_2"]] * 2
+    with pytest.raises(px.PhalanxError, match=r'no group "demo_7".*"data/demo_0", "data/demo_1"'):
+        px.data.open(tmp_path / "a.hdf5", panda, joints="robot", groups="demo_7")
+    with pytest.raises(px.PhalanxError, match="groups: got 3"):
+        px.data.open(tmp_path / "a.hdf5", panda, groups=3)
+    np.savez(tmp_path / "a.npz", q=episodes[0]["q"])
+    with pytest.raises(px.PhalanxError, match="only HDF5 files have groups"):
+        px.data.open(tmp_path / "a.npz", panda, groups="demo_1")

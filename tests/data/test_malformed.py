@@ -4,7 +4,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import socket
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +19,8 @@ import pytest
 import phalanx as px
 from data.making import changed, lerobot, lists, motion, parquet
 from phalanx.cli import main
+from phalanx.data.footer import decode, encode
+from phalanx.data.opening import FORMATS
 
 ROBOT = px.load("two_link")
 Made = tuple[str, str, list[str]]  # the input, what the message says, more arguments
@@ -33,7 +40,7 @@ def torn_pages(at: Path) -> Made:
     whole = bytearray(parquet(at / "a.parquet", state(), write_page_checksum=True).read_bytes())
     whole[700:800] = bytes(100)
     (at / "a.parquet").write_bytes(whole)
-    return "a.parquet", r"rows 0 to \d+ cannot be read.*the file is torn", []
+    return "a.parquet", r"rows 0 to \d+ cannot be read.*the file is damaged", []
 
 
 def not_parquet(at: Path) -> Made:
@@ -291,6 +298,64 @@ def test_bad_pieces_are_left_out_if_asked_for_and_named(
         rows = np.load(out) if suffix == ".npy" else np.load(out)["inverse_dynamics"]
     wanted = motion(ROBOT, 300)["tau"]
     np.testing.assert_array_equal(rows, wanted[:200])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_pipes_sockets_and_devices_are_refused(suffix: str, tmp_path: Path) -> None:
+    """Opening a pipe waits for whoever writes to it: for ever."""
+    for package, ending in (("zarr", ".zarr"), ("mcap", ".mcap"), ("h5py", ".h5"), ("pyarrow", ".parquet")):
+        if suffix == ending:
+            pytest.importorskip(package)
+    pipe, device, unix = (tmp_path / f"{name}{suffix}" for name in ("pipe", "device", "socket"))
+    os.mkfifo(pipe)
+    device.symlink_to("/dev/zero")
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(unix))
+        for path, told in ((pipe, "is a pipe"), (device, "is a device"), (unix, "is a socket")):
+            with pytest.raises(px.PhalanxError, match=told if suffix != ".zarr" else "no Zarr group"):
+                px.data.open(path, ROBOT)
+    (tmp_path / "set").mkdir()
+    pipe.rename(tmp_path / "set" / pipe.name)
+    with pytest.raises(px.PhalanxError, match="is a pipe" if suffix != ".zarr" else "no Zarr group"):
+        px.data.open(tmp_path / "set", ROBOT)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_pipes_inside_a_zarr_group_are_refused(tmp_path: Path) -> None:
+    torn_zarr(tmp_path)
+    chunk = next(p for p in (tmp_path / "a.zarr" / "qd" / "c").rglob("*") if p.is_file())
+    for path in (chunk, tmp_path / "a.zarr" / "zarr.json"):
+        path.unlink()
+        os.mkfifo(path)
+        with pytest.raises(px.PhalanxError, match="is a pipe"):
+            px.data.open(tmp_path / "a.zarr", ROBOT)[0:10]
+
+
+def test_a_damaged_parquet_footer_does_not_end_the_process(tmp_path: Path) -> None:
+    """pyarrow aborts where it is asked for a column chunk with an unknown codec, say."""
+    pytest.importorskip("pyarrow")
+    whole = parquet(tmp_path / "a.parquet", state(20)).read_bytes()
+    end = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+    footer = decode(whole[end:-8])
+    group = footer.fields[4][1][1][0]
+    metadata = group.fields[1][1][1][0].fields[3][1]
+    metadata.fields[4] = (metadata.fields[4][0], 9)  # a codec that nobody knows
+    damaged = encode(footer)
+    (tmp_path / "a.parquet").write_bytes(
+        whole[:end] + damaged + len(damaged).to_bytes(4, "little") + whole[-4:]
+    )
+    script = 'import sys, phalanx as px; px.data.open(sys.argv[1], "two_link")'
+    command = [sys.executable, "-c", script, str(tmp_path / "a.parquet")]
+    made = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert made.returncode == 1, made.stderr[-2000:]
+    assert "PhalanxError" in made.stderr.splitlines()[-1]
+    for bit in range(8 * end, 8 * len(whole), 211):
+        flipped = bytearray(whole)
+        flipped[bit // 8] ^= 1 << bit % 8
+        (tmp_path / "a.parquet").write_bytes(flipped)
+        with contextlib.suppress(px.PhalanxError):
+            px.data.open(tmp_path / "a.parquet", ROBOT)
 
 
 def test_a_list_of_any_length_is_read_like_one_of_fixed_length(tmp_path: Path) -> None:

@@ -5,19 +5,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from ..errors import PhalanxError, listing, shown
+from ..errors import PhalanxError, listing, shown, warn
 from ..robot.robot import Robot
-from .naming import candidates, coordinates, one_of, plain, rates, wide_groups
+from .entries import NONE, Joints
+from .naming import candidates, coordinates, one_of, rates, split_label, wide_groups
 from .source import Column
 from .units import QUANTITIES, factors
 
-ROBOT = "robot"  # joints="robot": columns are in the robot's own order
+_SLACK, _OFTEN = 0.01, 0.01  # of a joint's range, of all frames: beyond limits by so much, so often, is told
+_MANY = 8  # joints in a warning
 _DEGREES = 4.0  # times the range of a joint, beyond which numbers are no radians
 
 
@@ -60,30 +62,60 @@ def bound(
 ) -> dict[str, Binding]:
     """The quantities of a robot that a file holds, by name; `names` says how the file calls them."""
     named = _named(names)
-    wide = wide_groups(columns)
-    result = {}
-    for quantity in QUANTITIES:
-        found = _find(quantity, columns, wide, named, where)
-        if found is not None:
-            result[quantity] = _bind(robot, quantity, found, columns, where, joints, units, quantity in named)
-    if "q" not in result:
+    found = _with_endings(robot, _found(columns, named, where), named, where)
+    if "q" not in found:
         raise PhalanxError(
             f"{where}: no column holds the positions q of the joints; the columns are "
             f'{listing(columns, most=12) or "none"}; say which with columns={{"q": "name"}} (--columns '
             "q=name)."
         )
+    chosen = Joints(robot, joints, where)
+    result = {q: _bind(robot, q, found[q], columns, chosen, units) for q in QUANTITIES if q in found}
+    chosen.require_used()
     return result
 
 
+@dataclass(frozen=True)
+class _Found:
+    """Columns of a quantity: one with all entries or one for each; their labels, if any."""
+
+    columns: tuple[str, ...]
+    labels: tuple[str, ...]
+    own: bool  # by its name or as the user says; else entries with the ending of the quantity are taken
+    told: bool = False  # the user says so, or the column is called as the library calls the quantity
+
+
 def _named(names: Any) -> dict[str, tuple[str, ...]]:
-    """What the user says about columns: one for a quantity, or one for each of its entries."""
+    """What the user says about columns: one for a quantity, one for each of its entries, or none."""
     if names is None:
         return {}
-    if not isinstance(names, Mapping) or not set(names) <= set(QUANTITIES):
+    if not isinstance(names, Mapping) or not set(map(str, names)) <= set(QUANTITIES):
         raise PhalanxError(
             f'columns: got {shown(names)}, expected a mapping such as {{"q": "observation.state"}}.'
         )
-    return {k: (v,) if isinstance(v, str) else tuple(map(str, v)) for k, v in names.items()}
+    made: dict[str, tuple[str, ...]] = {}
+    for quantity, given in names.items():
+        several = [given] if isinstance(given, str) else given
+        if not isinstance(several, list | tuple) or not several or not all(type(n) is str for n in several):
+            raise PhalanxError(
+                f"columns: got {shown(given)} for {quantity}, expected the name of a column, a list of "
+                f'names, or "{NONE}" for none.'
+            )
+        made[quantity] = () if list(several) == [NONE] else tuple(several)
+    return made
+
+
+def _found(
+    columns: Mapping[str, Column], named: Mapping[str, tuple[str, ...]], where: str
+) -> dict[str, _Found]:
+    """The columns that are called as quantities are, or as the user says."""
+    wide = wide_groups(columns)
+    made = {}
+    for quantity in QUANTITIES:
+        found = _find(quantity, columns, wide, named, where)
+        if found is not None:
+            made[quantity] = found
+    return made
 
 
 def _find(
@@ -92,7 +124,7 @@ def _find(
     wide: Mapping[str, Mapping[str, str]],
     named: Mapping[str, tuple[str, ...]],
     where: str,
-) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+) -> _Found | None:
     """The columns of a quantity and the labels of its entries, if any; None where it is not recorded."""
     if quantity in named:
         for name in named[quantity]:
@@ -100,34 +132,58 @@ def _find(
                 told = listing(columns, most=12)
                 raise PhalanxError(f'{where}: no column "{name}" for {quantity}; the columns are {told}.')
         given = named[quantity]
-        return given, columns[given[0]].labels if len(given) == 1 else given
+        if not given:
+            return None
+        return _Found(given, columns[given[0]].labels if len(given) == 1 else given, True, True)
     found = candidates(quantity, columns)
     if found:
         name = one_of(found, quantity, where)
-        return (name,), columns[name].labels
+        return _Found((name,), columns[name].labels, True, name == quantity)
     groups = candidates(quantity, wide)
     if not groups:
         return None
-    group = wide[one_of(groups, quantity, where)]
+    alias = one_of(groups, quantity, where)
+    group = wide[alias]
     if all(label.isdigit() for label in group):
         ordered = sorted(group, key=int)
         if [int(x) for x in ordered] not in (list(range(len(ordered))), list(range(1, len(ordered) + 1))):
             raise PhalanxError(f"{where}: the columns {listing(group.values())} of {quantity} have gaps.")
-        return tuple(group[label] for label in ordered), ()
-    return tuple(group.values()), tuple(group)
+        return _Found(tuple(group[label] for label in ordered), (), True, alias == quantity)
+    return _Found(tuple(group.values()), tuple(group), True, alias == quantity)
+
+
+def _with_endings(
+    robot: Robot, found: dict[str, _Found], named: Mapping[str, tuple[str, ...]], where: str
+) -> dict[str, _Found]:
+    """The same with quantities in a column of another one: "elbow.vel" beside "elbow.pos"."""
+    made, known = dict(found), {*coordinates(robot), *rates(robot)}
+    for quantity in QUANTITIES:
+        if quantity in named:
+            continue
+        own = found.get(quantity)
+        inside = {
+            f.columns: f
+            for f in found.values()
+            if own is None or f.columns != own.columns
+            if any(x not in known and split_label(x)[1] == quantity for x in f.labels)
+        }
+        if not inside:
+            continue
+        several = [*([own.columns[0]] if own else []), *(columns[0] for columns in inside)]
+        if len(several) > 1:
+            raise PhalanxError(
+                f"{where}: {quantity} could be any of {listing(several)}, by names of columns or by "
+                f'endings of entries; say which with columns={{"{quantity}": "{several[0]}"}} (--columns '
+                f"{quantity}={several[0]})."
+            )
+        made[quantity] = replace(next(iter(inside.values())), own=False, told=False)
+    return made
 
 
 def _bind(
-    robot: Robot,
-    quantity: str,
-    found: tuple[tuple[str, ...], tuple[str, ...]],
-    columns: Mapping[str, Column],
-    where: str,
-    joints: Any,
-    units: Any,
-    told: bool,
+    robot: Robot, quantity: str, found: _Found, columns: Mapping[str, Column], joints: Joints, units: Any
 ) -> Binding:
-    names, labels = found
+    names, where = found.columns, joints.where
     for name in names:
         if not columns[name].is_real:
             raise PhalanxError(
@@ -136,89 +192,13 @@ def _bind(
         if len(names) > 1 and columns[name].width != 1:
             raise PhalanxError(f'{where}: column "{name}" has {columns[name].width} entries, expected one.')
     count = len(names) if len(names) > 1 else columns[names[0]].width
-    wanted = coordinates(robot) if quantity == "q" else rates(robot)
-    own = (
-        told or names[0] == quantity or names[0].startswith((f"{quantity}_", f"{quantity}.", f"{quantity}["))
-    )
-    picks = _picks(robot, quantity, count, labels, wanted, where, joints, own and not labels)
+    picks = joints.picks(quantity, count, found.labels, own=found.own, ordered=found.told)
+    width = robot.nq if quantity == "q" else robot.nv
     scale = factors(robot, quantity, units)
     if len(names) > 1:
-        return Binding(quantity, tuple(names[k] for k in picks), None, scale, len(wanted))
+        return Binding(quantity, tuple(names[k] for k in picks), None, scale, width)
     same = picks == tuple(range(count))
-    return Binding(
-        quantity, names, None if same else picks, scale, count if len(wanted) != 1 or count != 1 else 1
-    )
-
-
-def _picks(
-    robot: Robot,
-    quantity: str,
-    count: int,
-    labels: tuple[str, ...],
-    wanted: list[str],
-    where: str,
-    joints: Any,
-    own: bool,
-) -> tuple[int, ...]:
-    """Which entry of the file each coordinate is."""
-    of_robot = f'robot "{robot.name}"'
-    if joints is None and labels:
-        at = _by_name(labels, {}, wanted)
-    elif isinstance(joints, Mapping):
-        if not labels:
-            raise PhalanxError(
-                f"{where}: joints= maps names, but the entries of {quantity} have none; "
-                "list the joints in the order of the entries instead."
-            )
-        at = _by_name(labels, {str(k): v for k, v in joints.items()}, wanted)
-    elif joints is not None and joints != ROBOT:
-        given = [None if j is None or j == "" or j == "-" else str(j) for j in joints]
-        if len(given) != count:
-            raise PhalanxError(
-                f"{where}: joints= names {len(given)} joints, but {quantity} has {count} entries a frame; "
-                "name one "
-                'for each, "-" for those that are none of the robot.'
-            )
-        unknown = [j for j in given if j is not None and j not in wanted]
-        if unknown:
-            raise PhalanxError(
-                f"{where}: joints= names {listing(unknown)}; {of_robot} has {listing(wanted, most=40)}."
-            )
-        at = {name: k for k, name in enumerate(given) if name is not None}
-    elif joints == ROBOT or own:
-        if count != len(wanted):
-            raise PhalanxError(
-                f"{where}: {quantity} has {count} entries a frame, expected {len(wanted)} for {of_robot}; "
-                "name the "
-                f'joint of each with joints= (--joints), "-" for those that are none of the robot.'
-            )
-        return tuple(range(count))
-    else:
-        raise PhalanxError(
-            f"{where}: the {count} entries of {quantity} have no names; say which joints they are, in "
-            "order, with "
-            f'joints=[…] (--joints a,b,…), or joints="{ROBOT}" for the order of {of_robot}: '
-            f"{listing(wanted, most=40)}."
-        )
-    missing = [name for name in wanted if name not in at]
-    if missing:
-        raise PhalanxError(
-            f"{where}: {quantity} has no entry for {listing(missing)} of {of_robot}; it has "
-            f"{listing(labels or map(str, range(count)), most=40)}. Map names with "
-            f'joints={{"file": "robot"}}, '
-            "or weld joints that were not recorded with robot.fix."
-        )
-    return tuple(at[name] for name in wanted)
-
-
-def _by_name(labels: Sequence[str], renamed: Mapping[str, Any], wanted: list[str]) -> dict[str, int]:
-    at: dict[str, int] = {}
-    for k, label in enumerate(labels):
-        for name in (renamed.get(label), label, plain(label)):
-            if name in wanted:
-                at.setdefault(str(name), k)
-                break
-    return at
+    return Binding(quantity, names, None if same else picks, scale, count if width != 1 or count != 1 else 1)
 
 
 def require_plausible(robot: Robot, q: np.ndarray, where: str, units: Any) -> None:
@@ -236,3 +216,21 @@ def require_plausible(robot: Robot, q: np.ndarray, where: str, units: Any) -> No
             f'{where}: "{coordinates(robot)[k]}" goes to {reach[k]:.4g}, its limit is {bound[k]:.4g} rad: '
             'these look like degrees; say units="deg" (--units deg), or units="rad" to take them as they are.'
         )
+
+
+def warn_outside(robot: Robot, q: np.ndarray, where: str) -> None:
+    """Warn of joints that are often beyond their limits: they may be others, or have another sign or unit."""
+    lower, upper = robot.limits.lower, robot.limits.upper
+    slack = _SLACK * np.where(np.isfinite(upper - lower), upper - lower, 0.0)
+    with np.errstate(invalid="ignore"):
+        share = np.mean((q < lower - slack) | (q > upper + slack), axis=0)
+    if not np.any(share > _OFTEN):
+        return
+    told = [
+        f'"{name}" {100.0 * x:.0f} %' for name, x in zip(coordinates(robot), share, strict=True) if x > _OFTEN
+    ]
+    more = f" and {len(told) - _MANY} more" if len(told) > _MANY else ""
+    warn(
+        f"{where}: outside its limits in the first {len(q)} frames: {', '.join(told[:_MANY])}{more}. Are "
+        "joints in another order, with another sign or unit? Say so with joints=, units= (--joints, --units)."
+    )

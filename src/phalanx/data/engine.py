@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +13,9 @@ from typing import Any
 
 from ..errors import PhalanxError, shown
 from ..progress import steps
+from .arguments import path_from, require_flags, words_from
 from .job import Job, Options, Task
+from .ownership import require_replaceable
 from .recording import Recording
 from .store import SKIPPED, Store, left_out
 from .writer import Part
@@ -24,7 +26,7 @@ class Report:
     """What a run did."""
 
     out: Path
-    frames: int
+    frames: int  # in the output, or in the parts of a shard
     tasks: int
     resumed: int  # tasks that an earlier run had done
     seconds: float
@@ -32,6 +34,8 @@ class Report:
     bytes_written: int
     complete: bool = True  # False for a shard whose fellows are not done
     skipped: list[str] = field(default_factory=list)  # why, by task
+    skipped_frames: int = 0
+    computed: int = 0  # frames of this run, those of an earlier one apart
 
 
 def run(
@@ -58,14 +62,18 @@ def run(
     i-th of n shares, counted from 1; whoever comes last completes the output. `scheduler` is an address of
     Dask's, a client, or "local:4".
     """
-    options = Options(tuple(frames), keep, window, polynomial, allow_nan, rows)
+    if not isinstance(recording, Recording):
+        raise PhalanxError(f"data.run: got {shown(recording)}, expected what px.data.open returns.")
+    require_flags({"allow_nan": allow_nan, "skip_bad": skip_bad, "fresh": fresh})
+    names = words_from(frames, "frames", "names of frames of the robot")
+    options = Options(names, keep, window, polynomial, bool(allow_nan), rows)
     job = planned(recording, functions, out, options)
     return execute(job, skip_bad=skip_bad, shard=shard, scheduler=scheduler, fresh=fresh)
 
 
 def planned(recording: Recording, functions: Any, out: Any, options: Options = Options()) -> Job:  # noqa: B008
     """The job of a run, checked before anything is written."""
-    place = Path(out)
+    place = path_from(out, "-o")
     root = recording.layout.root.resolve()
     target = place.resolve()
     if target == root or root in target.parents or target in root.parents:
@@ -74,7 +82,9 @@ def planned(recording: Recording, functions: Any, out: Any, options: Options = O
         )
     if not target.parent.is_dir():
         raise PhalanxError(f"-o: there is no folder {place.parent}.")
-    return Job(recording, functions, place.absolute(), options)
+    job = Job(recording, functions, place.absolute(), options)
+    require_replaceable(job.out, folder=job.makes_folder)
+    return job
 
 
 def execute(
@@ -88,20 +98,25 @@ def execute(
     """Do a job; see `run`."""
     start = time.perf_counter()
     share = _share(job.tasks, shard)
-    store = Store(job)
-    store.begin(fresh=fresh)
+    store = Store(job, skip_bad=skip_bad)
+    if fresh and shard is not None:
+        raise PhalanxError(
+            f"fresh: a share would remove what others have done; remove {store.folder} first, then start all "
+            "shares without it."
+        )
+    store.begin(fresh=fresh, shared=shard is not None)
     work = _Work(job, skip_bad)
     try:
         if shard is not None:
             resumed, complete = _shard(store, work, share)
         else:
-            if not store.lock():
-                raise PhalanxError(f"{store.folder}: another process is writing this output; wait for it.")
             resumed, complete = sum(map(store.has, job.tasks)), True
+            for task, written in zip(job.tasks, store.done, strict=False):
+                work.count(written.note, task)
             if scheduler is not None:
                 from .cluster import computed
 
-                with computed(store, job, skip_bad, scheduler, work.note) as wait:
+                with computed(store, job, skip_bad, scheduler, work.made) as wait:
                     _append_all(store, work, wait)
             else:
                 _append_all(store, work, None)
@@ -123,38 +138,51 @@ class _Work:
     def __init__(self, job: Job, skip_bad: bool) -> None:
         self.job, self.skip_bad = job, skip_bad
         self.skipped: list[str] = []
-        self.written = self.frames = 0
+        self.written = self.computed = self.frames = self.lost = 0
         self.begin = time.perf_counter()
 
     def part(self, task: Task) -> Part:
         """The part of a task, or a note why there is none, if that was asked for."""
-        part = part_of(self.job, task, self.skip_bad)
-        return self.note(task, part)
+        return self.made(task, part_of(self.job, task, self.skip_bad))
 
-    def note(self, task: Task, part: Part) -> Part:
-        """Count a part."""
-        if SKIPPED in part.note:
-            self.skipped.append(part.note[SKIPPED])
+    def made(self, task: Task, part: Part) -> Part:
+        """Count a part that was made now."""
         self.written += len(part.body)
-        self.frames += task.stop - task.start
+        self.computed += int(part.note["rows"])
+        self.count(part.note, task)
         return part
+
+    def count(self, note: Mapping[str, Any], task: Task) -> None:
+        """Count what a part holds, whoever made it."""
+        self.frames += int(note["rows"])
+        if SKIPPED in note:
+            self.skipped.append(note[SKIPPED])
+            self.lost += task.stop - task.start
 
     def told(self, task: Task) -> str:
         """How fast it goes, and how long it still takes."""
         seconds = max(time.perf_counter() - self.begin, 1e-9)
-        if not self.frames:
+        if not self.computed:
             return ""
-        rest = sum(t.stop - t.start for t in self.job.tasks[task.number :]) * seconds / self.frames
-        size = bytes_per_frame(self.job) * self.frames / seconds
-        return f"{_short(self.frames / seconds)}states/s {_short(size)}B/s {_clock(rest)} left"
+        rest = sum(t.stop - t.start for t in self.job.tasks[task.number :]) * seconds / self.computed
+        size = bytes_per_frame(self.job) * self.computed / seconds
+        return f"{_short(self.computed / seconds)}states/s {_short(size)}B/s {_clock(rest)} left"
 
     def report(self, resumed: int, complete: bool, seconds: float, share: Sequence[Task]) -> Report:
         """What was done."""
-        job = self.job
-        read = int(bytes_per_frame(job) * self.frames)
-        frames = sum(t.stop - t.start for t in share)
+        read = int(bytes_per_frame(self.job) * self.computed)
         return Report(
-            job.out, frames, len(share), resumed, seconds, read, self.written, complete, self.skipped
+            self.job.out,
+            self.frames,
+            len(share),
+            resumed,
+            seconds,
+            read,
+            self.written,
+            complete,
+            self.skipped,
+            self.lost,
+            self.computed,
         )
 
 
@@ -173,8 +201,10 @@ def _append_all(store: Store, work: _Work, others: Callable[[Task], Part] | None
     rest = store.job.tasks[len(store.done) :]
     for task in steps(rest, "run", work.told):
         found = store.get(task)
-        part = work.note(task, found) if found is not None else None
-        if part is None:
+        if found is not None:
+            work.count(found.note, task)
+            part = found
+        else:
             part = others(task) if others is not None else work.part(task)
         store.append(task, part)
         store.drop(task)
@@ -182,16 +212,24 @@ def _append_all(store: Store, work: _Work, others: Callable[[Task], Part] | None
 
 def _shard(store: Store, work: _Work, share: Sequence[Task]) -> tuple[int, bool]:
     """Make the parts of a share; the last of all shards completes the output."""
-    done = [task for task in share if store.has(task)]
-    for task in steps([t for t in share if t not in done], "run", work.told):
-        store.put(task, work.part(task))
-    if not store.folder.is_dir() or not all(map(store.has, store.job.tasks)) or not store.lock():
-        return len(done), not store.folder.is_dir()
-    if all(map(store.has, store.job.tasks)):
-        _append_all(store, _Work(store.job, work.skip_bad), None)
-        store.finish()
-        return len(done), True
-    return len(done), False
+    done = 0
+    for task in steps(share, "run", work.told):
+        note = store.note(task)
+        if note is None:
+            store.put(task, work.part(task))
+        else:
+            work.count(note, task)
+            done += 1
+    # Whoever is last finds all parts. Its lock goes first: one that finds parts missing would otherwise still
+    # hold it while the last one tries to be alone, and nobody would complete the output.
+    store.leave()
+    if not all(map(store.has, store.job.tasks)) or not store.lock_alone():
+        return done, False
+    if not all(map(store.has, store.job.tasks)):
+        return done, False
+    _append_all(store, _Work(store.job, work.skip_bad), None)
+    store.finish()
+    return done, True
 
 
 def _share(tasks: Sequence[Task], shard: Any) -> list[Task]:

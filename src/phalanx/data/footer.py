@@ -21,6 +21,7 @@ _INTEGERS = (_I16, _I32, _I64)
 _FILE_ROWS, _FILE_GROUPS = 3, 4
 _GROUP_COLUMNS, _GROUP_OFFSET, _GROUP_ORDINAL = 1, 5, 7
 _CHUNK_OFFSET, _CHUNK_METADATA = 2, 3
+_CODEC = 4  # of column metadata
 _PAGES = (9, 10, 11, 14)  # of column metadata: data, index, dictionary, Bloom filter
 _INDEXES = (4, 6)  # of a column chunk: offset index, column index
 
@@ -58,6 +59,23 @@ def joined(footers: Sequence[bytes], moves: Sequence[int]) -> bytes:
     whole.fields[_FILE_GROUPS] = _LIST, (_STRUCT, groups)
     text = encode(whole)
     return text + struct.pack("<I", len(text)) + MAGIC
+
+
+def first_codec(footer: bytes) -> int | None:
+    """The number of the codec of the first column chunk, None without one; nothing after it is decoded."""
+    at = number = 0
+    while footer[at]:
+        number, kind, at = _field(footer, at, number)
+        if number != _FILE_GROUPS:
+            at = at if kind in (_TRUE, _FALSE) else _read(footer, at, kind)[1]
+            continue
+        if kind != _LIST or not footer[at] >> 4:
+            return None
+        at = _varint(footer, at + 1)[1] if footer[at] >> 4 == 15 else at + 1
+        group = _read_struct(footer, at)[0].fields
+        chunks = group[_GROUP_COLUMNS][1][1]
+        return int(chunks[0].fields[_CHUNK_METADATA][1].fields[_CODEC][1]) if chunks else None
+    return None
 
 
 def split(file: memoryview) -> tuple[memoryview, bytes]:
@@ -137,18 +155,22 @@ def _read_struct(data: bytes, at: int) -> tuple[Struct, int]:
     fields: dict[int, tuple[int, Any]] = {}
     number = 0
     while data[at]:
-        step, kind = data[at] >> 4, data[at] & 0x0F
-        at += 1
-        if step:
-            number += step
-        else:
-            number, at = _integer(data, at)
+        number, kind, at = _field(data, at, number)
         if kind in (_TRUE, _FALSE):
             fields[number] = kind, None
         else:
             value, at = _read(data, at, kind)
             fields[number] = kind, value
     return Struct(fields), at + 1
+
+
+def _field(data: bytes, at: int, last: int) -> tuple[int, int, int]:
+    """Number and type of a field, and where its value is."""
+    step, kind = data[at] >> 4, data[at] & 0x0F
+    if step:
+        return last + step, kind, at + 1
+    number, at = _integer(data, at + 1)
+    return number, kind, at
 
 
 def encode(value: Struct) -> bytes:

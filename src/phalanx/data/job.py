@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import PhalanxError, listing
+from .arguments import require_count, words_from
 from .differentiation import POLYNOMIAL, WINDOW, require_window
 from .naming import INDICES
 from .opening import FORMATS, format_of, writer_class
@@ -30,7 +31,8 @@ from .writer import Part, Writer
 
 MOST = 64 << 20  # bytes of a task's frames in memory, what is read and what is written
 MANY = 1 << 20  # frames of a task
-_REVISION = 1  # of what parts look like: unfinished runs of another one start anew
+_TASKS = 10_000_000  # of a job at most: each is an object in memory
+_REVISION = 2  # of what parts look like: unfinished runs of another one start anew
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,8 @@ class Job:
         self, recording: Recording, functions: Any, out: Path, options: Options = Options()
     ) -> None:  # fmt: skip
         self.recording, self.out, self.options = recording, out, options
-        self.functions = (functions,) if isinstance(functions, str) else tuple(functions)
+        self.functions = words_from(functions, "functions", 'names such as "inverse_dynamics"')
+        require_count(options.rows, "rows")
         require_window(options.window, options.polynomial)
         robot = recording.robot
         probe = results_of(robot, self.functions, np.dtype(np.float64), options.frames)
@@ -119,6 +122,11 @@ class Job:
         return "parquet" if inputs == "lerobot" else inputs
 
     @property
+    def makes_folder(self) -> bool:
+        """Whether the output is a folder on the disk."""
+        return self.is_folder or self.format == "zarr"
+
+    @property
     def is_folder(self) -> bool:
         """Whether the output is a folder with a file for each file of the input."""
         layout = self.recording.layout
@@ -127,14 +135,14 @@ class Job:
     def _kept(self) -> list[str]:
         """Columns of the input that the output has, too."""
         keep, columns = self.options.keep, self.recording.columns
-        if keep == "index":
+        if isinstance(keep, str) and keep == "index":
             names = [n for n in columns if n in INDICES]
-        elif keep == "all":
+        elif isinstance(keep, str) and keep == "all":
             names = list(columns)
-        elif keep == "none":
+        elif isinstance(keep, str) and keep == "none":
             names = []
         else:
-            names = [keep] if isinstance(keep, str) else list(keep)
+            names = list(words_from(keep, "keep", '"index", "all", "none" or names of columns'))
         for name in names:
             self.recording.sources[0].column(name)
         results = {r.column.name for r in self.results}
@@ -175,6 +183,11 @@ class Job:
             c.nbytes for c in self.columns
         )
         most = min(MOST, (self.options.rows or MANY) * size)
+        if self.recording.rows * size > most * _TASKS:
+            raise PhalanxError(
+                f"{root}: says that it holds {self.recording.rows} frames, more than {_TASKS} tasks of "
+                f"{most // size}; the file is damaged, or rows= (--rows) is too small."
+            )
         tasks: list[Task] = []
         for number, source in enumerate(self.recording.sources):
             target = place[str(source.path.relative_to(root))] if self.is_folder else 0
@@ -222,7 +235,11 @@ class Job:
         """What tells whether an unfinished run is one of this job."""
         r = self.recording
         root = r.layout.root
-        files = {s.path.name if s.path == root else str(s.path): _stamp(s.path) for s in r.sources}
+        # Relative to the folder: workers open it by its absolute path.
+        files = {
+            s.path.name if s.path == root else str(s.path.relative_to(root)): _stamp(s.path)
+            for s in r.sources
+        }
         scales = {k: None if b.scale is None else b.scale.tolist() for k, b in r.bindings.items()}
         facts = [
             _REVISION,
@@ -237,6 +254,7 @@ class Job:
             [self.options.window, self.options.polynomial] if self.derived else [],
             self.options.allow_nan,
             files,
+            [s.group for s in r.sources],
             [(t.source, t.start, t.stop, t.target) for t in self.tasks],
         ]
         return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
@@ -244,14 +262,13 @@ class Job:
     def __reduce__(self) -> Any:
         return Job, (self.recording, self.functions, self.out, self.options)
 
-    def complete_folder(self, root: Path) -> None:
-        """Add to a folder of results what its layout wants beside them."""
+    def complete_folder(self, root: Path, frames: int) -> None:
+        """Add to a folder of so many frames of results what its layout wants beside them."""
         if self.recording.layout.format == "lerobot":
             from .formats.lerobot import write_meta
 
-            write_meta(
-                self.recording.layout.root, root, self.columns, self.recording.layout.metadata["lerobot"]
-            )
+            layout = self.recording.layout
+            write_meta(layout.root, root, self.columns, layout.metadata["lerobot"], frames)
 
     # -------------------------------------------------------------------- work
 
@@ -261,6 +278,15 @@ class Job:
         state, kept, starts = self.frames(source, task.start, task.stop)
         found = self.computed(state, self._memory)
         return self.writer.part({**kept, **found}, self.note(task, starts))
+
+    def nothing(self, target: int) -> Part:
+        """A part without frames, for a file of the output."""
+        task = next(t for t in self.tasks if t.target == target)
+        source = self.recording.sources[task.source]
+        kept = source.nothing(self.kept, raw=self._raw)
+        found = {r.column.name: np.zeros((0, *r.column.shape), r.column.dtype) for r in self.results}
+        note = {**self.note(task, []), "rows": 0}
+        return self.writer.part({**kept, **found}, note)
 
     def note(self, task: Task, starts: list[int]) -> dict[str, Any]:
         """What the end of a file is made from."""

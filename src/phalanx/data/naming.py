@@ -24,7 +24,13 @@ ALIASES: dict[str, tuple[str, ...]] = {
 TIMES = ("timestamp", "time", "t")
 EPISODES = ("episode_index", "episode")
 INDICES = (*TIMES, "log_time", "frame_index", *EPISODES, "index", "task_index")  # what tells frames apart
-_ENDINGS = (".pos", ".position", ".q", ".vel", ".velocity", ".effort", ".torque")
+# What recordings append to a joint's name, by the quantity that such an entry is.
+_ENDINGS: dict[str, tuple[str, ...]] = {
+    "q": (".pos", ".position", ".q", ".qpos"),
+    "qd": (".vel", ".velocity", ".qd", ".qvel"),
+    "qdd": (".acc", ".acceleration", ".qdd", ".qacc"),
+    "tau": (".effort", ".torque", ".tau", ".eff"),
+}
 
 
 def coordinates(robot: Robot) -> list[str]:
@@ -49,12 +55,13 @@ def _names(parts: Mapping[str, slice], count: int, several: dict[int, str]) -> l
     return names
 
 
-def plain(label: str) -> str:
-    """A joint's name without what recordings append to it."""
-    for ending in _ENDINGS:
-        if label.endswith(ending) and len(label) > len(ending):
-            return label.removesuffix(ending)
-    return label
+def split_label(label: str) -> tuple[str, str]:
+    """A joint's name without what recordings append to it, and the quantity that this tells; "" for none."""
+    for quantity, endings in _ENDINGS.items():
+        for ending in endings:
+            if label.endswith(ending) and len(label) > len(ending):
+                return label.removesuffix(ending), quantity
+    return label, ""
 
 
 def wide_groups(names: Iterable[str]) -> dict[str, dict[str, str]]:
@@ -66,7 +73,13 @@ def wide_groups(names: Iterable[str]) -> dict[str, dict[str, str]]:
     )
     for name in names:
         if (match := pattern.fullmatch(name)) is not None and name not in known:
-            groups.setdefault(match[1], {})[match[2]] = name
+            group = groups.setdefault(match[1], {})
+            if match[2] in group:
+                raise PhalanxError(
+                    f"columns: {listing([group[match[2]], name])} are both {match[1]} of {match[2]}; "
+                    f'remove one, or list the columns with columns={{"{match[1]}": […]}}.'
+                )
+            group[match[2]] = name
     return groups
 
 
@@ -76,7 +89,9 @@ def candidates(quantity: str, columns: Iterable[str]) -> list[str]:
     for alias in ALIASES[quantity]:
         if alias in columns:
             return [alias]
-    return [c for c in columns if re.split(r"[/.]", c)[-1] in ALIASES[quantity]]
+    found = [c for c in columns if re.split(r"[/.]", c)[-1] in ALIASES[quantity]]
+    # Data sets for learning repeat every observation one frame later; it is read where it is asked for.
+    return [c for c in found if not re.split(r"[/.]", c)[0].startswith("next_")] or found
 
 
 def one_of(found: Sequence[str], quantity: str, where: str) -> str:

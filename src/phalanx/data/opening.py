@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from ..errors import PhalanxError, listing, shown
-from ..io.loading import load
 from ..robot.robot import Robot
+from .arguments import path_from, robot_from, words_from
 from .formats.lerobot import is_lerobot, open_lerobot
 from .recording import Layout, Recording
 from .source import Source
@@ -38,6 +39,7 @@ def open(
     rate: float | None = None,
     *,
     columns: Any = None,
+    groups: Any = None,
 ) -> Recording:
     """A `Recording`: frames of a robot in a file or folder, of which only what is asked for is read.
 
@@ -46,12 +48,15 @@ def open(
     `joints` lists a joint for each entry, "-" for those that are none of the robot, or is "robot" for the
     robot's own order; a mapping renames. `units` is a unit of all angles ("rad", "deg") or maps quantities
     and joints to units, with a sign where axes are reversed ({"elbow": "-deg"}). `rate` is in frames a
-    second. `columns` says which column a quantity is: {"q": "observation.state"}.
+    second. `columns` says which column a quantity is: {"q": "observation.state"}, "-" for none. `groups` are
+    the groups of an HDF5 file that are read, by name or pattern: "data/demo_1*".
     """
-    place = Path(path)
-    robot = robot if isinstance(robot, Robot) else load(robot)
-    sources, layout = _opened(place)
-    return Recording(robot, sources, layout, joints=joints, units=units, rate=rate, columns=columns)
+    place, robot = path_from(path, "data.open"), robot_from(robot)
+    patterns = () if groups is None else words_from(groups, "groups", "names of groups or patterns of them")
+    sources, layout = _opened(place, patterns)
+    return Recording(
+        robot, sources, layout, joints=joints, units=units, rate=rate, columns=columns, groups=groups
+    )
 
 
 def format_of(place: Path) -> str:
@@ -72,7 +77,14 @@ def writer_class(format: str) -> type[Writer]:
     )
 
 
-def _opened(place: Path) -> tuple[list[Source], Layout]:
+def _opened(place: Path, groups: tuple[str, ...]) -> tuple[list[Source], Layout]:
+    sources, layout = _all_of(place, groups)
+    if groups and layout.format != "hdf5":
+        raise PhalanxError(f"groups: {place} is {layout.format}; only HDF5 files have groups to choose from.")
+    return sources, layout
+
+
+def _all_of(place: Path, groups: tuple[str, ...]) -> tuple[list[Source], Layout]:
     if not place.exists() and ".mcap:" in str(place):
         from .formats.mcap import open_mcap
 
@@ -83,7 +95,7 @@ def _opened(place: Path) -> tuple[list[Source], Layout]:
         raise PhalanxError(f"{place}: there is no such file or folder.")
     suffix = place.suffix.lower()
     if suffix in FORMATS:
-        sources, metadata = _reader(suffix)(place)
+        sources, metadata = _reader(suffix, groups)(place)
         return sources, Layout(FORMATS[suffix][0], place, metadata, metadata.get("rate"))
     if not place.is_dir():
         raise PhalanxError(
@@ -102,7 +114,7 @@ def _opened(place: Path) -> tuple[list[Source], Layout]:
     found: list[Source] = []
     first: dict[str, Any] = {}
     for file in files:
-        sources, metadata = _reader(kinds[0])(file)
+        sources, metadata = _reader(kinds[0], groups)(file)
         for source in sources:
             source.number = len(found)
             found.append(source)
@@ -115,9 +127,9 @@ def _inside(file: Path, root: Path) -> bool:
     return any(p.suffix.lower() in (".zarr", ".partial") for p in file.relative_to(root).parents)
 
 
-def _reader(suffix: str) -> Callable[[Path], tuple[list[Source], dict[str, Any]]]:
-    made: Callable[[Path], tuple[list[Source], dict[str, Any]]] = _found(FORMATS[suffix][1])
-    return made
+def _reader(suffix: str, groups: tuple[str, ...]) -> Callable[[Path], tuple[list[Source], dict[str, Any]]]:
+    made: Any = _found(FORMATS[suffix][1])
+    return partial(made, groups=groups) if FORMATS[suffix][0] == "hdf5" else made
 
 
 def _found(place: str) -> Any:

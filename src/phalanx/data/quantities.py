@@ -13,6 +13,7 @@ import numpy as np
 from ..algorithms import FUNCTIONS
 from ..errors import PhalanxError, nearest, shown
 from ..robot.robot import Robot
+from .arguments import words_from
 from .naming import coordinates, rates
 from .source import Column
 
@@ -79,11 +80,8 @@ def results_of(
     robot: Robot, functions: Any, dtype: np.dtype[Any], frames: Sequence[str] = ()
 ) -> list[Result]:
     """The columns that functions ask for, in their order, each once."""
-    asked = [functions] if isinstance(functions, str) else list(functions)
     found: dict[str, Result] = {}
-    for name in asked:
-        if not isinstance(name, str):
-            raise PhalanxError(f"functions: got {shown(name)}, expected names such as {TORQUES!r}.")
+    for name in words_from(functions, "functions", f"names such as {TORQUES!r}"):
         for each in ALIASES.get(name, name).split():
             for result in _results(robot, each, dtype, frames):
                 found.setdefault(result.column.name, result)

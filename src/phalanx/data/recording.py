@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import PhalanxError
+from ..errors import PhalanxError, shown
 from ..robot.robot import Robot
-from .binding import Binding, bound, require_plausible
+from .arguments import rate_from
+from .binding import Binding, bound, require_plausible, warn_outside
 from .naming import TIMES
 from .source import Column, Source
 
@@ -49,9 +50,10 @@ class Recording:
         units: Any = None,
         rate: float | None = None,
         columns: Any = None,
+        groups: Any = None,
     ) -> None:
         self.robot, self.sources, self.layout = robot, tuple(sources), layout
-        self.options = {"joints": joints, "units": units, "rate": rate, "columns": columns}
+        self.options = {"joints": joints, "units": units, "rate": rate, "columns": columns, "groups": groups}
         if not self.sources or not sum(s.rows for s in self.sources):
             raise PhalanxError(f"{layout.root}: holds no frames; expected at least one.")
         first = next(s for s in self.sources if s.rows)
@@ -62,6 +64,7 @@ class Recording:
         self.rows = sum(s.rows for s in self.sources)
         probe = self.taken(first.first(self.columns_of(["q"]), _PROBE), ["q"])["q"]
         require_plausible(robot, probe, first.where, units)
+        warn_outside(robot, probe, first.where)
         self.time = next((name for name in TIMES if name in self.columns), "")
         self.rate = self._rate(first, rate)
 
@@ -80,9 +83,14 @@ class Recording:
         return _again, (again, str(self.layout.root.absolute()), self.robot, self.options)
 
     def __getitem__(self, rows: slice) -> dict[str, np.ndarray]:
-        if not isinstance(rows, slice) or rows.step not in (None, 1):
+        if not isinstance(rows, slice) or not (
+            rows.step is None or (type(rows.step) is int and rows.step == 1)
+        ):
             raise PhalanxError("recording[…]: expected a range of frames, recording[start:stop].")
-        start, stop, _ = rows.indices(self.rows)
+        try:
+            start, stop, _ = rows.indices(self.rows)
+        except TypeError:
+            raise PhalanxError(f"recording[…]: got {shown(rows)}, expected integers as borders.") from None
         parts = [self.state(s, a, b) for s, a, b in self.ranges(start, max(start, stop))]
         if not parts:
             return {name: np.zeros((0, self._width(name)), self.dtype) for name in self.bindings}
@@ -153,13 +161,7 @@ class Recording:
     def _rate(self, source: Source, rate: float | None) -> float | None:
         """Frames a second: as told, as the format tells, or from times that are even."""
         if rate is not None:
-            try:
-                value = float(rate)
-            except (TypeError, ValueError):
-                value = 0.0
-            if not 0.0 < value < np.inf:
-                raise PhalanxError(f"rate: got {rate!r}, expected frames a second above 0.")
-            return value
+            return rate_from(rate, "rate")
         if self.layout.rate is not None:
             return self.layout.rate
         if not self.time or not self.columns[self.time].is_real or self.columns[self.time].width != 1:

@@ -7,8 +7,11 @@ Every file format reads into it. Nothing is loaded but the ranges that are asked
 
 from __future__ import annotations
 
+import os
+import stat
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -17,6 +20,42 @@ from typing import Any
 import numpy as np
 
 from ..errors import PhalanxError, nearest
+
+
+@contextmanager
+def explained(what: str) -> Iterator[None]:
+    """Translate whatever a library raises over a damaged file; `what` says which file, and what failed.
+
+    Of a file anything may be wrong, and each library, codec and parser says so with exceptions of its own.
+    """
+    try:
+        yield
+    except PhalanxError:
+        raise
+    except Exception as error:
+        raise PhalanxError(f"{what}: {reason(error)}; the file is damaged or not what it says.") from None
+
+
+def reason(error: BaseException) -> str:
+    """What an exception says, in one line."""
+    told = getattr(error, "strerror", None) or error
+    return " ".join(str(told).split()).rstrip(".") or type(error).__name__
+
+
+def regular_file(path: str | os.PathLike[str]) -> os.stat_result:
+    """The state of a file; raises for pipes, devices and sockets, of which reading may never end."""
+    try:
+        told = os.stat(path)
+    except OSError as error:
+        raise PhalanxError(f"{path}: {error.strerror}.") from None
+    if not stat.S_ISREG(told.st_mode):
+        kinds = {
+            stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket",
+            stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
+        }  # fmt: skip
+        kind = kinds.get(stat.S_IFMT(told.st_mode), "no file")
+        raise PhalanxError(f"{path}: is {kind}, expected a regular file; save the recording to one first.")
+    return told
 
 
 @dataclass(frozen=True)
@@ -60,9 +99,18 @@ class Source(ABC):
         """How messages call it."""
         return f"{self.path}:{self.group}" if self.group else str(self.path)
 
-    @abstractmethod
     def read(self, names: Sequence[str], start: int, stop: int) -> dict[str, np.ndarray]:
         """The rows start to stop of some columns, (rows, *shape) each; raises for torn files."""
+        with explained(f"{self.where}: rows {start} to {stop} cannot be read"):
+            return self._read(names, start, stop)
+
+    @abstractmethod
+    def _read(self, names: Sequence[str], start: int, stop: int) -> dict[str, np.ndarray]:
+        """The rows start to stop of some columns; may raise anything."""
+
+    def nothing(self, names: Sequence[str], *, raw: bool = False) -> dict[str, Any]:
+        """No rows of some columns; `raw` in the file's own types where it has some."""
+        return {n: np.zeros((0, *self.column(n).shape), self.column(n).dtype) for n in names}
 
     def first(self, names: Sequence[str], count: int) -> dict[str, np.ndarray]:
         """The first rows of some columns, few of them."""
@@ -123,28 +171,21 @@ class Arrays(Source):
         }
         for name, a in arrays.items():
             self.require_rows(prod(a.shape[:leading]), self.rows, name)
-        if episodes:
+        if episodes and self.rows:
             self.ends = np.arange(1, episodes + 1) * self.frames
 
-    def read(self, names: Sequence[str], start: int, stop: int) -> dict[str, np.ndarray]:
+    def _read(self, names: Sequence[str], start: int, stop: int) -> dict[str, np.ndarray]:
         """The rows start to stop of some columns."""
         return {name: self._rows(name, start, stop) for name in names}
 
     def _rows(self, name: str, start: int, stop: int) -> np.ndarray:
         array, column = self.arrays[name], self.column(name)
-        try:
+        with explained(f'{self.where}: column "{name}" cannot be read in rows {start} to {stop}'):
             if not self.frames:
                 found = np.asarray(array[start:stop])
             else:
                 low, high = start // self.frames, -(-stop // self.frames)
                 flat = np.asarray(array[low:high]).reshape(-1, *column.shape)
                 found = flat[start - low * self.frames : stop - low * self.frames]
-        except PhalanxError:
-            raise
-        except (OSError, ValueError, RuntimeError, EOFError) as error:
-            raise PhalanxError(
-                f'{self.where}: column "{name}" cannot be read in rows {start} to {stop}: {error}; '
-                "the file is torn or not what it says."
-            ) from None
         self.require_rows(len(found), stop - start, name)
         return found

@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: MIT
 """Where a run keeps what is done until its output is complete: `OUT.partial`, beside it.
 
-    plan        which job this is
+    plan        our mark, and which job this is
+    lock        held by the process that appends, or by shards together
     journal     one line for each part that is in its file: where, how long, its note
     files/      the files of the output, growing part by part in the order of tasks
     parts/      parts that other processes have finished and nobody has appended yet
     job         the same for workers of a cluster
-    lock        held by the process that appends
 
-Whatever a process was doing when it was killed, the journal tells how much of each file counts.
+The folder appears with its mark and its lock in it, and nothing is read, written or removed before the lock
+is held. Whatever a process was doing when it was killed, the journal tells how much of each file counts.
 """
 
 from __future__ import annotations
@@ -25,11 +26,14 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import PhalanxError
+from ..files import write_chunks
+from .folder import RunFolder
 from .job import Job, Task
+from .ownership import require_replaceable, sign
 from .writer import Part, Written
 
-_HEAD = struct.Struct("<8sQQ")  # of a part's file: mark, bytes of the note, bytes of the body
-_MARK = b"phxpart1"
+_HEAD = struct.Struct("<8s64sQQ")  # of a part's file: mark, digest of the job, bytes of the note, of the body
+_MARK = b"phxpart2"
 SKIPPED = "skipped"  # in the note of a task that gave nothing
 _WHOLE = "whole"  # in the note of a part that is its file already: where its body starts, and its size
 
@@ -42,11 +46,11 @@ def left_out(reason: str) -> Part:
 class Store:
     """The folder of an unfinished run."""
 
-    def __init__(self, job: Job) -> None:
-        self.job = job
+    def __init__(self, job: Job, *, skip_bad: bool = False) -> None:
+        self.job, self.skip_bad = job, skip_bad
         self.folder = job.out.with_name(job.out.name + ".partial")
         self.done: list[Written] = []  # in the order of tasks
-        self._lock: Any = None
+        self._shared = RunFolder(self.folder, job.digest)
         self._files: dict[int, Any] = {}
         # Files of one part are written by whoever makes it: no process sees all bytes of a large folder.
         number = Counter(task.target for task in job.tasks)
@@ -57,50 +61,48 @@ class Store:
 
     # -------------------------------------------------------------------- begin
 
-    def begin(self, *, fresh: bool = False) -> None:
-        """Make the folder, or take up what is in it; raises if it belongs to another job."""
-        if fresh:
-            shutil.rmtree(self.folder, ignore_errors=True)
-        plan = self.folder / "plan"
+    def begin(self, *, fresh: bool = False, shared: bool = False) -> None:
+        """Make the folder, or take up what is in it, and lock it: alone, or `shared` with other shards."""
         try:
-            if self.folder.is_dir() and not plan.exists() and not any((self.folder / "parts").glob("*")):
-                shutil.rmtree(self.folder, ignore_errors=True)  # killed before it had begun
-            (self.folder / "parts").mkdir(parents=True, exist_ok=True)
-            (self.folder / "files").mkdir(exist_ok=True)
-            if not plan.exists():
-                _write(plan, self.job.digest.encode())
-            told = plan.read_text(errors="replace")
+            self._shared.enter(shared=shared)
+            if fresh:
+                self._shared.renew()
+            for name in ("parts", "files"):
+                (self.folder / name).mkdir(exist_ok=True)
         except OSError as error:
+            self.release()
             raise self._failed(error) from None
-        if told != self.job.digest:
+        if not self._shared.is_mine():
+            self.release()
             raise PhalanxError(
                 f"{self.folder}: holds an unfinished run with other input, robot or options; run that one "
-                "to its end, "
-                "or start anew with fresh=True (--fresh)."
+                "to its end, or start anew with fresh=True (--fresh)."
             )
+        if not shared:
+            self._resume()
 
-    def lock(self) -> bool:
-        """Become the process that appends; False if there is one already. It ends with the process."""
-        import fcntl
+    def leave(self) -> None:
+        """Work no longer with others; what is done stays."""
+        self._shared.release()
 
-        self._lock = (self.folder / "lock").open("ab")
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            self._lock.close()
-            self._lock = None
+    def lock_alone(self) -> bool:
+        """Become the process that appends, after working with others; False if others are still at it."""
+        if not self._shared.lock_alone():
             return False
         self._resume()
         return True
 
     def _resume(self) -> None:
         """Read the journal and cut everything behind what it tells."""
+        self.done = []
         journal = self.folder / "journal"
         good, sizes = 0, dict[int, int]()
         for line in journal.read_bytes().splitlines(keepends=True) if journal.exists() else ():
             entry = _entry(line)
             if entry is None or entry["task"] != len(self.done):
                 break
+            if SKIPPED in entry["note"] and not self.skip_bad:
+                break  # what an earlier run has left out is tried again
             target = self.job.tasks[entry["task"]].target
             if not self._has(target, entry["start"] + entry["size"]):
                 break
@@ -149,9 +151,10 @@ class Store:
         if task.target in self._alone and SKIPPED not in part.note:
             part = self._whole(task, part)
         note = json.dumps(part.note).encode()
-        head = _HEAD.pack(_MARK, len(note), len(part.body))
+        head = _HEAD.pack(_MARK, self.job.digest.encode(), len(note), len(part.body))
         try:
-            _write(self._waiting(task), head, note, part.body)
+            self._shared.require_mine()
+            write_chunks(self._waiting(task), head, note, part.body)
         except OSError as error:
             raise self._failed(error) from None
 
@@ -161,8 +164,9 @@ class Store:
         head = writer.head(int(part.note["rows"]))
         tail = writer.tail([Written(len(head), len(part.body), part.note)])
         try:
+            self._shared.require_mine()
             place.parent.mkdir(parents=True, exist_ok=True)
-            _write(place, head, part.body, tail)
+            write_chunks(place, head, part.body, tail)
         except OSError as error:
             raise self._failed(error) from None
         return Part(b"", {**part.note, _WHOLE: [len(head), len(part.body)]})
@@ -170,24 +174,37 @@ class Store:
     def share(self, job: bytes) -> Path:
         """Keep the job itself where other processes find it; returns where."""
         try:
-            _write(self.folder / "job", job)
+            write_chunks(self.folder / "job", job)
         except OSError as error:
             raise self._failed(error) from None
         return self.folder / "job"
 
+    def note(self, task: Task) -> dict[str, Any] | None:
+        """The note of a part that another process has finished, if it is there and whole."""
+        found = self._read(task, body=False)
+        return None if found is None else found.note
+
     def get(self, task: Task) -> Part | None:
         """A part that another process has finished, if it is there and whole."""
+        return self._read(task, body=True)
+
+    def _read(self, task: Task, *, body: bool) -> Part | None:
         try:
-            data = self._waiting(task).read_bytes()
+            with self._waiting(task).open("rb") as file:
+                head = file.read(_HEAD.size)
+                if len(head) < _HEAD.size:
+                    return None
+                mark, digest, note, size = _HEAD.unpack(head)
+                if (mark, digest) != (_MARK, self.job.digest.encode()):
+                    return None
+                if os.fstat(file.fileno()).st_size != _HEAD.size + note + size:
+                    return None
+                told = json.loads(file.read(note))
+                if SKIPPED in told and not self.skip_bad:
+                    return None
+                return Part(file.read() if body else b"", told)
         except OSError:
             return None
-        if len(data) < _HEAD.size:
-            return None
-        mark, note, body = _HEAD.unpack_from(data)
-        if mark != _MARK or len(data) != _HEAD.size + note + body:
-            return None
-        text = data[_HEAD.size : _HEAD.size + note]
-        return Part(memoryview(data)[_HEAD.size + note :], json.loads(text))
 
     def drop(self, task: Task) -> None:
         """Forget the file of a part that was appended."""
@@ -221,15 +238,21 @@ class Store:
     def finish(self) -> None:
         """Complete the files and let the output appear under its name, all at once."""
         self._close()
-        out, writer = self.job.out, self.job.writer
+        left = [w.note[SKIPPED] for w in self.done if SKIPPED in w.note]
+        if len(left) == len(self.done):
+            self.remove()
+            self.done = []
+            raise PhalanxError(
+                f"{self.job.recording.layout.root}: every piece was left out, nothing is written; the first: "
+                f"{left[0] if left else 'there are none'}"
+            )
+        writer = self.job.writer
         made = self.folder / "made"
         try:
             shutil.rmtree(made, ignore_errors=True)
             made.unlink(missing_ok=True)
             for target, name in enumerate(self.job.targets):
-                parts = self._parts(target)
-                if not parts:
-                    continue
+                parts = self._parts(target) or [self._nothing(target)]
                 if writer.converts:
                     place = made / name
                     place.parent.mkdir(parents=True, exist_ok=True)
@@ -238,10 +261,9 @@ class Store:
                     self._complete(target, parts)
             root = made if writer.converts else self.folder / "files"
             if self.job.is_folder:
-                self.job.complete_folder(root)
-            _replace(root if self.job.is_folder else root / self.job.targets[0], out)
-            self.release()
-            shutil.rmtree(self.folder, ignore_errors=True)
+                self.job.complete_folder(root, sum(int(w.note["rows"]) for w in self.done))
+            self._appear(root if self.job.is_folder else root / self.job.targets[0])
+            self.remove()
         except OSError as error:
             raise self._failed(error) from None
 
@@ -249,29 +271,63 @@ class Store:
         pairs = zip(self.job.tasks, self.done, strict=True)
         return [w for t, w in pairs if t.target == target and SKIPPED not in w.note]
 
+    def _nothing(self, target: int) -> Written:
+        """No frames, for a file of which every piece was left out: readers expect it all the same."""
+        part = self.job.nothing(target)
+        assert not len(part.body)
+        return Written(len(self.job.writer.head(0)), 0, part.note)
+
     def _complete(self, target: int, parts: Sequence[Written]) -> None:
         """Put the tail behind the parts, and the true head before them."""
         writer = self.job.writer
-        with self._place(target).open("r+b") as file:
+        place = self._place(target)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.touch()
+        with place.open("r+b") as file:
             file.write(writer.head(sum(int(p.note["rows"]) for p in parts)))
             file.seek(parts[-1].start + parts[-1].size)
             file.truncate()
             file.write(writer.tail(parts))
 
+    def _appear(self, made: Path) -> None:
+        """Let what was made appear under its name, in place of what an earlier run has put there."""
+        out = self.job.out
+        require_replaceable(out, folder=made.is_dir())
+        if not made.is_dir():
+            os.replace(made, out)
+            return
+        sign(made)
+        old = self.folder / "replaced"  # so that whoever goes on after a kill removes it
+        shutil.rmtree(old, ignore_errors=True)
+        if os.path.lexists(out):
+            os.rename(out, old)
+        os.rename(made, out)
+
     def release(self) -> None:
         """Close everything; what is done stays."""
         self._close()
-        for file in (self._journal, self._lock):
-            if file is not None:
-                file.close()
-        self._journal = self._lock = None
+        if self._journal is not None:
+            self._journal.close()
+        self._journal = None
+        self._shared.release()
 
     def abandon(self) -> None:
         """Close everything, and leave nothing behind if nothing is done."""
-        nothing = not self.done and not any((self.folder / "parts").glob("*"))
+        nothing = not self.done and not self._parts_there()
+        if nothing and (self._journal is not None or self.lock_alone()) and not self._parts_there():
+            self.remove()
         self.release()
-        if nothing:
-            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _parts_there(self) -> bool:
+        return any((self.folder / "parts").glob("*"))
+
+    def remove(self) -> None:
+        """Remove the folder, of which the lock is held."""
+        self._close()
+        if self._journal is not None:
+            self._journal.close()
+            self._journal = None
+        self._shared.remove()
 
     def _failed(self, error: OSError) -> PhalanxError:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
@@ -314,32 +370,3 @@ def _entry(line: bytes) -> dict[str, Any] | None:
         return entry if {"task", "start", "size", "note"} <= set(entry) else None
     except ValueError:
         return None
-
-
-def _write(place: Path, *data: Any) -> None:
-    """Write a file that is there as a whole or not at all."""
-    beside = place.with_name(f".{place.name}.{os.getpid()}.{os.urandom(4).hex()}")
-    try:
-        with beside.open("wb") as file:
-            for each in data:
-                file.write(each)
-        os.replace(beside, place)
-    except OSError:
-        beside.unlink(missing_ok=True)
-        raise
-
-
-def _replace(made: Path, out: Path) -> None:
-    """Let what was made appear under its name, in place of what was there."""
-    if not made.is_dir():
-        if out.is_dir():
-            shutil.rmtree(out)
-        os.replace(made, out)
-        return
-    old = out.with_name(f".{out.name}.old")
-    shutil.rmtree(old, ignore_errors=True)
-    if out.exists():
-        os.rename(out, old)
-    os.rename(made, out)
-    shutil.rmtree(old, ignore_errors=True)
-    old.unlink(missing_ok=True)

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import UNREADABLE
 from ..errors import PhalanxError, shown
-from ..io.loading import load
 from ..robot.robot import Robot
+from .arguments import robot_from, words_from
 from .binding import bound
 from .packages import package
 from .quantities import Frames, results_of
@@ -67,13 +68,7 @@ class Transform:
             raise PhalanxError(
                 f"transform: columns of {sorted(rows)} rows; all need one entry for each frame."
             )
-        names = (
-            list(kept)
-            if o["keep"] == "all"
-            else [o["keep"]]
-            if isinstance(o["keep"], str)
-            else list(o["keep"])
-        )
+        names = list(kept) if o["keep"] == "all" else list(o["keep"])
         absent = [name for name in names if name not in kept]
         if absent:
             raise PhalanxError(f"transform: keep names {absent}, which the batch has not.")
@@ -124,7 +119,12 @@ class Transform:
 
 def _stacked(column: Any) -> np.ndarray:
     """A column as numbers; lists in it become rows."""
-    values = np.asarray(column)
+    try:
+        values = np.asarray(column)
+    except UNREADABLE:
+        values = np.asarray(None)
+    if not values.ndim:
+        raise PhalanxError(f"transform: a column is {shown(column)}, expected an entry for each frame.")
     if values.dtype == object and len(values) and isinstance(values[0], list | tuple | np.ndarray):
         try:
             return np.stack([np.asarray(v) for v in values])
@@ -151,6 +151,9 @@ def transform(
     that functions such as "frame_pose" are asked for. Batches know nothing of each other: it does not
     differentiate.
     """
-    robot = robot if isinstance(robot, Robot) else load(robot)
-    options = {"joints": joints, "units": units, "columns": columns, "frames": tuple(frames), "keep": keep}
+    names = words_from(frames, "transform: frames", "names of frames of the robot")
+    whole = isinstance(keep, str) and keep == "all"
+    kept = keep if whole else words_from(keep, "transform: keep", '"all" or names of columns')
+    options = {"joints": joints, "units": units, "columns": columns, "frames": names, "keep": kept}
+    robot = robot_from(robot)
     return Transform(robot, functions, options)

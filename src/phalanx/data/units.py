@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import UNREADABLE
 from ..errors import PhalanxError, nearest, shown
 from ..robot.robot import Robot
 
@@ -89,7 +90,7 @@ def _factor(unit: Any, name: Any) -> tuple[float, bool]:
         raise PhalanxError(f"units: {shown(unit)} for {shown(name)} is unknown;{known}")
     try:
         number = float(unit)
-    except (TypeError, ValueError):
+    except UNREADABLE:
         number = math.nan
     if not math.isfinite(number) or number == 0.0:
         raise PhalanxError(

@@ -7,46 +7,51 @@ Links and data sets that point to other files are not followed: a recording read
 
 from __future__ import annotations
 
-import os
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...errors import PhalanxError
+from ...errors import PhalanxError, listing
 from ..naming import ALIASES
 from ..packages import package
-from ..source import Arrays, Column, Source
+from ..source import Arrays, Column, Source, explained, regular_file
 from ..writer import LogWriter, Written, episode_ends
 from .npy import checked_ends
 
 _OPEN = 8  # files
 _ENDS = ("episode_ends", "meta/episode_ends")
+_INSIDE = ("obs", "observations", "observation", "state", "joints")  # groups inside an episode
 _STATE = {alias for aliases in ALIASES.values() for alias in aliases}
 
 
-def open_hdf5(path: Path) -> tuple[list[Source], dict[str, Any]]:
-    """The sources of a file: one for each group that holds an episode, in the order of their numbers."""
+def open_hdf5(path: Path, groups: Sequence[str] = ()) -> tuple[list[Source], dict[str, Any]]:
+    """The sources of a file: one for each group that holds an episode, in the order of their numbers.
+
+    `groups` are names or patterns of those that are read; by default all are.
+    """
     sets = _sets(path)
     ends = next((sets.pop(name) for name in _ENDS if name in sets), None)
-    groups: dict[str, dict[str, _Lazy]] = defaultdict(dict)
-    roots = _roots(sets)
+    found: dict[str, dict[str, _Lazy]] = defaultdict(dict)
+    roots = _chosen(_roots(sets), groups, path)
     for name, data in sets.items():
         root = next((r for r in roots if name.startswith(r)), None)
         if root is not None:
-            groups[root][name.removeprefix(root)] = data
+            found[root][name.removeprefix(root)] = data
     sources: list[Source] = []
-    for root in sorted(groups, key=_natural):
-        arrays = _framed(groups[root], path, root)
+    for root in sorted(found, key=_natural):
+        arrays = _framed(found[root], path, root)
         source = Arrays(path, arrays, root.strip("/"))
         source.number = len(sources)
         sources.append(source)
     if ends is not None and len(sources) == 1:
-        sources[0].ends = checked_ends(np.asarray(ends[0 : ends.shape[0]]), sources[0].rows, str(path))
+        with explained(f"{path}: episode_ends cannot be read"):
+            sources[0].ends = checked_ends(np.asarray(ends[0 : ends.shape[0]]), sources[0].rows, str(path))
     empty = next((s for s in sources if not s.rows), None)
     if empty is not None and len(sources) > 1:
         raise PhalanxError(f"{empty.where}: the episode has no frames; remove it from the file.")
@@ -60,10 +65,26 @@ def _roots(sets: Mapping[str, Any]) -> list[str]:
         parts = name.split("/")
         if parts[-1] in _STATE:
             root = parts[:-1]
-            while root and root[-1] in ("obs", "observations", "observation", "state", "joints"):
+            while root and root[-1].removeprefix("next_") in _INSIDE:
                 root.pop()
             found["/".join(root) + "/" if root else ""] = True
     return sorted(found, key=len, reverse=True) or [""]
+
+
+def _chosen(roots: list[str], groups: Sequence[str], path: Path) -> list[str]:
+    """The groups that are asked for, by their path or its last part."""
+    if not groups:
+        return roots
+    names = {root: root.strip("/") for root in roots}
+    for pattern in groups:
+        if not any(_matches(name, pattern) for name in names.values()):
+            known = listing(sorted(names.values(), key=_natural), most=20)
+            raise PhalanxError(f'{path}: no group "{pattern}" with an episode; there are {known}.')
+    return [root for root, name in names.items() if any(_matches(name, p) for p in groups)]
+
+
+def _matches(name: str, pattern: str) -> bool:
+    return fnmatchcase(name, pattern.strip("/")) or fnmatchcase(name.split("/")[-1], pattern)
 
 
 def _framed(sets: Mapping[str, Any], path: Path, root: str) -> dict[str, Any]:
@@ -95,12 +116,8 @@ def _sets(path: Path) -> dict[str, _Lazy]:
                 raise PhalanxError(f'{path}: "{name}" lies in another file, which is not followed; refused.')
             found[name] = _Lazy(path, name, item.shape, item.dtype)
 
-    try:
+    with explained(f"{path}: no whole HDF5 file"):
         _opened(str(path)).visititems(note)  # soft and external links are left alone
-    except (OSError, RuntimeError, KeyError, ValueError) as error:
-        if isinstance(error, PhalanxError):
-            raise
-        raise PhalanxError(f"{path}: no whole HDF5 file: {' '.join(str(error).split())}.") from None
     return found
 
 
@@ -115,7 +132,7 @@ class _Lazy:
 
 
 def _opened(path: str) -> Any:
-    told = os.stat(path)
+    told = regular_file(path)
     return _file(path, (told.st_ino, told.st_size, told.st_mtime_ns))
 
 
@@ -147,7 +164,7 @@ class Hdf5Writer(LogWriter):
                 column.name,
                 (rows, *column.shape),
                 column.dtype,
-                chunks=_chunks(rows, column),
+                chunks=_chunks(rows, column) if rows else None,
                 track_times=False,
             )
             at = 0

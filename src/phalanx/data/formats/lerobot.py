@@ -53,7 +53,9 @@ def open_lerobot(root: Path) -> tuple[list[Source], dict[str, Any], float | None
     return sources, {**first.properties(), "lerobot": info}, _rate(info, place)
 
 
-def write_meta(root: Path, made: Path, columns: Sequence[Column], info: Mapping[str, Any]) -> None:
+def write_meta(
+    root: Path, made: Path, columns: Sequence[Column], info: Mapping[str, Any], frames: int
+) -> None:
     """Describe a data set with these columns: the original's `meta`, with the features that are left."""
     old = info["features"]
     features = {}
@@ -65,6 +67,8 @@ def write_meta(root: Path, made: Path, columns: Sequence[Column], info: Mapping[
     shutil.copytree(root / "meta", made / "meta", dirs_exist_ok=True)
     told = {**info, "features": features}
     told.pop("video_path", None)
+    if "total_frames" in told:
+        told["total_frames"] = frames
     if "total_videos" in told:
         told["total_videos"] = 0
     (made / INFO).write_text(json.dumps(told, indent=4), encoding="utf-8")

@@ -18,12 +18,11 @@ import numpy as np
 
 from ...errors import PhalanxError, listing
 from ..packages import package
-from ..source import Column, Source
+from ..source import Column, Source, explained, reason, regular_file
 from ..writer import LogWriter, Written
 
 JOINT_STATE = ("sensor_msgs/msg/JointState", "sensor_msgs/JointState")
 _FIELDS = ("position", "velocity", "effort")
-_BAD = (OSError, ValueError, EOFError, struct.error, IndexError, KeyError)
 _RESULT = """std_msgs/MultiArrayLayout layout
 float64[] data
 ================================================================================
@@ -41,12 +40,9 @@ uint32 stride
 def open_mcap(path: Path, topic: str = "") -> tuple[list[Source], dict[str, Any]]:
     """The source that a topic of joint states is; `topic` says which where there are several."""
     mcap = package("mcap.reader", str(path))
-    errors = package("mcap.exceptions", str(path)).McapError
-    try:
-        with path.open("rb") as file:
-            summary = mcap.make_reader(file).get_summary()
-    except (*_BAD, errors) as error:
-        raise PhalanxError(f"{path}: no whole MCAP file: {' '.join(str(error).split()) or 'torn'}.") from None
+    regular_file(path)
+    with explained(f"{path}: no whole MCAP file"), path.open("rb") as file:
+        summary = mcap.make_reader(file).get_summary()
     if summary is None or summary.statistics is None:
         raise PhalanxError(f"{path}: no whole MCAP file: it has no summary; mend it with `mcap recover`.")
     channels = {
@@ -90,7 +86,7 @@ class McapSource(Source):
         """How messages call it."""
         return f"{self.path}:{self.topic}"
 
-    def read(self, names: Sequence[str], start: int, stop: int) -> dict[str, np.ndarray]:
+    def _read(self, names: Sequence[str], start: int, stop: int) -> dict[str, np.ndarray]:
         """The rows start to stop of some columns."""
         for name in names:
             self.column(name)
@@ -123,13 +119,12 @@ class McapSource(Source):
                 for name, values in numbers.items():
                     made[name][at] = values
                 self._row = start + at + 1
-        except PhalanxError as error:
+        except Exception as error:  # of damaged files of anything: chunks, codecs, messages
             self._kept = {}
-            raise PhalanxError(f"{self.where}: {error}") from None
-        except (*_BAD, package("mcap.exceptions", str(self.path)).McapError) as error:
-            self._kept = {}
+            if isinstance(error, PhalanxError):
+                raise PhalanxError(f"{self.where}: {error}") from None
             raise PhalanxError(
-                f"{self.where}: episode 0, row {start + at}: cannot be read: {' '.join(str(error).split())}."
+                f"{self.where}: episode 0, row {start + at}: cannot be read: {reason(error)}."
             ) from None
         self.require_rows(self._row - start, count, "log_time")
         if before is None:
@@ -144,12 +139,8 @@ class McapSource(Source):
                 yield message
 
     def _layout(self) -> _Layout:
-        errors = package("mcap.exceptions", str(self.path)).McapError
-        try:
+        with explained(f"{self.where}: row 0: no joint state"):
             return _Layout(next(self._raw()).data)
-        except (*_BAD, errors, StopIteration) as error:
-            told = " ".join(str(error).split()) or "torn"
-            raise PhalanxError(f"{self.where}: row 0: no joint state: {told}.") from None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_messages": iter(()), "_row": 0, "_kept": {}, "_first": 0}

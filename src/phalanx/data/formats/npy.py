@@ -15,7 +15,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from ...errors import PhalanxError
-from ..source import Arrays, Column, Source
+from ..source import Arrays, Column, Source, explained, regular_file
 from ..writer import LogWriter, Part, Writer, Written, episode_ends
 
 POSITIONS = "positions"  # what the only array of a file is taken for
@@ -25,10 +25,9 @@ _DAY = (1980, 1, 1, 0, 0, 0)  # in archives, so that equal contents are equal fi
 
 def open_npy(path: Path) -> tuple[list[Source], dict[str, Any]]:
     """The source that a .npy file is: its fields, or one array of positions."""
-    try:
+    regular_file(path)
+    with explained(f"{path}: no whole .npy file"):
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError, SyntaxError) as error:
-        raise PhalanxError(f"{path}: no whole .npy file: {_reason(error)}.") from None
     if array.dtype.names:
         return [Arrays(path, {name: array[name] for name in array.dtype.names})], {}
     if array.ndim not in (2, 3):
@@ -41,15 +40,13 @@ def open_npy(path: Path) -> tuple[list[Source], dict[str, Any]]:
 
 def open_npz(path: Path) -> tuple[list[Source], dict[str, Any]]:
     """The source that a .npz file is; arrays of several episodes are (episodes, frames, …)."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            arrays = {
-                info.filename.removesuffix(".npy"): _Member(path, info, archive)
-                for info in archive.infolist()
-                if info.filename.endswith(".npy")
-            }
-    except (OSError, ValueError, zipfile.BadZipFile, EOFError, SyntaxError) as error:
-        raise PhalanxError(f"{path}: no whole .npz file: {_reason(error)}.") from None
+    regular_file(path)
+    with explained(f"{path}: no whole .npz file"), zipfile.ZipFile(path) as archive:
+        arrays = {
+            info.filename.removesuffix(".npy"): _Member(path, info, archive)
+            for info in archive.infolist()
+            if info.filename.endswith(".npy")
+        }
     ends = next((arrays.pop(name) for name in _ENDS if name in arrays), None)
     several = _episodes(arrays)
     # Names, flags and other arrays that have no entry for each frame are none of the frames.
@@ -64,7 +61,8 @@ def open_npz(path: Path) -> tuple[list[Source], dict[str, Any]]:
         )
     source = Arrays(path, frames, episodes=several)
     if ends is not None:
-        source.ends = checked_ends(np.asarray(ends[0 : ends.shape[0]]), source.rows, str(path))
+        with explained(f"{path}: episode_ends cannot be read"):
+            source.ends = checked_ends(np.asarray(ends[0 : ends.shape[0]]), source.rows, str(path))
     return [source], {"episodes": several}
 
 
@@ -141,16 +139,9 @@ class _Member:
         if self.stream is None or start != self.row:
             self.stream = zipfile.ZipFile(self.path).open(self.name)  # noqa: SIM115 - it stays open
             self.stream.seek(self.offset + start * size)
-        try:
-            data = self.stream.read((stop - start) * size)
-        except (zipfile.BadZipFile, EOFError, OSError) as error:
-            raise ValueError(str(error)) from None
+        data = self.stream.read((stop - start) * size)
         self.row = stop
         return np.frombuffer(data, self.dtype).reshape(-1, *self.shape[1:])
-
-
-def _reason(error: BaseException) -> str:
-    return str(getattr(error, "strerror", None) or error or type(error).__name__).rstrip(".")
 
 
 # ------------------------------------------------------------------------ writing

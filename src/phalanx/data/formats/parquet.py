@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from ...errors import PhalanxError
+from ..footer import first_codec
 from ..naming import EPISODES
 from ..packages import package
-from ..source import Column, Source
+from ..source import Column, Source, explained, regular_file
 
 _STALE = (b"huggingface", b"pandas", b"ARROW:schema")  # they describe columns that are no more
+_CODECS = {0: "none", 1: "snappy", 2: "gzip", 4: "brotli", 5: "lz4", 6: "zstd", 7: "lz4"}  # of parquet.thrift
 _KEPT = 3  # pieces kept decoded where reading needs neighbours
 _OPEN = 16  # files
 
@@ -59,11 +61,21 @@ class ParquetSource(Source):
     def properties(self) -> dict[str, Any]:
         """How the file is compressed, and what it says about itself."""
         file = _opened(str(self.path))
-        codec = "snappy"
-        if file.num_row_groups and file.metadata.num_columns:
-            codec = file.metadata.row_group(0).column(0).compression.lower()
         told = {k: v for k, v in (file.schema_arrow.metadata or {}).items() if k not in _STALE}
-        return {"compression": "none" if codec == "uncompressed" else codec, "parquet": told}
+        return {"compression": self._codec(), "parquet": told}
+
+    def _codec(self) -> str:
+        """How the first column is compressed. pyarrow ends the process where the footer is damaged there."""
+        with self.path.open("rb") as file:
+            file.seek(-8, os.SEEK_END)
+            size = int.from_bytes(file.read(4), "little")
+            file.seek(-8 - size, os.SEEK_END)
+            footer = file.read(size)
+        try:
+            codec = first_codec(footer)
+            return "snappy" if codec is None else _CODECS[codec]
+        except (LookupError, ValueError, TypeError, AttributeError, RecursionError):
+            raise PhalanxError(f"{self.path}: no whole Parquet file: its footer is damaged.") from None
 
     def blocks(self, row_bytes: int, most: int) -> list[int]:
         """Row groups; small ones taken together, large ones cut."""
@@ -82,19 +94,24 @@ class ParquetSource(Source):
         self.units = np.array(ends)
         return ends
 
-    def read(self, names: Sequence[str], start: int, stop: int) -> dict[str, np.ndarray]:
+    def _read(self, names: Sequence[str], start: int, stop: int) -> dict[str, np.ndarray]:
         """The rows start to stop of some columns."""
         raw = self.raw(names, start, stop)
         return {name: self.array(name, raw[name], start) for name in names}
 
+    def nothing(self, names: Sequence[str], *, raw: bool = False) -> dict[str, Any]:
+        """No rows of some columns; `raw` in the file's own types."""
+        if not raw:
+            return super().nothing(names)
+        schema = _opened(str(self.path)).schema_arrow
+        return {name: _pyarrow().array([], schema.field(name).type) for name in names}
+
     def first(self, names: Sequence[str], count: int) -> dict[str, np.ndarray]:
         """The first rows of some columns; the rest of their row group is not decoded."""
-        try:
+        with self._reading(0, count):
             file = _again(str(self.path))
             batch = next(file.iter_batches(min(count, self.rows), columns=list(names), use_threads=False))
-        except (OSError, ValueError, StopIteration, _pyarrow().ArrowException) as error:
-            raise self._torn(0, count, error) from None
-        return {name: self.array(name, batch.column(name), 0) for name in names}
+            return {name: self.array(name, batch.column(name), 0) for name in names}
 
     def raw(self, names: Sequence[str], start: int, stop: int) -> dict[str, Any]:
         """The rows start to stop of some columns as Arrow arrays."""
@@ -131,24 +148,21 @@ class ParquetSource(Source):
     def _decoded(self, names: tuple[str, ...], low: int, high: int) -> dict[str, Any]:
         """One piece, as an Arrow array for each column."""
         groups = [0, *map(int, self.groups)]
-        try:
+        with self._reading(low, high):
             if low in groups and high in groups:
                 file = _again(str(self.path))
                 wanted = list(range(groups.index(low), groups.index(high)))
                 table = file.read_row_groups(wanted, columns=list(names), use_threads=self.threads)
             else:
                 table = self._streamed(names, low, high)
-        except (OSError, ValueError, MemoryError, _pyarrow().ArrowException) as error:
-            raise self._torn(low, high, error) from None
         if table.num_rows != high - low:
             raise PhalanxError(
                 f"{self.path}: {table.num_rows} rows instead of {high - low} from row {low} on."
             )
         return {name: one_array(table.column(name)) for name in names}
 
-    def _torn(self, low: int, high: int, error: BaseException) -> PhalanxError:
-        told = f"rows {low} to {min(high, self.rows)} cannot be read: {_reason(error)}"
-        return PhalanxError(f"{self.path}: {told}; the file is torn or changed.")
+    def _reading(self, low: int, high: int) -> Any:
+        return explained(f"{self.path}: rows {low} to {min(high, self.rows)} cannot be read")
 
     def _streamed(self, names: tuple[str, ...], low: int, high: int) -> Any:
         """A piece of a large row group; what follows the last piece costs nothing extra."""
@@ -263,10 +277,7 @@ def _first_lengths(file: Any, name: str, rows: int) -> list[int]:
 
 def _opened(path: str) -> Any:
     """The file, its footer read; another one of the same name is opened anew."""
-    try:
-        told = os.stat(path)
-    except OSError as error:
-        raise PhalanxError(f"{path}: {error.strerror}.") from None
+    told = regular_file(path)
     return _footer(path, (told.st_ino, told.st_size, told.st_mtime_ns))
 
 
@@ -281,10 +292,8 @@ def _again(path: str) -> Any:
 def _footer(path: str, mark: tuple[int, ...]) -> Any:
     """A file whose footer was read."""
     pq = package("pyarrow.parquet", path)
-    try:
+    with explained(f"{path}: no whole Parquet file"):
         return pq.ParquetFile(path, memory_map=True)
-    except (OSError, ValueError, _pyarrow().ArrowException) as error:
-        raise PhalanxError(f"{path}: no whole Parquet file: {_reason(error)}.") from None
 
 
 def one_array(column: Any) -> Any:
@@ -294,10 +303,6 @@ def one_array(column: Any) -> Any:
     if column.num_chunks == 1:
         return column.chunk(0)
     return _pyarrow().concat_arrays(column.chunks) if column.num_chunks else column.combine_chunks()
-
-
-def _reason(error: BaseException) -> str:
-    return " ".join(str(error).split()).rstrip(".") or type(error).__name__
 
 
 def _pyarrow() -> Any:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from ...errors import PhalanxError
 from ..naming import ALIASES
 from ..packages import package
-from ..source import Arrays, Source
+from ..source import Arrays, Source, explained, regular_file
 from ..writer import LogWriter, Written, episode_ends
 from .npy import checked_ends
 
@@ -26,15 +27,9 @@ _CHUNK = 1 << 20  # bytes
 def open_zarr(path: Path) -> tuple[list[Source], dict[str, Any]]:
     """The source that a group of arrays is, or the arrays in its group `data`."""
     zarr = package("zarr", str(path))
-    try:
-        root = zarr.open_group(str(path), mode="r")
+    with explained(f"{path}: no Zarr group that can be read"):
+        root = zarr.open_group(_store_class()(path, read_only=True), mode="r")
         arrays = {name: item for name, item in root.members(max_depth=None) if hasattr(item, "dtype")}
-    except PhalanxError:
-        raise
-    except Exception as error:  # of its metadata anything may be wrong, and zarr says so in many ways
-        raise PhalanxError(
-            f"{path}: no Zarr group that can be read: {' '.join(str(error).split())}."
-        ) from None
     ends = next((arrays.pop(name) for name in _ENDS if name in arrays), None)
     prefix = next((p for p in _DATA if any(name.startswith(p) for name in arrays)), "")
     named = {name.removeprefix(prefix): _Lazy(a) for name, a in arrays.items() if name.startswith(prefix)}
@@ -46,8 +41,26 @@ def open_zarr(path: Path) -> tuple[list[Source], dict[str, Any]]:
     length = rows.pop() if rows else max((a.shape[0] for a in named.values()), default=0)
     source = Arrays(path, {name: a for name, a in named.items() if a.shape[0] == length})
     if ends is not None:
-        source.ends = checked_ends(np.asarray(ends[:]), source.rows, str(path))
+        with explained(f"{path}: episode_ends cannot be read"):
+            source.ends = checked_ends(np.asarray(ends[:]), source.rows, str(path))
     return [source], {"prefix": prefix}
+
+
+@cache
+def _store_class() -> Any:
+    """Zarr's store of files, which reads regular files only: a pipe in place of a chunk would never end."""
+
+    class Files(package("zarr.storage", "Zarr").LocalStore):  # type: ignore[misc]
+        """Reads nothing but regular files."""
+
+        async def get(self, key: str, *args: Any, **options: Any) -> Any:
+            """The bytes of a key."""
+            path = self.root / key
+            if path.exists() and not path.is_dir():
+                regular_file(path)
+            return await super().get(key, *args, **options)
+
+    return Files
 
 
 class _Lazy:
@@ -58,10 +71,7 @@ class _Lazy:
         self.shape, self.dtype, self.ndim = tuple(array.shape), array.dtype, len(array.shape)
 
     def __getitem__(self, rows: slice) -> Any:
-        try:
-            return self.array[rows]
-        except Exception as error:  # a chunk that is torn fails in its codec, each in its own way
-            raise ValueError(" ".join(str(error).split()) or type(error).__name__) from None
+        return self.array[rows]
 
 
 class ZarrWriter(LogWriter):
