@@ -44,7 +44,7 @@ LEG_KP, LEG_KD = 10.0, 0.5
 QUIET = 'contact="disable" constraint="disable"'
 FEET = ("FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT")
 RADIUS = 0.016
-GROUND = {"stiffness": 5e3, "damping": 50.0, "friction": 0.8}
+GROUND = {"stiffness": 5e3, "damping": 50.0, "friction": 0.8, "passes": 1}
 
 
 def solo() -> px.Robot:

@@ -75,6 +75,15 @@ def test_steps_are_those_of_a_loop_in_numpy(integrator: str) -> None:
         assert np.allclose(found[1][k], meant[1], rtol=0.0, atol=1e-11)
 
 
+def push_slopes(robot: Any, q: Any) -> tuple[Any, Any]:
+    """How the forces of `push` in joints 0 and 1 fall with their own coordinate and rate, (nv,) both."""
+    jacobian, turn = robot.jacobian(q, "tip"), robot.frame_pose(q, "tip")[:3, :3]
+    k, d = np.zeros(robot.nv), np.zeros(robot.nv)
+    k[0] = max(0.0, -0.1 * jacobian[:3, 0] @ turn[:, 0])
+    d[1] = max(0.0, -jacobian[3:, 1] @ turn[:, 1])
+    return k, d
+
+
 def by_hand(robot: Any, integrator: str, q: Any, qd: Any, u: Any, own: Any) -> tuple[Any, Any]:
     robot = robot.replace(gravity=own["gravity"])
     more = {"inertias": own["inertias"], "backend": "numpy"}
@@ -86,9 +95,10 @@ def by_hand(robot: Any, integrator: str, q: Any, qd: Any, u: Any, own: Any) -> t
         external = robot.wrenches(push(t, q, qd, u, robot))
         if not implicit:
             return robot.forward_dynamics(q, qd, tau, external=external, **more)
-        mass, k = robot.mass_matrix(q, **more), robot.stiffness
+        mass, (more_k, more_d) = robot.mass_matrix(q, **more), push_slopes(robot, q)
+        k, d = robot.stiffness + more_k, own["damping"] + slip + 0.3 + more_d
         right = mass @ robot.forward_dynamics(q, qd, tau - H * k * qd, external=external, **more)
-        return np.linalg.solve(mass + np.diag(H * (own["damping"] + slip + 0.3) + H * H * k), right)
+        return np.linalg.solve(mass + np.diag(H * d + H * H * k), right)
 
     def slopes(t: float, q: Any, qd: Any, u: Any) -> Any:
         rates = np.empty_like(q)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import cache
 
 import numpy as np
@@ -118,8 +119,10 @@ def stiffest(robot: px.Robot, goal: np.ndarray, dt: float) -> float:
     """A gain that explicit Euler no longer survives, by doubling; damping ratio and step are given."""
     gain = 10.0
     while gain < 1e12:
-        sim = robot.simulation(dt=dt, control=px.control.pd(gain, 0.1 * gain), limits=False)
-        run = sim.rollout(goal + 0.1, np.zeros(robot.nv), inputs=goal, steps=2000, every=2000)
+        sim = robot.simulation(dt, "euler", control=px.control.pd(gain, 0.1 * gain), limits=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", px.PhalanxWarning)  # of those that diverge
+            run = sim.rollout(goal + 0.1, np.zeros(robot.nv), inputs=goal, steps=2000, every=2000)
         if run.diverged or not np.abs(run.q).max() < 10.0:
             return gain
         gain *= 2.0

@@ -208,13 +208,41 @@ def test_bound_inputs_have_the_batch_or_none(sim: px.Simulation, shape: tuple[in
         assert (q == q[0, 0]).all()
 
 
-def test_bound_parameters_broadcast() -> None:
+@pytest.mark.parametrize("own", [("gravity",), ("gravity", "damping")])
+def test_bound_parameters_are_read_in_place(own: tuple[str, ...]) -> None:
+    sim = px.load("two_link").simulation(1e-2, parameters=own)
+    gravity = np.array([0.0, 0.0, -1.0]) * np.arange(5.0)[:, None]
+    given = {"gravity": gravity, "damping": np.array([0.1, 0.2])}
+    given = {name: given[name] for name in own}
+    q, qd = np.full((5, 2), 0.3), np.zeros((5, 2))
+    step = sim.bind(q, qd, parameters=given)
+    for scale in (1.0, -3.0):
+        for array in given.values():
+            array *= scale
+        q[...], qd[...] = 0.3, 0.7
+        meant, _ = sim.step(q, qd, parameters=given)
+        step()
+        assert np.array_equal(q, meant)
+
+
+def test_bound_parameters_that_could_not_be_read_in_place_are_refused() -> None:
     sim = px.load("two_link").simulation(1e-2, parameters=("gravity",))
-    gravity = np.array([0.0, 0.0, -1.0]) * np.arange(5.0)[:, None, None]
-    q, qd = np.full((5, 3, 2), 0.3), np.zeros((5, 3, 2))
-    meant, _ = sim.step(q, qd, parameters={"gravity": gravity})
-    sim.bind(q, qd, parameters={"gravity": gravity})()
-    assert np.array_equal(q, meant)
+    q, qd = np.zeros((5, 3, 2)), np.zeros((5, 3, 2))
+    for gravity in (np.zeros((5, 1, 3)), np.zeros((5, 3, 3), np.float32), np.zeros((5, 3, 6))[..., ::2]):
+        with pytest.raises(px.PhalanxError, match="bind: parameter 'gravity'"):
+            sim.bind(q, qd, parameters={"gravity": gravity})
+    with pytest.raises(px.PhalanxError, match="share memory"):
+        sim.bind(np.zeros(2), (both := np.zeros(5))[:2], parameters={"gravity": both[1:4]})
+
+
+def test_bound_parameters_are_at_most_as_many_as_compiled_code_takes() -> None:
+    def law(t, q, qd, u, robot, **gains):  # type: ignore[no-untyped-def]
+        return u - sum(gains.values()) * q
+
+    names = [f"k{i}" for i in range(20)]
+    sim = px.load("two_link").simulation(1e-2, control=law, parameters=dict.fromkeys(names, 2))
+    with pytest.raises(px.PhalanxError, match="bind: the simulation has 20 parameters, expected at most 9"):
+        sim.bind(np.zeros(2), np.zeros(2), np.zeros(2), parameters={name: np.zeros(2) for name in names})
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

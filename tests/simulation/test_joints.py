@@ -111,10 +111,10 @@ def test_each_can_be_left_out(what: str) -> None:
 
 def test_parameters_replace_damping_and_friction() -> None:
     robot = block(damping=1.0, friction=1.0)
-    sim = robot.simulation(dt=1e-3, parameters=["damping", "friction"])
+    sim = robot.simulation(dt=1e-3, integrator="euler", parameters=["damping", "friction"])
     given = {"damping": [[1.0], [0.0], [0.0]], "friction": [[1.0], [0.0], [4.0]]}
     run = sim.rollout(np.zeros((3, 1)), np.ones((3, 1)), steps=300, every=300, parameters=given)
-    own = robot.simulation(dt=1e-3).rollout([0.0], [1.0], steps=300, every=300)
+    own = robot.simulation(dt=1e-3, integrator="euler").rollout([0.0], [1.0], steps=300, every=300)
     assert run.q[0, 0, 0] == pytest.approx(own.q[0, 0], abs=1e-14)
     assert run.q[1, 0, 0] == pytest.approx(0.3)
     assert run.qd[2, 0, 0] == pytest.approx(1.0 - 0.3 * 4.0 / MASS, rel=1e-3)
@@ -140,5 +140,5 @@ def test_what_mimic_joints_do_is_felt_by_the_joint_they_follow(multiplier: float
     tau -= free.stiffness * (all_q - free.spring_reference) + free.bias_forces(all_q, all_qd)
     mass = robot.coupling.T @ free.mass_matrix(all_q) @ robot.coupling
     meant = np.linalg.solve(mass, robot.coupling.T @ tau)
-    _, found = robot.simulation(h).step(q, qd)
+    _, found = robot.simulation(h, "euler").step(q, qd)
     assert np.allclose((found - qd) / h, meant, rtol=1e-9)

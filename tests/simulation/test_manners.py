@@ -206,6 +206,13 @@ def test_records_beyond_all_memory_are_refused() -> None:
         sim.rollout(np.zeros(2), np.zeros(2), steps=10**12)
 
 
+def test_derivatives_beyond_all_memory_are_refused() -> None:
+    sim = px.load("two_link").simulation(dt=1e-3)
+    many = np.broadcast_to(np.zeros(2), (10**11, 2))
+    with pytest.raises(PhalanxError, match=r"linearize: .*states would take .* of memory"):
+        sim.linearize(many, np.zeros(2))
+
+
 # ------------------------------------------------------------------------ divergence
 
 
@@ -218,7 +225,10 @@ def test_what_is_not_a_number_stays_in_its_own_simulation(where: str, poison: fl
     given = {"q": q.copy(), "qd": qd.copy(), "inputs": q.copy()}
     clean = sim.rollout(q, qd, inputs=q[:, None], steps=30, every=10)
     given[where][5, 2] = poison
-    run = sim.rollout(given["q"], given["qd"], inputs=given["inputs"][:, None], steps=30, every=10)
+    told = '1 of 21 simulations of robot "panda" diverged, the first at 5'
+    told += ".* start that are not finite" if where != "inputs" else ""
+    with pytest.warns(px.PhalanxWarning, match=told):
+        run = sim.rollout(given["q"], given["qd"], inputs=given["inputs"][:, None], steps=30, every=10)
     others = np.arange(21) != 5
     assert run.diverged.tolist() == [k == 5 for k in range(21)]
     assert np.isnan(run.q[5]).all()
@@ -236,13 +246,71 @@ def test_a_simulation_that_explodes_is_listed() -> None:
     q, qd, _ = robot.random_state(3, rng=0)
     u = np.zeros((3, 7))
     u[1] = 1e300
-    run = sim.rollout(q, 0.1 * qd, inputs=u[:, None], steps=50, every=25)
+    with pytest.warns(px.PhalanxWarning, match="1 of 3 simulations .*dt = 0.01 s.*gains of the law"):
+        run = sim.rollout(q, 0.1 * qd, inputs=u[:, None], steps=50, every=25)
     assert run.diverged.tolist() == [False, True, False]
     assert np.isnan(run.final[0][1]).all()
     assert np.isfinite(run.final[0][[0, 2]]).all()
 
 
+def test_rates_and_accelerations_beyond_the_bound_have_diverged() -> None:
+    robot = px.load("two_link")
+    sim, free = (robot.simulation(1e-3, limits=False, divergence=bound) for bound in (1e10, np.inf))
+    q, qd = np.full((3, 2), 0.5), np.array([[0.0, 0.0], [3e81, 0.0], [3e5, 0.0]])
+    still = np.zeros_like(q)
+    with pytest.warns(px.PhalanxWarning, match=r"2 of 3 simulations .*beyond 1e\+10") as seen:
+        run = sim.rollout(q, qd, steps=1, record=("q", "qdd"))
+    assert len(seen) == 1
+    assert run.diverged.tolist() == [False, True, True]
+    assert np.abs(run.qdd[2]).max() > 1e10 > np.abs(run.final[1][2]).max()
+    low = robot.simulation(1e-3, divergence=1e-3)
+    with pytest.warns(px.PhalanxWarning, match="3 of 3"):  # falls
+        assert low.rollout(q, still, steps=20).diverged.all()
+    assert not sim.rollout(q, still, steps=20).diverged.any()
+    assert not free.rollout(q[:1], qd[2:], steps=1, record="qdd").diverged.any()
+    for wrong in (0.0, -1.0, np.nan, "far", None):
+        with pytest.raises(PhalanxError, match="divergence"):
+            robot.simulation(divergence=wrong)  # type: ignore[arg-type]
+
+
+def test_loops_that_stay_open_are_said_once() -> None:
+    builder = px.RobotBuilder("looped")
+    builder.add_link("base")
+    builder.add_link("rod", mass=1.0)
+    builder.add_joint("j", "prismatic", "base", "rod")
+    builder.add_loop("bar", "spherical", "base", "rod")
+    robot = builder.build()
+    told = r'robot "looped" has 1 joint that closes loops \("bar"\), not enforced'
+    with pytest.warns(px.PhalanxWarning, match=told) as seen:
+        robot.simulation(1e-3)
+    assert len(seen) == 1
+
+
 # ------------------------------------------------------------------------ bad input
+
+
+def test_inputs_with_the_batch_of_the_states_are_ambiguous() -> None:
+    robot = px.load("two_link")
+    sim = robot.simulation(1e-3)
+    q, qd, u = np.zeros((4, 2)), np.zeros((4, 2)), np.arange(8.0).reshape(4, 2)
+    told = r"inputs have shape \(4, 2\).*inputs\[..., None, :\] .*inputs\[None\]"
+    with pytest.raises(PhalanxError, match=told):
+        sim.rollout(q, qd, u, steps=8)
+    with pytest.raises(PhalanxError, match=told):
+        sim.jvp((q, qd, u), (None, None), steps=8)
+    with pytest.raises(PhalanxError, match=told):
+        sim.vjp((q, qd, u), (None, qd), steps=8)
+    each, all_alike = sim.rollout(q, qd, u[:, None], steps=8), sim.rollout(q, qd, u[None], steps=8)
+    alone = sim.rollout(q[2], qd[2], u[2], steps=8)
+    same(each.q[2], alone.q)
+    same(all_alike.q[0], all_alike.q[3])
+    same(all_alike.q[0], sim.rollout(q[0], qd[0], u, steps=8).q)
+    same(sim.step(q, qd, u)[0][2], sim.step(q[2], qd[2], u[2])[0])
+    heavy = robot.simulation(1e-3, parameters=("gravity",))  # a batch of parameters is one of simulations
+    with pytest.raises(PhalanxError, match=told):
+        heavy.rollout(q[0], qd[0], u, steps=8, parameters={"gravity": np.zeros((4, 3))})
+    with pytest.raises(PhalanxError, match=r"inputs have shape \(4, 3, 2\)"):
+        sim.rollout(q[:, None], qd[None, :3], np.zeros((4, 3, 2)), steps=12)
 
 
 @pytest.mark.parametrize("dt", [0.0, -1e-3, np.nan, np.inf, "fast", None, 1e-3j])

@@ -14,6 +14,7 @@ from phalanx.simulation import simulation
 from reference.sampling import agree
 
 RECORD = ("q", "qd", "tau", "qdd", "energy", "center_of_mass")
+EULER = {"integrator": "euler"}  # "implicit", the default, is for shorter ones
 
 
 def height(t: Any, q: Any, qd: Any, u: Any, robot: Any) -> Any:
@@ -38,9 +39,9 @@ def test_both_ways_agree(integrator: str, monkeypatch: pytest.MonkeyPatch) -> No
         "record": {**{name: name for name in RECORD}, "height": height},
         "start": 3,
     }
-    wanted = robot.simulation(1e-3, **options).rollout(q, 0.1 * qd, **arguments)
+    wanted = robot.simulation(1e-3, **EULER | options).rollout(q, 0.1 * qd, **arguments)
     monkeypatch.setattr(simulation, "LONG", 0)
-    found = robot.simulation(1e-3, **options).rollout(q, 0.1 * qd, **arguments)
+    found = robot.simulation(1e-3, **EULER | options).rollout(q, 0.1 * qd, **arguments)
     for name in (*RECORD, "height"):
         agree(found[name], wanted[name], 1e-12)
     agree(found.final[0], wanted.final[0], 1e-12)
@@ -79,9 +80,9 @@ def test_laws_and_records_of_one_state_mean_the_same(
         "every": 3,
         "record": ("q", "tau", "energy", "gravity_forces", first, constant),
     }
-    wanted = robot.simulation(1e-2, **options).rollout(q, qd, **arguments)
+    wanted = robot.simulation(1e-2, **EULER | options).rollout(q, qd, **arguments)
     monkeypatch.setattr(simulation, "LONG", 0)
-    found = robot.simulation(1e-2, **options).rollout(q, qd, **arguments)
+    found = robot.simulation(1e-2, **EULER | options).rollout(q, qd, **arguments)
     for name in wanted:
         agree(found[name], wanted[name], 1e-12)
 
@@ -92,13 +93,13 @@ def test_laws_of_long_robots_cannot_change_the_state_in_place() -> None:
         return u
 
     with pytest.raises(px.PhalanxError, match=r"control law: it raises ValueError: .*read-only"):
-        px.snake(300).simulation(control=law).step(np.ones(300), np.ones(300))
+        px.snake(300).simulation(1e-3, "euler", control=law).step(np.ones(300), np.ones(300))
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_a_snake_of_300_links_moves(dtype: str) -> None:
     robot = px.snake(300)
-    sim = robot.simulation(1e-3, control=px.control.pd(5.0, 1.0, gravity=False), dtype=dtype)
+    sim = robot.simulation(1e-3, "euler", px.control.pd(5.0, 1.0, gravity=False), dtype=dtype)
     rng = np.random.default_rng(0)
     q = 0.1 * rng.normal(size=(3, 300))
     run = sim.rollout(q, np.zeros_like(q), np.zeros(300), steps=4, every=2, record=("q", "energy"))
@@ -128,14 +129,14 @@ def test_a_snake_of_300_links_moves(dtype: str) -> None:
 )
 def test_what_laws_and_forces_of_long_robots_must_not_return(options: dict[str, Any], text: str) -> None:
     with pytest.raises(px.PhalanxError, match=text):
-        px.snake(300).simulation(**options).step(np.zeros((3, 300)), np.zeros((3, 300)))
+        px.snake(300).simulation(**EULER | options).step(np.zeros((3, 300)), np.zeros((3, 300)))
 
 
 def test_long_robots_without_a_law_take_forces_for_all_alike() -> None:
     robot = px.snake(300)
     q = 0.1 * np.random.default_rng(0).normal(size=(3, 300))
     for u in (None, np.ones(300), np.ones((3, 300))):
-        found, _ = robot.simulation(1e-3, damping=False).step(q, 0.0 * q, u)
+        found, _ = robot.simulation(1e-3, "euler", damping=False).step(q, 0.0 * q, u)
         tau = np.zeros(300) if u is None else u
         agree(found, q + 1e-6 * robot.forward_dynamics(q, 0.0 * q, tau), 1e-12)
 
@@ -152,7 +153,7 @@ def test_long_robots_without_a_law_take_forces_for_all_alike() -> None:
 )
 def test_what_long_robots_lack_is_refused(options: dict[str, Any], text: str) -> None:
     with pytest.raises(px.PhalanxError, match=text):
-        px.snake(301).simulation(**options)
+        px.snake(301).simulation(**EULER | options)
 
 
 @pytest.mark.parametrize(
@@ -163,16 +164,19 @@ def test_what_long_robots_lack_is_refused(options: dict[str, Any], text: str) ->
         (lambda sim, q: sim.bind(q, q.copy()), "no bound step; use sim.step"),
         (lambda sim, q: sim.cost, "no program of a whole step; ask px.cost"),
         (lambda sim, q: sim.llvm_ir(), "several kernels"),
-        (lambda sim, q: sim.robot.simulation(control=_one).step(q, q), r"shape \(1,\), expected \(300,\)"),
         (
-            lambda sim, q: sim.robot.simulation(control=_fails).step(q, q),
+            lambda sim, q: sim.robot.simulation(1e-3, "euler", control=_one).step(q, q),
+            r"shape \(1,\), expected \(300,\)",
+        ),
+        (
+            lambda sim, q: sim.robot.simulation(1e-3, "euler", control=_fails).step(q, q),
             "control law: it raises ZeroDivisionError",
         ),
     ],
 )
 def test_what_one_kernel_would_do_is_refused(ask: Any, text: str) -> None:
     with pytest.raises(px.PhalanxError, match=text):
-        ask(px.snake(300).simulation(), np.zeros(300))
+        ask(px.snake(300).simulation(1e-3, "euler"), np.zeros(300))
 
 
 def _one(t: Any, q: Any, qd: Any, u: Any, robot: Any) -> Any:
@@ -188,3 +192,12 @@ def test_four_evaluations_a_step_count_as_four_robots() -> None:
     q = np.full(60, 0.1)
     run = robot.simulation(1e-3, "rk4").rollout(q, 0.0 * q, steps=2, record="energy")
     assert abs(run.energy[1] - run.energy[0]) < 1e-6 * abs(run.energy[0])
+
+
+def test_the_warning_of_divergence_offers_no_integrator_that_long_robots_lack() -> None:
+    robot = px.snake(201)
+    with pytest.warns(px.PhalanxWarning, match="1 of 1 simulations") as caught:
+        robot.simulation(dt=0.1, integrator="euler").rollout(
+            robot.neutral(), np.full(robot.nv, np.inf), steps=1
+        )
+    assert "implicit" not in str(caught[0].message)

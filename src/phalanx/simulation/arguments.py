@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import MOST_AXES, is_masked_array
+from ..arrays import MOST_AXES, UNREADABLE, is_masked_array
 from ..errors import PhalanxError, nearest, shown
+from ..robot.checks import require_masses
 from ..robot.configurations import real_array
 from .rollout import AGE
 from .step import Settings
@@ -99,11 +100,6 @@ class Arguments:
         copies = {n: a.copy() for n, a in own.items() if any(np.may_share_memory(a, b) for b in others)}
         return replace(self, **copies)
 
-    def laid_out(self) -> Arguments:
-        """The same with parameters for each simulation, in one row."""
-        whole = np.broadcast_to(self.parameters, (*self.batch, self.parameters.shape[-1]))
-        return replace(self, parameters=np.ascontiguousarray(whole))
-
     def spread(self) -> Arguments:
         """The same with one more axis of the batch, of length one, behind all others."""
         _require_axes("linearize", [self.batch], MOST_AXES - 1)
@@ -149,8 +145,11 @@ def checked(
         _array(f"{where}: {label}", robot.name, value, (size,), f"{symbol} = {size}")
         for label, value, size, symbol in (("q", q, robot.nq, "nq"), ("qd", qd, robot.nv, "nv"))
     ]
-    given = _inputs(where, s, inputs, steps)
     packed = _parameters(where, s, parameters)
+    given = _inputs(where, s, inputs, steps, _batches([*state, packed]))
+    if "inertias" in s.parameters:
+        inertias = np.asarray(parameters["inertias"], float)
+        require_masses(f"{where}: parameter 'inertias'", inertias, robot.link_names, robot.name)
     arrays = {"q": (state[0], 1), "qd": (state[1], 1), "inputs": (given, 2), "parameters": (packed, 1)}
     batches = {name: a.shape[: a.ndim - core] for name, (a, core) in arrays.items()}
     _require_axes(where, batches.values())
@@ -179,7 +178,7 @@ def checked_tangents(
         )
         made.append(_plain(array, 1, dtype))
     steps = at.inputs.shape[-2] * at.hold
-    du = _inputs(f"{where}: the tangent", s, given[2], steps)
+    du = _inputs(f"{where}: the tangent", s, given[2], steps, (at.batch,))
     label = f"{where}: the tangent"
     more = np.zeros(s.packed) if parameters is None else _parameters(label, s, parameters)
     _require_batch(where, at.batch, [made[0].shape[:-1], made[1].shape[:-1], du.shape[:-2], more.shape[:-1]])
@@ -224,7 +223,18 @@ def _array(where: str, robot: str, value: Any, size: tuple[int, ...], told: str)
     return array
 
 
-def _inputs(where: str, s: Settings, inputs: Any, steps: int) -> np.ndarray:
+def _batches(arrays: Iterable[np.ndarray]) -> tuple[tuple[int, ...], ...]:
+    """The batch of each of some arrays (…, k), and of all of them if they broadcast."""
+    each = tuple(a.shape[:-1] for a in arrays)
+    try:
+        return (*each, np.broadcast_shapes(*each))
+    except ValueError:
+        return each
+
+
+def _inputs(
+    where: str, s: Settings, inputs: Any, steps: int, states: tuple[tuple[int, ...], ...]
+) -> np.ndarray:
     if inputs is None:
         return np.zeros((1, s.inputs))
     k = s.inputs
@@ -236,6 +246,12 @@ def _inputs(where: str, s: Settings, inputs: Any, steps: int) -> np.ndarray:
         )
     if array.ndim == 1:
         return array[None]
+    if array.shape[:-1] in states and math.prod(array.shape[:-1]) > 1:
+        raise PhalanxError(
+            f"{where}: inputs have shape {array.shape}, and the simulations the batch {array.shape[:-1]}: "
+            "that is a row for each simulation or a row for each time; say which: inputs[..., None, :] holds "
+            "a row in each simulation, inputs[None] gives all of them the same rows in time."
+        )
     rows = array.shape[-2]
     if rows == 0 or steps % rows:
         raise PhalanxError(
@@ -297,7 +313,11 @@ def as_plain(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 def inputs_of_states(inputs: Any) -> Any:
     """Inputs (…, k) of one step of each state, as those of rollouts are."""
-    return inputs if inputs is None or np.ndim(inputs) < 2 else np.asarray(inputs)[..., None, :]
+    try:
+        rows = None if inputs is None else np.asarray(inputs)
+    except UNREADABLE:
+        return inputs  # what it is, the check of all arguments says
+    return inputs if rows is None or rows.ndim < 2 else rows[..., None, :]
 
 
 def _is_place(array: Any, dtype: np.dtype) -> bool:
@@ -328,6 +348,25 @@ def require_place(where: str, label: str, array: Any, dtype: np.dtype) -> None:
     """Raise unless an array can be bound."""
     if not _is_place(array, dtype):
         raise PhalanxError(f"{where}: {label} is {_told_of(array)}, expected {_PLACE} of {dtype}.")
+
+
+def in_place(
+    where: str, s: Settings, dtype: np.dtype, given: Mapping[str, Any], batch: tuple[int, ...]
+) -> dict[str, np.ndarray]:
+    """Parameters (…, size) in the very memory of what users pass, in the order of the simulation's."""
+    made = {}
+    for name, shape in s.parameters.items():
+        array = given[name]
+        require_place(where, f"parameter {name!r}", array, dtype)
+        front = array.shape[: array.ndim - len(shape)]
+        if front != batch and math.prod(front) != 1:
+            raise PhalanxError(
+                f"{where}: parameter {name!r} has shape {array.shape}, expected {(*batch, *shape)}, the "
+                f"batch of q, or {shape} for all alike: it is read where it lies."
+            )
+        front = batch if math.prod(batch) == math.prod(front) else ()
+        made[name] = as_plain(array, dtype).reshape((*front, math.prod(shape)))
+    return made
 
 
 def places_of(

@@ -25,7 +25,7 @@ from .gains import Gain, expect, finite, gain_of, given, of_joints, of_pose, pos
 __all__ = ["Law", "computed_torque", "impedance", "network", "pd"]
 
 _SMALLEST = 1e-30  # of a squared sine, so that its root has a slope
-_DAMPED = 1e-9  # of the square of a Jacobian
+_DAMPED = 1e-12  # of the trace of J M⁻¹ Jᵀ, added to its diagonal
 ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     "tanh": np.tanh,
     "relu": lambda x: np.maximum(x, 0.0),
@@ -88,8 +88,8 @@ def impedance(
       N/m, N·m·s/rad and N·s/m. A pair (angular, linear) is for all directions alike.
     - `target` (4, 4): the pose. Without, u is the position and a quaternion xyzw (7,), or the position alone
       (3,) with `robot.simulation(inputs=3)`: then only the last three of the gains act.
-    - `nullspace` (kp, kd, q): joints are also drawn to the coordinates q (nq,), as far as that does not push
-      the frame.
+    - `nullspace` (kp, kd, q): joints are also drawn to the coordinates q (nq,), as far as that does not
+      accelerate the frame: what would is projected out, M⁻¹ taken into account.
 
     The error of the pose is the turn that is left, a rotation vector, and the way that is left.
     """
@@ -129,9 +129,15 @@ def network(
     - `scale`: what the last layer is multiplied by, a number or (nv,).
     """
     where = "network"
-    if activation not in ACTIVATIONS:
+    if not isinstance(activation, str) or activation not in ACTIVATIONS:
         told = nearest(activation, ACTIVATIONS, what="activations")
         raise PhalanxError(f"{where}: unknown activation {shown(activation)};{told}")
+    given: tuple[tuple[str, Any], ...] = (("weights", weights), ("biases", biases))
+    for label, several in given:
+        if isinstance(several, str) or not isinstance(several, (Sequence, np.ndarray)):
+            raise PhalanxError(
+                f"{where}: {label} is {shown(several)}, expected one array for each layer in a list."
+            )
     if len(weights) != len(biases) or not len(weights):
         raise PhalanxError(
             f"{where}: {len(weights)} weights and {len(biases)} biases, expected one of both for each layer."
@@ -242,7 +248,8 @@ class _Impedance(_Named):
         if self.gravity:
             tau = tau + robot.gravity_forces(q)
         if self.posture is not None:
-            tau = tau + _beside(jacobian, self.posture(t, q, qd, u, robot, **parameters))
+            pull = self.posture(t, q, qd, u, robot, **parameters)
+            tau = tau + _beside(jacobian, robot.mass_matrix_inverse(q), pull)
         return tau
 
     def _error(self, pose: Any, u: Any, robot: Any) -> tuple[Any, slice]:
@@ -323,14 +330,19 @@ def _rotation(quaternion: Any) -> Any:
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
-def _beside(jacobian: Any, tau: Any) -> Any:
-    """Joint forces without what pushes along the rows of J: (1 - Jᵀ (J Jᵀ)⁻¹ J) tau.
+def _beside(jacobian: Any, inverse: Any, tau: Any) -> Any:
+    """Joint forces without what accelerates the frame: (1 - Jᵀ (J M⁻¹ Jᵀ)⁻¹ J M⁻¹) tau.
 
-    Near singularities the inverse is damped.
+    The projector is dynamically consistent: J M⁻¹ times the result is zero. Near singularities the inverse
+    of J M⁻¹ Jᵀ is damped.
+
+    Source: Khatib 1987, A unified approach for motion and force control of robot manipulators.
     """
-    across = np.swapaxes(jacobian, -1, -2)
-    square = jacobian @ across + _DAMPED * np.eye(jacobian.shape[-2])
-    return tau - _times(across, np.linalg.solve(square, _times(jacobian, tau)[..., None])[..., 0])
+    across, moved = np.swapaxes(jacobian, -1, -2), jacobian @ inverse
+    mobility = moved @ across
+    size = np.trace(mobility, axis1=-2, axis2=-1)[..., None, None]
+    mobility = mobility + _DAMPED * size * np.eye(jacobian.shape[-2])
+    return tau - _times(across, np.linalg.solve(mobility, _times(moved, tau)[..., None])[..., 0])
 
 
 def _times(matrix: Any, vector: Any) -> Any:

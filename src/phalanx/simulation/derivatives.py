@@ -13,7 +13,7 @@ from ..program.differentiate import adjoints, tangents
 from ..robot.robot import Robot
 from .equations import symbols
 from .integrators import Next
-from .rollout import Repeated, Reversed
+from .rollout import Repeated, Reversed, whole_of
 from .step import Step
 
 
@@ -33,7 +33,7 @@ def along(step: Step, after: Next) -> Repeated:
         dt=s.dt,
         state=state,
         held={"u": s.inputs, "du": s.inputs} if s.inputs else {},
-        fixed={"parameters": s.packed, "dparameters": s.packed} if s.packed else {},
+        fixed=whole_of(parameters=s.packed, dparameters=s.packed),
         records={name: symbols(graph, name, (s.nv,)) for name in ("dq", "dqd")},
     )
 
@@ -55,7 +55,7 @@ def against(step: Step, after: Next) -> Reversed:
             "lqd": slope(step.qd),
         },
         held={"u": s.inputs} if s.inputs else {},
-        fixed={"parameters": s.packed} if s.packed else {},
+        fixed=whole_of(parameters=s.packed),
         laid={"q": s.robot.nq, "qd": s.nv},
         summed={"lparameters": slope(flat)} if s.packed else {},
         rows={"lu": slope(step.u)} if s.inputs else {},

@@ -5,28 +5,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from ..errors import PhalanxError, nearest, shown
+from ..arrays import float_type
+from ..errors import PhalanxError, listing, nearest, shown, warn
 from ..robot.robot import Robot
 from .arguments import whole_number
+from .declared import MOST, declared
 from .integrators import INTEGRATORS
 from .simulation import Simulation
 from .step import Settings
 from .surroundings import several
 
+_NUMBER = (int, float, np.floating, np.integer)
+_LARGEST = 1e300  # whole numbers beyond it are no floats
 _SWITCHES = ("damping", "friction", "limits", "springs")
-_PRECISIONS: dict[str, np.dtype[Any]] = {"float64": np.dtype(np.float64), "float32": np.dtype(np.float32)}
 
 
 def simulation(robot: Robot, **given: Any) -> Simulation:
     """The simulation of what users have passed, checked."""
     where = "simulation"
     dt, integrator, control, inputs = (given[k] for k in ("dt", "integrator", "control", "inputs"))
-    if isinstance(dt, (bool, str)) or not isinstance(dt, (int, float, np.number)) or not 0.0 < dt < math.inf:
+    if isinstance(dt, (bool, str)) or not isinstance(dt, _NUMBER) or not 0.0 < dt <= _LARGEST:
         raise PhalanxError(f"{where}: dt={shown(dt)}, expected a positive number of seconds.")
     if not isinstance(integrator, str) or integrator not in INTEGRATORS:
         raise PhalanxError(
@@ -45,70 +47,43 @@ def simulation(robot: Robot, **given: Any) -> Simulation:
         raise PhalanxError(
             f"{where}: control is {shown(control)}, expected a function law(t, q, qd, u, robot) or None."
         )
-    try:
-        precision = _PRECISIONS[np.dtype(given["dtype"]).name]
-    except (TypeError, KeyError):
-        raise PhalanxError(
-            f'{where}: dtype={shown(given["dtype"])}, expected "float64" or "float32".'
-        ) from None
+    precision = float_type(given["dtype"], where)
     if inputs is None:
         inputs = robot.nv if control is None else _inputs_of(control, robot)
+    forces = several(given["forces"], robot)
     settings = Settings(
         robot=robot,
         dt=float(dt),
         integrator=integrator,
         control=control,
-        forces=several(given["forces"], robot),
+        forces=forces,
         **{name: bool(given[name]) for name in _SWITCHES},
-        inputs=whole_number(inputs, f"{where}: inputs", 0),
-        parameters=_sizes(_own_of(control, robot), robot) | _sizes(given["parameters"], robot),
+        inputs=whole_number(inputs, f"{where}: inputs", 0, MOST),
+        divergence=_bound(given["divergence"], f"{where}: divergence"),
+        parameters=declared(given["parameters"], robot, control, forces),
     )
     if control is None and settings.inputs != robot.nv:
         raise PhalanxError(
             f"{where}: inputs={inputs}, but without a law inputs are the joint forces: {robot.nv} for robot "
             f'"{robot.name}".'
         )
+    if count := len(robot.loops):
+        joints = "joint that closes" if count == 1 else "joints that close"
+        warn(
+            f'{where}: robot "{robot.name}" has {count} {joints} loops '
+            f"({listing([x.name for x in robot.loops], most=4)}), not enforced: they stay open here. "
+            "Add forces between the two sides, as px.contact.spring, or accept it."
+        )
     return Simulation(settings, precision, given)
 
 
-def _inputs_of(control: Any, robot: Robot) -> int:
+def _bound(value: Any, where: str) -> float:
+    if isinstance(value, (bool, str)) or not isinstance(value, _NUMBER) or not value > 0.0:
+        raise PhalanxError(f"{where}={shown(value)}, expected a positive number, or infinity for none.")
+    return math.inf if value > _LARGEST else float(value)
+
+
+def _inputs_of(control: Any, robot: Robot) -> Any:
     """How many inputs a law says it takes, as a number or as a function of the robot; else nv."""
     told = getattr(control, "inputs", robot.nv)
-    return int(told(robot) if callable(told) else told)
-
-
-def _own_of(control: Any, robot: Robot) -> Any:
-    """The parameters that a law of px.control takes of its own accord, with their sizes."""
-    told = getattr(control, "parameters", None)
-    return told(robot) if callable(told) else None
-
-
-def _sizes(parameters: Any, robot: Robot) -> dict[str, tuple[int, ...]]:
-    """The shapes of parameters by name."""
-    if parameters is None:
-        return {}
-    own = {"gravity": (3,), "inertias": (robot.n_links, 10), "damping": (robot.nv,), "friction": (robot.nv,)}
-    if not isinstance(parameters, Mapping):
-        try:
-            parameters = {name: own[name] for name in parameters}
-        except (TypeError, KeyError):
-            raise PhalanxError(
-                f"simulation: parameters={shown(parameters)}, expected a mapping of names to sizes, or some "
-                f"of {', '.join(own)}."
-            ) from None
-    made = {}
-    for name, size in parameters.items():
-        if not isinstance(name, str) or not name.isidentifier():
-            raise PhalanxError(f"simulation: the parameter {shown(name)} has no name that a law could take.")
-        shape = size if isinstance(size, tuple) else (size,)
-        if not all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 1 for n in shape):
-            raise PhalanxError(
-                f"simulation: parameter {name!r} has size {shown(size)}, expected whole numbers."
-            )
-        if name in own and shape != own[name]:
-            raise PhalanxError(
-                f"simulation: parameter {name!r} has size {shown(size)}, expected {own[name]} for robot "
-                f'"{robot.name}".'
-            )
-        made[name] = tuple(int(n) for n in shape)
-    return made
+    return told(robot) if callable(told) else told

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..backends.base import available_threads, positive
 from ..backends.native.locks import building
-from ..backends.native.objects import OPERANDS
+from ..backends.native.objects import OPERANDS, usable
 from ..backends.native.rollout import Rollout, compiled
 from ..errors import PhalanxError
 from ..program.cost import Cost, cost_of
@@ -25,12 +25,15 @@ from .arguments import Arguments, Span
 from .derivatives import against, along
 from .integrators import INTEGRATORS, Next
 from .records import SHOWN, recorded
-from .rollout import AGE, CLOCK, Repeated, backward, told
+from .rollout import AGE, CLOCK, Repeated, backward, told, whole_of
 from .step import Settings, Step
 
 _MANY = 256  # sets of records that are known by their functions
+_FEW = 512  # numbers of coordinates or rates in one call without threads
 _STATE = 3  # outputs beside records: q, qd and the count of steps
 _AT_ONCE = AGE  # steps of all simulations in one call of compiled code: then Python may look around
+
+Stepper = Callable[[Any, Any, Any, int], tuple[np.ndarray, np.ndarray] | None]
 
 
 class Engine:
@@ -38,6 +41,7 @@ class Engine:
 
     def __init__(self, settings: Settings, dtype: np.dtype) -> None:
         self.settings, self.dtype = settings, dtype
+        self.quick: Stepper | None = None  # `stepper`, once a step has been checked and compiled
         self._compiled: dict[Any, tuple[Rollout, dict[str, tuple[int, ...]]]] = {}
         # What has been asked for, with the functions themselves: their addresses may be keys.
         self._asked: dict[Any, tuple[Mapping[str, Any], tuple[Rollout, dict[str, tuple[int, ...]]]]] = {}
@@ -91,7 +95,7 @@ class Engine:
             dt=s.dt,
             state={"q": after.q, "qd": after.qd},
             held={"u": s.inputs} if s.inputs else {},
-            fixed={"parameters": s.packed} if s.packed else {},
+            fixed=whole_of(parameters=s.packed),
             shown={name: last[name] for name in SHOWN if name in asked.values()},
             records=recorded(step, asked),
         )
@@ -144,6 +148,38 @@ class Engine:
                 for row, part in zip(rows, np.split(places[0], ends[:-1], axis=-1), strict=True):
                     row[...] = part
         return state[0], state[1]
+
+    @cached_property
+    def stepper(self) -> Stepper | None:
+        """One step of plain arrays that nobody has checked; None of it, or by it, leaves them to `run`.
+
+        Compiled code checks all but the order of numbers in memory. Many simulations are for threads.
+        """
+        s, d = self.settings, self.dtype
+        if s.packed or not usable():
+            return None
+        nq, nv, k = s.robot.nq, s.nv, s.inputs
+        shapes = [(nq,), (nv,), (CLOCK,), *[(k,)] * bool(k), (nq,), (nv,), (CLOCK,)]
+        direct = self.built({})[0].function(shapes, (1, 1, 1))
+        none, zero = np.zeros(k, d), self._clock(0)
+
+        def stepped(q: Any, qd: Any, inputs: Any, start: int) -> tuple[np.ndarray, np.ndarray] | None:
+            if inputs is None:
+                inputs = none
+            for x in (q, qd, inputs):
+                if type(x) is not np.ndarray or not x.flags.c_contiguous or x.size > _FEW:
+                    return None
+            batch = q.shape[:-1]
+            q1, qd1, clock = (
+                np.empty((*batch, nq), d),
+                np.empty((*batch, nv), d),
+                np.empty((*batch, CLOCK), d),
+            )
+            since = zero if start == 0 else self._clock(start)
+            given = (q, qd, since, inputs) if k else (q, qd, since)
+            return (q1, qd1) if direct(*given, q1, qd1, clock) and (k or inputs is none) else None
+
+        return stepped
 
     def _clock(self, passed: int) -> np.ndarray:
         """So many steps as compiled code counts them."""
@@ -211,16 +247,36 @@ class Engine:
         return trail
 
     def bound(
-        self, given: Arguments, state: list[np.ndarray], steps: int, source: np.ndarray | None
+        self,
+        given: Arguments,
+        own: Mapping[str, np.ndarray],
+        state: list[np.ndarray],
+        steps: int,
+        sources: tuple[Any, ...],
     ) -> Bound:
         """A function without arguments that takes so many steps and leaves the state where it was.
 
-        `source` is the array whose memory the inputs are, if there is one.
+        `own` are parameters by name, `sources` the arrays whose memory inputs and parameters are.
         """
-        built, _ = self.built({})
-        arrays, cores = self.operands(state, given.inputs, given.parameters)
-        step: Bound = built.bound([*arrays, *state], [*cores, 1, 1, 1], (steps, steps, given.hold), source)
+        built = self._apart() if len(own) > 1 else self.built({})[0]
+        arrays, cores = self.operands(state, given.inputs, tuple(own.values()))
+        told = (steps, steps, given.hold)
+        step: Bound = built.bound([*arrays, *state], [*cores, 1, 1, 1], told, sources)
         return step
+
+    def _apart(self) -> Rollout:
+        """The code that reads each parameter from an array of its own."""
+        s = self.settings
+        sizes = {f"parameter {name}": prod(shape) for name, shape in s.parameters.items()}
+        step = replace(self.repeated({}), fixed={"parameters": sizes})
+        count = 2 * _STATE + len(sizes) + len(step.held)
+        if count > OPERANDS:
+            most = OPERANDS - count + len(sizes)
+            raise PhalanxError(
+                f"bind: the simulation has {len(sizes)} parameters, expected at most {most}, each read from "
+                "an array of its own; declare several as one."
+            )
+        return self._derived("apart", lambda: told(step))
 
     def operands(
         self, state: list[np.ndarray], inputs: Any, parameters: Any

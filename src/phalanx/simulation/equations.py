@@ -20,6 +20,7 @@ from ..backends.base import Call
 from ..backends.native.source import model_of
 from ..dispatch import resolve
 from ..errors import PhalanxError, nearest
+from ..program.ops import INPUT, NEG
 from ..program.scalar import Graph, Node
 from ..program.trace import BodyByBody, TooLongError, parameters
 from ..robot.functions import Functions
@@ -29,7 +30,7 @@ from ..sweeps.verbs import ordering
 from .traced import Traced, scalars_of, traced
 
 MOST, _LEAST = 250_000, 400  # scalars of a step: a minute of compiling; and those of a body, about
-_OWN = ("gravity", "inertias")  # parameters that take the place of the robot's own numbers
+_OF_MODEL = ("gravity", "armature")  # parameters that the model holds
 
 
 class Equations:
@@ -39,7 +40,7 @@ class Equations:
         self.robot, self.graph = robot, graph
         if robot.model.n * _LEAST > MOST:
             raise TooLongError
-        self.own = {name: value for name, value in (own or {}).items() if name in _OWN}
+        self.own = {name: value for name, value in (own or {}).items() if name in (*_OF_MODEL, "inertias")}
         self._order = BodyByBody(graph, robot.model.parents, robot.model.pattern, most=MOST)
         self._models: dict[int, Any] = {}
 
@@ -74,8 +75,8 @@ class Equations:
         plain = model_of(call, optional, regrouped=True)
         if id(plain) not in self._models:
             made = parameters(self.graph, plain, "full")
-            if "gravity" in self.own:
-                made = replace(made, gravity=self.own["gravity"])
+            own: dict[str, Any] = {name: self.own[name] for name in _OF_MODEL if name in self.own}
+            made = replace(made, **own) if own else made
             self._models[id(plain)] = plain, made
         return self._models[id(plain)][1]
 
@@ -105,10 +106,9 @@ class TracedRobot:
         name = _ALIASES.get(name, name)
         if name in FUNCTIONS:
             return lambda *args, **more: self._call(FUNCTIONS[name], args, more)
-        if name in ("gravity", "inertial_parameters"):
-            own = self._equations.own.get("gravity" if name == "gravity" else "inertias")
-            if own is not None:
-                return Traced(own)
+        own = self._equations.own.get("inertias" if name == "inertial_parameters" else name)
+        if own is not None:
+            return Traced(own)
         if not hasattr(robot, name):
             known = nearest(name, [*FUNCTIONS, *(n for n in dir(robot) if not n.startswith("_"))])
             raise PhalanxError(f'a law asks robot "{robot.name}" for {name!r};{known}')
@@ -170,7 +170,7 @@ class TracedRobot:
             call, [arrays[name] for name in f.inputs], {n: a for n, a in arrays.items() if n in f.optional}
         )
         for array in made if isinstance(made, tuple) else (made,):
-            self._told.update(x.number for x in array.ravel().tolist() if type(x) is Node)
+            self._told.update(n for x in array.ravel().tolist() if type(x) is Node for n in _numbers(x))
         if isinstance(made, tuple):
             return f.packed([Traced(a) for a in made])
         return Traced(made)
@@ -178,6 +178,11 @@ class TracedRobot:
     def _wrenches(self, given: Mapping[str, Any]) -> Any:
         """Wrenches on links or frames by name as those on all links."""
         return self._equations.robot.wrenches(given, lambda value, where: scalars_of(value, (6,), where))
+
+
+def _numbers(x: Node) -> tuple[int, ...]:
+    """The number of a result, and of what it is the negative of: sums take that, with its sign turned."""
+    return (x.number, x.args[0].number) if x.op is NEG and x.args[0].op is not INPUT else (x.number,)
 
 
 _ALIASES = {"rnea": "inverse_dynamics", "crba": "mass_matrix", "aba": "forward_dynamics"}

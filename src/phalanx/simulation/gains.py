@@ -15,6 +15,9 @@ from ..typing import ArrayLike
 Gain = float | ArrayLike | str
 
 
+LARGEST = 10**7  # numbers of a gain or a layer: each is a constant of compiled code
+
+
 def gain_of(value: Gain, where: str) -> Any:
     """A gain as an array of finite numbers that are not negative, or the name of a parameter."""
     if isinstance(value, str):
@@ -31,6 +34,10 @@ def gain_of(value: Gain, where: str) -> Any:
 
 def finite(value: Any, where: str) -> np.ndarray:
     found = real_numbers(value, where, "real numbers")
+    if found.size > LARGEST:
+        raise PhalanxError(
+            f"{where} is an array of shape {found.shape}, expected at most {LARGEST:,} numbers."
+        )
     if not np.isfinite(found).all():
         raise PhalanxError(f"{where} is {_told(found)}, expected finite numbers.")
     found = found.copy()

@@ -52,7 +52,7 @@ class JointForces:
         force = -(damping * qd)
         stiffness = np.zeros_like(force)
         for c in self.robot.coordinates if self.stiffness.any() else ():
-            if (k := self.stiffness[c.v]).any():
+            if (k := self.stiffness[..., c.v]).any():
                 away = c.kind.difference(self.rest[None, c.q], q[None, ..., c.q])[0]
                 force[..., c.v] = force[..., c.v] - k * away
                 stiffness[..., c.v] = stiffness[..., c.v] + k
@@ -73,7 +73,7 @@ def joint_forces(settings: Settings, parameters: Mapping[str, np.ndarray]) -> Jo
     own = robot.memo("resistances", lambda: resistances(robot._assembly))
     damping = parameters.get("damping", own.damping if settings.damping else nothing)
     friction = parameters.get("friction", own.friction if settings.friction else nothing)
-    stiffness = own.stiffness if settings.springs else nothing
+    stiffness = parameters.get("stiffness", own.stiffness if settings.springs else nothing)
     return JointForces(robot, damping, friction, stiffness, own.spring_reference, _stops(settings))
 
 

@@ -101,6 +101,18 @@ def asked_by(function: Callable[..., Any], own: Mapping[str, Any], where: str) -
     return [p.name for p in named if p.name in own]
 
 
+def read_by(function: Callable[..., Any]) -> set[str] | None:
+    """The names that a function may take beside its five arguments; None if it takes any."""
+    try:
+        known = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # of code that is not Python's
+        return set()
+    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in known):
+        return None
+    plain = [p.name for p in known if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
+    return {*plain[len(ARGUMENTS) :], *(p.name for p in known if p.kind is inspect.Parameter.KEYWORD_ONLY)}
+
+
 def _called(
     function: Callable[..., Any],
     given: Sequence[Traced],

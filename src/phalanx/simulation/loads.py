@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from ..algorithms.registry import find
 from ..backends.base import Call
 from ..robot.model import joint_kinematics, link_wrenches
 from ..robot.robot import Robot
-from ..spatial import Identity, angular, cross, dot, linear
+from ..spatial import Identity, angular, cross, dot, linear, motion_cross
 from ..sweeps.verbs import parent, propagate
 from .equations import Equations, TracedRobot
 from .traced import Traced
@@ -33,7 +33,9 @@ class Load:
     It may resist accelerations a of its points, less w x v where the frame turns: what the rate of its twist
     gives them. `evenly` holds points with a resistance b in all directions, a force -b a; `along` holds
     resistances to one motion of several points with directions d: where s is the sum of d · a over them, each
-    feels -b s d.
+    feels -b s d. `turning` holds resistances b to rotations of the frame about axes e: moments -b (e · w') e.
+
+    What depends on the velocity (3,) that its one point will have, as sliding does, is made `again` from it.
     """
 
     frame: str
@@ -42,11 +44,13 @@ class Load:
     evenly: tuple[At, ...] = ()
     along: tuple[tuple[Any, tuple[At, ...]], ...] = ()
     axes: str = "world"
+    turning: tuple[tuple[Any, Any], ...] = ()
+    again: Callable[[Any], Load] | None = None  # the load for the velocity of its point at the end of a step
 
     @property
     def resists(self) -> bool:
         """Whether it resists accelerations at all."""
-        return bool(self.evenly or self.along)
+        return bool(self.evenly or self.along or self.turning)
 
 
 @dataclass(frozen=True)
@@ -140,7 +144,34 @@ def impedances(of: Equations, model: Any, q: np.ndarray, loads: Iterable[Load]) 
                 for at, vector in points
             )
             total[body] = total[body] + (direction * size)[:, None] * direction[None, :]
+        for size, vector in load.turning:
+            about = _turned(turns, body, load, vector)
+            total[body, :3, :3] = total[body, :3, :3] + (about * size)[:, None] * about[None, :]
     return total
+
+
+def seen_ahead(
+    of: Equations, model: Any, state: tuple[Any, Any, Any], h: float, loads: list[Load]
+) -> list[Load]:
+    """The same loads, of which some depend on the velocity of their point after a step with some qdd."""
+    q, qd, qdd = state
+    with of.ordered:
+        across, axes, rest = joint_kinematics(model, q)
+        own = axes @ qd
+        twists = propagate(across, own)
+        rates = propagate(across, axes @ qdd + (rest + motion_cross(twists, own)))
+    made = []
+    for load in loads:
+        if load.again is None:
+            made.append(load)
+            continue
+        body, ((at, _),) = _body(of.robot, model, load.frame), load.forces
+        point = _in_body(of.robot, load.frame, at).astype(object)
+        twist, rate = twists[body], rates[body]
+        v = linear(twist) + cross(angular(twist), point)
+        a = linear(rate) + cross(angular(rate), point) + cross(angular(twist), v)
+        made.append(load.again(v + h * a))
+    return made
 
 
 def _turned(turns: Any, body: int, load: Load, vector: Any) -> Any:

@@ -4,19 +4,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..algorithms import FUNCTIONS
-from ..errors import PhalanxError, nearest, shown
+from ..errors import PhalanxError, nearest, shown, warn
 from ..robot.robot import Robot
 from ..typing import Array
 from .equations import TracedRobot, symbols
 from .laws import run_function
-from .step import Step
+from .step import Settings, Step
 from .traced import Traced
 
 Entry = str | Callable[..., Any]
@@ -24,6 +24,7 @@ Entry = str | Callable[..., Any]
 _STATE = ("q", "qd")
 SHOWN = ("tau", "qdd")  # of the step that has just ended
 _ENERGY = "energy"
+LONG = 200  # bodies beyond which steps are taken one by one, by explicit integrators alone
 _OF_STATE = [name for name, f in FUNCTIONS.items() if set(f.inputs) <= set(_STATE) and len(f.outputs) == 1]
 _PLAIN = [name for name in _OF_STATE if not FUNCTIONS[name].frame]
 _FRAMED = [name for name in _OF_STATE if FUNCTIONS[name].frame]
@@ -102,11 +103,53 @@ def _scalars(step: Step, name: str, entry: Entry) -> np.ndarray:
     return np.asarray(of(word, *inputs, frame=frame or None), dtype=object)
 
 
+def has_diverged(q: np.ndarray, qd: np.ndarray, qdd: Sequence[np.ndarray], bound: float) -> np.ndarray:
+    """Which simulations (…,) are beyond the finite numbers, or a bound on rates and known accelerations."""
+    good = np.isfinite(q).all(axis=-1)
+    for rates in (qd, *qdd):
+        good = good & _within(rates, bound)
+    return np.asarray(~good)
+
+
+def _within(array: np.ndarray, bound: float) -> np.ndarray:
+    """Whether all numbers of the last axis are below a bound; NaN is not."""
+    most = np.abs(array).max(axis=-1, initial=0.0)
+    return np.asarray((most <= bound) & (most < np.inf))
+
+
+def warn_diverged(diverged: np.ndarray, s: Settings, q: Any = None, qd: Any = None) -> None:
+    """One warning with the count of simulations that have diverged, and what to look at first."""
+    if not (count := int(np.count_nonzero(diverged))):
+        return
+    first = np.argwhere(diverged)[:5].tolist()
+    told = ", ".join(str(at[0] if len(at) == 1 else tuple(at)) for at in first) if diverged.ndim else ""
+    which = f", the first at {told}" if told else ""
+    reasons = []
+    if any(x is not None and not np.isfinite(np.asarray(x, dtype=float)).all() for x in (q, qd)):
+        reasons.append("states at the start that are not finite")
+    if s.integrator != "implicit" and s.robot.model.n <= LONG:
+        reasons.append(
+            f'integrator "{s.integrator}", where "implicit" stays stable with stiff gains and contacts'
+        )
+    reasons.append(f"dt = {s.dt:g} s, too long for what is stiff or fast")
+    if s.control is not None:
+        reasons.append("gains of the law, or a sign in it")
+    if s.forces:
+        reasons.append("stiffness and damping of forces")
+    reasons.append("masses and moments that are nearly zero")
+    warn(
+        f'rollout: {count:,} of {diverged.size:,} simulations of robot "{s.robot.name}" diverged{which}: '
+        f"numbers that are not finite, or rates or accelerations beyond {s.divergence:g}. Look first at "
+        f"{'; '.join(reasons)}."
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Run(Mapping[str, Array]):
     """What a rollout has recorded: `run.q`, `run["q"]` (…, T, nq), the times (T,), and the state at its end.
 
-    `diverged` (…,) tells which simulations have left the finite numbers.
+    `diverged` (…,) tells which simulations have left the finite numbers, or end with rates beyond the bound
+    of the simulation; with accelerations too, if these are recorded.
     """
 
     time: Array

@@ -30,15 +30,29 @@ class Repeated:
     """A step to be repeated.
 
     `state` are the results that become its inputs of the same names in the next round, `shown` results that
-    records may tell of the last one. Inputs are `held` over some steps, or `fixed` for all of them.
+    records may tell of the last one. Inputs are `held` over some steps, or `fixed` for all of them: each of
+    these is made of one or more inputs, side by side.
     """
 
     dt: float
     state: Mapping[str, np.ndarray]
     held: Mapping[str, int]
-    fixed: Mapping[str, int]
+    fixed: Mapping[str, Mapping[str, int]]
     shown: Mapping[str, np.ndarray] = field(default_factory=dict)
     records: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+
+def whole_of(**sizes: int) -> dict[str, dict[str, int]]:
+    """Fixed inputs that are one array each, those without numbers left out."""
+    return {name: {name: size} for name, size in sizes.items() if size}
+
+
+def _loaded(b: Builder, fixed: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
+    """The numbers of fixed inputs, those of their parts one after another."""
+    return {
+        name: [b.load(b.inputs[part], k) for part, size in parts.items() for k in range(size)]
+        for name, parts in fixed.items()
+    }
 
 
 def _code(results: Iterable[np.ndarray]) -> Code:
@@ -58,7 +72,7 @@ def record(name: str) -> str:
 
 def forward(step: Repeated, steps: Index, every: Index, hold: Index, b: Builder) -> Program:
     """So many `steps`, recorded after each `every`-th of them, with inputs held over `hold` steps."""
-    fixed = {name: [b.load(b.inputs[name], k) for k in range(size)] for name, size in step.fixed.items()}
+    fixed = _loaded(b, step.fixed)
     start, ages = (b.load(b.inputs[COUNT], k) for k in range(CLOCK))
     state = {
         name: [b.load(b.inputs[name], k) for k in range(array.size)] for name, array in step.state.items()
@@ -117,7 +131,7 @@ class Reversed:
     dt: float
     state: Mapping[str, np.ndarray]
     held: Mapping[str, int]
-    fixed: Mapping[str, int]
+    fixed: Mapping[str, Mapping[str, int]]
     laid: Mapping[str, int]
     summed: Mapping[str, np.ndarray]
     rows: Mapping[str, np.ndarray]
@@ -126,15 +140,13 @@ class Reversed:
 def backward(step: Reversed) -> Program:
     """The program of an adjoint step for numbers of steps that are told with a call."""
     inputs: dict[str, tuple[int, ...]] = {COUNT: (CLOCK,)}
-    inputs |= {name: (size,) for name, size in step.fixed.items()}
+    inputs |= {name: (size,) for parts in step.fixed.values() for name, size in parts.items()}
     inputs |= {name: (0, size) for name, size in (*step.held.items(), *step.laid.items())}
     inputs |= {added(name): (0, array.size) for name, array in step.state.items()}
     finals = {final(name): array.shape for name, array in (*step.state.items(), *step.summed.items())}
     b = Builder(inputs, finals | {name: (0, array.size) for name, array in step.rows.items()})
     steps, every, hold = b.size(), b.size(), b.size()
-    known: dict[str, Any] = {
-        name: [b.load(b.inputs[name], k) for k in range(size)] for name, size in step.fixed.items()
-    }
+    known: dict[str, Any] = _loaded(b, step.fixed)
     code = _code([*step.state.values(), *step.summed.values(), *step.rows.values()])
     moving = _Portions(b, code, known, set(step.fixed))
     moving.before()
@@ -224,7 +236,7 @@ class _Portions:
 def builder_of(step: Repeated, steps: int = 0, every: int = 1, rows: int = 0) -> Builder:
     """Where the program of a step is built; what is told with a call has no size here."""
     inputs = {name: array.shape for name, array in step.state.items()} | {COUNT: (CLOCK,)}
-    inputs |= {name: (size,) for name, size in step.fixed.items()}
+    inputs |= {name: (size,) for parts in step.fixed.values() for name, size in parts.items()}
     inputs |= {name: (rows, size) for name, size in step.held.items()}
     outputs = {final(name): array.shape for name, array in step.state.items()} | {final(COUNT): (CLOCK,)}
     outputs |= {record(name): (steps // every, array.size) for name, array in step.records.items()}

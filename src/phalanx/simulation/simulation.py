@@ -22,6 +22,7 @@ from .arguments import (
     checked_cotangents,
     checked_tangents,
     gradient,
+    in_place,
     inputs_of_states,
     places_of,
     require_countable,
@@ -30,8 +31,8 @@ from .arguments import (
 )
 from .engine import Engine
 from .integrators import EVALUATIONS
-from .records import Run, entries
-from .rollout import CLOCK
+from .records import Run, entries, has_diverged, warn_diverged
+from .rollout import AGE, CLOCK
 from .step import Settings
 from .stepping import LONG, Stepping
 
@@ -120,8 +121,27 @@ class Simulation:
         - `start`: steps that were taken before, for the time that laws see.
         - `out`: arrays for the records, by name.
 
-        The record has `time` (T,), `final` (q, qd), `diverged` (…,) and (…, T, ·) for each name.
+        The record has `time` (T,), `final` (q, qd), `diverged` (…,) and (…, T, ·) for each name. Where
+        simulations diverge there is one warning.
         """
+        run = self._rolled(q, qd, inputs, steps, every, record, threads, parameters, start, out)
+        warn_diverged(run.diverged, self._settings, q, qd)
+        return run
+
+    def _rolled(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        inputs: ArrayLike | None,
+        steps: int,
+        every: int,
+        record: Any,
+        threads: int | None,
+        parameters: Mapping[str, ArrayLike] | None = None,
+        start: int = 0,
+        out: Mapping[str, Array] | None = None,
+    ) -> Run:
+        """`rollout` without its warning, for callers that report divergence themselves."""
         span = span_of("rollout", steps, every, start, threads)
         asked = entries(record, self.robot)
         given = checked("rollout", self._settings, self._dtype, q, qd, inputs, parameters, span.steps)
@@ -141,9 +161,10 @@ class Simulation:
                 for name, array in records.items()
             }
             final = self._engine.run(built, given, flat, span)
-        finite = np.isfinite(final[0]).all(axis=-1) & np.isfinite(final[1]).all(axis=-1)
+        last = [flat[name][..., -1, :] for name, entry in asked.items() if entry == "qdd"]
+        diverged = has_diverged(*final, last, self._settings.divergence)
         time = self.dt * (span.start + span.every * np.arange(1, span.rows + 1))
-        return Run(time, final, ~finite, records, span.start + span.steps)
+        return Run(time, final, diverged, records, span.start + span.steps)
 
     def step(
         self,
@@ -156,9 +177,17 @@ class Simulation:
         threads: int | None = None,
     ) -> tuple[Array, Array]:
         """The states (q, qd) after one step; `inputs` (…, k) are those of each state."""
+        quick = self._engine.quick if parameters is None and threads is None else None
+        if quick is not None and type(start) is int and 0 <= start < AGE:
+            made = quick(q, qd, inputs, start)
+            if made is not None:
+                return made
         rows = inputs_of_states(inputs)
         given = checked("step", self._settings, self._dtype, q, qd, rows, parameters, 1)
-        return self._engine.run(self._engine.built({})[0], given, {}, span_of("step", 1, 1, start, threads))
+        span = span_of("step", 1, 1, start, threads)
+        after = self._engine.run(self._engine.built({})[0], given, {}, span)
+        self._engine.quick = self._engine.stepper
+        return after
 
     def bind(
         self,
@@ -166,12 +195,13 @@ class Simulation:
         qd: Array,
         inputs: Array | None = None,
         *,
-        parameters: Mapping[str, ArrayLike] | None = None,
+        parameters: Mapping[str, Array] | None = None,
         steps: int = 1,
     ) -> Bound:
         """A function without arguments that takes so many steps and leaves the state in these very arrays.
 
-        For loops in real time: set `inputs` (…, k) in place, call, read `q` and `qd` in place. Time goes on.
+        For loops in real time: set `inputs` (…, k) and `parameters` (…, size) in place, call, read `q` and
+        `qd` in place. Time goes on.
         """
         span = span_of("bind", steps, None, 0, 1)
         require_countable("bind", span)
@@ -189,10 +219,14 @@ class Simulation:
                 f"bind: inputs have shape {inputs.shape}, expected {(*given.batch, self.inputs)}, the batch "
                 f"of q, or ({self.inputs},) for all alike: they are read where they lie."
             )
-        if np.may_share_memory(q, qd) or any(np.may_share_memory(given.inputs, a) for a in (q, qd)):
-            raise PhalanxError("bind: q, qd and inputs share memory; pass arrays of their own.")
+        own = in_place("bind", self._settings, self._dtype, parameters or {}, given.batch)
+        read = [given.inputs, *own.values()]
+        if np.may_share_memory(q, qd) or any(np.may_share_memory(a, b) for a in read for b in (q, qd)):
+            raise PhalanxError("bind: q, qd, inputs and parameters share memory; pass arrays of their own.")
         clock = np.zeros((*given.batch, CLOCK), self._dtype)
-        return self._engine.bound(given.laid_out(), [q, qd, clock], span.steps, inputs)
+        return self._engine.bound(
+            given, own, [q, qd, clock], span.steps, (inputs, *(parameters or {}).values())
+        )
 
     # ------------------------------------------------------------- derivatives
 
@@ -218,8 +252,12 @@ class Simulation:
         rates = tuple(map(np.ascontiguousarray, (eye[:, :nv], eye[:, nv : 2 * nv], eye[:, None, 2 * nv :])))
         span = span_of("linearize", 1, 1, start, threads)
         none = np.zeros(self._settings.packed, self._dtype)
-        _, moved = self._engine.along(given.spread(), (rates[0], rates[1], rates[2], none), span)
-        both = np.ascontiguousarray(np.swapaxes(np.concatenate(moved, axis=-1), -1, -2))
+        with memory_for("linearize", "take the states in several batches"):
+            # The state and its derivative along all directions, then both in one array.
+            size = 8 * self._dtype.itemsize * prod(given.batch) * (2 * nv + k) * max(1, nv)
+            require_memory(size, f"linearize: {prod(given.batch):,} states", "take them in several batches")
+            _, moved = self._engine.along(given.spread(), (rates[0], rates[1], rates[2], none), span)
+            both = np.ascontiguousarray(np.swapaxes(np.concatenate(moved, axis=-1), -1, -2))
         return both[..., : 2 * nv], both[..., 2 * nv :]
 
     def jvp(

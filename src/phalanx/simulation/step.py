@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,8 +16,7 @@ from ..algorithms.forward.implicit import implicit
 from ..algorithms.registry import find
 from ..backends.base import Call
 from ..dispatch import choose
-from ..program.differentiate import tangents
-from ..program.scalar import Graph, Node, live
+from ..program.scalar import Graph, live
 from ..robot.assembly import Coordinates
 from ..robot.configurations import advance
 from ..robot.model import with_inertias
@@ -25,11 +24,11 @@ from ..robot.robot import Robot
 from .equations import Equations, TracedRobot, symbols
 from .joints import JointForces, joint_forces
 from .laws import run_law
-from .loads import Load, impedances, on_bodies, on_links
+from .loads import Load, impedances, on_bodies, on_links, seen_ahead
+from .slopes import Slopes
 from .surroundings import loads_of
 from .traced import Traced
-
-_CHEAP = 64  # scalars that the slope of one joint's force may add to a step
+from .yielding import in_joints
 
 
 @dataclass(frozen=True)
@@ -46,6 +45,7 @@ class Settings:
     limits: bool
     springs: bool
     inputs: int
+    divergence: float  # rates and accelerations beyond are no motion any more
     parameters: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @property
@@ -148,29 +148,33 @@ class Step(Moving):
         given = [Traced(np.asarray(x, dtype=object)) for x in (time, q, qd, self.u)]
         own = {name: Traced(value) for name, value in self.parameters.items()}
         law = self.u if s.control is None else run_law(s.control, given, view, own)
+        if (effort := self.parameters.get("effort")) is not None:
+            bounded = (self._bounded(x, most) for x, most in zip(law.tolist(), effort.tolist(), strict=True))
+            law = np.array([*bounded], dtype=object)
         stiffness, damping = np.zeros(s.nv, dtype=object), np.zeros(s.nv, dtype=object)
         if implicit and s.control is not None:
             stiffness, damping = self._slopes(law, q, qd, view._told)
         own_force, k, d = self.joints(q, qd)
         loads = loads_of(s.forces, given, view, own, self.h, implicit=implicit)
+        for load in loads if s.integrator == "implicit" else ():
+            if load.wrench is not None:
+                more = in_joints(load, given[1], given[2], self._coordinate, view)
+                stiffness, damping = stiffness + more[0], damping + more[1]
         return Forces(law, law + own_force, loads, stiffness + k, damping + d)
+
+    def _bounded(self, force: Any, most: Any) -> Any:
+        """A joint force within what its motor has."""
+        return self.graph.minimum(self.graph.maximum(force, -most), most)
 
     def _slopes(self, law: np.ndarray, q: np.ndarray, qd: np.ndarray, still: set[int]) -> Any:
         """How much each joint force falls with its own coordinate and rate, never negative.
 
-        What functions of the robot have told is taken for constant, and so is what would cost much.
+        What functions of the robot have told is taken for constant, and so are costly subexpressions.
         """
-        made = []
-        place = self._coordinate
-        for values, at in ((q, place), (qd, list(range(self.settings.nv)))):
+        slope, made = Slopes(law.tolist(), still), []
+        for values, at in ((q, self._coordinate), (qd, range(self.settings.nv))):
             slopes = np.zeros(self.settings.nv, dtype=object)
-            for i, k in enumerate(at):
-                if k is None or type(values[k]) is not Node or type(law[i]) is not Node:
-                    continue
-                before = len(self.graph.nodes)
-                (slope,) = tangents([law[i]], {values[k].number: 1.0}, still)
-                if len(self.graph.nodes) - before <= _CHEAP:
-                    slopes[i] = self.graph.maximum(-slope, 0.0)
+            slopes[:] = [0.0 if k is None else slope(law[i], values[k]) for i, k in enumerate(at)]
             made.append(slopes)
         return made
 
@@ -200,7 +204,17 @@ class Step(Moving):
         return with_inertias(model, of.own["inertias"]) if "inertias" in of.own else model
 
     def resisted(self, q: np.ndarray, qd: np.ndarray, forces: Forces) -> np.ndarray:
-        """qdd under forces as they are at the end of the step, to first order: they resist accelerations."""
+        """qdd under forces as they are at the end of the step, to first order: they resist accelerations.
+
+        Points that slide are told apart from those that stick by a first solution.
+        """
+        if any(load.again for load in forces.loads):
+            first = self._resisted(q, qd, forces)
+            ahead = seen_ahead(self.equations, self.model, (q, qd, first), self.h, forces.loads)
+            forces = replace(forces, loads=ahead)
+        return self._resisted(q, qd, forces)
+
+    def _resisted(self, q: np.ndarray, qd: np.ndarray, forces: Forces) -> np.ndarray:
         h, of, model = self.h, self.equations, self.model
         more: dict[str, Any] = {}
         if forces.loads:

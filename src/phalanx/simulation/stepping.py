@@ -20,10 +20,10 @@ from .arguments import Arguments, Span
 from .batches import Batched
 from .integrators import EXPLICIT, Next
 from .joints import JointForces, joint_forces
-from .records import SHOWN
+from .records import LONG, SHOWN
 from .step import Moving, Settings
 
-LONG = 200  # bodies: half a minute of compiling, and code that no longer fits the caches
+__all__ = ["LONG", "Stepping"]  # beyond: half a minute of compiling, and code that no longer fits the caches
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,8 @@ class _Step(Moving):
         """What acts at a state."""
         s, dtype = self.settings, qd.dtype
         law = self.u if s.control is None else self._commanded(time, q, qd)
+        if (effort := self.own.get("effort")) is not None:
+            law = np.clip(law, -effort, effort)
         tau = np.asarray(law + self.joints(q, qd)[0], dtype)
         more: dict[str, Any] = {}
         for force in s.forces:
@@ -123,14 +125,17 @@ class Stepping:
         known = f"use {' or '.join(map(repr, EXPLICIT))}"
         if settings.integrator not in EXPLICIT:
             self._refuse(f'integrator "{settings.integrator}"', known)
-        if "gravity" in settings.parameters:
-            self._refuse('parameter "gravity"', "take a robot for each, robot.replace(gravity=…)")
+        for name in ("gravity", "armature"):
+            if name in settings.parameters:
+                self._refuse(f'parameter "{name}"', f"take a robot for each, robot.replace({name}=…)")
 
     def _user(self, function: Any, where: str) -> Batched:
         """A user's function, looked at once; it is kept, so that its address stays its own."""
         if id(function) not in self._users:
             self._users[id(function)] = function, Batched(function, self.settings, where)
         return self._users[id(function)][1]
+
+    quick = stepper = None  # a step takes long enough
 
     def built(self, asked: Mapping[str, Any]) -> tuple[Any, dict[str, tuple[int, ...]]]:
         """What is asked for, and the shape of each record."""

@@ -14,6 +14,7 @@ from ..errors import PhalanxError, nearest, shown
 from .laws import run
 from .loads import At, Load
 from .traced import Traced, scalars_of
+from .yielding import yielding
 
 
 class Surroundings(ABC):
@@ -24,6 +25,10 @@ class Surroundings(ABC):
     @abstractmethod
     def check(self, robot: Any) -> None:
         """Raise if the robot lacks a frame."""
+
+    @abstractmethod
+    def reads(self) -> set[str]:
+        """The parameters that its numbers are."""
 
     @abstractmethod
     def loads(
@@ -77,6 +82,8 @@ def loads_of(
             found = force.loads(q, qd, robot, h=h if implicit else None, parameters=own)
         else:
             found = _told(force, given, robot, own)
+            if implicit:
+                found = [yielding(load, q, qd, robot, h) for load in found]
         made += [_in_scalars(load) for load in found]
     return made
 
@@ -93,7 +100,13 @@ def _in_scalars(load: Load) -> Load:
 
     wrench = None if load.wrench is None else scalars(load.wrench, (6,))
     along = tuple((scalars(size, ()), placed(points)) for size, points in load.along)
-    return Load(load.frame, placed(load.forces), wrench, placed(load.evenly, ()), along, load.axes)
+    again = None
+    if (own := load.again) is not None:
+        again = lambda ahead: _in_scalars(own(Traced(ahead)))  # noqa: E731
+    turning = tuple((scalars(size, ()), scalars(axis, (3,))) for size, axis in load.turning)
+    return Load(
+        load.frame, placed(load.forces), wrench, placed(load.evenly, ()), along, load.axes, turning, again
+    )
 
 
 def _told(force: Any, given: Sequence[Traced], robot: Any, own: Mapping[str, Traced]) -> list[Load]:
