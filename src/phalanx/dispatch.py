@@ -35,7 +35,7 @@ from .backends.base import (
 )
 from .backends.devices.base import device_kernel
 from .backends.structure import factors_well, require_invertible, segments_well
-from .errors import PhalanxError, is_one_of, shown
+from .errors import PhalanxError, is_one_of, listing, shown
 from .program.task import cuts
 from .robot.frames import seats_of
 from .robot.robot import Robot, require_robot
@@ -43,7 +43,7 @@ from .robot.robot import Robot, require_robot
 _DEEP = 14
 ANY = 64  # degrees of freedom up to which "auto" takes no notice of the batch
 # Beyond which one state of a chain goes in segments or runs.
-_SEGMENTED = {"inverse_dynamics": ANY, "mass_matrix": ANY, "forward_dynamics": 200}
+_SEGMENTED = {"inverse_dynamics": ANY, "mass_matrix": ANY, "forward_dynamics": 128}
 _PREFERRED = ("native", "numpy")  # backends in the order in which "auto" asks them
 _MANY = 40  # links beyond which several frames cost less together than one after another
 _BLOCK = 1 << 18  # bytes of the poses of all links that are kept at once
@@ -64,14 +64,31 @@ def evaluate(
     value: Any = False,
 ) -> Any:
     """The function of the robot for a batch of inputs; with `value` also what it is the derivative of."""
-    call = resolve(robot, function, algorithm, frame, choices)
-    if not isinstance(value, (bool, np.bool_)):
-        raise PhalanxError(f"{function}: value={shown(value)}, expected True or False.")
-    if value:
-        call = replace(call, algorithm=replace(call.algorithm, valued=True))
-    alone = single(call) if not value and isinstance(algorithm, str) and algorithm == "auto" else None
+    call, alone = resolved(robot, function, frame, choices, algorithm, value)
     runner = serving(call, backend)
     return compute(call, inputs, optional, out=out, threads=threads, runner=runner, alone=alone)
+
+
+def resolved(
+    robot: Robot, function: str, frame: Any, choices: Mapping[str, Any], algorithm: Any, value: Any
+) -> tuple[Call, Call | None]:
+    """The call that serves a function for many states, and that for one state if it is another."""
+    call = _with_value(resolve(robot, function, algorithm, frame, choices), value)
+    is_open = not value and isinstance(algorithm, str) and algorithm == "auto"
+    return call, single(call) if is_open else None
+
+
+def _with_value(call: Call, value: Any) -> Call:
+    """The call, with `value` one that also gives what it is the derivative of."""
+    f = call.function
+    if not isinstance(value, (bool, np.bool_)):
+        raise PhalanxError(f"{f.name}: value={shown(value)}, expected True or False.")
+    if not value:
+        return call
+    if not f.value:
+        known = listing(name for name, other in FUNCTIONS.items() if other.value)
+        raise PhalanxError(f"{f.name}: got value=True, but is no derivative; leave it out, or use {known}.")
+    return replace(call, algorithm=replace(call.algorithm, valued=True))
 
 
 def compute(
@@ -187,16 +204,19 @@ def kernel(
     axes: str | None = None,
     batch: int | None = None,
     device: Any = "cpu",
+    *,
+    value: bool = False,
 ) -> Any:
     """`Robot.kernel`, as `robot/doors.py` declares it."""
     from .backends.native.kernel import kernel_class
 
     call = resolve(robot, function, algorithm, frame, {} if axes is None else {"axes": axes}, batch)
+    call = _with_value(call, value)
     kind = float_type(dtype, "kernel")
     if not is_native(call):
         raise PhalanxError(f'kernel: robot "{robot.name}" has no degree of freedom; nothing to compile.')
     if isinstance(device, str) and device == "cpu":
-        return kernel_class(function)(call, kind, compute)
+        return kernel_class(call.function.name)(call, kind, compute)
     return device_kernel(device, call, kind)
 
 
@@ -266,7 +286,8 @@ def choose(robot: Robot, function: str, batch: int | None = None) -> Algorithm:
     """The algorithm that "auto" stands for: of those that cover the robot, the least work.
 
     Up to 64 degrees of freedom the choice depends on the robot alone, so that one state and a batch agree
-    in bits. Beyond, a `batch` of one state of a chain goes in segments, side by side.
+    in bits. Beyond, a `batch` of one state of a chain goes in segments, side by side; forward dynamics from
+    where registers of four numbers gain by it, too.
     """
     require_robot(robot, function)
     functions_algorithms(function)
@@ -309,6 +330,8 @@ def serving(call: Call, name: str = "auto") -> Backend:
     """The backend that runs a call where one of that name is asked for."""
     if isinstance(name, str) and name in ("auto", "native") and not is_native(call):
         name = "numpy"
+    if is_one_of(name, ("jax",)) and call.algorithm.derivative and not call.robot.nv:
+        name = "numpy"  # there is nothing that JAX could differentiate by
     if isinstance(name, str) and name == "auto":
         return next(found for found in map(backend, _PREFERRED) if found.serves(call))
     return backend(name)

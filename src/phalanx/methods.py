@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from .algorithms import FUNCTIONS, NOTHING, Function
-from .backends.base import Call, memo_key, module_of, never
-from .backends.fastpath import as_declared, with_fast_path
-from .dispatch import evaluate, frame_poses, is_native, kernel, resolve, single
+from .backends.base import Call, memo_key, module_of
+from .backends.fastpath import again, as_declared, knows, remember, with_fast_path
+from .dispatch import evaluate, frame_poses, is_native, kernel, resolve, resolved
 from .products import hvp, jvp, vjp
 from .robot.doors import Doors
 from .robot.frames import frames_kept
@@ -29,33 +29,33 @@ from .robot.robot import Robot
 __all__ = ["Robot"]
 
 _SLOW = """
-if {applies}:
-    result = quickly(entry[2], self, ({inputs},), {{{given}}}, out, threads)
-    if result is not None:
-        return result
+words = ({words},)
+result = again(self, {place!r}, words, ({inputs},), ({optional}), out, threads)
+if result is not None:
+    return result
 result = evaluate(
     self, {name!r}, ({inputs},), {{{given}}}, frame={frame}, choices={{{chosen}}}, out=out,
     algorithm=algorithm, backend=backend, threads=threads, value={value},
 )
-if entry is None and not {value}:
-    prepare(self, {name!r}, {frame}, {{{chosen}}})
+remember(self, {name!r}, words, entry, {frame}, {{{chosen}}}, algorithm, backend, {value})
 return result
 """
 
 
-_WITH_MORE = "entry is not None and algorithm is auto and backend is auto"
-
-
 def _method(f: Function) -> Any:
     """The method of Robot for a registered function, as it is declared."""
+    words = ["algorithm", "backend", *["value if type(value) is bool else nothing"] * bool(f.value)]
+    words += [*["frame"] * f.frame, *f.choices, *(f"{name} is None" for name in f.optional)]
     slow = _SLOW.format(
         name=f.name,
+        place=_with_words(f.name),
+        words=", ".join(words),
         inputs=", ".join(f.inputs),
+        optional="".join(f"{n}, " for n in f.optional),
         given=", ".join(f"{n!r}: {n}" for n in f.optional),
         chosen=", ".join(f"{n!r}: {n}" for n in f.choices),
         frame="frame" if f.frame else None,
         value="value" if f.value else False,
-        applies=_WITH_MORE + " and value is False" * bool(f.value) if f.optional else "False",
     )
     return with_fast_path(
         getattr(Functions, f.name),
@@ -68,12 +68,17 @@ def _method(f: Function) -> Any:
             *(f"{name} is None" for name in f.optional),
             *(["value is False"] if f.value else []),
         ),
-        direct="entry[0]",
+        direct="entry[0]" if _is_plain(f) else None,
         memory="entry[1]",
         built="entry[2]",
         slow=slow,
         scope=_SCOPE,
     )
+
+
+def _is_plain(f: Function) -> bool:
+    """Whether a function has one result, which is an array; a scalar would not be one."""
+    return len(f.outputs) == 1 and all(f.outputs.values())
 
 
 def _lookup(f: Function) -> str:
@@ -89,17 +94,36 @@ def _short_key(function: str) -> str:
     return f"fast path: {function}"
 
 
-def _prepare_fast_path(robot: Robot, function: str, frame: Any, choices: Mapping[str, Any]) -> None:
-    """Remember the entry of a float64 kernel that the slow path has compiled."""
-    f = FUNCTIONS[function]
-    call = resolve(robot, function, "auto", frame, choices)
-    sizes = next(iter(call.output_sizes().values()))
-    if not sizes or not is_native(call):
+def _with_words(function: str) -> str:
+    return f"fast path with keywords: {function}"
+
+
+def _remember(
+    robot: Robot,
+    function: str,
+    words: tuple[Any, ...],
+    entry: Any,
+    frame: Any,
+    choices: Mapping[str, Any],
+    algorithm: Any,
+    backend: Any,
+    value: Any,
+) -> None:
+    """Remember the float64 kernel that the slow path has compiled: for a plain call, or with its keywords."""
+    f, place = FUNCTIONS[function], _with_words(function)
+    given = words[len(words) - len(f.optional) :]
+    optional = tuple(name for name, is_none in zip(f.optional, given, strict=True) if not is_none)
+    is_plain = not optional and not value and algorithm == backend == "auto"
+    if backend not in ("auto", "native") or (entry is not None if is_plain else knows(robot, place, words)):
         return
-    built = _ByBatch(call, alone) if (alone := single(call)) else robot._memo.get(_key(call))
+    call, alone = resolved(robot, function, frame, choices, algorithm, value)
+    built = _compiled(call, alone, optional) if is_native(call) else None
     if built is None:
         return
-    entry = (built.direct if len(f.outputs) == 1 else never, sizes, built)
+    if not is_plain:
+        remember(robot, place, words, built, frames_kept(robot))
+        return
+    entry = (built.direct, next(iter(call.output_sizes().values())), built)
     if not f.frame:
         robot._memo[_short_key(function)] = entry
         return
@@ -109,35 +133,24 @@ def _prepare_fast_path(robot: Robot, function: str, frame: Any, choices: Mapping
     known[frame, *choices.values()] = entry
 
 
-def _quickly(
-    built: Any,
-    robot: Robot,
-    inputs: tuple[Any, ...],
-    optional: Mapping[str, Any],
-    out: Any,
-    threads: int | None,
-) -> Any:
-    """The result with optional inputs by code compiled for them before; None if there is none."""
-    if isinstance(built, _ByBatch) or not (threads is None or (type(threads) is int and threads > 0)):
-        return None
-    names = tuple(name for name, x in optional.items() if x is not None)
-    found = robot._memo.get(memo_key(built.call, names, np.dtype(np.float64))) if names else None
-    return (
-        None if found is None else found.batch((*inputs, *(optional[name] for name in names)), out, threads)
-    )
+def _compiled(call: Call, alone: Call | None, optional: tuple[str, ...]) -> Any:
+    """What has been compiled for a call with some optional inputs, and for one state if that is another."""
+    if alone is None or "inertias" in optional:
+        return call.robot._memo.get(_key(call, optional))
+    return _ByBatch(call, alone, optional)
 
 
-def _key(call: Call) -> Any:
-    return memo_key(call, (), np.dtype(np.float64))
+def _key(call: Call, optional: tuple[str, ...]) -> Any:
+    return memo_key(call, optional, np.dtype(np.float64))
 
 
 class _ByBatch:
     """What the slow path has compiled for one state, and for several, where these are not the same."""
 
-    def __init__(self, many: Call, alone: Call) -> None:
-        self._known, self._keys = many.robot._memo, (_key(many), _key(alone))
+    def __init__(self, many: Call, alone: Call, optional: tuple[str, ...]) -> None:
+        self._known, self._keys = many.robot._memo, (_key(many, optional), _key(alone, optional))
         self._output = next(iter(many.output_sizes().values()))
-        self._sizes = [math.prod(many.sizes(size)) for size in many.function.inputs.values()]
+        self._sizes = [math.prod(size) for size in many.input_sizes(optional).values()]
 
     def direct(self, *arrays: Any) -> bool:
         """One state, whose result has no batch."""
@@ -154,7 +167,7 @@ class _ByBatch:
 def simulation(
     self: Robot,
     dt: float = 1e-3,
-    integrator: Any = "euler",
+    integrator: Any = "implicit",
     control: Any = None,
     forces: Any = None,
     damping: bool = True,
@@ -165,6 +178,7 @@ def simulation(
     springs: bool = True,
     inputs: int | None = None,
     parameters: Any = None,
+    divergence: float = 1e10,
 ) -> Any:
     """`Robot.simulation`, as `robot/doors.py` declares it; what it needs is imported now."""
     door = import_module(".simulation.door", __package__)
@@ -181,6 +195,7 @@ def simulation(
         dtype=dtype,
         inputs=inputs,
         parameters=parameters,
+        divergence=divergence,
     )
 
 
@@ -197,6 +212,11 @@ def export(
     return door.export(self, path, functions, dtype, target, **options)
 
 
+def formula(self: Robot, name: str, inputs: Any, outputs: Any, run: Any) -> Any:
+    """`Robot._formula`, as it is declared there; what it needs is imported now."""
+    return import_module(".backends.native.formulas", __package__).formula(name, inputs, outputs, run)
+
+
 def _on_jax(robot: Robot) -> Any:
     return robot.memo("jax", lambda: module_of("jax", "jax.functions").JaxFunctions(robot, resolve))
 
@@ -207,8 +227,8 @@ def _on_torch(robot: Robot) -> Any:
 
 _SCOPE: Mapping[str, Any] = {
     "evaluate": evaluate,
-    "quickly": _quickly,
-    "prepare": _prepare_fast_path,
+    "again": again,
+    "remember": _remember,
     "auto": "auto",
     "nothing": NOTHING,
 }
@@ -220,6 +240,7 @@ def _attach() -> None:
         declared = getattr(Functions, name)
         if inspect.isfunction(declared):  # under its own name or another
             setattr(Robot, name, made[declared])
+    setattr(Robot, "_formula", as_declared(formula, Robot._formula))  # noqa: B010
     for door in (frame_poses, simulation, export, jvp, vjp, hvp, kernel):
         setattr(Robot, door.__name__, as_declared(door, getattr(Doors, door.__name__)))
     setattr(Robot, "jax", property(_on_jax, doc=Doors.jax.__doc__))  # noqa: B010

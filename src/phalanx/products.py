@@ -7,11 +7,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from .algorithms import FUNCTIONS, algorithms
-from .backends.base import Call, backend
+from .backends.base import Call, backend, memo_key
+from .backends.fastpath import again, remember
 from .dispatch import compute, resolve, serving
 from .errors import PhalanxError
+from .robot.frames import frames_kept
 from .robot.robot import Robot
+
+_JVP, _VJP, _HVP = (f"fast path of products: {mode}" for mode in ("jvp", "vjp", "hvp"))
 
 
 def jvp(
@@ -30,10 +36,15 @@ def jvp(
     threads: int | None = None,
 ) -> Any:
     """`Robot.jvp`, as `robot/doors.py` declares it."""
+    words = (algorithm, backend, function, frame, axes, external is None, inertias is None)
+    optional = (external, inertias)
+    if _are_groups(inputs, tangents):
+        made = again(robot, _JVP, words, (*inputs, *tangents), optional, out, threads)
+        if made is not None:
+            return made
     call = derivative_of(robot, "jvp", function, algorithm, frame, axes)
     arrays = _given(call, inputs=inputs, tangents=tangents)
-    optional = {"external": external, "inertias": inertias}
-    return compute(call, arrays, optional, out=out, threads=threads, runner=serving(call, backend))
+    return _computed(call, _JVP, words, arrays, optional, out, threads)
 
 
 def vjp(
@@ -52,10 +63,15 @@ def vjp(
     threads: int | None = None,
 ) -> Any:
     """`Robot.vjp`, as `robot/doors.py` declares it."""
+    words = (algorithm, backend, function, frame, axes, external is None, inertias is None)
+    optional = (external, inertias)
+    if _are_groups(inputs):
+        made = again(robot, _VJP, words, (*inputs, cotangent), optional, out, threads)
+        if made is not None:
+            return made
     call = derivative_of(robot, "vjp", function, algorithm, frame, axes)
     arrays = (*_given(call, inputs=inputs), cotangent)
-    optional = {"external": external, "inertias": inertias}
-    return compute(call, arrays, optional, out=out, threads=threads, runner=serving(call, backend))
+    return _computed(call, _VJP, words, arrays, optional, out, threads)
 
 
 def hvp(
@@ -75,11 +91,42 @@ def hvp(
     threads: int | None = None,
 ) -> Any:
     """`Robot.hvp`, as `robot/doors.py` declares it."""
+    words = (algorithm, backend, function, frame, axes, external is None, inertias is None)
+    optional = (external, inertias)
+    if _are_groups(inputs, tangents):
+        made = again(robot, _HVP, words, (*inputs, cotangent, *tangents), optional, out, threads)
+        if made is not None:
+            return made
     call = derivative_of(robot, "hvp", function, algorithm, frame, axes)
     first, second = _given(call, inputs=inputs), _given(call, tangents=tangents)
-    arrays = (*first, cotangent, *second)
-    optional = {"external": external, "inertias": inertias}
-    return compute(call, arrays, optional, out=out, threads=threads, runner=serving(call, backend))
+    return _computed(call, _HVP, words, (*first, cotangent, *second), optional, out, threads)
+
+
+def _are_groups(inputs: Any, *tangents: Any) -> bool:
+    """Whether arrays come in tuples or lists; with tangents, in two of one length."""
+    if type(inputs) is not tuple and type(inputs) is not list:
+        return False
+    return all(type(x) in (tuple, list) and len(x) == len(inputs) for x in tangents)
+
+
+def _computed(
+    call: Call,
+    place: str,
+    words: tuple[Any, ...],
+    arrays: tuple[Any, ...],
+    optional: tuple[Any, Any],
+    out: Any,
+    threads: int | None,
+) -> Any:
+    """The slow path; what it compiles for float64 is remembered for calls with the same keywords."""
+    named = dict(zip(("external", "inertias"), optional, strict=True))
+    name = words[1]
+    result = compute(call, arrays, named, out=out, threads=threads, runner=serving(call, name))
+    given = tuple(key for key in call.function.optional if named.get(key) is not None)
+    built = call.robot._memo.get(memo_key(call, given, np.dtype(np.float64)))
+    if built is not None and name in ("auto", "native"):
+        remember(call.robot, place, words, built, frames_kept(call.robot))
+    return result
 
 
 def derivative_of(

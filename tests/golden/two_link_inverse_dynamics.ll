@@ -44,9 +44,9 @@ define internal void @block(ptr %p0, i64 %s0, ptr %p1, i64 %s1, ptr %p2, i64 %s2
   %v40 = shufflevector <4 x double> %v38, <4 x double> %v39, <4 x i32> <i32 0, i32 4, i32 2, i32 6>
   %v41 = shufflevector <4 x double> %v38, <4 x double> %v39, <4 x i32> <i32 1, i32 5, i32 3, i32 7>
   %v42 = call <4 x double> @llvm.fabs.v4f64(<4 x double> %v12)
-  %v43 = fcmp ogt <4 x double> %v42, splat (double 0x40F86A0000000000)
+  %v43 = fcmp ugt <4 x double> %v42, splat (double 0x40F86A0000000000)
   %v44 = call <4 x double> @llvm.fabs.v4f64(<4 x double> %v13)
-  %v45 = fcmp ogt <4 x double> %v44, splat (double 0x40F86A0000000000)
+  %v45 = fcmp ugt <4 x double> %v44, splat (double 0x40F86A0000000000)
   %v46 = or <4 x i1> %v43, %v45
   %v47 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v12, <4 x double> splat (double 0x3FE45F306DC9C883), <4 x double> splat (double 0x4338000000000000))
   %v48 = fsub <4 x double> %v47, splat (double 0x4338000000000000)
@@ -135,53 +135,58 @@ define internal void @block(ptr %p0, i64 %s0, ptr %p1, i64 %s1, ptr %p2, i64 %s2
   store <4 x double> %v81, ptr %v123, align 32
   store <4 x double> %v116, ptr %v124, align 32
   call void @turn_large(ptr %slow1_place, i64 8)
-  %v125 = load <4 x double>, ptr %v119, align 32
-  %v126 = load <4 x double>, ptr %v120, align 32
-  %v127 = load <4 x double>, ptr %v121, align 32
-  %v128 = load <4 x double>, ptr %v122, align 32
-  %v129 = load <4 x double>, ptr %v123, align 32
-  %v130 = load <4 x double>, ptr %v124, align 32
+  %v125 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v12, <4 x double> splat (double 0x0000000000000000), <4 x double> splat (double 0x0000000000000000))
+  %v126 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v13, <4 x double> splat (double 0x0000000000000000), <4 x double> %v125)
+  %v127 = load <4 x double>, ptr %v119, align 32
+  %v128 = load <4 x double>, ptr %v120, align 32
+  %v129 = load <4 x double>, ptr %v121, align 32
+  %v130 = load <4 x double>, ptr %v122, align 32
+  %v131 = load <4 x double>, ptr %v123, align 32
+  %v132 = load <4 x double>, ptr %v124, align 32
   br label %fast2
   fast2:
-  %v131 = phi <4 x double> [ %v77, %entry ], [ %v127, %slow1 ]
-  %v132 = phi <4 x double> [ %v112, %entry ], [ %v128, %slow1 ]
-  %v133 = phi <4 x double> [ %v81, %entry ], [ %v129, %slow1 ]
-  %v134 = phi <4 x double> [ %v116, %entry ], [ %v130, %slow1 ]
-  %v135 = fmul <4 x double> %v40, splat (double 0x3FF5555555555555)
-  %v136 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v133, <4 x double> splat (double 0x402D6E147AE147AE), <4 x double> %v135)
-  %v137 = fadd <4 x double> %v40, %v41
-  %v138 = fmul <4 x double> %v137, splat (double 0x3FD5555555555555)
-  %v139 = fmul <4 x double> %v26, %v26
-  %v140 = fneg <4 x double> %v131
-  %v141 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v140, <4 x double> splat (double 0x40239EB851EB851F), <4 x double> %v139)
-  %v142 = fmul <4 x double> %v132, %v141
-  %v143 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v133, <4 x double> splat (double 0x40239EB851EB851F), <4 x double> %v40)
-  %v144 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v134, <4 x double> %v143, <4 x double> %v142)
-  %v145 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v144, <4 x double> splat (double 0x3FE0000000000000), <4 x double> %v138)
-  %v146 = fadd <4 x double> %v26, %v27
-  %v147 = fmul <4 x double> %v146, %v146
-  %v148 = fmul <4 x double> %v147, splat (double 0x3FE0000000000000)
-  %v149 = fmul <4 x double> %v132, %v148
-  %v150 = fmul <4 x double> %v137, splat (double 0x3FE0000000000000)
-  %v151 = fneg <4 x double> %v134
-  %v152 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v151, <4 x double> %v150, <4 x double> %v149)
-  %v153 = fsub <4 x double> %v145, %v152
-  %v154 = fadd <4 x double> %v136, %v153
-  %v155 = mul i64 %s3, 1
-  %v156 = mul i64 %s3, 2
-  %v157 = mul i64 %s3, 3
-  %v158 = getelementptr i8, ptr %p3, i64 %v155
-  %v159 = getelementptr i8, ptr %p3, i64 %v156
-  %v160 = getelementptr i8, ptr %p3, i64 %v157
-  %v161 = shufflevector <4 x double> %v154, <4 x double> %v145, <4 x i32> <i32 0, i32 4, i32 2, i32 6>
-  %v162 = shufflevector <4 x double> %v154, <4 x double> %v145, <4 x i32> <i32 1, i32 5, i32 3, i32 7>
-  %v163 = shufflevector <4 x double> %v161, <4 x double> poison, <2 x i32> <i32 0, i32 1>
-  store <2 x double> %v163, ptr %p3, align 8
-  %v164 = shufflevector <4 x double> %v161, <4 x double> poison, <2 x i32> <i32 2, i32 3>
-  store <2 x double> %v164, ptr %v159, align 8
-  %v165 = shufflevector <4 x double> %v162, <4 x double> poison, <2 x i32> <i32 0, i32 1>
-  store <2 x double> %v165, ptr %v158, align 8
-  %v166 = shufflevector <4 x double> %v162, <4 x double> poison, <2 x i32> <i32 2, i32 3>
-  store <2 x double> %v166, ptr %v160, align 8
+  %v133 = phi <4 x double> [ %v77, %entry ], [ %v129, %slow1 ]
+  %v134 = phi <4 x double> [ %v112, %entry ], [ %v130, %slow1 ]
+  %v135 = phi <4 x double> [ %v81, %entry ], [ %v131, %slow1 ]
+  %v136 = phi <4 x double> [ %v116, %entry ], [ %v132, %slow1 ]
+  %v137 = phi <4 x double> [ splat (double 0x0000000000000000), %entry ], [ %v126, %slow1 ]
+  %v138 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v27, <4 x double> splat (double 0x0000000000000000), <4 x double> splat (double 0x0000000000000000))
+  %v139 = fsub <4 x double> %v41, %v138
+  %v140 = fmul <4 x double> %v40, splat (double 0x3FF5555555555555)
+  %v141 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v135, <4 x double> splat (double 0x402D6E147AE147AE), <4 x double> %v140)
+  %v142 = fadd <4 x double> %v40, %v139
+  %v143 = fmul <4 x double> %v142, splat (double 0x3FD5555555555555)
+  %v144 = fmul <4 x double> %v26, %v26
+  %v145 = fneg <4 x double> %v133
+  %v146 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v145, <4 x double> splat (double 0x40239EB851EB851F), <4 x double> %v144)
+  %v147 = fmul <4 x double> %v134, %v146
+  %v148 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v135, <4 x double> splat (double 0x40239EB851EB851F), <4 x double> %v40)
+  %v149 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v136, <4 x double> %v148, <4 x double> %v147)
+  %v150 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v149, <4 x double> splat (double 0x3FE0000000000000), <4 x double> %v143)
+  %v151 = fadd <4 x double> %v26, %v27
+  %v152 = fmul <4 x double> %v151, %v151
+  %v153 = fmul <4 x double> %v152, splat (double 0x3FE0000000000000)
+  %v154 = fmul <4 x double> %v134, %v153
+  %v155 = fmul <4 x double> %v142, splat (double 0x3FE0000000000000)
+  %v156 = fneg <4 x double> %v136
+  %v157 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v156, <4 x double> %v155, <4 x double> %v154)
+  %v158 = fsub <4 x double> %v150, %v157
+  %v159 = fadd <4 x double> %v141, %v158
+  %v160 = mul i64 %s3, 1
+  %v161 = mul i64 %s3, 2
+  %v162 = mul i64 %s3, 3
+  %v163 = getelementptr i8, ptr %p3, i64 %v160
+  %v164 = getelementptr i8, ptr %p3, i64 %v161
+  %v165 = getelementptr i8, ptr %p3, i64 %v162
+  %v166 = shufflevector <4 x double> %v159, <4 x double> %v150, <4 x i32> <i32 0, i32 4, i32 2, i32 6>
+  %v167 = shufflevector <4 x double> %v159, <4 x double> %v150, <4 x i32> <i32 1, i32 5, i32 3, i32 7>
+  %v168 = shufflevector <4 x double> %v166, <4 x double> poison, <2 x i32> <i32 0, i32 1>
+  store <2 x double> %v168, ptr %p3, align 8
+  %v169 = shufflevector <4 x double> %v166, <4 x double> poison, <2 x i32> <i32 2, i32 3>
+  store <2 x double> %v169, ptr %v164, align 8
+  %v170 = shufflevector <4 x double> %v167, <4 x double> poison, <2 x i32> <i32 0, i32 1>
+  store <2 x double> %v170, ptr %v163, align 8
+  %v171 = shufflevector <4 x double> %v167, <4 x double> poison, <2 x i32> <i32 2, i32 3>
+  store <2 x double> %v171, ptr %v165, align 8
   ret void
 }

@@ -16,7 +16,7 @@ define internal void @block(ptr %p0, i64 %s0, ptr %p1, i64 %s1) noinline #0 {
   %v12 = shufflevector <4 x double> %v10, <4 x double> %v11, <4 x i32> <i32 0, i32 4, i32 2, i32 6>
   %v13 = shufflevector <4 x double> %v10, <4 x double> %v11, <4 x i32> <i32 1, i32 5, i32 3, i32 7>
   %v14 = call <4 x double> @llvm.fabs.v4f64(<4 x double> %v13)
-  %v15 = fcmp ogt <4 x double> %v14, splat (double 0x40F86A0000000000)
+  %v15 = fcmp ugt <4 x double> %v14, splat (double 0x40F86A0000000000)
   %v16 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v13, <4 x double> splat (double 0x3FE45F306DC9C883), <4 x double> splat (double 0x4338000000000000))
   %v17 = fsub <4 x double> %v16, splat (double 0x4338000000000000)
   %v18 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v17, <4 x double> splat (double 0xBFF921FB54442D18), <4 x double> %v13)
@@ -63,35 +63,39 @@ define internal void @block(ptr %p0, i64 %s0, ptr %p1, i64 %s1) noinline #0 {
   store <4 x double> %v46, ptr %v54, align 32
   store <4 x double> %v50, ptr %v55, align 32
   call void @turn_large(ptr %slow1_place, i64 4)
-  %v56 = load <4 x double>, ptr %v53, align 32
-  %v57 = load <4 x double>, ptr %v54, align 32
-  %v58 = load <4 x double>, ptr %v55, align 32
+  %v56 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v13, <4 x double> splat (double 0x0000000000000000), <4 x double> splat (double 0x0000000000000000))
+  %v57 = load <4 x double>, ptr %v53, align 32
+  %v58 = load <4 x double>, ptr %v54, align 32
+  %v59 = load <4 x double>, ptr %v55, align 32
   br label %fast2
   fast2:
-  %v59 = phi <4 x double> [ %v46, %entry ], [ %v57, %slow1 ]
-  %v60 = phi <4 x double> [ %v50, %entry ], [ %v58, %slow1 ]
-  %v61 = fmul <4 x double> %v60, splat (double 0x3FE0000000000000)
-  %v62 = fadd <4 x double> %v61, %v61
-  %v63 = fadd <4 x double> %v62, splat (double 0x3FD5555555555555)
-  %v64 = fadd <4 x double> %v63, splat (double 0x3FF5555555555555)
-  %v65 = fadd <4 x double> %v61, splat (double 0x3FD5555555555555)
-  %v66 = mul i64 %s1, 1
-  %v67 = mul i64 %s1, 2
-  %v68 = mul i64 %s1, 3
-  %v69 = getelementptr i8, ptr %p1, i64 %v66
-  %v70 = getelementptr i8, ptr %p1, i64 %v67
-  %v71 = getelementptr i8, ptr %p1, i64 %v68
-  %v72 = shufflevector <4 x double> %v64, <4 x double> %v65, <4 x i32> <i32 0, i32 4, i32 2, i32 6>
-  %v73 = shufflevector <4 x double> %v64, <4 x double> %v65, <4 x i32> <i32 1, i32 5, i32 3, i32 7>
-  %v74 = shufflevector <4 x double> %v65, <4 x double> splat (double 0x3FD5555555555555), <4 x i32> <i32 0, i32 4, i32 2, i32 6>
-  %v75 = shufflevector <4 x double> %v65, <4 x double> splat (double 0x3FD5555555555555), <4 x i32> <i32 1, i32 5, i32 3, i32 7>
-  %v76 = shufflevector <4 x double> %v72, <4 x double> %v74, <4 x i32> <i32 0, i32 1, i32 4, i32 5>
-  %v77 = shufflevector <4 x double> %v72, <4 x double> %v74, <4 x i32> <i32 2, i32 3, i32 6, i32 7>
-  %v78 = shufflevector <4 x double> %v73, <4 x double> %v75, <4 x i32> <i32 0, i32 1, i32 4, i32 5>
-  %v79 = shufflevector <4 x double> %v73, <4 x double> %v75, <4 x i32> <i32 2, i32 3, i32 6, i32 7>
-  store <4 x double> %v76, ptr %p1, align 8
-  store <4 x double> %v78, ptr %v69, align 8
-  store <4 x double> %v77, ptr %v70, align 8
-  store <4 x double> %v79, ptr %v71, align 8
+  %v60 = phi <4 x double> [ %v46, %entry ], [ %v58, %slow1 ]
+  %v61 = phi <4 x double> [ %v50, %entry ], [ %v59, %slow1 ]
+  %v62 = phi <4 x double> [ splat (double 0x0000000000000000), %entry ], [ %v56, %slow1 ]
+  %v63 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v12, <4 x double> splat (double 0x0000000000000000), <4 x double> splat (double 0x0000000000000000))
+  %v64 = fsub <4 x double> %v61, %v63
+  %v65 = fmul <4 x double> %v64, splat (double 0x3FE0000000000000)
+  %v66 = fadd <4 x double> %v65, %v65
+  %v67 = fadd <4 x double> %v66, splat (double 0x3FD5555555555555)
+  %v68 = fadd <4 x double> %v67, splat (double 0x3FF5555555555555)
+  %v69 = fadd <4 x double> %v65, splat (double 0x3FD5555555555555)
+  %v70 = mul i64 %s1, 1
+  %v71 = mul i64 %s1, 2
+  %v72 = mul i64 %s1, 3
+  %v73 = getelementptr i8, ptr %p1, i64 %v70
+  %v74 = getelementptr i8, ptr %p1, i64 %v71
+  %v75 = getelementptr i8, ptr %p1, i64 %v72
+  %v76 = shufflevector <4 x double> %v68, <4 x double> %v69, <4 x i32> <i32 0, i32 4, i32 2, i32 6>
+  %v77 = shufflevector <4 x double> %v68, <4 x double> %v69, <4 x i32> <i32 1, i32 5, i32 3, i32 7>
+  %v78 = shufflevector <4 x double> %v69, <4 x double> splat (double 0x3FD5555555555555), <4 x i32> <i32 0, i32 4, i32 2, i32 6>
+  %v79 = shufflevector <4 x double> %v69, <4 x double> splat (double 0x3FD5555555555555), <4 x i32> <i32 1, i32 5, i32 3, i32 7>
+  %v80 = shufflevector <4 x double> %v76, <4 x double> %v78, <4 x i32> <i32 0, i32 1, i32 4, i32 5>
+  %v81 = shufflevector <4 x double> %v76, <4 x double> %v78, <4 x i32> <i32 2, i32 3, i32 6, i32 7>
+  %v82 = shufflevector <4 x double> %v77, <4 x double> %v79, <4 x i32> <i32 0, i32 1, i32 4, i32 5>
+  %v83 = shufflevector <4 x double> %v77, <4 x double> %v79, <4 x i32> <i32 2, i32 3, i32 6, i32 7>
+  store <4 x double> %v80, ptr %p1, align 8
+  store <4 x double> %v82, ptr %v73, align 8
+  store <4 x double> %v81, ptr %v74, align 8
+  store <4 x double> %v83, ptr %v75, align 8
   ret void
 }

@@ -16,9 +16,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..algorithms import Algorithm, Function, algorithms
-from ..arrays import MOST_AXES, is_masked_array
+from ..arrays import MOST_AXES, is_masked_array, overlaps_itself
 from ..errors import PhalanxError, listing, nearest, shown
 from ..program.task import Task
+from ..robot.checks import require_masses
 from ..robot.configurations import real_array
 from ..robot.frames import AnyFrame, placement_of
 from ..robot.model import Model
@@ -194,6 +195,8 @@ def checked_array(call: Call, value: Any, label: str, size: tuple[int, ...]) -> 
     """An input as real numbers of the right size."""
     array = real_array(value, f"{call.function.name}: {label}", call.robot.name)
     require_shape(call, array.shape, label, size)
+    if label == "inertias":
+        require_masses(f"{call.function.name}: inertias", array, call.robot.link_names, call.robot.name)
     return array
 
 
@@ -230,6 +233,11 @@ def checked_out(call: Call, where: str, out: Any, shape: tuple[int, ...], dtype:
         )
     if not out.flags.writeable:
         raise PhalanxError(f"{where} is read-only, expected a writeable array.")
+    if not out.flags.c_contiguous and overlaps_itself(out):
+        raise PhalanxError(
+            f"{where} has several elements in one place of memory (strides {out.strides} for shape "
+            f"{out.shape}), expected an array of its own; np.empty({out.shape}) makes one."
+        )
     return out
 
 
@@ -289,7 +297,10 @@ def module_of(name: str, path: str) -> Any:
 
 def installed() -> list[str]:
     """Names of the backends whose packages are there."""
-    return [name for name in _MODULES if name not in _EXTRAS or find_spec(_EXTRAS[name]) is not None]
+    from .native.able import refusal
+
+    there = [name for name in _MODULES if name not in _EXTRAS or find_spec(_EXTRAS[name]) is not None]
+    return [name for name in there if name != "native" or not refusal()]
 
 
 # ------------------------------------------------------------------- threads

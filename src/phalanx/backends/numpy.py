@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -57,9 +57,21 @@ class NumpyBackend(Backend):
                 made = compute(model, *(x[part] for x in flat), **given, **arguments)
                 for target, result in zip(rows, made if len(outs) > 1 else (made,), strict=True):
                     target[part] = result
+        spread([*flat, *more.values()], rows)
         for out, target in zip(outs, targets, strict=True):
             if target is not out:
                 out[...] = target
+
+
+def spread(inputs: Iterable[np.ndarray], outputs: Iterable[np.ndarray]) -> None:
+    """Make NaN of the results of each state whose inputs are not all finite; arrays are rows of states.
+
+    Equations lose a NaN where its number does not matter; compiled code has `program/form/nonfinite.py`.
+    """
+    finite = [np.isfinite(x).all(axis=tuple(range(1, x.ndim))) for x in inputs]
+    if finite and not np.all(good := np.logical_and.reduce(finite)):
+        for rows in outputs:
+            rows[~good] = np.nan
 
 
 def _rows(
@@ -73,6 +85,11 @@ def _rows(
 
 def _differentiated(call: Call, optional: tuple[str, ...]) -> Callable[..., Any]:
     """The function of a model and arrays that a derivative is: its scalar program, on arrays of states."""
+    if not call.robot.model.n:  # no input has a number along which a result could change
+        shapes = list(call.output_sizes().values())
+        return lambda model, *inputs, **more: (
+            [np.zeros((len(inputs[0]), *s)) for s in shapes] if len(shapes) > 1 else 0.0
+        )
     from ..program.evaluate import program_on_arrays  # traces
     from ..program.trace import Program, trace
 

@@ -23,11 +23,11 @@ from .ops import (
     INPUT,
     LESS,
     LOG,
+    LOWERED,
     MAX,
     MIN,
     MUL,
     NEG,
-    OPS,
     RESCALE,
     SIN,
     SQRT,
@@ -58,7 +58,7 @@ PARTIALS: dict[str, Callable[..., tuple[Any, ...]]] = {
 }
 # Those without one are constant but for jumps: powers of two, where what they scale does not jump, and tests.
 CONSTANT = {INPUT, RESCALE, LESS}
-for _op in {node for node in OPS if node not in PARTIALS} - CONSTANT:
+for _op in LOWERED:
     PARTIALS[_op] = lambda y, *args: _refuse(y.op)
 
 

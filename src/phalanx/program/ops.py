@@ -28,6 +28,8 @@ FMA, FMS, FNMA = "fma", "fms", "fnma"  # a b + c, a b - c, c - a b
 MIN, MAX, SQRT, ABS = "min", "max", "sqrt", "abs"
 LESS = "less"  # one where a < b, else zero
 CHOOSE = "choose"  # b where a is not zero, else c
+TAINT = "taint"  # b, which is +0 or NaN, and NaN where a is not finite
+LOWERED = frozenset({FMA, FMS, FNMA, TAINT})  # made by passes behind the trace, never recorded
 
 OPS = {
     op.name: op
@@ -54,5 +56,6 @@ OPS = {
         Op(ABS, 1),
         Op(LESS, 2),
         Op(CHOOSE, 3),
+        Op(TAINT, 2),
     )
 }

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..robot.joints import rescale
+from ..spatial import cos_sin
 from .ops import (
     ABS,
     ADD,
@@ -239,12 +240,12 @@ class Graph:
 
     def sin(self, a: Any) -> Any:
         if type(a) is not Node:
-            return _number(np.sin, a)
+            return cos_sin(float(a))[1]
         return self.neg(self.sin(a.args[0])) if a.op is NEG else self._make(SIN, (a,), (SIN, a.number))
 
     def cos(self, a: Any) -> Any:
         if type(a) is not Node:
-            return _number(np.cos, a)
+            return cos_sin(float(a))[0]
         a = a.args[0] if a.op is NEG else a
         return self._make(COS, (a,), (COS, a.number))
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,15 @@ import pytest
 
 import phalanx as px
 from phalanx.algorithms import FUNCTIONS
+from reference import opencl_device
 
 cl = pytest.importorskip("pyopencl", reason="pyopencl is not installed")
 cl_array = pytest.importorskip("pyopencl.array")
 
 from phalanx.backends.devices import opencl, opencl_programs  # noqa: E402
 
-if not any(p.get_devices() for p in cl.get_platforms()):
-    pytest.skip("there is no OpenCL device", allow_module_level=True)
+if opencl_device.missing():
+    pytest.skip(opencl_device.missing(), allow_module_level=True)
 
 DTYPES: Any = ("float64", "float32")
 ROBOTS = {"iiwa14": 0, "panda": 0, "puma560": 0, "stanford": 0, "two_link": 0, "ur5": 0}
@@ -307,6 +309,29 @@ def test_missing_devices_and_packages_are_named(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "pyopencl", None)
     with pytest.raises(px.PhalanxError, match=r"needs the package \"pyopencl\".*phalanx\[opencl\]"):
         robot.kernel("mass_matrix", device="opencl")
+
+
+def test_a_device_whose_compiler_refuses_everything_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    robot, build, tried = px.load("two_link"), cl.Program.build, []
+    works = opencl_programs.default_queue().device
+    monkeypatch.setattr(opencl_programs, "_queues", {})
+    monkeypatch.setattr(cl, "get_platforms", lambda: [SimpleNamespace(get_devices=lambda: [works, works])])
+
+    def refuse(program: Any, *args: Any, **options: Any) -> Any:
+        tried.append(program)
+        raise cl.RuntimeError("clBuildProgram failed\nerror: unknown target CPU 'generic'")
+
+    monkeypatch.setattr(cl.Program, "build", refuse)
+    with pytest.raises(px.PhalanxError, match=r"no device whose compiler works: .*unknown target CPU.*newer"):
+        robot.kernel("mass_matrix", device="opencl")
+    assert len(tried) == 2
+
+    def refuse_third(program: Any, *args: Any, **options: Any) -> Any:
+        return refuse(program) if len(tried) == 2 else build(program, *args, **options)
+
+    monkeypatch.setattr(cl.Program, "build", refuse_third)
+    assert robot.kernel("mass_matrix", device="opencl")(np.zeros(2)).shape == (2, 2)
+    assert len(tried) == 3
 
 
 def test_devices_without_what_a_kernel_needs_are_named() -> None:

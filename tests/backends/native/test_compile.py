@@ -95,9 +95,8 @@ def test_object_code_for_arm_is_produced(function: str, dtype: str) -> None:
     assert machine_of(compile.object_code(text, aarch64())) == 183
 
 
-def test_the_runtime_is_compiled_for_arm_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(objects, "host", aarch64)
-    assert machine_of(compile.object_code(objects._runtime_text(), aarch64())) == 183
+def test_the_runtime_is_compiled_for_arm_too() -> None:
+    assert machine_of(compile.object_code(objects._runtime_text(aarch64()), aarch64())) == 183
 
 
 def test_arm_code_uses_multiply_adds_on_vectors() -> None:
@@ -170,7 +169,22 @@ print(hashlib.sha256(loop.module(call, (), np.dtype("float64"), host()).encode()
     assert in_fresh_interpreter(code, PYTHONHASHSEED="5") == hashlib.sha256(made.encode()).hexdigest()
 
 
-def test_matrices_of_derivatives_are_scheduled_for_registers_and_nothing_else_is(
+@pytest.mark.parametrize(
+    ("function", "crowded"),
+    [("regressor", True), ("coriolis_matrix", True), ("mass_matrix", False), ("mass_matrix_inverse", False)],
+)
+def test_long_matrices_without_symmetry_are_scheduled_for_registers(
+    monkeypatch: pytest.MonkeyPatch, function: str, crowded: bool
+) -> None:
+    call = resolve(px.load("ur5"), function)
+    short = loop.module(call, (), np.dtype(np.float64), host())
+    monkeypatch.setattr(loop, "LONG", len(short) // 2)
+    long = loop.module(call, (), np.dtype(np.float64), host())
+    assert long == compile.CROWDED * crowded + short
+    assert not short.startswith(compile.CROWDED)
+
+
+def test_matrices_of_derivatives_are_scheduled_for_registers_and_short_vectors_are_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     call = resolve(px.load("ur5"), "inverse_dynamics_derivatives")
@@ -202,3 +216,98 @@ print(np.stack(found).tobytes().hex())
 """
     found = in_fresh_interpreter(code, PHALANX_CACHE_DIR=str(tmp_path))
     assert found == np.stack(wanted).tobytes().hex()
+
+
+WINDOWS = Target("x86_64-pc-windows-msvc", "x86-64", "", 128, False)
+MACS = (
+    Target("arm64-apple-darwin23", "apple-m1", "", 128, True),
+    Target("x86_64-apple-darwin23", "x86-64", "", 128, False),
+)
+
+
+def coff(code: bytes) -> tuple[list[str], set[int], set[str]]:
+    """Names of sections, kinds of relocations and undefined symbols of a COFF object."""
+    count, table, symbols = struct.unpack_from("<2xH4xII", code)
+    strings = table + 18 * symbols
+
+    def name(field: bytes) -> str:
+        at = strings + struct.unpack("<4xI", field)[0]
+        return code[at : code.index(0, at)].decode() if not any(field[:4]) else field.rstrip(b"\0").decode()
+
+    sections, kinds, missing = [], set(), set()
+    for k in range(count):
+        title, places, many = struct.unpack_from("<8s16xI4xH", code, 20 + 40 * k)
+        sections.append(title.rstrip(b"\0").decode())
+        kinds |= {struct.unpack_from("<8xH", code, places + 10 * i)[0] for i in range(many)}
+    k = 0
+    while k < symbols:
+        title, section, more = struct.unpack_from("<8s4xh3xB", code, table + 18 * k)
+        missing |= {name(title)} if section == 0 else set()
+        k += 1 + more
+    return sections, kinds, missing
+
+
+def known_on(platform: str) -> set[str]:
+    """What kernels may call there."""
+    names = {n for own in (compile._NEEDED, compile._OWN[platform]) for each in own.values() for n in each}
+    return names | {"pool", *compile._ALIASES}
+
+
+@pytest.mark.parametrize(("name", "function"), [("panda", "forward_dynamics"), ("ur5", "mass_matrix")])
+def test_code_for_windows_links_there(name: str, function: str) -> None:
+    compile.llvm.initialize_all_targets()
+    compile.llvm.initialize_all_asmprinters()
+    text = loop.module(resolve(px.load(name), function), (), np.dtype(np.float64), WINDOWS)
+    sections, kinds, missing = coff(compile.object_code(text, WINDOWS))
+    assert not {".pdata", ".xdata"} & set(sections)  # tables for unwinding end the process
+    assert kinds == {1}  # addresses of 64 bits: nothing is too far away
+    assert missing <= known_on("win32") | {"_fltused"}
+
+
+def test_the_runtime_for_windows_links_there() -> None:
+    compile.llvm.initialize_all_targets()
+    compile.llvm.initialize_all_asmprinters()
+    sections, kinds, missing = coff(compile.object_code(objects._runtime_text(WINDOWS), WINDOWS))
+    assert not {".pdata", ".xdata"} & set(sections)
+    assert kinds == {1}
+    objects_of_python = {"True", "False", "None", "NotImplemented", "ndarray", "lazily", "ufunc"}
+    assert missing <= known_on("win32") | {"_fltused", "clock_gettime"} | objects_of_python | {
+        *objects._PYTHON,
+        *objects._POSIX,
+    }
+
+
+@pytest.mark.parametrize("target", MACS, ids=lambda target: target.triple)
+def test_code_for_a_mac_calls_what_it_is_given(target: Target) -> None:
+    compile.llvm.initialize_all_targets()
+    compile.llvm.initialize_all_asmprinters()
+    text = loop.module(resolve(px.load("ur5"), "mass_matrix"), (), np.dtype(np.float64), target)
+    code = compile.object_code(f"{CLEARS}{text}", target)
+    called = macho_missing(code)
+    assert called <= known_on("darwin")
+    assert called & {"bzero", "__bzero"}
+
+
+CLEARS = """
+define void @clears(ptr %p, i64 %n) {
+  call void @llvm.memset.p0.i64(ptr %p, i8 0, i64 %n, i1 false)
+  ret void
+}
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+"""
+
+
+def macho_missing(code: bytes) -> set[str]:
+    """The undefined symbols of a Mach-O object."""
+    commands, at = struct.unpack_from("<16xI", code)[0], 32
+    found = set()
+    for _ in range(commands):
+        command, size = struct.unpack_from("<II", code, at)
+        if command == 2:
+            table, count, strings = struct.unpack_from("<8xIII", code, at)
+            for k in range(count):
+                name, kind = struct.unpack_from("<IB", code, table + 16 * k)
+                start = strings + name + 1  # after the underscore
+                found |= set() if kind & 0x0E else {code[start : code.index(0, start)].decode()}
+        at += size
+    return found

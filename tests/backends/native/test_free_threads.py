@@ -72,7 +72,7 @@ def test_threads_share_the_folder_of_compiled_code(tmp_path: Any, monkeypatch: p
     for k, results in enumerate(everywhere(work)):
         for turn, result in enumerate(results):
             same_bits(result, wanted[(k + turn) % 4])
-    assert not list(tmp_path.glob("*/.new*"))
+    assert not list(tmp_path.glob("*/.phalanx-*"))
 
 
 def test_facts_of_a_fresh_robot_may_be_asked_for_by_all() -> None:

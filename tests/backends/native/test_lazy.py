@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: MIT
 """`kernel.ufunc` on Dask arrays, as it stands."""
 
+import gc
 import pickle
 
 import numpy as np
 import pytest
 
 import phalanx as px
+from reference.effort import calls_of
 
 da = pytest.importorskip("dask.array")
 ROBOT = px.load("ur5")
@@ -51,10 +53,23 @@ def test_single_precision_and_pickled_ufuncs() -> None:
 
 def test_it_is_still_a_ufunc_of_numpy() -> None:
     ufunc = ROBOT.kernel("mass_matrix").ufunc
-    assert isinstance(ufunc, np.ufunc)
+    assert type(ufunc) is np.ufunc
+    q = ROBOT.random_state(rng=0)[0]
+    assert calls_of(lambda: ufunc(q)) <= 3  # the lambda, the ufunc and the end of counting
+    np.testing.assert_array_equal(ufunc(q.tolist()), ufunc(q))
     assert (ufunc.nin, ufunc.nout, ufunc.signature, ufunc.__name__) == (1, 1, "(6)->(6,6)", "mass_matrix")
     with pytest.raises(ValueError, match="core dimension"):
         ufunc(np.zeros((4, 1)))
+
+
+def test_ufuncs_outlive_their_robots_and_leave_those_of_numpy_alone() -> None:
+    ufunc = px.load("two_link").kernel("mass_matrix").ufunc
+    gc.collect()
+    again = pickle.loads(pickle.dumps(ufunc))
+    q = np.array([[0.1, 0.2], [0.3, 0.4]])
+    np.testing.assert_array_equal(again(q), ufunc(q))
+    assert again(*chunked(q)).compute(scheduler="sync").shape == (2, 2, 2)
+    assert pickle.loads(pickle.dumps(np.add)) is np.add
 
 
 @pytest.mark.parametrize("options", [{"out": 1}, {"dtype": float}])

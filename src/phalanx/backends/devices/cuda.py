@@ -17,7 +17,7 @@ from ...arrays import empty_result, real_numbers
 from ...errors import PhalanxError, nearest, shown
 from ..base import Call, common_batch, require_shape
 from ..native import cache
-from ..native.compile import VERSION
+from ..native.able import version
 from ..native.loop import ELEMENTS
 from ..native.source import alone
 from .cuda_arrays import View, empty_like, handed_over, handle_of, is_on_device, view_of
@@ -283,7 +283,7 @@ def _ptx(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: str) ->
     """The PTX of a call and how it is launched, from disk or made now."""
     a = call.algorithm
     parts = (call.robot.digest, call.function.name, a.name, a.valued, call.options, optional, dtype.str)
-    key = cache.key_of("ptx", *parts, call.frame, target, VERSION)
+    key = cache.key_of("ptx", *parts, call.frame, target, version())
     if (found := cache.read(key)) is not None:
         facts, _, text = found.decode().partition("\n")
         known = json.loads(facts)

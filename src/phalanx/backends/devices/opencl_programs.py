@@ -24,6 +24,7 @@ from ...languages.opencl import LANES, text, vector_name, vector_workspace
 from ...languages.pieces import Pieces, piece_name
 from ...languages.routine import Routine
 from ...languages.tiles import GROUP, kernel_name
+from ...program.form.nonfinite import spread
 from ...program.rolled.segments.roll import SegmentProgram
 from ...sweeps.orders.segments import starts
 from ..base import Call
@@ -44,25 +45,47 @@ _queues: dict[int, Any] = {}  # of this process; a fork has to open the device a
 
 
 def default_queue() -> Any:
-    """A queue on the first graphics processor there is, else on the first processor."""
+    """A queue on the first graphics processor whose compiler works, else on the first such processor."""
     with _lock:
         if os.getpid() not in _queues:
-            device = _first_device()
-            _queues[os.getpid()] = cl.CommandQueue(cl.Context([device]))
+            _queues[os.getpid()] = _first_queue()
         return _queues[os.getpid()]
 
 
-def _first_device() -> Any:
+def _first_queue() -> Any:
     remedy = "install the driver of a device, or for this processor: pip install 'pyopencl[pocl]'"
     try:
         found = [device for platform in cl.get_platforms() for device in _devices(platform)]
     except cl.Error as error:
         raise PhalanxError(f'"opencl" finds no platform ({error}); {remedy}.') from None
+    refusals: list[str] = []
     for kind in (cl.device_type.GPU, cl.device_type.CPU):
         for device in found:
             if device.type & kind:
-                return device
+                context = cl.Context([device])
+                refusal = _refusal(context)
+                if refusal is None:
+                    return cl.CommandQueue(context)
+                refusals.append(f'"{printable(device.name.strip())}" ({refusal})')
+    if refusals:
+        raise PhalanxError(
+            f'"opencl" finds no device whose compiler works: {", ".join(refusals)}. A driver older than the '
+            "processor does not know it: install a newer one, such as the package pocl-opencl-icd of Debian "
+            "and Ubuntu."
+        )
     raise PhalanxError(f'"opencl" finds {len(found)} devices, none of them a processor; {remedy}.')
+
+
+def _refusal(context: Any) -> str | None:
+    """What the compiler of a device says to an empty kernel; None if it builds it.
+
+    PoCL 3.0 builds nothing on processors that its LLVM does not know.
+    """
+    try:
+        cl.Program(context, "__kernel void phalanx_probe(void) {}").build()
+    except cl.Error as error:
+        return _complaint(error)
+    return None
 
 
 def _devices(platform: Any) -> list[Any]:
@@ -246,7 +269,7 @@ def _real_of(dtype: np.dtype, device: Any) -> str:
 def routine_of(call: Call, optional: tuple[str, ...], real: str) -> Routine:
     """The function of a call."""
     source = alone(call, optional)
-    return Routine(NAME, *_sizes(call, optional), source.built(1), dialect(real), source.told)
+    return Routine(NAME, *_sizes(call, optional), spread(source.built(1)), dialect(real), source.told)
 
 
 def pieces_of(call: Call, optional: tuple[str, ...], real: str) -> Pieces | None:
@@ -254,7 +277,7 @@ def pieces_of(call: Call, optional: tuple[str, ...], real: str) -> Pieces | None
     loops = looped(call, optional)
     if not isinstance(loops, SegmentProgram) or (count := len(loops.bodies)) < _FEWEST:
         return None
-    program = loops.built(min(count, _SEGMENTS), lockstep=False)
+    program = spread(loops.built(min(count, _SEGMENTS), lockstep=False))
     return Pieces(NAME, *_sizes(call, optional), program, dialect(real))
 
 
@@ -277,11 +300,19 @@ def _compiled(context: Any, device: Any, source: str, call: Call) -> Any:
     try:
         return cl.Program(context, source).build(options=options, devices=[device])
     except cl.Error as error:
-        told = [line for line in str(error).splitlines() if "error" in line.lower()] or [str(error)]
         raise PhalanxError(
             f'{call.function.name}: the OpenCL compiler of "{device.name.strip()}" refuses the kernel for '
-            f'robot "{call.robot.name}" ({printable(told[-1])}); update the driver.'
+            f'robot "{call.robot.name}" ({_complaint(error)}); update the driver.'
         ) from None
+
+
+def _complaint(error: Any) -> str:
+    """The last error that a compiler names."""
+    lines = str(error).splitlines()
+    errors = [line for line in lines if "error:" in line.lower()] or [
+        line for line in lines if "error" in line.lower()
+    ]
+    return printable((errors or [str(error)])[-1])
 
 
 def _binary(program: Any, device: Any) -> bytes:

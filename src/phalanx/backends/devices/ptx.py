@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import llvmlite.binding as llvm
-
-from ...errors import PhalanxError, nearest
+from ...errors import PhalanxError, nearest, shown
+from ...program.form.nonfinite import spread
 from ...program.form.pressure import for_registers
 from ...program.form.program import Program
+from ..native.able import llvm
 from ..native.compile import in_written_order
 from .grid import Grid, Layout
 
@@ -43,6 +43,7 @@ class Source:
     name: str
     program: Program
     told: tuple[float, ...] = ()  # what it is told with every call
+    spreads: bool = True  # whether what is not finite reaches all results
 
 
 @dataclass(frozen=True)
@@ -57,10 +58,9 @@ def architecture(name: Any, where: str) -> str:
     """A known architecture, by default the one whose code runs on all."""
     if name is None:
         return DEFAULT
-    if name not in ARCHITECTURES:
-        raise PhalanxError(
-            f"{where}: unknown target {name!r} for PTX;{nearest(str(name), ARCHITECTURES, what='targets')}"
-        )
+    if not isinstance(name, str) or name not in ARCHITECTURES:
+        close = nearest(str(name), ARCHITECTURES, what="targets")
+        raise PhalanxError(f"{where}: unknown target {shown(name)} for PTX;{close}")
     return str(name)
 
 
@@ -72,6 +72,7 @@ def assembled(
     layouts = []
     for source in sources:
         program = for_registers(source.program)
+        program = spread(program) if source.spreads else program
         layouts.append(grid.kernel(program, source.name, source.told))
         if functions:
             grid.function(program, f"{source.name}_state", source.told)

@@ -13,6 +13,7 @@ import jax
 import numpy as np
 
 from ..base import Backend, Call, memo_key
+from ..numpy import spread
 from .functions import frame_of, run
 from .levels import Levels
 
@@ -45,7 +46,9 @@ class JaxBackend(Backend):
             compiled = call.robot.memo(key, lambda: jax.jit(partial(run, call, Levels, dtype, {}, False)))
             made = compiled(rows, None, frame_of(call, dtype))
         for out, result in zip(outs, made if isinstance(made, tuple) else (made,), strict=True):
-            out[...] = np.asarray(result)[:count].reshape(out.shape)
+            computed = np.array(result)[:count]
+            spread([x[:count] for x in rows.values()], [computed])
+            out[...] = computed.reshape(out.shape)
 
 
 def _rows(

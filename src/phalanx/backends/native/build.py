@@ -8,25 +8,24 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod
 from typing import Any
 
 import numpy as np
 
-from ...arrays import MOST_AXES, empty_result
+from ...robot.checks import has_negative_mass
 from ...robot.frames import branch_of, branches, frames_kept, placement_of
-from ..base import FRAMED, Backend, Call, available_threads, memo_key, never
-from . import cache, compile, gufunc, objects
+from ..base import FRAMED, Backend, Call, memo_key, never
+from . import able, cache, compile, gufunc, objects
 from .compile import host
+from .compiled import Compiled
 from .extent import large_form, serves
 from .locks import building
-from .threads import SMALL, Pace, fill
 
 _BRANCH = np.dtype(np.int64).itemsize  # bytes in front of the numbers that are told
 
 
 @dataclass(frozen=True)
-class Native:
+class Native(Compiled):
     """Machine code for one call with some of its optional inputs, in one precision."""
 
     call: Call
@@ -47,11 +46,6 @@ class Native:
         outputs, loop = len(self.outputs), self.loaded.loop
         return gufunc.around(name, self.shapes, outputs, self.dtype, loop, self.address, keep)
 
-    @cached_property
-    def pace(self) -> Pace:
-        """How long a state takes, as far as known."""
-        return Pace()
-
     @property
     def address(self) -> int:
         """Where what the kernel is told stands, 0 if it is told nothing."""
@@ -63,89 +57,30 @@ class Native:
         return self.shapes[len(self.shapes) - len(self.call.function.outputs) :]
 
     @cached_property
-    def _has_one(self) -> bool:
-        """Whether there is one output, which users get as it is."""
-        return len(self.outputs) == 1 and not isinstance(self.call.function.packed([None]), tuple)
+    def packed(self) -> Callable[[Sequence[Any]], Any]:
+        """What makes of the outputs what users get."""
+        return self.call.function.packed
 
     @property
     def signature(self) -> str:
         return gufunc.signature(self.shapes, len(self.outputs))
 
+
+class NativeOfInertias(Native):
+    """The same with inertias among its inputs, which are checked first; others pay nothing for it."""
+
+    @cached_property
+    def _place(self) -> int:
+        return len(self.call.function.inputs) + self.optional.index("inertias")
+
     def batch(self, inputs: tuple[Any, ...], out: Any = None, threads: int | None = None) -> Any:
-        """The result for arrays that machine code can take as they are, or None: then let them be checked.
-
-        Machine code is called first; whatever it declines, the checks explain better. Without a number of
-        `threads`, a large batch may have all that are available.
-        """
-        if out is not None:
-            if self._has_one:
-                return out if type(out) is np.ndarray and self.fill((*inputs, out), threads) else None
-            return out if self._are_places(inputs, out) and self.fill((*inputs, *out), threads) else None
-        first = inputs[0]
-        is_row = type(first) is np.ndarray and first.shape[1:] == self.shapes[0]
-        batch = (len(first),) if is_row else self._batch_of(inputs)
-        while batch is not None:
-            results = [empty_result((*batch, *shape), self.dtype) for shape in self.outputs]
-            if self.fill((*inputs, *results), threads):
-                shown = [result if result.ndim else result[()] for result in results]
-                return shown[0] if self._has_one else self.call.function.packed(shown)
-            guess, batch = batch, self._batch_of(inputs) if is_row else None
-            if guess == batch:  # no other input made it longer
-                return None
-            is_row = False
-        return None
-
-    def fill(self, arrays: tuple[Any, ...], threads: int | None) -> bool:
-        """Fill outputs, the last arrays, from the others; False, and nothing touched, unless they fit."""
-        if threads == 1 or arrays[-1].size < SMALL:
-            return self.direct(*arrays)
-        count = available_threads() if threads is None else threads
-        return fill(self.direct, arrays, prod(self.shapes[-1]), count, self.pace)
-
-    def _are_places(self, inputs: tuple[Any, ...], outs: Any) -> bool:
-        """Whether arrays may take the results: of several, what machine code does not look at itself.
-
-        It sees to the last one, and that all are writeable and of its dtype.
-        """
-        count = len(self.outputs)
-        if not isinstance(outs, (tuple, list)) or len(outs) != count:
-            return False
-        arrays = (*inputs, *outs)
-        for x in arrays:
-            if type(x) is not np.ndarray:
-                return False
-        batch = outs[-1].shape[: outs[-1].ndim - len(self.outputs[-1])]
-        for k, core in enumerate(self.outputs):
-            out = outs[k]
-            if out.shape != batch + core:
-                return False
-            for other in arrays[: len(inputs) + k] if k < count - 1 else outs[:k]:
-                apart = out.base is None and other.base is None and out is not other
-                if not apart and np.may_share_memory(out, other):
-                    return False
-        return True
-
-    def _batch_of(self, inputs: tuple[Any, ...]) -> tuple[int, ...] | None:
-        """The batch to which those of all inputs broadcast, None if one is no array of states."""
-        batch: tuple[int, ...] = ()
-        for k, x in enumerate(inputs):
-            if type(x) is not np.ndarray:
-                return None
-            axes = x.ndim - len(self.shapes[k])
-            if x.shape[axes:] != self.shapes[k]:
-                return None
-            own = x.shape[:axes]
-            if own != batch:
-                batch = _broadcast(batch, own)
-        return batch if len(batch) <= MOST_AXES else None
-
-
-def _broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    """The batch shape of two; where they do not broadcast, one that fits neither."""
-    if len(a) < len(b):
-        a, b = b, a
-    head = len(a) - len(b)
-    return (*a[:head], *(n if m == 1 else m for m, n in zip(a[head:], b, strict=True)))
+        """As above, and None for a mass below zero, which the checks refuse."""
+        given = inputs[self._place]
+        if type(given) is not np.ndarray or given.dtype != self.dtype or given.shape[-1:] != (10,):
+            return None
+        if has_negative_mass(given):
+            return None
+        return super().batch(inputs, out, threads)
 
 
 def native(call: Call, optional: Sequence[str] = (), dtype: Any = np.float64) -> Native:
@@ -155,6 +90,8 @@ def native(call: Call, optional: Sequence[str] = (), dtype: Any = np.float64) ->
     key = memo_key(call, names, dtype)
     found: Native | None = call.robot._memo.get(key)
     if found is None:
+        if able.refusal():
+            able.require()
         with building:
             if call.function.frame:
                 _make_room(call.robot)
@@ -183,7 +120,8 @@ def _build(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> Native:
     if objects.usable():
         outputs = len(call.function.outputs)
         direct = objects.array_function(loaded, name, dtype, shapes, outputs, address, told)
-    return Native(call, optional, dtype, shapes, loaded, direct, seconds, cached, told)
+    kind = NativeOfInertias if "inertias" in optional else Native
+    return kind(call, optional, dtype, shapes, loaded, direct, seconds, cached, told)
 
 
 def _code(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> tuple[compile.Loaded, bool]:
@@ -226,6 +164,9 @@ class NativeBackend(Backend):
     name = "native"
 
     def serves(self, call: Call) -> bool:
+        if able.refusal():
+            able.warn_of_numpy()
+            return False
         return serves(call)
 
     def cost(self, call: Call) -> Any:

@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 
 from ...errors import PhalanxError
+from ...files import TEMPORARY, write_chunks
 
 _MAGIC = b"phalanx kernel 1\n"
 _SUFFIX = ".kernel"
-_NEW = ".new"
 _LIMIT = 512 * 2**20
 _LARGEST = 2**30  # bytes of an entry that is read at all
 # Folders of the package whose sources no kernel depends on; reading them takes longer than a kernel.
@@ -147,19 +147,10 @@ def _is_private(facts: os.stat_result) -> bool:
 
 def write(key: str, code: bytes) -> None:
     """Keep object code under a key; a full or read-only disk is no error."""
-    import tempfile  # takes a while, and most entries are only read
-
     path = _path(key)
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=_NEW)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(_MAGIC + key.encode() + hashlib.sha256(code).digest() + code)
-            os.replace(temporary, path)
-        except OSError:
-            os.unlink(temporary)
-            raise
+        write_chunks(path, _MAGIC + key.encode() + hashlib.sha256(code).digest() + code, private=True)
         _shrink()
 
 
@@ -178,7 +169,7 @@ def clear() -> tuple[int, int]:
         with contextlib.suppress(OSError):
             path.unlink()
             count, size = count + 1, size + facts.st_size
-    for left in folder().glob(f"*/{_NEW}*"):  # by a process that died while writing
+    for left in folder().glob(f"*/{TEMPORARY}*"):  # by a process that died while writing
         with contextlib.suppress(OSError):
             left.unlink()
     return count, size

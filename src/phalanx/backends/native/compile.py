@@ -13,14 +13,10 @@ from dataclasses import dataclass
 from functools import cache as once
 from typing import Any
 
-import llvmlite
-import llvmlite.binding as llvm
-
 from ...errors import PhalanxError, listing
 from . import cache
+from .able import llvm, version
 from .locks import building
-
-VERSION = f"llvmlite {llvmlite.__version__}, LLVM {'.'.join(map(str, llvm.llvm_version_info))}"
 
 
 @dataclass(frozen=True)
@@ -37,12 +33,18 @@ class Target:
         """How many numbers of `size` bytes one register holds."""
         return self.bits // (8 * size)
 
-    def machine(self, level: int = 2) -> llvm.TargetMachine:
+    def machine(self, level: int = 2) -> Any:
         """The code generator for this target."""
         made = llvm.Target.from_triple(self.triple)
+        # Windows puts code, constants and the C library gigabytes apart.
+        model = "large" if self.is_windows else "small"
         return made.create_target_machine(
-            cpu=self.cpu, features=self.features, opt=level, reloc="pic", codemodel="small", jit=True
+            cpu=self.cpu, features=self.features, opt=level, reloc="pic", codemodel=model, jit=True
         )
+
+    @property
+    def is_windows(self) -> bool:
+        return "windows" in self.triple
 
 
 # Feature levels that `PHALANX_CPU` may ask for below what the machine has.
@@ -98,13 +100,14 @@ def aarch64() -> Target:
     return Target("aarch64-unknown-linux-gnu", "generic", "+neon", 128, True)
 
 
-# Characters of LLVM text from which scheduling is left out: it takes more than half of the time to compile
-# very long straight-line code, which runs within a few percent as fast without.
-_LONG = 1_000_000
+# Characters of LLVM text from which instructions are selected with less effort: on very long straight-line
+# code that takes more than half of the time, and what it compiles to runs within a few percent as fast.
+LONG = 1_000_000
 
 
-# The first line of LLVM text that computes several matrices in one block: its values outnumber registers by
-# far, and what scheduling gains in parallelism it loses to memory.
+# The first line of LLVM text that computes several matrices in one block, or a long one without symmetry: its
+# values outnumber registers by far. What scheduling gains in parallelism it loses to memory, and its time
+# grows with the square of the block: nine tenths of the compile time of a humanoid's regressor.
 CROWDED = "; values that crowd the registers\n"
 # Switches of the whole process, and how to put them back; LLVM ends the process at one that it does not know.
 _FOR_REGISTERS = {"-enable-misched": ("false", "true"), "-pre-RA-sched": ("list-burr", "default")}
@@ -142,7 +145,12 @@ def optimised(text: str, target: Target) -> tuple[Any, Any]:
     """The parsed module and the code generator that will translate it."""
     module = llvm.parse_assembly(f'target triple = "{target.triple}"\n{text}')
     module.verify()  # LLVM aborts the process on text that is not valid
-    machine = target.machine(1 if len(text) > _LONG else 2)
+    if target.is_windows:
+        # Functions that may be unwound have tables for it, at which the linker ends the process.
+        for function in module.functions:
+            if not function.is_declaration:
+                function.add_function_attribute("nounwind")
+    machine = target.machine(1 if len(text) > LONG else 2)
     module.data_layout = str(machine.target_data)
     return module, machine
 
@@ -214,7 +222,7 @@ def cached_or_made(
     symbols: Mapping[str, int] | None = None,
 ) -> tuple[Loaded, bool]:
     """The code of an LLVM text in memory, and whether it was on disk: `parts` tell it from all others."""
-    key = cache.key_of(*parts, host(), VERSION)
+    key = cache.key_of(*parts, host(), version())
     if (code := cache.read(key)) is not None:
         with suppress(PhalanxError):  # no object code, for all its right digest
             return load(code, names, symbols), True
@@ -223,15 +231,27 @@ def cached_or_made(
     return load(code, names, symbols), False
 
 
+# What kernels call in libraries, by themselves or because LLVM writes it for loops and large frames.
+_NEEDED = {"m": ("sin", "cos", "sinf", "cosf"), "c": ("malloc", "free", "memset", "memcpy", "memmove")}
+_OWN = {
+    "win32": {"ntdll": ("__chkstk",)},  # for frames beyond a page
+    "darwin": {"c": ("bzero",)},  # for memset with zeros
+}
+_ALIASES = {"__bzero": "bzero"}  # what LLVM calls it on Macs with Intel's processors
+_WINDOWS = {"m": "ucrtbase", "c": "ucrtbase"}  # where its C library is
+# `_fltused` is a mark of floating-point code for Windows, which nobody reads.
 _POOL = ctypes.c_void_p()  # the scratch memory that the last kernel which needs much of it has left
 
 
 @once
 def _library() -> dict[str, int]:
     """Where the C library's functions are, wherever the process has them, and the pool of scratch memory."""
-    needed = {"m": ("sin", "cos", "sinf", "cosf"), "c": ("malloc", "free", "memset", "memcpy", "memmove")}
-    found = {name: _address(library, name) for library, names in needed.items() for name in names}
-    return found | {"pool": ctypes.addressof(_POOL)}
+    found = {name: _address(library, name) for library, names in _NEEDED.items() for name in names}
+    for library, names in _OWN.get(sys.platform, {}).items():
+        found |= {name: _address(library, name) for name in names}
+    for alias, name in _ALIASES.items():
+        found |= {alias: found[name]} if name in found else {}
+    return found | {"pool": ctypes.addressof(_POOL), "_fltused": ctypes.addressof(_POOL)}
 
 
 def address_in_process(name: str) -> int | None:
@@ -244,7 +264,10 @@ def _address(library: str, name: str) -> int:
     """Where a function of the C library is; looking for the library's file would start another process."""
     if (here := address_in_process(name)) is not None:
         return here
-    from ctypes.util import find_library
+    if sys.platform == "win32":
+        found = getattr(ctypes.CDLL(_WINDOWS.get(library, library)), name)
+    else:
+        from ctypes.util import find_library
 
-    found = getattr(ctypes.CDLL(find_library(library) or None), name)
+        found = getattr(ctypes.CDLL(find_library(library) or None), name)
     return int(ctypes.cast(found, ctypes.c_void_p).value or 0)

@@ -84,9 +84,6 @@ def make_gufunc(
     return made, (functions, data, types, texts)
 
 
-_alive: list[Any] = []  # what gufuncs of NumPy before 2.2 point to; they take no attributes
-
-
 def around(
     name: str,
     shapes: Sequence[tuple[int, ...]],
@@ -101,13 +98,10 @@ def around(
         made, needs = make_gufunc(
             name, "", signature(shapes, outputs), (len(shapes) - outputs, outputs), [(dtype, loop)], told
         )
-    except (RuntimeError, ImportError, AttributeError):
+        setattr(made, "needs", (keep, needs))  # noqa: B010 - what it points to lives and dies with it
+    except (RuntimeError, ImportError, AttributeError):  # ufuncs before NumPy 2.2 take no attributes
         _warn_of_slow_path()
         return SlowUfunc(name, shapes, outputs, dtype, loop, told, keep)
-    try:
-        setattr(made, "needs", (keep, needs))  # noqa: B010
-    except AttributeError:
-        _alive.append((made, keep, needs))
     return made
 
 

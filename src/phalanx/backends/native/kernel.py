@@ -12,15 +12,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...algorithms import FUNCTIONS
-from ...arrays import is_masked_array
+from ...algorithms.registry import with_value
+from ...arrays import is_masked_array, overlaps_itself
 from ...errors import PhalanxError, printable
+from ...robot.checks import require_masses
+from ...robot.configurations import quick_wrenches
 from ...typing import Array, ArrayLike, Bound
-from ..base import Call, memo_key, never, require_few_axes
+from ..base import Call, memo_key, require_few_axes
 from ..fastpath import with_fast_path
 from . import compile, objects
 from .build import Native, native
 from .compile import host
-from .lazy import Gufunc
+from .lazy import Facts, know
 
 if TYPE_CHECKING:
     from ...program.cost import Cost
@@ -40,11 +43,11 @@ class Kernel:
         self._evaluate = evaluate
         self._native: Native = native(call, (), dtype)
         self.dtype = self._native.dtype
-        self.ufunc = Gufunc(self._native.ufunc, self.__reduce__(), self._native.shapes, self.dtype)
-        self._output = self._native.outputs[0]
-        # A scalar result would not be an array; several are a tuple.
-        is_one = bool(self._output) and len(self._native.outputs) == 1
-        self._direct = self._native.direct if is_one else never
+        self.ufunc = self._native.ufunc
+        know(self.ufunc, Facts(self.__reduce__(), self._native.shapes, self.dtype))
+        objects.show_first(self.ufunc)
+        self._output, self._direct = self._native.outputs[0], self._native.direct
+        self._with: dict[tuple[str, ...], Native] = {}  # what takes some optional inputs
 
     @property
     def robot(self) -> Any:
@@ -147,11 +150,19 @@ class Kernel:
         self, inputs: tuple[Any, ...], optional: Mapping[str, Any], out: Any, threads: int | None
     ) -> Any:
         """The result with optional inputs by code compiled for them before; None if there is none."""
-        names = tuple(name for name in self._call.function.optional if optional.get(name) is not None)
-        built = self.robot._memo.get(memo_key(self._call, names, self.dtype)) if names else None
-        if built is None or not (threads is None or (type(threads) is int and threads > 0)):
+        given = {name: x for name, x in optional.items() if x is not None}
+        built = self._with.get(key := tuple(given))
+        if built is None:
+            names = tuple(name for name in self._call.function.optional if name in given)
+            built = self.robot._memo.get(memo_key(self._call, names, self.dtype)) if names else None
+            if built is None:
+                return None
+            self._with[key] = built
+        if not (threads is None or (type(threads) is int and threads > 0)):
             return None
-        return built.batch((*inputs, *(optional[name] for name in names)), out, threads)
+        if type(given.get("external")) is dict:
+            given["external"] = quick_wrenches(self.robot, given["external"])
+        return built.batch((*inputs, *(given[name] for name in built.optional)), out, threads)
 
     def _bound(self, inputs: tuple[Array, ...], optional: Mapping[str, Array | None], out: Any) -> Bound:
         given = {name: array for name, array in optional.items() if array is not None}
@@ -193,6 +204,9 @@ class Kernel:
                 )
             if not array.flags.aligned or not (array.flags.writeable or name not in outs):
                 raise PhalanxError(f"{where} is read-only or not aligned; pass an ordinary array.")
+        if "inertias" in names:
+            given = arrays[names.index("inertias")]
+            require_masses("bind: inertias", given, self.robot.link_names, self.robot.name)
         first = len(names) - len(outs)
         rows = zip(names[:first], arrays, kernel.shapes, strict=False)
         batch = _batch({name: a.shape[: a.ndim - len(s)] for name, a, s in rows})
@@ -200,12 +214,17 @@ class Kernel:
             shape = (*batch, *kernel.shapes[k])
             if arrays[k].shape != shape:
                 raise PhalanxError(f"bind: {names[k]} has shape {arrays[k].shape}, expected {shape}.")
+            if overlaps_itself(arrays[k]):
+                raise PhalanxError(
+                    f"bind: {names[k]} has several elements in one place of memory (strides "
+                    f"{arrays[k].strides}); pass an ordinary array."
+                )
             if any(np.may_share_memory(a, arrays[k]) for a in arrays[:k]):
                 what = "an input" if k == first else "an input or another output"
                 raise PhalanxError(f"bind: {names[k]} shares memory with {what}; pass an array of its own.")
 
     def __repr__(self) -> str:
-        what = f'{self.function} of "{printable(self.robot.name)}" by {self.algorithm}'
+        what = f'{self._call.function.name} of "{printable(self.robot.name)}" by {self.algorithm}'
         return f"<Kernel {what}, {self.dtype}: {self.signature}>"
 
     def __reduce__(self) -> Any:
@@ -244,11 +263,13 @@ def _derived_again(mode: str, *facts: Any) -> DerivativeKernel:
 
 def _facts(call: Call, dtype: str) -> tuple[Any, ...]:
     algorithm = (call.algorithm.name, dict(call.options))
-    return call.robot, call.algorithm.function, algorithm, dtype, call.frame
+    return call.robot, call.algorithm.function, algorithm, dtype, call.frame, call.algorithm.valued
 
 
-def _again(robot: Any, function: str, algorithm: Any, dtype: str, frame: str | None) -> Kernel:
-    made: Kernel = robot.kernel(function, algorithm=algorithm, dtype=dtype, frame=frame)
+def _again(
+    robot: Any, function: str, algorithm: Any, dtype: str, frame: str | None, value: bool = False
+) -> Kernel:
+    made: Kernel = robot.kernel(function, algorithm=algorithm, dtype=dtype, frame=frame, value=value)
     return made
 
 
@@ -266,16 +287,16 @@ def kernel_class(function: str) -> type[Kernel]:
     """The class of kernels of a function: `kernels` declares it, here it gets its code."""
     from . import kernels
 
-    f = FUNCTIONS[function]
-    made: type[Kernel] = getattr(
-        kernels, "".join(word.capitalize() for word in function.split("_")) + "Kernel"
-    )
+    of, _, value = function.partition(".")
+    f = with_value(of) if value else FUNCTIONS[of]
+    words = function.replace(".", "_").split("_")
+    made: type[Kernel] = getattr(kernels, "".join(map(str.capitalize, words)) + "Kernel")
     given = ", ".join(f"{name!r}: {name}" for name in f.optional)
     call = with_fast_path(
         made.__call__,
         tuple(f.inputs),
         applies=tuple(f"{name} is None" for name in f.optional),
-        direct="self._direct",
+        direct="self._direct" if len(f.outputs) == 1 and all(f.outputs.values()) else None,
         memory="self._output, self.dtype",
         built="self._native",
         slow=f"""

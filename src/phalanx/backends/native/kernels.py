@@ -304,3 +304,71 @@ class RegressorKernel(Kernel):
         For control loops: fill the inputs in place, call, read `out` in place.
         """
         return self._bound((q, qd, qdd), {}, out)
+
+
+class InverseDynamicsDerivativesValueKernel(Kernel):
+    """`inverse_dynamics_derivatives` of one robot, with its value, compiled."""
+
+    def __call__(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
+        *, external: External | None = None, inertias: ArrayLike | None = None,
+        out: tuple[Array, Array, Array, Array] | None = None, threads: int | None = None,
+    ) -> results.InverseDynamicsDerivativesValue[Array]:
+        """(∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd), each (…, nv, nv), in the tangent space of q.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the results, 4 arrays of their shapes;
+        at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def bind(
+        self, q: Array, qd: Array, qdd: Array,
+        *, out: tuple[Array, Array, Array, Array], external: Array | None = None,
+        inertias: Array | None = None,
+    ) -> Bound:
+        """A step() that recomputes `out`, 4 arrays, from these very arrays.
+
+        For control loops: fill the inputs in place, call, read `out` in place.
+        """
+        return self._bound((q, qd, qdd), {"external": external, "inertias": inertias}, out)
+
+
+class ForwardDynamicsDerivativesValueKernel(Kernel):
+    """`forward_dynamics_derivatives` of one robot, with its value, compiled."""
+
+    def __call__(
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike,
+        *, external: External | None = None, inertias: ArrayLike | None = None,
+        out: tuple[Array, Array, Array, Array] | None = None, threads: int | None = None,
+    ) -> results.ForwardDynamicsDerivativesValue[Array]:
+        """(∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau), each (…, nv, nv), in the tangent space of q.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
+        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
+          origin, or some of them by name as {"link": wrench} with (…, 6) each.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the results, 4 arrays of their shapes;
+        at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def bind(
+        self, q: Array, qd: Array, tau: Array,
+        *, out: tuple[Array, Array, Array, Array], external: Array | None = None,
+        inertias: Array | None = None,
+    ) -> Bound:
+        """A step() that recomputes `out`, 4 arrays, from these very arrays.
+
+        For control loops: fill the inputs in place, call, read `out` in place.
+        """
+        return self._bound((q, qd, tau), {"external": external, "inertias": inertias}, out)

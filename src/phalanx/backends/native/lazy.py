@@ -1,15 +1,17 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""The generalized ufunc of a kernel as users hold it: NumPy's own, and on Dask arrays chunk by chunk.
+"""The generalized ufunc of a kernel on Dask arrays, chunk by chunk, and in other processes.
 
 Dask finds out what a ufunc returns by calling it with one coordinate, which a robot refuses; it does not know
-how long axes are that no input has, and it cannot send a ufunc to another process. A kernel knows and can, so
-Dask arrays are taken before NumPy hands them over.
+how long axes are that no input has, and it cannot send a ufunc to another process. A kernel knows and can:
+its ufunc is NumPy's own, and shows what is no plain array to `lazily` before NumPy does (`show_first`).
 """
 
 from __future__ import annotations
 
+import copyreg
 import sys
+import weakref
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -21,66 +23,71 @@ from ...errors import PhalanxError, listing
 Recipe = tuple[Callable[..., Any], tuple[Any, ...]]  # what makes the kernel again, as for pickling
 
 
-class Gufunc:
-    """A NumPy generalized ufunc, for all that asks; calls with Dask arrays give Dask arrays."""
+class Facts:
+    """What a ufunc knows of its kernel.
 
-    def __init__(self, made: Any, recipe: Recipe, shapes: Sequence[tuple[int, ...]], dtype: Any) -> None:
-        self._made, self._recipe, self._shapes, self._dtype = made, recipe, shapes, dtype
+    The robot, which keeps its ufuncs, is told by its description: Python does not find cycles through them.
+    """
+
+    def __init__(self, recipe: Recipe, shapes: Sequence[tuple[int, ...]], dtype: Any) -> None:
+        self.shapes, self.dtype = shapes, dtype
+        self._make, facts = recipe
+        robot = next(fact for fact in facts if hasattr(fact, "digest"))
+        self._robot, self._described = weakref.ref(robot), robot.__reduce__()
+        self._facts = tuple(None if fact is robot else fact for fact in facts)
+        self._place = facts.index(robot)
 
     @property
-    def __class__(self) -> Any:  # isinstance(kernel.ufunc, np.ufunc)
-        return type(self._made)
+    def recipe(self) -> Recipe:
+        """What makes the kernel again."""
+        facts = list(self._facts)
+        make, described = self._described
+        facts[self._place] = self._robot() or make(*described)
+        return self._make, tuple(facts)
 
-    @__class__.setter
-    def __class__(self, value: Any) -> None:
-        raise AttributeError("the class of a ufunc cannot be changed")
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "_made":  # a copy without anything yet
-            raise AttributeError(name)
-        return getattr(self._made, name)
+_facts: dict[int, tuple[Any, Facts]] = {}  # of ufuncs of NumPy before 2.2, which take no attributes and stay
 
-    def __call__(self, *inputs: Any, **options: Any) -> Any:
-        """What the kernel computes, for any batch."""
-        for x in inputs:
-            if type(x) is not np.ndarray:
-                arrays = sys.modules.get("dask.array")
-                if arrays is not None and isinstance(x, arrays.Array):
-                    return self._lazily(arrays, inputs, options)
-        return self._made(*inputs, **options)
 
-    def __repr__(self) -> str:
-        return repr(self._made)
+def know(ufunc: Any, facts: Facts) -> None:
+    """Let a ufunc know its kernel."""
+    try:
+        setattr(ufunc, "kernel", facts)  # noqa: B010
+    except AttributeError:
+        _facts[id(ufunc)] = ufunc, facts
 
-    def __reduce__(self) -> Any:
-        return _again, (self._recipe,)
 
-    def _lazily(self, arrays: Any, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
-        """The result as Dask arrays, nothing computed yet."""
-        made = self._made
-        where = f"{made.__name__} on Dask arrays"
-        unknown = [name for name in options if name != "axes"]
-        if unknown or len(inputs) != made.nin:
-            told = f"the options {listing(unknown)}" if unknown else f"{len(inputs)} inputs"
-            raise PhalanxError(f"{where}: got {told}, expected {made.nin} inputs, and axes= at most.")
-        cores, outputs = self._shapes[: made.nin], self._shapes[made.nin :]
-        if "axes" not in options:
-            for x, core in zip(inputs, cores, strict=True):
-                if np.ndim(x) < len(core) or tuple(np.shape(x)[np.ndim(x) - len(core) :]) != core:
-                    expected = ", ".join(map(str, core))
-                    raise PhalanxError(
-                        f"{where}: an input has shape {np.shape(x)}, expected (…, {expected})."
-                    )
-        inputs = [_like(arrays, x, len(core), inputs) for x, core in zip(inputs, cores, strict=True)]
-        types = [self._dtype] * made.nout
-        return arrays.apply_gufunc(
-            _Chunks(self._recipe),
-            made.signature,
-            *inputs,
-            output_dtypes=types if made.nout > 1 else types[0],
-            output_sizes={str(n): n for shape in outputs for n in shape},
-            **options,
-        )
+def _facts_of(ufunc: Any) -> Facts | None:
+    found = getattr(ufunc, "kernel", None) or _facts.get(id(ufunc), (None, None))[1]
+    return found if isinstance(found, Facts) else None
+
+
+def lazily(ufunc: Any, /, *inputs: Any, **options: Any) -> Any:
+    """The result of a kernel's ufunc as Dask arrays, nothing computed yet; NotImplemented without any."""
+    arrays, facts = sys.modules.get("dask.array"), _facts_of(ufunc)
+    if arrays is None or facts is None or not any(isinstance(x, arrays.Array) for x in inputs):
+        return NotImplemented
+    where = f"{ufunc.__name__} on Dask arrays"
+    unknown = [name for name in options if name != "axes"]
+    if unknown or len(inputs) != ufunc.nin:
+        told = f"the options {listing(unknown)}" if unknown else f"{len(inputs)} inputs"
+        raise PhalanxError(f"{where}: got {told}, expected {ufunc.nin} inputs, and axes= at most.")
+    cores, outputs = facts.shapes[: ufunc.nin], facts.shapes[ufunc.nin :]
+    if "axes" not in options:
+        for x, core in zip(inputs, cores, strict=True):
+            if np.ndim(x) < len(core) or tuple(np.shape(x)[np.ndim(x) - len(core) :]) != core:
+                expected = ", ".join(map(str, core))
+                raise PhalanxError(f"{where}: an input has shape {np.shape(x)}, expected (…, {expected}).")
+    laid = [_like(arrays, x, len(core), inputs) for x, core in zip(inputs, cores, strict=True)]
+    types = [facts.dtype] * ufunc.nout
+    return arrays.apply_gufunc(
+        _Chunks(facts.recipe),
+        ufunc.signature,
+        *laid,
+        output_dtypes=types if ufunc.nout > 1 else types[0],
+        output_sizes={str(n): n for shape in outputs for n in shape},
+        **options,
+    )
 
 
 def _like(arrays: Any, x: Any, core: int, inputs: Sequence[Any]) -> Any:
@@ -126,7 +133,19 @@ def _kernel(digest: str, make: Callable[..., Any], facts: _Facts) -> Any:
     return make(*facts)
 
 
-def _again(recipe: Recipe) -> Gufunc:
+def _again(recipe: Recipe) -> Any:
     make, facts = recipe
-    made: Gufunc = make(*facts).ufunc
-    return made
+    return make(*facts).ufunc
+
+
+_numpys: Any = copyreg.dispatch_table.get(np.ufunc)  # how NumPy pickles its own ufuncs
+
+
+def _reduced(ufunc: Any) -> Any:
+    """How a ufunc is pickled: that of a kernel as what makes it again, others as NumPy does."""
+    facts = _facts_of(ufunc)
+    return (_again, (facts.recipe,)) if facts is not None else _numpys(ufunc)
+
+
+if _numpys is not None:
+    copyreg.pickle(np.ufunc, _reduced)

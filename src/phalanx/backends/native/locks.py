@@ -11,20 +11,24 @@ from contextlib import nullcontext
 from functools import cached_property
 from typing import Any
 
-from llvmlite.binding import ffi
-
 building = threading.RLock()
-# Threads that drop kernels enter LLVM without building any.
-_llvm: Any = getattr(ffi.lib, "_lock", nullcontext())
+_held: list[Any] = []  # the other lock that a fork has taken
+
+
+def _llvm() -> Any:
+    """The lock of llvmlite, if it is loaded: threads that drop kernels enter LLVM without building any."""
+    binding = sys.modules.get("llvmlite.binding.ffi")
+    return getattr(getattr(binding, "lib", None), "_lock", None) or nullcontext()
 
 
 def _wait() -> None:
     building.acquire()
-    _llvm.__enter__()
+    _held.append(_llvm())
+    _held[-1].__enter__()
 
 
 def _go_on() -> None:
-    _llvm.__exit__(None, None, None)
+    _held.pop().__exit__(None, None, None)
     building.release()
 
 

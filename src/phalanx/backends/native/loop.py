@@ -19,9 +19,10 @@ import numpy as np
 
 from ...algorithms import algorithms
 from ...errors import PhalanxError
+from ...program.form.nonfinite import spread
 from ...program.rolled.segments.roll import SegmentProgram
 from ..base import Call
-from .compile import CROWDED, Target
+from .compile import CROWDED, LONG, Target
 from .emit.walk import block_function, branched_block_function
 from .emit.widths import in_widths
 from .source import draft
@@ -42,13 +43,13 @@ def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Targe
     made = draft(call, optional)
     loops = made.loops
     if loops is None:
-        programs = made.programs()
+        programs = [spread(program) for program in made.programs()]
         if call.function.frame:
             block, declarations, scratch = branched_block_function(programs, target, element)
         else:
             block, declarations, scratch = block_function(programs[0], target, element)
     elif isinstance(loops, SegmentProgram) or loops.one_state:
-        rows, program = 1, loops.built(target.lanes(dtype.itemsize))
+        rows, program = 1, spread(loops.built(target.lanes(dtype.itemsize)))
         block, declarations, scratch = block_function(program, target, element)
     else:
         block, declarations, scratch, target, alone = in_widths(loops.built, loops.alone, target, element)
@@ -56,10 +57,12 @@ def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Targe
     shapes = call.shapes(optional)
     told = call.function.frame
     outputs = len(call.function.outputs)
-    crowded = loops is None and outputs > 1 and not call.algorithm.derivative
-    return CROWDED * crowded + module_text(
+    text = module_text(
         block, declarations, shapes, element, target, scratch, rows, alone, outputs=outputs, told=told
     )
+    # A long matrix of which both sides are computed has as many values as several matrices.
+    many = outputs > 1 or (len(text) > LONG and not call.algorithm.symmetric)
+    return text if loops is not None or call.algorithm.derivative or not many else CROWDED + text
 
 
 def _require_memory(call: Call, scratch: int) -> None:

@@ -24,6 +24,7 @@ import numpy as np
 from ...arrays import MOST_AXES
 from . import compile
 from .compile import Target, host
+from .lazy import lazily
 
 # Every object begins alike, with its type last; builds without the GIL have more before it.
 # The reference count is read only in versions that keep it right before the type.
@@ -43,8 +44,12 @@ _LONG = 256  # rows from which a bound step lets other threads run: some tens of
 _LOOKS = 1000  # at a batch that others are about to finish: some tens of microseconds
 _AWAKE = 2_000_000  # nanoseconds that a worker stays awake after its last rows, for the next call of a loop
 _POLITE = 200_000  # of these, nanoseconds after which it lets others have its core in between
-_NAMES = ("direct", "bound", "reset", "serve")
-_PYTHON = ("PyEval_SaveThread", "PyEval_RestoreThread", "PyLong_AsSsize_t", "PyErr_Occurred")
+_NAMES = ("direct", "bound", "vectorcall", "reset", "serve")
+_PYTHON = (
+    *("PyEval_SaveThread", "PyEval_RestoreThread", "PyLong_AsSsize_t", "PyErr_Occurred"),
+    *("PyMethod_New", "PyObject_Vectorcall", "Py_DecRef"),
+)
+_HAVE_VECTORCALL = 1 << 11  # a flag of types, whose instances then hold the address of what calls them
 # What sleeping threads need of the C library, by number of arguments.
 _POSIX = {
     "pthread_mutex_init": 2,
@@ -88,12 +93,37 @@ def runtime() -> Mapping[str, int]:
     """
     symbols = {name: _address(getattr(ctypes.pythonapi, name)) for name in _PYTHON}
     symbols |= {"True": id(True), "False": id(False), "None": id(None), "ndarray": id(np.ndarray)}
+    own = None if (slot := _ufunc_slot()) is None else ctypes.c_void_p.from_address(id(np.add) + slot).value
+    # Where nobody knows how ufuncs are called, nothing calls `vectorcall`.
+    symbols |= {
+        "NotImplemented": id(NotImplemented),
+        "lazily": id(lazily),
+        "ufunc": own or symbols["Py_DecRef"],
+    }
     symbols |= posix()
-    text = _runtime_text()
+    text = _runtime_text(host())
     loaded, _ = compile.cached_or_made(("runtime", text), lambda: text, _NAMES, symbols)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(loaded))
     ctypes.CFUNCTYPE(None)(loaded.addresses["reset"])()
     return loaded.addresses
+
+
+@cache
+def _ufunc_slot() -> int | None:
+    """Where a ufunc of NumPy holds the address of what calls it; None if that is not found."""
+    place = ctypes.c_ssize_t.from_address(
+        id(np.ufunc) + _HEAD + 8 * 5
+    ).value  # behind size, name, two sizes, …
+    if not np.ufunc.__flags__ & _HAVE_VECTORCALL or not 0 < place <= np.ufunc.__basicsize__ - 8:
+        return None
+    found = {ctypes.c_void_p.from_address(id(ufunc) + place).value for ufunc in (np.add, np.sin, np.matmul)}
+    return place if len(found) == 1 and None not in found else None
+
+
+def show_first(ufunc: Any) -> None:
+    """Let a ufunc show what is no plain array to `lazy.lazily`, before NumPy sees it."""
+    if type(ufunc) is np.ufunc and usable() and (place := _ufunc_slot()) is not None:
+        ctypes.c_void_p.from_address(id(ufunc) + place).value = runtime()["vectorcall"]
 
 
 @cache
@@ -104,13 +134,13 @@ def posix() -> dict[str, int]:
     return {name: place for name, place in found.items() if place is not None and None not in found.values()}
 
 
-def _runtime_text() -> str:
-    """The LLVM text of what all kernels share, for this Python, this NumPy and this machine."""
+def _runtime_text(target: Target) -> str:
+    """The LLVM text of what all kernels share, for this Python, this NumPy and a machine."""
     words: dict[str, Any] = {name: _HEAD + place for name, place in _FIELDS.items()}
     words |= {"type": _HEAD - 8, "data": _DATA, "most": MOST_AXES, "slots": MOST_AXES + 1, "long": _LONG}
-    words["contiguous"] = _CONTIGUOUS
+    words["contiguous"], words["writeable"] = _CONTIGUOUS, _WRITEABLE
     words |= {"operands": OPERANDS, "row": 8 * OPERANDS, "steps": 4 * OPERANDS, "field": 0xFFFF}
-    pause, declared = _pause(host())
+    pause, declared = _pause(target)
     words |= {"looks": _LOOKS, "pause": pause, "awake": _AWAKE if posix() else 0, "polite": _POLITE}
     words["refer"] = _COUNT if _COUNTED else ""
     declarations = list(declared)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ...program.form.program import Program
-from . import cache, compile, objects
+from . import able, cache, compile, objects
 from .compile import Target, host
 from .emit.walk import Module
 from .loop import ELEMENTS, attributes, floating_point_status, runtime_text
@@ -52,11 +52,7 @@ class Rollout:
         if key not in self._paces:
             if len(self._paces) >= _SOME:
                 self._paces.clear()
-            sizes = np.array(told, np.int64)
-            direct = objects.array_function(
-                self.loaded, self.name, self.dtype, shapes, self.outputs, sizes.ctypes.data, sizes
-            )
-            self._paces[key] = direct, Pace()
+            self._paces[key] = self.function(shapes, told), Pace()
         direct, pace = self._paces[key]
         row = prod(shapes[-1])
         rows = arrays[-1].size // row
@@ -66,25 +62,33 @@ class Rollout:
             done = fill(direct, arrays, row, threads, pace)
         assert done, [(a.shape, a.dtype, a.strides) for a in arrays]
 
+    def function(self, shapes: Sequence[tuple[int, ...]], told: tuple[int, ...]) -> Callable[..., bool]:
+        """The built-in function for operands of these shapes, which must be C-contiguous in them."""
+        sizes = np.array(told, np.int64)
+        return objects.array_function(
+            self.loaded, self.name, self.dtype, shapes, self.outputs, sizes.ctypes.data, sizes
+        )
+
     def bound(
         self,
         arrays: Sequence[np.ndarray],
         cores: Sequence[int],
         told: tuple[int, ...],
-        source: np.ndarray | None,
+        sources: Sequence[Any],
     ) -> Any:
         """A function without arguments that runs on these very arrays; outputs may be inputs.
 
-        `source` is an array of which one of them is a view; like theirs its memory must not move.
+        `sources` are arrays of which some of them are views; like theirs their memory must not move.
         """
         sizes = np.array(told, np.int64)
-        keep = (self, sizes, source, None if source is None else weakref.ref(source))
+        keep = (self, sizes, [(a, weakref.ref(a)) for a in sources if isinstance(a, np.ndarray)])
         return objects.bound_function(self.loaded, self.name, arrays, cores, sizes.ctypes.data, keep)
 
 
 def compiled(program: Program, name: str, dtype: np.dtype) -> Rollout:
     """The machine code of a program, made now or taken from disk."""
     cache.check_variables()
+    able.require()
     start = time.perf_counter()
     text = module(program, dtype, host())
     loaded, cached = compile.cached_or_made(("rollout", text), lambda: text)

@@ -7,10 +7,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
 
 from ...errors import PhalanxError, nearest
+from .able import llvm
 from .compile import Target, host
 
 WASM = "wasm32"
@@ -24,7 +24,7 @@ class Machine(Target):
     abi: str = ""
     word: int = 32  # bits of an address
 
-    def machine(self, level: int = 2) -> llvm.TargetMachine:
+    def machine(self, level: int = 2) -> Any:
         """The code generator for this target."""
         made = llvm.Target.from_triple(self.triple)
         return made.create_target_machine(
@@ -71,7 +71,7 @@ def machine(name: Any, dtype: np.dtype) -> Machine:
     if name is None or name == "host":
         here = host()
         return Machine(here.triple, here.cpu, here.features, here.bits, here.fma, "pic", "", 64)
-    if name not in _KNOWN:
+    if not isinstance(name, str) or name not in _KNOWN:
         raise PhalanxError(f"export: unknown target {name!r};{nearest(name, NAMES, what='targets')}")
     if name in _SINGLE_ONLY and dtype == np.float64:
         raise PhalanxError(

@@ -30,5 +30,6 @@ RULES: dict[str, Callable[..., Any]] = {
     ops.RESCALE: rescale,
     ops.ABS: lambda w, a: w.intrinsic("fabs", a),
     ops.LESS: lambda w, a, b: w.where("olt", a, b, 1.0, 0.0),
+    ops.TAINT: lambda w, a, b: w.multiply_add(a, 0.0, b),
     ops.CHOOSE: lambda w, mask, a, b: w.where("une", mask, 0.0, a, b),
 }

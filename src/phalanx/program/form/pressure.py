@@ -43,7 +43,7 @@ def for_registers(program: Program) -> Program:
     """The same program with its statements in another order, or as it is if it has loops."""
     if not all(isinstance(s, _PLAIN) for s in program.body):
         return program
-    graph = _Graph(program.body)
+    graph = _Graph(_needed(program.body))
     orders = _orders(graph, long=len(program.body) > _LONG)
     tried = [program]
     tried += [
@@ -60,6 +60,15 @@ def _orders(graph: _Graph, *, long: bool) -> Iterable[list[int]]:
         yield (up := graph.up(list(range(len(graph.nodes)))))
         yield graph.down(up)
         yield graph.down(graph.up(back))
+
+
+def _needed(body: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The statements that some result needs: of a sine and a cosine, one may have no use."""
+    used: set[Any] = set()
+    for s in reversed(body):
+        if isinstance(s, Store) or s in used:
+            used.update(_operands(s))
+    return tuple(s for s in body if isinstance(s, Store) or s in used)
 
 
 def _operands(s: Any) -> list[Any]:
@@ -96,18 +105,30 @@ class _Graph:
         return body
 
     def with_turns_first(self, body: list[Any]) -> list[Any]:
-        """All angles turned together, and early: one branch then serves those that are large."""
-        turns = [s for s in self.nodes if isinstance(s, Value) and s.op in (SIN, COS)]
-        needed: set[Any] = set()
-        stack = [a for s in turns for a in _operands(s)]
-        while stack:
-            a = stack.pop()
-            if a not in needed:
-                needed.add(a)
-                stack += _operands(a)
-        first = [s for s in body if s in needed and s not in turns] + turns
-        known = set(first)
-        return first + [s for s in body if s not in known]
+        """All angles turned together, and early: one branch then serves those that are large.
+
+        Angles that depend on others' sines, as in the later stages of a step, follow in turn, stage by stage.
+        """
+        stages: dict[Any, int] = {}  # how many sines lie one behind another up to a value
+        turns: dict[int, list[Any]] = {}
+        for s in self.nodes:
+            stages[s] = max((stages.get(a, 0) for a in _operands(s)), default=0)
+            if isinstance(s, Value) and s.op in (SIN, COS):
+                stages[s] += 1
+                turns.setdefault(stages[s], []).append(s)
+        made: list[Any] = []
+        known: set[Any] = set()
+        for stage in sorted(turns):
+            needed: set[Any] = set()
+            stack = [a for s in turns[stage] for a in _operands(s)]
+            while stack:
+                a = stack.pop()
+                if a not in needed and a not in known:
+                    needed.add(a)
+                    stack += _operands(a)
+            made += [s for s in body if s in needed] + turns[stage]
+            known.update(made)
+        return made + [s for s in body if s not in known]
 
     # ------------------------------------------------------------- orders
 

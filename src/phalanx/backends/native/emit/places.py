@@ -48,6 +48,8 @@ class Places(Writer):
         self.prologue: list[str] = []
         self.names: dict[Any, str | float] = {}
         self.masks: dict[Any, str] = {}  # of values that are one or zero, a bit for each lane
+        self.turned: dict[Any, str] = {}  # the taint of angles whose sine was taken
+        self.seen: dict[Any, frozenset[str]] = {}  # which of these a taint has taken in
         self._labels = 0
         self._scopes: list[dict[Any, str]] = [{}]  # what is made, in the loops and conditions around
         self.label("entry")

@@ -80,12 +80,28 @@ class Text(Places):
     def on_value(self, s: Value, *more: Value) -> None:
         if s.op in _TURNS:
             return self._turn((s, *more))
+        if s.op == ops.TAINT:
+            return self._taint(s)
         rule = RULES.get(s.op)
         if rule is None:
             raise TypeError(f"LLVM: no rule for the operation {s.op}.")
         if not self._masked(s):
             self.names[s] = rule(self, *(self.real(a) for a in s.args))
         return None
+
+    def _taint(self, s: Value) -> None:
+        """A multiply-add, unless the slow path of sines has looked at the number already."""
+        x, taint = s.args
+        seen, found = self.seen.get(taint, frozenset()), self.turned.get(x)
+        if found is None:
+            self.names[s] = RULES[s.op](self, self.real(x), self.real(taint))
+        elif found in seen:
+            self.names[s] = self.names[taint]
+        else:
+            self.names[s] = (
+                found if isinstance(taint, float) else self.binary("fadd", self.real(taint), found)
+            )
+        self.seen[s] = seen | {found} if found else seen
 
     def _masked(self, s: Value) -> bool:
         """Whether it is a test, or a choice by one, written here: bits decide, not numbers in their place."""
@@ -111,7 +127,7 @@ class Text(Places):
         angles = {s.args[0]: self.operand_of(s.args[0]) for s in turns}
         m, beyond = len(angles), ""
         for x in angles.values():  # some processors have no maximum
-            large = self.compare("ogt", self.intrinsic("fabs", x), LARGEST)
+            large = self.compare("ugt", self.intrinsic("fabs", x), LARGEST)  # or NaN
             beyond = self.put(f"or <{self.lanes} x i1> {beyond}, {large}") if beyond else large
         turned = [sincos(self, x) for x in angles.values()]
         bits = self.put(f"bitcast <{self.lanes} x i1> {beyond} to i{self.lanes}")
@@ -126,6 +142,9 @@ class Text(Places):
         for value, at in zip(columns, places, strict=True):
             self.save(value, at, self.size * self.lanes)
         self.do(f"call void @turn_large(ptr {place}, i64 {m * self.lanes})")
+        taint: str | float = 0.0
+        for x in angles.values():
+            taint = RULES[ops.TAINT](self, x, taint)
         again = [self.fetch(at, self.size * self.lanes) for at in places]
         self.do(f"br label %{fast}")
         self.label(fast)
@@ -134,6 +153,8 @@ class Text(Places):
             for k, (op, x) in enumerate(((op, x) for op in _TURNS for x in angles), m)
         }
         self.names.update({s: joined[s.op, s.args[0]] for s in turns})
+        found = self.put(f"phi {v} [ {self.constant(0.0)}, %{before} ], [ {taint}, %{slow} ]")
+        self.turned.update(dict.fromkeys(angles, found))
 
     # ------------------------------------------------------------- control
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
+from ....program.form.nonfinite import spread
 from ....program.form.program import Program
 from ..compile import Target
 from .walk import Module, scratch_bytes
@@ -43,7 +44,7 @@ def in_widths(
     module = Module(element)
 
     def made(target: Target) -> tuple[Program, int]:
-        program = built(target.lanes(module.size))
+        program = spread(built(target.lanes(module.size)))
         return program, scratch_bytes(program, target, module.size)
 
     program, scratch = made(target)
@@ -52,6 +53,7 @@ def in_widths(
         program, scratch = made(target)
     module.add(program, target)
     if (single := alone(target.lanes(module.size))) is not None:
+        single = spread(single)
         module.add(single, target, _ALONE)
         scratch = max(scratch, scratch_bytes(single, target, module.size))
         return Widths(module.text, module.used, scratch, target, f"@{_ALONE}")

@@ -7,6 +7,7 @@
 ;   direct(in…, out)                              all states, on this thread
 ;   direct(in…, out, start, stop, grain, helpers) some rows of the batch, with the help of other threads
 ;   bound()                                       the loop on arrays fixed beforehand
+;   vectorcall                                    what Python calls for a NumPy ufunc of a kernel
 ;
 ; direct answers True, or touches nothing and answers False: then arrays need converting, or an error explained.
 ; refer counts a new reference to None, True or False before Python 3.12; since then they are immortal.
@@ -21,9 +22,15 @@
 @False = external global i8
 @None = external global i8
 @ndarray = external global i8
+@NotImplemented = external global i8
+@lazily = external global i8                                ; a function of Python, for what is no array
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
 declare i64 @PyLong_AsSsize_t(ptr)
+declare ptr @PyMethod_New(ptr, ptr)
+declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
+declare void @Py_DecRef(ptr)
+declare ptr @ufunc(ptr, ptr, i64, ptr)                      ; what NumPy calls for every ufunc
 declare ptr @PyErr_Occurred()
 declare i64 @llvm.smax.i64(i64, i64)
 declare i64 @llvm.smin.i64(i64, i64)
@@ -239,4 +246,44 @@ answer:
   %reply = getelementptr i8, ptr @None, i64 0
   $refer
   ret ptr %reply
+}
+
+; With arrays alone this is NumPy's own way. Anything else is first shown to `lazily`, which may decline it.
+define ptr @vectorcall(ptr %self, ptr %args, i64 %flagged, ptr %names) nounwind {
+entry:
+  %count = and i64 %flagged, 9223372036854775807            ; the highest bit is a flag
+  br label %check
+check:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %array ]
+  %is.through = icmp eq i64 %k, %count
+  br i1 %is.through, label %usual, label %look
+look:
+  %object.at = getelementptr ptr, ptr %args, i64 %k
+  %object = load ptr, ptr %object.at
+  %type.at = getelementptr i8, ptr %object, i64 $type
+  %type = load ptr, ptr %type.at
+  %is.array = icmp eq ptr %type, @ndarray
+  br i1 %is.array, label %array, label %ask
+array:
+  %k.next = add i64 %k, 1
+  br label %check
+ask:
+  %method = call ptr @PyMethod_New(ptr @lazily, ptr %self)
+  %is.none = icmp eq ptr %method, null
+  br i1 %is.none, label %fail, label %asked
+asked:
+  %reply = call ptr @PyObject_Vectorcall(ptr %method, ptr %args, i64 %count, ptr %names)
+  call void @Py_DecRef(ptr %method)
+  %declined = icmp eq ptr %reply, @NotImplemented
+  br i1 %declined, label %forget, label %answer
+forget:
+  call void @Py_DecRef(ptr %reply)
+  br label %usual
+usual:
+  %result = tail call ptr @ufunc(ptr %self, ptr %args, i64 %flagged, ptr %names)
+  ret ptr %result
+answer:
+  ret ptr %reply
+fail:
+  ret ptr null
 }

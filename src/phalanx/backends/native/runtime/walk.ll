@@ -149,7 +149,10 @@ longest:
 cores:
   call void @core_steps(ptr %walk, ptr %kernel, ptr %args)
   %apart = call i1 @is_apart(ptr %walk, ptr %kernel, ptr %args)
-  br i1 %apart, label %answer, label %refuse
+  br i1 %apart, label %distinct, label %refuse
+distinct:
+  %repeated = call i1 @repeats(ptr %kernel, ptr %args, i64 %n)
+  br i1 %repeated, label %refuse, label %answer
 answer:
   ret i64 %rows
 refuse:
@@ -288,6 +291,51 @@ operand.end:
   br label %operand
 answer:
   %reply = phi i1 [ true, %operand ], [ false, %input ]
+  ret i1 %reply
+}
+
+; Whether an output has an axis along which all elements are one.
+define internal i1 @repeats(ptr %kernel, ptr %args, i64 %n) nounwind {
+entry:
+  br label %operand
+operand:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %operand.end ]
+  %object.at = getelementptr ptr, ptr %args, i64 %k
+  %object = load ptr, ptr %object.at
+  %needed.at = getelementptr %kernel, ptr %kernel, i64 0, i32 5, i64 %k, i32 1
+  %needed = load i32, ptr %needed.at
+  %written = and i32 %needed, $writeable
+  %is.output = icmp ne i32 %written, 0
+  br i1 %is.output, label %output, label %operand.end
+output:
+  %ndim.at = getelementptr i8, ptr %object, i64 $ndim
+  %ndim.int = load i32, ptr %ndim.at
+  %ndim = zext i32 %ndim.int to i64
+  %shape.at = getelementptr i8, ptr %object, i64 $shape
+  %shape = load ptr, ptr %shape.at
+  %strides.at = getelementptr i8, ptr %object, i64 $strides
+  %strides = load ptr, ptr %strides.at
+  br label %axis
+axis:
+  %a = phi i64 [ 0, %output ], [ %a.next, %look ]
+  %is.more = icmp ult i64 %a, %ndim
+  br i1 %is.more, label %look, label %operand.end
+look:
+  %length.at = getelementptr i64, ptr %shape, i64 %a
+  %length = load i64, ptr %length.at
+  %stride.at = getelementptr i64, ptr %strides, i64 %a
+  %stride = load i64, ptr %stride.at
+  %is.long = icmp sgt i64 %length, 1
+  %is.still = icmp eq i64 %stride, 0
+  %is.one = and i1 %is.long, %is.still
+  %a.next = add i64 %a, 1
+  br i1 %is.one, label %answer, label %axis
+operand.end:
+  %k.next = add i64 %k, 1
+  %k.more = icmp ult i64 %k.next, %n
+  br i1 %k.more, label %operand, label %answer
+answer:
+  %reply = phi i1 [ true, %look ], [ false, %operand.end ]
   ret i1 %reply
 }
 
