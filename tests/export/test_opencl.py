@@ -11,8 +11,11 @@ import numpy as np
 import pytest
 
 import phalanx as px
+from reference import opencl_device
 
 cl = pytest.importorskip("pyopencl", reason="pyopencl is not installed")
+
+from phalanx.backends.devices.opencl_programs import default_queue  # noqa: E402
 
 OWN = """
 __kernel void own(__global const float *q, __global float *M) {
@@ -27,10 +30,9 @@ __kernel void own(__global const float *q, __global float *M) {
 
 @pytest.fixture(scope="module")
 def queue() -> Any:
-    devices = [d for p in cl.get_platforms() for d in p.get_devices()]
-    if not devices:
-        pytest.skip("there is no OpenCL device")
-    return cl.CommandQueue(cl.Context(devices[:1]))
+    if opencl_device.missing():
+        pytest.skip(opencl_device.missing())
+    return default_queue()
 
 
 def run(

@@ -5,12 +5,15 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import phalanx as px
+from phalanx.export.entries import entries
 from reference.ptx_machine import Machine
 from reference.ptxas import assemble, ptxas
 
@@ -53,3 +56,52 @@ def test_an_unknown_target_is_refused_and_nothing_written(tmp_path: Path) -> Non
     with pytest.raises(px.PhalanxError, match=r'unknown target.*"sm_80"'):
         px.load("ur5").export(tmp_path / "arm.ptx", target="sm_81")
     assert list(tmp_path.iterdir()) == []
+
+
+STEPPED = {
+    "two_link": lambda: px.load("two_link"),
+    "panda": lambda: px.load("panda"),
+    "floating": lambda: px.tree(2, seed=1, joints=("revolute", "prismatic")).with_floating_base(),
+    "ball": lambda: px.tree(2, seed=5, joints=("revolute", "spherical")),
+}
+
+
+INTEGRATORS = ("euler", "implicit", "rk4", "variational")
+# Of all pairs, those that are run as well: machines of NumPy's are slow.
+RUN = [
+    ("two_link", "rk4"),
+    ("two_link", "variational"),
+    ("floating", "implicit"),
+    ("ball", "rk4"),
+    ("ball", "euler"),
+]
+
+
+@pytest.mark.parametrize(("name", "integrator"), list(product(STEPPED, INTEGRATORS)))
+def test_a_step_of_every_integrator_is_written(name: str, integrator: Any, tmp_path: Path) -> None:
+    robot = STEPPED[name]()
+    (path,) = robot.export(tmp_path / "arm.ptx", robot.simulation(dt=1e-3, integrator=integrator))
+    assert ".visible .entry arm_step(" in path.read_text(encoding="ascii")
+
+
+@pytest.mark.parametrize(("name", "integrator"), RUN)
+def test_a_step_gives_the_bits_of_the_processor(name: str, integrator: Any, tmp_path: Path) -> None:
+    robot = STEPPED[name]()
+    sim = robot.simulation(dt=1e-3, integrator=integrator)
+    (path,) = robot.export(tmp_path / "arm.ptx", sim)
+    text = path.read_text(encoding="ascii")
+    q, qd, tau = robot.random_state(3, rng=2)
+    machine = Machine(text)
+    memory = machine.memory["global"]
+    (entry,) = entries(robot, sim)
+    given = {"q": q, "qd": qd, "u": tau, "time": np.zeros((3, 1))}
+    places = [memory.allocate(np.ascontiguousarray(given[each]).tobytes()) for each in entry.inputs]
+    outs = [memory.allocate(3 * 8 * n) for n in (robot.nq, robot.nv)]
+    told = re.search(r"arm_step<<<blocks, (\d+)>>>", text)
+    assert told is not None
+    machine.launch("arm_step", 1, int(told[1]), [3, *places, *outs])
+    wanted = sim.step(q, qd, tau)
+    for place, expected in zip(outs, wanted, strict=True):
+        start = place - memory.base
+        made = memory.data[start : start + expected.nbytes].view(np.float64).reshape(expected.shape)
+        np.testing.assert_array_equal(made, expected)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ import pytest
 import phalanx as px
 from phalanx.backends.native.compile import host
 from phalanx.export.entries import entries
+from reference import opencl_device
 from reference.c_library import Library
 from reference.cuda_library import on_host
 from reference.node import called
@@ -83,7 +83,7 @@ LANGUAGES: dict[str, tuple[Any, str, str]] = {
     "C, gcc": (_c("gcc"), "gcc", "native"),
     "C, clang": (_c("clang"), "clang", "native"),
     "CUDA on the host": (_cuda, "g++", "native"),
-    **({"OpenCL": (_opencl, "", "native")} if find_spec("pyopencl") else {}),
+    **({"OpenCL": (_opencl, "", "native")} if not opencl_device.missing() else {}),
     "native without fused multiply-adds": (_unfused, "", ""),
     "WebAssembly": (_wasm, "node", "native without fused multiply-adds"),
 }

@@ -4,17 +4,14 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import numpy as np
 
-from ..errors import printable
+from ..languages.names import WIDTH, c_string, comment_lines, filled, in_comment
 from .entries import Entry
 from .request import Request, package_version
-
-_WIDTH = 100
 
 
 class Working(Protocol):
@@ -28,29 +25,33 @@ class Working(Protocol):
 
 def banner(request: Request) -> str:
     """The comment at the top."""
+    return "\n".join(["/*", *about(request, " * "), " */"])
+
+
+def about(request: Request, start: str) -> list[str]:
+    """What is at the top of a file: the lines of a comment, each behind `start`."""
     robot = request.robot
     names = ", ".join(entry.name for entry in request.entries)
     text = [
-        f'Robot "{_plain(robot.name)}" ({robot.nq} coordinates, {robot.nv} degrees of freedom): {names}.',
+        f'Robot "{in_comment(robot.name)}" ({robot.nq} coordinates, {robot.nv} degrees of freedom): {names}.',
         f"Written by Phalanx {package_version()}, version {request.version}, {request.real} precision.",
         "Do not edit: export it again.",
         "",
         "Units are SI. Spatial vectors are [angular; linear]. Matrices lie row by row. No function "
         "allocates, keeps or shares anything; arrays must not overlap.",
     ]
-    lines = [line for each in text for line in textwrap.wrap(each, _WIDTH - 3) or [""]]
-    return "/* " + "\n * ".join(lines).replace(" \n", "\n") + "\n */"
+    return [line for each in text for line in comment_lines(each, start)]
 
 
 def described(entry: Entry, routine: Working) -> str:
     """The comment in front of a function."""
     shapes = [f"{name} {_shape(shape)}" for name, shape in entry.inputs.items()]
     results = [f"{name} {_shape(shape)}" for name, shape in entry.outputs.items()]
-    text = f"{_plain(entry.title)}: {', '.join(results)} from {', '.join(shapes)}."
+    text = f"{in_comment(entry.title)}: {', '.join(results)} from {', '.join(shapes)}."
     if routine.workspace:
         text += f" The workspace holds {routine.workspace} numbers and needs no values."
-    lines = textwrap.wrap(text[0].upper() + text[1:], _WIDTH - 3)
-    return "/* " + "\n * ".join(lines) + " */"
+    lines = comment_lines(text[0].upper() + text[1:], " * ")
+    return "\n".join(["/*", *lines, " */"])
 
 
 def constants(request: Request, routines: Sequence[Working]) -> str:
@@ -61,8 +62,8 @@ def constants(request: Request, routines: Sequence[Working]) -> str:
         f"#define $NQ {robot.nq}",
         f"#define $NV {robot.nv}",
         f"#define $N_LINKS {robot.n_links}",
-        _listed("$JOINT_NAMES", [_quoted(name) for name in robot.joint_names]),
-        _listed("$LINK_NAMES", [_quoted(name) for name in robot.link_names]),
+        _listed("$JOINT_NAMES", [c_string(name) for name in robot.joint_names]),
+        _listed("$LINK_NAMES", [c_string(name) for name in robot.link_names]),
         *(
             _listed(f"${name}", [_limit(x) for x in values])
             for name, values in (
@@ -79,7 +80,7 @@ def constants(request: Request, routines: Sequence[Working]) -> str:
 
 
 def _listed(name: str, values: Iterable[str]) -> str:
-    rows = textwrap.wrap(", ".join(values), _WIDTH - 6, break_long_words=False, break_on_hyphens=False)
+    rows = filled(values, WIDTH - 6)
     if len(rows) <= 1:
         return f"#define {name} {{{''.join(rows)}}}"
     return f"#define {name} {{ \\\n  " + " \\\n  ".join(rows) + " }"
@@ -89,20 +90,6 @@ def _limit(x: float) -> str:
     if np.isinf(x):
         return "INFINITY" if x > 0 else "-INFINITY"
     return repr(float(x))
-
-
-def _quoted(name: str) -> str:
-    """A string of C: what is not plain ASCII is escaped byte by byte."""
-    plain = (
-        chr(b) if 32 <= b < 127 and chr(b) not in '"\\?$' else f"\\{b:03o}"
-        for b in name.encode(errors="replace")
-    )
-    return f'"{"".join(plain)}"'
-
-
-def _plain(text: str) -> str:
-    """A text that ends no comment and no line."""
-    return printable(text).replace("*/", "* /").replace("/*", "/ *").replace("\\", "/").replace("$", "_")
 
 
 def _shape(shape: tuple[int, ...]) -> str:

@@ -9,11 +9,12 @@ place of a name: the latter is its step.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
+
+import numpy as np
 
 from ..algorithms import FUNCTIONS
 from ..backends.base import Call
@@ -21,7 +22,9 @@ from ..backends.native.kernel import Kernel
 from ..backends.native.source import alone
 from ..dispatch import is_native, resolve
 from ..errors import PhalanxError, nearest, shown
+from ..languages.names import identifier, taken
 from ..products import derivative_of
+from ..program.form.nonfinite import spread
 from ..program.form.program import Program
 from ..robot.robot import Robot
 from ..simulation.simulation import Simulation
@@ -29,11 +32,6 @@ from ..simulation.straight import straight_step
 
 _MODES = ("jvp", "vjp", "hvp")
 _VALUE = "value"  # the pseudo input that asks for what a function is the derivative of
-# Words that no parameter or function may be in one of the languages.
-_WORDS = """auto break case char const continue default do double else enum extern float for goto if inline
-int long register restrict return short signed sizeof static struct switch typedef union unsigned void
-volatile while class new delete this template kernel global local private constant half bool step count"""
-_RESERVED = frozenset(_WORDS.split())
 
 
 @dataclass(frozen=True)
@@ -48,6 +46,11 @@ class Entry:
     built: Callable[[int], Program]  # the program for registers of so many lanes
     form: str
     told: tuple[float, ...] = ()  # what the program is told with every call
+    spreads: bool = True  # whether what is not finite reaches all results
+
+    def program(self, lanes: int) -> Program:
+        """The program for registers of so many lanes, ready to be written."""
+        return spread(self.built(lanes)) if self.spreads else self.built(lanes)
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -59,7 +62,7 @@ def entries(robot: Robot, functions: Any) -> list[Entry]:
     """What is asked for: names, kernels and simulations, or a mapping from names to them."""
     if isinstance(functions, (str, Kernel, Simulation)):
         functions = (functions,)
-    if not isinstance(functions, Iterable):
+    if not isinstance(functions, Iterable) or (isinstance(functions, np.ndarray) and not functions.ndim):
         raise PhalanxError(
             f"export: functions is {shown(functions)}, expected names such as inverse_dynamics."
         )
@@ -72,6 +75,12 @@ def entries(robot: Robot, functions: Any) -> list[Entry]:
         raise PhalanxError(
             f'export: two functions would be called "{twice[0]}"; give a mapping from names to functions.'
         )
+    for each in made:
+        if like := taken(each.name, (other.name for other in made)):
+            raise PhalanxError(
+                f'export: a function would be called "{each.name}", which is {like}; '
+                "give a mapping from other names to functions."
+            )
     return made
 
 
@@ -155,7 +164,9 @@ def _step(sim: Simulation) -> Entry:
     inputs = _identifiers({region.name: shapes[region.name] for region in program.inputs}, ())
     outputs = _identifiers({region.name: shapes[region.name] for region in program.outputs}, inputs)
     title = f"a step of {sim.dt:g} s, integrator {sim.integrator}"
-    return Entry("step", title, sim.robot, inputs, outputs, lambda lanes: program, "unrolled: one step")
+    return Entry(
+        "step", title, sim.robot, inputs, outputs, lambda _: program, "unrolled: one step", spreads=False
+    )
 
 
 def _identifiers(shapes: Mapping[str, tuple[int, ...]], taken: Iterable[str]) -> dict[str, tuple[int, ...]]:
@@ -165,12 +176,3 @@ def _identifiers(shapes: Mapping[str, tuple[int, ...]], taken: Iterable[str]) ->
         plain = identifier(name)
         made[f"grad_{plain}" if plain in taken else plain] = shape
     return made
-
-
-def identifier(name: str, *, reserved: bool = True) -> str:
-    """A name as languages accept it: ASCII letters, digits and underscores, no reserved word.
-
-    Names of functions have a prefix, and may be reserved words.
-    """
-    plain = re.sub(r"_{2,}", "_", re.sub(r"[^0-9A-Za-z_]", "_", name)).strip("_") or "robot"
-    return f"{plain}_" if reserved and plain in _RESERVED else f"r{plain}" if plain[0].isdigit() else plain

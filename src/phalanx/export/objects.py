@@ -15,7 +15,7 @@ from ..backends.native.freestanding import Function, module, workspace_numbers
 from ..backends.native.targets import Machine, machine
 from ..errors import PhalanxError, listing
 from ..languages.dialects import named
-from .comments import banner, constants, described
+from .comments import about, banner, constants, described
 from .elf import for_either_abi, read_elf
 from .entries import Entry
 from .request import Request
@@ -66,7 +66,7 @@ def compiled(request: Request, target: str | None) -> Compiled:
     wanted = machine(target, request.dtype)
     lanes = wanted.lanes(request.dtype.itemsize)
     functions = [
-        Function(f"{request.prefix}_{entry.name}", entry.built(lanes), entry.told)
+        Function(f"{request.prefix}_{entry.name}", entry.program(lanes), entry.told)
         for entry in request.entries
     ]
     return Compiled(request, wanted, functions)
@@ -89,9 +89,7 @@ def _text(made: Compiled) -> str:
     """LLVM text that tells for which machine it is."""
     parsed, _ = optimised(made.text, made.machine)
     head = [f'target datalayout = "{parsed.data_layout}"', f'target triple = "{made.machine.triple}"']
-    about = banner(made.request).removeprefix("/* ").removesuffix("\n */").split("\n")
-    comment = [f"; {line.removeprefix(' * ').removeprefix(' *')}".rstrip() for line in about]
-    return "\n".join([*comment, "", *head, made.text])
+    return "\n".join([*about(made.request, "; "), "", *head, made.text])
 
 
 def _header(made: Compiled) -> str:

@@ -4,22 +4,19 @@
 
 from __future__ import annotations
 
-import textwrap
-
 from ..backends.devices.grid import Layout
 from ..backends.devices.ptx import Source, architecture, assembled
 from ..backends.native.loop import ELEMENTS
+from ..languages.names import comment_lines, in_comment
 from .entries import Entry
 from .request import Request, package_version
-
-_WIDTH = 100
 
 
 def files(request: Request) -> dict[str, str]:
     """The file of all functions."""
     request.chosen(target=None)
     target = architecture(request.target, "export")
-    sources = [Source(f"{request.prefix}_{e.name}", e.built(1), e.told) for e in request.entries]
+    sources = [Source(f"{request.prefix}_{e.name}", e.built(1), e.told, e.spreads) for e in request.entries]
     made = assembled(sources, ELEMENTS[request.dtype], target, functions=True)
     told = [_head(request)]
     for entry, source, layout in zip(request.entries, sources, made.layouts, strict=True):
@@ -31,10 +28,10 @@ def files(request: Request) -> dict[str, str]:
 def _head(request: Request) -> str:
     robot = request.robot
     return _comment(
-        f'Robot "{robot.name}" ({robot.nq} coordinates, {robot.nv} degrees of freedom), written by Phalanx '
-        f"{package_version()}, version {request.version}. Do not edit: export it again. Units are SI; "
-        "spatial vectors are [angular; linear]. Arrays are rows of a batch, (count, ...), C-contiguous, and "
-        "must not overlap. Any number of blocks will do: each goes on while states are left."
+        f'Robot "{in_comment(robot.name)}" ({robot.nq} coordinates, {robot.nv} degrees of freedom), '
+        f"written by Phalanx {package_version()}, version {request.version}. Do not edit: export it again. "
+        "Units are SI; spatial vectors are [angular; linear]. Arrays are rows of a batch, (count, ...), "
+        "C-contiguous, and must not overlap. Any number of blocks will do: each goes on while states remain."
     )
 
 
@@ -47,7 +44,7 @@ def _described(entry: Entry, name: str, layout: Layout, real: str) -> str:
         f"{each} ({', '.join(map(str, shape))})" for each, shape in {**entry.inputs, **entry.outputs}.items()
     )
     lines = [
-        _comment(f"{entry.title}: {shapes}."),
+        _comment(f"{in_comment(entry.title)}: {shapes}."),
         _comment(
             f"{name}<<<blocks, {layout.block}>>>(int64_t count, {', '.join([*inputs, *outputs, *more])})"
         ),
@@ -61,5 +58,4 @@ def _described(entry: Entry, name: str, layout: Layout, real: str) -> str:
 
 
 def _comment(text: str) -> str:
-    plain = "".join(c if " " <= c <= "~" else "?" for c in text)  # assemblers take ASCII only
-    return "\n".join(f"// {line}" for line in textwrap.wrap(plain, _WIDTH - 3))
+    return "\n".join(comment_lines(text, "// "))

@@ -13,9 +13,10 @@ import numpy as np
 
 from ..errors import PhalanxError, nearest
 from ..languages.dialects import Dialect
+from ..languages.names import identifier
 from ..languages.routine import Routine
 from ..robot.robot import Robot
-from .entries import Entry, identifier
+from .entries import Entry
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def routines(request: Request, dialect: Dialect) -> list[Routine]:
         sizes = entry.sizes
         inputs = {name: sizes[name] for name in entry.inputs}
         outputs = {name: sizes[name] for name in entry.outputs}
-        made.append(Routine(entry.name, inputs, outputs, entry.built(1), dialect, entry.told))
+        made.append(Routine(entry.name, inputs, outputs, entry.program(1), dialect, entry.told))
     return made
 
 

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from ..backends.native.targets import WASM
-from ..errors import PhalanxError, printable
+from ..errors import PhalanxError
+from ..languages.names import in_comment
 from .linking import linked
 from .objects import Compiled, compiled
 from .request import Request, package_version
@@ -59,9 +60,9 @@ def _script(made: Compiled) -> str:
 
 def _about(request: Request) -> str:
     robot = request.robot
-    name = re.sub(r"[^ -~]|<", "?", printable(robot.name))
     return (
-        f'Robot "{name}" ({robot.nq} coordinates, {robot.nv} degrees of freedom) in WebAssembly.\n'
+        f'Robot "{in_comment(robot.name)}" ({robot.nq} coordinates, {robot.nv} degrees of freedom) in '
+        "WebAssembly.\n"
         f"// Written by Phalanx {package_version()}, version {request.version}, {request.real} precision. "
         "Do not edit: export it again."
     )
