@@ -163,6 +163,21 @@ def test_a_simulation_runs_and_pauses(view: View) -> None:
     view.until(lambda: not view.page.dynamics_view.playing)
 
 
+def test_a_new_pose_ends_a_simulation(view: View) -> None:
+    view.press("Start")
+    view.until(lambda: view.page.dynamics_view.run is not None and view.page.dynamics_view.run.seconds > 0.2)
+    view.go("Robot")
+    view.press("Home")
+    view.until(lambda: view.page.dynamics_view.run is None and not view.page.dynamics_view.playing)
+    session = view.page.session
+    home = session.q.copy()
+    assert not session.qd.any()
+    view.tab.wait_for_timeout(200)
+    np.testing.assert_array_equal(session.q, home)
+    shown = [handle.value for _, handle in view.page.robot_view.sliders]
+    np.testing.assert_allclose(shown, [session.value(s) for s in session.sliders], atol=0.02)
+
+
 def test_a_schedule_plays_and_links_light_up(view: View) -> None:
     view.go("Parallelism")
     view.press("Play")

@@ -31,7 +31,10 @@ def test_every_algorithm_on_offer_can_be_scheduled() -> None:
             play = playback(robot, function, name, "p processors", 8)
             assert play.schedule.makespan > 0
             assert play.critical()
-            assert dict(play.facts())["speed-up"].endswith("on 8")
+            facts, s = dict(play.facts()), play.schedule
+            assert facts["speed-up"] == f"{s.least.work / s.makespan:.2f} on 8"
+            assert facts["over one processor by"] == f"{s.least.algorithm}, {s.least.work:,g} operations"
+            assert facts["parallel efficiency"] == f"{s.efficiency:.0%}"
             assert sum(play.by_link().values()) == play.cost.total
 
 

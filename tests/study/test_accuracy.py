@@ -32,7 +32,7 @@ def test_a_known_error_is_found() -> None:
 
 
 def test_algorithms_are_compared_with_articulated_bodies() -> None:
-    robot = px.chain(30, seed=1)
+    robot = px.chain(50, seed=1)  # long enough that the factor loses digits whatever the last bits are
     good, bad = (px.accuracy(robot, algorithm=a, backend="numpy", states=2) for a in ("abia", "jsiia"))
     assert good.reference == bad.reference == "aba"
     assert good.error < 1e-13

@@ -15,7 +15,6 @@ import pytest
 import phalanx as px
 from phalanx.backends.native.compile import host
 from phalanx.backends.native.emit.walk import block_function
-from phalanx.backends.native.loop import module
 from phalanx.backends.native.source import unrolls
 from phalanx.dispatch import resolve
 from phalanx.program.form.builder import straight
@@ -25,6 +24,7 @@ from phalanx.program.trace import Program
 from phalanx.study.closed_form import general_chain
 from reference.counting import general_count, operations
 from reference.kernels import robot
+from reference.llvm_counting import counted_module
 
 COUNTED = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
 
@@ -134,7 +134,7 @@ def test_full_counts_are_the_instructions_of_the_kernel(name: str, function: str
     if not unrolls(resolve(r, function, algorithm)):
         pytest.skip("a kernel of loops, as counted in test_loop_cost.py")
     found = px.cost(r, function, algorithm)
-    text = module(resolve(r, function, algorithm), (), np.dtype(np.float64), host())
+    text = counted_module(resolve(r, function, algorithm), (), np.dtype(np.float64), host())
     left = in_block(text)
     for _ in range(text.count(TWO_OVER_PI)):  # once for every angle
         left.subtract(of_one_turn())

@@ -18,7 +18,6 @@ from phalanx.backends.base import Call
 from phalanx.backends.native.compile import host
 from phalanx.backends.native.emit.walk import block_function
 from phalanx.backends.native.extent import is_segmented, large_form, serves
-from phalanx.backends.native.loop import module
 from phalanx.backends.native.source import looped
 from phalanx.dispatch import resolve
 from phalanx.program.cost import Count
@@ -31,7 +30,7 @@ from phalanx.program.rolled.stages.matrices import Pairs
 from phalanx.program.scalar import Graph
 from phalanx.program.trace import Program
 from phalanx.study.prediction.workload import workload
-from reference.llvm_counting import carried_out
+from reference.llvm_counting import carried_out, counted_module
 
 TYPES = ("revolute", "prismatic", "spherical", "universal")
 
@@ -130,7 +129,7 @@ def in_text(call: Call) -> Count:
     loops = looped(call, ())
     lanes = host().lanes(8)
     total = np.zeros(4, dtype=int)
-    text = module(call, (), np.dtype(np.float64), host())
+    text = counted_module(call, (), np.dtype(np.float64), host())
     for function, seen in carried_out(text).items():
         found = operations(seen)
         body = text[text.index(f"@{function}(") :].partition("\n}")[0]
@@ -154,10 +153,14 @@ def counted(case: int) -> tuple[Any, set[str]]:
     return cost_of_loops(loops.built(host().lanes(8)), call.function.symbol), kinds_of_stages(loops)
 
 
-@pytest.mark.parametrize("case", range(len(CASES)), ids=["-".join(map(str, (*c[:2], *c[2]))) for c in CASES])
-def test_counts_of_loops_are_the_instructions_that_the_kernel_carries_out(case: int) -> None:
-    found, _ = counted(case)
-    assert Count(*found._all()) == in_text(call_of(*CASES[case]))
+@pytest.mark.parametrize(
+    ("name", "function", "choice"), CASES, ids=["-".join(map(str, (*c[:2], *c[2]))) for c in CASES]
+)
+def test_counts_of_loops_are_the_instructions_that_the_kernel_carries_out(
+    name: str, function: str, choice: Any
+) -> None:
+    found, _ = counted(CASES.index((name, function, choice)))
+    assert Count(*found._all()) == in_text(call_of(name, function, choice))
     for parts in (found.by_quantity, found.by_link):
         assert sum(parts.values(), Count()) == Count(*found._all())
     assert "" not in found.by_quantity
@@ -175,6 +178,7 @@ def kinds_of_stages(loops: Any) -> set[str]:
     return found
 
 
+@pytest.mark.exhaustive
 def test_every_kind_of_stage_is_among_the_cases() -> None:
     plain = ("Loop", "Once", "Solve", "InverseOut", "MatrixOut pairs", "Factor pairs", "Factor square")
     wanted = {*plain, *(f"coupled {kind}" for kind in plain), "segments Loop", "segments Once"}
@@ -236,7 +240,7 @@ def test_a_robot_that_cannot_move_gives_no_warning() -> None:
 @pytest.mark.parametrize("algorithm", ["cfa", "dca", "abia", "partition", "aba"])
 def test_predictions_count_the_same_instructions(algorithm: str) -> None:
     call = resolve(robot("snake"), "forward_dynamics", algorithm)
-    text = module(call, (), np.dtype(np.float64), host())
+    text = counted_module(call, (), np.dtype(np.float64), host())
     seen: Counter[str] = Counter()
     for function, found in carried_out(text).items():
         if function != "block" or algorithm != "partition":  # which then only brings segments into lanes

@@ -43,6 +43,7 @@ def test_predictions_are_sorted_and_per_state() -> None:
     assert 4 * many["newton_euler"] < one["newton_euler"]  # a call costs more than a state
 
 
+@pytest.mark.exhaustive
 def test_auto_is_left_where_another_algorithm_is_clearly_faster() -> None:
     # Articulated inertias of this tree are too long to unroll, its mass matrix is not.
     robot = px.tree(30, branching=0.5, seed=1)
@@ -76,7 +77,7 @@ def test_an_inaccurate_algorithm_is_not_recommended(monkeypatch: pytest.MonkeyPa
 
 
 def test_errors_are_those_of_both_algorithms() -> None:
-    robot = px.load("panda")
+    robot = px.chain(3)
     calls = [module.resolve(robot, "forward_dynamics", name) for name in ("cfa", "aba")]
     errors = module._errors(*calls, np.dtype(np.float64))
     assert all(1e-17 < e < 1e-10 for e in errors)
@@ -156,7 +157,9 @@ def test_bad_arguments_are_told(arguments: tuple[object, ...], message: str) -> 
         recommend(px.load("two_link"), *arguments)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("function", ["inverse_dynamics", "forward_dynamics"])
+@pytest.mark.parametrize(
+    "function", ["inverse_dynamics", pytest.param("forward_dynamics", marks=pytest.mark.exhaustive)]
+)
 def test_one_state_of_a_long_chain_is_recommended_what_auto_takes(function: str) -> None:
     robot = px.chain(400)
     found = recommend(robot, function, batch=1)

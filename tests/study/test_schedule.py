@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import phalanx as px
+from phalanx.studio.parallel import PROCESSORS, speedups
 from phalanx.study.machines import Machine
 from phalanx.study.schedule import place, task_graph
 from phalanx.study.scheduling.placement import PlacedTask, Schedule
@@ -107,8 +108,8 @@ def test_four_processors_are_the_default_and_results_tell_themselves() -> None:
     robot = px.load("two_link")
     s = px.schedule(robot, "inverse_dynamics")
     assert s.processors == ("P0", "P1", "P2", "P3")
-    assert s.speedup == s.work / s.makespan
-    assert s.efficiency == s.speedup / 4
+    assert s.speedup == s.least.work / s.makespan
+    assert s.efficiency == s.work / s.makespan / 4
     assert sum(s.loads) == s.work
     text = repr(s)
     assert "inverse_dynamics of two_link" in text
@@ -148,6 +149,51 @@ def test_sines_and_cosines_are_given_unless_they_take_time() -> None:
     assert violations(timed) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "function", "customise"),
+    [
+        ("puma560", "inverse_dynamics", "full"),
+        ("puma560", "inverse_dynamics", "none"),
+        ("stanford", "mass_matrix", "semi"),
+        ("two_link", "forward_dynamics", "full"),
+        ("ur5", "inverse_dynamics_derivatives", "full"),
+    ],
+)
+def test_speedups_are_over_the_least_work_of_any_algorithm(name: str, function: str, customise: Any) -> None:
+    robot = px.load(name)
+    covering = [a.name for a in px.algorithms(function) if not a.refusal(robot)]
+    found = {
+        a: px.schedule(robot, function, a, M.pram(4), customise=customise, convention="program")
+        for a in covering
+    }
+    least = min(s.work for s in found.values())
+    for a, s in found.items():
+        assert s.least.work == least == found[s.least.algorithm].work
+        assert s.speedup == least / s.makespan
+        assert s.efficiency == s.work / s.makespan / 4
+        assert f"speed-up {s.speedup:.2f} over {s.least.algorithm} on one" in repr(s), a
+    worst = max(found.values(), key=lambda s: s.makespan)
+    assert worst.speedup == min(s.speedup for s in found.values())  # who takes longest gains least
+    assert pickle.loads(pickle.dumps(worst)).speedup == worst.speedup
+
+
+def test_compare_figures_and_schedules_mean_the_same_speedup() -> None:
+    robot = px.load("two_link")
+    rows = {r.algorithm: r for r in px.compare(robot, "inverse_dynamics", batch=1, processors=4) if r.cost}
+    curves = speedups(robot, "inverse_dynamics", list(rows))
+    for name, row in rows.items():
+        s = px.schedule(robot, "inverse_dynamics", name, M.pram(4), convention="program")
+        assert row.speedup == s.speedup
+        assert curves[name][PROCESSORS.index(4)] == s.speedup
+
+
+def test_a_papers_assignment_keeps_the_papers_meaning_and_says_so() -> None:
+    s = px.schedule(px.load("puma560"), "inverse_dynamics", "zomaya_morris", M.transputers(4))
+    assert s.least == ("", s.work)
+    assert s.speedup == s.work / s.makespan
+    assert f"speed-up {s.speedup:.2f} over the same tasks on one" in repr(s)
+
+
 def test_sines_that_wait_for_a_sum_are_placed_but_not_counted() -> None:
     robot = px.load("panda")  # its angles have offsets
     s = px.schedule(robot, "inverse_dynamics", "lathrop")
@@ -160,7 +206,8 @@ def test_sets_that_follow_each_other_gain_what_fits_into_their_interval() -> Non
     robot = px.load("puma560")
     s = px.schedule(robot, "inverse_dynamics", "lathrop", M.systolic())
     assert isinstance(s, SystolicSchedule)
-    assert s.gain == s.work / s.interval > s.speedup
+    assert s.gain == s.least.work / s.interval > s.speedup
+    assert s.steady_efficiency == s.work / s.interval / len(s.processors)
     assert f"a set every {s.interval:g} operations, gain {s.gain:.2f}" in repr(s)
     told = s.to_dict()
     assert (told["latency"], told["interval"], told["gain"]) == (s.makespan, s.interval, s.gain)
@@ -243,7 +290,7 @@ def test_a_billion_processors_take_no_memory(machine: Any, tmp_path: Path) -> No
     assert s.processors[machine.count - 1] == f"P{machine.count - 1}"
     assert s.loads[machine.count - 1] == 0.0
     assert [s.loads[p] for p in range(len(few.loads))] == list(few.loads)
-    assert s.efficiency == s.speedup / machine.count
+    assert s.efficiency == s.work / s.makespan / machine.count
     told = s.to_dict()
     assert told["processor_count"] == machine.count
     assert len(told["processors"]) < 1000

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.backends.native import loop
 from phalanx.backends.native.compile import Target, host
 from phalanx.dispatch import resolve
 from phalanx.program.rewrite import Code, Instruction
 from phalanx.study.prediction.workload import spills, workload
+from reference.llvm_counting import counted_module
 
 
 def sums_of_inputs(count: int) -> Code:
@@ -80,7 +80,7 @@ def test_operations_are_those_of_the_kernel() -> None:
     robot = px.chain(5, prismatic=1.0)
     call = resolve(robot, "forward_dynamics", "aba")
     # A processor with multiply-adds, whatever this one has: without, each is two instructions.
-    text = loop.module(call, (), np.dtype(np.float64), Target(host().triple, "haswell", "", 256, True))
+    text = counted_module(call, (), np.dtype(np.float64), Target(host().triple, "haswell", "", 256, True))
     block = text.partition("define internal void @block")[2].partition("\n}")[0]
     work = workload(call)
     assert work.angles == 0

@@ -144,7 +144,8 @@ class Playback:
             ("work on one processor", f"{s.work:,g} {unit}"),
             ("critical path", f"{s.span:,g} {unit}"),
             ("speed-up", f"{s.speedup:.2f} on {len(s.processors):,}"),
-            ("efficiency", f"{s.efficiency:.0%}"),
+            ("over one processor by", f"{s.least.algorithm or 'the same tasks'}, {s.least.work:,g} {unit}"),
+            ("parallel efficiency", f"{s.efficiency:.0%}"),
         ]
         if s.messages:
             found.append(("messages", f"{len(s.messages):,} with {s.words:,} numbers"))

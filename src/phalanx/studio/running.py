@@ -59,9 +59,7 @@ class Run:
             self._by_hand(push, steps)
             return
         inputs = np.concatenate([self._aims, push])
-        run = self._sim.rollout(
-            self.q, self.qd, inputs=inputs, steps=steps, every=steps, record=_RECORD, start=self.steps
-        )
+        run = self._sim._rolled(self.q, self.qd, inputs, steps, steps, _RECORD, None, start=self.steps)
         if not keep:
             return
         q, qd = (np.array(x) for x in run.final)

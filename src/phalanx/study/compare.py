@@ -12,7 +12,7 @@ import numpy as np
 
 from ..algorithms import Algorithm, algorithms, functions_algorithms
 from ..backends.base import Call, backend
-from ..dispatch import compute, resolve
+from ..dispatch import ANY, choose, compute, resolve
 from ..errors import PhalanxError
 from ..program.cost import Cost
 from ..progress import steps
@@ -20,7 +20,7 @@ from ..robot.robot import Robot, require_robot
 from .machines import pram
 from .prediction.checking import exact, relative_error
 from .prediction.timing import Sample, job, sample, timed
-from .recommend import Recommendation, label, recommend, served
+from .recommend import IN_TURNS, best_of, duration, label, reason, recommend, served
 from .schedule import place, task_graph
 
 _CHECKED = 16  # states whose results are compared with extended precision
@@ -33,8 +33,9 @@ class Comparison:
 
     `one_state` and `per_state` are measured, alone and in the batch; `predicted` is per state of the
     batch. `speedup` is what `processors` would gain over one that takes the algorithm with the least
-    operations. `chosen` marks the choice of "auto", `recommended` that for this batch, with its reason;
-    where an algorithm refuses the robot, the reason is the short form of `refused`.
+    operations. `chosen` marks the choice of "auto" for this batch. `recommended` marks the shortest measured
+    time per state among errors like those of "auto", which is left for a tenth or more only; with its reason.
+    Where an algorithm refuses the robot, the reason is the short form of `refused`.
     """
 
     algorithm: str
@@ -83,8 +84,17 @@ def compare(
         call = resolve(robot, function, advice.choice, frame)
         calls[label(call)] = call
     measured = _measured(calls, batch, processors)
+    auto = calls[advice.auto]
+    best, why = _best(calls, measured, auto, batch)
     rows += [
-        _marked(Comparison(**_facts(call.algorithm), **measured[name]), name, call, advice)
+        replace(
+            Comparison(**_facts(call.algorithm), **measured[name]),
+            options=dict(call.options),
+            predicted=advice.predicted.get(name, float("nan")),
+            chosen=call is auto,
+            recommended=call is best,
+            reason=why if call is best else "",
+        )
         for name, call in calls.items()
     ]
     return sorted(rows, key=lambda r: (bool(r.refused), r.per_state))
@@ -94,18 +104,34 @@ def _facts(algorithm: Algorithm) -> dict[str, Any]:
     return {"algorithm": algorithm.name, "source": algorithm.source, "span": algorithm.span}
 
 
-def _marked(row: Comparison, name: str, call: Call, advice: Recommendation) -> Comparison:
-    """The row with what is predicted for it and who takes it."""
-    options = dict(call.options)
-    recommended = (call.algorithm.name, options) == (advice.algorithm, dict(advice.options))
-    return replace(
-        row,
-        options=options,
-        predicted=advice.predicted.get(name, float("nan")),
-        chosen=not options and call.algorithm.name == advice.auto,
-        recommended=recommended,
-        reason=advice.reason if recommended else "",
-    )
+def _best(
+    calls: dict[str, Call], measured: dict[str, dict[str, Any]], auto: Call, batch: int
+) -> tuple[Call, str]:
+    """The call to take by what was measured, and why."""
+    best, why = _fastest(calls, measured, auto, batch, "per_state")
+    robot, function = auto.robot, auto.algorithm.function
+    if batch > 1 and robot.nv > ANY:  # where "auto" may take another one for one state
+        there = calls[choose(robot, function, 1).name]
+        alone, _ = _fastest(calls, measured, there, 1, "one_state")
+        if alone is not best:
+            seconds = duration(measured[label(alone)]["one_state"])
+            taken = "takes it there" if alone is there else f"takes {label(there)} there, too"
+            why += f' One state alone is fastest by {label(alone)}, {seconds}; "auto" {taken}.'
+    return best, why
+
+
+def _fastest(
+    calls: dict[str, Call], measured: dict[str, dict[str, Any]], auto: Call, batch: int, time: str
+) -> tuple[Call, str]:
+    """The same by the measured times of one kind."""
+    times = {name: found[time] for name, found in measured.items()}
+
+    def errors(call: Call) -> tuple[float, float]:
+        return measured[label(call)]["error"], measured[label(auto)]["error"]
+
+    found = [(calls[name], seconds) for name, seconds in times.items()]
+    best, remark = best_of(found, auto, IN_TURNS, float(np.finfo(float).eps), errors)
+    return best, reason(best, auto, times, batch, remark, "measured", IN_TURNS)
 
 
 def _measured(calls: dict[str, Call], batch: int, processors: int) -> dict[str, dict[str, Any]]:

@@ -9,7 +9,7 @@ also knows this machine.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -29,8 +29,10 @@ from .prediction.checking import exact, is_extended, relative_error
 from .prediction.timing import job, sample, timed
 from .prediction.workload import workload
 
-# A prediction has to be this much shorter than that of "auto" to speak against it, a measured time this.
+# A prediction has to be this much shorter than that of "auto" to speak against it, a measured time this,
+# where all take turns in one run or not.
 MARGIN = 1.03
+IN_TURNS = 1.1
 _NOISE = 1.2
 # Options are tried for algorithms whose defaults come this near to the fastest.
 _NEAR = 4.0
@@ -48,8 +50,9 @@ _AGREE = 1e-10
 class Recommendation:
     """An algorithm to pass on, why, and the seconds per state predicted for it and for all others.
 
-    `auto` is what algorithm="auto" takes. Predictions are for one thread; the keys of `predicted` are
-    names of algorithms, with options where these are not the defaults.
+    `auto` is what algorithm="auto" takes. Predictions are for one thread; one state of a robot with more
+    than 64 degrees of freedom is timed instead. The keys of `predicted` are names of algorithms, with options
+    where these are not the defaults.
     """
 
     robot: str
@@ -95,18 +98,12 @@ def recommend(
     kind = _checked(function, batch, dtype)
     auto = resolve(robot, function, choose(robot, function, int(batch)).name, frame)
     found = _predictions(auto, batch, kind)
+    how, margin = "predicted", MARGIN if served(auto) == "native" else _NOISE
+    if batch == 1 and robot.nv > ANY:  # in narrow code of its own, which the prices do not know
+        found, how, margin = _timed_near(found, kind), "measured", _NOISE
     predicted = {label(call): seconds for call, seconds in found}
-    best, remark = auto, ""
-    for call, seconds in sorted(found, key=lambda pair: pair[1]):
-        if seconds * (MARGIN if served(auto) == "native" else _NOISE) >= predicted[label(auto)]:
-            break
-        errors = _errors(call, auto, kind)
-        if errors[0] <= _DIGITS * max(errors[1], float(np.finfo(kind).eps)):
-            best, remark = call, _errors_told(errors)
-            break
-        remark = remark or f" {label(call)} would take {duration(seconds)}, but" + _errors_told(
-            errors
-        ).replace(" Its", " its")
+    eps = float(np.finfo(kind).eps)
+    best, remark = best_of(found, auto, margin, eps, lambda call: _errors(call, auto, kind))
     return Recommendation(
         robot.name,
         function,
@@ -116,9 +113,33 @@ def recommend(
         dict(best.options),
         served(best),
         auto.algorithm.name,
-        _reason(best, auto, predicted, batch, remark),
+        reason(best, auto, predicted, batch, remark, how, margin),
         dict(sorted(predicted.items(), key=lambda item: item[1])),
     )
+
+
+def best_of(
+    found: list[tuple[Call, float]],
+    auto: Call,
+    margin: float,
+    eps: float,
+    errors_of: Callable[[Call], tuple[float, float]],
+) -> tuple[Call, str]:
+    """The fastest call that is about as accurate as that of "auto", and what errors have to say about it.
+
+    Another one than "auto" takes has to be faster by `margin`. `errors_of` gives the errors of a call and of
+    that of "auto".
+    """
+    limit, remark = {label(call): seconds for call, seconds in found}[label(auto)], ""
+    for call, seconds in sorted(found, key=lambda pair: pair[1]):
+        if seconds * margin >= limit:
+            break
+        errors = errors_of(call)
+        if errors[0] <= _DIGITS * max(errors[1], eps):
+            return call, _errors_told(errors)
+        told = _errors_told(errors).replace(" Its", " its")
+        remark = remark or f" {label(call)} would take {duration(seconds)}, but{told}"
+    return auto, remark
 
 
 def label(call: Call) -> str:
@@ -176,6 +197,15 @@ def _predicted(
             if timed and _is_comparable(call):
                 found.append((call, _timed_per_state(call, batch, "native", dtype)))
     return found
+
+
+def _timed_near(found: list[tuple[Call, float]], dtype: np.dtype) -> list[tuple[Call, float]]:
+    """Calls with their seconds for one state, measured for those whose predictions come near the shortest."""
+    limit = _NEAR * min(seconds for _, seconds in found)
+    return [
+        (call, _timed_per_state(call, 1, served(call), dtype) if seconds <= limit else seconds)
+        for call, seconds in steps(found, "timing", lambda pair: label(pair[0]))
+    ]
 
 
 def _is_comparable(call: Call) -> bool:
@@ -236,31 +266,34 @@ def _errors(call: Call, auto: Call, dtype: np.dtype) -> tuple[float, float]:
 # ------------------------------------------------------------------- reasons
 
 
-def _reason(best: Call, auto: Call, predicted: Mapping[str, float], batch: int, remark: str) -> str:
-    """One or two sentences with figures; `remark` is what errors have to say."""
-    name, mine = label(best), predicted[label(best)]
-    told = f"{duration(mine)} per state predicted for {_states(batch)}"
-    if best is not auto:
+def reason(
+    best: Call, auto: Call, times: Mapping[str, float], batch: int, remark: str, how: str, margin: float
+) -> str:
+    """One or two sentences with figures, predicted or measured; `remark` is what errors have to say."""
+    name, mine = label(best), times[label(best)]
+    told = f"{duration(mine)} per state {how} for {_states(batch)}"
+    if label(best) != label(auto):
         why = "without knowing this machine"
         if auto.robot.nv <= ANY:
             why = "from the shape of the robot alone, so that one state and a batch agree in bits"
         return (
-            f'{name}, not the choice of "auto": {told}, {_times(predicted[label(auto)] / mine)} as fast as '
+            f'{name}, not the choice of "auto": {told}, {_times(times[label(auto)] / mine)} as fast as '
             f'{label(auto)}, which "auto" takes {why}; ask for {best.algorithm.name} by name.{remark}'
         )
-    rivals = [(s, k) for k, s in predicted.items() if k.partition("(")[0] != best.algorithm.name]
+    rivals = [(s, k) for k, s in times.items() if k.partition("(")[0] != best.algorithm.name]
     if not rivals:
         return f'{name} is the only choice there is for this robot and what "auto" takes: {told}.'
     if remark:
         return f'{name} is what "auto" takes: {told}.{remark}'
     seconds, second = min(rivals)
-    if seconds < mine * MARGIN:
+    if seconds < mine * margin:
+        known = "predictions" if how == "predicted" else "such measurements"
         return (
             f'{name} is what "auto" takes: {told}. With {duration(seconds)} {second} is as fast; '
-            "the difference is less than predictions can tell."
+            f"the difference is less than {known} can tell."
         )
     return (
-        f'{name} is what "auto" takes and the fastest of {len(predicted)} choices: {told}, '
+        f'{name} is what "auto" takes and the fastest of {len(times)} choices: {told}, '
         f"{_times(seconds / mine)} as fast as {second}."
     )
 

@@ -6,8 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
+from ..algorithms import algorithms
+from ..dispatch import choose
 from ..errors import PhalanxError, is_one_of, shown
 from ..robot.robot import Robot, require_robot
 from ..typing import AlgorithmLike, Customise
@@ -17,10 +20,12 @@ from .machines.many import numbered
 from .scheduling.array_program import array_schedule
 from .scheduling.list_scheduler import Placed, on_network, on_shared_memory
 from .scheduling.networks import Network, all_pairs, array_network
-from .scheduling.placement import PlacedTask, Schedule
+from .scheduling.placement import Baseline, PlacedTask, Schedule
 from .scheduling.reservation import SystolicSchedule, on_dedicated_processors
 from .scheduling.tasks import TaskGraph, require_granularity, task_graph_of
 from .scheduling.transputer_program import paper_schedule
+
+_DEEP = 24  # joints in a row up to which all algorithms are counted for a speed-up
 
 
 def schedule(
@@ -40,8 +45,9 @@ def schedule(
     `granularity` cuts the traced program into "scalar" operations, "vector" operations or "equation"s, a
     quantity of a link each; None is what suits the machine: vectors for systolic ones, equations
     where messages pass, scalars else. `customise`, `convention`, `frame` and `derivative` are those of
-    `phalanx.cost`. With a paper's own assignment, the paper also says what the tasks are, and these choices
-    do not apply.
+    `phalanx.cost`. Speed-ups are over the least work of any algorithm for the function on one processor.
+    With a paper's own assignment, the paper also says what the tasks are, and these choices do not apply;
+    speed-ups are then over the same tasks on one processor, as papers have them.
     """
     machine = pram() if machine is None else machine
     require_robot(robot, "schedule")
@@ -62,7 +68,30 @@ def schedule(
         frame=frame,
         derivative=derivative,
     )
-    return place(graph, machine)
+    made = place(graph, machine)
+    call, _ = charged(robot, function, algorithm, customise, convention, frame, derivative)
+    more = {"customise": customise, "convention": convention, "frame": frame, "derivative": derivative}
+    own = Baseline(call.algorithm.name, made.work)
+    return replace(made, baseline=partial(_least, robot, function, own, machine, granularity=cut, **more))
+
+
+def _least(robot: Robot, function: str, own: Baseline, machine: Machine, **more: Any) -> Baseline:
+    """The algorithm with the least work on one processor of a machine, and that work.
+
+    Algorithms of logarithmic depth do more than those they come from and are left out. Of a robot with long
+    chains the program of a kernel is counted for the choice of "auto" alone, beside the schedule's own: the
+    others would take long and do more.
+    """
+    names = [choose(robot, function).name]
+    if robot.depth <= _DEEP or more["customise"] != "full":
+        names += [a.name for a in algorithms(function) if "log" not in a.span and not a.refusal(robot)]
+    found = [own]
+    for name in dict.fromkeys(names):
+        durations = task_graph(robot, function, name, **more).durations(
+            machine.times, at_once=isinstance(machine, Systolic)
+        )
+        found.append(Baseline(name, sum(durations)))
+    return min(found, key=lambda b: b.work)
 
 
 def default_granularity(machine: Machine) -> str:

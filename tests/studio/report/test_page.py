@@ -6,8 +6,11 @@ import base64
 import hashlib
 import json
 import re
+from collections.abc import Callable
+from functools import cached_property
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,7 +47,10 @@ class Page(HTMLParser):
         self.cells: list[list[str]] = []
         self._inside = ""
         self.feed(path.read_text(encoding="utf-8"))
-        self.data = json.loads(self.scripts[0])
+
+    @cached_property
+    def data(self) -> Any:
+        return json.loads(self.scripts[0])
 
     def handle_starttag(self, name: str, attributes: list[tuple[str, str | None]]) -> None:
         self.elements.append((name, dict(attributes)))
@@ -128,6 +134,12 @@ def test_schedules_and_speedups_are_those_of_the_library(made: tuple[px.Robot, R
     )
     assert (first["makespan"], first["speedup"]) == (same.makespan, same.speedup)
     assert len(first["tasks"]) == len(same.timed)
+    fine = done.speedups["inverse_dynamics"][first["algorithm"]][PROCESSORS.index(4)]
+    rival = f"over {same.least.algorithm} on one"
+    told = f"speed-up {same.speedup:.2f} on 4 processors {rival} ({fine:.2f} if single"
+    assert told in first["facts"]
+    assert told in page.text
+    assert "the charts above have whole equations for tasks" in page.text
     assert any("transputers" in chart["machine"] for chart in charts)
     curves = done.speedups["inverse_dynamics"]
     times = {
@@ -186,6 +198,52 @@ def test_hostile_names_stay_names(hostile: Page) -> None:
     assert hostile.data["robot"]["links"] == ["<img src=x onerror=alert(2)>", "$alert(3)`'\""]
     assert "<img src=x onerror=alert(2)>" in hostile.text
     assert "example.invalid" not in json.dumps(hostile.data)
+
+
+# What ends a script, an attribute, a string, a comment or a line somewhere, and marks of our own templates.
+NASTY = (
+    "</script><script>alert(1)</script>",
+    '" onload="alert(1)" x=\'',
+    "a\nb\r\u2028c\0",
+    "&lt;b&gt; &amp; <!-- -->",
+    "*/ alert(1) /* \\",
+    "`${alert(1)}`",
+    "%DATA% %TITLE% NAMES",
+    "]]></style></title>",
+)
+
+
+def named(name: Callable[[int], str]) -> px.Robot:
+    """An arm with a frame, whose names are of the given making."""
+    builder = px.RobotBuilder(name(0))
+    builder.add_link(name(1), mass=1.0)
+    for k in (2, 4):
+        builder.add_link(name(k), mass=1.0, com=(0.2, 0, 0), inertia=(0.1, 0.1, 0.1))
+        builder.add_joint(name(k + 1), "revolute", name(k - 1 if k == 2 else 2), name(k), axis=(0, 1, 0))
+    builder.add_link(name(6))
+    builder.add_joint(name(7), "fixed", name(4), name(6), origin=(0.3, 0, 0))
+    return builder.build()
+
+
+def test_no_name_changes_the_structure_of_a_page(tmp_path: Path) -> None:
+    plain, nasty = named(lambda k: f"n{k}"), named(lambda k: NASTY[k])
+    pages = []
+    for robot in (plain, nasty):
+        done = px.report(robot, tmp_path / "page.html", quick=True, functions=["inverse_dynamics"])
+        pages.append(Page(done.path))
+    shapes = [[(tag, sorted(found)) for tag, found in page.elements] for page in pages]
+    assert shapes[0] == shapes[1]
+    robot = pages[1].data["robot"]
+    assert robot["links"] == list(nasty.link_names)
+    assert len(pages[1].scripts) == 2
+    assert "<script" not in pages[1].scripts[1]  # names stand there as JSON
+    charts = []
+    for robot in (plain, nasty):
+        found = px.schedule(robot, "inverse_dynamics", granularity="equation").plot(tmp_path / "gantt.html")
+        charts.append(Page(found))
+    assert [tag for tag, _ in charts[0].elements] == [tag for tag, _ in charts[1].elements]
+    assert len(charts[1].scripts) == len(charts[0].scripts)
+    assert NASTY[0] not in "".join(charts[1].scripts)
 
 
 def test_a_robot_without_joints_has_a_page_of_facts(tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ def test_there_is_a_slider_for_each_degree_of_freedom_with_the_limits_of_the_fil
     np.testing.assert_array_equal([s["upper"] for s in made], robot.limits.upper)
     np.testing.assert_array_equal([s["effort"] for s in made], robot.limits.effort)
     assert {s["unit"] for s in made} == {"rad"}
+    for name in ("damping", "friction", "stiffness"):
+        np.testing.assert_array_equal([s[name] for s in made], getattr(robot, name))
 
 
 def test_sliders_of_a_floating_base_turn_and_shift_it() -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from ...io.visuals import Scene
 from ...io.visuals.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere, Surface
 from ...robot.assembly import BASE
+from ...robot.configurations import resistances
 from ...robot.description import Joint
 from ...robot.joints import FREE, Motion, Step, joint_type
 from ...robot.joints.motions import Ball, Free, Screw, Slide, Still, Turn
@@ -119,6 +120,7 @@ def _steps(joint: Joint | None) -> list[Step]:
 def sliders(robot: Robot) -> Iterator[dict[str, Any]]:
     """One slider for each degree of freedom: what it moves, between which limits, in which unit."""
     limits, length = robot.limits, max(size_of(robot, start(robot)) / 2, 0.1)
+    own = resistances(robot._assembly)
     names = [name for name in robot.q_slices if name not in robot.mimics]
     for name, c in zip(names, robot.coordinates, strict=True):
         shown, steps = name or _FLOATING, _steps(_described(robot, name))
@@ -130,6 +132,8 @@ def sliders(robot: Robot) -> Iterator[dict[str, Any]]:
                 "unit": "rad" if turns else "m",
                 "force": "N·m" if turns else "N",
                 "effort": _bound(limits.effort[rate]),
+                "damping": float(own.damping[rate]),
+                "friction": float(own.friction[rate]),
             }
             if turns and c.kind.quaternion is not None:  # moved as a rotation vector
                 one |= {"quaternion": c.q.start + c.kind.quaternion.start, "part": _main(step.axis[:3])}
@@ -144,6 +148,8 @@ def sliders(robot: Robot) -> Iterator[dict[str, Any]]:
                 "lower": low if math.isfinite(low) else min(-far, high - 2 * far),
                 "upper": high if math.isfinite(high) else max(far, low + 2 * far),
                 "limited": limited,
+                "stiffness": float(own.stiffness[rate]),
+                "rest": float(own.spring_reference[place]),
             }
 
 

@@ -46,10 +46,18 @@ def charts(robot: Robot, study: Study) -> list[dict[str, Any]]:
         except PhalanxError:  # a paper's machine is for chains of turning joints
             continue
         if 0 < len(found.timed) <= _MOST_TASKS:
-            made.append(
-                chart(found, _told(algorithm), title or f"{machine_count(machine)} processors, one memory")
-            )
+            name = title or f"{machine_count(machine)} processors, one memory"
+            fine = None if title else _fine(robot, study, algorithm, machine)
+            made.append(chart(found, _told(algorithm), name, fine))
     return made
+
+
+def _fine(robot: Robot, study: Study, algorithm: Any, machine: Machine) -> float | None:
+    """The speed-up with single operations for tasks, which the curves show; None where there are too many."""
+    row = next(r for r in study.served if r.choice == algorithm)
+    if row.cost is None or row.cost.total > _MOST_OPERATIONS:
+        return None
+    return schedule(robot, study.function, algorithm, machine, frame=study.frame).speedup
 
 
 def _wanted(study: Study, short: bool) -> Iterator[tuple[Any, Machine, str, str]]:
@@ -71,8 +79,11 @@ def machine_count(machine: Machine) -> int:
     return int(getattr(machine, "count", 1))
 
 
-def chart(found: Schedule, algorithm: str, title: str) -> dict[str, Any]:
-    """A schedule as the page draws it; a task is [processor, start, duration, quantity, link, critical]."""
+def chart(found: Schedule, algorithm: str, title: str, fine: float | None = None) -> dict[str, Any]:
+    """A schedule as the page draws it; a task is [processor, start, duration, quantity, link, critical].
+
+    `fine` is the speed-up of the same with single operations for tasks, where it is known.
+    """
     tasks = found.timed
     colours = colours_of((t.quantity for t in tasks), (t.end - t.start for t in tasks))
     number = {quantity: k for k, quantity in enumerate(colours)}
@@ -86,8 +97,7 @@ def chart(found: Schedule, algorithm: str, title: str) -> dict[str, Any]:
         "span": _short(found.span),
         "speedup": found.speedup,
         "efficiency": found.efficiency,
-        "messages": len(found.messages),
-        "words": found.words,
+        "facts": _facts(found, fine),
         "granularity": found.graph.granularity,
         "processors": list(found.drawn),
         "quantities": [[q, colours[q], ink_on(colours[q])] for q in colours],
@@ -103,6 +113,18 @@ def chart(found: Schedule, algorithm: str, title: str) -> dict[str, Any]:
             for t in tasks
         ],
     }
+
+
+def _facts(found: Schedule, fine: float | None) -> str:
+    """What a schedule comes to, in one sentence."""
+    granularity, count = found.graph.granularity, len(found.processors)
+    finer = f" ({fine:.2f} if single operations are the tasks, as in the curves below)" if fine else ""
+    messages = f", {len(found.messages)} messages with {found.words} numbers" if found.messages else ""
+    return (
+        f"{len(found.timed)} tasks ({granularity}s) in {found.makespan:.4g} {found.machine.unit}: speed-up "
+        f"{found.speedup:.2f} on {count} processors over {found.rival}{finer}; parallel efficiency of the "
+        f"algorithm {found.efficiency:.0%}; critical path {found.span:.4g}, work {found.work:.5g}{messages}."
+    )
 
 
 def speedups(robot: Robot, study: Study) -> dict[str, list[float]]:

@@ -197,16 +197,7 @@ def schedules(study: Study, charts: Sequence[Mapping[str, Any]]) -> Markup | Non
         return None
     first = charts[0]
     title = f"{study.function} by {first['algorithm']} on {first['machine']}"
-    return join(
-        [gantt(first, f"Gantt chart: {title}"), tag("p", title, ", ", _facts_of(first), class_="note")]
-    )
-
-
-def _facts_of(chart: Mapping[str, Any]) -> str:
-    return (
-        f"{len(chart['tasks'])} tasks in {chart['makespan']:g} {chart['unit']}: "
-        f"speed-up {chart['speedup']:.2f}, efficiency {chart['efficiency']:.0%}"
-    )
+    return join([gantt(first, f"Gantt chart: {title}"), tag("p", title, ", ", first["facts"], class_="note")])
 
 
 def gains(study: Study, curves: Mapping[str, Sequence[float]]) -> Markup:
@@ -224,7 +215,8 @@ def gains(study: Study, curves: Mapping[str, Sequence[float]]) -> Markup:
             tag(
                 "p",
                 f"Over one processor that takes {least}, the algorithm with the fewest operations. "
-                f"Up to {best:.1f} with {name}. One operation a step, results at hand everywhere at once.",
+                f"Up to {best:.1f} with {name}. Tasks are single operations, one a step, results at hand "
+                "everywhere at once; the charts above have whole equations for tasks, which gain less.",
                 class_="note",
             ),
         ]

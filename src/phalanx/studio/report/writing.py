@@ -13,7 +13,7 @@ from typing import Any
 
 from ...algorithms import FUNCTIONS
 from ...errors import PhalanxError, nearest, shown, warn
-from ...io.files import path_text, write_text
+from ...files import path_text, write_text
 from ...io.visuals import Scene, visuals
 from ...program.cost import Cost
 from ...progress import steps

@@ -121,8 +121,8 @@ def _legend(axes: Any, colours: dict[str, str]) -> None:
 def summary_line(schedule: Schedule) -> str:
     """Makespan, speed-up, efficiency and messages in one line."""
     text = (
-        f"makespan {schedule.makespan:g} {schedule.machine.unit}, speed-up {schedule.speedup:.2f}, "
-        f"efficiency {schedule.efficiency:.0%}"
+        f"makespan {schedule.makespan:g} {schedule.machine.unit}, speed-up {schedule.speedup:.2f} over "
+        f"{schedule.rival}, parallel efficiency {schedule.efficiency:.0%}"
     )
     if schedule.messages:
         hidden = ", not drawn" if len(schedule.messages) > _MOST_MESSAGES else ""

@@ -19,8 +19,8 @@ def page(schedule: Schedule) -> str:
     title = f"{schedule.graph.title} on {schedule.machine}"
     facts = {
         "makespan": f"{schedule.makespan:g} {schedule.machine.unit}",
-        "speed-up": f"{schedule.speedup:.2f}",
-        "efficiency": f"{schedule.efficiency:.0%}",
+        "speed-up": f"{schedule.speedup:.2f} over {schedule.rival}",
+        "parallel efficiency": f"{schedule.efficiency:.0%}",
         "span": f"{schedule.span:g}",
         "work": f"{schedule.work:g}",
         "tasks": str(len(schedule.timed)),

@@ -12,8 +12,6 @@ import contextlib
 import hashlib
 import json
 import math
-import os
-import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, astuple, dataclass, fields
 from functools import cache
@@ -25,6 +23,7 @@ import numpy as np
 
 from ...backends.base import Call
 from ...dispatch import resolve
+from ...files import write_chunks
 from ...io.loading import chain, tree
 from ...progress import announce, steps
 from ...robot.robot import Robot
@@ -200,11 +199,4 @@ def _write(place: Path, found: Calibration) -> None:
     data = {"format": FORMAT, "unit": "ns", "prices": asdict(found.prices), "spread": found.spread}
     with contextlib.suppress(OSError):
         place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=".new")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(data, file, indent=2)
-            os.replace(temporary, place)
-        except OSError:
-            os.unlink(temporary)
-            raise
+        write_chunks(place, json.dumps(data, indent=2).encode(), private=True)

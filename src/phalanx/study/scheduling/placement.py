@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...errors import printable
 from ...program.cost import Count
@@ -58,13 +58,21 @@ class PlacedMessage:
     hops: tuple[Hop, ...]
 
 
+class Baseline(NamedTuple):
+    """The algorithm of a function that takes one processor the least time, and that time."""
+
+    algorithm: str
+    work: float
+
+
 @dataclass(frozen=True, eq=False)
 class Schedule:
     """Tasks and messages in time; times in the unit of the machine.
 
     Tasks without duration that need inputs only are not placed: they are at hand from the beginning.
     `timed` are the tasks that take time.
-    Without a `network`, results are at hand everywhere at once.
+    Without a `network`, results are at hand everywhere at once. `baseline` finds what speed-ups are counted
+    from; without one that is the schedule's own algorithm, as in the papers whose assignments it follows.
     """
 
     graph: TaskGraph
@@ -74,6 +82,7 @@ class Schedule:
     messages: tuple[PlacedMessage, ...] = ()
     at_once: bool = False
     network: Network | None = None
+    baseline: Callable[[], Baseline] | None = field(default=None, repr=False)
 
     @cached_property
     def durations(self) -> list[float]:
@@ -98,8 +107,14 @@ class Schedule:
 
     @cached_property
     def work(self) -> float:
-        """The time that one processor would take for all tasks."""
+        """The time that one processor would take for all tasks of this algorithm."""
         return sum(self.durations)
+
+    @cached_property
+    def least(self) -> Baseline:
+        """The algorithm of the function with the least work on one processor, and that work."""
+        own = Baseline("", self.work)
+        return own if self.baseline is None else self.baseline()
 
     @cached_property
     def span(self) -> float:
@@ -108,13 +123,18 @@ class Schedule:
 
     @property
     def speedup(self) -> float:
-        """How many times faster than one processor."""
-        return self.work / self.makespan if self.makespan else 1.0
+        """How many times faster than one processor that takes the algorithm with the least work (`least`)."""
+        return self.least.work / self.makespan if self.makespan else 1.0
 
     @property
     def efficiency(self) -> float:
-        """The part of the processors' time that is spent on tasks."""
-        return self.speedup / max(len(self.processors), 1)
+        """The parallel efficiency of the algorithm: the part of the processors' time spent on its tasks."""
+        return self.work / self.makespan / max(len(self.processors), 1) if self.makespan else 1.0
+
+    @property
+    def rival(self) -> str:
+        """What the speed-up is counted from, in words."""
+        return f"{self.least.algorithm} on one" if self.least.algorithm else "the same tasks on one"
 
     @property
     def words(self) -> int:
@@ -171,6 +191,7 @@ class Schedule:
             "unit": self.machine.unit,
             "granularity": self.graph.granularity,
             **{k: getattr(self, k) for k in ("makespan", "speedup", "efficiency", "span", "work", "words")},
+            "least": self.least._asdict(),
             "processors": list(self.drawn),
             "processor_count": len(names),
             "tasks": [asdict(t) | {"processor": names[t.processor]} for t in self.tasks],
@@ -188,8 +209,8 @@ class Schedule:
         p = len(self.processors)
         return (
             f"{len(self.timed)} {self.graph.granularity} tasks on {p} processor{'s' * (p != 1)}, "
-            f"makespan {self.makespan:g} {self.machine.unit}, speed-up {self.speedup:.2f}, "
-            f"efficiency {self.efficiency:.0%}, span {self.span:g}, {len(self.messages)} messages"
+            f"makespan {self.makespan:g} {self.machine.unit}, speed-up {self.speedup:.2f} over {self.rival}, "
+            f"parallel efficiency {self.efficiency:.0%}, span {self.span:g}, {len(self.messages)} messages"
         )
 
 

@@ -46,8 +46,13 @@ class SystolicSchedule(Schedule):
 
     @property
     def gain(self) -> float:
-        """How many times faster than one processor, once sets follow each other at the interval."""
-        return self.work / self.interval if self.interval else 1.0
+        """How many times faster than one processor with the least work, once sets follow at the interval."""
+        return self.least.work / self.interval if self.interval else 1.0
+
+    @property
+    def steady_efficiency(self) -> float:
+        """The parallel efficiency of the algorithm once sets follow at the interval."""
+        return self.work / self.interval / max(len(self.processors), 1) if self.interval else 1.0
 
     def to_dict(self) -> dict[str, Any]:
         steady = {k: getattr(self, k) for k in ("latency", "interval", "gain")}

@@ -54,11 +54,7 @@ function makeGantt(host, onTasks) {
   function show(next) {
     chart = next;
     playing = false;
-    const messages = chart.messages ? `, ${chart.messages} messages with ${chart.words} numbers` : "";
-    told.textContent =
-      `${chart.tasks.length} tasks (${chart.granularity}s) in ${shown(chart.makespan, 4)} ${chart.unit}; ` +
-      `speed-up ${chart.speedup.toFixed(2)} on ${chart.processors.length} processors, efficiency ${(100 * chart.efficiency).toFixed(0)} %; ` +
-      `critical path ${shown(chart.span, 4)}, work ${shown(chart.work, 5)}${messages}.`;
+    told.textContent = chart.facts;
     legend.replaceChildren(...chart.quantities.slice(0, 12).map(([name, colour]) => {
       const dot = make("i");
       dot.style.background = colour;

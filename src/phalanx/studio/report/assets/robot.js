@@ -11,6 +11,7 @@ const RATE = { qd: 3, qdd: 10 }; // how far sliders of rates reach, in rad or m
 const MOST_MATRIX = 40; // rows of a mass matrix that one can look at
 const FREE = new Set(ROBOT.joints.flatMap((j) => j.moves.filter((m) => m.kind === "free").flatMap((m) => [0, 1, 2, 3, 4, 5].map((k) => m.v + k))));
 const STIFFNESS = 8; // rad/s: how fast a held robot comes to its sliders
+const SLIDING = 1e-2; // rad/s or m/s: the rate from which dry friction of the simulation is full
 
 /** An element with properties; `class` and others with a hyphen are attributes. */
 function make(name, properties = {}, ...children) {
@@ -203,11 +204,18 @@ async function makeRobot(host, onChange) {
       return rotationOf(multiplied([-x, -y, -z, w], target.subarray(s.quaternion, s.quaternion + 4)))[s.part];
     };
 
-    /** Joint forces that bring the robot to its sliders as if each joint were a critically damped spring. */
+    /** Joint forces that bring the robot to its sliders as if each joint were a critically damped spring.
+     *  They make up for damping, springs and dry friction of the joints, which would hold it back on its way. */
     function holding() {
       const wanted = new Float64Array(ROBOT.nv);
-      for (const s of held) wanted[s.v] = STIFFNESS ** 2 * missing(s) - 2 * STIFFNESS * state.qd[s.v];
-      const tau = compiled.inverse_dynamics(state.q, state.qd, wanted);
+      const own = new Float64Array(ROBOT.nv);
+      for (const s of held) {
+        const left = missing(s);
+        wanted[s.v] = STIFFNESS ** 2 * left - 2 * STIFFNESS * state.qd[s.v];
+        own[s.v] = s.damping * state.qd[s.v] + s.friction * Math.max(-1, Math.min(1, (STIFFNESS * left) / SLIDING));
+        if (s.stiffness) own[s.v] += s.stiffness * (state.q[s.q] - s.rest);
+      }
+      const tau = compiled.inverse_dynamics(state.q, state.qd, wanted).map((x, k) => x + own[k]);
       for (const v of FREE) tau[v] = 0; // nothing pushes a base that floats
       return tau;
     }
@@ -241,17 +249,14 @@ async function makeRobot(host, onChange) {
       before = performance.now();
       requestAnimationFrame(frame);
     };
-    one.stop = (why = "") => {
+    one.halt = (why = "") => {
       one.running = "";
-      if (why) reset();
-      else {
-        state.qd.fill(0);
-        target = Float64Array.from(state.q);
-        refresh();
-        update();
-      }
       one.note.textContent = why;
       one.marked();
+    };
+    one.stop = (why = "") => {
+      one.halt(why);
+      reset(why ? ROBOT.start : state.q);
     };
     one.note = make("span", { className: "note", role: "status" });
     const buttons = [["Let go", "fall", "No joint forces: the robot falls"], ["Hold", "hold", "Joint forces bring the robot to its sliders; move them"]].map(
@@ -286,10 +291,22 @@ async function makeRobot(host, onChange) {
     update();
   }
 
+  /** Bring the robot to a pose: a held one by its joint forces, any other at once, and at rest. */
+  function go(q) {
+    if (simulation?.running === "hold") {
+      target = Float64Array.from(q);
+      refresh();
+      update();
+      return;
+    }
+    simulation?.halt();
+    reset(q);
+  }
+
   function anywhere() {
     const q = Float64Array.from(ROBOT.start);
     for (const s of ROBOT.sliders) if (s.q !== undefined && !FREE.has(s.v)) q[s.q] = s.lower + Math.random() * (s.upper - s.lower);
-    reset(q);
+    go(q);
   }
 
   host.append(
@@ -297,8 +314,8 @@ async function makeRobot(host, onChange) {
     make(
       "div",
       { className: "tools" },
-      button("Neutral", () => reset(), { id: "neutral" }),
-      button("Random pose", anywhere),
+      button("Neutral", () => go(ROBOT.start), { id: "neutral" }),
+      button("Random pose", anywhere, { id: "random" }),
       ...(compiled?.inverse_dynamics ? [choice("Sliders", Object.entries(KINDS).map(([k, { title }]) => [k, title]), (k) => ((kind = k), refresh()))] : []),
       ...(simulation ? [...simulation.buttons, simulation.note] : []),
     ),
