@@ -21,6 +21,8 @@ from phalanx import dispatch
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
+from reference.quick import MARK, exhaustive  # noqa: E402
+
 
 def _xla_flags() -> str:
     """Flags for quick compiling; XLA ends the process at a flag that its version does not know."""
@@ -47,13 +49,21 @@ gc.set_threshold(100_000, 50, 100)
 
 settings.register_profile(
     "phalanx",
-    max_examples=20,
+    max_examples=10,
     deadline=None,  # the cores are shared
     derandomize=True,
     phases=(Phase.explicit, Phase.generate),  # seeds do not shrink
     suppress_health_check=[HealthCheck.too_slow],
 )
+settings.register_profile("exhaustive", settings.get_profile("phalanx"), max_examples=40)
 settings.load_profile("phalanx")
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m selects by marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave to `make test-all` what shows nothing new for a value of a parameter."""
+    for case in exhaustive(items):
+        case.add_marker(MARK)
 
 
 def pytest_unconfigure() -> None:
@@ -76,7 +86,12 @@ def auto_is_numpy() -> Iterator[None]:
 
 @pytest.fixture(scope="module", autouse=True)
 def forget_compiled_programs() -> Iterator[None]:
-    """Give back what XLA has compiled for a file: it is most of the memory, and no other file uses it."""
+    """Give back what XLA has compiled for a file: it is most of the memory, and no other file uses it.
+
+    What is alive before a file stays alive: no collection of garbage looks at it again.
+    """
+    gc.collect()
+    gc.freeze()
     yield
     if "jax" in sys.modules:
         sys.modules["jax"].clear_caches()

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -209,6 +210,37 @@ def test_coupled_joints_are_projected(algorithm: str) -> None:
 # ----------------------------------------------------------------------------------- inertias
 
 
+def test_a_mass_below_zero_is_refused_and_a_nan_is_its_states_own() -> None:
+    robot = px.load("two_link")
+    q, qd, qdd = robot.random_state(3, rng=1)
+    inertias = np.tile(robot.inertial_parameters.reshape(-1, 10), (3, 1, 1))
+    bad, strange = inertias.copy(), inertias.copy()
+    bad[1, 1, 0], strange[1, 1, 0] = -1.0, np.nan
+    where = rf'link "{robot.link_names[1]}" of robot "{robot.name}" has the mass -1 kg'
+    kernel = robot.kernel("inverse_dynamics")
+    expected = kernel(q, qd, qdd, inertias=inertias)
+    calls = (robot.inverse_dynamics, kernel, partial(robot.inverse_dynamics, backend="numpy"))
+    for call in (*calls, *calls):  # compiled by the first round, on the fast path in the second
+        with pytest.raises(px.PhalanxError, match=rf"inertias: {where} at \[1\] of the batch; expected >= 0"):
+            call(q, qd, qdd, inertias=bad)
+        with pytest.raises(px.PhalanxError, match=rf"inertias: {where}; expected >= 0"):
+            call(q[1], qd[1], qdd[1], inertias=bad[1])
+        found = call(q, qd, qdd, inertias=strange)
+        assert np.isnan(found[1]).any()
+        agree(found[[0, 2]], expected[[0, 2]], 1e-13)
+    with pytest.raises(px.PhalanxError, match=rf"^inverse_dynamics\.jvp: inertias: {where}"):
+        robot.jvp("inverse_dynamics", (q, qd, qdd), (qd, qd, qd), inertias=bad)
+    with pytest.raises(px.PhalanxError, match=rf"^bind: inertias: {where}"):
+        kernel.bind(q, qd, qdd, inertias=bad, out=np.empty((3, 2)))
+    many = np.concatenate((np.tile(strange, (20, 1, 1)), bad))  # NumPy looks for it, and for NaN
+    with pytest.raises(px.PhalanxError, match=rf"{where} at \[61\] of the batch"):
+        kernel(q[0], qd[0], qdd[0], inertias=many)
+    kernel(q[0], qd[0], qdd[0], inertias=many[:60])
+    simulation = robot.simulation(parameters=("inertias",))
+    with pytest.raises(px.PhalanxError, match=rf"^rollout: parameter 'inertias': {where}"):
+        simulation.rollout(q, qd, parameters={"inertias": bad}, steps=1)
+
+
 @pytest.mark.parametrize("backend", ["numpy", "native"])
 def test_given_inertias_are_those_of_other_robots(backend: str) -> None:
     robot = px.load("panda")
@@ -306,11 +338,11 @@ def test_several_results_and_optional_inputs_are_compiled_once_and_then_need_no_
             kernel._evaluate = checked
             for mine in (found, out):
                 assert np.array_equal(np.asarray(mine), np.asarray(wanted))
-    chosen = px.algorithms("inverse_dynamics")[0].name  # by name: all of it is checked
+    lists = [x.tolist() for x in inputs]  # all of them are checked
     for more in ({"inertias": inertias}, {"external": external, "inertias": inertias}):
         assert np.array_equal(robot.inverse_dynamics(*inputs, **more), one(*inputs, **more))
         quick = calls_of(lambda more=more: robot.inverse_dynamics(*inputs, **more))
-        checked = calls_of(lambda more=more: robot.inverse_dynamics(*inputs, **more, algorithm=chosen))
+        checked = calls_of(lambda more=more: robot.inverse_dynamics(*lists, **more))
         assert quick < 0.4 * checked
 
 
@@ -336,3 +368,22 @@ def test_places_for_results_that_do_not_fit_are_refused_as_before() -> None:
     both[:, 0] = inputs[0]
     kernel(both[:, 0], *inputs[1:], out=(both, *good[:2]))
     assert all(np.array_equal(a, b) for a, b in zip((both, *good[:2]), wanted, strict=True))
+
+
+@pytest.mark.parametrize("backend", ["auto", "numpy", "jax"])
+@pytest.mark.parametrize("function", ["inverse_dynamics", "frame_pose", "center_of_mass", "momentum"])
+def test_products_of_a_robot_without_joints_are_zero_or_empty(function: str, backend: Any) -> None:
+    if backend == "jax":
+        pytest.importorskip("jax")
+    robot = px.load("two_link")
+    still = robot.fix(dict.fromkeys(robot.joint_names, 0.0))
+    none = tuple(np.zeros((3, 0)) for _ in FUNCTIONS[function].inputs)
+    more = {"frame": "link2"} if FUNCTIONS[function].frame else {}
+    result = np.shape(getattr(still, function)(*none, **more))
+    along = still.jvp(function, none, none, backend=backend, **more)
+    np.testing.assert_array_equal(along, np.zeros(result))
+    for made in (
+        still.vjp(function, none, np.ones(result), backend=backend, **more),
+        still.hvp(function, none, np.ones(result), none, backend=backend, **more),
+    ):
+        assert [x.shape for x in made] == [(3, 0)] * len(none)

@@ -145,6 +145,8 @@ def heavy_in_the_middle(n: int) -> px.Robot:
     [
         (lambda: px.chain(60), "cartesian_tensor", "aba"),  # up to 64 the batch makes no difference
         (lambda: px.chain(70), "partition", "aba"),
+        (lambda: px.snake(128), "partition", "aba"),
+        (lambda: px.snake(129), "partition", "partition"),
         (lambda: px.chain(250), "partition", "partition"),
         (lambda: heavy_in_the_middle(250), "partition", "aba"),
         (lambda: px.tree(250, 0.3, seed=1), "cartesian_tensor", "aba"),
@@ -198,3 +200,32 @@ def test_a_kernel_for_one_state_is_asked_for() -> None:
     assert robot.kernel("inverse_dynamics").algorithm == "cartesian_tensor"
     assert robot.kernel("inverse_dynamics", batch=1).algorithm == "partition"
     assert ROBOT.kernel("inverse_dynamics", batch=1).algorithm == "cartesian_tensor"
+
+
+def test_an_output_whose_elements_share_memory_is_refused() -> None:
+    robot = px.load("two_link")
+    q, qd, x = robot.random_state(5, rng=0)
+    kernel = robot.kernel("inverse_dynamics")
+    free = [np.empty((5, 2)) for _ in range(2)]
+    for strides in ((0, 8), (8, 0)):
+        out = np.lib.stride_tricks.as_strided(np.zeros(10), (5, 2), strides)
+        calls: dict[str, Any] = {
+            "numpy": lambda out=out: robot.inverse_dynamics(q, qd, x, out=out, backend="numpy"),
+            "method": lambda out=out: robot.inverse_dynamics(q, qd, x, out=out),
+            "kernel": lambda out=out: kernel(q, qd, x, out=out),
+            "bind": lambda out=out: kernel.bind(q, qd, x, out=out),
+            "jvp": lambda out=out: robot.jvp("inverse_dynamics", (q, qd, x), (x, x, x), out=out),
+            "product": lambda out=out: kernel.jvp(q, qd, x, x, x, x, out=out),
+            "first": lambda out=out: robot.vjp("inverse_dynamics", (q, qd, x), x, out=(out, *free)),
+            "last": lambda out=out: robot.vjp("inverse_dynamics", (q, qd, x), x, out=(*free, out)),
+            "poses": lambda out=out: robot.frame_poses(
+                q, ["link2"], out=np.broadcast_to(np.zeros((1, 1, 4, 4)), (5, 1, 4, 4))
+            ),
+        }
+        for name, call in calls.items():
+            message = "read-only" if name == "poses" else "several elements in one place of memory"
+            with pytest.raises(px.PhalanxError, match=message):
+                call()
+        assert not out.any()
+    turned = np.empty((2, 5)).T  # strides of any other kind are taken
+    np.testing.assert_array_equal(kernel(q, qd, x, out=turned), kernel(q, qd, x))

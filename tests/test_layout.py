@@ -21,6 +21,7 @@ LAYERS = (
     "typing",
     "errors",
     "arrays",
+    "files",
     "progress",
     "spatial",
     "robot",

@@ -111,6 +111,6 @@ def test_work_and_memory_grow_with_the_number_of_links_only(work: str) -> None:
         robot = px.chain(n)
         return calls_of(lambda: WORK[work](robot, state)), memory_of(lambda: WORK[work](robot, state))
 
-    small, large = effort(200), effort(800)
+    small, large = effort(100), effort(400)
     assert large[0] < 4.4 * small[0]
     assert large[1] < 5.0 * small[1]

@@ -119,12 +119,17 @@ def robot_doors() -> str:
     text += DOORS + SIMULATION + EXPORT + DERIVATIVES
     for f in FUNCTIONS.values():
         keywords = ["*", *(["frame: str", *choices(f)] if f.frame else []), "batch: int | None = None"]
-        rows = [f'self, function: Literal["{f.name}"],', 'algorithm: AlgorithmLike = "auto", ']
-        rows[1] += 'dtype: FloatType = "float64",'
-        rows += [f"{', '.join(keywords)},"]
-        body = "\n".join(f"        {row}" for row in rows)
-        text += f"    @overload\n    def kernel(\n{body}\n    ) -> kernels.{camel(f.name)}Kernel: ...\n\n"
+        text += kernel_overload(f, keywords + ["value: Literal[False] = False"] * bool(f.value), f)
+        text += kernel_overload(f, [*keywords, "value: Literal[True]"], with_value(f.name)) if f.value else ""
     return text + KERNEL
+
+
+def kernel_overload(f: Function, keywords: list[str], made: Function) -> str:
+    rows = [f'self, function: Literal["{f.name}"],', 'algorithm: AlgorithmLike = "auto", ']
+    rows[1] += 'dtype: FloatType = "float64",'
+    rows += [f"{', '.join(keywords)},"]
+    body = "\n".join(f"        {row}" for row in rows)
+    return f"    @overload\n    def kernel(\n{body}\n    ) -> kernels.{kernel(made)}: ...\n\n"
 
 
 DOORS = '''from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -168,15 +173,16 @@ class Doors:
 '''
 SIMULATION = '''    def simulation(
         self, dt: float = 1e-3,
-        integrator: Literal["euler", "implicit", "rk4", "variational"] = "euler",
+        integrator: Literal["euler", "implicit", "rk4", "variational"] = "implicit",
         control: Callable[..., Any] | None = None, forces: Any = None, damping: bool = True,
         friction: bool = True, limits: bool = True, dtype: FloatType = "float64", *,
         springs: bool = True, inputs: int | None = None,
         parameters: Mapping[str, int | tuple[int, ...]] | Iterable[str] | None = None,
+        divergence: float = 1e10,
     ) -> Simulation:
         """A simulation in steps of `dt` seconds: whole rollouts inside one compiled loop over time.
 
-        - `integrator`: "euler" (semi-implicit), "implicit" (stable at stiff gains and contacts), "rk4", or
+        - `integrator`: "implicit" (stable at stiff gains and contacts), "euler" (semi-implicit), "rk4", or
           "variational" (symplectic, keeps momentum, for energy over long times).
         - `control`: a law `f(t, q, qd, u, robot)` that returns joint forces (nv,), written with NumPy's own
           functions, or one of `px.control`; without one, inputs are the joint forces.
@@ -185,7 +191,9 @@ SIMULATION = '''    def simulation(
         - `damping`, `friction`, `limits`, `springs`: whether what the file says of joints is applied.
         - `inputs`: how many numbers the law is given as u (by default nv, or what the law says).
         - `parameters`: sizes, by name, of what may differ from simulation to simulation: "gravity",
-          "inertias", "damping" and "friction" replace the robot's own, others are keywords of the law.
+          "inertias", "armature", "damping", "friction" and "stiffness" replace the robot's own, "effort"
+          bounds the joint forces of the law, others are keywords of the law and of forces.
+        - `divergence`: rates and accelerations beyond it count as diverged.
         """
 
 '''
@@ -252,20 +260,20 @@ KERNEL = '''    @overload
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
         frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
-        device: Literal["cpu"] = "cpu",
+        device: Literal["cpu"] = "cpu", *, value: bool = False,
     ) -> Kernel: ...
 
     @overload
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
         frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
-        *, device: Literal["opencl", "cuda"],
+        *, device: Literal["opencl", "cuda"], value: bool = False,
     ) -> DeviceKernel: ...
 
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
         frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
-        device: Device = "cpu",
+        device: Device = "cpu", *, value: bool = False,
     ) -> Any:
         """The function of that name compiled now; call it like the method, with the same inputs.
 
@@ -274,7 +282,8 @@ KERNEL = '''    @overload
         their machine code. `axes` is that of `jacobian`. A kernel has one algorithm, by default the one that
         "auto" takes for many states; `batch=1` asks for the one that it takes for a single state, which is
         another for long chains. `device` is "cpu", "opencl" or "cuda": kernels of the latter two take arrays
-        on the device, or NumPy's, which are copied there and back.
+        on the device, or NumPy's, which are copied there and back. With `value`, kernels of derivatives also
+        give what they are the derivatives of, as the methods do.
         """
 '''
 
@@ -284,7 +293,8 @@ def native_kernels() -> str:
     text = HEAD.format(role="The kernels of each registered function: how to call and how to bind them.")
     text += "from ...robot import results\nfrom ...typing import Array, ArrayLike, Bound, External\n"
     text += "from .kernel import Kernel\nfrom .motion_kernels import *  # noqa: F403\n"
-    return text + "".join(kernel_class(f) for f in family("dynamics"))
+    every = family("dynamics")
+    return text + "".join(kernel_class(f) for f in [*every, *(with_value(f.name) for f in every if f.value)])
 
 
 def motion_kernels() -> str:
@@ -301,9 +311,13 @@ def kernel_class(f: Function) -> str:
     bound = [*(f"{n}: Array" for n in f.inputs), "*", f"out: {places(f)}"]
     bound += [f"{n}: Array | None = None" for n in f.optional]
     whose = f"A step() that recomputes `out` {shapes(f)} from these very arrays."
+    if len(f.outputs) > 3:
+        whose = f"A step() that recomputes `out`, {len(f.outputs)} arrays, from these very arrays."
     how = "For control loops: fill the inputs in place, call, read `out` in place."
     run = f"return self._bound({together(f.inputs)}, {{{pairs(f.optional)}}}, out)"
-    text = f'\n\nclass {kernel(f)}(Kernel):\n    """`{f.name}` of one robot, compiled."""\n\n'
+    of, _, value = f.name.partition(".")
+    told_of = f"`{of}` of one robot{', with its value' * bool(value)}, compiled."
+    text = f'\n\nclass {kernel(f)}(Kernel):\n    """{told_of}"""\n\n'
     text += method("__call__", call, result(f), [summary(f), *inputs(f), told]) + "\n"
     return text + method("bind", bound, "Bound", [whose, how], run)
 

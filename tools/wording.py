@@ -19,7 +19,7 @@ if "phalanx" not in sys.modules:  # the registry alone: methods of new functions
     sys.modules["phalanx"] = package
 
 from phalanx.algorithms import ALGORITHMS, FUNCTIONS, Function  # noqa: E402
-from phalanx.algorithms.registry import with_value  # noqa: E402, F401
+from phalanx.algorithms.registry import VALUE, with_value  # noqa: E402, F401
 
 WIDTH = 110
 
@@ -59,7 +59,7 @@ def details(f: Function) -> list[str]:
 
 
 def _paragraphs(f: Function) -> list[str]:
-    first = next(iter(ALGORITHMS[f.name].values()))
+    first = next(iter(ALGORITHMS[f.name.removesuffix(VALUE)].values()))
     summary, *others = cleandoc(first.run.__doc__ or "").split("\n", 1)
     return [summary, *(" ".join(part.split()) for part in "".join(others).split("\n\n") if part.strip())]
 

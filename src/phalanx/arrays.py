@@ -68,6 +68,17 @@ def is_masked_array(value: Any) -> bool:
     return masked is not None and isinstance(value, masked.MaskedArray)
 
 
+def overlaps_itself(array: np.ndarray) -> bool:
+    """Whether two elements of an array may share memory, as along an axis of stride zero."""
+    axes = sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1)
+    reach = array.itemsize  # bytes that the axes so far span
+    for stride, length in axes if array.size else ():
+        if stride < reach:
+            return True
+        reach += stride * (length - 1)
+    return False
+
+
 def refuse_masks(value: Any, where: str) -> None:
     """Raise if an entry is masked: NumPy would hand on whatever lies under the mask."""
     if _has_masks(value, _DEEPEST):

@@ -67,10 +67,10 @@ def test_text_names_folder_number_and_size(folder: Path, capsys: pytest.CaptureF
 
 def test_files_of_others_and_left_overs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cache.write("ab" * 32, b"code")
-    (folder / "ab" / ".newleft").write_bytes(b"half")
+    (folder / "ab" / ".phalanx-left.tmp").write_bytes(b"half")
     (folder / "notes.txt").write_text("mine")
     assert json_of(["--clear"], capsys)["removed"] == 1
-    assert not (folder / "ab" / ".newleft").exists()
+    assert not (folder / "ab" / ".phalanx-left.tmp").exists()
     assert (folder / "notes.txt").read_text() == "mine"
 
 

@@ -45,6 +45,20 @@ def gripper(tmp_path: Path) -> str:
     return str(file)
 
 
+def test_what_the_file_has_and_the_robot_leaves_out_is_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drives = (
+        '<transmission name="t"/>' * 12 + '<gazebo><plugin name="p"/><joint name="tie"/></gazebo><extra/>'
+    )
+    file = tmp_path / "gripper.urdf"
+    file.write_text(TWO_FINGERS.replace("</robot>", f"{drives}</robot>"))
+    text = text_of([str(file)], capsys)
+    assert 'left out  12 transmissions; 1 Gazebo plugin; 1 Gazebo joint ("tie"); 1 <extra>\n\n' in text
+    left_out = ["12 transmissions", "1 Gazebo plugin", '1 Gazebo joint ("tie")', "1 <extra>"]
+    assert json_of([str(file)], capsys)["left_out"] == left_out
+
+
 @pytest.fixture(autouse=True)
 def eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")

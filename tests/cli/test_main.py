@@ -9,6 +9,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -201,3 +202,15 @@ def test_escapes_in_names_do_not_reach_the_screen(
     assert json.loads(capsys.readouterr().out)["name"] == name
     assert r"\u202e" in failure(["info", "no_such_robot\u202e\x1b[31m"], capsys)
     assert r"\x1b" in failure(["info", "ur5", "--mimic=\x1b[31m"], capsys)
+
+
+@pytest.mark.parametrize(("error", "status"), [(BrokenPipeError(), 141), (OSError(28, "full"), 74)])
+def test_statuses_need_no_name_that_only_posix_has(error, status, monkeypatch) -> None:
+    monkeypatch.delattr("signal.SIGPIPE", raising=False)
+    monkeypatch.delattr("os.EX_IOERR", raising=False)
+    monkeypatch.setattr(cli, "os", SimpleNamespace(devnull=os.devnull, O_WRONLY=0, open=_refused))
+    assert cli._unwritten("phalanx", error) == status
+
+
+def _refused(*given):
+    raise OSError

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """`phalanx simulate`: what it computes, prints, saves and refuses."""
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,9 @@ def test_it_is_the_rollout_of_the_same_simulation(tmp_path: Path, capsys: pytest
         capsys, "two_link", "--drop", "--seconds", "0.5", "--integrator", "euler", "--save", str(file)
     )
     robot = px.load("two_link")
-    run = robot.simulation(dt=1e-3).rollout(robot.neutral(), np.zeros(2), steps=500, every=10)
+    run = robot.simulation(dt=1e-3, integrator="euler").rollout(
+        robot.neutral(), np.zeros(2), steps=500, every=10
+    )
     with np.load(file) as saved:
         assert saved["q"].shape == (1, 51, 2)
         assert np.array_equal(saved["q"][0, 1:], run.q)  # in pieces or not
@@ -157,6 +160,26 @@ def test_a_rollout_in_pieces_is_the_whole(monkeypatch: pytest.MonkeyPatch, tmp_p
         np.testing.assert_array_equal(runs[0][name], runs[1][name])
 
 
+def test_a_file_is_saved_whole_or_stays_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "run.npz"
+    file.write_bytes(b"old")
+
+    def full(target: Any, **arrays: Any) -> None:
+        with contextlib.nullcontext(target) if hasattr(target, "write") else open(target, "wb") as opened:
+            opened.write(b"half")
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(np, "savez_compressed", full)
+        assert main(["simulate", "two_link", "--seconds", "0.01", "--save", str(file)]) == 2
+    assert "No space left on device" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["run.npz"]
+    assert file.read_bytes() == b"old"
+
+
+@pytest.mark.filterwarnings("default::phalanx.PhalanxWarning")
 def test_simulations_that_diverge_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = tmp_path / "law.py"
     file.write_text("def law(t, q, qd, u, robot):\n    return 1e4 * q * q * q\n")
@@ -166,7 +189,9 @@ def test_simulations_that_diverge_are_named(capsys: pytest.CaptureFixture[str], 
     assert facts["energy"]["largest_change"] is None
     assert facts["coordinates"][0]["end"] == [None, None]
     assert main(["simulate", "two_link", *more, "--dt", "0.05", "--seconds", "20"]) == 0
-    assert "diverged  4 of 4: 0, 1, 2, 3" in capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert "diverged  4 of 4: 0, 1, 2, 3" in out
+    assert err.count('4 of 4 simulations of robot "two_link" diverged') == 1
 
 
 BAD_LAWS = {

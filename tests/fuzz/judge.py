@@ -29,10 +29,23 @@ import numpy as np  # noqa: E402
 
 import phalanx as px  # noqa: E402
 from fuzz.calls import call, jax_call  # noqa: E402
+from fuzz.exports import export  # noqa: E402
+from fuzz.laws import law_case  # noqa: E402
+from fuzz.products import product  # noqa: E402
+from fuzz.recordings import data_call, recording  # noqa: E402
 from fuzz.robot_files import RobotFile, robot_file  # noqa: E402
 
+POOLS = ("phalanx-", "zarr", "asyncio_")  # threads that wait for work: ours, and those of zarr
 LONGEST = 2000  # characters of a message
-CALLS = {"call": call, "jax": jax_call}
+CALLS = {
+    "call": call,
+    "jax": jax_call,
+    "recording": recording,
+    "data": data_call,
+    "law": law_case,
+    "export": export,
+    "product": product,
+}
 
 
 def load(case: RobotFile) -> px.Robot:
@@ -118,7 +131,7 @@ def left_behind(root: Path) -> list[str]:
     """Files in the scratch folders and threads that are none of the pool."""
     files = [str(p.relative_to(root)) for p in root.rglob("*") if not p.is_dir()]
     threads = [t.name for t in threading.enumerate() if t is not threading.main_thread()]
-    return files + [f"thread {name}" for name in threads if not name.startswith("phalanx-")]
+    return files + [f"thread {name}" for name in threads if not name.startswith(POOLS)]
 
 
 def main() -> None:

@@ -28,10 +28,19 @@ sys.path.insert(0, str(HERE.parent))
 
 from fuzz.robot_files import FORMATS, robot_file  # noqa: E402
 
-KINDS = (*FORMATS, "call", "jax")
+NEW = ("recording", "data", "law", "export", "product", "studio")
+KINDS = (*FORMATS, "call", "jax", *NEW)
 # Parts of all cases: formats with more to go wrong get more.
 SHARES = {"urdf": 0.2, "mjcf": 0.15, "dh": 0.1, "table": 0.08, "saved": 0.08, "sdf": 0.04, "call": 0.345}
-SHARES["jax"] = 0.005
+SHARES |= {
+    "jax": 0.005,
+    "recording": 0.3,
+    "data": 0.1,
+    "law": 0.1,
+    "export": 0.15,
+    "product": 0.25,
+    "studio": 0.1,
+}
 PORTION = 500  # cases of a process
 
 

@@ -11,14 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.spatial.transform import Rotation
+import pytest
 
 from phalanx.robot.description import Joint, Pose, ordered
 from phalanx.robot.joints import frame_along, joint_type
 from phalanx.robot.robot import Robot
+
+
+@cache
+def rotation() -> Any:
+    """SciPy's rotations; tests that come here are skipped without."""
+    return pytest.importorskip("scipy.spatial.transform", reason="SciPy is not installed").Rotation
 
 
 def skew(v: np.ndarray) -> np.ndarray:
@@ -85,15 +92,15 @@ def joint_motion(joint: Joint, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarra
             v = S[3:, :2] @ qd[:2]
             return pose(R, x * q[0] + y * q[1]), S, np.r_[zero, -qd[2] * np.cross(a, v)]
         case "spherical":
-            return pose(Rotation.from_quat(q).as_matrix(), zero), np.eye(6)[:, :3], still
+            return pose(rotation().from_quat(q).as_matrix(), zero), np.eye(6)[:, :3], still
         case "floating":
-            return pose(Rotation.from_quat(q[3:]).as_matrix(), q[:3]), np.eye(6), still
+            return pose(rotation().from_quat(q[3:]).as_matrix(), q[:3]), np.eye(6), still
     raise AssertionError(joint.type)
 
 
 def turn(axis: np.ndarray, angle: float) -> np.ndarray:
     """Rotation about a unit vector."""
-    return Rotation.from_rotvec(axis * angle).as_matrix()
+    return rotation().from_rotvec(axis * angle).as_matrix()
 
 
 class Body(NamedTuple):

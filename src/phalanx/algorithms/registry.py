@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from operator import index
+from functools import cache, cached_property
+from operator import index, itemgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -61,13 +61,13 @@ class Function:
     value: str = ""  # what it is the derivative of, if it can tell that besides
     solves: str = ""  # the function that gives its last input if its result stands there instead
 
-    def packed(self, arrays: Sequence[Any]) -> Any:
-        """Results as users get them: the only one, or a tuple with a name for each."""
-        if self.name.endswith(VALUE):
-            return _named_tuple(self.name.replace(".", "_"))(*arrays)
-        if "." in self.name:
-            return arrays[0] if self.name.endswith(".jvp") else tuple(arrays)
-        return arrays[0] if len(self.outputs) == 1 else _named_tuple(self.name)(*arrays)
+    @cached_property
+    def packed(self) -> Callable[[Sequence[Any]], Any]:
+        """What makes results of their arrays as users get them: the only one, or a tuple with names."""
+        if "." in self.name and not self.name.endswith(VALUE):
+            return itemgetter(0) if self.name.endswith(".jvp") else tuple
+        named = len(self.outputs) > 1
+        return _named_tuple(self.name.replace(".", "_"))._make if named else itemgetter(0)
 
 
 @dataclass(frozen=True)

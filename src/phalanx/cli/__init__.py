@@ -60,6 +60,10 @@ class _Version(argparse.Action):
         parser.exit()
 
 
+# Statuses as of a process that SIGPIPE ended, and EX_IOERR: Windows names neither.
+_CLOSED, _UNWRITTEN = 128 + 13, 74
+
+
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser with all commands; each sets `run` to its function."""
     parser = _Parser(prog="phalanx", description="Robot dynamics: describe, compute, compare.")
@@ -97,9 +101,9 @@ def _unwritten(command: str, error: OSError) -> int:
         # The interpreter flushes stdout once more at exit; give it somewhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if isinstance(error, BrokenPipeError):
-        return 128 + signal.SIGPIPE
+        return _CLOSED
     _complain(f"{command}: cannot write to standard output: {one_line(error.strerror or error)}")
-    return os.EX_IOERR
+    return _UNWRITTEN
 
 
 def _complain(text: str) -> None:

@@ -77,7 +77,11 @@ def _summary(facts: dict[str, Any], width: int) -> list[str]:
         rows.insert(2, ("coupled", f"{len(followers):,} of the joints: {pairs}{more}"))
     if facts["loops"]:
         rows.insert(-2, ("loops", f"{len(facts['loops']):,}, left open: see below"))
-    return [fit(f"{label:<8}  {text}", width) for label, text in rows]
+    lines = [fit(f"{label:<8}  {text}", width) for label, text in rows]
+    if facts["left_out"]:
+        told = f"{'left out':<8}  {'; '.join(facts['left_out'])}"
+        lines += textwrap.wrap(told, width, subsequent_indent=" " * 10)
+    return lines
 
 
 def _joint_table(joints: list[dict[str, Any]], width: int, everything: bool) -> list[str]:

@@ -18,6 +18,7 @@ from ..errors import PhalanxError, nearest
 from ..progress import steps as with_bar
 from ..robot.robot import Robot
 from ..simulation.driving import BASE, FORCES, floats, holding, laws_of, middle
+from ..simulation.records import warn_diverged
 
 CLEARANCE = 0.02  # metres between the ground and the lowest foot at the start
 FEEL = 0.005  # metres that a robot's weight presses its feet into the ground
@@ -152,6 +153,7 @@ def simulated(robot: Robot, args: argparse.Namespace) -> Motion:
         runs.append(go(*state, count, done * every))
         state = runs[-1].final
     computing = time.perf_counter() - begin
+    warn_diverged(np.any([run.diverged for run in runs], axis=0), sim._settings)
     return _joined(
         robot, q, qd, runs, args.dt * every * np.arange(rows + 1), rows * every, preparing, computing
     )
@@ -159,16 +161,8 @@ def simulated(robot: Robot, args: argparse.Namespace) -> Motion:
 
 def _rollout(sim: Any, inputs: np.ndarray, every: int, threads: int | None) -> Callable[..., Any]:
     def go(q: np.ndarray, qd: np.ndarray, rows: int, start: int) -> Any:
-        return sim.rollout(
-            q,
-            qd,
-            inputs=inputs[: len(q)],
-            steps=rows * every,
-            every=every,
-            record=RECORD,
-            threads=threads,
-            start=start,
-        )
+        own = inputs[: len(q)]
+        return sim._rolled(q, qd, own, rows * every, every, RECORD, threads, start=start)
 
     return go
 

@@ -58,6 +58,7 @@ def add(commands: Any) -> None:
     group.add_argument(
         "--columns", metavar="Q=C,…", help="which column is q, qd, qdd, tau: q=state,tau=effort"
     )
+    group.add_argument("--groups", metavar="G,…", help="groups of an HDF5 file, or patterns: data/demo_1*")
     group = parser.add_argument_group("what is computed and kept")
     group.add_argument(
         "--frame", action="append", default=[], metavar="NAME", help="for frame_pose and the like"
@@ -108,7 +109,13 @@ def run(args: argparse.Namespace) -> int:
         set_threads(args.threads)
     robot = load_robot(args)
     recording = data.open(
-        args.input, robot, _joints(args.joints), _units(args.units), args.rate, columns=_columns(args.columns)
+        args.input,
+        robot,
+        _joints(args.joints),
+        _units(args.units),
+        args.rate,
+        columns=_columns(args.columns),
+        groups=args.groups.split(",") if args.groups else None,
     )
     keep = args.keep.split(",") if args.keep not in ("index", "all", "none") else args.keep
     options = Options(tuple(args.frame), keep, args.window, args.polynomial, args.allow_nan, args.rows)
@@ -124,6 +131,8 @@ def run(args: argparse.Namespace) -> int:
 
         figures.recorded(recording, args.plot)
     facts = _facts(job, report)
+    if "residual" in facts["columns"] and report.frames:
+        facts["agreement"] = _agreement(job)
     _tell(args, facts, _done_lines)
     return 0
 
@@ -239,6 +248,54 @@ def _facts(job: Job, report: Report) -> dict[str, Any]:
     }
 
 
+def _agreement(job: Job) -> dict[str, Any] | None:
+    """How measured forces agree with computed ones, joint by joint."""
+    from ..data.agreement import agreement
+
+    if (found := agreement(job)) is None:
+        return None
+    numbers = zip(found.names, found.rms, found.measured, found.correlation, strict=True)
+    return {
+        "frames": found.frames,
+        "joints": {
+            name: {"rms": float(rms), "measured": float(size), "correlation": None if c != c else float(c)}
+            for name, rms, size, c in numbers
+        },
+        "share": found.before,
+        "better": found.changes,
+        "better_share": found.after,
+    }
+
+
+def _agreement_lines(facts: Mapping[str, Any]) -> list[str]:
+    rows = [
+        (
+            name,
+            f"{j['rms']:.3g}",
+            f"{j['measured']:.3g}",
+            "–" if (c := j["correlation"]) is None else f"{c:.3f}",
+        )
+        for name, j in facts["joints"].items()
+    ]
+    lines = [
+        "",
+        *table(
+            ("joint", "rms residual", "measured", "correlation"), rows, align="<>>>", width=terminal_width()
+        ),
+        "",
+        *_wrapped(
+            f"residual  measured less computed in {facts['frames']:,} frames, N·m or N; correlation of "
+            "measured and computed forces"
+        ),
+    ]
+    if facts["better"]:
+        lines += _wrapped(
+            f"better    {'; '.join(facts['better'])}: residuals {facts['better_share']:.1%} of the measured "
+            f"forces, mean over joints, where they are {facts['share']:.1%} now; see --joints, --units"
+        )
+    return lines
+
+
 def _planned_lines(facts: Mapping[str, Any]) -> list[str]:
     seconds = facts["seconds"]
     rows = [
@@ -289,7 +346,8 @@ def _done_lines(facts: Mapping[str, Any]) -> list[str]:
         lines.append(f"output    {facts['output']}: {', '.join(facts['columns'])}")
     else:
         lines.append("output    not complete: other shares are missing")
-    return [x for line in lines for x in _wrapped(line)]
+    made = [x for line in lines for x in _wrapped(line)]
+    return [*made, *_agreement_lines(facts["agreement"])] if facts.get("agreement") else made
 
 
 def _wrapped(line: str) -> list[str]:

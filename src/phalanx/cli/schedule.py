@@ -160,7 +160,9 @@ def _facts(s: Schedule) -> list[str]:
     facts = {
         "tasks": f"{len(s.timed):,} ({s.graph.granularity})",
         "makespan": f"{s.makespan:,g} {s.machine.unit}",
-        "speed-up": f"{s.speedup:.2f} on {len(s.processors)} processors, efficiency {s.efficiency:.0%}",
+        "speed-up": f"{s.speedup:.2f} on {len(s.processors)} processors over {s.rival}",
+        "work on one": f"{number(s.work)}" + (f"; least: {least}" if (least := _least(s)) else ""),
+        "efficiency": f"{s.efficiency:.0%}, the parallel efficiency of the algorithm",
         "bounds": f"critical path {number(s.span)}, work over processors {number(share)}",
         "critical chain": f"{path.multiplications} *, {path.additions} +"
         + (f", {path.divisions} /" if path.divisions else ""),
@@ -169,12 +171,17 @@ def _facts(s: Schedule) -> list[str]:
         facts["messages"] = f"{len(s.messages):,} with {s.words:,} numbers"
     if isinstance(s, SystolicSchedule):
         facts["interval"] = f"a set every {s.interval:g} {s.machine.unit} at least; latency {s.latency:g}"
-        steady = f"efficiency {s.gain / max(len(s.processors), 1):.0%}"
+        steady = f"parallel efficiency {s.steady_efficiency:.0%}"
         facts["gain"] = f"{s.gain:.2f} once sets follow at that interval, {steady}"
     if isinstance(s, ArraySchedule):
         facts["communication"] = f"{s.communication_steps} steps"
     wide = max(map(len, facts))
     return [f"{name:<{wide}}  {text}" for name, text in facts.items()]
+
+
+def _least(s: Schedule) -> str:
+    """The least work of an algorithm, where it is not the schedule's own."""
+    return f"{number(s.least.work)} by {s.least.algorithm}" if s.least.work < s.work else ""
 
 
 def _loads(s: Schedule) -> list[str]:

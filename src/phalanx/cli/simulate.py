@@ -14,6 +14,7 @@ import numpy as np
 
 from ..data.naming import coordinates, rates
 from ..errors import PhalanxError, printable
+from ..files import writing
 from ..study.plotting import place_of, require_drawable
 from .arguments import add_command, add_robot, load_robot, positive_integer
 from .motions import Motion, simulated
@@ -140,10 +141,8 @@ def _savable(path: str) -> Path:
 
 def _save(place: Path, motion: Motion) -> None:
     arrays = {name: getattr(motion, name) for name in ("time", "q", "qd", "tau", "energy", "diverged")}
-    try:
-        np.savez_compressed(place, **arrays, coordinates=coordinates(motion.robot))
-    except OSError as error:
-        raise PhalanxError(f"--save: cannot write {place}: {error.strerror or error}.") from None
+    with writing(place, where="--save") as file:
+        np.savez_compressed(file, **arrays, coordinates=coordinates(motion.robot))
 
 
 # ------------------------------------------------------------------------ what happened

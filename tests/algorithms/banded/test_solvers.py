@@ -54,8 +54,13 @@ def solved(solver: Solver, D: np.ndarray, U: np.ndarray, R: np.ndarray) -> np.nd
 
 @each_solver
 @pytest.mark.parametrize("k", range(1, 7))
-def test_solutions_are_those_of_scipy(solver: Solver, k: int) -> None:
-    for n in SIZES:
+@pytest.mark.parametrize(
+    "sizes",
+    [(1, 2, 3, 4, 5, 8, 13, 33), pytest.param(SIZES, marks=pytest.mark.exhaustive)],
+    ids=["few", "all"],
+)
+def test_solutions_are_those_of_scipy(solver: Solver, k: int, sizes: tuple[int, ...]) -> None:
+    for n in sizes:
         D, U, R, x, condition = known(n, k)
         agree(solved(solver, D, U, R), x, 1e-14 * condition)
 

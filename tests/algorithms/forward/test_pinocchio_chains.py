@@ -44,6 +44,7 @@ def test_all_algorithms_agree_with_pinocchio(n: int, kind: str) -> None:
         agree(found, wanted, TOLERANCE)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("kind", KINDS)
 def test_all_algorithms_agree_with_pinocchio_on_three_hundred_links(kind: str) -> None:
     robot = chain(300, kind)
