@@ -113,10 +113,10 @@ def robot_method(f: Function) -> str:
     return text + "\n" + method(f.name, parameters(f, "value: bool = False", *keywords), either, described)
 
 
-def robot_doors() -> str:
-    """`robot/doors.py`: kernels, JAX, and several frames at once."""
+def robot_api() -> str:
+    """`robot/api.py`: kernels, JAX, and several frames at once."""
     text = HEAD.format(role="What a robot hands out: kernels, functions of JAX arrays, poses of frames.")
-    text += DOORS + SIMULATION + EXPORT + DERIVATIVES
+    text += API_HEAD + SIMULATION + EXPORT + DERIVATIVES
     for f in FUNCTIONS.values():
         keywords = ["*", *(["frame: str", *choices(f)] if f.frame else []), "batch: int | None = None"]
         text += kernel_overload(f, keywords + ["value: Literal[False] = False"] * bool(f.value), f)
@@ -132,7 +132,7 @@ def kernel_overload(f: Function, keywords: list[str], made: Function) -> str:
     return f"    @overload\n    def kernel(\n{body}\n    ) -> kernels.{kernel(made)}: ...\n\n"
 
 
-DOORS = '''from collections.abc import Callable, Iterable, Mapping, Sequence
+API_HEAD = '''from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ..typing import AlgorithmLike, Array, ArrayLike, Axes, Backend, Device, External, FloatType, Path
@@ -146,7 +146,7 @@ if TYPE_CHECKING:
     from ..simulation.simulation import Simulation
 
 
-class Doors:
+class EntryPoints:
     """What a robot hands out; `methods` gives it its code."""
 
     @property
@@ -436,7 +436,7 @@ FILES = {
     "robot/results.py": robot_results,
     "robot/functions.py": robot_functions,
     "robot/motion.py": robot_motion,
-    "robot/doors.py": robot_doors,
+    "robot/api.py": robot_api,
     "backends/native/kernels.py": native_kernels,
     "backends/native/motion_kernels.py": motion_kernels,
     "backends/jax/signatures.py": jax_signatures,

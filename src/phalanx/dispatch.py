@@ -149,7 +149,7 @@ def frame_poses(
     backend: Any = "auto",
     threads: int | None = None,
 ) -> Any:
-    """`Robot.frame_poses`, as `robot/doors.py` declares it."""
+    """`Robot.frame_poses`, as `robot/api.py` declares it."""
     if isinstance(frames, str) or not isinstance(frames, Iterable) or getattr(frames, "ndim", 1) != 1:
         raise PhalanxError(
             f"frame_poses: frames is {shown(frames)}, expected several names such as robot.frame_names; "
@@ -207,7 +207,7 @@ def kernel(
     *,
     value: bool = False,
 ) -> Any:
-    """`Robot.kernel`, as `robot/doors.py` declares it."""
+    """`Robot.kernel`, as `robot/api.py` declares it."""
     from .backends.native.kernel import kernel_class
 
     call = resolve(robot, function, algorithm, frame, {} if axes is None else {"axes": axes}, batch)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The code of the methods of `Robot` that compute, and of its doors to kernels, JAX and PyTorch.
 
-`robot/functions.py` and `robot/doors.py` declare them: parameters, types and docstrings. Importing this
+`robot/functions.py` and `robot/api.py` declare them: parameters, types and docstrings. Importing this
 module attaches the code.
 """
 
@@ -21,8 +21,8 @@ from .backends.base import Call, memo_key, module_of
 from .backends.fastpath import again, as_declared, knows, remember, with_fast_path
 from .dispatch import evaluate, frame_poses, is_native, kernel, resolve, resolved
 from .products import hvp, jvp, vjp
-from .robot.doors import Doors
-from .robot.frames import frames_kept
+from .robot.api import EntryPoints
+from .robot.frames import frames_cached
 from .robot.functions import Functions
 from .robot.robot import Robot
 
@@ -121,14 +121,14 @@ def _remember(
     if built is None:
         return
     if not is_plain:
-        remember(robot, place, words, built, frames_kept(robot))
+        remember(robot, place, words, built, frames_cached(robot))
         return
     entry = (built.direct, next(iter(call.output_sizes().values())), built)
     if not f.frame:
         robot._memo[_short_key(function)] = entry
         return
     known = robot._memo.setdefault(_short_key(function), {})
-    if len(known) >= frames_kept(robot):
+    if len(known) >= frames_cached(robot):
         known.clear()
     known[frame, *choices.values()] = entry
 
@@ -180,8 +180,8 @@ def simulation(
     parameters: Any = None,
     divergence: float = 1e10,
 ) -> Any:
-    """`Robot.simulation`, as `robot/doors.py` declares it; what it needs is imported now."""
-    door = import_module(".simulation.door", __package__)
+    """`Robot.simulation`, as `robot/api.py` declares it; what it needs is imported now."""
+    door = import_module(".simulation.create", __package__)
     return door.simulation(
         self,
         dt=dt,
@@ -207,8 +207,8 @@ def export(
     target: str | None = None,
     **options: Any,
 ) -> Any:
-    """`Robot.export`, as `robot/doors.py` declares it; what it needs is imported now."""
-    door = import_module(".export.door", __package__)
+    """`Robot.export`, as `robot/api.py` declares it; what it needs is imported now."""
+    door = import_module(".export.api", __package__)
     return door.export(self, path, functions, dtype, target, **options)
 
 
@@ -242,9 +242,9 @@ def _attach() -> None:
             setattr(Robot, name, made[declared])
     setattr(Robot, "_formula", as_declared(formula, Robot._formula))  # noqa: B010
     for door in (frame_poses, simulation, export, jvp, vjp, hvp, kernel):
-        setattr(Robot, door.__name__, as_declared(door, getattr(Doors, door.__name__)))
-    setattr(Robot, "jax", property(_on_jax, doc=Doors.jax.__doc__))  # noqa: B010
-    setattr(Robot, "torch", property(_on_torch, doc=Doors.torch.__doc__))  # noqa: B010
+        setattr(Robot, door.__name__, as_declared(door, getattr(EntryPoints, door.__name__)))
+    setattr(Robot, "jax", property(_on_jax, doc=EntryPoints.jax.__doc__))  # noqa: B010
+    setattr(Robot, "torch", property(_on_torch, doc=EntryPoints.torch.__doc__))  # noqa: B010
 
 
 _attach()

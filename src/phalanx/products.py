@@ -14,7 +14,7 @@ from .backends.base import Call, backend, memo_key
 from .backends.fastpath import again, remember
 from .dispatch import compute, resolve, serving
 from .errors import PhalanxError
-from .robot.frames import frames_kept
+from .robot.frames import frames_cached
 from .robot.robot import Robot
 
 _JVP, _VJP, _HVP = (f"fast path of products: {mode}" for mode in ("jvp", "vjp", "hvp"))
@@ -35,7 +35,7 @@ def jvp(
     backend: Any = "auto",
     threads: int | None = None,
 ) -> Any:
-    """`Robot.jvp`, as `robot/doors.py` declares it."""
+    """`Robot.jvp`, as `robot/api.py` declares it."""
     words = (algorithm, backend, function, frame, axes, external is None, inertias is None)
     optional = (external, inertias)
     if _are_groups(inputs, tangents):
@@ -62,7 +62,7 @@ def vjp(
     backend: Any = "auto",
     threads: int | None = None,
 ) -> Any:
-    """`Robot.vjp`, as `robot/doors.py` declares it."""
+    """`Robot.vjp`, as `robot/api.py` declares it."""
     words = (algorithm, backend, function, frame, axes, external is None, inertias is None)
     optional = (external, inertias)
     if _are_groups(inputs):
@@ -90,7 +90,7 @@ def hvp(
     backend: Any = "auto",
     threads: int | None = None,
 ) -> Any:
-    """`Robot.hvp`, as `robot/doors.py` declares it."""
+    """`Robot.hvp`, as `robot/api.py` declares it."""
     words = (algorithm, backend, function, frame, axes, external is None, inertias is None)
     optional = (external, inertias)
     if _are_groups(inputs, tangents):
@@ -125,7 +125,7 @@ def _computed(
     given = tuple(key for key in call.function.optional if named.get(key) is not None)
     built = call.robot._memo.get(memo_key(call, given, np.dtype(np.float64)))
     if built is not None and name in ("auto", "native"):
-        remember(call.robot, place, words, built, frames_kept(call.robot))
+        remember(call.robot, place, words, built, frames_cached(call.robot))
     return result
 
 

@@ -141,11 +141,11 @@ def test_bad_arguments_are_one_line(
 
 
 def test_the_bar_tells_speed_and_time_left(log: Path, tmp_path: Path) -> None:
-    from phalanx.data.engine import _Work, planned
+    from phalanx.data.engine import _Progress, planned
     from phalanx.data.job import Options
 
     job = planned(px.data.open(log, PANDA), "torques", tmp_path / "o.npy", Options(rows=100))
-    work = _Work(job, False)
+    work = _Progress(job, False)
     assert work.told(job.tasks[0]) == ""
     work.begin -= 10.0
     work.part(job.tasks[0])

@@ -18,7 +18,7 @@ import phalanx as px
 from phalanx.backends.native import targets
 from phalanx.backends.native.compile import host
 from phalanx.export.elf import read_elf
-from phalanx.export.entries import Entry, entries
+from phalanx.export.entries import ExportEntry, entries
 from phalanx.export.objects import compiled
 from phalanx.export.request import Request
 from reference.boards import BOARDS, evaluated
@@ -28,7 +28,7 @@ from reference.unfused import unfused
 CHAIN = px.chain(70, seed=2)  # long enough for loops over bodies
 
 
-def states(r: px.Robot, entry: Entry, function: str, count: int, dtype: Any) -> dict[str, np.ndarray]:
+def states(r: px.Robot, entry: ExportEntry, function: str, count: int, dtype: Any) -> dict[str, np.ndarray]:
     """Random inputs of an exported function, an angle far beyond 1e5 and a state of NaN among them."""
     inputs = [a.reshape(count, -1) for a in arguments(r, function, count, dtype, seed=3)]
     inputs[0][0, -1] = 3e5

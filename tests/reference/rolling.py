@@ -12,7 +12,7 @@ import phalanx as px
 from phalanx.algorithms import ALGORITHMS, FUNCTIONS
 from phalanx.backends.native import compile, gufunc, loop
 from phalanx.backends.native.compile import Target, host
-from phalanx.backends.native.emit.walk import block_function
+from phalanx.backends.native.emit.codegen import block_function
 from phalanx.dispatch import resolve
 from phalanx.program.rolled import RolledProgram, roll
 from phalanx.program.task import refusal_of_loops

@@ -211,11 +211,13 @@ def test_every_body_has_code_that_serves_frames_on_it(name: str) -> None:
 def test_limbs_of_a_humanoid_are_computed_apart() -> None:
     builder = px.RobotBuilder("humanoid")
     builder.add_link("torso")
-    for limb in ("left leg", "right leg", "left arm", "right arm"):
+    for heavy_path in ("left leg", "right leg", "left arm", "right arm"):
         for k in range(6):
-            builder.add_link(f"{limb} {k}", mass=1.0, inertia=(0.1, 0.1, 0.1))
-            above = f"{limb} {k - 1}" if k else "torso"
-            builder.add_joint(f"joint {limb} {k}", "revolute", above, f"{limb} {k}", origin=(0.0, 0.1, 0.3))
+            builder.add_link(f"{heavy_path} {k}", mass=1.0, inertia=(0.1, 0.1, 0.1))
+            above = f"{heavy_path} {k - 1}" if k else "torso"
+            builder.add_joint(
+                f"joint {heavy_path} {k}", "revolute", above, f"{heavy_path} {k}", origin=(0.0, 0.1, 0.3)
+            )
     every = branches(builder.build().model)
     assert [int(f.movers.sum()) for f in every] == [6] * 4
 

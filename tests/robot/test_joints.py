@@ -22,11 +22,11 @@ from phalanx.robot.joints import (
     quaternion_log,
     quaternion_product,
     rotate,
-    split_turn,
+    split_rotation,
     types,
 )
 from phalanx.robot.joints.motions import Turn
-from phalanx.robot.joints.types import JointType, Step
+from phalanx.robot.joints.types import JointBody, JointType
 from reference import dynamics as textbook
 from reference.sampling import ALL_TYPES, MOVING_TYPES, agree, seeds
 
@@ -177,7 +177,7 @@ def test_a_frame_along_a_main_axis_is_a_signed_permutation(axis: list[float]) ->
 def test_what_is_left_of_a_right_angle_moves_into_the_joint_angle(leftover: float, quarters: int) -> None:
     E = textbook.turn(np.array([0.0, 0.0, 1.0]), quarters * np.pi / 2 + leftover).T
     E[np.abs(E) < 1e-15] = 0.0
-    E0, offset = split_turn(E)
+    E0, offset = split_rotation(E)
     c, s = np.cos(offset), np.sin(offset)
     agree(np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]]) @ E0, E, 1e-15)
     if abs(leftover) > 1e-14:
@@ -197,8 +197,8 @@ class Gimbal(JointType):
     name, nq, nv, axes = "gimbal", 3, 3, 0
 
     @classmethod
-    def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[Step]:
-        return [Step(Turn, (0.0, 0.0, 1.0, 0.0, 0.0, 0.0), frame_along(a)) for a in np.eye(3)]
+    def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[JointBody]:
+        return [JointBody(Turn, (0.0, 0.0, 1.0, 0.0, 0.0, 0.0), frame_along(a)) for a in np.eye(3)]
 
 
 def test_another_joint_type_is_served_or_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:

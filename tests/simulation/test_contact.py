@@ -12,10 +12,10 @@ import pytest
 import phalanx as px
 from phalanx.program.evaluate import program_on_arrays
 from phalanx.program.scalar import Graph
-from phalanx.program.trace import Program
+from phalanx.program.trace import TracedProgram
 from phalanx.simulation.equations import Equations, TracedRobot
+from phalanx.simulation.external_forces import loads_of
 from phalanx.simulation.loads import on_links
-from phalanx.simulation.surroundings import loads_of
 from phalanx.simulation.traced import traced
 from reference.sampling import agree
 
@@ -283,7 +283,7 @@ def test_traced_wrenches_are_those_of_plain_arrays() -> None:
         found = loads_of([force], given, TracedRobot(equations), {}, 1e-3, implicit=False)
         assert {load.frame for load in found} == set(plain)
         wrenches = on_links(equations, given[1].scalars, found)
-        program = Program({"q": (3,), "qd": (3,)}, {"w": (3, 6)}, wrenches.ravel().tolist())
+        program = TracedProgram({"q": (3,), "qd": (3,)}, {"w": (3, 6)}, wrenches.ravel().tolist())
         agree(program_on_arrays(program, {"q": q, "qd": qd}), r.wrenches(plain), 1e-12)
 
 

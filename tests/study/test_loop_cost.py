@@ -16,9 +16,9 @@ import phalanx as px
 from phalanx.algorithms import FUNCTIONS, algorithms
 from phalanx.backends.base import Call
 from phalanx.backends.native.compile import host
-from phalanx.backends.native.emit.walk import block_function
-from phalanx.backends.native.extent import is_segmented, large_form, serves
-from phalanx.backends.native.source import looped
+from phalanx.backends.native.emit.codegen import block_function
+from phalanx.backends.native.lowering import looped
+from phalanx.backends.native.unroll_policy import is_segmented, large_form, serves
 from phalanx.dispatch import resolve
 from phalanx.program.cost import Count
 from phalanx.program.form.builder import straight
@@ -26,9 +26,9 @@ from phalanx.program.loops import cost_of_loops
 from phalanx.program.rewrite import instructions
 from phalanx.program.rolled import RolledProgram
 from phalanx.program.rolled.segments.roll import SegmentProgram
-from phalanx.program.rolled.stages.matrices import Pairs
+from phalanx.program.rolled.stages.matrices import AncestorPairs
 from phalanx.program.scalar import Graph
-from phalanx.program.trace import Program
+from phalanx.program.trace import TracedProgram
 from phalanx.study.prediction.workload import workload
 from reference.llvm_counting import carried_out, counted_module
 
@@ -110,7 +110,7 @@ CASES += [  # in loops by their counts
 @cache
 def of_one_turn() -> Counter[str]:
     """What sine and cosine of one angle take."""
-    program = Program({"q": (1,)}, {"x": (1,)}, [Graph().input("q", 0).sin()])
+    program = TracedProgram({"q": (1,)}, {"x": (1,)}, [Graph().input("q", 0).sin()])
     text = block_function(straight(instructions(program), {"q": (1,)}, {"out": (1,)}), host(), "double")[0]
     return carried_out(text)["block"]
 
@@ -173,7 +173,9 @@ def kinds_of_stages(loops: Any) -> set[str]:
     found = set()
     for stage in loops.stages:
         entries = getattr(stage, "entries", None)
-        shape = "" if entries is None else " pairs" if isinstance(entries, Pairs) else f" {entries.shape}"
+        shape = (
+            "" if entries is None else " pairs" if isinstance(entries, AncestorPairs) else f" {entries.shape}"
+        )
         found.add("coupled " * (loops.layout.joints is not None) + type(stage).__name__ + shape)
     return found
 

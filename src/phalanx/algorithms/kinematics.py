@@ -149,7 +149,7 @@ def jacobian_rate(model: Model, q: Array, qd: Array, *, frame: Placement) -> Arr
 
 
 @dataclass(frozen=True)
-class Column(Field):
+class JacobianColumn(Field):
     """A column of the Jacobian on its way along the ancestors, and whether these still share its joint."""
 
     w: Array
@@ -170,15 +170,15 @@ def jacobian_derivative(model: Model, q: Array, *, frame: Placement) -> Array:
     w, v = columns(model, X_w, X_f, frame)
     first = model.axes().first
 
-    def emit(x: Column, w: Array, v: Array, first: Array) -> tuple[Array, Array]:
+    def emit(x: JacobianColumn, w: Array, v: Array, first: Array) -> tuple[Array, Array]:
         mine = join(cross(w, x.w), cross(w, x.v))  # of the column beyond
         same = join(cross(x.w, w), cross(x.w, v))  # axes of one joint are fixed in its last body
         far = join(x.w * 0.0, cross(w, x.v))
         return mine, same * x.own + far - far * x.own
 
     dJ = walks(
-        Column(w, v, w[..., :1] * 0.0 + 1.0),
-        carry=lambda x, w, v, first: Column(x.w, x.v, x.own - x.own * first),
+        JacobianColumn(w, v, w[..., :1] * 0.0 + 1.0),
+        carry=lambda x, w, v, first: JacobianColumn(x.w, x.v, x.own - x.own * first),
         emit=emit,
         along=(w, v, first),
     )

@@ -18,7 +18,7 @@ import numpy as np
 from ..algorithms import Algorithm, Function, algorithms
 from ..arrays import MOST_AXES, is_masked_array, overlaps_itself
 from ..errors import PhalanxError, listing, nearest, shown
-from ..program.task import Task
+from ..program.task import TraceTask
 from ..robot.checks import require_masses
 from ..robot.configurations import real_array
 from ..robot.frames import AnyFrame, placement_of
@@ -79,14 +79,14 @@ class Call:
 
     def task(
         self, optional: Sequence[str] = (), model: Model | None = None, frame: AnyFrame | None = None
-    ) -> Task:
+    ) -> TraceTask:
         """What a program shall compute, with some of the optional inputs; by default on the robot's model.
 
         With `frame` the program is told its frame when it runs.
         """
         f = self.function
         arguments = self.arguments() if frame is None else self.arguments() | {"frame": frame}
-        return Task(
+        return TraceTask(
             self.algorithm,
             self.robot.model if model is None else model,
             {name: self.sizes(symbols) for name, symbols in f.inputs.items()},
@@ -297,7 +297,7 @@ def module_of(name: str, path: str) -> Any:
 
 def installed() -> list[str]:
     """Names of the backends whose packages are there."""
-    from .native.able import refusal
+    from .native.availability import refusal
 
     there = [name for name in _MODULES if name not in _EXTRAS or find_spec(_EXTRAS[name]) is not None]
     return [name for name in there if name != "native" or not refusal()]

@@ -91,10 +91,10 @@ def _differentiated(call: Call, optional: tuple[str, ...]) -> Callable[..., Any]
             [np.zeros((len(inputs[0]), *s)) for s in shapes] if len(shapes) > 1 else 0.0
         )
     from ..program.evaluate import program_on_arrays  # traces
-    from ..program.trace import Program, trace
+    from ..program.trace import TracedProgram, trace
 
     key = ("scalar program", call.function.name, call.algorithm.name, call.options, call.frame, optional)
-    program: Program = call.robot.memo(key, lambda: trace(call.task(optional)))
+    program: TracedProgram = call.robot.memo(key, lambda: trace(call.task(optional)))
 
     def compute(model: Model, *inputs: np.ndarray, **more: Any) -> Any:
         arrays = dict(zip(call.function.inputs, inputs, strict=True))

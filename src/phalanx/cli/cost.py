@@ -16,7 +16,7 @@ from ..program.cost import Cost, Count
 from ..study.closed_form import ClosedForm, closed_form
 from ..study.conventions import CONVENTIONS
 from ..study.cost import LEVELS, cost
-from ..study.fitting import Formula
+from ..study.fitting import FittedFormula
 from .arguments import (
     add_algorithm,
     add_command,
@@ -174,9 +174,9 @@ def _formulas(form: ClosedForm) -> list[str]:
 _KINDS = ("multiplications", "additions", "divisions")
 
 
-def _formula(part: Any, kind: str) -> Formula | None:
+def _formula(part: Any, kind: str) -> FittedFormula | None:
     try:
-        found: Formula = getattr(part, kind)
+        found: FittedFormula = getattr(part, kind)
     except PhalanxError:
         return None
     return found
@@ -205,7 +205,7 @@ def _told(found: Cost, function: str, algorithm: str, form: ClosedForm | None) -
     return told
 
 
-def _exact(formula: Formula | None) -> dict[str, Any] | None:
+def _exact(formula: FittedFormula | None) -> dict[str, Any] | None:
     if formula is None:
         return None
     return {

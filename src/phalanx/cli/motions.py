@@ -28,7 +28,7 @@ RECORD = ("q", "qd", "tau", "kinetic_energy", "potential_energy")
 
 
 @dataclass(frozen=True)
-class Motion:
+class SimulatedMotion:
     """A finished simulation: its records, and what they took."""
 
     robot: Robot
@@ -126,7 +126,7 @@ def driven(robot: Robot, args: argparse.Namespace, q: np.ndarray) -> dict[str, A
 # ------------------------------------------------------------------------ running
 
 
-def simulated(robot: Robot, args: argparse.Namespace) -> Motion:
+def simulated(robot: Robot, args: argparse.Namespace) -> SimulatedMotion:
     """The rollout that the arguments ask for, piece by piece so that a bar can tell how far it is."""
     q, qd = starts(robot, args)
     every = max(1, round(args.record / args.dt))
@@ -186,7 +186,7 @@ def _joined(
     steps: int,
     preparing: float,
     computing: float,
-) -> Motion:
+) -> SimulatedMotion:
     """All pieces as one, the start in front."""
     kinetic, potential = robot.kinetic_energy(q, qd), robot.potential_energy(q)
 
@@ -195,7 +195,7 @@ def _joined(
         return np.concatenate([*parts, *(run[name] for run in runs)], axis=1)
 
     moving = whole("kinetic_energy", kinetic)
-    return Motion(
+    return SimulatedMotion(
         robot=robot,
         q=whole("q", q),
         qd=whole("qd", qd),

@@ -17,7 +17,7 @@ from .arguments import add_command, add_robot, load_robot, positive_integer
 from .report import emit, emit_json, table, terminal_width
 
 if TYPE_CHECKING:
-    from ..data.engine import Report
+    from ..data.engine import RunReport
     from ..data.job import Job
 
 
@@ -235,7 +235,7 @@ def _plan(job: Job) -> dict[str, Any]:
     }
 
 
-def _facts(job: Job, report: Report) -> dict[str, Any]:
+def _facts(job: Job, report: RunReport) -> dict[str, Any]:
     return {
         **_described(job),
         "shard_frames": report.frames,

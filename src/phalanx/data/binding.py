@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import PhalanxError, listing, shown, warn
 from ..robot.robot import Robot
-from .entries import NONE, Joints
+from .entries import NONE, JointNames
 from .naming import candidates, coordinates, one_of, rates, split_label, wide_groups
 from .source import Column
 from .units import QUANTITIES, factors
@@ -69,7 +69,7 @@ def bound(
             f'{listing(columns, most=12) or "none"}; say which with columns={{"q": "name"}} (--columns '
             "q=name)."
         )
-    chosen = Joints(robot, joints, where)
+    chosen = JointNames(robot, joints, where)
     result = {q: _bind(robot, q, found[q], columns, chosen, units) for q in QUANTITIES if q in found}
     chosen.require_used()
     return result
@@ -181,7 +181,7 @@ def _with_endings(
 
 
 def _bind(
-    robot: Robot, quantity: str, found: _Found, columns: Mapping[str, Column], joints: Joints, units: Any
+    robot: Robot, quantity: str, found: _Found, columns: Mapping[str, Column], joints: JointNames, units: Any
 ) -> Binding:
     names, where = found.columns, joints.where
     for name in names:

@@ -15,9 +15,9 @@ from ..errors import PhalanxError, listing, shown
 from ..robot.robot import Robot
 from .arguments import path_from, robot_from, words_from
 from .formats.lerobot import is_lerobot, open_lerobot
-from .recording import Layout, Recording
+from .recording import Recording, RecordingLayout
 from .source import Source
-from .writer import Writer
+from .writer import FormatWriter
 
 # Suffix: format, the function that opens it and the class that writes it, each with its module.
 FORMATS = {
@@ -65,11 +65,11 @@ def format_of(place: Path) -> str:
     return FORMATS[suffix][0] if suffix in FORMATS else ""
 
 
-def writer_class(format: str) -> type[Writer]:
+def writer_class(format: str) -> type[FormatWriter]:
     """The class that writes a format."""
     for name, _, writer in FORMATS.values():
         if name == format:
-            found: type[Writer] = _found(writer)
+            found: type[FormatWriter] = _found(writer)
             return found
     raise PhalanxError(
         f"cannot write {shown(format)}; known formats: "
@@ -77,33 +77,33 @@ def writer_class(format: str) -> type[Writer]:
     )
 
 
-def _opened(place: Path, groups: tuple[str, ...]) -> tuple[list[Source], Layout]:
+def _opened(place: Path, groups: tuple[str, ...]) -> tuple[list[Source], RecordingLayout]:
     sources, layout = _all_of(place, groups)
     if groups and layout.format != "hdf5":
         raise PhalanxError(f"groups: {place} is {layout.format}; only HDF5 files have groups to choose from.")
     return sources, layout
 
 
-def _all_of(place: Path, groups: tuple[str, ...]) -> tuple[list[Source], Layout]:
+def _all_of(place: Path, groups: tuple[str, ...]) -> tuple[list[Source], RecordingLayout]:
     if not place.exists() and ".mcap:" in str(place):
         from .formats.mcap import open_mcap
 
         name, _, topic = str(place).partition(".mcap:")
         sources, metadata = open_mcap(Path(f"{name}.mcap"), topic)
-        return sources, Layout("mcap", place, metadata)
+        return sources, RecordingLayout("mcap", place, metadata)
     if not place.exists():
         raise PhalanxError(f"{place}: there is no such file or folder.")
     suffix = place.suffix.lower()
     if suffix in FORMATS:
         sources, metadata = _reader(suffix, groups)(place)
-        return sources, Layout(FORMATS[suffix][0], place, metadata, metadata.get("rate"))
+        return sources, RecordingLayout(FORMATS[suffix][0], place, metadata, metadata.get("rate"))
     if not place.is_dir():
         raise PhalanxError(
             f"{place}: ends in {place.suffix!r}, expected one of {', '.join(FORMATS)}, or a folder."
         )
     if is_lerobot(place):
         sources, metadata, rate = open_lerobot(place)
-        return sources, Layout("lerobot", place, metadata, rate)
+        return sources, RecordingLayout("lerobot", place, metadata, rate)
     files = sorted(f for f in place.rglob("*") if f.suffix.lower() in FORMATS and not _inside(f, place))
     kinds = sorted({f.suffix.lower() for f in files})
     if len(kinds) != 1:
@@ -119,7 +119,7 @@ def _all_of(place: Path, groups: tuple[str, ...]) -> tuple[list[Source], Layout]
             source.number = len(found)
             found.append(source)
         first = first or metadata
-    return found, Layout(FORMATS[kinds[0]][0], place, first, first.get("rate"))
+    return found, RecordingLayout(FORMATS[kinds[0]][0], place, first, first.get("rate"))
 
 
 def _inside(file: Path, root: Path) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 
 from phalanx.errors import PhalanxError, listing, nearest
 from phalanx.io.angles import rotation_rpy
-from phalanx.io.leftover import counted, leaving_out
+from phalanx.io.ignored import counted, leaving_out
 from phalanx.io.urdf import UNLIMITED, turned_inertias
 from phalanx.io.xml import Element, parse
 from phalanx.robot.checks import reversed_range
@@ -53,7 +53,7 @@ def read_sdf(text: str | bytes, *, source: str) -> Description:
     if root.tag != "sdf" or len(models) != 1:
         told = f"{len(models)} models" if root.tag == "sdf" else f"the root element <{root.tag}>"
         raise PhalanxError(f"{source}:{root.line}: got {told}; expected <sdf> with one <model>.")
-    reader = _Reader(source, models[0], _version(root))
+    reader = _SdfReader(source, models[0], _version(root))
     gravity = worlds[0].find("gravity") if worlds else None
     return reader.description(Description.gravity if gravity is None else reader.triple(gravity, "world"))
 
@@ -63,7 +63,7 @@ def _version(root: Element) -> tuple[int, ...]:
     return tuple(int(x) for x in digits[:2] if x.isdecimal() and len(x) < 5)
 
 
-class _Reader:
+class _SdfReader:
     """Elements of a model to links and joints; all poses are resolved in the model's frame first."""
 
     def __init__(self, source: str, model: Element, version: tuple[int, ...]) -> None:

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import PhalanxError, listing
-from ..robot.description import IDENTITY, Description, Joint, Link, Loop, Mimic, Pose, Triple
+from ..robot.description import IDENTITY, Description, Joint, Link, LoopClosure, Mimic, Pose, Triple
 from ..robot.joints import frame_along
 from ..spatial import times
 from .angles import roll_pitch_yaw
@@ -257,7 +257,7 @@ def _joint(joint: Joint, description: Description) -> str:
     return "\n".join([*lines, "  </joint>"])
 
 
-def _loop(loop: Loop, description: Description) -> str:
+def _loop(loop: LoopClosure, description: Description) -> str:
     """A joint that closes a loop, as URDF+ writes it; other readers pass over it."""
     name = _quoted(loop.name, description, "loop")
     lines = [f"  <loop name={name} type={_attribute(loop.type)}>"]

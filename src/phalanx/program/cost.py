@@ -18,7 +18,7 @@ from ..robot.robot import Robot
 from .ops import INPUT, NEG, OPS
 from .rewrite import fusions
 from .scalar import Node
-from .trace import Program
+from .trace import TracedProgram
 
 REAL = 8  # bytes of a number
 _FLOW = "_flow"
@@ -222,7 +222,7 @@ class Flow:
 
 
 def cost_of(
-    program: Program,
+    program: TracedProgram,
     *,
     free: Collection[str] = (),
     fused: bool = False,
@@ -264,7 +264,7 @@ def cost_of(
     return cost.with_flow(flow)
 
 
-def flow_of_kernel(program: Program, free: Collection[str] = ()) -> Flow:
+def flow_of_kernel(program: TracedProgram, free: Collection[str] = ()) -> Flow:
     """The operations of a program as its kernel carries them out, with multiply-adds."""
     return flow_of(program.nodes, free, fusions(program))
 
@@ -300,7 +300,7 @@ _COUNTS = {
 }
 
 
-def _bytes(program: Program) -> Bytes:
+def _bytes(program: TracedProgram) -> Bytes:
     """What a program moves: parameters are its symbols that are no inputs, and its different constants."""
     symbols, constants, uses, made = 0, set(), 0, 0
     for node in program.nodes:

@@ -16,7 +16,6 @@ from .ops import (
     ABS,
     ADD,
     ARCTAN2,
-    CHOOSE,
     COS,
     DIV,
     EXP,
@@ -29,6 +28,7 @@ from .ops import (
     MUL,
     NEG,
     RESCALE,
+    SELECT,
     SIN,
     SQRT,
     SUB,
@@ -54,7 +54,7 @@ PARTIALS: dict[str, Callable[..., tuple[Any, ...]]] = {
     ARCTAN2: lambda y, a, b: _of_angle(a, b),
     MIN: lambda y, a, b: _of_one(y, y.graph.less(b, a)),
     MAX: lambda y, a, b: _of_one(y, y.graph.less(a, b)),
-    CHOOSE: lambda y, mask, a, b: (0.0, y.graph.choose(mask, 1.0, 0.0), y.graph.choose(mask, 0.0, 1.0)),
+    SELECT: lambda y, mask, a, b: (0.0, y.graph.choose(mask, 1.0, 0.0), y.graph.choose(mask, 0.0, 1.0)),
 }
 # Those without one are constant but for jumps: powers of two, where what they scale does not jump, and tests.
 CONSTANT = {INPUT, RESCALE, LESS}
@@ -114,12 +114,12 @@ def adjoints(results: Sequence[Any], weights: Sequence[Any]) -> dict[int, Any]:
 
 # What is chosen between has rates and weights that are chosen between: a product with a mask would be NaN
 # where the slope of the other one is infinite, as that of sqrt in where(x > 0, sqrt(x), 0).
-_CHOICES = {CHOOSE, MIN, MAX}
+_CHOICES = {SELECT, MIN, MAX}
 
 
 def _choice(node: Node) -> tuple[Any, Any, Any]:
     """The mask of a choice, what is taken where it is not zero, and elsewhere."""
-    if node.op is CHOOSE:
+    if node.op is SELECT:
         mask, a, b = node.args
         return mask, a, b
     a, b = node.args

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .cost import REAL, Bytes, Cost, Count
-from .form.count import Run, is_partial, runs
+from .form.count import BlockCount, is_partial, runs
 from .form.program import Program
 from .ops import COS, INPUT, NEG, OPS, SIN
 from .rewrite import Code
@@ -57,7 +57,7 @@ def _count(numbers: np.ndarray) -> Count:
     return Count(*(int(x) for x in numbers))
 
 
-def _counts(run: Run) -> Iterator[tuple[str, tuple[int, int, int, int]]]:
+def _counts(run: BlockCount) -> Iterator[tuple[str, tuple[int, int, int, int]]]:
     """What one run counts as, by quantity; the product and the sum of a multiply-add may belong to two."""
     for i in run.code.instructions:
         op = OPS[i.op]

@@ -19,7 +19,7 @@ import numpy as np
 from ..arrays import MOST_AXES, UNREADABLE, memory_for, refuse_masks, require_memory
 from ..errors import PhalanxError, nearest, shown
 from ..spatial import product
-from .assembly import Assembly, Coordinates, Frame, Moving
+from .assembly import Assembly, Coordinates, Frame, MovingJoint
 from .model import frozen
 
 
@@ -324,7 +324,7 @@ def real_array(value: Any, label: str, robot: str) -> np.ndarray:
     return array.astype(np.float64)
 
 
-def _own(assembly: Assembly) -> Iterator[tuple[Moving, slice, slice]]:
+def _own(assembly: Assembly) -> Iterator[tuple[MovingJoint, slice, slice]]:
     """Joints with coordinates of their own, with their places in q and qd."""
     for m in assembly.own:
         yield m, assembly.q_of[m.joint.name], assembly.v_of[m.joint.name]

@@ -142,7 +142,7 @@ class FixedFrame:
 
 
 @dataclass(frozen=True)
-class Loop:
+class LoopClosure:
     """A joint that closes a loop between two links of the tree; kept, not computed with.
 
     Its motion, of the joint type `type`, leads from a frame of the predecessor to one of the
@@ -173,7 +173,7 @@ class Description:
     base_armature: tuple[float, ...] = ()  # of the joint under a floating base
     coupled: bool = True  # mimic joints follow their driver
     frames: tuple[FixedFrame, ...] = ()  # beside those of the links
-    loops: tuple[Loop, ...] = ()
+    loops: tuple[LoopClosure, ...] = ()
     source: str = field(default="", compare=False)  # file for messages
     left_out: tuple[str, ...] = field(default=(), compare=False)  # of the file: "6 actuators", "1 keyframe"
 

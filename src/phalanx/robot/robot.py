@@ -28,16 +28,16 @@ from ..io.urdf_writer import write_urdf
 from ..typing import Array, ArrayLike, Convention, Generator, InertiaLike, Vector
 from ..typing import Path as PathLike
 from . import changes, configurations, formulas
+from .api import EntryPoints
 from .assembly import BASE, Coordinates, Frame, assemble, judge_inertias
 from .configurations import Limits, per_rate
-from .description import Description, Loop, Mimic
+from .description import Description, LoopClosure, Mimic
 from .dh import require_chain
-from .doors import Doors
 from .functions import Functions
 from .model import frozen, link_parameters
 
 
-class Robot(Functions, Doors):
+class Robot(Functions, EntryPoints):
     """An immutable robot; made by `px.load`, the generators or `px.RobotBuilder`.
 
     Safe to share between threads; pickles and copies by its description.
@@ -175,7 +175,7 @@ class Robot(Functions, Doors):
         return MappingProxyType(self._assembly.drivers)
 
     @property
-    def loops(self) -> tuple[Loop, ...]:
+    def loops(self) -> tuple[LoopClosure, ...]:
         """The joints of the file that close loops; kept, while the robot computes without them."""
         return self.description.loops
 

@@ -163,7 +163,7 @@ def _named(gains: tuple[Any, ...], shape: tuple[int, ...]) -> dict[str, tuple[in
     return {gain: shape for gain in gains if isinstance(gain, str)}
 
 
-class _Named:
+class _NamedLaw:
     """What messages call a law by, as they do functions."""
 
     kind: str
@@ -174,7 +174,7 @@ class _Named:
 
 
 @dataclass(frozen=True, eq=False)
-class _Joints(_Named):
+class _Joints(_NamedLaw):
     """PD control of the joints, by forces or by accelerations."""
 
     kind: str
@@ -219,7 +219,7 @@ class _Joints(_Named):
 
 
 @dataclass(frozen=True, eq=False)
-class _Impedance(_Named):
+class _Impedance(_NamedLaw):
     """A spring and damper between a frame and a pose."""
 
     kind = "impedance"
@@ -268,7 +268,7 @@ class _Impedance(_Named):
 
 
 @dataclass(frozen=True, eq=False)
-class _Network(_Named):
+class _Network(_NamedLaw):
     """A small neural network."""
 
     kind = "network"

@@ -19,7 +19,7 @@ from ..backends.native.rollout import Rollout, compiled
 from ..errors import PhalanxError
 from ..program.cost import Cost, cost_of
 from ..program.scalar import Node
-from ..program.trace import Program, TooLongError
+from ..program.trace import TooLongError, TracedProgram
 from ..typing import Bound
 from .arguments import Arguments, Span
 from .derivatives import against, along
@@ -84,7 +84,7 @@ class Engine:
         sizes = {"q": step.q.shape, "qd": step.qd.shape, "u": step.u.shape, "time": ()}
         sizes |= {"parameters": (self.settings.packed,)}
         outputs = {"q": step.q.shape, "qd": step.qd.shape}
-        return cost_of(Program(sizes, outputs, results), fused=True).named(self.settings.robot)
+        return cost_of(TracedProgram(sizes, outputs, results), fused=True).named(self.settings.robot)
 
     def repeated(self, asked: Mapping[str, Any]) -> Repeated:
         """The step with what is asked for, as it is repeated."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..algorithms import FUNCTIONS, Function
 from ..backends.base import Call
-from ..backends.native.source import model_of
+from ..backends.native.lowering import model_of
 from ..dispatch import resolve
 from ..errors import PhalanxError, nearest
 from ..program.ops import INPUT, NEG

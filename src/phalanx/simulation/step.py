@@ -22,13 +22,13 @@ from ..robot.configurations import advance
 from ..robot.model import with_inertias
 from ..robot.robot import Robot
 from .equations import Equations, TracedRobot, symbols
+from .external_forces import loads_of
+from .force_slopes import in_joints
 from .joints import JointForces, joint_forces
 from .laws import run_law
-from .loads import Load, impedances, on_bodies, on_links, seen_ahead
+from .loads import FrameLoad, impedances, on_bodies, on_links, seen_ahead
 from .slopes import Slopes
-from .surroundings import loads_of
 from .traced import Traced
-from .yielding import in_joints
 
 
 @dataclass(frozen=True)
@@ -76,12 +76,12 @@ class Forces:
 
     law: np.ndarray  # what the law, or the user, commands
     tau: np.ndarray  # all joint forces
-    loads: list[Load]
+    loads: list[FrameLoad]
     stiffness: np.ndarray
     damping: np.ndarray
 
 
-class Moving:
+class MovingCoordinates:
     """How coordinates change, of scalars (nq,) or of batches of numbers (…, nq)."""
 
     settings: Settings
@@ -122,7 +122,7 @@ class Moving:
         return made
 
 
-class Step(Moving):
+class Step(MovingCoordinates):
     """The scalars of one step: inputs as leaves, and what integrators ask for."""
 
     def __init__(self, settings: Settings) -> None:

@@ -21,7 +21,7 @@ from .batches import Batched
 from .integrators import EXPLICIT, Next
 from .joints import JointForces, joint_forces
 from .records import LONG, SHOWN
-from .step import Moving, Settings
+from .step import MovingCoordinates, Settings
 
 __all__ = ["LONG", "Stepping"]  # beyond: half a minute of compiling, and code that no longer fits the caches
 
@@ -36,7 +36,7 @@ class _Forces:
 
 
 @dataclass(frozen=True)
-class _Step(Moving):
+class _Step(MovingCoordinates):
     """The numbers of one step of a batch, as integrators ask for them."""
 
     settings: Settings

@@ -10,7 +10,7 @@ from ..errors import PhalanxError
 from ..program.form.builder import straight
 from ..program.form.program import Program
 from ..program.rewrite import instructions
-from ..program.trace import Program as Equations
+from ..program.trace import TracedProgram as Equations
 from .engine import Engine
 from .rollout import TIME
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from . import markup
 from .parallel import Playback, choices, functions, playback
 from .parallel_view import SECONDS
-from .stage import Stage, label_text
+from .stage import RobotView3D, label_text
 
 if TYPE_CHECKING:
     from .page import Page
@@ -25,7 +25,7 @@ class CompareView:
         self.page = page
         self.playing = False
         self._plays: list[Playback] = []
-        self._second: Stage | None = None
+        self._second: RobotView3D | None = None
         self._begun = self._part = 0.0
         gui, robot = page.server.gui, page.session.robot
         self._function = gui.add_dropdown("Function", functions())
@@ -80,7 +80,7 @@ class CompareView:
             if self._second is None:
                 low, high = self.page.session.bounds()
                 aside = max(1.25 * float(high[1] - low[1]), 0.6 * self.page.session.size)
-                self._second = Stage(self.page.server, self.page.session, "/second", (0.0, aside, 0.0))
+                self._second = RobotView3D(self.page.server, self.page.session, "/second", (0.0, aside, 0.0))
             self._part = 0.0 if self._part >= 1.0 else self._part
             self._begun = time.perf_counter() - self._part * SECONDS
             self.playing = True

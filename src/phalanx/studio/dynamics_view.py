@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import PhalanxError
 from . import markup
-from .running import DROP, HOLD, LAW, Run
+from .running import DROP, HOLD, LAW, LiveSimulation
 from .stage import NEGATIVE, label_text, linear
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class DynamicsView:
     def __init__(self, page: Page) -> None:
         self.page = page
         self.playing = False
-        self.run: Run | None = None
+        self.run: LiveSimulation | None = None
         self._drawn = 0.0
         gui, session = page.server.gui, page.session
         self.told = gui.add_html("")
@@ -87,7 +87,7 @@ class DynamicsView:
     def _start(self) -> None:
         session, kind = self.page.session, _MOTIONS[self._motion.value]
         if self.run is None or self.run.kind != kind or kind == LAW:
-            run = Run(session.robot, session.q, session.qd, kind, self.page.control)
+            run = LiveSimulation(session.robot, session.q, session.qd, kind, self.page.control)
             with self.page.lock:
                 self.run = run
         self.told.content = ""
@@ -123,7 +123,7 @@ class DynamicsView:
                     self._draw(run)
         page.server.flush()
 
-    def _draw(self, run: Run) -> None:
+    def _draw(self, run: LiveSimulation) -> None:
         past, session = run.history(), self.page.session
         largest = np.argsort(-np.abs(past["tau"]).max(axis=0, initial=0.0))[:_LINES]
         forces = {label_text(session.rate_names[k]): past["tau"][:, k].tolist() for k in sorted(largest)}

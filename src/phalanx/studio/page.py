@@ -20,7 +20,7 @@ from .dynamics_view import DynamicsView
 from .parallel_view import ParallelView
 from .robot_view import RobotView
 from .session import Session
-from .stage import Stage, hover_texts, label_text
+from .stage import RobotView3D, hover_texts, label_text
 
 PICTURES = 30  # a second
 _APART = 0.004  # seconds from figures to their picture, so that two messages are sent
@@ -87,7 +87,7 @@ class Page:
         camera.position = middle + size * np.array([1.0, -0.9, 0.45])
         camera.near, camera.far, camera.fov = 0.01 * size, 60.0 * size, np.pi / 4
         self.server.on_client_connect(lambda client: self._fit(client, middle, size))
-        self.stage = Stage(self.server, s, "/robot", (0.0, 0.0, 0.0))
+        self.stage = RobotView3D(self.server, s, "/robot", (0.0, 0.0, 0.0))
 
     def _fit(self, client: Any, middle: Any, size: float) -> None:
         """Stand back where the view is narrow, as on a phone, whose lower half is the panel."""

@@ -23,7 +23,7 @@ _KEPT = 600  # pictures that plots show
 _RECORD = ("tau", "qdd", "kinetic_energy", "potential_energy")
 
 
-class Run:
+class LiveSimulation:
     """A simulation from a state on; `advance` moves it, the deques remember."""
 
     def __init__(self, robot: Robot, q: Array, qd: Array, kind: str, law: str | None = None) -> None:

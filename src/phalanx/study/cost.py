@@ -11,7 +11,7 @@ from ..dispatch import resolve
 from ..errors import PhalanxError, is_one_of, nearest, shown
 from ..products import derivative_of
 from ..program.cost import Cost, cost_of
-from ..program.trace import Program, trace
+from ..program.trace import TracedProgram, trace
 from ..robot.robot import Robot
 from ..typing import AlgorithmLike, Customise
 from .conventions import Convention, convention_of
@@ -83,7 +83,7 @@ def program_of(
     customise: str = "full",
     convention: str | None = None,
     frame: str | None = None,
-) -> tuple[Program, Convention]:
+) -> tuple[TracedProgram, Convention]:
     """The equations of a function, written out, and the convention that says what is charged."""
     call, rules = charged(robot, function, algorithm, customise, convention, frame)
     return program_at(call, customise, rules), rules
@@ -132,10 +132,10 @@ def _is_kernel(call: Call, customise: str, rules: Convention) -> bool:
     return customise == "full" and rules.name == "program" and call.robot.model.n > 0
 
 
-def program_at(call: Call, customise: str, rules: Convention) -> Program:
+def program_at(call: Call, customise: str, rules: Convention) -> TracedProgram:
     """The equations of a call, written out, as far as a level knows the robot."""
     from ..backends.native.costs import require_short
-    from ..backends.native.source import traced
+    from ..backends.native.lowering import traced
 
     require_short(call)
     if _is_kernel(call, customise, rules):

@@ -210,7 +210,7 @@ def _timed_near(found: list[tuple[Call, float]], dtype: np.dtype) -> list[tuple[
 
 def _is_comparable(call: Call) -> bool:
     """Whether a call is no hopeless case: far more work than the choice of "auto" by its order alone."""
-    from ..backends.native.source import operations_in_loops
+    from ..backends.native.lowering import operations_in_loops
 
     choice = choose(call.robot, call.algorithm.function).name
     auto = resolve(call.robot, call.algorithm.function, choice, call.frame)

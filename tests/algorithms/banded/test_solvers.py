@@ -14,7 +14,7 @@ from scipy.linalg import solve, solveh_banded
 from phalanx.algorithms.banded import SOLVERS
 from phalanx.algorithms.banded.solvers import Solver
 from phalanx.program.scalar import Graph
-from phalanx.sweeps.limbs import ArrayLinks
+from phalanx.sweeps.heavy_paths import ArrayLinks
 from reference.sampling import agree
 
 SIZES = (*range(1, 34), 100)

@@ -17,7 +17,7 @@ from reference.sampling import agree
 
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
-from phalanx.backends.native import extent
+from phalanx.backends.native import unroll_policy
 from phalanx.backends.native.compile import Target, host
 from reference.rolling import block_lines, frame_of, kernel, program, reference, states, tolerance
 
@@ -290,7 +290,7 @@ def test_every_algorithm_is_served_at_any_length(n: int) -> None:
     robot = px.chain(n)
     for function, (name, options) in EVERY:
         call = resolve(robot, function, (name, options), frame_of(robot, function))
-        assert extent.serves(call), name
+        assert unroll_policy.serves(call), name
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 import phalanx as px
 from phalanx.io.visuals.generated import inertia_ellipsoids
-from phalanx.io.visuals.mesh_places import Places
+from phalanx.io.visuals.mesh_files import MeshFiles
 from phalanx.io.visuals.shapes import Box, Mesh, Sphere
 
 trimesh = pytest.importorskip("trimesh", reason="meshes are read with trimesh")
@@ -214,7 +214,7 @@ REMOTE = [
 
 @pytest.mark.parametrize("name", REMOTE)
 def test_remote_meshes_are_never_asked_for(tmp_path, name: str) -> None:
-    assert Places(tmp_path / "arm.urdf").find(name) is None
+    assert MeshFiles(tmp_path / "arm.urdf").find(name) is None
 
 
 def test_paths_stay_in_their_package_and_name_regular_mesh_files(tmp_path, monkeypatch) -> None:
@@ -226,7 +226,7 @@ def test_paths_stay_in_their_package_and_name_regular_mesh_files(tmp_path, monke
         (tmp_path / file).write_bytes(b"solid\nendsolid\n")
     (tmp_path / "ws/arm/meshes/d.stl").mkdir()
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path / "ros"))
-    places = Places(tmp_path / "ws/arm/urdf/arm.urdf")
+    places = MeshFiles(tmp_path / "ws/arm/urdf/arm.urdf")
     mesh = str(tmp_path / "ws/arm/meshes/a.stl")
     for good in (
         "package://arm/meshes/a.stl",
@@ -252,7 +252,7 @@ def test_paths_stay_in_their_package_and_name_regular_mesh_files(tmp_path, monke
         "/etc/passwd",
     ):
         assert places.find(bad) is None, bad
-    assert Places(None).find(mesh) is None  # a text names no files
+    assert MeshFiles(None).find(mesh) is None  # a text names no files
 
 
 @pytest.mark.filterwarnings("default::phalanx.errors.PhalanxWarning")

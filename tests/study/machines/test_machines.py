@@ -11,7 +11,7 @@ import pytest
 
 import phalanx as px
 from phalanx.program.cost import Count
-from phalanx.study.machines import T800, Links, Times
+from phalanx.study.machines import T800, LinkTimes, Times
 
 
 def test_operations_take_the_weights_of_cost_by_default() -> None:
@@ -20,7 +20,7 @@ def test_operations_take_the_weights_of_cost_by_default() -> None:
 
 
 def test_messages_take_a_start_and_a_time_per_number() -> None:
-    assert Links(2.0, 0.5).of(6) == 5.0
+    assert LinkTimes(2.0, 0.5).of(6) == 5.0
 
 
 def test_machines_cannot_be_changed_and_are_equal_by_value() -> None:
@@ -33,7 +33,7 @@ def test_machines_cannot_be_changed_and_are_equal_by_value() -> None:
 
 def test_transputers_count_operations_or_microseconds() -> None:
     counted, timed = px.machines.transputers(), px.machines.transputers(unit="microseconds")
-    assert (counted.times.multiplication, counted.links) == (1.0, Links())
+    assert (counted.times.multiplication, counted.links) == (1.0, LinkTimes())
     assert timed.times.addition == 3.0
     assert timed.links.of(3) == pytest.approx(3 * 4 / 1.7)
     own = px.machines.transputers(figures=T800(bytes_per_real=8.0), unit="microseconds", start_up=1.0)

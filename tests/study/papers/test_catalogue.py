@@ -11,7 +11,7 @@ import pytest
 
 import phalanx as px
 from phalanx.study.papers import computed, names, paper
-from phalanx.study.papers.formulas import Formula, parse
+from phalanx.study.papers.formulas import PrintedFormula, parse
 from phalanx.study.papers.quantities import QUANTITIES, how
 
 assert computed  # registers the quantities
@@ -120,9 +120,9 @@ def test_printed_formulas_are_there(name: str) -> None:
     pairs = [value if isinstance(value, tuple) else (value,) for value in found]
     for text in PRINTED[name]:
         wanted = tuple(map(parse, text.split(" / ")))
-        assert any(len(pair) == len(wanted) and all(map(Formula.__eq__, pair, wanted)) for pair in pairs), (
-            text
-        )
+        assert any(
+            len(pair) == len(wanted) and all(map(PrintedFormula.__eq__, pair, wanted)) for pair in pairs
+        ), text
 
 
 @pytest.mark.parametrize("name", LISTING)

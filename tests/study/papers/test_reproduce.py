@@ -18,7 +18,7 @@ from phalanx.study import papers
 from phalanx.study.papers import Record, names, paper, quantities, reproduction
 from phalanx.study.papers.band_sparsity.forward import order_of_errors
 from phalanx.study.papers.common.growth import span_order, work_order
-from phalanx.study.papers.formulas import Formula, formula
+from phalanx.study.papers.formulas import PrintedFormula, formula
 from phalanx.study.papers.instants import Instant
 from phalanx.study.papers.records import Claim, verdict
 
@@ -157,7 +157,7 @@ def altered(value: Any) -> Any:
     """A published value with one figure changed a little."""
     if isinstance(value, tuple):
         return (altered(value[0]), *value[1:])
-    if isinstance(value, Formula):
+    if isinstance(value, PrintedFormula):
         return formula({**value.coefficients, "1": value["1"] + 1})
     if isinstance(value, Instant):
         return value.after((0, 1))

@@ -24,16 +24,16 @@ from ...robot.robot import Robot
 from ..base import Call, common_batch, require_shape
 from ..numpy import model_in
 from .arrays import EXACT, JaxArray, array, unwrap
-from .doubling import Doubling, NotDoubledError
-from .levels import Levels
+from .doubling import JaxDoubling, NotDoubledError
+from .levels import JaxLevels
 from .native import NativeFunctions
+from .one_state import run_text
 from .parameters import check_parameters, parameters_of, with_parameters
 from .pytrees import register_all
 from .rules import MOST, RULES, Value, has_rule, ruled
 from .signatures import JaxSignatures
-from .text import run_text
 
-ORDERS: dict[str, type[Levels]] = {"sequential": Levels, "doubling": Doubling}
+ORDERS: dict[str, type[JaxLevels]] = {"sequential": JaxLevels, "doubling": JaxDoubling}
 DERIVATIVES = ("auto", "analytic", "xla")
 
 Resolve = Callable[..., Call]
@@ -136,7 +136,7 @@ class JaxFunctions(JaxSignatures):
                 continue
             probe = Call(self.robot, other, call.frame)
             try:
-                run_probe = partial(run, probe, Doubling, dtype, self._constants, False)
+                run_probe = partial(run, probe, JaxDoubling, dtype, self._constants, False)
                 jax.eval_shape(run_probe, arrays, None, frame_of(probe, dtype))
             except NotDoubledError:
                 continue
@@ -162,7 +162,7 @@ def fastest_in_depth(robot: Robot, function: str) -> str:
 
 def run(
     call: Call,
-    order: type[Levels],
+    order: type[JaxLevels],
     dtype: Any,
     constants: Mapping[str, Any],
     analytic: bool,

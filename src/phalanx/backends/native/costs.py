@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 from ...errors import PhalanxError
 from ...program.cost import Cost, Count, Flow, cost_of, flow_of_kernel
-from ...program.form.paths import critical_path
+from ...program.form.critical_path import critical_path
 from ...program.loops import cost_of_loops
 from ...program.rolled import RolledProgram
 from ..base import Call
-from .source import draft, operations_in_loops, traced, unrolls
+from .lowering import draft, operations_in_loops, traced, unrolls
 
 LONGEST = 1_000_000  # operations: about a minute of writing out
 _WALKED = 5_000_000  # operations in loops whose path is found in some seconds

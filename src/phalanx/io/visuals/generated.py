@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...robot.assembly import Moving
+from ...robot.assembly import MovingJoint
 from ...robot.description import Pose
 from ...robot.robot import Robot
 from .shapes import Array, Box, Capsule, Colour, Cylinder, Ellipsoid, Shape, Sphere, Visual, along
@@ -142,7 +142,7 @@ def _pieces(robot: Robot) -> list[_Piece]:
     return found
 
 
-def _seen(m: Moving, frame: Array) -> _Joint:
+def _seen(m: MovingJoint, frame: Array) -> _Joint:
     """A moving joint whose frame stands there."""
     kind = m.joint.type
     straight = kind in ("revolute", "continuous", "prismatic", "helical")

@@ -26,7 +26,6 @@ from ..ops import (
     ABS,
     ADD,
     ARCTAN2,
-    CHOOSE,
     COS,
     DIV,
     EXP,
@@ -38,6 +37,7 @@ from ..ops import (
     MUL,
     NEG,
     RESCALE,
+    SELECT,
     SIN,
     SQRT,
     SUB,
@@ -49,7 +49,7 @@ from . import leaves as L
 LOCAL = -1
 
 # Of parameters, as they are recorded.
-_FOLDED = {ADD, SUB, MUL, DIV, SIN, COS, ABS, MIN, MAX, RESCALE, LESS, CHOOSE, SQRT, EXP, TANH, LOG, ARCTAN2}
+_FOLDED = {ADD, SUB, MUL, DIV, SIN, COS, ABS, MIN, MAX, RESCALE, LESS, SELECT, SQRT, EXP, TANH, LOG, ARCTAN2}
 
 
 class _Kind(NamedTuple):
@@ -111,7 +111,7 @@ class BodyGraph(Graph):
     def elsewhere(self, x: Any, map: str = L.OWN) -> Any:
         """The value of x in later phases at the body that a map leads to; nothing else is known of it."""
         return (
-            self.placed(L.Elsewhere(x.number, map), phase=max(self.phase(x), 0) + 1) if type(x) is Node else x
+            self.placed(L.Gathered(x.number, map), phase=max(self.phase(x), 0) + 1) if type(x) is Node else x
         )
 
     def linked(self, x: Any) -> bool:
@@ -129,7 +129,7 @@ class BodyGraph(Graph):
         if self.is_param(x):
             return self.placed(L.Param(x.leaf.column, side), phase=LOCAL, paired=True)
         self.lent = max(self.lent, self.phase(x))
-        return self.placed(L.Elsewhere(x.number, side), phase=LOCAL, paired=True)
+        return self.placed(L.Gathered(x.number, side), phase=LOCAL, paired=True)
 
     def phase(self, x: Any) -> int:
         """The first phase in which x is known."""
@@ -178,7 +178,7 @@ _COPIED: dict[str, Callable[..., Any]] = {
     ABS: Graph.abs,
     MAX: Graph.maximum,
     RESCALE: Graph.rescale,
-    CHOOSE: Graph.choose,
+    SELECT: Graph.choose,
     MIN: Graph.minimum,
     LESS: Graph.less,
     SQRT: Graph.sqrt,

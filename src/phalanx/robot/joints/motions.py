@@ -188,13 +188,13 @@ class Still(Motion):
 
 
 def nearly_straight(E: np.ndarray) -> np.ndarray:
-    """For which of the rotations (k, 3, 3) `split_turn` may have something to do."""
+    """For which of the rotations (k, 3, 3) `split_rotation` may have something to do."""
     rows = np.abs(E[:, :2])
     small, large = rows.min(axis=1), rows.max(axis=1)
     return ((small > 1e-15) & (small < 1e-6) & (large >= 0.1)).any(axis=-1)
 
 
-def split_turn(E: np.ndarray) -> tuple[np.ndarray, float]:
+def split_rotation(E: np.ndarray) -> tuple[np.ndarray, float]:
     """(E0, offset) with E = a turn by `offset` about z after E0, E0 with exact zeros if E nearly has them.
 
     Files print right angles with twelve digits. What is left over about the joint's own axis

@@ -17,7 +17,6 @@ from ...errors import PhalanxError, nearest
 from ...spatial import Array, Transform, cross, join, matvec, product, transpose
 from .motions import Ball, Free, Motion, Screw, Slide, Still, Turn
 from .quaternions import (
-    along_turns,
     conjugate,
     inverse_left_jacobian,
     left_jacobian_tail,
@@ -25,9 +24,10 @@ from .quaternions import (
     quaternion_log,
     quaternion_product,
     quaternion_rate,
+    quaternion_rates,
     rotate,
     rotate_back,
-    slopes_of_turns,
+    rotation_slopes,
     transpose_quaternion,
     turned_by,
     turns_of,
@@ -37,7 +37,7 @@ from .scaling import leveled
 
 
 @dataclass(frozen=True)
-class Step:
+class JointBody:
     """One body of a joint: its motion, its axis, and the rotation of its frame.
 
     `frame` holds the axes of the body's frame in the joint's frame as columns; `carrier`
@@ -95,7 +95,7 @@ class JointType(ABC):
 
     @classmethod
     @abstractmethod
-    def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[Step]:
+    def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[JointBody]:
         """The bodies of the joint, from the parent to the child."""
 
     @classmethod
@@ -155,7 +155,7 @@ class Fixed(JointType):
     name, nq, nv = "fixed", 0, 0
 
     @classmethod
-    def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[Step]:
+    def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[JointBody]:
         return []
 
 
@@ -163,8 +163,8 @@ class Revolute(JointType):
     name, nq, nv, axes = "revolute", 1, 1, 1
 
     @classmethod
-    def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[Step]:
-        return [Step(Turn, _ANGULAR_Z, frame_along(axis))]
+    def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[JointBody]:
+        return [JointBody(Turn, _ANGULAR_Z, frame_along(axis))]
 
 
 class Continuous(Revolute):
@@ -175,16 +175,16 @@ class Prismatic(JointType):
     name, nq, nv, axes = "prismatic", 1, 1, 1
 
     @classmethod
-    def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[Step]:
-        return [Step(Slide, _LINEAR_Z, frame_along(axis))]
+    def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[JointBody]:
+        return [JointBody(Slide, _LINEAR_Z, frame_along(axis))]
 
 
 class Helical(JointType):
     name, nq, nv, axes = "helical", 1, 1, 1
 
     @classmethod
-    def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[Step]:
-        return [Step(Screw, (0.0, 0.0, 1.0, 0.0, 0.0, pitch), frame_along(axis), pitch)]
+    def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[JointBody]:
+        return [JointBody(Screw, (0.0, 0.0, 1.0, 0.0, 0.0, pitch), frame_along(axis), pitch)]
 
 
 class Universal(JointType):
@@ -193,8 +193,11 @@ class Universal(JointType):
     name, nq, nv, axes = "universal", 2, 2, 2
 
     @classmethod
-    def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[Step]:
-        return [Step(Turn, _ANGULAR_Z, frame_along(axis)), Step(Turn, _ANGULAR_Z, frame_along(axis2))]
+    def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[JointBody]:
+        return [
+            JointBody(Turn, _ANGULAR_Z, frame_along(axis)),
+            JointBody(Turn, _ANGULAR_Z, frame_along(axis2)),
+        ]
 
 
 class Planar(JointType):
@@ -203,13 +206,13 @@ class Planar(JointType):
     name, nq, nv, axes = "planar", 3, 3, 1
 
     @classmethod
-    def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[Step]:
+    def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[JointBody]:
         frame = frame_along(axis)
         x, y = frame[:, 0], frame[:, 1]
         return [
-            Step(Slide, _LINEAR_Z, frame_along(x)),
-            Step(Slide, _LINEAR_Z, frame_along(y)),
-            Step(Turn, _ANGULAR_Z, frame),
+            JointBody(Slide, _LINEAR_Z, frame_along(x)),
+            JointBody(Slide, _LINEAR_Z, frame_along(y)),
+            JointBody(Turn, _ANGULAR_Z, frame),
         ]
 
 
@@ -221,7 +224,7 @@ class Spherical(JointType):
     quaternion = slice(0, 4)
 
     @classmethod
-    def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[Step]:
+    def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[JointBody]:
         return _unit_steps(Ball, range(3))
 
     @classmethod
@@ -247,7 +250,7 @@ class Spherical(JointType):
 
     @classmethod
     def along_rates(cls, q: Array, slope: Array) -> Array:
-        return along_turns(q, slope)
+        return quaternion_rates(q, slope)
 
     @classmethod
     def rates_of(cls, q: Array, change: Array) -> Array:
@@ -255,7 +258,7 @@ class Spherical(JointType):
 
     @classmethod
     def coordinate_slopes(cls, q: Array, slope: Array) -> Array:
-        return slopes_of_turns(q, slope)
+        return rotation_slopes(q, slope)
 
 
 class Floating(JointType):
@@ -266,7 +269,7 @@ class Floating(JointType):
     quaternion = slice(3, 7)
 
     @classmethod
-    def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[Step]:
+    def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[JointBody]:
         return _unit_steps(Free, range(6))
 
     @classmethod
@@ -307,7 +310,9 @@ class Floating(JointType):
     @classmethod
     def along_rates(cls, q: Array, slope: Array) -> Array:
         turn = q[..., 3:]
-        return join(along_turns(turn, slope[..., 3:]), matvec(transpose_quaternion(turn), slope[..., :3]))
+        return join(
+            quaternion_rates(turn, slope[..., 3:]), matvec(transpose_quaternion(turn), slope[..., :3])
+        )
 
     @classmethod
     def rates_of(cls, q: Array, change: Array) -> Array:
@@ -318,15 +323,15 @@ class Floating(JointType):
     def coordinate_slopes(cls, q: Array, slope: Array) -> Array:
         turn = q[..., 3:]
         along = matvec(transpose(transpose_quaternion(turn)), slope[..., 3:])
-        return join(along, slopes_of_turns(turn, slope[..., :3]))
+        return join(along, rotation_slopes(turn, slope[..., :3]))
 
 
-def _unit_steps(motion: type[Motion], components: range) -> list[Step]:
+def _unit_steps(motion: type[Motion], components: range) -> list[JointBody]:
     """One body per component of a twist: the first moves, all complete the last one's twist."""
     eye = np.eye(6)
     last = len(components) - 1
     return [
-        Step(motion if k == 0 else Still, tuple(eye[k].tolist()), np.eye(3), carrier=last - k)
+        JointBody(motion if k == 0 else Still, tuple(eye[k].tolist()), np.eye(3), carrier=last - k)
         for k in components
     ]
 
@@ -356,7 +361,7 @@ def joint_type(name: str, *, where: str = "joint", joint: str = "") -> type[Join
         ) from None
 
 
-def pose_of(steps: list[Step], q: Any) -> np.ndarray:
+def pose_of(steps: list[JointBody], q: Any) -> np.ndarray:
     """4x4 pose of the joint's child side in its parent side at coordinates q (nq,)."""
     T = np.eye(4)
     q = np.asarray(q, dtype=float)

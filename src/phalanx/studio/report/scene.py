@@ -16,7 +16,7 @@ from ...io.visuals.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere, Surf
 from ...robot.assembly import BASE
 from ...robot.configurations import resistances
 from ...robot.description import Joint
-from ...robot.joints import FREE, Motion, Step, joint_type
+from ...robot.joints import FREE, JointBody, Motion, joint_type
 from ...robot.joints.motions import Ball, Free, Screw, Slide, Still, Turn
 from ...robot.robot import Robot
 from .decimation import simplified
@@ -110,7 +110,7 @@ def _described(robot: Robot, name: str) -> Joint | None:
     return None if name == BASE else joints[name]
 
 
-def _steps(joint: Joint | None) -> list[Step]:
+def _steps(joint: Joint | None) -> list[JointBody]:
     """The bodies of a joint, one for each degree of freedom."""
     if joint is None:
         return joint_type(FREE).steps((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), 0.0)
@@ -153,7 +153,7 @@ def sliders(robot: Robot) -> Iterator[dict[str, Any]]:
             }
 
 
-def _part(step: Step, k: int, turns: bool) -> str:
+def _part(step: JointBody, k: int, turns: bool) -> str:
     """What one degree of freedom of several is called."""
     if step.motion in (Ball, Free, Still):
         return f"{'turn' if turns else 'shift'} {_AXES[_main(step.axis[:3] if turns else step.axis[3:])]}"

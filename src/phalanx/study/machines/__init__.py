@@ -10,12 +10,12 @@ from __future__ import annotations
 from .base import Machine, Pram, pram
 from .processor_array import ProcessorArray, processor_array
 from .systolic import Systolic, systolic
-from .times import Links, Times
+from .times import LinkTimes, Times
 from .transputers import T800, Transputers, transputers
 
 __all__ = [
     "T800",
-    "Links",
+    "LinkTimes",
     "Machine",
     "Pram",
     "ProcessorArray",

@@ -20,7 +20,7 @@ NAMES = ("lathrop", "zomaya_morris", "recursive_doubling", "kane", "band_sparsit
 
 
 @dataclass(frozen=True)
-class Row:
+class CatalogueRow:
     """One published figure, formula or claim, and the quantity that computes it."""
 
     source: str
@@ -45,7 +45,7 @@ class Paper:
     year: int
     sources: Mapping[str, str]  # of every table, formula, figure: what it shows
     facts: Mapping[str, Any]  # figures that nothing computes: machines, dates
-    rows: tuple[Row, ...]
+    rows: tuple[CatalogueRow, ...]
 
 
 def names() -> list[str]:
@@ -68,8 +68,8 @@ def _read(name: str) -> Paper:
     return Paper(name, **{"facts": {}, **data}, rows=rows)
 
 
-def _row(name: str, entry: dict[str, Any]) -> Row:
-    row = Row(**entry)
+def _row(name: str, entry: dict[str, Any]) -> CatalogueRow:
+    row = CatalogueRow(**entry)
     if row.kind == "formula":
         texts = row.published if isinstance(row.published, list) else [row.published]
         made = tuple(map(parse, texts))

@@ -11,7 +11,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from .formulas import Formula
+from .formulas import PrintedFormula
 
 EXACT = "exact"
 CLOSE = 0.1  # deviations up to this part are told as a percentage
@@ -159,7 +159,7 @@ def _one_difference(a: Any, b: Any, name: str) -> str:
     of = f"{name} " if name else ""
     if _same(a, b):
         return f"{of}agree"
-    if isinstance(a, Formula) and isinstance(b, Formula):
+    if isinstance(a, PrintedFormula) and isinstance(b, PrintedFormula):
         more = b - a
         return f"{of}{more} more" if more.leading > 0 else f"{of}{-more} less"
     if _relative(a, b) <= 0.5:

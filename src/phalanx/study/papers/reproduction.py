@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from ...errors import PhalanxError, shown
 from ...progress import steps
-from .catalogue import Paper, Row, paper
+from .catalogue import CatalogueRow, Paper, paper
 from .quantities import find, how
 from .records import Record, sentence, verdict
 
@@ -35,7 +35,7 @@ def reproduce(name: str, *, progress: Progress | None = None) -> list[Record]:
     return records
 
 
-def _record(chosen: Paper, row: Row) -> Record:
+def _record(chosen: Paper, row: CatalogueRow) -> Record:
     try:
         value = find(row.quantity)(**row.given)
     except PhalanxError as error:  # a package that is not installed, say: the other rows are still worth it

@@ -68,7 +68,7 @@ def workload(call: Call, dtype: Any = np.float64) -> Workload:
 
 def _workload(call: Call, lanes: int) -> Workload:
     from ...backends.native.compile import host
-    from ...backends.native.source import looped, traced
+    from ...backends.native.lowering import looped, traced
 
     f = call.function
     sizes = {name: call.sizes(symbols) for name, symbols in f.inputs.items()}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from ...sweeps.triangle import triangle
-from ..machines import Links, ProcessorArray
+from ..machines import LinkTimes, ProcessorArray
 from .tasks import require_networkx
 
 Link = tuple[int, int]  # from one processor to another
@@ -25,7 +25,7 @@ class Network:
 
     names: tuple[str, ...]
     links: Set[Link]
-    times: Links
+    times: LinkTimes
     master: int | None = None
     _routes: dict[Link, tuple[Link, ...]] = field(default_factory=dict, repr=False)
 
@@ -43,7 +43,7 @@ class Network:
         return tuple(k for k in range(len(self.names)) if k != self.master)
 
 
-def all_pairs(names: tuple[str, ...], times: Links, master: int | None = None) -> Network:
+def all_pairs(names: tuple[str, ...], times: LinkTimes, master: int | None = None) -> Network:
     """Processors of which each is linked with all others."""
     return Network(names, _AllPairs(len(names)), times, master)
 

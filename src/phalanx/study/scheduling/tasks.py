@@ -16,7 +16,7 @@ from ...program.cost import Count, Flow, cost_of, flow_of
 from ...program.ops import ADD, INPUT, MUL, SUB
 from ...program.rewrite import fusions
 from ...program.scalar import Node
-from ...program.trace import Program
+from ...program.trace import TracedProgram
 from ..machines import Times
 from .grouping import Operation, grouped
 
@@ -104,7 +104,7 @@ def require_granularity(value: object) -> None:
 
 
 def task_graph_of(
-    program: Program,
+    program: TracedProgram,
     granularity: str = "scalar",
     *,
     free: Collection[str] = (),
@@ -138,7 +138,7 @@ def task_graph_of(
 def operations_of(results: Any) -> Count:
     """The operations in an array of scalars that were computed from symbols."""
     made = np.asarray(results, dtype=object)
-    cost = cost_of(Program({}, {"result": made.shape}, made.ravel().tolist()))
+    cost = cost_of(TracedProgram({}, {"result": made.shape}, made.ravel().tolist()))
     return Count(cost.multiplications, cost.additions, cost.divisions, cost.trigonometric)
 
 

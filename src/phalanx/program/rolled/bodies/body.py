@@ -20,27 +20,27 @@ from ....spatial import Array, Field, Inertia, Transform, dot, motion_cross
 from ....sweeps.orders.sequential import Sequential
 from ....sweeps.verbs import ordering
 from ...scalar import Node
-from ...task import TOLD, Task
+from ...task import UNIFORM, TraceTask
 from .. import leaves as L
 from ..graph import LOCAL, BodyGraph
 from ..leaves import OWN
 from ..stages.bodies import CARRIER, DOF, END, JOINT, LINKS
-from ..sweeps.places import Mask
+from ..sweeps.indexing import Mask
 from .chain import body_chain
-from .joints import Joints, joints_of
+from .joints import CoupledJoints, joints_of
 
 REST = "rest"  # the pseudo input that holds the transforms of bodies that are not screws
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class BodySource:
     """What the symbolic body is made of: the graph, the robot, and where bodies find their inputs."""
 
     graph: BodyGraph
     model: Model
     maps: dict[str, np.ndarray]
     order: Any = None
-    joints: Joints | None = None  # of robots with mimic joints
+    joints: CoupledJoints | None = None  # of robots with mimic joints
 
     def state(self, name: str, map: str, width: int, offset: int) -> Node:
         """The scalar number map[body] * width + offset of an input."""
@@ -124,7 +124,7 @@ class BodyModel(Model):
 class BodyAxes:
     """The joint axes as an operator on the rates of one body, or of its joint's bodies."""
 
-    def __init__(self, axis: Array, source: Source) -> None:
+    def __init__(self, axis: Array, source: BodySource) -> None:
         self.axis = axis
         self.source = source
 
@@ -237,7 +237,7 @@ def body_model(graph: BodyGraph, model: Model, order: Any = None) -> BodyModel:
         maps |= {"q": np.argmax(model.coupling.Q[coordinate] != 0.0, axis=1), JOINT: joints.place}
         maps[DOF] = joints.dof
         armature = np.where(joints.first, armature[joints.dof], 0.0)
-    source = Source(graph, model, maps, order, joints)
+    source = BodySource(graph, model, maps, order, joints)
     helix, other = rates(model)
     frames = model.link_frame.map(lambda array, _: array[link])
     rest = model.rest.map(lambda array, _: graph.params(array))
@@ -284,7 +284,7 @@ def link_map(model: Model) -> tuple[np.ndarray, np.ndarray]:
     return where, (where < len(model.links)).astype(float)
 
 
-def body_arguments(body: BodyModel, task: Task) -> tuple[BodyModel, list[Array], dict[str, Any]]:
+def body_arguments(body: BodyModel, task: TraceTask) -> tuple[BodyModel, list[Array], dict[str, Any]]:
     """What the text of an algorithm is called with: the body, inputs in order, others by name."""
     f = task.text
     names = [*f.inputs, *task.optional]
@@ -311,20 +311,20 @@ def _with_inertias(body: BodyModel, parameters: Array) -> BodyModel:
     return replace(body, inertia=G.map(lambda array, _: array * mask))
 
 
-def _frame(source: Source, frame: Placement | AnyFrame) -> Placement:
+def _frame(source: BodySource, frame: Placement | AnyFrame) -> Placement:
     """A frame as one body sees it; that of a kernel is told when it runs."""
     graph = source.graph
     if isinstance(frame, AnyFrame):
         return frame.placement_of_one(
-            lambda k: graph.leaf(L.State(TOLD, OWN, 1, k)),
-            lambda k: graph.placed(L.Global(TOLD, k), phase=LOCAL, common=True),
+            lambda k: graph.leaf(L.State(UNIFORM, OWN, 1, k)),
+            lambda k: graph.placed(L.Global(UNIFORM, k), phase=LOCAL, common=True),
         )
     whole = frame.map(lambda array: array.astype(object))
     return replace(whole, at=graph.params(frame.at), moves=graph.params(frame.moves))
 
 
 def body_inputs(
-    source: Source, shapes: Mapping[str, tuple[int, ...]], symbols: Mapping[str, tuple[str, ...]]
+    source: BodySource, shapes: Mapping[str, tuple[int, ...]], symbols: Mapping[str, tuple[str, ...]]
 ) -> dict[str, np.ndarray]:
     """The inputs as one body sees them: coordinates, rates, wrenches on its link, or the whole of others."""
     made = {}
@@ -346,7 +346,7 @@ def body_inputs(
     return made
 
 
-def _coordinate(source: Source, name: str) -> Any:
+def _coordinate(source: BodySource, name: str) -> Any:
     """The first coordinate of a body, from that of the joint which it follows."""
     model, first = source.model, np.zeros(source.model.n, dtype=np.intp)
     own = source.state(name, "q", 1, 0)
@@ -370,7 +370,7 @@ def other_motions(model: Model) -> list[Group]:
     return [g for g in model.groups if g.motion.rates is None]
 
 
-def moving_rest(source: Source, group: Group) -> Any:
+def moving_rest(source: BodySource, group: Group) -> Any:
     """The transforms of one body of a group at its coordinates, as twelve scalars."""
     model = source.model
     q = np.empty((1, group.motion.nq), dtype=object)

@@ -16,7 +16,7 @@ import numpy as np
 from ....algorithms import Function
 from ....spatial import angular, cross, linear, matvec, transpose
 from ...differentiate import adjoints
-from ...task import Task
+from ...task import TraceTask
 from .. import leaves as L
 from ..differentiate import LoopDerivatives
 from ..planning.loops import Wanted
@@ -34,7 +34,9 @@ def region_names(function: Function) -> list[str]:
     return [L.OUT] if len(labels) == 1 else [f"{L.OUT} {label}" for label in labels]
 
 
-def derived(body: BodyModel, order: Rolled, results: Wanted, task: Task, residual: Residual | None) -> Wanted:
+def derived(
+    body: BodyModel, order: Rolled, results: Wanted, task: TraceTask, residual: Residual | None
+) -> Wanted:
     """The derivatives that a task wants of results, and where they go."""
     loops, mode = LoopDerivatives(order), task.algorithm.derivative
     moves, inputs = _Moves(body), list(task.text.inputs)
@@ -80,7 +82,7 @@ class _Moves:
         self.body, self.source = body, body.source
         self._rest: list[Any] = []
 
-    def rate_of(self, leaf: L.Leaf, task: Task) -> Any:
+    def rate_of(self, leaf: L.Leaf, task: TraceTask) -> Any:
         """The rate of a leaf along the tangents of a task; None if it does not move."""
         name = leaf.name if isinstance(leaf, L.State | L.Global) else ""
         if isinstance(leaf, L.State) and name in ("q", REST):

@@ -15,7 +15,7 @@ from ...scheduling.array_program import ArraySchedule, array_schedule
 from ..common.forms import at_sizes, fitted
 from ..common.growth import grows_as
 from ..common.operations import cost_at, general, pair, work
-from ..formulas import Formula, formula
+from ..formulas import PrintedFormula, formula
 from ..quantities import quantity
 from ..records import Claim
 
@@ -102,7 +102,7 @@ def transformations(algorithm: str, parts: Sequence[str], order: str) -> Claim:
         for n in range(3, 9)
     }
     form = fitted(counts)
-    leading = next((t for t in ("n^2", "n") if isinstance(form, Formula) and form[t]), "1")
+    leading = next((t for t in ("n^2", "n") if isinstance(form, PrintedFormula) and form[t]), "1")
     return Claim(leading == order, f"{form} multiplications")
 
 
@@ -148,10 +148,10 @@ def _array(processors: str, n: int, form: str, network: str = "shuffle-exchange"
     return array_schedule(general(n), machine, algorithm=("processor_array", FORMS[form]))
 
 
-def _total_form(algorithm: str) -> Formula:
+def _total_form(algorithm: str) -> PrintedFormula:
     form = fitted({n: cost_at(_FUNCTION, algorithm, n).total for n in range(3, 10)})
-    return form if isinstance(form, Formula) else formula({})
+    return form if isinstance(form, PrintedFormula) else formula({})
 
 
 def _only(part: Any, terms: Sequence[str]) -> Any:
-    return formula({term: part[term] for term in terms}) if isinstance(part, Formula) else part
+    return formula({term: part[term] for term in terms}) if isinstance(part, PrintedFormula) else part

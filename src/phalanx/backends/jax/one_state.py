@@ -13,13 +13,13 @@ from ...algorithms import NOTHING, Algorithm
 from ...robot.model import Model
 from ...sweeps.verbs import ordering
 from .arrays import JaxArray, array, unwrap
-from .levels import Levels
+from .levels import JaxLevels
 
 
 def run_text(
     text: Algorithm,
     model: Model,
-    walk: Levels,
+    walk: JaxLevels,
     dtype: Any,
     arrays: Mapping[str, Any],
     arguments: Mapping[str, Any] = NOTHING,

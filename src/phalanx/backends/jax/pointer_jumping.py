@@ -20,7 +20,7 @@ from ...spatial import Identity
 from ...sweeps.orders.contraction import Round
 from ...sweeps.orders.hops import Paths
 from .arrays import JaxArray
-from .places import (
+from .gather_scatter import (
     NOWHERE,
     added,
     arrays,
@@ -159,7 +159,7 @@ def scanned(join: Callable[..., Any], values: Any, levels: list[np.ndarray]) -> 
 
 
 def contracted(
-    join: Callable[..., Any], elements: Any, load: Any, laden: Any, rounds: list[Round], n: int
+    join: Callable[..., Any], elements: Any, load: Any, loaded: Any, rounds: list[Round], n: int
 ) -> Any:
     """What hangs on each body of a tree that is contracted in rounds."""
     runs = with_zeros(elements)
@@ -170,7 +170,7 @@ def contracted(
     def inward(state: Any, work: Any) -> Any:
         runs, loads = state
         top, bottom, other, kept, carried = work
-        made = join(at(runs, top), laden(at(runs, other), at(loads, bottom)))
+        made = join(at(runs, top), loaded(at(runs, other), at(loads, bottom)))
         return (replaced(runs, kept, made), added(loads, carried, load(made))), None
 
     (runs, loads), _ = turns(inward, (runs, loads), _inward_work(rounds, n))
@@ -178,7 +178,7 @@ def contracted(
 
     def outward(loads: Any, work: Any) -> Any:
         other, end, arrivals = work
-        made = join(at(runs, other), laden(nothing, at(loads, end)))
+        made = join(at(runs, other), loaded(nothing, at(loads, end)))
         return added(loads, arrivals, load(made)), None
 
     if joins := [r.joins[:, 1:] for r in rounds if len(r.joins)]:

@@ -10,11 +10,11 @@ from functools import cached_property
 import numpy as np
 
 from ...robot.model import Model
-from ...sweeps.limbs import ArrayLinks
+from ...sweeps.heavy_paths import ArrayLinks
 
 
 @dataclass(frozen=True, eq=False)
-class LimbRows:
+class HeavyPathRows:
     """The links of a robot as rows, limb by limb, those on which nothing hangs first.
 
     A link is the body that carries its inertia. What would hang on the world hangs on the row `nobody`.
@@ -37,7 +37,7 @@ class LimbRows:
         return bool((self.carrier != self.nobody).any())
 
     @cached_property
-    def laden(self) -> np.ndarray:
+    def loaded(self) -> np.ndarray:
         """The rows of links that carry limbs, in order."""
         row = np.full(self.nobody + 1, -1)
         row[self.bodies] = np.arange(len(self.bodies))
@@ -45,14 +45,14 @@ class LimbRows:
         return found
 
     @cached_property
-    def laden_first(self) -> np.ndarray:
-        """Where among `laden` the links of each limb (limbs,) begin."""
-        return np.searchsorted(self.laden, self.first)
+    def loaded_first(self) -> np.ndarray:
+        """Where among `loaded` the links of each limb (limbs,) begin."""
+        return np.searchsorted(self.loaded, self.first)
 
     @cached_property
-    def laden_count(self) -> np.ndarray:
+    def loaded_count(self) -> np.ndarray:
         """How many links of each limb (limbs,) carry limbs."""
-        return np.searchsorted(self.laden, self.first + self.length) - self.laden_first
+        return np.searchsorted(self.loaded, self.first + self.length) - self.loaded_first
 
     @cached_property
     def place(self) -> np.ndarray:
@@ -60,10 +60,12 @@ class LimbRows:
         return np.arange(len(self.bodies)) - np.repeat(self.first, self.length)
 
 
-def limb_rows(model: Model) -> LimbRows:
+def heavy_path_rows(model: Model) -> HeavyPathRows:
     """The limbs of a model."""
     links = ArrayLinks.of(model)
-    limbs = [limb for rank in links.ranks for group in rank for limb in group]
-    length = np.array([len(limb) for limb in limbs])
-    carrier = np.append(links.last, model.n)[links.parents[[limb[0] for limb in limbs]]]
-    return LimbRows(links.last[np.concatenate(limbs)], np.cumsum(length) - length, length, carrier, model.n)
+    heavy_paths = [heavy_path for rank in links.ranks for group in rank for heavy_path in group]
+    length = np.array([len(heavy_path) for heavy_path in heavy_paths])
+    carrier = np.append(links.last, model.n)[links.parents[[heavy_path[0] for heavy_path in heavy_paths]]]
+    return HeavyPathRows(
+        links.last[np.concatenate(heavy_paths)], np.cumsum(length) - length, length, carrier, model.n
+    )

@@ -14,10 +14,10 @@ from ..errors import PhalanxError, listing, nearest, shown, warn
 from ..robot.robot import Robot
 from .arguments import whole_number
 from .declared import MOST, declared
+from .external_forces import several
 from .integrators import INTEGRATORS
 from .simulation import Simulation
 from .step import Settings
-from .surroundings import several
 
 _NUMBER = (int, float, np.floating, np.integer)
 _LARGEST = 1e300  # whole numbers beyond it are no floats

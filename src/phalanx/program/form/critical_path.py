@@ -20,15 +20,15 @@ import numpy as np
 from .. import ops
 from ..ops import OPS, Op
 from .program import (
-    Choice,
-    Counter,
+    Attributed,
     For,
     If,
     Index,
+    InductionVariable,
     Load,
-    Owned,
-    Part,
     Program,
+    Select,
+    SimdRegion,
     Store,
     Table,
     Value,
@@ -48,7 +48,7 @@ def critical_path(program: Program) -> tuple[int, int, int, int]:
     """(multiplications, additions, divisions, sines and cosines) along the critical path of one state."""
     if program.lanes != 1:
         raise TypeError("paths: no rule for a program whose lanes are segments.")
-    run = _Run(program)
+    run = _PathTrace(program)
     run.body(program.body, {})
     ends = (x for region in program.outputs for x in run.memory[region] if type(x) is int)
     longest = max(ends, default=0)
@@ -114,7 +114,7 @@ def _div(a: _Known, b: _Known) -> _Known:
 def _choose(mask: _Known, a: _Known, b: _Known) -> _Known:
     if type(mask) is float:
         return a if mask != _ZERO else b
-    return _other(OPS[ops.CHOOSE])(mask, a, b)
+    return _other(OPS[ops.SELECT])(mask, a, b)
 
 
 def _other(op: Op) -> Callable[..., _Known]:
@@ -134,7 +134,7 @@ _RULES: dict[str, Callable[..., _Known]] = {name: _other(op) for name, op in OPS
     ops.FMA: lambda a, b, c: _add(_mul(a, b), c),
     ops.FMS: lambda a, b, c: _add(_mul(a, b), c),
     ops.FNMA: lambda a, b, c: _add(_mul(a, b), c),
-    ops.CHOOSE: _choose,
+    ops.SELECT: _choose,
 }
 
 
@@ -146,7 +146,7 @@ def _constant(x: float) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class _Block:
+class _StatementBlock:
     """Statements without control among them: what they read, do and leave, by place.
 
     Places are filled with numbers from before, then those read, then constants and those computed.
@@ -162,7 +162,7 @@ class _Block:
     size: int
 
 
-def _block(statements: list[Any], needed: set[Any]) -> _Block:
+def _block(statements: list[Any], needed: set[Any]) -> _StatementBlock:
     inside = {s for s in statements if not isinstance(s, Store)}
     read = [x for s in statements for x in _operands(s)]
     outer = list(dict.fromkeys(x for x in read if type(x) is not float and x not in inside))
@@ -179,15 +179,15 @@ def _block(statements: list[Any], needed: set[Any]) -> _Block:
     for s in statements:
         if isinstance(s, Store):
             stores.append((s, at(s.value)))
-        elif isinstance(s, Choice):
+        elif isinstance(s, Select):
             place[s] = len(place)
-            steps.append((Choice, (len(decisions), at(s.a), at(s.b)), place[s]))
+            steps.append((Select, (len(decisions), at(s.a), at(s.b)), place[s]))
             decisions.append(s.condition)
         elif isinstance(s, Value):
             place[s] = len(place)
             steps.append((_RULES[s.op], tuple(at(a) for a in s.args), place[s]))
     leaves = [(x, k) for x, k in place.items() if x in needed and x in inside]
-    return _Block(outer, reads, decisions, constants, steps, leaves, stores, len(place))
+    return _StatementBlock(outer, reads, decisions, constants, steps, leaves, stores, len(place))
 
 
 def _pieces(statements: tuple[Any, ...]) -> Iterator[tuple[list[Any], Any]]:
@@ -206,7 +206,7 @@ def _pieces(statements: tuple[Any, ...]) -> Iterator[tuple[list[Any], Any]]:
     yield plain, None
 
 
-_PLAIN = (Load, Choice, Value, Store)
+_PLAIN = (Load, Select, Value, Store)
 
 
 def _may_meet(load: Load, store: Store) -> bool:
@@ -224,8 +224,8 @@ def _read_elsewhere(body: tuple[Any, ...]) -> set[Any]:
         own = set(plain)
         found.update(x for p in plain for x in _operands(p) if type(x) is not float and x not in own)
         if isinstance(s, For):
-            found.update(x for x in (*s.again, *(c.start for c in s.carried)) if type(x) is not float)
-        if isinstance(s, For | If | Owned | Part):
+            found.update(x for x in (*s.yields, *(c.start for c in s.carried)) if type(x) is not float)
+        if isinstance(s, For | If | Attributed | SimdRegion):
             found |= _read_elsewhere(s.body)
     return found
 
@@ -236,13 +236,13 @@ def _operands(s: Any) -> tuple[Any, ...]:
         return s.args
     if isinstance(s, Store):
         return (s.value,)
-    return (s.a, s.b) if isinstance(s, Choice) else ()
+    return (s.a, s.b) if isinstance(s, Select) else ()
 
 
 # ------------------------------------------------------------------- the walk
 
 
-class _Run:
+class _PathTrace:
     """A program under way: what stands in its memory, and the numbers of its statements."""
 
     def __init__(self, program: Program) -> None:
@@ -260,7 +260,7 @@ class _Run:
         for plain, s in _pieces(statements):
             found += [_block(plain, needed)] if plain else []
             found += [] if s is None else [s]
-            if isinstance(s, For | If | Owned | Part):
+            if isinstance(s, For | If | Attributed | SimdRegion):
                 self._prepare(s.body, needed)
         self.parts[id(statements)] = found
 
@@ -269,9 +269,9 @@ class _Run:
             return _constant(x)
         return self.values[x]
 
-    def body(self, statements: tuple[Any, ...], counters: dict[Counter, Any]) -> None:
+    def body(self, statements: tuple[Any, ...], counters: dict[InductionVariable, Any]) -> None:
         for part in self._flat(statements):
-            if type(part) is _Block:
+            if type(part) is _StatementBlock:
                 self._block(part, self._places(part, counters, 1), 0)
             else:
                 self._control(part, counters)
@@ -279,26 +279,26 @@ class _Run:
     def _flat(self, statements: tuple[Any, ...]) -> list[Any]:
         """Parts, with those that are done in the name of a body in their place."""
         parts = self.parts[id(statements)]
-        return list(chain.from_iterable(self._flat(p.body) if type(p) is Owned else [p] for p in parts))
+        return list(chain.from_iterable(self._flat(p.body) if type(p) is Attributed else [p] for p in parts))
 
-    def _control(self, s: Any, counters: dict[Counter, Any]) -> None:
+    def _control(self, s: Any, counters: dict[InductionVariable, Any]) -> None:
         if isinstance(s, For):
             self._loop(s, counters)
         elif isinstance(s, If):
             if evaluate(s.condition, counters, {}):
                 self.body(s.body, counters)
-        elif isinstance(s, Part):
+        elif isinstance(s, SimdRegion):
             self.body(s.body, counters)
         else:
             raise TypeError(f"paths: no rule for the statement {type(s).__name__}.")
 
-    def _loop(self, s: For, counters: dict[Counter, Any]) -> None:
+    def _loop(self, s: For, counters: dict[InductionVariable, Any]) -> None:
         """All rounds; where blocks find their numbers is computed for all of them at once."""
         self.values.update({c: self.real(c.start) for c in s.carried})
         rounds = _rounds(s, counters)
         at = {**counters, s.counter: np.array(rounds)}
         inside = [
-            (part, self._places(part, at, len(rounds)) if type(part) is _Block else None)
+            (part, self._places(part, at, len(rounds)) if type(part) is _StatementBlock else None)
             for part in self._flat(s.body)
         ]
         for k, here in enumerate(rounds):
@@ -307,10 +307,10 @@ class _Run:
                     self._block(part, places, k)
                 else:
                     self._control(part, {**counters, s.counter: here})
-            fed = [self.real(x) for x in s.again]
+            fed = [self.real(x) for x in s.yields]
             self.values.update(zip(s.carried, fed, strict=True))
 
-    def _places(self, block: _Block, counters: dict[Counter, Any], rounds: int) -> Any:
+    def _places(self, block: _StatementBlock, counters: dict[InductionVariable, Any], rounds: int) -> Any:
         """Where a block reads, decides and stores: a list over rounds for each."""
         known: dict[Any, Any] = {}
 
@@ -329,14 +329,14 @@ class _Run:
             self.tables[where] = [_constant(x) for x in where.values.ravel().tolist()]
         return self.tables[where]
 
-    def _block(self, block: _Block, places: Any, k: int) -> None:
+    def _block(self, block: _StatementBlock, places: Any, k: int) -> None:
         reads, decisions, stores = places
         numbers = [self.real(x) for x in block.outer]
         numbers += [where[at[k]] for where, at in reads]
         numbers += block.constants
         numbers += [_ZERO] * (block.size - len(numbers))
         for rule, args, place in block.steps:
-            if rule is Choice:
+            if rule is Select:
                 numbers[place] = numbers[args[1] if decisions[args[0]][k] else args[2]]
             else:
                 numbers[place] = rule(*[numbers[a] for a in args])
@@ -346,13 +346,13 @@ class _Run:
             where[at[k]] = numbers[place]
 
 
-def _rounds(s: For, counters: dict[Counter, Any]) -> Sequence[int]:
+def _rounds(s: For, counters: dict[InductionVariable, Any]) -> Sequence[int]:
     first = int(evaluate(s.first, counters, {}))
-    if s.following is None:
+    if s.successor is None:
         found = range(first, int(evaluate(s.end, counters, {})))
         return found[::-1] if s.down else found
     walked = []
     while first >= 0:
         walked.append(first)
-        first = int(evaluate(s.following, {**counters, s.counter: first}, {}))
+        first = int(evaluate(s.successor, {**counters, s.counter: first}, {}))
     return walked

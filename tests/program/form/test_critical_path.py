@@ -15,11 +15,11 @@ from phalanx.algorithms import FUNCTIONS
 from phalanx.dispatch import resolve
 from phalanx.program.cost import cost_of
 from phalanx.program.form.builder import straight
-from phalanx.program.form.paths import critical_path
+from phalanx.program.form.critical_path import critical_path
 from phalanx.program.form.program import Program
 from phalanx.program.rewrite import instructions
 from phalanx.program.rolled import roll
-from phalanx.program.task import Task, refusal_of_loops
+from phalanx.program.task import TraceTask, refusal_of_loops
 from phalanx.program.trace import trace
 
 
@@ -47,7 +47,7 @@ CASES += [
 ]
 
 
-def path_written_out(task: Task) -> tuple[int, int, int]:
+def path_written_out(task: TraceTask) -> tuple[int, int, int]:
     span = cost_of(trace(task), fused=True).span
     return span.multiplications, span.additions, span.divisions
 

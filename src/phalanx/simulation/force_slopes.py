@@ -17,13 +17,13 @@ import numpy as np
 from ..program.ops import NEG
 from ..program.scalar import Node
 from ..spatial import cross
-from .loads import Load
+from .loads import FrameLoad
 from .slopes import Slopes
 
 ORIGIN = (0.0, 0.0, 0.0)
 
 
-def yielding(load: Load, q: Any, qd: Any, robot: Any, h: float) -> Load:
+def yielding(load: FrameLoad, q: Any, qd: Any, robot: Any, h: float) -> FrameLoad:
     """A load by a wrench with its diagonal slopes: resistances of the frame, or itself if it has none."""
     frame, told = load.frame, robot._told
     if robot.frames[frame].link < 0:  # of the world
@@ -56,7 +56,7 @@ def _slope(slope: Slopes, result: Any, variable: Any) -> Any:
     return slope(result, variable)
 
 
-def in_joints(load: Load, q: Any, qd: Any, coordinates: Any, robot: Any) -> list[np.ndarray]:
+def in_joints(load: FrameLoad, q: Any, qd: Any, coordinates: Any, robot: Any) -> list[np.ndarray]:
     """How the force of a wrench in each joint falls with the joint's own coordinate and rate, (nv,) both."""
     nv = len(qd.scalars)
     slope = Slopes(load.wrench.tolist(), robot._told)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.backends.native import able, compile
+from phalanx.backends.native import availability, compile
 
 # Everything that a user may try; `prepare` comes before the import of the package.
 SCRIPT = """
@@ -85,7 +85,7 @@ def test_without_executable_memory():
 
 @pytest.fixture
 def afresh():
-    known = able.refusal, able.warn_of_numpy
+    known = availability.refusal, availability.warn_of_numpy
     for each in known:
         each.cache_clear()
     yield
@@ -110,10 +110,10 @@ def test_unknown_machine(afresh, monkeypatch):
 
 def test_old_llvmlite_is_named(afresh, monkeypatch):
     monkeypatch.setattr("llvmlite.__version__", "0.44.0")
-    assert "llvmlite 0.44.0" in able.refusal()
-    assert "llvmlite>=0.45" in able.refusal()
+    assert "llvmlite 0.44.0" in availability.refusal()
+    assert "llvmlite>=0.45" in availability.refusal()
 
 
 def test_this_machine_is_able():
-    assert able.refusal() == ""
+    assert availability.refusal() == ""
     assert "native" in px.backends.base.installed()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.sweeps.limbs import ArrayLinks, Collected
+from phalanx.sweeps.heavy_paths import ArrayLinks, Collected
 
 TREES = [
     px.chain(9).parents,
@@ -40,14 +40,14 @@ def test_limbs_hang_on_higher_ranks_and_ranks_are_few(parents: np.ndarray) -> No
 
 @pytest.mark.parametrize("parents", TREES)
 def test_sums_over_children_and_values_of_parents(parents: np.ndarray) -> None:
-    limbs, x = ArrayLinks(parents), np.arange(1.0, len(parents) + 1.0)[:, None]
+    heavy_paths, x = ArrayLinks(parents), np.arange(1.0, len(parents) + 1.0)[:, None]
     sums = np.zeros_like(x)
     for i, p in enumerate(parents):
         if p >= 0:
             sums[p] += x[i]
-    assert np.array_equal(limbs.children(x), sums)
+    assert np.array_equal(heavy_paths.children(x), sums)
     world = np.array([-5.0])
-    assert limbs.parent(x, first=world)[:, 0].tolist() == [-5.0 if p < 0 else p + 1.0 for p in parents]
+    assert heavy_paths.parent(x, first=world)[:, 0].tolist() == [-5.0 if p < 0 else p + 1.0 for p in parents]
 
 
 def test_values_are_collected_in_any_order() -> None:

@@ -16,30 +16,30 @@ import numpy as np
 
 from ....program import ops
 from ....program.elementary.rules import RULES
-from ....program.elementary.turns import LARGEST, sincos
+from ....program.elementary.sincos import LARGEST, sincos
 from ....program.form.program import (
-    Choice,
+    Attributed,
     For,
     If,
+    IntExpr,
     Load,
-    Owned,
-    Part,
     Program,
+    Select,
+    SimdRegion,
     Store,
     Value,
-    Whole,
     apart,
     counters_of,
     plus,
 )
 from ..compile import Target
-from .places import Frame, Places
+from .addressing import AddressWriter, MemoryLayout
 
 _TURNS = (ops.SIN, ops.COS)
 _KNOWN = {0.0: "zeroinitializer", 1.0: "splat (i1 true)"}  # masks
 
 
-class Text(Places):
+class Text(AddressWriter):
     """Text of one function, statement by statement."""
 
     def body(self, statements: tuple[Any, ...]) -> None:
@@ -73,7 +73,7 @@ class Text(Places):
             self.save(value, self.address(region, s.index), self.alignment(region))
         return None
 
-    def on_choice(self, s: Choice) -> None:
+    def on_select(self, s: Select) -> None:
         v, a, b = self.vector, self.operand_of(s.a), self.operand_of(s.b)
         self.names[s] = self.put(f"select i1 {self.condition(s.condition)}, {v} {a}, {v} {b}")
 
@@ -109,7 +109,7 @@ class Text(Places):
         if s.op == ops.LESS:
             holds = self.masks[s] = self.binary("fcmp olt", *operands)
             operands = [self.constant(1.0), self.constant(0.0)]
-        elif s.op == ops.CHOOSE and s.args[0] in self.masks:
+        elif s.op == ops.SELECT and s.args[0] in self.masks:
             holds = self.masks[s.args[0]]
             both = [_KNOWN.get(a) if isinstance(a, float) else self.masks.get(a) for a in s.args[1:]]
             if all(both) and any(a in self.masks for a in s.args[1:]):
@@ -175,13 +175,13 @@ class Text(Places):
         self.names.update(zip(s.carried, phis, strict=True))
         with self.scope():
             self.body(s.body)
-            if s.following is None:
+            if s.successor is None:
                 after = self.put(f"add {whole} {index}, {-1 if s.down else 1}")
                 go_on = self.put(f"icmp ne {whole} {after}, {last}")
             else:
-                after = self.whole(s.following)
+                after = self.whole(s.successor)
                 go_on = self.put(f"icmp sge {whole} {after}, 0")
-        fed = [self.real(x) for x in s.again]
+        fed = [self.real(x) for x in s.yields]
         rounds = [(whole, index, first, after)]
         rounds += [(self.vector, *each) for each in zip(phis, starts, map(self.operand, fed), strict=True)]
         self.lines[heads] = "\n  ".join(
@@ -202,10 +202,10 @@ class Text(Places):
         self.do(f"br label %{done}")
         self.label(done)
 
-    def on_owned(self, s: Owned) -> None:
+    def on_attributed(self, s: Attributed) -> None:
         self.body(s.body)
 
-    def on_part(self, s: Part) -> None:
+    def on_simd_region(self, s: SimdRegion) -> None:
         """A function of its own, called here."""
         frame = self.frame
         name = f"@{frame.name}_{frame.parts}"
@@ -242,17 +242,17 @@ def _joins(group: list[Any], s: Any) -> bool:
     return False
 
 
-def _entries(body: tuple[Any, ...]) -> Iterator[Whole]:
+def _entries(body: tuple[Any, ...]) -> Iterator[IntExpr]:
     """Entries of tables that statements read whatever happens, those of loops inside included."""
     for s in body:
         for field in ("index", "condition", "first", "end", "following"):
             yield from _entries_of(getattr(s, field, None))
-        if not isinstance(s, If | Part):
+        if not isinstance(s, If | SimdRegion):
             yield from _entries(getattr(s, "body", ()))
 
 
-def _entries_of(index: Any) -> Iterator[Whole]:
-    if isinstance(index, Whole):
+def _entries_of(index: Any) -> Iterator[IntExpr]:
+    if isinstance(index, IntExpr):
         if index.op == "entry":
             yield index
         for a in index.args:
@@ -262,12 +262,12 @@ def _entries_of(index: Any) -> Iterator[Whole]:
 _STATEMENTS: dict[type, Callable[..., None]] = {
     Load: Text.on_load,
     Value: Text.on_value,
-    Choice: Text.on_choice,
+    Select: Text.on_select,
     Store: Text.on_store,
     For: Text.on_for,
     If: Text.on_if,
-    Owned: Text.on_owned,
-    Part: Text.on_part,
+    Attributed: Text.on_attributed,
+    SimdRegion: Text.on_simd_region,
 }
 
 
@@ -351,7 +351,7 @@ class Module:
         one repeat it, and outputs may stand where inputs do that are read before.
         """
         told = told or program.uniform is not None or bool(program.sizes)
-        frame = Frame(self, program, target.lanes(self.size), name, clamped=clamped)
+        frame = MemoryLayout(self, program, target.lanes(self.size), name, clamped=clamped)
         w = Text(frame, target.fma, program.lanes)
         if clamped:
             w.clamp()

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import PhalanxError, nearest, shown
+from .force_slopes import yielding
 from .laws import run
-from .loads import At, Load
+from .loads import At, FrameLoad
 from .traced import Traced, scalars_of
-from .yielding import yielding
 
 
 class Surroundings(ABC):
@@ -33,7 +33,7 @@ class Surroundings(ABC):
     @abstractmethod
     def loads(
         self, q: Any, qd: Any, robot: Any, *, h: float | None = None, parameters: Mapping[str, Any]
-    ) -> list[Load]:
+    ) -> list[FrameLoad]:
         """Forces at points of frames; with h those at the end of such a step, to first order, as far as the
         state tells, and how they resist accelerations."""
 
@@ -73,9 +73,9 @@ def loads_of(
     h: float,
     *,
     implicit: bool,
-) -> list[Load]:
+) -> list[FrameLoad]:
     """All loads at t, q, qd and u, in scalars; `own` are parameters by name."""
-    made: list[Load] = []
+    made: list[FrameLoad] = []
     _, q, qd, _ = given
     for force in forces:
         if isinstance(force, Surroundings):
@@ -88,7 +88,7 @@ def loads_of(
     return made
 
 
-def _in_scalars(load: Load) -> Load:
+def _in_scalars(load: FrameLoad) -> FrameLoad:
     """The same load with arrays of scalars."""
 
     def scalars(value: Any, shape: tuple[int, ...]) -> Any:
@@ -104,12 +104,12 @@ def _in_scalars(load: Load) -> Load:
     if (own := load.again) is not None:
         again = lambda ahead: _in_scalars(own(Traced(ahead)))  # noqa: E731
     turning = tuple((scalars(size, ()), scalars(axis, (3,))) for size, axis in load.turning)
-    return Load(
+    return FrameLoad(
         load.frame, placed(load.forces), wrench, placed(load.evenly, ()), along, load.axes, turning, again
     )
 
 
-def _told(force: Any, given: Sequence[Traced], robot: Any, own: Mapping[str, Traced]) -> list[Load]:
+def _told(force: Any, given: Sequence[Traced], robot: Any, own: Mapping[str, Traced]) -> list[FrameLoad]:
     """The wrenches that a user's function returns by frame, each in its frame."""
     where = f'forces "{getattr(force, "__name__", type(force).__name__)}"'
     found = run(force, given, robot, own, where)
@@ -126,7 +126,7 @@ def _told(force: Any, given: Sequence[Traced], robot: Any, own: Mapping[str, Tra
             raise PhalanxError(
                 f"{where} on {shown(frame)} has shape {wrench.shape}, expected (6,) [moment; force]."
             )
-        made.append(Load(frame, wrench=wrench))
+        made.append(FrameLoad(frame, wrench=wrench))
     return made
 
 

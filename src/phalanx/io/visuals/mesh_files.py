@@ -16,7 +16,7 @@ from .meshes import SUFFIXES
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):")
 
 
-class Places:
+class MeshFiles:
     """Finds meshes beside a robot file and in packages; a text has only the named packages."""
 
     def __init__(self, file: Path | None, packages: Any = None) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..simulation.simulation import Simulation
 
 
-class Doors:
+class EntryPoints:
     """What a robot hands out; `methods` gives it its code."""
 
     @property

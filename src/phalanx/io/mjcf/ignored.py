@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from phalanx.io.leftover import counted, named
+from phalanx.io.ignored import counted, named
 from phalanx.io.mjcf.tree import TYPES, drives_scalar_joint, rotors, springs_are_off
 from phalanx.io.mujoco_names import MujocoNames
 

@@ -39,7 +39,7 @@ def export(
     target: str | None = None,
     **options: Any,
 ) -> list[Path]:
-    """`Robot.export`, as `robot/doors.py` declares it."""
+    """`Robot.export`, as `robot/api.py` declares it."""
     place = _checked(path)
     request = Request(
         robot, entries(robot, functions), place, float_type(dtype, "export"), target, dict(options)

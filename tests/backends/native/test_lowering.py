@@ -12,8 +12,8 @@ import pytest
 
 import phalanx as px
 from phalanx.backends.base import Call
-from phalanx.backends.native import extent
-from phalanx.backends.native.source import draft, form_of, operations_in_loops, unrolls
+from phalanx.backends.native import unroll_policy
+from phalanx.backends.native.lowering import draft, form_of, operations_in_loops, unrolls
 from phalanx.dispatch import resolve
 from phalanx.program.ops import INPUT
 from phalanx.program.trace import TooLongError, trace
@@ -97,7 +97,7 @@ def test_code_may_be_longer_where_loops_move_more(monkeypatch: pytest.MonkeyPatc
     few, many = map(counts, made())
     assert many[0] > few[0]
     assert many[3] > 3 * few[3]
-    monkeypatch.setattr(extent, "_LONG", int(0.9 * few[0]))
+    monkeypatch.setattr(unroll_policy, "_LONG", int(0.9 * few[0]))
     assert [unrolls(call) for call in made()] == [False, True]
 
 
@@ -116,7 +116,7 @@ def test_tracing_stops_at_its_limit() -> None:
 
 
 def test_what_would_be_too_long_to_write_out_is_looped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extent, "_LONGEST", 1000)
+    monkeypatch.setattr(unroll_policy, "_LONGEST", 1000)
     form = form_of(call_of(px.load("ur5"), "forward_dynamics", "dca"))
     assert str(form).startswith("looped over bodies: more than 3,000 scalars unrolled, the limit; 8,739 ")
 

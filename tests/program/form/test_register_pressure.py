@@ -10,8 +10,8 @@ import pytest
 import phalanx as px
 from phalanx.export.entries import entries
 from phalanx.program.form.interpret import interpret
-from phalanx.program.form.pressure import for_registers, peak
-from phalanx.program.form.program import Load, Program, Region, Store, Value
+from phalanx.program.form.program import Buffer, Load, Program, Store, Value
+from phalanx.program.form.register_pressure import for_registers, peak
 from reference.examples import example
 
 
@@ -22,7 +22,7 @@ def program_of(robot: px.Robot, function: str) -> Program:
 
 def pairs_of_sums(count: int) -> Program:
     """All sums of pairs first, then all their products with a third number."""
-    given, results = Region("x", 3 * count, "input", given=True), Region("y", count, "output")
+    given, results = Buffer("x", 3 * count, "input", given=True), Buffer("y", count, "output")
     loads = [Load(given, k) for k in range(3 * count)]
     sums = [Value("add", (loads[3 * k], loads[3 * k + 1])) for k in range(count)]
     products = [Value("mul", (s, loads[3 * k + 2])) for k, s in enumerate(sums)]

@@ -17,7 +17,7 @@ LARGEST = 1e5
 
 
 @dataclass(frozen=True)
-class Constants:
+class SincosConstants:
     """What one precision needs; `parts` add up to pi/2."""
 
     magic: float  # adding it rounds to whole numbers and leaves them in the low bits
@@ -29,7 +29,7 @@ class Constants:
 
 
 CONSTANTS = {
-    "double": Constants(
+    "double": SincosConstants(
         1.5 * 2.0**52,
         63,
         (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33),
@@ -55,7 +55,7 @@ CONSTANTS = {
             -1.1382614868556182e-11,
         ),
     ),
-    "float": Constants(
+    "float": SincosConstants(
         1.5 * 2.0**23,
         31,
         tuple(map(float.fromhex, ("0x1.921fb6p+0", "-0x1.777a5cp-25", "-0x1.ee59dap-50"))),

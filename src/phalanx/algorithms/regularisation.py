@@ -12,7 +12,7 @@ from ..sweeps.verbs import children, parent, paths
 _NEAR = 0.1  # how fast the size of further links loses influence on what a link is lent
 
 
-def lent_inertia(model: Model) -> Articulated:
+def shifted_inertia(model: Model) -> Articulated:
     """A ball for each body but the last, as large as its neighbours on the side where they are smaller.
 
     Lending too little leaves a light link between heavy ones to divide by nearly nothing, too much
@@ -28,11 +28,11 @@ def lent_inertia(model: Model) -> Articulated:
     return _balls(model, *sizes)
 
 
-def lent_inertia_on_tree(model: Model) -> Articulated:
+def shifted_inertia_on_tree(model: Model) -> Articulated:
     """A ball for each body but the tips, as large as what hangs on it, or a tenth of that.
 
     The tenth where what carries the body is much lighter: all of it would drown light links in the middle
-    of a chain; only as much as the lighter side has (`lent_inertia`) leaves heavy tips on light
+    of a chain; only as much as the lighter side has (`shifted_inertia`) leaves heavy tips on light
     branches to divide by nearly nothing, for six digits. Each step away counts a tenth; the base counts
     as a mean link.
     """

@@ -8,18 +8,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ....program.form.program import Counter, Index, Program, Region, Table, Whole, apart
-from .writer import Writer
+from ....program.form.program import Buffer, Index, InductionVariable, IntExpr, Program, Table, apart
+from .writer import LlvmWriter
 
 if TYPE_CHECKING:
-    from .walk import Module
+    from .codegen import Module
 
 _COMPARED = {"eq": "eq", "ne": "ne", "lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge"}
 _EXTREMES = {"minimum": ("olt", "or"), "maximum": ("ogt", "and")}
 _ARITHMETIC = {"add": "add", "sub": "sub", "mul": "mul", "shl": "shl", "div": "udiv"}
 
 
-class Frame:
+class MemoryLayout:
     """What the functions of one program share: where regions lie."""
 
     def __init__(
@@ -29,7 +29,7 @@ class Frame:
         self.clamped = clamped  # whether lanes beyond the last state repeat it
         self.states = lanes if program.lanes == 1 else 1  # in the lanes of a register
         self.parts = 0
-        self.offsets: dict[Region, int] = {}
+        self.offsets: dict[Buffer, int] = {}
         scratch = 0
         for region in program.scratch:
             self.offsets[region] = scratch
@@ -38,10 +38,10 @@ class Frame:
         self.pointers = {region: k for k, region in enumerate(arguments)}
 
 
-class Places(Writer):
+class AddressWriter(LlvmWriter):
     """Text of one function; `width` numbers of the program stand in each place that it reads."""
 
-    def __init__(self, frame: Frame, fma: bool, width: int) -> None:
+    def __init__(self, frame: MemoryLayout, fma: bool, width: int) -> None:
         super().__init__(frame.module.element, width * frame.states, fma)
         self.frame, self.width = frame, width
         self.used = frame.module.used
@@ -83,7 +83,7 @@ class Places(Writer):
             for k in range(len(self.frame.pointers)):
                 self.do(f"%row{k}_{r} = mul i64 %s{k}, %lane{r}")
 
-    def sizes(self, counters: tuple[Counter, ...]) -> None:
+    def sizes(self, counters: tuple[InductionVariable, ...]) -> None:
         """The whole numbers that are told with a call."""
         for k, counter in enumerate(counters):
             place = self.put(f"{_AT} i64, ptr %told, i64 {k}")
@@ -95,9 +95,11 @@ class Places(Writer):
         """A whole number."""
         if isinstance(x, int):
             return str(x)
-        return str(self.names[x]) if isinstance(x, Counter) else self.known(x, lambda: self._whole(x))
+        return (
+            str(self.names[x]) if isinstance(x, InductionVariable) else self.known(x, lambda: self._whole(x))
+        )
 
-    def _whole(self, x: Whole) -> str:
+    def _whole(self, x: IntExpr) -> str:
         w = self.frame.module.whole
         if x.op == "entry":
             table, index = x.args
@@ -120,15 +122,15 @@ class Places(Writer):
 
     # ------------------------------------------------------------- places
 
-    def in_lanes(self, region: Region | Table) -> bool:
+    def in_lanes(self, region: Buffer | Table) -> bool:
         """Whether every place has a number for each lane."""
         return region in self.frame.offsets or (isinstance(region, Table) and region.wide)
 
-    def unit(self, region: Region | Table, *, single: bool = False) -> str:
+    def unit(self, region: Buffer | Table, *, single: bool = False) -> str:
         """What lies between a place of a region and the next."""
         return self.vector if self.in_lanes(region) and not single else self.element
 
-    def address(self, region: Region | Table, index: Index, *, single: bool = False) -> str:
+    def address(self, region: Buffer | Table, index: Index, *, single: bool = False) -> str:
         """Where a place of a region is, or a single number of it."""
         variable, constant = apart(index)
         kind = self.unit(region, single=single)
@@ -142,7 +144,7 @@ class Places(Writer):
         found = self.known((region, variable, kind), base)
         return found if not constant else self.put(f"{_AT} {kind}, ptr {found}, i64 {constant}")
 
-    def _start(self, region: Region | Table) -> str:
+    def _start(self, region: Buffer | Table) -> str:
         frame = self.frame
         if isinstance(region, Table):
             return frame.module.table(region.values)
@@ -150,12 +152,12 @@ class Places(Writer):
             return self.put(f"{_AT} i8, ptr %scratch, i64 {frame.offsets[region]}")
         return "%told" if region.kind == "uniform" else f"%p{frame.pointers[region]}"
 
-    def rows(self, region: Region | Table, index: Index) -> list[str]:
+    def rows(self, region: Buffer | Table, index: Index) -> list[str]:
         """Where each lane has a row of its own, or all have the same one; nowhere if they lie side by side.
 
         Rows are those of states, or begin where the index tells.
         """
-        if isinstance(index, Whole) and index.op == "lanes":
+        if isinstance(index, IntExpr) and index.op == "lanes":
             return [self.address(region, each, single=True) for each in index.args]
         if region.kind == "uniform" or (isinstance(region, Table) and not region.wide):
             return [self.address(region, index)]
@@ -168,7 +170,7 @@ class Places(Writer):
             offsets = [self.put(f"mul i64 %s{number}, {r}") for r in range(1, self.lanes)]
         return [first, *(self.put(f"{_AT} i8, ptr {first}, i64 {offset}") for offset in offsets)]
 
-    def alignment(self, region: Region | Table) -> int:
+    def alignment(self, region: Buffer | Table) -> int:
         return self.size if region in self.frame.pointers else self.size * self.lanes
 
     def real(self, x: Any) -> str | float:

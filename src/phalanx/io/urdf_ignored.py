@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from phalanx.io.leftover import counted, named
+from phalanx.io.ignored import counted, named
 from phalanx.io.xml import Element
 
 _SILENT = ("material", "mujoco")  # colours; where a compiler finds meshes

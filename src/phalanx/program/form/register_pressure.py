@@ -47,7 +47,7 @@ def for_registers(program: Program) -> Program:
     orders = _orders(graph, long=len(program.body) > _LONG)
     tried = [program]
     tried += [
-        replace(program, body=tuple(graph.with_turns_first(graph.with_loads(order)))) for order in orders
+        replace(program, body=tuple(graph.with_sincos_first(graph.with_loads(order)))) for order in orders
     ]
     return min(tried, key=peak)
 
@@ -104,7 +104,7 @@ class _Graph:
             body.append(self.nodes[k])
         return body
 
-    def with_turns_first(self, body: list[Any]) -> list[Any]:
+    def with_sincos_first(self, body: list[Any]) -> list[Any]:
         """All angles turned together, and early: one branch then serves those that are large.
 
         Angles that depend on others' sines, as in the later stages of a step, follow in turn, stage by stage.

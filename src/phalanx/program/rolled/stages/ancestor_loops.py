@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from ...form.program import Index, Real, Region, less, plus, select, times, whole
+from ...form.program import Buffer, Index, Real, int_expr, less, plus, select, times
 from ...rewrite import Code
 from .bodies import BodyBuilder, Stage
 from .factor import TOGETHER, solve
@@ -52,9 +52,9 @@ class MatricesOut(Stage):
                     b.store(region, plus(row, other), entries[2 * k])
                     b.store(region, column, entries[2 * k + 1])
                     # Within the strip columns are part of the rows, too.
-                    b.store(region, select(whole("ge", other, first), back, column), entries[2 * k + 1])
+                    b.store(region, select(int_expr("ge", other, first), back, column), entries[2 * k + 1])
 
-            with b.owner(body):
+            with b.attributed_to(body):
                 walk_along(b, body, self.start, self.code, store)
                 for region, amount in zip(regions, self.added.values(), strict=True):
                     if isinstance(amount, int) or amount != 0.0:
@@ -68,7 +68,7 @@ class MatricesOut(Stage):
         with b.loop(width) as loop:
             count = plus(first, width)  # strips begin at whole registers
             b.move(out, times(plus(loop.index, first), n), region, times(loop.index, n), count, rest=width)
-        with b.only_if(whole("gt", first, 0)), b.loop(first) as loop:
+        with b.only_if(int_expr("gt", first, 0)), b.loop(first) as loop:
             b.move(out, plus(times(loop.index, n), first), region, plus(loop.index, width * n), width, step=n)
 
 
@@ -98,7 +98,7 @@ class SolvedOut(Stage):
                     b.store(region, plus(times(body, n), other), entries[2 * k])
                     b.store(region, plus(times(other, n), body), entries[2 * k + 1])
 
-            with b.owner(body):
+            with b.attributed_to(body):
                 walk_along(b, body, self.start, self.code, store)
         b.region("solutions", n * min(TOGETHER, n))
         for name, region in zip(self.names, regions, strict=True):
@@ -106,7 +106,7 @@ class SolvedOut(Stage):
             with b.loop(n) as loop:
                 b.move(b.outputs[name], times(loop.index, n), region, times(loop.index, n), n)
 
-    def _columns(self, b: BodyBuilder, A: Region, first: Index, width: int) -> None:
+    def _columns(self, b: BodyBuilder, A: Buffer, first: Index, width: int) -> None:
         """Replace some columns by the negative of what solves for them."""
         solution = b.regions["solutions"]
         with b.loop(b.n) as loop:

@@ -18,23 +18,23 @@ from ..errors import PhalanxError
 from ..program import ops
 from ..program.elementary.rules import RULES
 from ..program.form.program import (
-    Choice,
-    Counter,
+    Attributed,
+    Buffer,
     For,
     If,
     Index,
+    InductionVariable,
     Load,
-    Owned,
-    Part,
     Program,
-    Region,
+    Select,
+    SimdRegion,
     Store,
     Table,
     Value,
     statements,
 )
 from .dialects import Dialect
-from .writer import Writer
+from .writer import SourceWriter
 
 _TURNS = (ops.SIN, ops.COS)
 _HELPED = (ops.EXP, ops.TANH, ops.LOG, ops.ARCTAN2, ops.RESCALE)  # functions of their own in the text
@@ -45,14 +45,14 @@ FAR = "far"  # the largest angle
 LANE = "lane"  # the number of a segment, where work-items take segments
 
 
-class Body(Writer):
+class Body(SourceWriter):
     """The statements of one program."""
 
     def __init__(
         self,
         dialect: Dialect,
         program: Program,
-        names: dict[Region, str],
+        names: dict[Buffer, str],
         told: tuple[float, ...] = (),
         *,
         careful: str = "careful",
@@ -116,7 +116,7 @@ class Body(Writer):
         """An expression of whole numbers."""
         if isinstance(x, int):
             return str(x)
-        if isinstance(x, Counter):
+        if isinstance(x, InductionVariable):
             return self.names[x]
         if x.op == "entry":
             table, index = x.args
@@ -135,7 +135,7 @@ class Body(Writer):
         """The place of a lane's own number, where each place has one for every lane."""
         return f"{self.whole(index)} * {self.width} + {LANE}" if self.width > 1 else self.whole(index)
 
-    def _in_scratch(self, region: Region, index: Index) -> str:
+    def _in_scratch(self, region: Buffer, index: Index) -> str:
         """The same in scratch memory, which is lane by lane unless it is strided."""
         at, lanes = self.whole(index), self.program.lanes
         if self.dialect.strided:
@@ -151,7 +151,7 @@ class Body(Writer):
         self.tables[name] = kind, values
         return name
 
-    def place(self, region: Region | Table, index: Index) -> str:
+    def place(self, region: Buffer | Table, index: Index) -> str:
         """Where a number stands."""
         if isinstance(region, Table):
             at = self._of_lane(index) if region.wide else self.whole(index)
@@ -175,7 +175,7 @@ class Body(Writer):
     def on_store(self, s: Store) -> None:
         self.do(f"{self.place(s.region, s.index)} = {self.operand(self.real(s.value))};")
 
-    def on_choice(self, s: Choice) -> None:
+    def on_select(self, s: Select) -> None:
         self.names[s] = self.select(self.whole(s.condition), self.real(s.a), self.real(s.b))
 
     def on_value(self, s: Value) -> None:
@@ -210,8 +210,8 @@ class Body(Writer):
             self.do(f"{self.dialect.type} {name} = {self.operand(self.real(each.start))};")
         self.names.update(zip(s.carried, carried, strict=True))
         kind, first, end = self.dialect.index, self.whole(s.first), self.whole(s.end)
-        if s.following is not None:
-            head = f"{kind} {index} = {first}; {index} >= 0; {index} = {self.whole(s.following)}"
+        if s.successor is not None:
+            head = f"{kind} {index} = {first}; {index} >= 0; {index} = {self.whole(s.successor)}"
         elif s.down:
             head = f"{kind} {index} = {end} - 1; {index} >= {first}; --{index}"
         else:
@@ -220,7 +220,7 @@ class Body(Writer):
         self._inside(s.body)
         self.depth += 1
         # All at once: one may feed another.
-        fed = [self.operand(self.real(x)) for x in s.again]
+        fed = [self.operand(self.real(x)) for x in s.yields]
         if len(fed) > 1:
             fed = [x if x not in carried else self.put(x) for x in fed]
         for name, value in zip(carried, fed, strict=True):
@@ -242,10 +242,10 @@ class Body(Writer):
         self._inside(s.body)
         self.do("}")
 
-    def on_owned(self, s: Owned) -> None:
+    def on_attributed(self, s: Attributed) -> None:
         self.body(s.body)
 
-    def on_part(self, s: Part) -> None:
+    def on_simd_region(self, s: SimdRegion) -> None:
         if s.width > 1:
             raise PhalanxError(
                 f"{self.dialect.name}: the program takes segments of one state side by side in SIMD lanes, "
@@ -259,21 +259,21 @@ def operands(body: tuple[Any, ...]) -> Iterator[Any]:
     for s in statements(body):
         if isinstance(s, Value):
             yield from s.args
-        elif isinstance(s, Choice):
+        elif isinstance(s, Select):
             yield from (s.a, s.b)
         elif isinstance(s, Store):
             yield s.value
         elif isinstance(s, For):
-            yield from (*(c.start for c in s.carried), *s.again)
+            yield from (*(c.start for c in s.carried), *s.yields)
 
 
 _STATEMENTS: dict[type, Callable[[Body, Any], None]] = {
     Load: Body.on_load,
     Value: Body.on_value,
-    Choice: Body.on_choice,
+    Select: Body.on_select,
     Store: Body.on_store,
     For: Body.on_for,
     If: Body.on_if,
-    Owned: Body.on_owned,
-    Part: Body.on_part,
+    Attributed: Body.on_attributed,
+    SimdRegion: Body.on_simd_region,
 }

@@ -23,24 +23,24 @@ from ...program.rewrite import Code, instructions
 from ...program.rolled import RolledProgram, roll
 from ...program.rolled.segments.roll import SegmentProgram, roll_segments
 from ...program.scalar import Node
-from ...program.task import Task
-from ...program.trace import Program, TooLongError, trace
-from ...robot.frames import AnyFrame, branch_of, branches, everywhere, numbers_told, placement_of
+from ...program.task import TraceTask
+from ...program.trace import TooLongError, TracedProgram, trace
+from ...robot.frames import AnyFrame, branch_of, branches, everywhere, placement_of, uniform_count
 from ...robot.model import Model
 from ..base import Call
-from .extent import Form, InLoops, allowance, is_segmented, large_form, most_scalars, rolls, short_form
+from .unroll_policy import Form, InLoops, allowance, is_segmented, large_form, most_scalars, rolls, short_form
 
 _FEW = 16  # bodies up to which equations are written out before loops are counted
 _ENDLESS = 360_000  # scalars that are traced where there are no loops
 
 
 @dataclass(frozen=True)
-class Draft:
+class LoweredProgram:
     """The programs of a call in the form that was chosen."""
 
     form: Form
     loops: RolledProgram | SegmentProgram | None = None
-    written: list[tuple[Program, Code]] = field(default_factory=list)  # for each branch of a robot
+    written: list[tuple[TracedProgram, Code]] = field(default_factory=list)  # for each branch of a robot
     told: int = 0  # numbers that are told with a call
 
     def programs(self) -> list[StraightProgram]:
@@ -49,7 +49,7 @@ class Draft:
 
 
 @dataclass(frozen=True)
-class Alone:
+class SpecialisedProgram:
     """The program of a call by itself, for other languages and machines: its frame is a part of it."""
 
     form: Form
@@ -57,20 +57,20 @@ class Alone:
     told: tuple[float, ...] = ()  # what it is told with every call
 
 
-def alone(call: Call, optional: tuple[str, ...] = ()) -> Alone:
+def alone(call: Call, optional: tuple[str, ...] = ()) -> SpecialisedProgram:
     """The program of a call, in the form that counts have chosen, with nothing left to tell but its frame."""
     if call.function.frame and unrolls(call, optional):
         equations = trace(
             call.task(optional, model_of(call, optional, regrouped=True)), quantities=False, most=_ENDLESS
         )
         program = straight(instructions(equations), equations.inputs, equations.outputs)
-        return Alone(form_of(call, optional), lambda lanes: program)
+        return SpecialisedProgram(form_of(call, optional), lambda lanes: program)
     made = draft(call, optional)
     if made.loops is not None:
         told = tuple(placement_of(call.robot, call.frame).numbers().tolist()) if call.function.frame else ()
-        return Alone(made.form, made.loops.built, told)
+        return SpecialisedProgram(made.form, made.loops.built, told)
     (program,) = made.programs()
-    return Alone(made.form, lambda lanes: program)
+    return SpecialisedProgram(made.form, lambda lanes: program)
 
 
 def form_of(call: Call, optional: tuple[str, ...] = ()) -> Form:
@@ -84,16 +84,16 @@ def unrolls(call: Call, optional: tuple[str, ...] = ()) -> bool:
     return form_of(call, optional).name == "unrolled"
 
 
-def draft(call: Call, optional: tuple[str, ...]) -> Draft:
+def draft(call: Call, optional: tuple[str, ...]) -> LoweredProgram:
     """The programs of a call, in the form that counts have chosen."""
     made = _draft(call, optional)
     if call.function.frame:
-        made = replace(made, told=numbers_told(call.robot.model))
+        made = replace(made, told=uniform_count(call.robot.model))
     call.robot._memo.setdefault(_key(call, optional), made.form)
     return made
 
 
-def traced(call: Call, optional: tuple[str, ...], *, quantities: bool = True) -> Program:
+def traced(call: Call, optional: tuple[str, ...], *, quantities: bool = True) -> TracedProgram:
     """The equations of a kernel, written out; of several branches, that of the call's frame."""
     regrouped = unrolls(call, optional)
     if not call.function.frame:
@@ -128,55 +128,61 @@ def _key(call: Call, optional: tuple[str, ...]) -> tuple[Any, ...]:
     return ("form", call.function.name, call.algorithm.name, call.options, optional)
 
 
-def _draft(call: Call, optional: tuple[str, ...]) -> Draft:
+def _draft(call: Call, optional: tuple[str, ...]) -> LoweredProgram:
     known: Form | None = call.robot._memo.get(_key(call, optional))
     if known is not None:
         if known.name == "unrolled":
-            return Draft(known, None, _written(call, optional))
-        return Draft(known, _rolled(call, optional))
+            return LoweredProgram(known, None, _written(call, optional))
+        return LoweredProgram(known, _rolled(call, optional))
     if is_segmented(call):
-        return Draft(Form("segments", f"the algorithm has {call.algorithm.splits}"), _rolled(call, optional))
+        return LoweredProgram(
+            Form("segments", f"the algorithm has {call.algorithm.splits}"), _rolled(call, optional)
+        )
     if not rolls(call):
         return _without_loops(call, optional)
     if form := large_form(call):
-        return Draft(form, _rolled(call, optional))
+        return LoweredProgram(form, _rolled(call, optional))
     try:
         return _chosen(call, optional)
     except PhalanxError:  # of joints that loops do not know, or of the equations themselves
         return _without_loops(call, optional)
 
 
-def _chosen(call: Call, optional: tuple[str, ...]) -> Draft:
+def _chosen(call: Call, optional: tuple[str, ...]) -> LoweredProgram:
     """The programs of a call that has both forms; derivatives are looped where their function is."""
     plain = replace(call, algorithm=replace(call.algorithm, derivative=""))
     if plain != call and (known := form_of(plain, optional)).name == "looped":
-        return Draft(Form("looped", f"as {plain.function.name}, {known.reason}"), _rolled(call, optional))
-    written: list[tuple[Program, Code]] = []
+        return LoweredProgram(
+            Form("looped", f"as {plain.function.name}, {known.reason}"), _rolled(call, optional)
+        )
+    written: list[tuple[TracedProgram, Code]] = []
     if call.robot.model.n <= _FEW:
         with suppress(TooLongError):
             written = _written(call, optional, most_scalars(call))
         if written and (form := short_form(call, _lengths(written))):
-            return Draft(form, None, written)
+            return LoweredProgram(form, None, written)
     loops = _rolled(call, optional)
     counts = _counted(call, loops)
     if not written:
         if form := counts.refusal():
-            return Draft(form, loops)
+            return LoweredProgram(form, loops)
         try:
             written = _written(call, optional, most := most_scalars(call, counts.moves))
         except TooLongError:
-            return Draft(Form("looped", f"more than {most:,} scalars unrolled, the limit; {counts}"), loops)
+            return LoweredProgram(
+                Form("looped", f"more than {most:,} scalars unrolled, the limit; {counts}"), loops
+            )
     results = max(sum(type(x) is Node for x in equations.results) for equations, _ in written)
     results //= len(call.function.outputs)  # loops write several matrices no faster than one
     form = short_form(call, _lengths(written)) or counts.form(_lengths(written), results)
-    return Draft(form, None, written) if form.name == "unrolled" else Draft(form, loops)
+    return LoweredProgram(form, None, written) if form.name == "unrolled" else LoweredProgram(form, loops)
 
 
-def _without_loops(call: Call, optional: tuple[str, ...]) -> Draft:
-    return Draft(Form("unrolled", "there are no loops for it"), None, _only_way(call, optional))
+def _without_loops(call: Call, optional: tuple[str, ...]) -> LoweredProgram:
+    return LoweredProgram(Form("unrolled", "there are no loops for it"), None, _only_way(call, optional))
 
 
-def _lengths(written: list[tuple[Program, Code]]) -> list[int]:
+def _lengths(written: list[tuple[TracedProgram, Code]]) -> list[int]:
     return [_length(code) for _, code in written]
 
 
@@ -200,7 +206,7 @@ def _rolled(call: Call, optional: tuple[str, ...]) -> RolledProgram | SegmentPro
     return roll_segments(task) if call.algorithm.splits == "segments" else roll(task)
 
 
-def _only_way(call: Call, optional: tuple[str, ...]) -> list[tuple[Program, Code]]:
+def _only_way(call: Call, optional: tuple[str, ...]) -> list[tuple[TracedProgram, Code]]:
     """The equations of a call that has no loops, or an error if they would compile for minutes."""
     with suppress(TooLongError):
         return _written(call, optional, _ENDLESS)
@@ -214,7 +220,7 @@ def _only_way(call: Call, optional: tuple[str, ...]) -> list[tuple[Program, Code
     )
 
 
-def _written(call: Call, optional: tuple[str, ...], most: int = 1 << 62) -> list[tuple[Program, Code]]:
+def _written(call: Call, optional: tuple[str, ...], most: int = 1 << 62) -> list[tuple[TracedProgram, Code]]:
     """The equations and their instructions, for a function of a frame those of each branch of the robot."""
     frames = branches(call.robot.model) if call.function.frame else [everywhere(call.robot.model)]
     made = []
@@ -224,7 +230,7 @@ def _written(call: Call, optional: tuple[str, ...], most: int = 1 << 62) -> list
     return made
 
 
-def _task(call: Call, optional: tuple[str, ...], frame: AnyFrame, *, regrouped: bool) -> Task:
+def _task(call: Call, optional: tuple[str, ...], frame: AnyFrame, *, regrouped: bool) -> TraceTask:
     """What a kernel shall compute; if it is one of a frame, the frame is told when it runs."""
     model = model_of(call, optional, regrouped=regrouped)
     return call.task(optional, model, frame if call.function.frame else None)

@@ -34,7 +34,7 @@ class RowsApart(Level):
         return x
 
 
-class Limb(NamedTuple):
+class HeavyPath(NamedTuple):
     """Limbs of one length: their links, these as parts, what lies between, and what is kept of the whole."""
 
     at: np.ndarray  # (limbs, length)
@@ -110,21 +110,21 @@ class ArrayLinks(LinkSweeps):
     def ranks(self) -> list[list[np.ndarray]]:
         """For each rank, for each length, the links (limbs, length) from base to tip."""
         n, parents = len(self.parents), self.parents.tolist()
-        weight, heir = [1] * n, [-1] * n
+        weight, heavy_child = [1] * n, [-1] * n
         for i in range(n - 1, -1, -1):
             if (p := parents[i]) >= 0:
                 weight[p] += weight[i]
-                if heir[p] < 0 or weight[i] >= weight[heir[p]]:
-                    heir[p] = i
+                if heavy_child[p] < 0 or weight[i] >= weight[heavy_child[p]]:
+                    heavy_child[p] = i
         rank, found = [0] * n, dict[tuple[int, int], list[list[int]]]()
         for i in range(n - 1, -1, -1):  # links outside first, so that ranks are known
-            if heir[i] >= 0:
-                rank[i] = max(rank[i], rank[heir[i]])
-            if (p := parents[i]) < 0 or heir[p] != i:
-                limb = [i]
-                while heir[limb[-1]] >= 0:
-                    limb.append(heir[limb[-1]])
-                found.setdefault((rank[i], len(limb)), []).append(limb)
+            if heavy_child[i] >= 0:
+                rank[i] = max(rank[i], rank[heavy_child[i]])
+            if (p := parents[i]) < 0 or heavy_child[p] != i:
+                heavy_path = [i]
+                while heavy_child[heavy_path[-1]] >= 0:
+                    heavy_path.append(heavy_child[heavy_path[-1]])
+                found.setdefault((rank[i], len(heavy_path)), []).append(heavy_path)
                 if p >= 0:
                     rank[p] = max(rank[p], rank[i] + 1)
         levels = sorted({r for r, _ in found})
@@ -136,19 +136,19 @@ class ArrayLinks(LinkSweeps):
         return bool(np.array_equal(self.parents, np.arange(-1, len(self.parents) - 1)))
 
     def halved(self, how: Halving, own: Any, *, load: Any = None, world: Array = None) -> Array:
-        limbs: list[Limb] = []
+        heavy_paths: list[HeavyPath] = []
         for rank in self.ranks:
             hung = []
             for at in rank:
                 parts = own[at] if how.alone is None else how.alone(load[at], own[at])
                 whole, levels = joined(how, parts)
                 more, kept = how.close(whole)
-                limbs.append(Limb(at, parts, levels, kept))
+                heavy_paths.append(HeavyPath(at, parts, levels, kept))
                 hung.append((more, at[:, 0]))
             for more, links in hung:
-                load = load if more is None else load.zip(more, partial(self._laden, links))
+                load = load if more is None else load.zip(more, partial(self._loaded, links))
         state, found = Collected(len(self.parents), world), Collected(len(self.parents))
-        for at, parts, levels, kept in reversed(limbs):
+        for at, parts, levels, kept in reversed(heavy_paths):
             base = kept if how.enter is None else how.enter(kept, state.at(self.parents[at[:, 0]]))
             x = unfolded(how, levels, base)
             if how.settle is not None:
@@ -157,7 +157,7 @@ class ArrayLinks(LinkSweeps):
             found.add(at, x)
         return found.all()
 
-    def _laden(self, links: np.ndarray, load: Array, more: Array, rank: int) -> Array:
+    def _loaded(self, links: np.ndarray, load: Array, more: Array, rank: int) -> Array:
         return load + self.hung(more, links, rank)
 
     def parent(self, x: Array, rank: int = 1, *, first: Array = None) -> Array:

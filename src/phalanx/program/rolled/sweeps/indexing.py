@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ....spatial import Array, Field
-from ....sweeps.triangle import Places, Sums, Triangle, Walk
+from ....sweeps.triangle import Indexing, JoinLevels, Sums, Triangle
 from ....sweeps.verbs import current
 from ...scalar import Node
 from .. import leaves as L
@@ -69,7 +69,7 @@ def elsewhere(graph: BodyGraph, x: Any, whose: L.Whose) -> Any:
     """A scalar as another body has it."""
     if type(x) is not Node or graph.common(x):
         return x
-    return graph.leaf(L.Param(x.leaf.column, whose) if graph.is_param(x) else L.Elsewhere(x.number, whose))
+    return graph.leaf(L.Param(x.leaf.column, whose) if graph.is_param(x) else L.Gathered(x.number, whose))
 
 
 class Mask(np.ndarray):
@@ -81,7 +81,7 @@ class Mask(np.ndarray):
         return graph.params(np.asarray(true, dtype=float)).view(cls)
 
     def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, Places):
+        if isinstance(index, Indexing):
             return index.read(self[..., None])[..., 0]
         return super().__getitem__(index)
 
@@ -108,7 +108,7 @@ def _choice(mask: Any, a: Any, b: Any) -> Any:
 # ------------------------------------------------------------------- places
 
 
-class Place(Places):
+class FieldIndex(Indexing):
     """A place that has a way of its own to read a field; also its own part of a list of such places."""
 
     def __init__(self, find: Callable[[Any, Any], Any]) -> None:
@@ -117,13 +117,13 @@ class Place(Places):
     def read(self, x: Any, end: Any = None) -> Any:
         return self.find(x, end)
 
-    def __getitem__(self, at: Any) -> Place:
+    def __getitem__(self, at: Any) -> FieldIndex:
         return self
 
-    def __add__(self, step: int) -> Place:
-        return self if step == 0 else Place(lambda x, end: self.read(_neighbour(x, end, step)))
+    def __add__(self, step: int) -> FieldIndex:
+        return self if step == 0 else FieldIndex(lambda x, end: self.read(_neighbour(x, end, step)))
 
-    def __sub__(self, step: int) -> Place:
+    def __sub__(self, step: int) -> FieldIndex:
         return self + -step
 
 
@@ -134,21 +134,21 @@ def _neighbour(x: Any, end: Any, step: int) -> Any:
     return order.children(x, end) if step > 0 else order.parent(x, end)
 
 
-HERE = Place(lambda x, end: x)
+HERE = FieldIndex(lambda x, end: x)
 THIRD = object()  # the number of a link beyond the row of a pair, in a sum over all of them
 
 
-class Side(Place):
+class Side(FieldIndex):
     """The link of a pair's row, or of its column; the pairs of the first column are the chain itself."""
 
     def __init__(self, graph: BodyGraph, side: str) -> None:
         super().__init__(lambda x, end: each(x, lambda value: graph.of_pair(value, side)))
 
-    def __getitem__(self, at: Any) -> Place:
+    def __getitem__(self, at: Any) -> FieldIndex:
         return HERE if isinstance(at, slice) else self
 
 
-class Pairs(Triangle):
+class ChainPairs(Triangle):
     """The pairs of a chain, of which one stands for all."""
 
     def __init__(self, order: Any) -> None:
@@ -157,14 +157,14 @@ class Pairs(Triangle):
         self.row, self.column = (Side(self.graph, side) for side in (L.ROW, L.COLUMN))
         self.place = self
 
-    def __getitem__(self, at: tuple[Any, Any]) -> Place:
+    def __getitem__(self, at: tuple[Any, Any]) -> FieldIndex:
         """The place of the pair of two links."""
         row, column = at
         if column is THIRD:
             side = L.ROW if row is self.row else L.COLUMN
-            return Place(lambda x, end: each(x, lambda value: self._of_third(value, side)))
+            return FieldIndex(lambda x, end: each(x, lambda value: self._of_third(value, side)))
         if row is self.column and column is self.column:
-            return Place(lambda x, end: each(x, self._on_diagonal))
+            return FieldIndex(lambda x, end: each(x, self._on_diagonal))
         assert (row, column) == (self.row, self.column)
         return HERE
 
@@ -178,19 +178,19 @@ class Pairs(Triangle):
         graph = self.graph
         if not graph.paired(x):
             return x
-        if isinstance(x.leaf, L.Elsewhere | L.Param) and x.leaf.whose == L.ROW:
+        if isinstance(x.leaf, L.Gathered | L.Param) and x.leaf.whose == L.ROW:
             return graph.placed(replace(x.leaf, whose=L.COLUMN), phase=LOCAL, paired=True)
         phase = max(graph.phase(x), 0) + 1
-        return graph.placed(L.Elsewhere(x.number, L.DIAGONAL), phase=phase, paired=True)
+        return graph.placed(L.Gathered(x.number, L.DIAGONAL), phase=phase, paired=True)
 
-    def link(self, k: Any) -> Place:
+    def link(self, k: Any) -> FieldIndex:
         return Side(self.graph, L.THIRD)
 
     @property
-    def later(self) -> Place:
+    def later(self) -> FieldIndex:
         return HERE + 1
 
-    def neighbour(self, stride: int) -> Place:
+    def neighbour(self, stride: int) -> FieldIndex:
         return HERE + stride
 
     def beyond(self, *, by_halves: bool = False) -> Sums:
@@ -199,9 +199,9 @@ class Pairs(Triangle):
     def matrix(self, values: Array) -> Array:
         return self.order.matrix_of(values.ravel()[0])
 
-    def across(self, levels: Any) -> Walk:
+    def across(self, levels: Any) -> JoinLevels:
         self.order.shape = "rows"
-        return Walk((), inward=True, pairs=True, across=True)
+        return JoinLevels((), inward=True, pairs=True, across=True)
 
-    def _walk(self, strides: Any, *, inward: bool) -> Walk:
-        return Walk((), inward=inward, pairs=True)
+    def _walk(self, strides: Any, *, inward: bool) -> JoinLevels:
+        return JoinLevels((), inward=inward, pairs=True)
