@@ -14,7 +14,7 @@ import phalanx as px
 from phalanx import dispatch
 from reference.effort import calls_of
 
-FEW = 25  # calls of functions, Python's and C's: some microseconds; the slow path makes hundreds
+FEW = 40  # calls of functions, also those that make the arguments; the slow path makes hundreds
 TIP = "link2"
 ABA = next(a for a in px.algorithms("forward_dynamics") if a.name == "aba")
 State = tuple[np.ndarray, np.ndarray, np.ndarray]

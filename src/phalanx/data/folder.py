@@ -38,23 +38,32 @@ class RunFolder:
                     if self._lock.acquire(shared=shared):
                         return
                     if not shared:
-                        break
+                        raise self._busy()
                 except FileNotFoundError:
                     pass  # it is being removed
             elif self._is_foreign():
                 raise self._foreign()
             time.sleep(_PAUSE)
-        if os.path.lexists(self.path) and not is_run(self.path):
-            raise self._foreign()
-        raise PhalanxError(f"{self.path}: another process is writing this output; wait for it.")
+        raise self._foreign() if os.path.lexists(self.path) and not is_run(self.path) else self._busy()
 
     def _is_foreign(self) -> bool:
-        """Whether something else is at the folder's path; one that is being removed is empty in the end."""
+        """Whether something else is at the folder's path.
+
+        Decided by one listing: a run that ends meanwhile removes its plan last, so that its folder has one,
+        or is empty.
+        """
+        if os.path.islink(self.path):
+            return True
         try:
-            empty = is_real_folder(self.path) and not any(self.path.iterdir())
+            names = os.listdir(self.path)
+        except NotADirectoryError:
+            return True
         except OSError:
             return False
-        return not empty and os.path.lexists(self.path) and not is_run(self.path)
+        return bool(names) and PLAN not in names
+
+    def _busy(self) -> PhalanxError:
+        return PhalanxError(f"{self.path}: another process is writing this output; wait for it.")
 
     def _foreign(self) -> PhalanxError:
         return PhalanxError(
@@ -70,9 +79,10 @@ class RunFolder:
             (beside / PLAN).write_bytes(self._plan)
             (beside / _LOCK).touch()
             os.rename(beside, self.path)
-        except OSError:
+        except OSError as error:
             shutil.rmtree(beside, ignore_errors=True)
-            if not os.path.lexists(self.path):
+            was_taken = error.errno in (errno.ENOTEMPTY, errno.EEXIST)  # and may be free again by now
+            if not was_taken and not os.path.lexists(self.path):
                 raise
 
     def is_mine(self) -> bool:

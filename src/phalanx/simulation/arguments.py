@@ -228,7 +228,7 @@ def _batches(arrays: Iterable[np.ndarray]) -> tuple[tuple[int, ...], ...]:
     each = tuple(a.shape[:-1] for a in arrays)
     try:
         return (*each, np.broadcast_shapes(*each))
-    except ValueError:
+    except (ValueError, RuntimeError):  # the latter of more axes than NumPy broadcasts
         return each
 
 
