@@ -270,7 +270,7 @@ def test_wrong_calls_say_what_was_expected() -> None:
     for wrong, message in (
         (
             lambda: robot.vjp("forward_dynamics", (q, qd), tau),
-            "inputs are 2 arrays, expected a tuple of 3: q, qd",
+            "primals are 2 arrays, expected a tuple of 3: q, qd",
         ),
         (lambda: robot.vjp("forward", (q, qd, tau), tau), "unknown function 'forward'"),
         (lambda: robot.vjp("forward_dynamics", (q, qd, tau), tau[:, :3]), r"cotangent has shape \(3, 3\)"),

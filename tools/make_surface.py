@@ -173,23 +173,22 @@ class Doors:
 '''
 SIMULATION = '''    def simulation(
         self, dt: float = 1e-3,
-        integrator: Literal["euler", "implicit", "rk4", "variational"] = "implicit",
-        control: Callable[..., Any] | None = None, forces: Any = None, damping: bool = True,
-        friction: bool = True, limits: bool = True, dtype: FloatType = "float64", *,
-        springs: bool = True, inputs: int | None = None,
+        *, integrator: Literal["euler", "implicit", "rk4", "variational"] = "implicit",
+        control: Callable[..., Any] | None = None, controls: int | None = None, forces: Any = None,
+        damping: bool = True, friction: bool = True, limits: bool = True, springs: bool = True,
         parameters: Mapping[str, int | tuple[int, ...]] | Iterable[str] | None = None,
-        divergence: float = 1e10,
+        dtype: FloatType = "float64", divergence: float = 1e10,
     ) -> Simulation:
         """A simulation in steps of `dt` seconds: whole rollouts inside one compiled loop over time.
 
         - `integrator`: "implicit" (stable at stiff gains and contacts), "euler" (semi-implicit), "rk4", or
           "variational" (symplectic, keeps momentum, for energy over long times).
         - `control`: a law `f(t, q, qd, u, robot)` that returns joint forces (nv,), written with NumPy's own
-          functions, or one of `px.control`; without one, inputs are the joint forces.
+          functions, or one of `px.control`; without one, controls are the joint forces.
+        - `controls`: how many numbers the law is given as u (by default nv, or what the law says).
         - `forces`: a function `f(t, q, qd, u, robot)` that returns wrenches on frames, {"frame": (6,)}, one
           of `px.contact`, or a list of these.
         - `damping`, `friction`, `limits`, `springs`: whether what the file says of joints is applied.
-        - `inputs`: how many numbers the law is given as u (by default nv, or what the law says).
         - `parameters`: sizes, by name, of what may differ from simulation to simulation: "gravity",
           "inertias", "armature", "damping", "friction" and "stiffness" replace the robot's own, "effort"
           bounds the joint forces of the law, others are keywords of the law and of forces.
@@ -199,7 +198,7 @@ SIMULATION = '''    def simulation(
 '''
 EXPORT = '''    def export(
         self, path: Path, functions: Any = ("inverse_dynamics", "forward_dynamics"),
-        dtype: FloatType = "float64", target: str | None = None, **options: Any,
+        *, dtype: FloatType = "float64", target: str | None = None, **options: Any,
     ) -> list[Path]:
         """Write functions of this robot as code for other programs and machines; the files written.
 
@@ -215,14 +214,14 @@ EXPORT = '''    def export(
 
 '''
 DERIVATIVES = '''    def jvp(
-        self, function: str, inputs: Sequence[ArrayLike], tangents: Sequence[ArrayLike],
+        self, function: str, primals: Sequence[ArrayLike], tangents: Sequence[ArrayLike],
         *, frame: str | None = None, axes: Axes | None = None, external: External | None = None,
         inertias: ArrayLike | None = None, out: Array | None = None,
         algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
         """The derivative of a function's result along tangents of its inputs.
 
-        `inputs` are those of the method of that name. `tangents` has one for each, all of shape (…, nv): that
+        `primals` are the inputs of the method of that name. `tangents` has one for each, all (…, nv): that
         of q is in the tangent space, along `robot.integrate(q, dq)`.
 
         Any batch shape. `out` takes the result, an array of its shape; `algorithm` is one of
@@ -231,25 +230,26 @@ DERIVATIVES = '''    def jvp(
         """
 
     def vjp(
-        self, function: str, inputs: Sequence[ArrayLike], cotangent: ArrayLike,
+        self, function: str, primals: Sequence[ArrayLike], cotangent: ArrayLike,
         *, frame: str | None = None, axes: Axes | None = None, external: External | None = None,
         inertias: ArrayLike | None = None, out: tuple[Array, ...] | None = None,
         algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
     ) -> tuple[Array, ...]:
         """The derivatives (…, nv) of a function's result times a cotangent with respect to each input.
 
-        `inputs` are those of the method of that name, `cotangent` has the shape of its result. The derivative
-        with respect to q is in the tangent space, along `robot.integrate(q, dq)`. What else as in `jvp`.
+        `primals` are the inputs of the method of that name, `cotangent` has the shape of its result. The
+        derivative with respect to q is in the tangent space, along `robot.integrate(q, dq)`. The keywords
+        are those of `jvp`.
         """
 
     def hvp(
-        self, function: str, inputs: Sequence[ArrayLike], cotangent: ArrayLike,
+        self, function: str, primals: Sequence[ArrayLike], cotangent: ArrayLike,
         tangents: Sequence[ArrayLike],
         *, frame: str | None = None, axes: Axes | None = None, external: External | None = None,
         inertias: ArrayLike | None = None, out: tuple[Array, ...] | None = None,
         algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
     ) -> tuple[Array, ...]:
-        """The derivative of `vjp(function, inputs, cotangent)` along tangents of the inputs.
+        """The derivative of `vjp(function, primals, cotangent)` along tangents of the primals.
 
         With cotangent c and tangents t it is the second derivative of c . f times t, as differential dynamic
         programming asks for it; tuple by tuple the shapes are those of `vjp` and `jvp`.
@@ -259,21 +259,21 @@ DERIVATIVES = '''    def jvp(
 KERNEL = '''    @overload
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
-        device: Literal["cpu"] = "cpu", *, value: bool = False,
+        *, frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
+        device: Literal["cpu"] = "cpu", value: bool = False,
     ) -> Kernel: ...
 
     @overload
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
-        *, device: Literal["opencl", "cuda"], value: bool = False,
+        *, frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
+        device: Literal["opencl", "cuda"], value: bool = False,
     ) -> DeviceKernel: ...
 
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
-        device: Device = "cpu", *, value: bool = False,
+        *, frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
+        device: Device = "cpu", value: bool = False,
     ) -> Any:
         """The function of that name compiled now; call it like the method, with the same inputs.
 

@@ -200,11 +200,11 @@ def kernel(
     function: str,
     algorithm: Any = "auto",
     dtype: Any = "float64",
+    *,
     frame: str | None = None,
     axes: str | None = None,
     batch: int | None = None,
     device: Any = "cpu",
-    *,
     value: bool = False,
 ) -> Any:
     """`Robot.kernel`, as `robot/doors.py` declares it."""

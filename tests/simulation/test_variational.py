@@ -105,9 +105,9 @@ def test_a_law_keeps_the_order() -> None:
     errors = []
     for steps in (25, 50):
         sim = r.simulation(
-            dt=0.1 / steps, integrator="variational", control=law, inputs=3, forces=push, **FREE
+            dt=0.1 / steps, integrator="variational", control=law, controls=3, forces=push, **FREE
         )
-        errors.append(distance(r, sim.rollout(q, qd, inputs=np.ones(3), steps=steps).final, end))
+        errors.append(distance(r, sim.rollout(q, qd, controls=np.ones(3), steps=steps).final, end))
     assert abs(np.log2(errors[0] / errors[1]) - 2.0) < 0.1
 
 
@@ -132,7 +132,7 @@ def test_compiled_steps_are_those_of_the_text() -> None:
     r = px.tree(5, 0.3, seed=2, joints=("revolute", "spherical", "helical")).with_floating_base()
     q, qd, tau = r.random_state(3, rng=1)
     sim = r.simulation(dt=1e-3, integrator="variational", **FREE)
-    run = sim.rollout(q, qd, inputs=tau[:, None, :], steps=5)
+    run = sim.rollout(q, qd, controls=tau[:, None, :], steps=5)
     wanted = stepped(r, q, qd, 1e-3, 5, tau)
     agree(run.final[0], wanted[0], 1e-13)
     agree(run.final[1], wanted[1], 1e-12)
@@ -154,7 +154,7 @@ def test_internal_forces_do_not_change_momentum() -> None:
     q, qd, _ = r.random_state(rng=5)
     sim = r.simulation(dt=2e-3, integrator="variational", **FREE)
     tau = np.r_[np.zeros(6), 1.0, -2.0, 0.5]
-    final = sim.rollout(q, qd, inputs=tau, steps=500, every=500).final
+    final = sim.rollout(q, qd, controls=tau, steps=500, every=500).final
     assert np.abs(final[1] - qd).max() > 0.1
     agree(r.momentum(*final), r.momentum(q, qd), 1e-13)
 
