@@ -371,7 +371,9 @@ def test_places_for_results_that_do_not_fit_are_refused_as_before() -> None:
 
 
 @pytest.mark.parametrize("backend", ["auto", "numpy", "jax"])
-@pytest.mark.parametrize("function", ["inverse_dynamics", "frame_pose", "center_of_mass", "momentum"])
+@pytest.mark.parametrize(
+    "function", ["inverse_dynamics", "frame_pose", "center_of_mass", "centroidal_momentum"]
+)
 def test_products_of_a_robot_without_joints_are_zero_or_empty(function: str, backend: Any) -> None:
     if backend == "jax":
         pytest.importorskip("jax")

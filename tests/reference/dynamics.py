@@ -282,8 +282,8 @@ BY_DIFFERENCES = (
     "coriolis_matrix",
     "regressor",
     "frame_acceleration",
-    "jacobian_rate",
-    "jacobian_derivative",
+    "jacobian_time_derivative",
+    "kinematic_hessian",
 )
 
 
@@ -365,7 +365,7 @@ def regressor(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> n
     return np.stack(parts, axis=-1) if parts else np.zeros((robot.nv, 0))
 
 
-def momentum_matrix(robot: Robot, q: np.ndarray) -> np.ndarray:
+def centroidal_momentum_matrix(robot: Robot, q: np.ndarray) -> np.ndarray:
     """A (6, nv) about the mass centre, along the world's axes."""
     J, center = body_jacobians(robot, q), center_of_mass(robot, q)
     A = np.zeros((6, robot.nv))
@@ -376,9 +376,9 @@ def momentum_matrix(robot: Robot, q: np.ndarray) -> np.ndarray:
     return A
 
 
-def momentum(robot: Robot, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+def centroidal_momentum(robot: Robot, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
     """Momentum (6,) about the mass centre, along the world's axes."""
-    return momentum_matrix(robot, q) @ qd
+    return centroidal_momentum_matrix(robot, q) @ qd
 
 
 def frame_velocity(robot: Robot, q: np.ndarray, qd: np.ndarray, frame: str) -> np.ndarray:
@@ -390,14 +390,14 @@ def frame_acceleration(
     robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, frame: str
 ) -> np.ndarray:
     """The rate (6,) of the velocity above."""
-    return jacobian(robot, q, frame) @ qdd + jacobian_rate(robot, q, qd, frame) @ qd
+    return jacobian(robot, q, frame) @ qdd + jacobian_time_derivative(robot, q, qd, frame) @ qd
 
 
-def jacobian_rate(robot: Robot, q: np.ndarray, qd: np.ndarray, frame: str) -> np.ndarray:
+def jacobian_time_derivative(robot: Robot, q: np.ndarray, qd: np.ndarray, frame: str) -> np.ndarray:
     """dJ/dt (6, nv) of a link in world axes at its origin."""
     return along(robot, lambda x: jacobian(robot, x, frame), q, qd)
 
 
-def jacobian_derivative(robot: Robot, q: np.ndarray, frame: str) -> np.ndarray:
+def kinematic_hessian(robot: Robot, q: np.ndarray, frame: str) -> np.ndarray:
     """The derivative (6, nv, nv) of J along each rate."""
     return columns(lambda v: along(robot, lambda x: jacobian(robot, x, frame), q, v), robot.nv)

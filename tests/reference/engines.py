@@ -229,12 +229,12 @@ class Pinocchio(Oracle):
         ours = [0, 1, 2, 3, 4, 5, 7, 6, 8, 9]  # theirs are xx, xy, yy, xz, yz, zz
         return Y[:, :, joints][..., ours].reshape(len(q), self.robot.nv, 10 * len(joints))
 
-    def momentum(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    def centroidal_momentum(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         states = zip(*convert.to_pinocchio(self.robot, self.model, q, qd), strict=True)
         found = [pin.computeCentroidalMomentum(self.model, self._data, *x).vector.copy() for x in states]
         return np.array(found)[:, ANGULAR_FIRST]
 
-    def momentum_matrix(self, q: np.ndarray) -> np.ndarray:
+    def centroidal_momentum_matrix(self, q: np.ndarray) -> np.ndarray:
         still = np.zeros(self.model.nv)
         found = [pin.ccrba(self.model, self._data, x, still)[ANGULAR_FIRST] for x in self._theirs(q)]
         return np.array(found) @ convert.pinocchio_basis(self.robot, self.model, q)
@@ -245,7 +245,7 @@ class Pinocchio(Oracle):
     def frame_acceleration(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, frame: str) -> np.ndarray:
         return self._motion(q, qd, qdd, frame, pin.getFrameClassicalAcceleration)
 
-    def jacobian_rate(self, q: np.ndarray, qd: np.ndarray, frame: str) -> np.ndarray:
+    def jacobian_time_derivative(self, q: np.ndarray, qd: np.ndarray, frame: str) -> np.ndarray:
         if not self.model.nv:  # Pinocchio would read beyond its arrays and end the process
             return np.zeros((len(q), 6, 0))
         found = []
@@ -257,12 +257,12 @@ class Pinocchio(Oracle):
             found.append(rate[ANGULAR_FIRST])
         return np.array(found) @ convert.pinocchio_basis(self.robot, self.model, q)
 
-    def jacobian_derivative(self, q: np.ndarray, frame: str) -> np.ndarray:
+    def kinematic_hessian(self, q: np.ndarray, frame: str) -> np.ndarray:
         """Its rates along each degree of freedom."""
         if not self.model.nv:
             return np.zeros((len(q), 6, 0, 0))
         ones = np.eye(self.robot.nv)
-        rates = [self.jacobian_rate(q, np.broadcast_to(v, (len(q), len(v))), frame) for v in ones]
+        rates = [self.jacobian_time_derivative(q, np.broadcast_to(v, (len(q), len(v))), frame) for v in ones]
         return np.stack(rates, axis=-1)
 
     def _motion(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, frame: str, read: Any) -> np.ndarray:

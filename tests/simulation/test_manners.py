@@ -176,7 +176,15 @@ def test_records_are_what_the_functions_say_about_the_states() -> None:
         return robot.center_of_mass(q)[2]
 
     tool = robot.link_names[-1]
-    names = ("q", "qd", "kinetic_energy", "potential_energy", "energy", "center_of_mass", "momentum")
+    names = (
+        "q",
+        "qd",
+        "kinetic_energy",
+        "potential_energy",
+        "energy",
+        "center_of_mass",
+        "centroidal_momentum",
+    )
     run = sim.rollout(
         q,
         qd,
@@ -191,7 +199,7 @@ def test_records_are_what_the_functions_say_about_the_states() -> None:
         "potential_energy": potential,
         "energy": kinetic + potential,
         "center_of_mass": robot.center_of_mass(run.q),
-        "momentum": robot.momentum(run.q, run.qd),
+        "centroidal_momentum": robot.centroidal_momentum(run.q, run.qd),
         f"frame_pose:{tool}": robot.frame_pose(run.q, tool),
         f"frame_velocity:{tool}": robot.frame_velocity(run.q, run.qd, tool),
         "height": robot.center_of_mass(run.q)[..., 2],

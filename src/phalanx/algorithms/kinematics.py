@@ -125,8 +125,8 @@ def frame_motion(model: Model, q: Array, qd: Array, qdd: Array, frame: Placement
     return velocity, join(matvec(Et, angular(rate)), matvec(Et, linear(rate) + cross(w, v)))
 
 
-@algorithm("jacobian_rate", name="recursive", **FORWARD)
-def jacobian_rate(model: Model, q: Array, qd: Array, *, frame: Placement) -> Array:
+@algorithm("jacobian_time_derivative", name="recursive", **FORWARD)
+def jacobian_time_derivative(model: Model, q: Array, qd: Array, *, frame: Placement) -> Array:
     """The rate dJ/dt (…, 6, nv) of a frame's Jacobian, along the axes of the base frame.
 
     `frame` is a name in `robot.frame_names`. Its acceleration is J qdd + dJ/dt qd.
@@ -158,8 +158,8 @@ class Column(Field):
     ranks: ClassVar[tuple[int, ...]] = (1, 1, 1)
 
 
-@algorithm("jacobian_derivative", name="pairs", work="O(n depth)", symmetric=False, **FORWARD)
-def jacobian_derivative(model: Model, q: Array, *, frame: Placement) -> Array:
+@algorithm("kinematic_hessian", name="pairs", work="O(n depth)", symmetric=False, **FORWARD)
+def kinematic_hessian(model: Model, q: Array, *, frame: Placement) -> Array:
     """The derivative (…, 6, nv, nv) of a frame's Jacobian in the tangent space of q.
 
     Entry [:, j, k] is that of column j along joint k. `frame` is a name in `robot.frame_names`. A joint turns

@@ -12,8 +12,8 @@ from .registry import algorithm
 CENTROIDAL = {"source": "Orin, Goswami, Lee 2013, equations (2) to (27)", "coupled": True}
 
 
-@algorithm("momentum", name="sum", **CENTROIDAL)
-def momentum(model: Model, q: Array, qd: Array) -> Array:
+@algorithm("centroidal_momentum", name="sum", **CENTROIDAL)
+def centroidal_momentum(model: Model, q: Array, qd: Array) -> Array:
     """Momentum (…, 6) [angular; linear] of all links about their mass centre, along the world's axes.
 
     Source: Orin, Goswami, Lee 2013, equation (20).
@@ -25,8 +25,8 @@ def momentum(model: Model, q: Array, qd: Array) -> Array:
     return about(h, mass_center(model, q))
 
 
-@algorithm("momentum_matrix", name="composite", **CENTROIDAL)
-def momentum_matrix(model: Model, q: Array) -> Array:
+@algorithm("centroidal_momentum_matrix", name="composite", **CENTROIDAL)
+def centroidal_momentum_matrix(model: Model, q: Array) -> Array:
     """The matrix A (…, 6, nv) with momentum A qd about the mass centre, along the world's axes.
 
     Source: Orin, Goswami, Lee 2013, equation (27), by composite bodies.

@@ -257,17 +257,17 @@ class Doors:
 
     @overload
     def kernel(
-        self, function: Literal["momentum"],
+        self, function: Literal["centroidal_momentum"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
         *, batch: int | None = None,
-    ) -> kernels.MomentumKernel: ...
+    ) -> kernels.CentroidalMomentumKernel: ...
 
     @overload
     def kernel(
-        self, function: Literal["momentum_matrix"],
+        self, function: Literal["centroidal_momentum_matrix"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
         *, batch: int | None = None,
-    ) -> kernels.MomentumMatrixKernel: ...
+    ) -> kernels.CentroidalMomentumMatrixKernel: ...
 
     @overload
     def kernel(
@@ -285,17 +285,17 @@ class Doors:
 
     @overload
     def kernel(
-        self, function: Literal["jacobian_rate"],
+        self, function: Literal["jacobian_time_derivative"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
         *, frame: str, batch: int | None = None,
-    ) -> kernels.JacobianRateKernel: ...
+    ) -> kernels.JacobianTimeDerivativeKernel: ...
 
     @overload
     def kernel(
-        self, function: Literal["jacobian_derivative"],
+        self, function: Literal["kinematic_hessian"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
         *, frame: str, batch: int | None = None,
-    ) -> kernels.JacobianDerivativeKernel: ...
+    ) -> kernels.KinematicHessianKernel: ...
 
     @overload
     def kernel(

@@ -112,7 +112,7 @@ class Motion:
         "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
-    def momentum(
+    def centroidal_momentum(
         self, q: ArrayLike, qd: ArrayLike,
         *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
         backend: Backend = "auto", threads: int | None = None,
@@ -125,11 +125,11 @@ class Motion:
           `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
-        `algorithm` is one of `px.algorithms("momentum")`; `backend` is "auto", "native", "numpy" or "jax"; at
-        most `threads` threads share a large batch (None: `px.set_threads`).
+        `algorithm` is one of `px.algorithms("centroidal_momentum")`; `backend` is "auto", "native", "numpy"
+        or "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
-    def momentum_matrix(
+    def centroidal_momentum_matrix(
         self, q: ArrayLike,
         *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
         backend: Backend = "auto", threads: int | None = None,
@@ -141,8 +141,8 @@ class Motion:
           `robot.inertial_parameters`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
-        `algorithm` is one of `px.algorithms("momentum_matrix")`; `backend` is "auto", "native", "numpy" or
-        "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        `algorithm` is one of `px.algorithms("centroidal_momentum_matrix")`; `backend` is "auto", "native",
+        "numpy" or "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
     def frame_velocity(
@@ -181,7 +181,7 @@ class Motion:
         "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
-    def jacobian_rate(
+    def jacobian_time_derivative(
         self, q: ArrayLike, qd: ArrayLike, frame: str,
         *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
         threads: int | None = None,
@@ -194,11 +194,11 @@ class Motion:
         - `qd` (…, nv): rates.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
-        `algorithm` is one of `px.algorithms("jacobian_rate")`; `backend` is "auto", "native", "numpy" or
-        "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        `algorithm` is one of `px.algorithms("jacobian_time_derivative")`; `backend` is "auto", "native",
+        "numpy" or "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
-    def jacobian_derivative(
+    def kinematic_hessian(
         self, q: ArrayLike, frame: str,
         *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
         threads: int | None = None,
@@ -211,6 +211,6 @@ class Motion:
         - `q` (…, nq): positions.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
-        `algorithm` is one of `px.algorithms("jacobian_derivative")`; `backend` is "auto", "native", "numpy"
-        or "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        `algorithm` is one of `px.algorithms("kinematic_hessian")`; `backend` is "auto", "native", "numpy" or
+        "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
         """

@@ -153,7 +153,7 @@ class MotionSignatures:
             parameters=parameters, derivatives=derivatives,
         )
 
-    def momentum(
+    def centroidal_momentum(
         self, q: ArrayLike, qd: ArrayLike,
         *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
         schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
@@ -166,17 +166,17 @@ class MotionSignatures:
         - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
-        Any batch shape. `algorithm` is one of `px.algorithms("momentum")`; `schedule` is "sequential" or
-        "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own;
-        `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the first where
-        there are any.
+        Any batch shape. `algorithm` is one of `px.algorithms("centroidal_momentum")`; `schedule` is
+        "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
+        robot's own; `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the
+        first where there are any.
         """
         return self.evaluate(
-            "momentum", {"q": q, "qd": qd, "inertias": inertias}, algorithm=algorithm, schedule=schedule,
-            parameters=parameters, derivatives=derivatives,
+            "centroidal_momentum", {"q": q, "qd": qd, "inertias": inertias}, algorithm=algorithm,
+            schedule=schedule, parameters=parameters, derivatives=derivatives,
         )
 
-    def momentum_matrix(
+    def centroidal_momentum_matrix(
         self, q: ArrayLike,
         *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
         schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
@@ -188,14 +188,14 @@ class MotionSignatures:
         - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
-        Any batch shape. `algorithm` is one of `px.algorithms("momentum_matrix")`; `schedule` is "sequential"
-        or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own;
-        `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the first where
-        there are any.
+        Any batch shape. `algorithm` is one of `px.algorithms("centroidal_momentum_matrix")`; `schedule` is
+        "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
+        robot's own; `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the
+        first where there are any.
         """
         return self.evaluate(
-            "momentum_matrix", {"q": q, "inertias": inertias}, algorithm=algorithm, schedule=schedule,
-            parameters=parameters, derivatives=derivatives,
+            "centroidal_momentum_matrix", {"q": q, "inertias": inertias}, algorithm=algorithm,
+            schedule=schedule, parameters=parameters, derivatives=derivatives,
         )
 
     def frame_velocity(
@@ -244,7 +244,7 @@ class MotionSignatures:
             schedule=schedule, parameters=parameters, derivatives=derivatives,
         )
 
-    def jacobian_rate(
+    def jacobian_time_derivative(
         self, q: ArrayLike, qd: ArrayLike, frame: str,
         *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
         parameters: Mapping[str, ArrayLike] | None = None, derivatives: Derivatives = "auto",
@@ -256,17 +256,17 @@ class MotionSignatures:
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
 
-        Any batch shape. `algorithm` is one of `px.algorithms("jacobian_rate")`; `schedule` is "sequential" or
-        "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own;
-        `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the first where
-        there are any.
+        Any batch shape. `algorithm` is one of `px.algorithms("jacobian_time_derivative")`; `schedule` is
+        "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
+        robot's own; `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the
+        first where there are any.
         """
         return self.evaluate(
-            "jacobian_rate", {"q": q, "qd": qd}, frame=frame, algorithm=algorithm, schedule=schedule,
-            parameters=parameters, derivatives=derivatives,
+            "jacobian_time_derivative", {"q": q, "qd": qd}, frame=frame, algorithm=algorithm,
+            schedule=schedule, parameters=parameters, derivatives=derivatives,
         )
 
-    def jacobian_derivative(
+    def kinematic_hessian(
         self, q: ArrayLike, frame: str,
         *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
         parameters: Mapping[str, ArrayLike] | None = None, derivatives: Derivatives = "auto",
@@ -278,12 +278,12 @@ class MotionSignatures:
 
         - `q` (…, nq): positions.
 
-        Any batch shape. `algorithm` is one of `px.algorithms("jacobian_derivative")`; `schedule` is
+        Any batch shape. `algorithm` is one of `px.algorithms("kinematic_hessian")`; `schedule` is
         "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
         robot's own; `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the
         first where there are any.
         """
         return self.evaluate(
-            "jacobian_derivative", {"q": q}, frame=frame, algorithm=algorithm, schedule=schedule,
+            "kinematic_hessian", {"q": q}, frame=frame, algorithm=algorithm, schedule=schedule,
             parameters=parameters, derivatives=derivatives,
         )

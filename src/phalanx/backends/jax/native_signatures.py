@@ -139,7 +139,7 @@ class NativeSignatures:
         """
         return self.evaluate("regressor", (q, qd, qdd))
 
-    def momentum(self, q: ArrayLike, qd: ArrayLike) -> Array:
+    def centroidal_momentum(self, q: ArrayLike, qd: ArrayLike) -> Array:
         """Momentum (…, 6) [angular; linear] of all links about their mass centre, along the world's axes.
 
         - `q` (…, nq): positions.
@@ -147,13 +147,13 @@ class NativeSignatures:
 
         By the native kernel. Any batch shape.
         """
-        return self.evaluate("momentum", (q, qd))
+        return self.evaluate("centroidal_momentum", (q, qd))
 
-    def momentum_matrix(self, q: ArrayLike) -> Array:
+    def centroidal_momentum_matrix(self, q: ArrayLike) -> Array:
         """The matrix A (…, 6, nv) with momentum A qd about the mass centre, along the world's axes.
 
         - `q` (…, nq): positions.
 
         By the native kernel. Any batch shape.
         """
-        return self.evaluate("momentum_matrix", (q,))
+        return self.evaluate("centroidal_momentum_matrix", (q,))

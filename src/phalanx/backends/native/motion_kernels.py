@@ -149,8 +149,8 @@ class PotentialEnergyKernel(Kernel):
         return self._bound((q,), {"inertias": inertias}, out)
 
 
-class MomentumKernel(Kernel):
-    """`momentum` of one robot, compiled."""
+class CentroidalMomentumKernel(Kernel):
+    """`centroidal_momentum` of one robot, compiled."""
 
     def __call__(
         self, q: ArrayLike, qd: ArrayLike,
@@ -175,8 +175,8 @@ class MomentumKernel(Kernel):
         return self._bound((q, qd), {"inertias": inertias}, out)
 
 
-class MomentumMatrixKernel(Kernel):
-    """`momentum_matrix` of one robot, compiled."""
+class CentroidalMomentumMatrixKernel(Kernel):
+    """`centroidal_momentum_matrix` of one robot, compiled."""
 
     def __call__(
         self, q: ArrayLike,
@@ -249,8 +249,8 @@ class FrameAccelerationKernel(Kernel):
         return self._bound((q, qd, qdd), {}, out)
 
 
-class JacobianRateKernel(Kernel):
-    """`jacobian_rate` of one robot, compiled."""
+class JacobianTimeDerivativeKernel(Kernel):
+    """`jacobian_time_derivative` of one robot, compiled."""
 
     def __call__(
         self, q: ArrayLike, qd: ArrayLike,
@@ -273,8 +273,8 @@ class JacobianRateKernel(Kernel):
         return self._bound((q, qd), {}, out)
 
 
-class JacobianDerivativeKernel(Kernel):
-    """`jacobian_derivative` of one robot, compiled."""
+class KinematicHessianKernel(Kernel):
+    """`kinematic_hessian` of one robot, compiled."""
 
     def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """The derivative (…, 6, nv, nv) of a frame's Jacobian in the tangent space of q.

@@ -121,7 +121,7 @@ class MotionSignatures:
             "potential_energy", {"q": q, "inertias": inertias}, algorithm=algorithm, threads=threads,
         )
 
-    def momentum(
+    def centroidal_momentum(
         self, q: Tensor, qd: Tensor,
         *, inertias: Tensor | None = None, algorithm: AlgorithmLike = "auto", threads: int | None = None,
     ) -> Tensor:
@@ -132,14 +132,15 @@ class MotionSignatures:
         - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
-        Tensors on the CPU, any batch shape. `algorithm` is one of `px.algorithms("momentum")`; at most
-        `threads` threads share a large batch (None: `px.set_threads`).
+        Tensors on the CPU, any batch shape. `algorithm` is one of `px.algorithms("centroidal_momentum")`; at
+        most `threads` threads share a large batch (None: `px.set_threads`).
         """
         return self.evaluate(
-            "momentum", {"q": q, "qd": qd, "inertias": inertias}, algorithm=algorithm, threads=threads,
+            "centroidal_momentum", {"q": q, "qd": qd, "inertias": inertias}, algorithm=algorithm,
+            threads=threads,
         )
 
-    def momentum_matrix(
+    def centroidal_momentum_matrix(
         self, q: Tensor,
         *, inertias: Tensor | None = None, algorithm: AlgorithmLike = "auto", threads: int | None = None,
     ) -> Tensor:
@@ -149,11 +150,13 @@ class MotionSignatures:
         - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
           `robot.inertial_parameters`.
 
-        Tensors on the CPU, any batch shape. `algorithm` is one of `px.algorithms("momentum_matrix")`; at most
-        `threads` threads share a large batch (None: `px.set_threads`).
+        Tensors on the CPU, any batch shape. `algorithm` is one of
+        `px.algorithms("centroidal_momentum_matrix")`; at most `threads` threads share a large batch (None:
+        `px.set_threads`).
         """
         return self.evaluate(
-            "momentum_matrix", {"q": q, "inertias": inertias}, algorithm=algorithm, threads=threads,
+            "centroidal_momentum_matrix", {"q": q, "inertias": inertias}, algorithm=algorithm,
+            threads=threads,
         )
 
     def frame_velocity(
@@ -195,7 +198,7 @@ class MotionSignatures:
             threads=threads,
         )
 
-    def jacobian_rate(
+    def jacobian_time_derivative(
         self, q: Tensor, qd: Tensor, frame: str,
         *, algorithm: AlgorithmLike = "auto", threads: int | None = None,
     ) -> Tensor:
@@ -206,14 +209,15 @@ class MotionSignatures:
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
 
-        Tensors on the CPU, any batch shape. `algorithm` is one of `px.algorithms("jacobian_rate")`; at most
-        `threads` threads share a large batch (None: `px.set_threads`).
+        Tensors on the CPU, any batch shape. `algorithm` is one of
+        `px.algorithms("jacobian_time_derivative")`; at most `threads` threads share a large batch (None:
+        `px.set_threads`).
         """
         return self.evaluate(
-            "jacobian_rate", {"q": q, "qd": qd}, frame=frame, algorithm=algorithm, threads=threads,
+            "jacobian_time_derivative", {"q": q, "qd": qd}, frame=frame, algorithm=algorithm, threads=threads,
         )
 
-    def jacobian_derivative(
+    def kinematic_hessian(
         self, q: Tensor, frame: str,
         *, algorithm: AlgorithmLike = "auto", threads: int | None = None,
     ) -> Tensor:
@@ -224,9 +228,7 @@ class MotionSignatures:
 
         - `q` (…, nq): positions.
 
-        Tensors on the CPU, any batch shape. `algorithm` is one of `px.algorithms("jacobian_derivative")`; at
+        Tensors on the CPU, any batch shape. `algorithm` is one of `px.algorithms("kinematic_hessian")`; at
         most `threads` threads share a large batch (None: `px.set_threads`).
         """
-        return self.evaluate(
-            "jacobian_derivative", {"q": q}, frame=frame, algorithm=algorithm, threads=threads,
-        )
+        return self.evaluate("kinematic_hessian", {"q": q}, frame=frame, algorithm=algorithm, threads=threads)
