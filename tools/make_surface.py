@@ -87,7 +87,7 @@ def robot_motion() -> str:
     text = HEAD.format(
         role="How a robot moves: one method for each registered function of places and speeds."
     )
-    text += "from ..typing import AlgorithmLike, Array, ArrayLike, Axes, Backend\n\n\nclass Motion:\n"
+    text += "from ..typing import AlgorithmLike, Array, ArrayLike, Backend, Reference\n\n\nclass Motion:\n"
     text += '    """Methods of `Robot`, as `Functions`."""\n'
     return text + "".join(robot_method(f) for f in family("motion"))
 
@@ -135,7 +135,7 @@ def kernel_overload(f: Function, keywords: list[str], made: Function) -> str:
 DOORS = '''from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from ..typing import AlgorithmLike, Array, ArrayLike, Axes, Backend, Device, External, FloatType, Path
+from ..typing import AlgorithmLike, Array, ArrayLike, Backend, Device, External, FloatType, Path, Reference
 
 if TYPE_CHECKING:
     from ..backends.devices.kernel import DeviceKernel
@@ -215,7 +215,7 @@ EXPORT = '''    def export(
 '''
 DERIVATIVES = '''    def jvp(
         self, function: str, primals: Sequence[ArrayLike], tangents: Sequence[ArrayLike],
-        *, frame: str | None = None, axes: Axes | None = None, external: External | None = None,
+        *, frame: str | None = None, reference: Reference | None = None, external: External | None = None,
         inertias: ArrayLike | None = None, out: Array | None = None,
         algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
@@ -231,7 +231,7 @@ DERIVATIVES = '''    def jvp(
 
     def vjp(
         self, function: str, primals: Sequence[ArrayLike], cotangent: ArrayLike,
-        *, frame: str | None = None, axes: Axes | None = None, external: External | None = None,
+        *, frame: str | None = None, reference: Reference | None = None, external: External | None = None,
         inertias: ArrayLike | None = None, out: tuple[Array, ...] | None = None,
         algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
     ) -> tuple[Array, ...]:
@@ -245,7 +245,7 @@ DERIVATIVES = '''    def jvp(
     def hvp(
         self, function: str, primals: Sequence[ArrayLike], cotangent: ArrayLike,
         tangents: Sequence[ArrayLike],
-        *, frame: str | None = None, axes: Axes | None = None, external: External | None = None,
+        *, frame: str | None = None, reference: Reference | None = None, external: External | None = None,
         inertias: ArrayLike | None = None, out: tuple[Array, ...] | None = None,
         algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
     ) -> tuple[Array, ...]:
@@ -259,31 +259,31 @@ DERIVATIVES = '''    def jvp(
 KERNEL = '''    @overload
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
+        *, frame: str | None = None, reference: Reference | None = None, batch: int | None = None,
         device: Literal["cpu"] = "cpu", value: bool = False,
     ) -> Kernel: ...
 
     @overload
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
+        *, frame: str | None = None, reference: Reference | None = None, batch: int | None = None,
         device: Literal["opencl", "cuda"], value: bool = False,
     ) -> DeviceKernel: ...
 
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
+        *, frame: str | None = None, reference: Reference | None = None, batch: int | None = None,
         device: Device = "cpu", value: bool = False,
     ) -> Any:
         """The function of that name compiled now; call it like the method, with the same inputs.
 
         `algorithm` is one of `px.algorithms(function)`; `dtype` is "float64" or "float32". Functions of a
         frame are told which one by `frame`, the name of a link of the file; all frames of a robot share
-        their machine code. `axes` is that of `jacobian`. A kernel has one algorithm, by default the one that
-        "auto" takes for many states; `batch=1` asks for the one that it takes for a single state, which is
-        another for long chains. `device` is "cpu", "opencl" or "cuda": kernels of the latter two take arrays
-        on the device, or NumPy's, which are copied there and back. With `value`, kernels of derivatives also
-        give what they are the derivatives of, as the methods do.
+        their machine code. `reference` is that of `jacobian`. A kernel has one algorithm, by default the one
+        that "auto" takes for many states; `batch=1` asks for the one that it takes for a single state, which
+        is another for long chains. `device` is "cpu", "opencl" or "cuda": kernels of the latter two take
+        arrays on the device, or NumPy's, which are copied there and back. With `value`, kernels of
+        derivatives also give what they are the derivatives of, as the methods do.
         """
 '''
 
@@ -341,7 +341,7 @@ def jax_motion_signatures() -> str:
     """`backends/jax/motion_signatures.py`: those of them that tell where and how fast links move."""
     text = HEAD.format(role="`robot.jax`: the functions of places and speeds.")
     text += "from collections.abc import Mapping\nfrom typing import TYPE_CHECKING, Any\n\n"
-    text += "from ...typing import AlgorithmLike, ArrayLike, Axes, Derivatives, Schedule\n\n"
+    text += "from ...typing import AlgorithmLike, ArrayLike, Derivatives, Reference, Schedule\n\n"
     text += JAX.format(name="MotionSignatures", whose="JaxFunctions")
     text += "    def evaluate(self, *args: Any, **kwargs: Any) -> Any: ...\n"
     return text + "".join(jax_method(f) for f in family("motion"))
@@ -390,7 +390,7 @@ def torch_signatures() -> str:
 def torch_motion_signatures() -> str:
     """`backends/torch/motion_signatures.py`: those of them that tell where and how fast links move."""
     text = HEAD.format(role="`robot.torch`: the functions of places and speeds.")
-    text += "from typing import TYPE_CHECKING, Any\n\nfrom ...typing import AlgorithmLike, Axes\n\n"
+    text += "from typing import TYPE_CHECKING, Any\n\nfrom ...typing import AlgorithmLike, Reference\n\n"
     text += TORCH.format(name="MotionSignatures")
     text += "    def evaluate(self, *args: Any, **kwargs: Any) -> Any: ...\n"
     return text + "".join(torch_method(f) for f in family("motion"))

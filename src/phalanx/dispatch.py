@@ -202,7 +202,7 @@ def kernel(
     dtype: Any = "float64",
     *,
     frame: str | None = None,
-    axes: str | None = None,
+    reference: str | None = None,
     batch: int | None = None,
     device: Any = "cpu",
     value: bool = False,
@@ -210,7 +210,9 @@ def kernel(
     """`Robot.kernel`, as `robot/doors.py` declares it."""
     from .backends.native.kernel import kernel_class
 
-    call = resolve(robot, function, algorithm, frame, {} if axes is None else {"axes": axes}, batch)
+    call = resolve(
+        robot, function, algorithm, frame, {} if reference is None else {"reference": reference}, batch
+    )
     call = _with_value(call, value)
     kind = float_type(dtype, "kernel")
     if not is_native(call):

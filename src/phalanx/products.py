@@ -27,7 +27,7 @@ def jvp(
     tangents: Any,
     *,
     frame: str | None = None,
-    axes: str | None = None,
+    reference: str | None = None,
     external: Any = None,
     inertias: Any = None,
     out: Any = None,
@@ -36,13 +36,13 @@ def jvp(
     threads: int | None = None,
 ) -> Any:
     """`Robot.jvp`, as `robot/doors.py` declares it."""
-    words = (algorithm, backend, function, frame, axes, external is None, inertias is None)
+    words = (algorithm, backend, function, frame, reference, external is None, inertias is None)
     optional = (external, inertias)
     if _are_groups(primals, tangents):
         made = again(robot, _JVP, words, (*primals, *tangents), optional, out, threads)
         if made is not None:
             return made
-    call = derivative_of(robot, "jvp", function, algorithm, frame, axes)
+    call = derivative_of(robot, "jvp", function, algorithm, frame, reference)
     arrays = _given(call, primals=primals, tangents=tangents)
     return _computed(call, _JVP, words, arrays, optional, out, threads)
 
@@ -54,7 +54,7 @@ def vjp(
     cotangent: Any,
     *,
     frame: str | None = None,
-    axes: str | None = None,
+    reference: str | None = None,
     external: Any = None,
     inertias: Any = None,
     out: Any = None,
@@ -63,13 +63,13 @@ def vjp(
     threads: int | None = None,
 ) -> Any:
     """`Robot.vjp`, as `robot/doors.py` declares it."""
-    words = (algorithm, backend, function, frame, axes, external is None, inertias is None)
+    words = (algorithm, backend, function, frame, reference, external is None, inertias is None)
     optional = (external, inertias)
     if _are_groups(primals):
         made = again(robot, _VJP, words, (*primals, cotangent), optional, out, threads)
         if made is not None:
             return made
-    call = derivative_of(robot, "vjp", function, algorithm, frame, axes)
+    call = derivative_of(robot, "vjp", function, algorithm, frame, reference)
     arrays = (*_given(call, primals=primals), cotangent)
     return _computed(call, _VJP, words, arrays, optional, out, threads)
 
@@ -82,7 +82,7 @@ def hvp(
     tangents: Any,
     *,
     frame: str | None = None,
-    axes: str | None = None,
+    reference: str | None = None,
     external: Any = None,
     inertias: Any = None,
     out: Any = None,
@@ -91,13 +91,13 @@ def hvp(
     threads: int | None = None,
 ) -> Any:
     """`Robot.hvp`, as `robot/doors.py` declares it."""
-    words = (algorithm, backend, function, frame, axes, external is None, inertias is None)
+    words = (algorithm, backend, function, frame, reference, external is None, inertias is None)
     optional = (external, inertias)
     if _are_groups(primals, tangents):
         made = again(robot, _HVP, words, (*primals, cotangent, *tangents), optional, out, threads)
         if made is not None:
             return made
-    call = derivative_of(robot, "hvp", function, algorithm, frame, axes)
+    call = derivative_of(robot, "hvp", function, algorithm, frame, reference)
     first, second = _given(call, primals=primals), _given(call, tangents=tangents)
     return _computed(call, _HVP, words, (*first, cotangent, *second), optional, out, threads)
 
@@ -130,10 +130,10 @@ def _computed(
 
 
 def derivative_of(
-    robot: Robot, mode: str, function: str, algorithm: Any, frame: str | None, axes: str | None = None
+    robot: Robot, mode: str, function: str, algorithm: Any, frame: str | None, reference: str | None = None
 ) -> Call:
     """The call that differentiates a function; "auto" takes an algorithm whose derivative compiles."""
-    call = resolve(robot, function, algorithm, frame, {} if axes is None else {"axes": axes})
+    call = resolve(robot, function, algorithm, frame, {} if reference is None else {"reference": reference})
     if len(call.function.outputs) > 1:
         raise PhalanxError(
             f"{mode}: {function} has several results, expected a function with one; differentiate what it "

@@ -233,10 +233,12 @@ def forward_kinematics(robot: Robot, q: np.ndarray) -> np.ndarray:
     return np.reshape([frame_pose(robot, q, name) for name in robot.link_names], (-1, 4, 4))
 
 
-def jacobian(robot: Robot, q: np.ndarray, frame: str) -> np.ndarray:
-    """J (6, nv) of a link in world axes at its origin."""
-    turned = pose(frame_pose(robot, q, frame)[:3, :3], np.zeros(3))
-    return adjoint(turned) @ body_jacobians(robot, q).get(frame, np.zeros((6, robot.nv)))
+def jacobian(robot: Robot, q: np.ndarray, frame: str, reference: str = "world_aligned") -> np.ndarray:
+    """J (6, nv) of a link in world axes at its origin, in its own axes, or at the world's origin."""
+    local = body_jacobians(robot, q).get(frame, np.zeros((6, robot.nv)))
+    T = frame_pose(robot, q, frame)
+    seen = {"local": np.eye(4), "world_aligned": pose(T[:3, :3], np.zeros(3)), "world": T}
+    return adjoint(seen[reference]) @ local
 
 
 def center_of_mass(robot: Robot, q: np.ndarray) -> np.ndarray:
@@ -381,23 +383,39 @@ def centroidal_momentum(robot: Robot, q: np.ndarray, qd: np.ndarray) -> np.ndarr
     return centroidal_momentum_matrix(robot, q) @ qd
 
 
-def frame_velocity(robot: Robot, q: np.ndarray, qd: np.ndarray, frame: str) -> np.ndarray:
-    """Velocity (6,) of a link in world axes at its origin."""
-    return jacobian(robot, q, frame) @ qd
+def frame_velocity(
+    robot: Robot, q: np.ndarray, qd: np.ndarray, frame: str, reference: str = "world_aligned"
+) -> np.ndarray:
+    """Velocity (6,) of a link in world axes at its origin, or in another reference."""
+    return jacobian(robot, q, frame, reference) @ qd
 
 
 def frame_acceleration(
-    robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, frame: str
+    robot: Robot,
+    q: np.ndarray,
+    qd: np.ndarray,
+    qdd: np.ndarray,
+    frame: str,
+    reference: str = "world_aligned",
 ) -> np.ndarray:
-    """The rate (6,) of the velocity above."""
-    return jacobian(robot, q, frame) @ qdd + jacobian_time_derivative(robot, q, qd, frame) @ qd
+    """The rate (6,) of the velocity above, with the linear acceleration of a point."""
+    rate = jacobian(robot, q, frame, reference) @ qdd
+    rate = rate + jacobian_time_derivative(robot, q, qd, frame, reference) @ qd
+    if reference != "world_aligned":
+        V = frame_velocity(robot, q, qd, frame, reference)
+        rate[3:] += np.cross(V[:3], V[3:])
+    return rate
 
 
-def jacobian_time_derivative(robot: Robot, q: np.ndarray, qd: np.ndarray, frame: str) -> np.ndarray:
-    """dJ/dt (6, nv) of a link in world axes at its origin."""
-    return along(robot, lambda x: jacobian(robot, x, frame), q, qd)
+def jacobian_time_derivative(
+    robot: Robot, q: np.ndarray, qd: np.ndarray, frame: str, reference: str = "world_aligned"
+) -> np.ndarray:
+    """dJ/dt (6, nv) of a link."""
+    return along(robot, lambda x: jacobian(robot, x, frame, reference), q, qd)
 
 
-def kinematic_hessian(robot: Robot, q: np.ndarray, frame: str) -> np.ndarray:
+def kinematic_hessian(
+    robot: Robot, q: np.ndarray, frame: str, reference: str = "world_aligned"
+) -> np.ndarray:
     """The derivative (6, nv, nv) of J along each rate."""
-    return columns(lambda v: along(robot, lambda x: jacobian(robot, x, frame), q, v), robot.nv)
+    return columns(lambda v: along(robot, lambda x: jacobian(robot, x, frame, reference), q, v), robot.nv)

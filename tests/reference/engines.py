@@ -38,6 +38,7 @@ ANGULAR_FIRST = [3, 4, 5, 0, 1, 2]
 EPS = np.finfo(float).eps
 STATES = 4
 LEAST = 1e-3  # what is nothing but rounded zeros is compared with this
+REFERENCES = {"world_aligned": "LOCAL_WORLD_ALIGNED", "world": "WORLD", "local": "LOCAL"}  # as Pinocchio says
 DYNAMICS = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
 
 
@@ -132,6 +133,11 @@ def hold(
             continue
         if not inverts:
             agree(found, wanted, 1e-10, least=LEAST)
+            if "reference" in function.choices and isinstance(oracle, Pinocchio) and backend != "jax":
+                for reference in REFERENCES:
+                    found = getattr(robot, name)(*inputs, reference=reference, backend=backend)
+                    wanted = getattr(oracle, name)(*inputs, reference=reference)
+                    agree(found, wanted, 1e-10, least=LEAST)
             continue
         same = [found]
         if name == "forward_dynamics" and backend == "numpy":  # as quick as one algorithm alone
@@ -176,8 +182,8 @@ class Pinocchio(Oracle):
             found.append(pose(T.rotation, T.translation))
         return np.array(found)
 
-    def jacobian(self, q: np.ndarray, frame: str) -> np.ndarray:
-        number, axes = self._number(frame), pin.LOCAL_WORLD_ALIGNED
+    def jacobian(self, q: np.ndarray, frame: str, reference: str = "world_aligned") -> np.ndarray:
+        number, axes = self._number(frame), getattr(pin, REFERENCES[reference])
         found = [
             pin.computeFrameJacobian(self.model, self._data, x, number, axes)[ANGULAR_FIRST]
             for x in self._theirs(q)
@@ -239,38 +245,50 @@ class Pinocchio(Oracle):
         found = [pin.ccrba(self.model, self._data, x, still)[ANGULAR_FIRST] for x in self._theirs(q)]
         return np.array(found) @ convert.pinocchio_basis(self.robot, self.model, q)
 
-    def frame_velocity(self, q: np.ndarray, qd: np.ndarray, frame: str) -> np.ndarray:
-        return self._motion(q, qd, np.zeros_like(qd), frame, pin.getFrameVelocity)
+    def frame_velocity(
+        self, q: np.ndarray, qd: np.ndarray, frame: str, reference: str = "world_aligned"
+    ) -> np.ndarray:
+        return self._motion(q, qd, np.zeros_like(qd), frame, pin.getFrameVelocity, reference)
 
-    def frame_acceleration(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, frame: str) -> np.ndarray:
-        return self._motion(q, qd, qdd, frame, pin.getFrameClassicalAcceleration)
+    def frame_acceleration(
+        self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, frame: str, reference: str = "world_aligned"
+    ) -> np.ndarray:
+        return self._motion(q, qd, qdd, frame, pin.getFrameClassicalAcceleration, reference)
 
-    def jacobian_time_derivative(self, q: np.ndarray, qd: np.ndarray, frame: str) -> np.ndarray:
+    def jacobian_time_derivative(
+        self, q: np.ndarray, qd: np.ndarray, frame: str, reference: str = "world_aligned"
+    ) -> np.ndarray:
         if not self.model.nv:  # Pinocchio would read beyond its arrays and end the process
             return np.zeros((len(q), 6, 0))
         found = []
         for x, v in zip(*convert.to_pinocchio(self.robot, self.model, q, qd), strict=True):
             pin.computeJointJacobiansTimeVariation(self.model, self._data, x, v)
             pin.updateFramePlacements(self.model, self._data)
-            axes = pin.LOCAL_WORLD_ALIGNED
+            axes = getattr(pin, REFERENCES[reference])
             rate = pin.getFrameJacobianTimeVariation(self.model, self._data, self._number(frame), axes)
             found.append(rate[ANGULAR_FIRST])
         return np.array(found) @ convert.pinocchio_basis(self.robot, self.model, q)
 
-    def kinematic_hessian(self, q: np.ndarray, frame: str) -> np.ndarray:
+    def kinematic_hessian(self, q: np.ndarray, frame: str, reference: str = "world_aligned") -> np.ndarray:
         """Its rates along each degree of freedom."""
         if not self.model.nv:
             return np.zeros((len(q), 6, 0, 0))
         ones = np.eye(self.robot.nv)
-        rates = [self.jacobian_time_derivative(q, np.broadcast_to(v, (len(q), len(v))), frame) for v in ones]
+        rates = [
+            self.jacobian_time_derivative(q, np.broadcast_to(v, (len(q), len(v))), frame, reference)
+            for v in ones
+        ]
         return np.stack(rates, axis=-1)
 
-    def _motion(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, frame: str, read: Any) -> np.ndarray:
+    def _motion(
+        self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, frame: str, read: Any, reference: str
+    ) -> np.ndarray:
         found = []
         for state in zip(*convert.to_pinocchio(self.robot, self.model, q, qd, qdd), strict=True):
             pin.forwardKinematics(self.model, self._data, *state)
             pin.updateFramePlacements(self.model, self._data)
-            motion = read(self.model, self._data, self._number(frame), pin.LOCAL_WORLD_ALIGNED)
+            axes = getattr(pin, REFERENCES[reference])
+            motion = read(self.model, self._data, self._number(frame), axes)
             found.append(motion.vector[ANGULAR_FIRST])
         return np.array(found)
 

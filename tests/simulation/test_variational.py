@@ -98,7 +98,7 @@ def test_a_law_keeps_the_order() -> None:
         return {"link3": np.array([0.0, 0.1, 0.0, 1.0, 0.0, 2.0]) * (1.0 + q[0])}
 
     def force(q: np.ndarray, qd: np.ndarray) -> Any:
-        J = r.jacobian(q, "link3", axes="local", backend="numpy")
+        J = r.jacobian(q, "link3", reference="local", backend="numpy")
         return law(0.0, q, qd, np.ones(3), r) + J.T @ push(0.0, q, qd, None, r)["link3"]
 
     end = exact(r, q, qd, 0.1, force)
@@ -117,7 +117,7 @@ def test_springs_of_the_surroundings_keep_the_order() -> None:
     spring = px.contact.spring("link2", (None, (1.0, 0.0, 1.0)), stiffness=200.0, damping=5.0, length=0.2)
 
     def force(q: np.ndarray, qd: np.ndarray) -> Any:
-        J = r.jacobian(q, "link2", axes="local", backend="numpy")
+        J = r.jacobian(q, "link2", reference="local", backend="numpy")
         return J.T @ spring(0.0, q, qd, None, r)["link2"]
 
     end = exact(r, q, qd, 0.1, force)

@@ -35,7 +35,8 @@ class _WholeNumbers:
 WHOLE_NUMBERS = _WholeNumbers()
 VALUE = ".value"  # how names of functions end that also tell what they differentiate
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-AXES = MappingProxyType({"axes": ("world", "local")})  # along which a velocity is given
+# Of which point and along which axes the motion of a frame is given.
+REFERENCE = MappingProxyType({"reference": ("world_aligned", "world", "local")})
 
 
 @dataclass(frozen=True)
@@ -280,7 +281,7 @@ function("gravity_forces", {"q": "q"}, "v", optional=INERTIAS, motion=True)
 function("mass_matrix_inverse", {"q": "q"}, "vv", optional=INERTIAS, inverts=True, motion=True)
 function("forward_kinematics", {"q": "q"}, "l44")
 function("frame_pose", {"q": "q"}, "44", frame=True)
-function("jacobian", {"q": "q"}, "6v", frame=True, choices=AXES)
+function("jacobian", {"q": "q"}, "6v", frame=True, choices=REFERENCE)
 function("center_of_mass", {"q": "q"}, "3", optional=INERTIAS)
 function("kinetic_energy", {"q": "q", "qd": "v"}, "", optional=INERTIAS)
 function("potential_energy", {"q": "q"}, "", optional=INERTIAS)
@@ -306,7 +307,14 @@ function("coriolis_matrix", {"q": "q", "qd": "v"}, "vv", optional=INERTIAS, symb
 function("regressor", {"q": "q", "qd": "v", "qdd": "v"}, ("v", "10l"), symbol="Y")
 function("centroidal_momentum", {"q": "q", "qd": "v"}, "6", optional=INERTIAS, symbol="h")
 function("centroidal_momentum_matrix", {"q": "q"}, "6v", optional=INERTIAS, symbol="A")
-function("frame_velocity", {"q": "q", "qd": "v"}, "6", frame=True, symbol="V")
-function("frame_acceleration", {"q": "q", "qd": "v", "qdd": "v"}, "6", frame=True, symbol="A")
-function("jacobian_time_derivative", {"q": "q", "qd": "v"}, "6v", frame=True, symbol="Jd")
-function("kinematic_hessian", {"q": "q"}, "6vv", frame=True, symbol="dJ")
+function("frame_velocity", {"q": "q", "qd": "v"}, "6", frame=True, choices=REFERENCE, symbol="V")
+function(
+    "frame_acceleration",
+    {"q": "q", "qd": "v", "qdd": "v"},
+    "6",
+    frame=True,
+    choices=REFERENCE,
+    symbol="A",
+)
+function("jacobian_time_derivative", {"q": "q", "qd": "v"}, "6v", frame=True, choices=REFERENCE, symbol="Jd")
+function("kinematic_hessian", {"q": "q"}, "6vv", frame=True, choices=REFERENCE, symbol="dJ")

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from ..typing import AlgorithmLike, Array, ArrayLike, Axes, Backend, Device, External, FloatType, Path
+from ..typing import AlgorithmLike, Array, ArrayLike, Backend, Device, External, FloatType, Path, Reference
 
 if TYPE_CHECKING:
     from ..backends.devices.kernel import DeviceKernel
@@ -89,7 +89,7 @@ class Doors:
 
     def jvp(
         self, function: str, primals: Sequence[ArrayLike], tangents: Sequence[ArrayLike],
-        *, frame: str | None = None, axes: Axes | None = None, external: External | None = None,
+        *, frame: str | None = None, reference: Reference | None = None, external: External | None = None,
         inertias: ArrayLike | None = None, out: Array | None = None,
         algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
@@ -105,7 +105,7 @@ class Doors:
 
     def vjp(
         self, function: str, primals: Sequence[ArrayLike], cotangent: ArrayLike,
-        *, frame: str | None = None, axes: Axes | None = None, external: External | None = None,
+        *, frame: str | None = None, reference: Reference | None = None, external: External | None = None,
         inertias: ArrayLike | None = None, out: tuple[Array, ...] | None = None,
         algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
     ) -> tuple[Array, ...]:
@@ -119,7 +119,7 @@ class Doors:
     def hvp(
         self, function: str, primals: Sequence[ArrayLike], cotangent: ArrayLike,
         tangents: Sequence[ArrayLike],
-        *, frame: str | None = None, axes: Axes | None = None, external: External | None = None,
+        *, frame: str | None = None, reference: Reference | None = None, external: External | None = None,
         inertias: ArrayLike | None = None, out: tuple[Array, ...] | None = None,
         algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
     ) -> tuple[Array, ...]:
@@ -189,7 +189,7 @@ class Doors:
     def kernel(
         self, function: Literal["jacobian"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, frame: str, axes: Axes = "world", batch: int | None = None,
+        *, frame: str, reference: Reference = "world_aligned", batch: int | None = None,
     ) -> kernels.JacobianKernel: ...
 
     @overload
@@ -273,56 +273,56 @@ class Doors:
     def kernel(
         self, function: Literal["frame_velocity"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, frame: str, batch: int | None = None,
+        *, frame: str, reference: Reference = "world_aligned", batch: int | None = None,
     ) -> kernels.FrameVelocityKernel: ...
 
     @overload
     def kernel(
         self, function: Literal["frame_acceleration"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, frame: str, batch: int | None = None,
+        *, frame: str, reference: Reference = "world_aligned", batch: int | None = None,
     ) -> kernels.FrameAccelerationKernel: ...
 
     @overload
     def kernel(
         self, function: Literal["jacobian_time_derivative"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, frame: str, batch: int | None = None,
+        *, frame: str, reference: Reference = "world_aligned", batch: int | None = None,
     ) -> kernels.JacobianTimeDerivativeKernel: ...
 
     @overload
     def kernel(
         self, function: Literal["kinematic_hessian"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, frame: str, batch: int | None = None,
+        *, frame: str, reference: Reference = "world_aligned", batch: int | None = None,
     ) -> kernels.KinematicHessianKernel: ...
 
     @overload
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
+        *, frame: str | None = None, reference: Reference | None = None, batch: int | None = None,
         device: Literal["cpu"] = "cpu", value: bool = False,
     ) -> Kernel: ...
 
     @overload
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
+        *, frame: str | None = None, reference: Reference | None = None, batch: int | None = None,
         device: Literal["opencl", "cuda"], value: bool = False,
     ) -> DeviceKernel: ...
 
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
+        *, frame: str | None = None, reference: Reference | None = None, batch: int | None = None,
         device: Device = "cpu", value: bool = False,
     ) -> Any:
         """The function of that name compiled now; call it like the method, with the same inputs.
 
         `algorithm` is one of `px.algorithms(function)`; `dtype` is "float64" or "float32". Functions of a
         frame are told which one by `frame`, the name of a link of the file; all frames of a robot share
-        their machine code. `axes` is that of `jacobian`. A kernel has one algorithm, by default the one that
-        "auto" takes for many states; `batch=1` asks for the one that it takes for a single state, which is
-        another for long chains. `device` is "cpu", "opencl" or "cuda": kernels of the latter two take arrays
-        on the device, or NumPy's, which are copied there and back. With `value`, kernels of derivatives also
-        give what they are the derivatives of, as the methods do.
+        their machine code. `reference` is that of `jacobian`. A kernel has one algorithm, by default the one
+        that "auto" takes for many states; `batch=1` asks for the one that it takes for a single state, which
+        is another for long chains. `device` is "cpu", "opencl" or "cuda": kernels of the latter two take
+        arrays on the device, or NumPy's, which are copied there and back. With `value`, kernels of
+        derivatives also give what they are the derivatives of, as the methods do.
         """

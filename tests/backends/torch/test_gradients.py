@@ -97,7 +97,7 @@ def test_wrenches_may_be_given_by_name() -> None:
         1e-14,
     )
     tau.sum().backward()
-    jacobian = robot.jacobian(q.numpy(), tip, axes="local")
+    jacobian = robot.jacobian(q.numpy(), tip, reference="local")
     agree(wrench.grad.numpy(), -jacobian.sum(axis=-1), 1e-12)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...typing import AlgorithmLike, ArrayLike, Axes, Derivatives, Schedule
+from ...typing import AlgorithmLike, ArrayLike, Derivatives, Reference, Schedule
 
 if TYPE_CHECKING:
     from jax import Array
@@ -65,14 +65,16 @@ class MotionSignatures:
 
     def jacobian(
         self, q: ArrayLike, frame: str,
-        *, axes: Axes = "world", algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None, derivatives: Derivatives = "auto",
+        *, reference: Reference = "world_aligned", algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
+        derivatives: Derivatives = "auto",
     ) -> Array:
         """Jacobian J (…, 6, nv) of a frame: J @ qd is its velocity [angular; linear].
 
         `frame` is a name in `robot.frame_names`: of any link of the file, welded or not. The first three rows
-        give its angular velocity (rad/s), the last three the velocity of its origin (m/s), both along the
-        axes of the base frame of the file, or with `axes="local"` along those of the frame itself.
+        give its angular velocity (rad/s), the last three a velocity (m/s): that of its origin along the axes
+        of the base frame of the file (`reference="world_aligned"`) or along its own ("local"), or that of the
+        point of its link at the world's origin, along the world's axes ("world").
 
         - `q` (…, nq): positions.
 
@@ -82,8 +84,8 @@ class MotionSignatures:
         there are any.
         """
         return self.evaluate(
-            "jacobian", {"q": q}, frame=frame, choices={"axes": axes}, algorithm=algorithm, schedule=schedule,
-            parameters=parameters, derivatives=derivatives,
+            "jacobian", {"q": q}, frame=frame, choices={"reference": reference}, algorithm=algorithm,
+            schedule=schedule, parameters=parameters, derivatives=derivatives,
         )
 
     def center_of_mass(
@@ -200,12 +202,14 @@ class MotionSignatures:
 
     def frame_velocity(
         self, q: ArrayLike, qd: ArrayLike, frame: str,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None, derivatives: Derivatives = "auto",
+        *, reference: Reference = "world_aligned", algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
+        derivatives: Derivatives = "auto",
     ) -> Array:
         """Velocity (…, 6) [angular; linear] of a frame and its origin, along the axes of the base frame.
 
-        `frame` is a name in `robot.frame_names`. It is J qd of the frame's Jacobian.
+        `frame` is a name in `robot.frame_names`. It is J qd of the frame's Jacobian with the same
+        `reference`: "world_aligned", "world" or "local".
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
@@ -216,19 +220,22 @@ class MotionSignatures:
         there are any.
         """
         return self.evaluate(
-            "frame_velocity", {"q": q, "qd": qd}, frame=frame, algorithm=algorithm, schedule=schedule,
-            parameters=parameters, derivatives=derivatives,
+            "frame_velocity", {"q": q, "qd": qd}, frame=frame, choices={"reference": reference},
+            algorithm=algorithm, schedule=schedule, parameters=parameters, derivatives=derivatives,
         )
 
     def frame_acceleration(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, frame: str,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None, derivatives: Derivatives = "auto",
+        *, reference: Reference = "world_aligned", algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
+        derivatives: Derivatives = "auto",
     ) -> Array:
         """Acceleration (…, 6) [angular; linear] of a frame and its origin, along the axes of the base frame.
 
         `frame` is a name in `robot.frame_names`. The linear half is what an accelerometer at rest in the
-        world would see of the origin: the second derivative of its position, without gravity.
+        world would see of the origin: the second derivative of its position, without gravity. With
+        `reference="local"` both halves are along the frame's own axes; with "world" the linear half is that
+        of the point of its link at the world's origin.
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
@@ -240,18 +247,22 @@ class MotionSignatures:
         first where there are any.
         """
         return self.evaluate(
-            "frame_acceleration", {"q": q, "qd": qd, "qdd": qdd}, frame=frame, algorithm=algorithm,
-            schedule=schedule, parameters=parameters, derivatives=derivatives,
+            "frame_acceleration", {"q": q, "qd": qd, "qdd": qdd}, frame=frame,
+            choices={"reference": reference}, algorithm=algorithm, schedule=schedule, parameters=parameters,
+            derivatives=derivatives,
         )
 
     def jacobian_time_derivative(
         self, q: ArrayLike, qd: ArrayLike, frame: str,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None, derivatives: Derivatives = "auto",
+        *, reference: Reference = "world_aligned", algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
+        derivatives: Derivatives = "auto",
     ) -> Array:
-        """The rate dJ/dt (…, 6, nv) of a frame's Jacobian, along the axes of the base frame.
+        """The time derivative dJ/dt (…, 6, nv) of a frame's Jacobian, entry by entry.
 
-        `frame` is a name in `robot.frame_names`. Its acceleration is J qdd + dJ/dt qd.
+        `frame` is a name in `robot.frame_names`, `reference` that of the Jacobian: "world_aligned", "world"
+        or "local". The frame's acceleration is J qdd + dJ/dt qd; with "world" and "local" it is the spatial
+        acceleration, to which the classical one adds the product of angular and linear velocity.
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
@@ -262,19 +273,21 @@ class MotionSignatures:
         first where there are any.
         """
         return self.evaluate(
-            "jacobian_time_derivative", {"q": q, "qd": qd}, frame=frame, algorithm=algorithm,
-            schedule=schedule, parameters=parameters, derivatives=derivatives,
+            "jacobian_time_derivative", {"q": q, "qd": qd}, frame=frame, choices={"reference": reference},
+            algorithm=algorithm, schedule=schedule, parameters=parameters, derivatives=derivatives,
         )
 
     def kinematic_hessian(
         self, q: ArrayLike, frame: str,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None, derivatives: Derivatives = "auto",
+        *, reference: Reference = "world_aligned", algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
+        derivatives: Derivatives = "auto",
     ) -> Array:
         """The derivative (…, 6, nv, nv) of a frame's Jacobian in the tangent space of q.
 
-        Entry [:, j, k] is that of column j along joint k. `frame` is a name in `robot.frame_names`. A joint
-        turns the columns of all joints beyond it, and moves the frame that those before it turn.
+        Entry [:, j, k] is that of column j along joint k. `frame` is a name in `robot.frame_names`,
+        `reference` that of the Jacobian: "world_aligned", "world" or "local". A joint turns the columns of
+        all joints beyond it, and moves the frame that those before it turn.
 
         - `q` (…, nq): positions.
 
@@ -284,6 +297,6 @@ class MotionSignatures:
         first where there are any.
         """
         return self.evaluate(
-            "kinematic_hessian", {"q": q}, frame=frame, algorithm=algorithm, schedule=schedule,
-            parameters=parameters, derivatives=derivatives,
+            "kinematic_hessian", {"q": q}, frame=frame, choices={"reference": reference}, algorithm=algorithm,
+            schedule=schedule, parameters=parameters, derivatives=derivatives,
         )

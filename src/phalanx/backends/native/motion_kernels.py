@@ -256,7 +256,7 @@ class JacobianTimeDerivativeKernel(Kernel):
         self, q: ArrayLike, qd: ArrayLike,
         *, out: Array | None = None, threads: int | None = None,
     ) -> Array:
-        """The rate dJ/dt (…, 6, nv) of a frame's Jacobian, along the axes of the base frame.
+        """The time derivative dJ/dt (…, 6, nv) of a frame's Jacobian, entry by entry.
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
