@@ -18,8 +18,8 @@ from phalanx.backends.base import installed
 
 ROOT = Path(__file__).parents[1]
 SIZES = {"q": "nq", "v": "nv", "l": "n_links"}
-ROBOT = px.load("two_link")
-FRAME = ROBOT.frame_names[-1]
+ROBOT = px.load("ur5")
+FRAME = ROBOT.link_names[-1]
 
 
 def kernel(function: str) -> px.Kernel:

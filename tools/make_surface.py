@@ -75,7 +75,7 @@ def robot_functions() -> str:
     """`robot/functions.py`: the methods of a robot that compute."""
     text = HEAD.format(role="What a robot computes: one method for each registered function.")
     text += "from typing import Literal, overload\n\n"
-    text += "from ..typing import AlgorithmLike, Array, ArrayLike, Backend, External\n"
+    text += "from ..typing import AlgorithmLike, Array, ArrayLike, Backend, External, Reference\n"
     text += "from . import results\nfrom .motion import Motion\n\n\nclass Functions(Motion):\n"
     text += '    """The methods of `Robot` that compute; `methods` gives them their code."""\n'
     text += "".join(robot_method(f) for f in family("dynamics"))
@@ -331,7 +331,7 @@ def jax_signatures() -> str:
     text = HEAD.format(role="`robot.jax`: one method for each registered function.")
     text += "from collections.abc import Mapping\nfrom typing import TYPE_CHECKING\n\n"
     text += "from ...robot import results\n"
-    text += "from ...typing import AlgorithmLike, ArrayLike, Derivatives, External, Schedule\n"
+    text += "from ...typing import AlgorithmLike, ArrayLike, Derivatives, External, Reference, Schedule\n"
     text += "from .motion_signatures import MotionSignatures\n\n"
     text += JAX.format(name="JaxSignatures(MotionSignatures)", whose="JaxFunctions").rstrip() + "\n"
     return text + "".join(jax_method(f) for f in family("dynamics"))
@@ -381,7 +381,7 @@ def torch_signatures() -> str:
     """`backends/torch/signatures.py`: the functions of a robot on PyTorch."""
     text = HEAD.format(role="`robot.torch`: one method for each registered function.")
     text += "from collections.abc import Mapping\nfrom typing import TYPE_CHECKING\n\n"
-    text += "from ...robot import results\nfrom ...typing import AlgorithmLike\n"
+    text += "from ...robot import results\nfrom ...typing import AlgorithmLike, Reference\n"
     text += "from .motion_signatures import MotionSignatures\n\n"
     text += TORCH.format(name="TorchSignatures(MotionSignatures)").rstrip() + "\n"
     return text + "".join(torch_method(f) for f in family("dynamics"))

@@ -34,7 +34,7 @@ from .backends.base import (
     positive,
 )
 from .backends.devices.base import device_kernel
-from .backends.structure import factors_well, require_invertible, segments_well
+from .backends.structure import factors_well, require_invertible, require_six_directions, segments_well
 from .errors import PhalanxError, is_one_of, listing, shown
 from .program.task import cuts
 from .robot.frames import seats_of
@@ -253,6 +253,8 @@ def resolve(
         raise PhalanxError(f"{function}: got frame={shown(frame)}, but takes none; leave it out.")
     if FUNCTIONS[function].inverts:
         require_invertible(robot)
+    if FUNCTIONS[function].six:
+        require_six_directions(robot, function, str(frame))
     return Call(robot, chosen, frame, tuple(sorted(options.items())))
 
 
@@ -299,6 +301,8 @@ def choose(robot: Robot, function: str, batch: int | None = None) -> Algorithm:
         return find(function, "cartesian_tensor")
     if function == "forward_dynamics":
         return find(function, "jsiia" if robot.is_coupled or _may_factor(robot) else "aba")
+    if function == "operational_space_inertia":
+        return find(function, "ltl" if robot.is_coupled or _may_factor(robot) else "articulated")
     return next(iter(ALGORITHMS[function].values()))
 
 

@@ -286,6 +286,8 @@ BY_DIFFERENCES = (
     "frame_acceleration",
     "jacobian_time_derivative",
     "kinematic_hessian",
+    "centroidal_momentum_time_variation",
+    "center_of_mass_acceleration",
 )
 
 
@@ -381,6 +383,43 @@ def centroidal_momentum_matrix(robot: Robot, q: np.ndarray) -> np.ndarray:
 def centroidal_momentum(robot: Robot, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
     """Momentum (6,) about the mass centre, along the world's axes."""
     return centroidal_momentum_matrix(robot, q) @ qd
+
+
+def centroidal_momentum_time_variation(
+    robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray
+) -> np.ndarray:
+    """The rate (6,) of that momentum."""
+    rate = along(robot, lambda x: centroidal_momentum(robot, x, qd), q, qd)
+    return rate + centroidal_momentum(robot, q, qdd)
+
+
+def center_of_mass_jacobian(robot: Robot, q: np.ndarray) -> np.ndarray:
+    """J (3, nv): each link's part of the mass times the Jacobian of its mass centre."""
+    J, part = body_jacobians(robot, q), np.zeros((3, robot.nv))
+    moving = [link for link in robot.description.links if robot.frames[link.name].link >= 0]
+    for link in moving:
+        of = adjoint(pose(np.eye(3), -np.array(link.com))) @ J[link.name]
+        part = part + link.mass * frame_pose(robot, q, link.name)[:3, :3] @ of[3:]
+    return part / sum(link.mass for link in moving)
+
+
+def center_of_mass_velocity(robot: Robot, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    """Velocity (3,) of the mass centre."""
+    return center_of_mass_jacobian(robot, q) @ qd
+
+
+def center_of_mass_acceleration(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+    """The rate (3,) of that velocity."""
+    rate = along(robot, lambda x: center_of_mass_velocity(robot, x, qd), q, qd)
+    return rate + center_of_mass_velocity(robot, q, qdd)
+
+
+def operational_space_inertia(
+    robot: Robot, q: np.ndarray, frame: str, reference: str = "world_aligned"
+) -> np.ndarray:
+    """(J M^-1 J^T)^-1 (6, 6) of a link."""
+    J = jacobian(robot, q, frame, reference)
+    return np.linalg.inv(J @ np.linalg.solve(mass_matrix(robot, q), J.T))
 
 
 def frame_velocity(

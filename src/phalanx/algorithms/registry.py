@@ -58,6 +58,7 @@ class Function:
     symbol: str = "result"  # what the literature calls it
     forces: str = ""
     inverts: bool = False  # whether it needs the inverse of the mass matrix
+    six: bool = False  # whether its frame must move in all six directions
     motion: bool = False  # whether inertias matter to it as far as they change forces and motions
     value: str = ""  # what it is the derivative of, if it can tell that besides
     solves: str = ""  # the function that gives its last input if its result stands there instead
@@ -307,6 +308,28 @@ function("coriolis_matrix", {"q": "q", "qd": "v"}, "vv", optional=INERTIAS, symb
 function("regressor", {"q": "q", "qd": "v", "qdd": "v"}, ("v", "10l"), symbol="Y")
 function("centroidal_momentum", {"q": "q", "qd": "v"}, "6", optional=INERTIAS, symbol="h")
 function("centroidal_momentum_matrix", {"q": "q"}, "6v", optional=INERTIAS, symbol="A")
+function(
+    "centroidal_momentum_time_variation",
+    {"q": "q", "qd": "v", "qdd": "v"},
+    "6",
+    optional=INERTIAS,
+    symbol="hd",
+)
+function("center_of_mass_jacobian", {"q": "q"}, "3v", optional=INERTIAS, symbol="J")
+function("center_of_mass_velocity", {"q": "q", "qd": "v"}, "3", optional=INERTIAS)
+function("center_of_mass_acceleration", {"q": "q", "qd": "v", "qdd": "v"}, "3", optional=INERTIAS)
+function(
+    "operational_space_inertia",
+    {"q": "q"},
+    "66",
+    optional=INERTIAS,
+    frame=True,
+    choices=REFERENCE,
+    symbol="Lambda",
+    inverts=True,
+    six=True,
+    motion=True,
+)
 function("frame_velocity", {"q": "q", "qd": "v"}, "6", frame=True, choices=REFERENCE, symbol="V")
 function(
     "frame_acceleration",

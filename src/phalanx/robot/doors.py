@@ -271,6 +271,41 @@ class Doors:
 
     @overload
     def kernel(
+        self, function: Literal["centroidal_momentum_time_variation"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.CentroidalMomentumTimeVariationKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["center_of_mass_jacobian"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.CenterOfMassJacobianKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["center_of_mass_velocity"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.CenterOfMassVelocityKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["center_of_mass_acceleration"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.CenterOfMassAccelerationKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["operational_space_inertia"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, frame: str, reference: Reference = "world_aligned", batch: int | None = None,
+    ) -> kernels.OperationalSpaceInertiaKernel: ...
+
+    @overload
+    def kernel(
         self, function: Literal["frame_velocity"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
         *, frame: str, reference: Reference = "world_aligned", batch: int | None = None,

@@ -146,6 +146,75 @@ class Motion:
         "numpy" or "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
         """
 
+    def centroidal_momentum_time_variation(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
+    ) -> Array:
+        """Rate (…, 6) [angular; linear] of the momentum about the mass centre, along the world's axes.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("centroidal_momentum_time_variation")`; `backend` is "auto",
+        "native", "numpy" or "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def center_of_mass_jacobian(
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
+    ) -> Array:
+        """Jacobian (…, 3, nv) of the centre of mass: times qd it is its velocity, along the world's axes.
+
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("center_of_mass_jacobian")`; `backend` is "auto", "native",
+        "numpy" or "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def center_of_mass_velocity(
+        self, q: ArrayLike, qd: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
+    ) -> Array:
+        """Velocity (…, 3) of the centre of mass, along the world's axes; NaN if no link has mass.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("center_of_mass_velocity")`; `backend` is "auto", "native",
+        "numpy" or "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def center_of_mass_acceleration(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
+    ) -> Array:
+        """Acceleration (…, 3) of the centre of mass, along the world's axes; NaN if no link has mass.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("center_of_mass_acceleration")`; `backend` is "auto", "native",
+        "numpy" or "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
     def frame_velocity(
         self, q: ArrayLike, qd: ArrayLike, frame: str,
         *, reference: Reference = "world_aligned", out: Array | None = None,

@@ -200,6 +200,99 @@ class MotionSignatures:
             schedule=schedule, parameters=parameters, derivatives=derivatives,
         )
 
+    def centroidal_momentum_time_variation(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
+        derivatives: Derivatives = "auto",
+    ) -> Array:
+        """Rate (…, 6) [angular; linear] of the momentum about the mass centre, along the world's axes.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Any batch shape. `algorithm` is one of `px.algorithms("centroidal_momentum_time_variation")`;
+        `schedule` is "sequential" or "doubling" (logarithmic depth); `parameters` from
+        `robot.jax.parameters()` replace the robot's own; `derivatives` by JAX are those of the "analytic"
+        algorithms, of "xla", or by default the first where there are any.
+        """
+        return self.evaluate(
+            "centroidal_momentum_time_variation", {"q": q, "qd": qd, "qdd": qdd, "inertias": inertias},
+            algorithm=algorithm, schedule=schedule, parameters=parameters, derivatives=derivatives,
+        )
+
+    def center_of_mass_jacobian(
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
+        derivatives: Derivatives = "auto",
+    ) -> Array:
+        """Jacobian (…, 3, nv) of the centre of mass: times qd it is its velocity, along the world's axes.
+
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Any batch shape. `algorithm` is one of `px.algorithms("center_of_mass_jacobian")`; `schedule` is
+        "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
+        robot's own; `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the
+        first where there are any.
+        """
+        return self.evaluate(
+            "center_of_mass_jacobian", {"q": q, "inertias": inertias}, algorithm=algorithm, schedule=schedule,
+            parameters=parameters, derivatives=derivatives,
+        )
+
+    def center_of_mass_velocity(
+        self, q: ArrayLike, qd: ArrayLike,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
+        derivatives: Derivatives = "auto",
+    ) -> Array:
+        """Velocity (…, 3) of the centre of mass, along the world's axes; NaN if no link has mass.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Any batch shape. `algorithm` is one of `px.algorithms("center_of_mass_velocity")`; `schedule` is
+        "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
+        robot's own; `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the
+        first where there are any.
+        """
+        return self.evaluate(
+            "center_of_mass_velocity", {"q": q, "qd": qd, "inertias": inertias}, algorithm=algorithm,
+            schedule=schedule, parameters=parameters, derivatives=derivatives,
+        )
+
+    def center_of_mass_acceleration(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
+        derivatives: Derivatives = "auto",
+    ) -> Array:
+        """Acceleration (…, 3) of the centre of mass, along the world's axes; NaN if no link has mass.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Any batch shape. `algorithm` is one of `px.algorithms("center_of_mass_acceleration")`; `schedule` is
+        "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
+        robot's own; `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the
+        first where there are any.
+        """
+        return self.evaluate(
+            "center_of_mass_acceleration", {"q": q, "qd": qd, "qdd": qdd, "inertias": inertias},
+            algorithm=algorithm, schedule=schedule, parameters=parameters, derivatives=derivatives,
+        )
+
     def frame_velocity(
         self, q: ArrayLike, qd: ArrayLike, frame: str,
         *, reference: Reference = "world_aligned", algorithm: AlgorithmLike = "auto",

@@ -162,6 +162,84 @@ class MotionSignatures:
             threads=threads,
         )
 
+    def centroidal_momentum_time_variation(
+        self, q: Tensor, qd: Tensor, qdd: Tensor,
+        *, inertias: Tensor | None = None, algorithm: AlgorithmLike = "auto", threads: int | None = None,
+    ) -> Tensor:
+        """Rate (…, 6) [angular; linear] of the momentum about the mass centre, along the world's axes.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Tensors on the CPU, any batch shape. `algorithm` is one of
+        `px.algorithms("centroidal_momentum_time_variation")`; at most `threads` threads share a large batch
+        (None: `px.set_threads`).
+        """
+        return self.evaluate(
+            "centroidal_momentum_time_variation", {"q": q, "qd": qd, "qdd": qdd, "inertias": inertias},
+            algorithm=algorithm, threads=threads,
+        )
+
+    def center_of_mass_jacobian(
+        self, q: Tensor,
+        *, inertias: Tensor | None = None, algorithm: AlgorithmLike = "auto", threads: int | None = None,
+    ) -> Tensor:
+        """Jacobian (…, 3, nv) of the centre of mass: times qd it is its velocity, along the world's axes.
+
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Tensors on the CPU, any batch shape. `algorithm` is one of `px.algorithms("center_of_mass_jacobian")`;
+        at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+        return self.evaluate(
+            "center_of_mass_jacobian", {"q": q, "inertias": inertias}, algorithm=algorithm, threads=threads,
+        )
+
+    def center_of_mass_velocity(
+        self, q: Tensor, qd: Tensor,
+        *, inertias: Tensor | None = None, algorithm: AlgorithmLike = "auto", threads: int | None = None,
+    ) -> Tensor:
+        """Velocity (…, 3) of the centre of mass, along the world's axes; NaN if no link has mass.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Tensors on the CPU, any batch shape. `algorithm` is one of `px.algorithms("center_of_mass_velocity")`;
+        at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+        return self.evaluate(
+            "center_of_mass_velocity", {"q": q, "qd": qd, "inertias": inertias}, algorithm=algorithm,
+            threads=threads,
+        )
+
+    def center_of_mass_acceleration(
+        self, q: Tensor, qd: Tensor, qdd: Tensor,
+        *, inertias: Tensor | None = None, algorithm: AlgorithmLike = "auto", threads: int | None = None,
+    ) -> Tensor:
+        """Acceleration (…, 3) of the centre of mass, along the world's axes; NaN if no link has mass.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Tensors on the CPU, any batch shape. `algorithm` is one of
+        `px.algorithms("center_of_mass_acceleration")`; at most `threads` threads share a large batch (None:
+        `px.set_threads`).
+        """
+        return self.evaluate(
+            "center_of_mass_acceleration", {"q": q, "qd": qd, "qdd": qdd, "inertias": inertias},
+            algorithm=algorithm, threads=threads,
+        )
+
     def frame_velocity(
         self, q: Tensor, qd: Tensor, frame: str,
         *, reference: Reference = "world_aligned", algorithm: AlgorithmLike = "auto",
