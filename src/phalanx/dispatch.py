@@ -316,7 +316,7 @@ def _may_cut(robot: Robot, function: str) -> bool:
     """Whether one state takes less time in segments than link by link, and keeps the digits."""
     if robot.nv <= _SEGMENTED.get(function, robot.nv):
         return False
-    well: bool = robot.memo(
+    well: bool = robot._memoized(
         ("goes in segments", function),
         lambda: cuts(robot.model) and (function != "forward_dynamics" or segments_well(robot)),
     )

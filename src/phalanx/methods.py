@@ -219,11 +219,11 @@ def formula(self: Robot, name: str, inputs: Any, outputs: Any, run: Any) -> Any:
 
 
 def _on_jax(robot: Robot) -> Any:
-    return robot.memo("jax", lambda: module_of("jax", "jax.functions").JaxFunctions(robot, resolve))
+    return robot._memoized("jax", lambda: module_of("jax", "jax.functions").JaxFunctions(robot, resolve))
 
 
 def _on_torch(robot: Robot) -> Any:
-    return robot.memo("torch", lambda: module_of("torch", "torch.functions").TorchFunctions(robot))
+    return robot._memoized("torch", lambda: module_of("torch", "torch.functions").TorchFunctions(robot))
 
 
 _SCOPE: Mapping[str, Any] = {

@@ -213,9 +213,9 @@ def generators(rng: Random) -> None:
         case 2:
             px.snake(n)
         case 3:
-            px.coil(n)
+            px.generators.coil(n)
         case _:
-            px.dill(near(rng, 3, 0.5))
+            px.generators.dill(near(rng, 3, 0.5))
 
 
 def on_jax(rng: Random) -> None:

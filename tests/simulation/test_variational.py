@@ -41,7 +41,7 @@ def exact(r: px.Robot, q: np.ndarray, qd: np.ndarray, time: float, force: Any) -
 
     def slope(t: float, y: np.ndarray) -> np.ndarray:
         q, qd = y[: r.nq], y[r.nq :]
-        rates = [c.kind.coordinate_rates(q[None, c.q], qd[None, c.v])[0] for c in r.coordinates]
+        rates = [c.kind.coordinate_rates(q[None, c.q], qd[None, c.v])[0] for c in r._coordinates]
         return np.concatenate([*rates, r.forward_dynamics(q, qd, force(q, qd), backend="numpy")])
 
     y = solve_ivp(slope, (0.0, time), np.concatenate([q, qd]), method="DOP853", rtol=1e-11, atol=1e-12).y[

@@ -144,7 +144,9 @@ class Algorithm:
             return " with its mimic joints"
         if self.frames == "bodies":
             return self._refusal_of_bodies(robot)
-        told: str = robot.memo(("refusal in DH frames", self.joints), lambda: self._refusal_of_frames(robot))
+        told: str = robot._memoized(
+            ("refusal in DH frames", self.joints), lambda: self._refusal_of_frames(robot)
+        )
         return told
 
     def _refusal_of_frames(self, robot: Robot) -> str:
@@ -159,7 +161,7 @@ class Algorithm:
             return ": it branches"
         if self.bodies != "definite":
             return ""
-        singular = robot.memo("singular link", lambda: singular_link(robot.model))
+        singular = robot._memoized("singular link", lambda: singular_link(robot.model))
         return "" if singular < 0 else f': the inertia of link "{robot.link_names[singular]}" has no inverse'
 
 

@@ -26,7 +26,7 @@ _SPREAD = 100.0  # ratio of masses up to which segments lose no two digits (docs
 
 def require_invertible(robot: Robot) -> None:
     """Raise if some joint moves nothing that resists, whatever the configuration."""
-    loose = robot.memo("loose joints", lambda: _loose_joints(robot))
+    loose = robot._memoized("loose joints", lambda: _loose_joints(robot))
     if loose:
         raise PhalanxError(
             f'robot "{robot.name}": the mass matrix is singular in every configuration, because nothing '
@@ -38,7 +38,7 @@ def require_invertible(robot: Robot) -> None:
 def require_six_directions(robot: Robot, function: str, frame: str) -> None:
     """Raise if the joints cannot move a frame in all six directions, whatever the configuration."""
     carrier = robot.frame(frame).link  # all frames of a link are alike
-    found: int = robot.memo(("directions of a link", carrier), lambda: _directions(robot, frame))
+    found: int = robot._memoized(("directions of a link", carrier), lambda: _directions(robot, frame))
     if found < 6:
         raise PhalanxError(
             f'{function}: the joints of robot "{robot.name}" move frame "{frame}" in {found} directions, '
@@ -74,7 +74,9 @@ def factors_well(robot: Robot) -> bool:
     diagonal scaled to one, which light links, heavy tips and long chains make large. The median of many
     configurations tells robots apart; the largest of a few depends on which ones were drawn.
     """
-    found: bool = robot.memo("factors well", lambda: 0 < robot.nv <= _LARGEST and _condition(robot) < _WELL)
+    found: bool = robot._memoized(
+        "factors well", lambda: 0 < robot.nv <= _LARGEST and _condition(robot) < _WELL
+    )
     return found
 
 

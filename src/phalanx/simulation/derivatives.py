@@ -69,7 +69,7 @@ def _numbered(leaves: np.ndarray, rates: np.ndarray) -> dict[int, Any]:
 def _by_joint(robot: Robot, method: str, q: np.ndarray, values: np.ndarray, of: str, to: str) -> np.ndarray:
     """Values of coordinates ("q") or rates ("v") as those of the other, joint by joint."""
     made = np.zeros(robot.nq if to == "q" else robot.nv, dtype=object)
-    for c in robot.coordinates:
+    for c in robot._coordinates:
         convert = getattr(c.kind, method)
         made[getattr(c, to)] = convert(q[None, c.q], values[None, getattr(c, of)])[0]
     return made

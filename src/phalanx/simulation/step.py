@@ -182,7 +182,7 @@ class Step(Moving):
     def _coordinate(self) -> list[int | None]:
         """The coordinate whose rate each degree of freedom is, if there is one."""
         found: list[int | None] = [None] * self.robot.nv
-        for c in self.robot.coordinates:
+        for c in self.robot._coordinates:
             if c.kind.quaternion is None:
                 for k, i in zip(range(c.q.start, c.q.stop), range(c.v.start, c.v.stop), strict=True):
                     found[i] = k
