@@ -159,10 +159,11 @@ def _tell(args: argparse.Namespace, facts: dict[str, Any], lines: Any) -> None:
 
 def _require_functions(args: argparse.Namespace) -> None:
     """Raise unless functions are named by -f, and nothing stands beside robot and recording."""
-    *names, robot, recording = args.robot, args.recording, *args.others
+    words: list[str] = [args.robot, args.recording, *args.others]
+    *names, robot, recording = words
     if names or not args.functions:
-        words = [*args.functions, *names] or ["inverse_dynamics"]
-        wanted = " ".join([robot, recording, "-o", args.output, *(f"-f {word}" for word in words)])
+        functions = [*args.functions, *names] or ["inverse_dynamics"]
+        wanted = " ".join([robot, recording, "-o", args.output, *(f"-f {name}" for name in functions)])
         raise PhalanxError(
             f"expected ROBOT RECORDING -o OUT -f FUNCTION, functions by -f only; such as phalanx run {wanted}"
         )

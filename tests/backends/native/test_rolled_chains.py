@@ -278,7 +278,7 @@ def test_the_text_does_not_grow_with_the_robot(function: str, algorithm: Any) ->
     assert many <= few + 10
 
 
-SQUARE = ("kane_original", "jsiia")  # they keep what they know of pairs of links
+SQUARE = ("kane_original", "jsiia", "ltl")  # they keep what they know of pairs of links
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ from .crba import crba
     work="O(n depth^2)",
     span="O(depth^2)",
     assembles=True,
+    symmetric=False,
     options=REFERENCE,
 )
 def operational_space_inertia(
@@ -90,8 +91,8 @@ def articulated(model: Model, q: Array, *, frame: Placement, reference: str = "w
     for each in u:
         Vd = propagate(X, still, through=through, plus=S.axis * each)
         accelerations.append(frame.X @ marked(Motions(Vd, Vd), frame.at).Vd)
-    columns = namespace(psi).stack(accelerations, axis=-2)
-    return inverse(_seen(transpose(_seen(columns, X_f, reference)), X_f, reference))
+    mobility = namespace(psi).stack(accelerations, axis=-2)
+    return inverse(_seen(transpose(_seen(mobility, X_f, reference)), X_f, reference))
 
 
 def _seen(motions: Array, X_f: Transform, reference: str) -> Array:
