@@ -58,7 +58,7 @@ def orders() -> dict[str, list[float]]:
         found[integrator] = []
         for count in COUNTS:
             sim = robot.simulation(dt=SECONDS / count, integrator=integrator)
-            run = sim.rollout(q, qd, inputs=tau, steps=count, every=count)
+            run = sim.rollout(q, qd, controls=tau, steps=count, every=count)
             found[integrator].append(distance(robot, run.final, end))
     return found
 

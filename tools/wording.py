@@ -38,7 +38,7 @@ INPUTS = {
 TYPES = {"external": "External"}  # of inputs other than ArrayLike
 SIZES = {"q": "nq", "v": "nv", "l": "n_links", "10l": "10 n_links"}
 NAMED = ("inertias",)  # optional inputs that nobody gives by position
-MOTION = ("kinematics", "energy", "momentum")  # files of algorithms
+MOTION = ("kinematics", "energy", "momentum", "center_of_mass")  # files of algorithms
 
 
 def family(name: str) -> list[Function]:

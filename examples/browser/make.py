@@ -34,7 +34,7 @@ def page(robot: px.Robot) -> str:
         )
     with tempfile.TemporaryDirectory() as folder:
         wasm, script = robot.export(
-            Path(folder) / "robot.wasm", (*FUNCTIONS, robot.simulation(DT, "implicit"))
+            Path(folder) / "robot.wasm", (*FUNCTIONS, robot.simulation(DT, integrator="implicit"))
         )
         code, module = wasm.read_bytes(), script.read_text(encoding="utf-8")
     fill = {

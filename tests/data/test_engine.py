@@ -143,10 +143,12 @@ def test_a_process_killed_at_any_moment_loses_nothing(tmp_path: Path) -> None:
         "-m",
         "phalanx",
         "run",
-        "torques",
-        "power",
         "two_link",
         str(tmp_path / "in.parquet"),
+        "-f",
+        "torques",
+        "-f",
+        "power",
     ]
     out, partial = tmp_path / "out.parquet", tmp_path / "out.parquet.partial"
     for parts in (3, 60):

@@ -248,7 +248,7 @@ def test_it_is_one_line_and_status_two_and_nothing_is_left(
     name, told, more = case(tmp_path)
     before = set(tmp_path.rglob("*"))
     out = tmp_path / ("out" if name == "set" else "out.npz")
-    arguments = ["run", "inverse_dynamics", "two_link", str(tmp_path / name), "-o", str(out), *more]
+    arguments = ["run", "two_link", str(tmp_path / name), "-o", str(out), "-f", "inverse_dynamics", *more]
     assert main(arguments) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
@@ -279,11 +279,12 @@ def test_bad_pieces_are_left_out_if_asked_for_and_named(
     out = tmp_path / f"b{suffix}"
     command = [
         "run",
-        "inverse_dynamics",
         "two_link",
         str(tmp_path / "a.parquet"),
         "-o",
         str(out),
+        "-f",
+        "inverse_dynamics",
         "--rows",
         "100",
     ]

@@ -102,7 +102,7 @@ def digests() -> dict[str, str]:
     found = {}
     for name in ROBOTS:
         robot = px.load(name)
-        found[name] = robot.digest
+        found[name] = robot._digest
         for function in FUNCTIONS:
             for dtype in DTYPES:
                 result = robot.kernel(function, dtype=dtype)(*states(robot, function, dtype))

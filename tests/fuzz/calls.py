@@ -71,7 +71,7 @@ def kernels(rng: Random) -> None:
     robot, function = rng.choice(robots()[:2]), rng.choice(list(FUNCTIONS))
     frame = near(rng, robot.frame_names[-1]) if FUNCTIONS[function].frame else None
     dtype = near(rng, rng.choice(("float64", "float64", np.float32)), 0.1)
-    kernel = robot.kernel(near(rng, function, 0.05), near(rng, "auto", 0.1), dtype, frame)
+    kernel = robot.kernel(near(rng, function, 0.05), near(rng, "auto", 0.1), dtype, frame=frame)
     given, more, out = _inputs(rng, robot, kernel.function)
     if rng.random() < 0.4:
         more["out"] = near(rng, numbers(rng, out, kernel.dtype if rng.random() < 0.9 else "f8"))
@@ -213,9 +213,9 @@ def generators(rng: Random) -> None:
         case 2:
             px.snake(n)
         case 3:
-            px.coil(n)
+            px.generators.coil(n)
         case _:
-            px.dill(near(rng, 3, 0.5))
+            px.generators.dill(near(rng, 3, 0.5))
 
 
 def on_jax(rng: Random) -> None:

@@ -76,7 +76,7 @@ def test_every_integrator_converges_to_the_reference_with_its_order(integrator: 
     errors = []
     for steps in STEPS[integrator]:
         sim = robot.simulation(dt=SECONDS / steps, integrator=integrator, friction=False, limits=False)
-        run = sim.rollout(q, qd, inputs=tau, steps=steps, every=steps)
+        run = sim.rollout(q, qd, controls=tau, steps=steps, every=steps)
         errors.append(distance(robot, run.final, (end[0], end[1])))
     assert slope(STEPS[integrator], errors) == pytest.approx(ORDERS[integrator], abs=0.15), errors
 
@@ -94,9 +94,9 @@ def test_laws_of_time_and_state_keep_the_order(integrator: str) -> None:
     errors = []
     for steps in STEPS[integrator]:
         sim = robot.simulation(
-            dt=SECONDS / steps, integrator=integrator, control=wave, inputs=robot.nv, friction=False
+            dt=SECONDS / steps, integrator=integrator, control=wave, controls=robot.nv, friction=False
         )
-        errors.append(distance(robot, sim.rollout(q, qd, inputs=tau, steps=steps, every=steps).final, end))
+        errors.append(distance(robot, sim.rollout(q, qd, controls=tau, steps=steps, every=steps).final, end))
     assert slope(STEPS[integrator], errors) == pytest.approx(ORDERS[integrator], abs=0.2), errors
 
 
@@ -119,10 +119,10 @@ def stiffest(robot: px.Robot, goal: np.ndarray, dt: float) -> float:
     """A gain that explicit Euler no longer survives, by doubling; damping ratio and step are given."""
     gain = 10.0
     while gain < 1e12:
-        sim = robot.simulation(dt, "euler", control=px.control.pd(gain, 0.1 * gain), limits=False)
+        sim = robot.simulation(dt, integrator="euler", control=px.control.pd(gain, 0.1 * gain), limits=False)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", px.PhalanxWarning)  # of those that diverge
-            run = sim.rollout(goal + 0.1, np.zeros(robot.nv), inputs=goal, steps=2000, every=2000)
+            run = sim.rollout(goal + 0.1, np.zeros(robot.nv), controls=goal, steps=2000, every=2000)
         if run.diverged or not np.abs(run.q).max() < 10.0:
             return gain
         gain *= 2.0
@@ -137,7 +137,7 @@ def test_implicit_steps_survive_gains_a_hundred_times_beyond_explicit_ones(name:
     sim = robot.simulation(
         dt=dt, integrator="implicit", control=px.control.pd(gain, 0.1 * gain), limits=False
     )
-    run = sim.rollout(goal + 0.1, np.zeros(robot.nv), inputs=goal, steps=5000, every=50)
+    run = sim.rollout(goal + 0.1, np.zeros(robot.nv), controls=goal, steps=5000, every=50)
     assert not run.diverged
     assert np.abs(run.q - goal).max() < 0.2
     assert np.abs(run.q[-1] - goal).max() < 1e-3  # and it does what the gains ask for
@@ -192,11 +192,13 @@ def test_momentum_in_free_space_is_kept(integrator: str, limit: float | None) ->
         builder.add_link("body", mass=2.0, inertia=(0.1, 0.2, 0.15))
         robot = builder.build(floating_base=True)
     q, qd, _ = robot.random_state(rng=3)
-    before = robot.momentum(q, qd)
+    before = robot.centroidal_momentum(q, qd)
     run = robot.simulation(dt=2e-3, integrator=integrator).rollout(
-        q, qd, steps=2000, every=100, record=("q", "qd", "momentum")
+        q, qd, steps=2000, every=100, record=("q", "qd", "centroidal_momentum")
     )
-    np.testing.assert_allclose(run["momentum"], robot.momentum(run.q, run.qd), atol=1e-12)
-    error = np.abs(run["momentum"] - before)
+    np.testing.assert_allclose(
+        run["centroidal_momentum"], robot.centroidal_momentum(run.q, run.qd), atol=1e-12
+    )
+    error = np.abs(run["centroidal_momentum"] - before)
     kept = error if limit is not None else error[..., 3:]
     assert kept.max() < 1e-12 * max(1.0, np.abs(before).max())

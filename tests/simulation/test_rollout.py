@@ -56,7 +56,7 @@ def test_operations_are_those_of_a_step_times_steps() -> None:
     def law(t, q, qd, u, robot, *, kp):  # type: ignore[no-untyped-def]
         return u - kp * q - np.sqrt(2.0 * kp) * qd
 
-    sim = robot.simulation(1e-2, "euler", control=law, parameters={"kp": 2})
+    sim = robot.simulation(1e-2, integrator="euler", control=law, parameters={"kp": 2})
 
     def counted(steps: int) -> int:
         return sum(

@@ -93,7 +93,7 @@ class Call:
             self.output_sizes(),
             {name: self.sizes(f.optional[name]) for name in optional},
             arguments,
-            self.robot.coordinates if self.algorithm.derivative else (),
+            self.robot._coordinates if self.algorithm.derivative else (),
         )
 
 

@@ -43,7 +43,7 @@ def add(commands: Any) -> None:
             phalanx cost puma560 --algorithm zomaya_morris --customise semi --formula
             phalanx cost ur5 --algorithm lathrop --plot lathrop.png --json
             phalanx cost panda --function forward_dynamics --derivative vjp
-            phalanx cost ur5 --function jacobian_rate --frame tool0
+            phalanx cost ur5 --function jacobian_time_derivative --frame tool0
         """,
     )
     add_robot(parser)

@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     functions = _functions(robot, args)
     dtype: Any = "float32" if args.float32 else "float64"
     options = {name: True for name in ("casadi", "cmake") if getattr(args, name)}
-    written = robot.export(args.output, functions, dtype, args.target, **options)
+    written = robot.export(args.output, functions, dtype=dtype, target=args.target, **options)
     made = entries(robot, functions)
     version = Request(robot, made, Path(args.output), _dtype(dtype)).version
     sizes = {str(path): os.path.getsize(path) for path in written}

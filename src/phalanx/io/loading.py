@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""From a file, a text, a built-in name or a generator to a Robot."""
+"""From a file, a text or a built-in name to a Robot."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import gc
 import json
 import os
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -81,31 +81,6 @@ def _collector_paused() -> Iterator[None]:
 def robots() -> list[str]:
     """Names of the built-in robots."""
     return catalogue.builtin_names()
-
-
-def chain(n: int, seed: int = 0, prismatic: float = 0.0) -> Robot:
-    """A random serial chain of n links in general position; a fraction `prismatic` of its joints slides."""
-    return Robot(catalogue.chain(n, seed, prismatic))
-
-
-def tree(n: int, branching: float = 0.3, seed: int = 0, joints: Sequence[str] = ("revolute",)) -> Robot:
-    """A random tree of n links with joints of the given types."""
-    return Robot(catalogue.tree(n, branching, seed, joints))
-
-
-def snake(n: int) -> Robot:
-    """A snake of n modules with alternating axes."""
-    return Robot(catalogue.snake(n))
-
-
-def coil(n: int) -> Robot:
-    """Featherstone's coil of n links, a test of accuracy on long chains."""
-    return Robot(catalogue.coil(n))
-
-
-def dill(k: int) -> Robot:
-    """Featherstone's dill tree of order k, a test of accuracy on branched systems."""
-    return Robot(catalogue.dill(k))
 
 
 def _describe(source: Any, strict: bool, macros: Macros | None) -> Description:

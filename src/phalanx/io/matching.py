@@ -68,7 +68,7 @@ def known_match(robot: Robot, model: Any, find: Callable[[Robot, Any], Match]) -
         known = Known(match, weakref.ref(model), find, {})
     except TypeError:  # whatever looks like a model
         return Known(match, lambda: None, find, {})
-    table = robot.memo(_MATCHES, dict)
+    table = robot._memoized(_MATCHES, dict)
     if len(table) >= _MOST:
         table.clear()
     table[id(model)] = known

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Literal, overload
 
-from ..typing import AlgorithmLike, Array, ArrayLike, Backend, External
+from ..typing import AlgorithmLike, Array, ArrayLike, Backend, External, Reference
 from . import results
 from .motion import Motion
 
@@ -236,6 +236,32 @@ class Functions(Motion):
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("regressor")`; `backend` is "auto", "native", "numpy" or "jax";
         at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def operational_space_inertia(
+        self, q: ArrayLike, frame: str,
+        *, inertias: ArrayLike | None = None, reference: Reference = "world_aligned",
+        out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> Array:
+        """Inertia (…, 6, 6) that a frame shows: (J M^-1 J^T)^-1, from its acceleration to the wrench on it.
+
+        `frame` is a name in `robot.frame_names`, `reference` that of its Jacobian J. The joints must be able
+        to move the frame in all six directions, or the robot is refused. In single configurations where they
+        cannot the inertia is infinite: entries of that state are huge or not finite, those of others are as
+        ever.
+
+        Source: Khatib 1987; the factor of M is Featherstone 2008, Table 6.3. Cost: work O(n depth^2), span
+        O(depth^2).
+
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("operational_space_inertia")` (ltl, articulated); `backend` is
+        "auto", "native", "numpy" or "jax"; at most `threads` threads share a large batch (None:
+        `px.set_threads`).
         """
 
     rnea = inverse_dynamics

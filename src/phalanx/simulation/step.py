@@ -44,7 +44,7 @@ class Settings:
     friction: bool
     limits: bool
     springs: bool
-    inputs: int
+    controls: int
     divergence: float  # rates and accelerations beyond are no motion any more
     parameters: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
@@ -123,7 +123,7 @@ class MovingCoordinates:
 
 
 class Step(MovingCoordinates):
-    """The scalars of one step: inputs as leaves, and what integrators ask for."""
+    """The scalars of one step: controls as leaves, and what integrators ask for."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -133,7 +133,7 @@ class Step(MovingCoordinates):
         self.time = symbols(self.graph, "time", ())
         self.q = symbols(self.graph, "q", (robot.nq,))
         self.qd = symbols(self.graph, "qd", (robot.nv,))
-        self.u = symbols(self.graph, "u", (settings.inputs,))
+        self.u = symbols(self.graph, "u", (settings.controls,))
         self.parameters = settings.unpacked(symbols(self.graph, "parameters", (settings.packed,)))
         self.equations = Equations(robot, self.graph, self.parameters)
 
@@ -182,7 +182,7 @@ class Step(MovingCoordinates):
     def _coordinate(self) -> list[int | None]:
         """The coordinate whose rate each degree of freedom is, if there is one."""
         found: list[int | None] = [None] * self.robot.nv
-        for c in self.robot.coordinates:
+        for c in self.robot._coordinates:
             if c.kind.quaternion is None:
                 for k, i in zip(range(c.q.start, c.q.stop), range(c.v.start, c.v.stop), strict=True):
                     found[i] = k

@@ -142,7 +142,7 @@ class Stepping:
         s, zero = self.settings, np.zeros(self.settings.nv)
         own = {name: np.zeros(shape) for name, shape in s.parameters.items()}
         joints = joint_forces(s, own)
-        step = _Step(s, 0.0, s.robot.neutral(), zero, np.zeros(s.inputs), own, joints, self._user)
+        step = _Step(s, 0.0, s.robot.neutral(), zero, np.zeros(s.controls), own, joints, self._user)
         last = dict.fromkeys(SHOWN, zero)
         return dict(asked), {name: np.shape(step.recorded(entry, last)) for name, entry in asked.items()}
 
@@ -168,7 +168,7 @@ class Stepping:
     ) -> tuple[np.ndarray, np.ndarray]:
         s, (q, qd), joints = self.settings, state, joint_forces(self.settings, own)
         for k in range(span.steps if q.size else 0):
-            u, passed = given.inputs[..., k // given.hold, :], span.start + k
+            u, passed = given.controls[..., k // given.hold, :], span.start + k
             after = self._advanced(_Step(s, s.dt * passed, q, qd, u, own, joints, self._user, span.threads))
             q, qd = np.asarray(after.q, self.dtype), np.asarray(after.qd, self.dtype)
             if (k + 1) % span.every == 0:

@@ -129,7 +129,7 @@ def task_graph(
 
     what = (call.function.name, call.algorithm.name, call.options, call.frame)
     key = ("task graph", *what, granularity, customise, rules.name)
-    graph: TaskGraph = robot.memo(key, make)
+    graph: TaskGraph = robot._memoized(key, make)
     return graph
 
 

@@ -97,7 +97,7 @@ def test_wrenches_may_be_given_by_name() -> None:
         1e-14,
     )
     tau.sum().backward()
-    jacobian = robot.jacobian(q.numpy(), tip, axes="local")
+    jacobian = robot.jacobian(q.numpy(), tip, reference="local")
     agree(wrench.grad.numpy(), -jacobian.sum(axis=-1), 1e-12)
 
 
@@ -114,7 +114,7 @@ def test_what_was_broadcast_is_summed_and_only_what_needs_a_gradient_gets_one() 
     back = robot.vjp("forward_dynamics", wide, np.ones((5, 3, robot.nv)))
     agree(qd.grad.numpy(), back[1].sum(axis=(0, 1)), 1e-12)
     # Gradients of coordinates, seen along rates, are those of the tangent space.
-    seen = [c.kind.along_rates(wide[0][:, :1, c.q], q.grad.numpy()[..., c.q]) for c in robot.coordinates]
+    seen = [c.kind.along_rates(wide[0][:, :1, c.q], q.grad.numpy()[..., c.q]) for c in robot._coordinates]
     agree(np.concatenate(seen, axis=-1), back[0].sum(axis=1, keepdims=True), 1e-12)
 
 

@@ -149,7 +149,7 @@ def test_built_in_robots_have_shapes_on_every_link_of_some_extent(name: str) -> 
     [
         px.chain(30),
         px.snake(4),
-        px.dill(3),
+        px.generators.dill(3),
         px.tree(12, joints=("revolute", "spherical", "prismatic", "planar", "universal", "helical")),
         px.tree(5).with_floating_base(),
     ],

@@ -203,7 +203,7 @@ def test_a_fall_is_that_of_the_library(
     assert fall.inner_text() == "▶ Let go"
     sim = robot.simulation(dt=DT, integrator="implicit")
     steps = round(seconds / DT)
-    run = sim.rollout(start, np.zeros(6), inputs=np.zeros(6), steps=steps)
+    run = sim.rollout(start, np.zeros(6), controls=np.zeros(6), steps=steps)
     np.testing.assert_allclose(q, run.final[0], atol=1e-9)
     assert np.abs(np.array(q) - start).max() > 0.01
     assert open_page.is_clean()

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ...robot import results
-from ...typing import AlgorithmLike, ArrayLike, Derivatives, External, Schedule
+from ...typing import AlgorithmLike, ArrayLike, Derivatives, External, Reference, Schedule
 from .motion_signatures import MotionSignatures
 
 if TYPE_CHECKING:
@@ -266,4 +266,35 @@ class JaxSignatures(MotionSignatures):
         return self.evaluate(
             "regressor", {"q": q, "qd": qd, "qdd": qdd}, algorithm=algorithm, schedule=schedule,
             parameters=parameters, derivatives=derivatives,
+        )
+
+    def operational_space_inertia(
+        self, q: ArrayLike, frame: str,
+        *, inertias: ArrayLike | None = None, reference: Reference = "world_aligned",
+        algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
+        parameters: Mapping[str, ArrayLike] | None = None, derivatives: Derivatives = "auto",
+    ) -> Array:
+        """Inertia (…, 6, 6) that a frame shows: (J M^-1 J^T)^-1, from its acceleration to the wrench on it.
+
+        `frame` is a name in `robot.frame_names`, `reference` that of its Jacobian J. The joints must be able
+        to move the frame in all six directions, or the robot is refused. In single configurations where they
+        cannot the inertia is infinite: entries of that state are huge or not finite, those of others are as
+        ever.
+
+        Source: Khatib 1987; the factor of M is Featherstone 2008, Table 6.3. Cost: work O(n depth^2), span
+        O(depth^2).
+
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Any batch shape. `algorithm` is one of `px.algorithms("operational_space_inertia")` (ltl,
+        articulated); `schedule` is "sequential" or "doubling" (logarithmic depth); `parameters` from
+        `robot.jax.parameters()` replace the robot's own; `derivatives` by JAX are those of the "analytic"
+        algorithms, of "xla", or by default the first where there are any.
+        """
+        return self.evaluate(
+            "operational_space_inertia", {"q": q, "inertias": inertias}, frame=frame,
+            choices={"reference": reference}, algorithm=algorithm, schedule=schedule, parameters=parameters,
+            derivatives=derivatives,
         )

@@ -306,6 +306,31 @@ class RegressorKernel(Kernel):
         return self._bound((q, qd, qdd), {}, out)
 
 
+class OperationalSpaceInertiaKernel(Kernel):
+    """`operational_space_inertia` of one robot, compiled."""
+
+    def __call__(
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, threads: int | None = None,
+    ) -> Array:
+        """Inertia (…, 6, 6) that a frame shows: (J M^-1 J^T)^-1, from its acceleration to the wrench on it.
+
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
+        most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def bind(self, q: Array, *, out: Array, inertias: Array | None = None) -> Bound:
+        """A step() that recomputes `out` (…, 6, 6) from these very arrays.
+
+        For control loops: fill the inputs in place, call, read `out` in place.
+        """
+        return self._bound((q,), {"inertias": inertias}, out)
+
+
 class InverseDynamicsDerivativesValueKernel(Kernel):
     """`inverse_dynamics_derivatives` of one robot, with its value, compiled."""
 

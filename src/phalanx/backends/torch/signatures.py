@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ...robot import results
-from ...typing import AlgorithmLike
+from ...typing import AlgorithmLike, Reference
 from .motion_signatures import MotionSignatures
 
 if TYPE_CHECKING:
@@ -223,4 +223,32 @@ class TorchSignatures(MotionSignatures):
         """
         return self.evaluate(
             "regressor", {"q": q, "qd": qd, "qdd": qdd}, algorithm=algorithm, threads=threads,
+        )
+
+    def operational_space_inertia(
+        self, q: Tensor, frame: str,
+        *, inertias: Tensor | None = None, reference: Reference = "world_aligned",
+        algorithm: AlgorithmLike = "auto", threads: int | None = None,
+    ) -> Tensor:
+        """Inertia (…, 6, 6) that a frame shows: (J M^-1 J^T)^-1, from its acceleration to the wrench on it.
+
+        `frame` is a name in `robot.frame_names`, `reference` that of its Jacobian J. The joints must be able
+        to move the frame in all six directions, or the robot is refused. In single configurations where they
+        cannot the inertia is infinite: entries of that state are huge or not finite, those of others are as
+        ever.
+
+        Source: Khatib 1987; the factor of M is Featherstone 2008, Table 6.3. Cost: work O(n depth^2), span
+        O(depth^2).
+
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
+          `robot.inertial_parameters`.
+
+        Tensors on the CPU, any batch shape. `algorithm` is one of
+        `px.algorithms("operational_space_inertia")` (ltl, articulated); at most `threads` threads share a
+        large batch (None: `px.set_threads`).
+        """
+        return self.evaluate(
+            "operational_space_inertia", {"q": q, "inertias": inertias}, frame=frame,
+            choices={"reference": reference}, algorithm=algorithm, threads=threads,
         )

@@ -3,6 +3,5 @@
 """The built-in robots as parameter files, and generators of test robots."""
 
 from .builtin import builtin, builtin_names, builtin_table
-from .generators import chain, coil, dill, snake, tree
 
-__all__ = ["builtin", "builtin_names", "builtin_table", "chain", "coil", "dill", "snake", "tree"]
+__all__ = ["builtin", "builtin_names", "builtin_table"]

@@ -54,7 +54,7 @@ def start(robot: Robot) -> np.ndarray:
     """The neutral pose, moved into the limits where it lies outside."""
     q = np.array(robot.neutral())
     lower, upper = robot.limits.lower, robot.limits.upper
-    for c in robot.coordinates:
+    for c in robot._coordinates:
         if c.kind.adds:
             low, high = lower[c.q], upper[c.q]
             outside = np.isfinite(low) & np.isfinite(high) & ((q[c.q] < low) | (q[c.q] > high))
@@ -104,7 +104,7 @@ def _joint(robot: Robot, link: int) -> dict[str, Any]:
 
 def _described(robot: Robot, name: str) -> Joint | None:
     """The joint of that name; None for the one under a floating base."""
-    joints: dict[str, Joint] = robot.memo(
+    joints: dict[str, Joint] = robot._memoized(
         "joints by name", lambda: {j.name: j for j in robot.description.joints}
     )
     return None if name == BASE else joints[name]
@@ -122,7 +122,7 @@ def sliders(robot: Robot) -> Iterator[dict[str, Any]]:
     limits, length = robot.limits, max(size_of(robot, start(robot)) / 2, 0.1)
     own = resistances(robot._assembly)
     names = [name for name in robot.q_slices if name not in robot.mimics]
-    for name, c in zip(names, robot.coordinates, strict=True):
+    for name, c in zip(names, robot._coordinates, strict=True):
         shown, steps = name or _FLOATING, _steps(_described(robot, name))
         for k, step in enumerate(steps):
             turns, rate = any(step.axis[:3]), c.v.start + k

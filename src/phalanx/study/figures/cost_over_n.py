@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from ...algorithms import FUNCTIONS, algorithms
 from ...errors import PhalanxError, is_one_of, shown
-from ...io.loading import chain
+from ...io.generators import chain
 from ...progress import steps
 from ...typing import Customise, Path
 from ..cost import cost

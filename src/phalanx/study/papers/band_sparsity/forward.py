@@ -15,7 +15,7 @@ import numpy as np
 
 from ....algorithms.banded.solvers import SOLVERS
 from ....algorithms.forward.abia import LinkRun, joined
-from ....io.loading import chain
+from ....io.generators import chain
 from ....program.cost import flow_of
 from ....program.scalar import Graph, live
 from ....robot.robot import Robot
