@@ -21,7 +21,7 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def table(records: Sequence[Any], sources: Mapping[str, str], left_out: Mapping[str, str]) -> str:
-    """The records of a paper in Markdown: how many verdicts of each kind, then a table per source, then what has no row."""
+    """The records of a paper in Markdown: verdicts of each kind, a table per source, and what has no row."""
     from phalanx.study.papers.records import count_in_words
 
     parts = [f"{SUMMARY} {count_in_words(records)}."]

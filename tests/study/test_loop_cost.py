@@ -198,7 +198,7 @@ def test_cost_and_kernel_tell_what_loops_carry_out() -> None:
     kernel = r.kernel("forward_dynamics", algorithm="cfa").cost
     assert (kernel.total, kernel.span, kernel.by_quantity) == (found.total, found.span, found.by_quantity)
     assert found.span_with() == found.span
-    with pytest.raises(px.PhalanxError, match=r"span_with: .* path is known at unit times only; ask written_out"):
+    with pytest.raises(px.PhalanxError, match=r"span_with: .* known at unit times only; ask written_out"):
         found.span_with(multiplication=2.0)
     assert found.written_out.span_with(multiplication=2.0).total > 0
     assert set(found.by_link) <= {*r.link_names, "world"}

@@ -130,8 +130,8 @@ def _parts(found: Cost, by: str) -> list[str]:
 def _notes(found: Cost) -> list[str]:
     """Width and bytes in words, and what the convention charges."""
     b, steps = found.bytes, len(found.width)
-    too_long = "" if found.has_path else "; they are too many for a path"
-    loops = f"The kernel consists of loops over bodies; operations and path are those of the loops{too_long}. "
+    too_long = "" if found.has_path else "; their path is not known"
+    loops = f"The kernel consists of loops over bodies, which operations and path are about{too_long}. "
     at_once = (
         f"With as many processors as there is work for: {steps:,} steps, at most {found.max_width:,} "
         f"operations in one, {sum(found.width) / max(steps, 1):.1f} on average. "

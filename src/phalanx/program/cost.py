@@ -72,10 +72,10 @@ class Bytes:
 class Cost(Count):
     """Operations of a program, by quantity and by link, along its critical path and over time.
 
-    If it is `looped`, all of it is about loops over bodies: how often they carry out each operation, and which
-    of these wait for which. `written_out` is the cost of the same equations without any loop: another program, in
-    which runs of links may be joined in trees. `form` tells in which form a kernel is compiled, and the counts
-    that decided it.
+    If it is `looped`, all of it is about loops over bodies: how often they carry out each operation, and
+    which of these wait for which. `written_out` is the cost of the same equations without any loop: another
+    program, in which runs of links may be joined in trees. `form` tells in which form a kernel is compiled,
+    and the counts that decided it.
     """
 
     span: Count = field(default_factory=Count)
@@ -89,7 +89,10 @@ class Cost(Count):
 
     @property
     def has_path(self) -> bool:
-        """Whether `span` and `width` are known; of more than five million operations in loops they are not."""
+        """Whether `span` and `width` are known.
+
+        They are not of more than five million operations in loops, nor of matrices with columns in lanes.
+        """
         return not self.looped or bool(self.span.total)
 
     @cached_property
@@ -128,8 +131,8 @@ class Cost(Count):
         flow = getattr(self, _FLOW, None)
         if flow is None:
             raise PhalanxError(
-                f"span_with: {self.total:,} operations in loops over bodies, whose path is known at unit times only; "
-                "ask written_out, the cost of the same equations without loops."
+                f"span_with: {self.total:,} operations in loops over bodies, whose path is known at unit "
+                "times only; ask written_out, the cost of the same equations without loops."
             )
         return flow.longest(tuple(times.values()))
 
@@ -137,8 +140,8 @@ class Cost(Count):
     def written_out(self) -> Cost:
         """The cost of the same equations without loops: this one, unless it is `looped`.
 
-        It is made when it is first asked for, which takes seconds for a hundred thousand operations; more than a
-        million raise a `PhalanxError`.
+        It is made when it is first asked for, which takes seconds for a hundred thousand operations; more
+        than a million raise a `PhalanxError`.
         """
         if not self.looped:
             return self
@@ -189,7 +192,7 @@ class Cost(Count):
         path = (
             f"{self.span.total:,} operations; at most {self.max_width:,} at once"
             if self.has_path
-            else "not known: too many operations in loops"
+            else "not known: too many operations in loops, or columns in lanes"
         )
         most = sorted(self.by_quantity.items(), key=lambda item: -item[1].total)[:4]
         largest = ", ".join(f"{name} {count.total:,}" for name, count in most if count.total)

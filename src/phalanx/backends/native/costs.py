@@ -30,8 +30,9 @@ def kernel_cost(call: Call) -> Cost:
     program = made.loops.built()
     found = cost_of_loops(program, call.function.symbol, form=form)
     if found.total <= _WALKED:
+        # Segments in lanes depend on each other as in a row; columns in lanes are another program in a row.
         path, width = carried_out(program if program.lanes == 1 else made.loops.built(1))
-        found = found.with_path(Count(*path), width)
+        found = found.with_path(Count(*path), width) if sum(width) == found.total else found
     return found.with_written_out(partial(_written_out, call)).named(call.robot)
 
 

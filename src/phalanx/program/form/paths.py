@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """The critical path of a program, whatever its loops: maximum and plus in place of its operations.
 
-There are two readings. `carried_out` charges every operation that the program carries out, also those with zeros
-and ones of its tables. `critical_path` is that of the equations: every number is either a constant, of which only matters whether it is zero or one, or is told by the longest
-chain of operations behind it; loads and stores carry that through memory. As in equations written out, an
-operation on constants takes nothing; neither does adding zero or multiplying by zero or one, and two
-constant factors are one.
+There are two readings. `carried_out` charges every operation that the program carries out, also those with
+zeros and ones of its tables. `critical_path` is that of the equations: every number is either a constant, of
+which only matters whether it is zero or one, or is told by the longest chain of operations behind it; loads
+and stores carry that through memory. As in equations written out, an operation on constants takes nothing;
+neither does adding zero or multiplying by zero or one, and two constant factors are one.
 """
 
 from __future__ import annotations
