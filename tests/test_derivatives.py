@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 import pickle
+import re
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,8 @@ import pytest
 
 import phalanx as px
 from phalanx.algorithms import FUNCTIONS
+from phalanx.backends.native.lowering import draft
+from phalanx.products import derivative_of
 from reference.effort import calls_of
 from reference.sampling import agree
 
@@ -389,3 +393,33 @@ def test_products_of_a_robot_without_joints_are_zero_or_empty(function: str, bac
         still.hvp(function, none, np.ones(result), none, backend=backend, **more),
     ):
         assert [x.shape for x in made] == [(3, 0)] * len(none)
+
+
+# ----------------------------------------------------------------------------------- long robots
+
+
+def test_products_without_loops_are_those_that_the_page_names() -> None:
+    """`docs/howto/derivatives.md`, "Long robots"."""
+    robot = px.chain(100)
+    without = []
+    for function in ONE_RESULT:
+        frame = robot.frame_names[-1] if FUNCTIONS[function].frame else None
+        try:
+            made = draft(derivative_of(robot, "jvp", function, "auto", frame), ())
+        except px.PhalanxError:  # too long to compile
+            without.append(function)
+        else:
+            assert made.loops is not None, function
+    page = (Path(__file__).parents[1] / "docs" / "howto" / "derivatives.md").read_text(encoding="utf-8")
+    told = page.partition("straight-line code: those of ")[2].partition(".")[0]
+    assert sorted(without) == sorted(re.findall(r"`(\w+)`", told))
+
+
+def test_inertias_are_the_parameters_of_the_robot_in_rows() -> None:
+    robot = px.load("ur5")
+    told = " ".join((robot.inverse_dynamics.__doc__ or "").split())
+    assert "`robot.inertial_parameters.reshape(-1, 10)`" in told
+    rows = robot.inertial_parameters.reshape(-1, 10)
+    assert rows.shape == (robot.n_links, 10)
+    q, qd, qdd = robot.random_state(rng=0)
+    agree(robot.inverse_dynamics(q, qd, qdd, inertias=rows), robot.inverse_dynamics(q, qd, qdd), 1e-12)

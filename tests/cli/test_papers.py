@@ -22,7 +22,9 @@ def test_the_table_fits_the_terminal(
     assert max(map(len, captured.out.splitlines())) <= int(columns)
     assert "150n / 116n" in captured.out
     assert "Table 2: operations of the general" in captured.out
-    assert "64 rows: 58 exact, 6 differ." in captured.out
+    told = " ".join(captured.out.split())
+    assert "64 rows: 48 exact, 3 exact under an assumption, 6 differ, 7 not printed." in told
+    assert "Not recomputed: Fig. 4:" in told
 
 
 def test_only_some_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
@@ -31,6 +33,23 @@ def test_only_some_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
     assert "567" in text
     assert "150n" not in text
     assert "Workers wait for each other's messages" in text
+
+
+@pytest.mark.parametrize(
+    ("word", "kind", "count"),
+    [
+        ("assumption", "exact under an assumption", 3),
+        ("not-printed", "not printed", 7),
+        ("arithmetic", "", 0),
+    ],
+)
+def test_rows_of_every_kind_can_be_chosen(
+    word: str, kind: str, count: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["papers", "zomaya_morris", "--only", word, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["kind"] for row in rows] == [kind] * count
+    assert all(row["verdict"].startswith(kind) for row in rows)
 
 
 def test_json_holds_numbers_and_verdicts(capsys: pytest.CaptureFixture[str]) -> None:

@@ -72,8 +72,8 @@ class Motion:
         """Centre of mass (…, 3) of all moving links, in the world frame; NaN if none has mass.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("center_of_mass")`; `backend` is "auto", "native", "numpy" or
@@ -89,8 +89,8 @@ class Motion:
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("kinetic_energy")`; `backend` is "auto", "native", "numpy" or
@@ -105,8 +105,8 @@ class Motion:
         """Potential energy (…) in the field of gravity, zero at the world's origin.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("potential_energy")`; `backend` is "auto", "native", "numpy" or
@@ -122,8 +122,8 @@ class Motion:
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("centroidal_momentum")`; `backend` is "auto", "native", "numpy"
@@ -138,8 +138,8 @@ class Motion:
         """The matrix A (…, 6, nv) with momentum A qd about the mass centre, along the world's axes.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("centroidal_momentum_matrix")`; `backend` is "auto", "native",

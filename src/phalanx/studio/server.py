@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib.resources import files
 from typing import Any
 
-from ..errors import PhalanxError
+from ..errors import PhalanxError, installing
 
 HOST = "127.0.0.1"
 _LOCK = threading.Lock()  # while functions of `websockets` are replaced
@@ -36,7 +36,7 @@ def start(port: int | None, label: str, names: Sequence[str] = ("",)) -> Any:
         from viser import _messages
     except ImportError as error:
         raise PhalanxError(
-            f'studio: needs the package {error.name}, which is not installed; pip install "phalanx[studio]".'
+            f"studio: needs the package {error.name}, which is not installed; {installing('studio')}."
         ) from None
     number = _free_port(port)
     with _LOCK, _guarded(number, script(names)), contextlib.redirect_stdout(io.StringIO()):

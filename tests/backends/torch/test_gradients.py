@@ -14,7 +14,7 @@ import phalanx as px
 from phalanx.algorithms import FUNCTIONS
 from reference.sampling import MOVING_TYPES, agree
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed (pip install 'phalanx[torch]')")
+torch = pytest.importorskip("torch", reason='PyTorch is not installed (pip install ".[torch]")')
 
 from phalanx.backends.torch.derivatives import Work  # noqa: E402
 

@@ -97,8 +97,8 @@ class MotionSignatures:
         """Centre of mass (…, 3) of all moving links, in the world frame; NaN if none has mass.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("center_of_mass")`; `schedule` is "sequential"
         or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own;
@@ -120,8 +120,8 @@ class MotionSignatures:
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("kinetic_energy")`; `schedule` is "sequential"
         or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own;
@@ -142,8 +142,8 @@ class MotionSignatures:
         """Potential energy (…) in the field of gravity, zero at the world's origin.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("potential_energy")`; `schedule` is "sequential"
         or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own;
@@ -165,8 +165,8 @@ class MotionSignatures:
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("centroidal_momentum")`; `schedule` is
         "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
@@ -187,8 +187,8 @@ class MotionSignatures:
         """The matrix A (…, 6, nv) with momentum A qd about the mass centre, along the world's axes.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("centroidal_momentum_matrix")`; `schedule` is
         "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the

@@ -39,8 +39,8 @@ class JaxSignatures(MotionSignatures):
           origin, or some of them by name as {"link": wrench} with (…, 6) each.
         - `base_velocity` (…, 6): twist of the base [rad/s, m/s], in its own coordinates.
         - `base_acceleration` (…, 6): the component-wise derivative of that twist.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("inverse_dynamics")` (cartesian_tensor, lathrop,
         luh_walker_paul, newton_euler, partition, scan, zomaya_morris); `schedule` is "sequential" or
@@ -63,8 +63,8 @@ class JaxSignatures(MotionSignatures):
         """The mass matrix `M` (…, nv, nv).
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("mass_matrix")` (crba, composite_original,
         composite_variant, kane_original, kane_variant, newton_euler_original, newton_euler_variant,
@@ -90,8 +90,8 @@ class JaxSignatures(MotionSignatures):
         - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
         - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
           origin, or some of them by name as {"link": wrench} with (…, 6) each.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("forward_dynamics")` (aba, abia, cfa,
         contraction, dca, jsiia, partition); `schedule` is "sequential" or "doubling" (logarithmic depth);
@@ -113,8 +113,8 @@ class JaxSignatures(MotionSignatures):
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("bias_forces")`; `schedule` is "sequential" or
         "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own;
@@ -135,8 +135,8 @@ class JaxSignatures(MotionSignatures):
         """Joint forces (…, nv) that hold the robot at rest at q.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("gravity_forces")`; `schedule` is "sequential"
         or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own;
@@ -157,8 +157,8 @@ class JaxSignatures(MotionSignatures):
         """The inverse (…, nv, nv) of the mass matrix, by its sparse factor.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("mass_matrix_inverse")`; `schedule` is
         "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
@@ -183,8 +183,8 @@ class JaxSignatures(MotionSignatures):
         - `qdd` (…, nv): accelerations.
         - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
           origin, or some of them by name as {"link": wrench} with (…, 6) each.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("inverse_dynamics_derivatives")` (idsva,
         carpentier_mansard); `schedule` is "sequential" or "doubling" (logarithmic depth); `parameters` from
@@ -210,8 +210,8 @@ class JaxSignatures(MotionSignatures):
         - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
         - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
           origin, or some of them by name as {"link": wrench} with (…, 6) each.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("forward_dynamics_derivatives")`; `schedule` is
         "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
@@ -234,8 +234,8 @@ class JaxSignatures(MotionSignatures):
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("coriolis_matrix")`; `schedule` is "sequential"
         or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own;

@@ -83,8 +83,8 @@ class CenterOfMassKernel(Kernel):
         """Centre of mass (…, 3) of all moving links, in the world frame; NaN if none has mass.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -109,8 +109,8 @@ class KineticEnergyKernel(Kernel):
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -134,8 +134,8 @@ class PotentialEnergyKernel(Kernel):
         """Potential energy (…) in the field of gravity, zero at the world's origin.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -160,8 +160,8 @@ class CentroidalMomentumKernel(Kernel):
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -185,8 +185,8 @@ class CentroidalMomentumMatrixKernel(Kernel):
         """The matrix A (…, 6, nv) with momentum A qd about the mass centre, along the world's axes.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).

@@ -79,8 +79,8 @@ class MotionSignatures:
         """Centre of mass (…, 3) of all moving links, in the world frame; NaN if none has mass.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Tensors on the CPU, any batch shape. `algorithm` is one of `px.algorithms("center_of_mass")`; at most
         `threads` threads share a large batch (None: `px.set_threads`).
@@ -97,8 +97,8 @@ class MotionSignatures:
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Tensors on the CPU, any batch shape. `algorithm` is one of `px.algorithms("kinetic_energy")`; at most
         `threads` threads share a large batch (None: `px.set_threads`).
@@ -114,8 +114,8 @@ class MotionSignatures:
         """Potential energy (…) in the field of gravity, zero at the world's origin.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Tensors on the CPU, any batch shape. `algorithm` is one of `px.algorithms("potential_energy")`; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -132,8 +132,8 @@ class MotionSignatures:
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Tensors on the CPU, any batch shape. `algorithm` is one of `px.algorithms("centroidal_momentum")`; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -150,8 +150,8 @@ class MotionSignatures:
         """The matrix A (…, 6, nv) with momentum A qd about the mass centre, along the world's axes.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Tensors on the CPU, any batch shape. `algorithm` is one of
         `px.algorithms("centroidal_momentum_matrix")`; at most `threads` threads share a large batch (None:

@@ -37,8 +37,8 @@ class TorchSignatures(MotionSignatures):
           origin, or some of them by name as {"link": wrench} with (…, 6) each.
         - `base_velocity` (…, 6): twist of the base [rad/s, m/s], in its own coordinates.
         - `base_acceleration` (…, 6): the component-wise derivative of that twist.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Tensors on the CPU, any batch shape. `algorithm` is one of `px.algorithms("inverse_dynamics")`
         (cartesian_tensor, lathrop, luh_walker_paul, newton_euler, partition, scan, zomaya_morris); at most
@@ -57,8 +57,8 @@ class TorchSignatures(MotionSignatures):
         """The mass matrix `M` (…, nv, nv).
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Tensors on the CPU, any batch shape. `algorithm` is one of `px.algorithms("mass_matrix")` (crba,
         composite_original, composite_variant, kane_original, kane_variant, newton_euler_original,
@@ -80,8 +80,8 @@ class TorchSignatures(MotionSignatures):
         - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
         - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
           origin, or some of them by name as {"link": wrench} with (…, 6) each.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Tensors on the CPU, any batch shape. `algorithm` is one of `px.algorithms("forward_dynamics")` (aba,
         abia, cfa, contraction, dca, jsiia, partition); at most `threads` threads share a large batch (None:
@@ -100,8 +100,8 @@ class TorchSignatures(MotionSignatures):
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Tensors on the CPU, any batch shape. `algorithm` is one of `px.algorithms("bias_forces")`; at most
         `threads` threads share a large batch (None: `px.set_threads`).
@@ -117,8 +117,8 @@ class TorchSignatures(MotionSignatures):
         """Joint forces (…, nv) that hold the robot at rest at q.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Tensors on the CPU, any batch shape. `algorithm` is one of `px.algorithms("gravity_forces")`; at most
         `threads` threads share a large batch (None: `px.set_threads`).
@@ -134,8 +134,8 @@ class TorchSignatures(MotionSignatures):
         """The inverse (…, nv, nv) of the mass matrix, by its sparse factor.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Tensors on the CPU, any batch shape. `algorithm` is one of `px.algorithms("mass_matrix_inverse")`; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -155,8 +155,8 @@ class TorchSignatures(MotionSignatures):
         - `qdd` (…, nv): accelerations.
         - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
           origin, or some of them by name as {"link": wrench} with (…, 6) each.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Tensors on the CPU, any batch shape. `algorithm` is one of
         `px.algorithms("inverse_dynamics_derivatives")` (idsva, carpentier_mansard); at most `threads` threads
@@ -178,8 +178,8 @@ class TorchSignatures(MotionSignatures):
         - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
         - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
           origin, or some of them by name as {"link": wrench} with (…, 6) each.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Tensors on the CPU, any batch shape. `algorithm` is one of
         `px.algorithms("forward_dynamics_derivatives")`; at most `threads` threads share a large batch (None:
@@ -198,8 +198,8 @@ class TorchSignatures(MotionSignatures):
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Tensors on the CPU, any batch shape. `algorithm` is one of `px.algorithms("coriolis_matrix")`; at most
         `threads` threads share a large batch (None: `px.set_threads`).

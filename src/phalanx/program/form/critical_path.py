@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: MIT
 """The critical path of a program, whatever its loops: maximum and plus in place of its operations.
 
-Every number is either a constant, of which only matters whether it is zero or one, or is told by the longest
-chain of operations behind it; loads and stores carry that through memory. As in equations written out, an
-operation on constants takes nothing; neither does adding zero or multiplying by zero or one, and two
-constant factors are one.
+There are two readings. `carried_out` charges every operation that the program carries out, also those with
+zeros and ones of its tables. `critical_path` is that of the equations: every number is either a constant, of
+which only matters whether it is zero or one, or is told by the longest chain of operations behind it; loads
+and stores carry that through memory. As in equations written out, an operation on constants takes nothing;
+neither does adding zero or multiplying by zero or one, and two constant factors are one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import collections
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -51,7 +53,25 @@ def critical_path(program: Program) -> tuple[int, int, int, int]:
     run = _PathTrace(program)
     run.body(program.body, {})
     ends = (x for region in program.outputs for x in run.memory[region] if type(x) is int)
-    longest = max(ends, default=0)
+    return _counts(max(ends, default=0))
+
+
+def carried_out(program: Program) -> tuple[tuple[int, int, int, int], tuple[int, ...]]:
+    """(counts along the longest chain of operations, how many operations start at each step).
+
+    Every operation takes one step and starts as early as it can: the second adds up to the operations of the
+    program, and is as long as the first.
+    """
+    if program.lanes != 1:
+        raise TypeError("paths: no rule for a program whose lanes are segments.")
+    run = _CarriedOut(program)
+    run.body(program.body, {})
+    steps = max(run.started, default=-1) + 1
+    return _counts(run.longest[0]), tuple(run.started[k] for k in range(steps))
+
+
+def _counts(longest: int) -> tuple[int, int, int, int]:
+    """(multiplications, additions, divisions, sines and cosines) of a chain of operations."""
     trigonometric, divisions, multiplications = (
         (longest >> low) & ((1 << high - low) - 1)
         for low, high in (
@@ -155,26 +175,31 @@ class _StatementBlock:
     outer: list[Any]
     reads: list[Load]
     decisions: list[Index]
-    constants: list[float]
+    constants: list[_Known]
     steps: list[tuple[Any, tuple[int, ...], int]]
     leaves: list[tuple[Any, int]]  # what other blocks need
     stores: list[tuple[Store, int]]
     size: int
 
 
-def _block(statements: list[Any], needed: set[Any]) -> _StatementBlock:
+def _block(
+    statements: list[Any],
+    needed: set[Any],
+    rules: Mapping[str, Callable[..., _Known]],
+    constant: Callable[[float], _Known],
+) -> _StatementBlock:
     inside = {s for s in statements if not isinstance(s, Store)}
     read = [x for s in statements for x in _operands(s)]
     outer = list(dict.fromkeys(x for x in read if type(x) is not float and x not in inside))
     reads = [s for s in statements if isinstance(s, Load)]
-    constants = list(dict.fromkeys(_constant(x) for x in read if type(x) is float))
+    constants = list(dict.fromkeys(constant(x) for x in read if type(x) is float))
     place: dict[Any, int] = {x: k for k, x in enumerate([*outer, *reads, *constants])}
     steps: list[tuple[Any, tuple[int, ...], int]] = []
     decisions: list[Index] = []
     stores: list[tuple[Store, int]] = []
 
     def at(x: Any) -> int:
-        return place[_constant(x) if type(x) is float else x]
+        return place[constant(x) if type(x) is float else x]
 
     for s in statements:
         if isinstance(s, Store):
@@ -185,7 +210,7 @@ def _block(statements: list[Any], needed: set[Any]) -> _StatementBlock:
             decisions.append(s.condition)
         elif isinstance(s, Value):
             place[s] = len(place)
-            steps.append((_RULES[s.op], tuple(at(a) for a in s.args), place[s]))
+            steps.append((rules[s.op], tuple(at(a) for a in s.args), place[s]))
     leaves = [(x, k) for x, k in place.items() if x in needed and x in inside]
     return _StatementBlock(outer, reads, decisions, constants, steps, leaves, stores, len(place))
 
@@ -245,20 +270,26 @@ def _operands(s: Any) -> tuple[Any, ...]:
 class _PathTrace:
     """A program under way: what stands in its memory, and the numbers of its statements."""
 
+    rules: Mapping[str, Callable[..., _Known]] = _RULES
+
     def __init__(self, program: Program) -> None:
         arguments = [*program.inputs, *([] if program.uniform is None else [program.uniform])]
         self.memory: dict[Any, list[_Known]] = {r: [0] * r.size for r in arguments}
-        self.memory |= {r: [_ZERO] * r.size for r in (*program.outputs, *program.scratch)}
-        self.tables: dict[Any, list[float]] = {}
+        self.memory |= {r: [self.constant(0.0)] * r.size for r in (*program.outputs, *program.scratch)}
+        self.tables: dict[Any, list[_Known]] = {}
         self.values: dict[Any, _Known] = {}
         self.parts: dict[int, list[Any]] = {}
         self._prepare(program.body, _read_elsewhere(program.body))
+
+    def constant(self, x: float) -> _Known:
+        """What is known of a constant."""
+        return _constant(x)
 
     def _prepare(self, statements: tuple[Any, ...], needed: set[Any]) -> None:
         """Cut statements into blocks and those that steer others, inside these too."""
         found: list[Any] = []
         for plain, s in _pieces(statements):
-            found += [_block(plain, needed)] if plain else []
+            found += [_block(plain, needed, self.rules, self.constant)] if plain else []
             found += [] if s is None else [s]
             if isinstance(s, For | If | Attributed | SimdRegion):
                 self._prepare(s.body, needed)
@@ -266,7 +297,7 @@ class _PathTrace:
 
     def real(self, x: Any) -> _Known:
         if type(x) is float:
-            return _constant(x)
+            return self.constant(x)
         return self.values[x]
 
     def body(self, statements: tuple[Any, ...], counters: dict[InductionVariable, Any]) -> None:
@@ -316,7 +347,8 @@ class _PathTrace:
 
         def listed(index: Index) -> list[Any]:
             found = evaluate(index, counters, known)
-            return found.tolist() if isinstance(found, np.ndarray) else [found] * rounds
+            # Tables of segments, one in each lane, have an axis of lanes.
+            return found.ravel().tolist() if isinstance(found, np.ndarray) else [found] * rounds
 
         reads = [(self._source(s.region), listed(s.index)) for s in block.reads]
         stores = [(self.memory[s.region], listed(s.index), place) for s, place in block.stores]
@@ -326,7 +358,7 @@ class _PathTrace:
         if not isinstance(where, Table):
             return self.memory[where]
         if where not in self.tables:
-            self.tables[where] = [_constant(x) for x in where.values.ravel().tolist()]
+            self.tables[where] = [self.constant(x) for x in where.values.ravel().tolist()]
         return self.tables[where]
 
     def _block(self, block: _StatementBlock, places: Any, k: int) -> None:
@@ -344,6 +376,39 @@ class _PathTrace:
             self.values[s] = numbers[place]
         for where, at, place in stores:
             where[at[k]] = numbers[place]
+
+
+class _CarriedOut(_PathTrace):
+    """A program under way in which every operation takes its time, whatever its operands."""
+
+    def __init__(self, program: Program) -> None:
+        self.started: collections.Counter[int] = collections.Counter()  # how many at each step
+        self.longest = [0]
+        self.rules = {name: self._rule(op) for name, op in OPS.items()}
+        for name in (ops.FMA, ops.FMS, ops.FNMA):
+            self.rules[name] = self._product_and_sum
+        self._multiply, self._plus = self.rules[ops.MUL], self.rules[ops.ADD]
+        super().__init__(program)
+
+    def constant(self, x: float) -> _Known:
+        return 0
+
+    def _rule(self, op: Op) -> Callable[..., _Known]:
+        size, works, started, longest = _length(op), _length(op) >> _LENGTH, self.started, self.longest
+
+        def rule(*args: int) -> int:
+            behind = max(args)
+            if works:
+                started[behind >> _LENGTH] += works
+            done = behind + size
+            if done > longest[0]:
+                longest[0] = done
+            return done
+
+        return rule
+
+    def _product_and_sum(self, a: int, b: int, c: int) -> _Known:
+        return self._plus(self._multiply(a, b), c)
 
 
 def _rounds(s: For, counters: dict[InductionVariable, Any]) -> Sequence[int]:

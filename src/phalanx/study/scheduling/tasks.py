@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import PhalanxError, is_one_of, shown
+from ...errors import PhalanxError, installing, is_one_of, shown
 from ...program.cost import Count, Flow, cost_of, flow_of
 from ...program.ops import ADD, INPUT, MUL, SUB
 from ...program.rewrite import fusions
@@ -90,7 +90,7 @@ def require_networkx() -> Any:
         import networkx
     except ImportError:
         raise PhalanxError(
-            'networkx is not installed, and graphs go through it; pip install "phalanx[explain]".'
+            f"networkx is not installed, and graphs go through it; {installing('explain')}."
         ) from None
     return networkx
 
