@@ -175,6 +175,8 @@ _COPIED: dict[str, Callable[..., Any]] = {
     MUL: lambda graph, a, b: a * b,
     DIV: lambda graph, a, b: a / b,
     NEG: Graph.neg,
+    SIN: Graph.sin,
+    COS: Graph.cos,
     ABS: Graph.abs,
     MAX: Graph.maximum,
     RESCALE: Graph.rescale,
