@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import PhalanxError
 from ..robot.robot import Robot
+from ..simulation.integrators import DEFAULT, names
 from .arguments import add_command, add_robot, load_robot
 from .report import emit, emit_json, terminal_width
 
@@ -61,7 +62,7 @@ def add(commands: Any) -> None:
         "--dt", type=float, default=1e-3, metavar="S", help="seconds of a step (default: 0.001)"
     )
     parser.add_argument(
-        "--integrator", choices=("implicit", "euler", "rk4"), default="implicit", help="of a step"
+        "--integrator", choices=names(), default=DEFAULT, help=f"of a step (default: {DEFAULT})"
     )
 
 
