@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import PhalanxError
+from ..export.door import FORMATS
 from ..robot.robot import Robot
 from ..simulation.integrators import DEFAULT, names
 from .arguments import add_command, add_robot, load_robot
@@ -45,7 +46,7 @@ def add(commands: Any) -> None:
         "--output",
         required=True,
         metavar="FILE",
-        help="its suffix tells the language: .h .c .cl .cu .cuh .ptx .ll .o .wasm",
+        help=f"its suffix tells the language: {' '.join(FORMATS)}",
     )
     parser.add_argument(
         "--functions",
