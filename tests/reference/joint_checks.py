@@ -19,8 +19,9 @@ import pytest
 
 import phalanx as px
 from phalanx.data.units import factors
-from phalanx.robot.joints import FREE, joint_type, pose_of
+from phalanx.robot.joints import FREE, joint_type, pose_of, transpose_quaternion
 from phalanx.robot.joints.orderings import MUJOCO, PINOCCHIO, rule
+from phalanx.spatial import Transform
 from phalanx.studio.session import Session
 
 from .c_library import Library
@@ -57,6 +58,25 @@ def check_axes(kind: str) -> None:
         rate = h * np.eye(joint.nv)[k]
         moved = [pose_of(steps, joint.integrate(q, sign * rate)) for sign in (1.0, -1.0)]
         agree((moved[0] - moved[1]) / (2.0 * h), wanted, 1e-8)
+
+
+def check_displacements(kind: str) -> None:
+    """At constant rates a body moves as its coordinates do: what discrete mechanics steps by."""
+    joint = joint_type(kind)
+    steps, rng = joint.steps(AXIS, AXIS2, PITCH), np.random.default_rng(3)
+    q, rate = joint.integrate(joint.neutral(), rng.standard_normal(joint.nv)), rng.standard_normal(joint.nv)
+    then, at = joint.integrate(q, rate), 0
+    for k, step in enumerate(steps):
+        motion, axis = step.motion, np.array([step.axis])
+        own, at = slice(at, at + motion.nq), at + motion.nq
+        if not motion.nq:
+            continue
+        found = motion.displacement(rate[None, k : k + motion.nv], axis)
+        turn, shift = np.concatenate([found.a, found.w], axis=-1), found.d
+        rest = Transform(np.eye(3)[None], np.zeros((1, 3)))
+        here, there = (motion.transform(x[None, own], rest, np.zeros(1), axis) for x in (q, then))
+        agree(transpose_quaternion(turn) @ here.E, there.E, 1e-13)
+        agree(here.r + (here.E.swapaxes(-1, -2) @ shift[..., None])[..., 0], there.r, 1e-13)
 
 
 def check_kernels(kind: str) -> None:
