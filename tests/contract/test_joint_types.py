@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from itertools import product
 from pathlib import Path
@@ -37,6 +38,19 @@ def test_a_type_says_units_and_labels_of_its_rates(kind: str) -> None:
 def test_its_coordinates_are_stated_in_the_conventions(kind: str) -> None:
     (table,) = re.findall(r"\| Joint \| `q` \|(.+?)\n\n", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert kind in re.findall(r"[a-z]+", " ".join(row.split("|")[1] for row in table.splitlines()[2:]))
+
+
+def test_only_joints_and_file_formats_name_types() -> None:
+    """What else knows a type by its name would not know the next one."""
+    source = Path(px.__file__).parent
+    named = [
+        f"{file.relative_to(source).as_posix()}:{node.lineno}"
+        for file in source.rglob("*.py")
+        if file.relative_to(source).parts[0] != "io" and source / "robot" / "joints" not in file.parents
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and node.value in ALL_TYPES
+    ]
+    assert not named
 
 
 def _type(**facts: object) -> type[JointType]:

@@ -63,6 +63,15 @@ def factors(robot: Robot, quantity: str, units: Any) -> np.ndarray | None:
     return None if np.all(result == 1.0) else result
 
 
+def coordinate_units(robot: Robot) -> list[str]:
+    """The unit of each coordinate, "" for the numbers of a quaternion."""
+    found = [""] * robot.nq
+    for at in robot.coordinates:
+        if at.kind.quaternion is None:
+            found[at.q] = at.kind.units
+    return found
+
+
 def _scale(
     result: np.ndarray, robot: Robot, joint: str, part: slice, quantity: str, name: Any, unit: Any
 ) -> None:
