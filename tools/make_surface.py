@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from string import Template
+from textwrap import wrap
 
 from wording import (
     FUNCTIONS,
@@ -37,6 +39,8 @@ from wording import (
     typed,
     with_value,
 )
+
+from phalanx.simulation.integrators import DEFAULT, INTEGRATORS
 
 ALIASES = {"rnea": "inverse_dynamics", "crba": "mass_matrix", "aba": "forward_dynamics"}
 BATCH = "Any batch shape, by NumPy's rules of broadcasting."
@@ -116,12 +120,22 @@ def robot_method(f: Function) -> str:
 def robot_api() -> str:
     """`robot/api.py`: kernels, JAX, and several frames at once."""
     text = HEAD.format(role="What a robot hands out: kernels, functions of JAX arrays, poses of frames.")
-    text += API_HEAD + SIMULATION + EXPORT + DERIVATIVES
+    text += API_HEAD + simulation() + EXPORT + DERIVATIVES
     for f in FUNCTIONS.values():
         keywords = ["*", *(["frame: str", *choices(f)] if f.frame else []), "batch: int | None = None"]
         text += kernel_overload(f, keywords + ["value: Literal[False] = False"] * bool(f.value), f)
         text += kernel_overload(f, [*keywords, "value: Literal[True]"], with_value(f.name)) if f.value else ""
     return text + KERNEL
+
+
+def simulation() -> str:
+    """The declaration of `simulation`, with the integrators that there are."""
+    described = [f'"{i.name}" ({i.summary})' for i in INTEGRATORS.values()]
+    told = f"- `integrator`: {', '.join(described[:-1])} or {described[-1]}."
+    lines = wrap(told, 110, initial_indent=" " * 8, subsequent_indent=" " * 10)
+    names = ", ".join(f'"{name}"' for name in INTEGRATORS)
+    given = {"NAMES": names, "DEFAULT": DEFAULT, "INTEGRATORS": "\n".join(lines)}
+    return Template(SIMULATION).substitute(given)
 
 
 def kernel_overload(f: Function, keywords: list[str], made: Function) -> str:
@@ -173,7 +187,7 @@ class EntryPoints:
 '''
 SIMULATION = '''    def simulation(
         self, dt: float = 1e-3,
-        *, integrator: Literal["euler", "implicit", "rk4", "variational"] = "implicit",
+        *, integrator: Literal[$NAMES] = "$DEFAULT",
         control: Callable[..., Any] | None = None, controls: int | None = None, forces: Any = None,
         damping: bool = True, friction: bool = True, limits: bool = True, springs: bool = True,
         parameters: Mapping[str, int | tuple[int, ...]] | Iterable[str] | None = None,
@@ -181,8 +195,7 @@ SIMULATION = '''    def simulation(
     ) -> Simulation:
         """A simulation in steps of `dt` seconds: whole rollouts inside one compiled loop over time.
 
-        - `integrator`: "implicit" (stable at stiff gains and contacts), "euler" (semi-implicit), "rk4", or
-          "variational" (symplectic, keeps momentum, for energy over long times).
+$INTEGRATORS
         - `control`: a law `f(t, q, qd, u, robot)` that returns joint forces (nv,), written with NumPy's own
           functions, or one of `px.control`; without one, controls are the joint forces.
         - `controls`: how many numbers the law is given as u (by default nv, or what the law says).

@@ -20,7 +20,8 @@ from reference.sampling import MOVING_TYPES, agree, conditioning, pairwise
 ENTRIES = [entry for known in ALGORITHMS.values() for entry in known.values()]
 ROBOTS = (*MOVING_TYPES, "mixed", "floating base", "welded")
 COVERED = {"turning": ("revolute",), "turning, sliding": ("revolute", "prismatic")}  # else all of them
-BACKENDS = sorted(installed(), key=("numpy", "native", "jax").index)  # further rows take the first: quickest
+QUICKEST = ("numpy", "native", "jax")  # further rows take the first
+BACKENDS = sorted(installed(), key=[*QUICKEST, *installed()].index)
 BATCHES = ((), (3,), (2, 1, 2), (0,))
 ROWS = pairwise(ENTRIES, ROBOTS, BACKENDS, BATCHES, ("float64", "float32"), ("plain", "with optional inputs"))
 

@@ -375,3 +375,19 @@ def test_degrees_are_not_taken_for_radians(tmp_path: Path) -> None:
         px.data.open(tmp_path / "a.npz", panda)
     px.data.run(px.data.open(tmp_path / "a.npz", panda, units="deg"), "torques", tmp_path / "b.npy")
     np.testing.assert_allclose(np.load(tmp_path / "b.npy"), values["tau"], atol=1e-10)
+
+
+def test_millimetres_are_not_taken_for_metres(tmp_path: Path) -> None:
+    builder = px.RobotBuilder("rail")
+    builder.add_link("base")
+    builder.add_link("cart", mass=2.0, inertia=(0.1, 0.1, 0.1))
+    builder.add_joint("slide", "prismatic", "base", "cart", axis=(1, 0, 0), lower=-0.5, upper=0.5)
+    rail = builder.build()
+    values = {k: 0.3 * np.cos(np.arange(20.0))[:, None] for k in ("q", "qd", "qdd")}
+    np.savez(tmp_path / "a.npz", **{k: 1e3 * v for k, v in values.items()})
+    with pytest.raises(
+        px.PhalanxError, match=r"its limit is 0.5 m: these look like millimetres; say units=.mm"
+    ):
+        px.data.open(tmp_path / "a.npz", rail)
+    found = px.data.open(tmp_path / "a.npz", rail, units="mm")[:]
+    np.testing.assert_allclose(found["q"], values["q"], rtol=1e-12)

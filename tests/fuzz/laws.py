@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 import phalanx as px
+from phalanx.simulation.integrators import INTEGRATORS
 
 from .pool import state
 from .values import REAL, anything, numbers
 
-INTEGRATORS = ("implicit", "euler", "rk4", "variational")
 NAMED = ("gain", "target", "wind")  # parameters of laws
 RECORDS = ("q", "qd", "tau", "qdd", "energy", "kinetic_energy", "center_of_mass", "mass_matrix")
 
@@ -208,7 +208,7 @@ def _options(rng: Random, robot: px.Robot) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for name, odds, values in (
         ("dt", 0.5, (1e-3, 4e-3, 1e-9, 10.0)),
-        ("integrator", 0.7, INTEGRATORS),
+        ("integrator", 0.7, tuple(INTEGRATORS)),
         ("damping", 0.1, (True, False)),
         ("friction", 0.1, (True, False)),
         ("limits", 0.1, (True, False)),

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -48,6 +48,8 @@ class Oracle:
 
     robot: px.Robot
     model: Any
+    # Functions that the engine has nothing to compute with; all others it must answer.
+    lacks: ClassVar[frozenset[str]] = frozenset()
 
     def bias_forces(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         return self.inverse_dynamics(q, qd, np.zeros_like(qd))
@@ -109,7 +111,7 @@ def hold(
     links = oracle.links()
     frame = links[-1] if links else robot.frame_names[0]
     for name in functions:
-        if not hasattr(oracle, name):  # MuJoCo knows fewer
+        if name in oracle.lacks:
             continue
         function = FUNCTIONS[name]
         inputs = [*(states[i] for i in function.inputs), *([frame] if function.frame else [])]
@@ -358,6 +360,19 @@ class Pinocchio(Oracle):
 class Mujoco(Oracle):
     """A model that MuJoCo has read from the same text; without contacts and constraints."""
 
+    # Derivatives by differences only, or none.
+    lacks = frozenset(
+        {
+            "inverse_dynamics_derivatives",
+            "forward_dynamics_derivatives",
+            "coriolis_matrix",
+            "regressor",
+            "frame_acceleration",
+            "jacobian_rate",
+            "jacobian_derivative",
+        }
+    )
+
     def links(self) -> list[str]:
         """All but those between the joints of one body."""
         known = MujocoNames.of(self.model).bodies
@@ -399,6 +414,27 @@ class Mujoco(Oracle):
         found = np.zeros((len(q), 6, self.model.nv))
         for k, x in enumerate(self._theirs(q)):
             mujoco.mj_jacBody(self.model, self._moved(x), found[k, 3:], found[k, :3], number)
+        return found @ convert.mujoco_basis(self.robot, self.model, q)
+
+    def frame_velocity(self, q: np.ndarray, qd: np.ndarray, frame: str) -> np.ndarray:
+        return (self.jacobian(q, frame) @ qd[..., None])[..., 0]
+
+    def momentum(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return (self.momentum_matrix(q) @ qd[..., None])[..., 0]
+
+    def momentum_matrix(self, q: np.ndarray) -> np.ndarray:
+        """The sum over bodies of their momenta about the mass centre of all."""
+        found = np.zeros((len(q), 6, self.model.nv))
+        turn, shift = np.zeros((2, 3, self.model.nv))
+        for k, (x, centre) in enumerate(zip(self._theirs(q), self.center_of_mass(q), strict=True)):
+            data = self._moved(x)
+            for body in np.flatnonzero(self.model.body_weldid > 0).tolist():
+                mujoco.mj_jacBodyCom(self.model, data, shift, turn, body)
+                mass, axes = self.model.body_mass[body], data.ximat[body].reshape(3, 3)
+                arm = data.xipos[body] - centre
+                found[k, :3] += axes * self.model.body_inertia[body] @ axes.T @ turn
+                found[k, :3] += mass * np.cross(arm, shift, axisb=0, axisc=0)
+                found[k, 3:] += mass * shift
         return found @ convert.mujoco_basis(self.robot, self.model, q)
 
     def center_of_mass(self, q: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ import pytest
 
 import phalanx as px
 from phalanx.simulation.declared import MOST
+from phalanx.simulation.integrators import INTEGRATORS
 
 DT = 1e-3
 
@@ -25,7 +26,7 @@ def arm() -> px.Robot:
     return builder.build()
 
 
-@pytest.mark.parametrize("integrator", ["euler", "implicit", "rk4", "variational"])
+@pytest.mark.parametrize("integrator", INTEGRATORS)
 def test_armature_stiffness_and_effort_are_those_of_each_simulation(integrator: str) -> None:
     robot = arm()
     given = {

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import phalanx as px
+from phalanx.simulation.integrators import INTEGRATORS
 from reference.sampling import agree
 
 DT = 1e-2
@@ -18,7 +19,6 @@ ROBOTS = {
     "floating": lambda: px.tree(4, 0.5, seed=1).with_floating_base(),
     "mixed": lambda: px.tree(5, 0.4, seed=3, joints=("spherical", "revolute", "prismatic")),
 }
-INTEGRATORS = ("euler", "implicit", "rk4", "variational")
 
 
 def states(robot: px.Robot, count: int = 5, rows: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

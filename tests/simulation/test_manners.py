@@ -12,8 +12,7 @@ import pytest
 
 import phalanx as px
 from phalanx.errors import PhalanxError
-
-INTEGRATORS = ("euler", "implicit", "rk4", "variational")
+from phalanx.simulation.integrators import INTEGRATORS
 
 
 def spring_law(t, q, qd, u, robot):

@@ -11,6 +11,7 @@ import pytest
 
 import phalanx as px
 from phalanx.simulation import simulation
+from phalanx.simulation.integrators import names
 from reference.sampling import agree
 
 RECORD = ("q", "qd", "tau", "qdd", "energy", "center_of_mass")
@@ -21,7 +22,7 @@ def height(t: Any, q: Any, qd: Any, u: Any, robot: Any) -> Any:
     return robot.center_of_mass(q)[..., 2] + 0.0 * t
 
 
-@pytest.mark.parametrize("integrator", ["euler", "rk4"])
+@pytest.mark.parametrize("integrator", names(explicit=True))
 def test_both_ways_agree(integrator: str, monkeypatch: pytest.MonkeyPatch) -> None:
     robot = px.tree(5, 0.4, seed=3, joints=("spherical", "revolute", "prismatic")).with_floating_base()
     rng = np.random.default_rng(0)

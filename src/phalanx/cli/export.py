@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import PhalanxError
+from ..export.api import FORMATS
 from ..robot.robot import Robot
+from ..simulation.integrators import DEFAULT, names
 from .arguments import add_command, add_robot, load_robot
 from .report import emit, emit_json, terminal_width
 
@@ -44,7 +46,7 @@ def add(commands: Any) -> None:
         "--output",
         required=True,
         metavar="FILE",
-        help="its suffix tells the language: .h .c .cl .cu .cuh .ptx .ll .o .wasm",
+        help=f"its suffix tells the language: {' '.join(FORMATS)}",
     )
     parser.add_argument(
         "--functions",
@@ -61,7 +63,7 @@ def add(commands: Any) -> None:
         "--dt", type=float, default=1e-3, metavar="S", help="seconds of a step (default: 0.001)"
     )
     parser.add_argument(
-        "--integrator", choices=("implicit", "euler", "rk4"), default="implicit", help="of a step"
+        "--integrator", choices=names(), default=DEFAULT, help=f"of a step (default: {DEFAULT})"
     )
 
 

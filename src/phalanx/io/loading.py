@@ -9,7 +9,7 @@ import gc
 import json
 import os
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -148,18 +148,26 @@ def _parse(
     head = start if isinstance(start, str) else start.decode("latin-1")
     suffix = path.suffix.lower() if path else ""
     if head in ("<", "") or suffix in (".urdf", ".xml", ".mjcf", ".sdf"):
-        tag = root_tag(content, source=label)
-        if tag == "mujoco":
-            return _mjcf(path if path else content, label)
-        if tag == "sdf":
-            return read_sdf(content, source=label)
-        described = read_urdf(content, source=label, strict=strict)
-        _tell_of_no_mass(described)
-        return described
+        read = READERS.get(root_tag(content, source=label), _urdf)
+        return read(content, label, path, strict)
     table = parsed_table(content, label, as_json=head == "{")
     if "format" in table:
         return read_description(table, source=label)
     return read_table(table, source=label)
+
+
+def _urdf(content: Any, label: str, path: Path | None, strict: bool) -> Description:
+    described = read_urdf(content, source=label, strict=strict)
+    _tell_of_no_mass(described)
+    return described
+
+
+# Readers of XML by its root element: of the content, its label in messages, its path if any, and strict.
+READERS: dict[str, Callable[[Any, str, Path | None, bool], Description]] = {
+    "robot": _urdf,
+    "mujoco": lambda content, label, path, strict: _mjcf(path if path else content, label),
+    "sdf": lambda content, label, path, strict: read_sdf(content, source=label),
+}
 
 
 def _mjcf(given: Any, label: str) -> Description:

@@ -49,7 +49,7 @@ class EntryPoints:
 
     def simulation(
         self, dt: float = 1e-3,
-        *, integrator: Literal["euler", "implicit", "rk4", "variational"] = "implicit",
+        *, integrator: Literal["implicit", "euler", "rk4", "variational"] = "implicit",
         control: Callable[..., Any] | None = None, controls: int | None = None, forces: Any = None,
         damping: bool = True, friction: bool = True, limits: bool = True, springs: bool = True,
         parameters: Mapping[str, int | tuple[int, ...]] | Iterable[str] | None = None,
@@ -57,8 +57,8 @@ class EntryPoints:
     ) -> Simulation:
         """A simulation in steps of `dt` seconds: whole rollouts inside one compiled loop over time.
 
-        - `integrator`: "implicit" (stable at stiff gains and contacts), "euler" (semi-implicit), "rk4", or
-          "variational" (symplectic, keeps momentum, for energy over long times).
+        - `integrator`: "implicit" (stable at stiff gains and contacts), "euler" (semi-implicit), "rk4" (for
+          smooth motion) or "variational" (symplectic, keeps momentum, for energy over long times).
         - `control`: a law `f(t, q, qd, u, robot)` that returns joint forces (nv,), written with NumPy's own
           functions, or one of `px.control`; without one, controls are the joint forces.
         - `controls`: how many numbers the law is given as u (by default nv, or what the law says).

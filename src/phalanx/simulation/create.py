@@ -55,6 +55,7 @@ def simulation(robot: Robot, **given: Any) -> Simulation:
         robot=robot,
         dt=float(dt),
         integrator=integrator,
+        stiff=INTEGRATORS[integrator].stiff,
         control=control,
         forces=forces,
         **{name: bool(given[name]) for name in _SWITCHES},

@@ -56,7 +56,7 @@ class Engine:
         """The scalars of one step, traced once."""
         try:
             step = Step(self.settings)
-            return step, INTEGRATORS[self.settings.integrator](step)
+            return step, INTEGRATORS[self.settings.integrator].advance(step)
         except TooLongError:
             robot = self.settings.robot
             raise PhalanxError(

@@ -90,7 +90,7 @@ def _stops(settings: Settings) -> tuple[Stops, ...]:
     most, least = robot._memoized("inertias at joints", lambda: inertias_at_joints(robot))
     time = max(STOP_TIME, _STOP_STEPS * h)
     stiff, damp = most / time**2, 2.0 * most / time
-    if settings.integrator != "implicit":
+    if not settings.stiff:
         stiff = np.minimum(stiff, least / (2.0 * h) ** 2)
         damp = np.minimum(2.0 * np.sqrt(stiff * least), least / (2.0 * h))
     places = [

@@ -30,7 +30,7 @@ from .arguments import (
     span_of,
 )
 from .engine import Engine
-from .integrators import EVALUATIONS
+from .integrators import INTEGRATORS
 from .records import Run, entries, has_diverged, warn_diverged
 from .rollout import AGE, CLOCK
 from .step import Settings
@@ -347,7 +347,7 @@ class Simulation:
 
 def engine_of(settings: Settings, dtype: np.dtype) -> Engine | Stepping:
     """One kernel with a loop over time, or kernels with loops over many bodies."""
-    bodies = settings.robot.model.n * EVALUATIONS.get(settings.integrator, 1)
+    bodies = settings.robot.model.n * INTEGRATORS[settings.integrator].evaluations
     return (Stepping if bodies > LONG else Engine)(settings, dtype)
 
 

@@ -38,6 +38,7 @@ class Settings:
     robot: Robot
     dt: float
     integrator: str
+    stiff: bool  # whether that takes stiff forces at the end of a step
     control: Callable[..., Any] | None
     forces: tuple[Any, ...]
     damping: bool
@@ -156,7 +157,7 @@ class Step(MovingCoordinates):
             stiffness, damping = self._slopes(law, q, qd, view._told)
         own_force, k, d = self.joints(q, qd)
         loads = loads_of(s.forces, given, view, own, self.h, implicit=implicit)
-        for load in loads if s.integrator == "implicit" else ():
+        for load in loads if s.stiff else ():
             if load.wrench is not None:
                 more = in_joints(load, given[1], given[2], self._coordinate, view)
                 stiffness, damping = stiffness + more[0], damping + more[1]

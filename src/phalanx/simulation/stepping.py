@@ -18,7 +18,7 @@ from ..algorithms import FUNCTIONS
 from ..errors import PhalanxError, shown
 from .arguments import Arguments, Span
 from .batches import Batched
-from .integrators import EXPLICIT, Next
+from .integrators import INTEGRATORS, Next, names
 from .joints import JointForces, joint_forces
 from .records import LONG, SHOWN
 from .step import MovingCoordinates, Settings
@@ -122,8 +122,8 @@ class Stepping:
     def __init__(self, settings: Settings, dtype: np.dtype) -> None:
         self.settings, self.dtype = settings, dtype
         self._users: dict[int, tuple[Any, Batched]] = {}
-        known = f"use {' or '.join(map(repr, EXPLICIT))}"
-        if settings.integrator not in EXPLICIT:
+        if not INTEGRATORS[settings.integrator].explicit:
+            known = f"use {' or '.join(map(repr, names(explicit=True)))}"
             self._refuse(f'integrator "{settings.integrator}"', known)
         for name in ("gravity", "armature"):
             if name in settings.parameters:
@@ -180,7 +180,7 @@ class Stepping:
 
     @property
     def _advanced(self) -> Callable[[Any], Next]:
-        return EXPLICIT[self.settings.integrator]
+        return INTEGRATORS[self.settings.integrator].advance
 
     def _refuse(self, what: str, remedy: str) -> NoReturn:
         robot = self.settings.robot

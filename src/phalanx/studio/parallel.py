@@ -23,7 +23,8 @@ from ..study.schedule import place, schedule, task_graph
 from ..study.scheduling.placement import PlacedTask, Schedule
 
 SHOWN = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_forces", "gravity_forces")
-MACHINES = ("p processors", "transputers", "systolic", "processor array")
+_TITLES = {"pram": "p processors", "array": "processor array"}  # of others, their names
+MACHINES = tuple(_TITLES.get(name, name) for name in machines.MACHINES)
 PROCESSORS = (1, 2, 4, 8, 16, 32, 64)
 _MANY = 40  # links from which on tasks are whole equations
 _MOST_SPANS = 1200  # bars of a chart
@@ -47,12 +48,12 @@ def machine_of(name: str, processors: int, algorithm: str, function: str) -> Mac
     if name == "transputers":
         own = processors == 4 and (function, algorithm) == ("inverse_dynamics", "zomaya_morris")
         return machines.transputers(max(processors, 2), assignment="paper" if own else "list")
-    if name == "systolic":
-        return machines.systolic()
     if name == "processor array":
         own = (function, algorithm) == ("mass_matrix", "processor_array")
         return machines.processor_array(assignment="paper" if own else "list")
-    return machines.pram(processors)
+    if name == _TITLES["pram"]:
+        return machines.pram(processors)
+    return machines.MACHINES[name]()
 
 
 @dataclass(frozen=True, eq=False)

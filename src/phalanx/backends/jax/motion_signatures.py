@@ -211,8 +211,8 @@ class MotionSignatures:
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
         - `qdd` (…, nv): accelerations.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("centroidal_momentum_time_variation")`;
         `schedule` is "sequential" or "doubling" (logarithmic depth); `parameters` from
@@ -233,8 +233,8 @@ class MotionSignatures:
         """Jacobian (…, 3, nv) of the centre of mass: times qd it is its velocity, along the world's axes.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("center_of_mass_jacobian")`; `schedule` is
         "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
@@ -256,8 +256,8 @@ class MotionSignatures:
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("center_of_mass_velocity")`; `schedule` is
         "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
@@ -280,8 +280,8 @@ class MotionSignatures:
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
         - `qdd` (…, nv): accelerations.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("center_of_mass_acceleration")`; `schedule` is
         "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the

@@ -285,8 +285,8 @@ class JaxSignatures(MotionSignatures):
         O(depth^2).
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("operational_space_inertia")` (ltl,
         articulated); `schedule` is "sequential" or "doubling" (logarithmic depth); `parameters` from

@@ -212,8 +212,8 @@ class CentroidalMomentumTimeVariationKernel(Kernel):
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
         - `qdd` (…, nv): accelerations.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -237,8 +237,8 @@ class CenterOfMassJacobianKernel(Kernel):
         """Jacobian (…, 3, nv) of the centre of mass: times qd it is its velocity, along the world's axes.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -263,8 +263,8 @@ class CenterOfMassVelocityKernel(Kernel):
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -290,8 +290,8 @@ class CenterOfMassAccelerationKernel(Kernel):
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
         - `qdd` (…, nv): accelerations.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).

@@ -171,8 +171,8 @@ class MotionSignatures:
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
         - `qdd` (…, nv): accelerations.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Tensors on the CPU, any batch shape. `algorithm` is one of
         `px.algorithms("centroidal_momentum_time_variation")`; at most `threads` threads share a large batch
@@ -190,8 +190,8 @@ class MotionSignatures:
         """Jacobian (…, 3, nv) of the centre of mass: times qd it is its velocity, along the world's axes.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Tensors on the CPU, any batch shape. `algorithm` is one of `px.algorithms("center_of_mass_jacobian")`;
         at most `threads` threads share a large batch (None: `px.set_threads`).
@@ -208,8 +208,8 @@ class MotionSignatures:
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Tensors on the CPU, any batch shape. `algorithm` is one of `px.algorithms("center_of_mass_velocity")`;
         at most `threads` threads share a large batch (None: `px.set_threads`).
@@ -228,8 +228,8 @@ class MotionSignatures:
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
         - `qdd` (…, nv): accelerations.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Tensors on the CPU, any batch shape. `algorithm` is one of
         `px.algorithms("center_of_mass_acceleration")`; at most `threads` threads share a large batch (None:

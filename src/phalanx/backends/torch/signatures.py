@@ -241,8 +241,8 @@ class TorchSignatures(MotionSignatures):
         O(depth^2).
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Tensors on the CPU, any batch shape. `algorithm` is one of
         `px.algorithms("operational_space_inertia")` (ltl, articulated); at most `threads` threads share a

@@ -16,6 +16,7 @@ import numpy as np
 
 from ...robot.assembly import MovingJoint
 from ...robot.description import Pose
+from ...robot.joints import FREE
 from ...robot.robot import Robot
 from .shapes import Array, Box, Capsule, Colour, Cylinder, Ellipsoid, Shape, Sphere, Visual, along
 
@@ -120,7 +121,7 @@ def _pieces(robot: Robot) -> list[_Piece]:
     moving = robot._assembly.moving
     exits: dict[int, list[_Joint]] = defaultdict(list)
     for m in moving:
-        if m.joint.type != "floating":
+        if m.joint.type != FREE:
             exits[m.parent].append(_seen(m, m.origin.matrix))
     ends: dict[int, list[Array]] = defaultdict(list)
     for name, frame in robot.frames.items():
@@ -135,7 +136,7 @@ def _pieces(robot: Robot) -> list[_Piece]:
         found.append(_Piece(root_frame(robot), None, tuple(exits[-1]), (), 0.0))
     for i, m in enumerate(moving):
         entry = None
-        if m.joint.type != "floating":
+        if m.joint.type != FREE:
             entry = _seen(m, np.linalg.inv(m.joint.after.matrix))
         leaf = _ends(robot, i, entry, ends[i]) if not exits[i] else []
         found.append(_Piece(m.joint.child, entry, tuple(exits[i]), tuple(leaf), deep[i] / most))
@@ -144,13 +145,12 @@ def _pieces(robot: Robot) -> list[_Piece]:
 
 def _seen(m: MovingJoint, frame: Array) -> _Joint:
     """A moving joint whose frame stands there."""
-    kind = m.joint.type
-    straight = kind in ("revolute", "continuous", "prismatic", "helical")
+    straight = len(m.steps) == 1 and m.steps[0].motion.is_screw
     axis = frame[:3, :3] @ np.asarray(m.joint.axis) if straight else None
     if axis is not None:
         length = float(np.linalg.norm(axis))
         axis = axis / length if length > 0.0 else None
-    slides = kind == "prismatic"
+    slides = m.kind.units == ("m",)
     bounds = [abs(x) for x in (*m.joint.lower, *m.joint.upper) if np.isfinite(x)] if slides else []
     return _Joint(frame[:3, 3], axis, slides, max(bounds, default=0.0))
 

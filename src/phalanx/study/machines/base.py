@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 from ...errors import PhalanxError, is_one_of, shown
 from .times import Times
@@ -17,7 +17,15 @@ ASSIGNMENTS = ("paper", "list")  # a paper's own, or by our list scheduler
 
 @dataclass(frozen=True)
 class Machine:
-    """Processors and what their operations take; times are in `unit`."""
+    """Processors and what their operations take; times are in `unit`.
+
+    It says what its tasks are by default ("scalar", "vector", "equation"), whether a processor computes the
+    coordinates of a vector at once, and for which function and algorithm it has a paper's own assignment.
+    """
+
+    granularity: ClassVar[str] = "equation"
+    at_once: ClassVar[bool] = False
+    paper: ClassVar[tuple[str, str] | None] = None
 
     times: Times = field(default_factory=Times)
     unit: str = "operations"
@@ -26,6 +34,8 @@ class Machine:
 @dataclass(frozen=True)
 class Pram(Machine):
     """Processors around one memory: a value is at hand for all as soon as it is computed."""
+
+    granularity = "scalar"
 
     count: int = 4
 
