@@ -137,6 +137,8 @@ def _found(source: Any, xacro_args: Any, packages: Any) -> Found:
 
         return mjcf_visuals(source, source=type(source).__name__)
     if is_builtin(source):
+        if catalogue.names_generator(source):
+            return Found()
         return Found(table_visuals(catalogue.builtin_table(source), source=f"{source}.toml"))
     path = None
     content: Any = source
