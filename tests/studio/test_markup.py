@@ -19,7 +19,7 @@ HOSTILE = [
     "a\x00b\x1b[31m\u202e",
     "x" * 5000,
 ]
-ELEMENTS = {"div", "table", "thead", "tbody", "tr", "th", "td", "span"}
+ELEMENTS = {"b", "div", "table", "thead", "tbody", "tr", "th", "td", "span"}
 ELEMENTS |= {"svg", "line", "text", "rect", "title", "polyline", "circle"}
 
 

@@ -17,6 +17,7 @@ from ..program.cost import Cost
 from ..robot.robot import Robot
 from ..study import machines
 from ..study.charts.colours import OTHERS, OTHERS_NAME, colours_of
+from ..study.charts.meanings import explained, explained_kinds, meaning
 from ..study.cost import cost
 from ..study.machines import Machine
 from ..study.schedule import place, schedule, task_graph
@@ -99,6 +100,8 @@ class Playback:
     def _bar(self, t: PlacedTask, end: float) -> tuple[int, float, float, str, str]:
         link = self.link_name(t.link)
         label = f"{t.name}, {link}" if link and link not in t.name else t.name
+        told = meaning(t.quantity, self.schedule.graph.algorithm)
+        label = f"{label}: {told}" if told else label
         return t.processor, t.start, end, self.colours[t.quantity], label
 
     def link_name(self, link: int) -> str:
@@ -127,8 +130,16 @@ class Playback:
         return found
 
     def legend(self) -> dict[str, str]:
-        """Quantities and their colours, the rest as one."""
-        return {OTHERS_NAME if colour == OTHERS else name: colour for name, colour in self.colours.items()}
+        """Quantities with their plain names and their colours, the rest as one."""
+        algorithm = self.schedule.graph.algorithm
+        return {
+            OTHERS_NAME if colour == OTHERS else explained(name, algorithm): colour
+            for name, colour in self.colours.items()
+        }
+
+    def kinds(self) -> str:
+        """What the letters in the names of the processors stand for."""
+        return explained_kinds(self.rows)
 
     def critical(self) -> list[str]:
         """The names of the tasks on the critical chain."""

@@ -125,6 +125,7 @@ def task_graph(
             fused=customise == "full" and rules.name == "program",
             title=f"{call.function.name} of {robot.name} by {call.algorithm.name}",
             links=robot.link_names,
+            algorithm=call.algorithm.name,
         )
 
     what = (call.function.name, call.algorithm.name, call.options, call.frame)
