@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from . import markup
-from .parallel import Playback, choices, functions, playback
+from .parallel import Playback, begins_drawn, choices, functions, playback, rivals
 from .parallel_view import SECONDS
 from .stage import Stage, label_text
 
@@ -32,8 +32,8 @@ class CompareView:
         self._function = gui.add_dropdown("Function", functions())
         names = choices(robot, functions()[0])
         self._names = [
-            gui.add_dropdown("First", names),
-            gui.add_dropdown("Second", names, initial_value=names[min(1, len(names) - 1)]),
+            gui.add_dropdown(label, names, initial_value=name)
+            for label, name in zip(("First", "Second"), rivals(robot, functions()[0]), strict=True)
         ]
         self._count = gui.add_slider("Processors p", 1, 64, 1, 8)
         self._buttons = gui.add_button_group("Schedules", ("Play", "Pause", "Draw"))
@@ -51,19 +51,22 @@ class CompareView:
         self._buttons.on_click(self._pressed)
 
     def _other_function(self, _: Any) -> None:
-        names = choices(self.page.session.robot, self._function.value)
+        function = self._function.value
+        names = choices(self.page.session.robot, function)
         self._quiet = True
         try:
-            for k, handle in enumerate(self._names):
+            for handle, name in zip(self._names, rivals(self.page.session.robot, function), strict=True):
                 handle.options = names
-                handle.value = names[min(k, len(names) - 1)]
+                handle.value = name
         finally:
             self._quiet = False
         self._changed()
 
     def begin(self) -> None:
         """Draw the first two schedules, for whoever comes to this view."""
-        if not self._plays:
+        if not begins_drawn(self.page.session.robot):
+            self.told.content = markup.note("Schedules of so many links take a while: draw or play them.")
+        elif not self._plays:
             self.page.safely(lambda: self._start(False), self.told)
 
     def _changed(self) -> None:

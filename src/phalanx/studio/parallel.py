@@ -27,6 +27,7 @@ SHOWN = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_forces", "
 MACHINES = ("p processors", "transputers", "systolic", "processor array")
 PROCESSORS = (1, 2, 4, 8, 16, 32, 64)
 _MANY = 40  # links from which on tasks are whole equations
+_MOST_BEGUN = 400  # links whose schedules are drawn before anybody asks
 _MOST_SPANS = 1200  # bars of a chart
 _MOST_ROWS = 64
 
@@ -41,6 +42,20 @@ def choices(robot: Robot, function: str) -> list[str]:
     auto = resolve(robot, function).algorithm.name
     names = [a.name for a in algorithms(function) if not a.refusal(robot)]
     return [auto, *(name for name in names if name != auto)]
+
+
+def rivals(robot: Robot, function: str) -> tuple[str, str]:
+    """Two algorithms to begin a comparison with; of a long robot two with little work, drawn in seconds."""
+    first, *others = choices(robot, function)
+    if robot.n_links > _MANY:
+        light = {a.name for a in algorithms(function) if "log" not in a.span}
+        others.sort(key=lambda name: name not in light)
+    return first, others[0] if others else first
+
+
+def begins_drawn(robot: Robot) -> bool:
+    """Whether the schedules of a robot are made in seconds, before anybody asks for them."""
+    return robot.n_links <= _MOST_BEGUN
 
 
 def machine_of(name: str, processors: int, algorithm: str, function: str) -> Machine:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..study.recommend import recommend
 from . import markup
-from .parallel import MACHINES, PROCESSORS, Playback, choices, functions, playback, speedups
+from .parallel import MACHINES, PROCESSORS, Playback, begins_drawn, choices, functions, playback, speedups
 from .stage import label_text
 
 if TYPE_CHECKING:
@@ -59,7 +59,9 @@ class ParallelView:
 
     def begin(self) -> None:
         """Draw the first schedule, for whoever comes to this view."""
-        if self.play is None:
+        if not begins_drawn(self.page.session.robot):
+            self.told.content = markup.note("A schedule of so many links takes a while: draw or play it.")
+        elif self.play is None:
             self.page.safely(lambda: self._start(False), self.told)
 
     def _auto(self) -> str:
