@@ -96,10 +96,10 @@ class Page:
         """Stand back where the view is narrow, as on a phone, whose lower two thirds are the panel."""
         aspect = client.camera.aspect
         if aspect < 0.9:
-            back = min(max(1.0 / aspect, 2.0), 2.5)
+            back = min(max(1.0 / aspect, 2.6), 3.0)
             # In this order: a new position takes along the point that is looked at.
             client.camera.position = middle + size * back * np.array([1.0, -0.9, 0.25])
-            client.camera.look_at = middle - (0.0, 0.0, 0.36 * size * back)
+            client.camera.look_at = middle - (0.0, 0.0, 0.37 * size * back)
 
     def _set_panel(self, dark: bool) -> None:
         gui = self.server.gui

@@ -30,14 +30,13 @@ def page(schedule: Schedule) -> str:
     if isinstance(schedule, SystolicSchedule):
         facts["interval"] = f"{schedule.interval:g} {schedule.machine.unit}"
         facts["gain at that interval"] = f"{schedule.gain:.2f}"
+    if kinds := explained_kinds(schedule.drawn):
+        facts["operations of the processors"] = kinds
     told = "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in facts.items())
     # Inside a script only the end of the script could be mistaken.
     data = json.dumps(_data(schedule), separators=(",", ":")).replace("<", "\\u003c")
-    kinds = explained_kinds(schedule.drawn)
-    parts = {"TITLE": escape(title), "FACTS": told, "DATA": data, "KINDS": escape(kinds and f"{kinds}.")}
-    return re.sub(
-        "%(TITLE|FACTS|DATA|KINDS)%", lambda part: parts[part[1]], _PAGE
-    )  # names may hold such marks too
+    parts = {"TITLE": escape(title), "FACTS": told, "DATA": data}
+    return re.sub("%(TITLE|FACTS|DATA)%", lambda part: parts[part[1]], _PAGE)  # names may hold such marks too
 
 
 def _data(schedule: Schedule) -> dict[str, Any]:
@@ -106,8 +105,7 @@ p{font-size:.84em;color:#555;margin:.5em 0}
 </style></head><body>
 <h1>%TITLE%</h1><dl>%FACTS%</dl>
 <div id="bar"></div><div id="chart"><canvas></canvas></div><div id="tip"></div>
-<p>Wheel: zoom. Drag: move. Double click: all. Point at a bar for its work; choose quantities above.
-%KINDS%</p>
+<p>Wheel: zoom. Drag: move. Double click: all. Point at a bar for its work; choose quantities above.</p>
 <script>
 "use strict";
 const D=%DATA%;
