@@ -176,9 +176,13 @@ class Page:
             if self._ending.wait(0.1):
                 return
         for view in (self.parallel_view, self.compare_view):
-            if not self._ending.is_set():
-                view.begin()
-                self.server.flush()
+            try:
+                if not self._ending.is_set():
+                    view.begin()
+                    self.server.flush()
+            except Exception:  # the page was closed meanwhile, and takes no more
+                if not self._ending.is_set():
+                    raise
 
     def _run_clock(self) -> None:
         """Pictures at an even pace, while a simulation or a schedule plays and somebody looks."""
