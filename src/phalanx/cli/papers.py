@@ -10,8 +10,9 @@ from collections import Counter
 from itertools import zip_longest
 from typing import Any
 
-from ..study.papers import Record, names, paper, reproduce
+from ..study.papers import Record, names, paper
 from ..study.papers.records import Claim, shown
+from ..study.papers.reproduction import reproduce_all
 from .arguments import add_command
 from .report import GAP, emit, emit_json, terminal_width
 
@@ -30,6 +31,8 @@ def add(commands: Any) -> None:
             phalanx papers lathrop
             phalanx papers kane --only differs
             phalanx papers zomaya_morris --json
+
+            all papers take about a minute; a bar on a terminal tells how far it is.
         """,
     )
     parser.add_argument("name", metavar="NAME", nargs="?", help=f"one of {', '.join(names())} (default: all)")
@@ -39,7 +42,7 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print a table for each paper; exit status 0."""
     chosen = names() if args.name is None else [args.name]
-    found = {name: reproduce(name) for name in chosen}
+    found = reproduce_all(chosen)
     kept = {name: [r for r in rows if args.only in (None, kind(r))] for name, rows in found.items()}
     if args.json:
         emit_json([_plain(record) for rows in kept.values() for record in rows])

@@ -19,7 +19,7 @@ from .machines import Machine, Pram, ProcessorArray, Systolic, Transputers, pram
 from .machines.many import numbered
 from .scheduling.array_program import array_schedule
 from .scheduling.list_scheduler import Placed, on_network, on_shared_memory
-from .scheduling.networks import Network, all_pairs, array_network
+from .scheduling.networks import Network, all_pairs, array_network, own_network
 from .scheduling.placement import Baseline, PlacedTask, Schedule
 from .scheduling.reservation import SystolicSchedule, on_dedicated_processors
 from .scheduling.tasks import TaskGraph, require_granularity, task_graph_of
@@ -125,6 +125,7 @@ def task_graph(
             fused=customise == "full" and rules.name == "program",
             title=f"{call.function.name} of {robot.name} by {call.algorithm.name}",
             links=robot.link_names,
+            algorithm=call.algorithm.name,
         )
 
     what = (call.function.name, call.algorithm.name, call.options, call.frame)
@@ -161,7 +162,7 @@ def _network(machine: Machine, n: int, tasks: int) -> Network:
         return all_pairs(tuple(machine.names[: tasks + 2]), machine.links, master=0)
     if isinstance(machine, ProcessorArray):
         return array_network(machine, n)
-    raise PhalanxError(f"schedule: a {type(machine).__name__} has no links to place tasks on.")
+    return own_network(machine)
 
 
 def _names(machine: Machine, network: Network) -> Sequence[str]:
