@@ -4,11 +4,18 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from phalanx import progress
 from phalanx.cli import main
+from phalanx.study.papers import names, paper, reproduction
+from phalanx.study.papers.records import Record
 
 
 @pytest.mark.parametrize("columns", ["80", "100"])
@@ -69,3 +76,57 @@ def test_an_unknown_name_is_one_line(capsys: pytest.CaptureFixture[str]) -> None
     assert captured.out == ""
     assert captured.err.count("\n") == 1
     assert "lathrop" in captured.err
+
+
+class Terminal(io.StringIO):
+    """Standard error as a person would see it."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """A terminal whose bars appear at once; rows are not computed. pytest would replace that of a fixture."""
+    place = Terminal()
+
+    def timer(_: float, action: Any) -> Any:
+        return SimpleNamespace(start=action, cancel=lambda: None)
+
+    def record(chosen: Any, row: Any) -> Record:
+        same = row.published
+        return Record(chosen.name, row.source, row.item, same, same, "exact", note="", unit="", how="")
+
+    monkeypatch.setattr(progress.threading, "Timer", timer)
+    monkeypatch.setattr(reproduction, "_record", record)
+    monkeypatch.setattr(sys, "stderr", place)
+    return place
+
+
+def test_one_bar_tells_how_far_all_papers_are(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = terminal(monkeypatch)
+    assert main(["papers"]) == 0
+    total = sum(len(paper(name).rows) for name in names())
+    seen = place.getvalue()
+    for done in (0, total // 2, total - 1):
+        assert f" {done}/{total}  " in seen, done
+    assert all(f"{name}: "[:9] in seen for name in names())
+    assert seen.endswith("\r\x1b[K")  # gone before the table is printed
+    assert "[#" not in capsys.readouterr().out
+
+
+def test_json_and_pipes_have_no_bar(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = terminal(monkeypatch)
+    assert main(["papers", "kane"]) == 0
+    assert place.getvalue() != ""
+    place.truncate(0)
+    capsys.readouterr()
+    assert main(["papers", "kane", "--json"]) == 0
+    assert place.getvalue() == ""
+    json.loads(capsys.readouterr().out)
+    monkeypatch.setattr(Terminal, "isatty", lambda _: False)
+    assert main(["papers", "kane"]) == 0
+    assert place.getvalue() == ""

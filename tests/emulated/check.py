@@ -103,7 +103,7 @@ def digests() -> dict[str, str]:
     found = {}
     for name in ROBOTS:
         robot = px.load(name)
-        found[name] = robot._digest
+        found[name] = robot.digest
         for function in FUNCTIONS:
             for dtype in DTYPES:
                 result = robot.kernel(function, dtype=dtype)(*states(robot, function, dtype))

@@ -16,7 +16,7 @@ from phalanx.robot.joints import joint_types
 
 def digests() -> dict[str, str]:
     """What every processor must come to."""
-    made = {name: px.load(name)._digest for name in px.robots()}
+    made = {name: px.load(name).digest for name in px.robots()}
     few = {
         "chain": px.Robot(generators.chain(12)),
         "tree": px.Robot(generators.tree(18, joints=joint_types())),
@@ -26,7 +26,7 @@ def digests() -> dict[str, str]:
     }
     panda = px.load("panda")
     few["panda, joint 4 fixed"] = panda.fix({panda.joint_names[3]: 0.7})
-    made |= {name: robot._digest for name, robot in few.items()}
+    made |= {name: robot.digest for name, robot in few.items()}
     for name in ("panda", "chain"):
         robot = few.get(name) or panda
         chain = robot.model.dh

@@ -142,7 +142,7 @@ def test_coupled_robots_pickle_and_save(tmp_path: Path) -> None:
     robot.save(tmp_path / "coupled.json")
     for other in (pickle.loads(pickle.dumps(robot)), px.load(tmp_path / "coupled.json")):
         assert other == robot
-        assert other._digest == robot._digest
+        assert other.digest == robot.digest
         assert other.is_coupled
 
 

@@ -164,7 +164,7 @@ def test_robots_pickle_and_copy_to_the_bit() -> None:
     before = robot.forward_dynamics(*state)
     for other in (pickle.loads(pickle.dumps(robot)), copy.copy(robot), copy.deepcopy(robot)):
         assert other == robot
-        assert other._digest == robot._digest
+        assert other.digest == robot.digest
         np.testing.assert_array_equal(other.forward_dynamics(*state), before)
 
 
@@ -201,7 +201,7 @@ def test_saved_robots_come_back_to_the_bit(make: Any, tmp_path: Path) -> None:
     robot.save(tmp_path / "robot.json")
     back = px.load(tmp_path / "robot.json")
     assert back == robot
-    assert back._digest == robot._digest
+    assert back.digest == robot.digest
     state = robot.random_state(3, rng=0)
     np.testing.assert_array_equal(back.inverse_dynamics(*state), robot.inverse_dynamics(*state))
 

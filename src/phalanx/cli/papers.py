@@ -9,8 +9,9 @@ import textwrap
 from itertools import zip_longest
 from typing import Any
 
-from ..study.papers import Record, names, paper, reproduce
+from ..study.papers import Record, names, paper
 from ..study.papers.records import ASSUMED, NOT_PRINTED, OF_PRINT, Claim, count_in_words, shown
+from ..study.papers.reproduction import reproduce_all
 from .arguments import add_command
 from .report import GAP, emit, emit_json, terminal_width
 
@@ -38,6 +39,8 @@ def add(commands: Any) -> None:
             phalanx papers kane --only differs
             phalanx papers kane --only arithmetic
             phalanx papers zomaya_morris --json
+
+            all papers take about a minute; a bar on a terminal tells how far it is.
         """,
     )
     parser.add_argument("name", metavar="NAME", nargs="?", help=f"one of {', '.join(names())} (default: all)")
@@ -47,7 +50,7 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print a table for each paper; exit status 0."""
     chosen = names() if args.name is None else [args.name]
-    found = {name: reproduce(name) for name in chosen}
+    found = reproduce_all(chosen)
     kind = VERDICTS.get(args.only)
     kept = {name: [r for r in rows if kind in (None, r.kind)] for name, rows in found.items()}
     if args.json:

@@ -221,7 +221,7 @@ class Job:
         told = {
             "functions": list(self.functions),
             "robot": self.recording.robot.name,
-            "robot_digest": self.recording.robot._digest,
+            "robotdigest": self.recording.robot.digest,
             "units": "SI",
             "rate": self.recording.rate,
             "derived": self.derived,
@@ -243,7 +243,7 @@ class Job:
         scales = {k: None if b.scale is None else b.scale.tolist() for k, b in r.bindings.items()}
         facts = [
             _REVISION,
-            r.robot._digest,
+            r.robot.digest,
             self.functions,
             self.options.frames,
             self.kept,

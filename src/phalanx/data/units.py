@@ -66,7 +66,7 @@ def factors(robot: Robot, quantity: str, units: Any) -> np.ndarray | None:
 def coordinate_units(robot: Robot) -> list[str]:
     """The unit of each coordinate, "" for the numbers of a quaternion."""
     found = [""] * robot.nq
-    for at in robot.coordinates:
+    for at in robot._coordinates:
         if at.kind.quaternion is None:
             found[at.q] = at.kind.units
     return found

@@ -98,7 +98,7 @@ def _entry(robot: Robot, wanted: Any, name: Any) -> ExportEntry:
             f"export: {shown(wanted)} is no function; expected a name such as inverse_dynamics, a kernel "
             "or a simulation."
         )
-    if made.robot is not robot and made.robot._digest != robot._digest:
+    if made.robot is not robot and made.robot.digest != robot.digest:
         raise PhalanxError(
             f'export: {made.name} is of robot "{made.robot.name}", expected one of "{robot.name}"; export it '
             "from its own robot."

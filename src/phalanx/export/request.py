@@ -47,7 +47,7 @@ class Request:
     @property
     def version(self) -> str:
         """A hash of the robot, the functions and the precision: equal ones compute the same."""
-        sha = hashlib.sha256(self.robot._digest.encode())
+        sha = hashlib.sha256(self.robot.digest.encode())
         for entry in self.entries:
             sha.update(repr((entry.name, entry.title, entry.form, self.dtype.name)).encode())
         return sha.hexdigest()[:16]

@@ -42,6 +42,7 @@ def load(
 ) -> Robot:
     """The robot of a URDF, MJCF, SDF, DH or saved file, a file object, a text or a built-in name.
 
+    Names of generated robots hold their size: "snake:200", "chain:50,seed=3", "tree:30,branching=0.5".
     A `mujoco.MjModel` or `mujoco.MjSpec` is taken as it is.
     What a file has beside links and joints (actuators, transmissions, sensors) is counted in one warning and
     in `robot.left_out`. `strict` refuses inertias that no rigid body has; `mimic="independent"` gives mimic
@@ -111,8 +112,8 @@ def _describe(source: Any, strict: bool, macros: Macros | None) -> Description:
     except OSError as error:
         reason = "no such file" if isinstance(error, FileNotFoundError) else str(error.strerror or error)
         raise PhalanxError(
-            f'load: cannot read "{path}": {reason}. Expected a file or a built-in name '
-            f"({', '.join(robots())})."
+            f'load: cannot read "{path}": {reason}. Expected a file, a built-in name '
+            f"({', '.join(robots())}) or a generated robot such as snake:200."
         ) from None
     if path.suffix.lower() == ".xacro":
         macros = macros or Macros()
@@ -128,6 +129,8 @@ def is_builtin(source: Any) -> bool:
     if not isinstance(source, str) or is_text(source):
         return False
     path = Path(source)
+    if catalogue.names_generator(source):  # chain:50,prismatic=0.5 is no file with a suffix
+        return not path.exists()
     return path.name == source and not path.suffix and not source.startswith("~") and not path.exists()
 
 

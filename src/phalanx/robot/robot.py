@@ -210,7 +210,7 @@ class Robot(Functions, EntryPoints):
         return MappingProxyType(self._assembly.v_of)
 
     @cached_property
-    def _digest(self) -> str:
+    def digest(self) -> str:
         """A fingerprint of everything that the equations see."""
         m = self.model
         sha = hashlib.sha256(f"{m.n} {m.nq} {m.nv} {[g.motion.__name__ for g in m.groups]}".encode())

@@ -55,8 +55,8 @@ from .vectors import (
 __all__ = [
     "Array",
     "Articulated",
-    "DisplacementOperator",
     "Displacement",
+    "DisplacementOperator",
     "Field",
     "Identity",
     "Inertia",

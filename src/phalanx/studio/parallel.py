@@ -17,6 +17,7 @@ from ..program.cost import Cost
 from ..robot.robot import Robot
 from ..study import machines
 from ..study.charts.colours import OTHERS, OTHERS_NAME, colours_of
+from ..study.charts.meanings import explained, explained_kinds, meaning
 from ..study.cost import cost
 from ..study.machines import Machine
 from ..study.schedule import place, schedule, task_graph
@@ -27,6 +28,7 @@ _TITLES = {"pram": "p processors", "array": "processor array"}  # of others, the
 MACHINES = tuple(_TITLES.get(name, name) for name in machines.MACHINES)
 PROCESSORS = (1, 2, 4, 8, 16, 32, 64)
 _MANY = 40  # links from which on tasks are whole equations
+_MOST_BEGUN = 400  # links whose schedules are drawn before anybody asks
 _MOST_SPANS = 1200  # bars of a chart
 _MOST_ROWS = 64
 
@@ -41,6 +43,20 @@ def choices(robot: Robot, function: str) -> list[str]:
     auto = resolve(robot, function).algorithm.name
     names = [a.name for a in algorithms(function) if not a.refusal(robot)]
     return [auto, *(name for name in names if name != auto)]
+
+
+def rivals(robot: Robot, function: str) -> tuple[str, str]:
+    """Two algorithms to begin a comparison with; of a long robot two with little work, drawn in seconds."""
+    first, *others = choices(robot, function)
+    if robot.n_links > _MANY:
+        light = {a.name for a in algorithms(function) if "log" not in a.span}
+        others.sort(key=lambda name: name not in light)
+    return first, others[0] if others else first
+
+
+def begins_drawn(robot: Robot) -> bool:
+    """Whether the schedules of a robot are made in seconds, before anybody asks for them."""
+    return robot.n_links <= _MOST_BEGUN
 
 
 def machine_of(name: str, processors: int, algorithm: str, function: str) -> Machine:
@@ -100,6 +116,8 @@ class Playback:
     def _bar(self, t: PlacedTask, end: float) -> tuple[int, float, float, str, str]:
         link = self.link_name(t.link)
         label = f"{t.name}, {link}" if link and link not in t.name else t.name
+        told = meaning(t.quantity, self.schedule.graph.algorithm)
+        label = f"{label}: {told}" if told else label
         return t.processor, t.start, end, self.colours[t.quantity], label
 
     def link_name(self, link: int) -> str:
@@ -128,8 +146,16 @@ class Playback:
         return found
 
     def legend(self) -> dict[str, str]:
-        """Quantities and their colours, the rest as one."""
-        return {OTHERS_NAME if colour == OTHERS else name: colour for name, colour in self.colours.items()}
+        """Quantities with their plain names and their colours, the rest as one."""
+        algorithm = self.schedule.graph.algorithm
+        return {
+            OTHERS_NAME if colour == OTHERS else explained(name, algorithm): colour
+            for name, colour in self.colours.items()
+        }
+
+    def kinds(self) -> str:
+        """What the letters in the names of the processors stand for."""
+        return explained_kinds(self.rows)
 
     def critical(self) -> list[str]:
         """The names of the tasks on the critical chain."""

@@ -4,7 +4,8 @@
 
 It listens on the loopback address, takes connections only from pages that it has served itself (any page in
 the same browser could open a socket to it otherwise), forbids its page every request elsewhere, and cannot
-ask for a public address. Before viser's client runs a short script of ours (`assets/client.js`).
+ask for a public address. Before viser's client come a short style and a script of
+ours (`assets/client.css`, `assets/client.js`).
 """
 
 from __future__ import annotations
@@ -71,10 +72,12 @@ def policy(port: int) -> str:
 
 
 def script(names: Sequence[str]) -> bytes:
-    """The script of the page as an element, with names as text that cannot end it."""
+    """The style and the script of the page as elements, with names as text that cannot end them."""
     told = json.dumps(list(names)).replace("<", "\\u003c")
-    code = files(__package__).joinpath("assets/client.js").read_text(encoding="utf-8")
-    return f"<script>{code.replace('NAMES', told)}</script>".encode()
+    assets = files(__package__).joinpath("assets")
+    style = assets.joinpath("client.css").read_text(encoding="utf-8")
+    code = assets.joinpath("client.js").read_text(encoding="utf-8")
+    return f"<style>{style}</style><script>{code.replace('NAMES', told)}</script>".encode()
 
 
 def _free_port(port: int | None) -> int:

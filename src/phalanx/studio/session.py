@@ -35,10 +35,27 @@ class Slider:
     index: int  # in q; of a quaternion's angle, where the quaternion begins
     angle: int = -1  # 0, 1, 2: roll, pitch or yaw of a quaternion
 
+    def of(self, q: Array) -> float:
+        """Its number at the coordinates q (nq,)."""
+        if self.angle < 0:
+            return float(q[self.index])
+        return _angles(q[self.index : self.index + 4])[self.angle]
+
     @property
     def step(self) -> float:
         """A round step, some hundred of which make the whole way."""
         return float(10.0 ** math.floor(math.log10(max(self.upper - self.lower, 1e-6) / 200.0)))
+
+
+GROUP = 16  # joints that are shown together
+
+
+def groups(count: int) -> dict[str, slice]:
+    """Joints in groups that one can look at, by title: "Joints 1 to 16" and so on."""
+    starts = range(0, count, GROUP)
+    if len(starts) < 2:
+        return {"Joints": slice(0, count)}
+    return {f"Joints {k + 1} to {min(k + GROUP, count)}": slice(k, min(k + GROUP, count)) for k in starts}
 
 
 class Arrow(NamedTuple):
@@ -78,11 +95,7 @@ class Session:
 
     def value(self, slider: Slider) -> float:
         """What a slider shows, within its range."""
-        if slider.angle < 0:
-            value = float(self.q[slider.index])
-        else:
-            value = _angles(self.q[slider.index : slider.index + 4])[slider.angle]
-        return min(max(value, slider.lower), slider.upper)
+        return min(max(slider.of(self.q), slider.lower), slider.upper)
 
     def move(self, slider: Slider, value: float) -> None:
         """Set what a slider stands for; the robot is at rest then."""
@@ -190,7 +203,7 @@ class Session:
 def _joints(robot: Robot) -> list[tuple[str, Coordinates]]:
     """The name and the coordinates of each joint that has some of its own; the base first."""
     names = [name or "base" for name in robot.q_slices if name not in robot.mimics]
-    return list(zip(names, robot.coordinates, strict=True))
+    return list(zip(names, robot._coordinates, strict=True))
 
 
 def _sliders(robot: Robot) -> list[Slider]:

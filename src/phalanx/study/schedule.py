@@ -19,7 +19,7 @@ from .machines import MACHINES, Machine, Pram, ProcessorArray, Systolic, Transpu
 from .machines.many import numbered
 from .scheduling.array_program import array_schedule
 from .scheduling.list_scheduler import Placed, on_network, on_shared_memory
-from .scheduling.networks import Network, all_pairs, array_network
+from .scheduling.networks import Network, all_pairs, array_network, own_network
 from .scheduling.placement import Baseline, PlacedTask, Schedule
 from .scheduling.reservation import SystolicSchedule, on_dedicated_processors
 from .scheduling.tasks import TaskGraph, require_granularity, task_graph_of
@@ -121,6 +121,7 @@ def task_graph(
             fused=customise == "full" and rules.name == "program",
             title=f"{call.function.name} of {robot.name} by {call.algorithm.name}",
             links=robot.link_names,
+            algorithm=call.algorithm.name,
         )
 
     what = (call.function.name, call.algorithm.name, call.options, call.frame)
@@ -163,6 +164,13 @@ def _on_pram(graph: TaskGraph, machine: Pram) -> Schedule:
     return placed_on(
         graph, machine, names, on_shared_memory(graph, _durations(graph, machine), machine.count)
     )
+
+
+@placing(Machine)
+def _on_own_links(graph: TaskGraph, machine: Machine) -> Schedule:
+    """On a machine of the user's own, which says by `pairs` who is linked."""
+    network = own_network(machine)
+    return _on_links(graph, machine, network, network.names)
 
 
 @placing(Systolic)

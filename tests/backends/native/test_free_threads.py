@@ -80,7 +80,7 @@ def test_facts_of_a_fresh_robot_may_be_asked_for_by_all() -> None:
         r = px.tree(9, 0.5, seed=seed)
 
         def look(_: int, r: px.Robot = r) -> Any:
-            return r._digest, r.frame_names, r.depth, r.parents.tolist(), r.limits.lower.tolist()
+            return r.digest, r.frame_names, r.depth, r.parents.tolist(), r.limits.lower.tolist()
 
         facts = everywhere(look)
         assert facts == [facts[0]] * THREADS

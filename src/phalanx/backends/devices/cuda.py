@@ -282,7 +282,7 @@ class CudaKernel(DeviceKernel):
 def _ptx(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: str) -> tuple[str, LaunchLayout]:
     """The PTX of a call and how it is launched, from disk or made now."""
     a = call.algorithm
-    parts = (call.robot._digest, call.function.name, a.name, a.valued, call.options, optional, dtype.str)
+    parts = (call.robot.digest, call.function.name, a.name, a.valued, call.options, optional, dtype.str)
     key = cache.key_of("ptx", *parts, call.frame, target, version())
     if (found := cache.read(key)) is not None:
         facts, _, text = found.decode().partition("\n")

@@ -211,7 +211,7 @@ def _built(call: Call, optional: tuple[str, ...], dtype: np.dtype, queue: Any) -
     cache.check_variables()
     key = cache.key_of(
         "opencl",
-        call.robot._digest,
+        call.robot.digest,
         call.function.name,
         call.algorithm.name,
         call.options,

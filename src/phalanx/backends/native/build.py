@@ -144,7 +144,7 @@ def _read_or_made(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> tup
 
         return module(call, optional, dtype, host())
 
-    parts = (call.robot._digest, call.function.name, a.name, call.options, optional, dtype.str)
+    parts = (call.robot.digest, call.function.name, a.name, call.options, optional, dtype.str)
     return compile.cached_or_made(parts, text)
 
 

@@ -32,7 +32,7 @@ class Facts:
     def __init__(self, recipe: Recipe, shapes: Sequence[tuple[int, ...]], dtype: Any) -> None:
         self.shapes, self.dtype = shapes, dtype
         self._make, facts = recipe
-        robot = next(fact for fact in facts if hasattr(fact, "_digest"))
+        robot = next(fact for fact in facts if hasattr(fact, "digest"))
         self._robot, self._described = weakref.ref(robot), robot.__reduce__()
         self._facts = tuple(None if fact is robot else fact for fact in facts)
         self._place = facts.index(robot)
@@ -113,15 +113,15 @@ class _Chunks:
     def __call__(self, *chunks: Any) -> Any:
         """What the kernel computes for some chunks."""
         make, facts = self.recipe
-        robot = next(fact for fact in facts if hasattr(fact, "_digest"))
-        return _kernel(robot._digest, make, _Facts(facts))._native.ufunc(*chunks)
+        robot = next(fact for fact in facts if hasattr(fact, "digest"))
+        return _kernel(robot.digest, make, _Facts(facts))._native.ufunc(*chunks)
 
 
 class _Facts(tuple[Any, ...]):
     """Facts that are the same if they are written the same, so that a process makes each kernel once."""
 
     def __hash__(self) -> int:
-        return hash(repr([f for f in self if not hasattr(f, "_digest")]))
+        return hash(repr([f for f in self if not hasattr(f, "digest")]))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Facts) and hash(self) == hash(other)

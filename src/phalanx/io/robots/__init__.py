@@ -2,6 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The built-in robots as parameter files, and generators of test robots."""
 
-from .builtin import builtin, builtin_names, builtin_table
+from .builtin import builtin, builtin_names, builtin_table, names_generator
 
-__all__ = ["builtin", "builtin_names", "builtin_table"]
+__all__ = ["builtin", "builtin_names", "builtin_table", "names_generator"]

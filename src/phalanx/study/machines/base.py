@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, ClassVar
@@ -29,6 +30,17 @@ class Machine:
 
     times: Times = field(default_factory=Times)
     unit: str = "operations"
+
+    def pairs(self) -> Iterable[tuple[int, int]]:
+        """The pairs of processors that are linked, both ways: what a machine of your own has to say.
+
+        Processors are numbered from 0. A field `links` (`Links`) holds what a message takes, nothing by
+        default, `master` the number of a processor that has the inputs and wants the results, if any.
+        """
+        raise PhalanxError(
+            f"schedule: a {type(self).__name__} has no links to place tasks on; give it a method pairs() "
+            "that tells which processors are linked."
+        )
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from ...errors import PhalanxError, shown
 from ...progress import steps
@@ -34,6 +34,18 @@ def reproduce(name: str, *, progress: Progress | None = None) -> list[Record]:
             progress(row.item, done, len(chosen.rows))
         records.append(_record(chosen, row))
     return records
+
+
+def reproduce_all(names: Iterable[str]) -> dict[str, list[Record]]:
+    """The records of several papers by name, with one progress bar over all their rows."""
+    from . import computed as _registered  # noqa: F401
+
+    papers = [paper(name) for name in names]
+    found: dict[str, list[Record]] = {chosen.name: [] for chosen in papers}
+    rows = [(chosen, row) for chosen in papers for row in chosen.rows]
+    for chosen, row in steps(rows, "papers", lambda pair: f"{pair[0].name}: {pair[1].item}"):
+        found[chosen.name].append(_record(chosen, row))
+    return found
 
 
 def _record(chosen: Paper, row: CatalogueRow) -> Record:

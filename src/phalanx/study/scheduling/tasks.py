@@ -57,6 +57,7 @@ class TaskGraph:
     granularity: str = "scalar"
     links: tuple[str, ...] = ()  # names, for what is shown
     input_words: int = 0
+    algorithm: str = ""  # whose equations these are
 
     def __len__(self) -> int:
         return len(self.tasks)
@@ -111,6 +112,7 @@ def task_graph_of(
     fused: bool = False,
     title: str = "",
     links: Iterable[str] = (),
+    algorithm: str = "",
 ) -> TaskGraph:
     """The tasks of a program; what is charged, `free` or `fused` is as in `cost_of`."""
     require_granularity(granularity)
@@ -132,6 +134,7 @@ def task_graph_of(
         granularity,
         tuple(links),
         sum(x.op is INPUT and x.args[0] in program.inputs for x in program.nodes),
+        algorithm,
     )
 
 
