@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import phalanx as px
-from phalanx.robot.joints import JointType, joint_type, register
+from phalanx.robot.joints import Helix, JointBody, JointType, Motion, frame_along, joint_type, register
+from phalanx.robot.joints.motions import Turn
 from reference.joint_checks import CHECKS
 from reference.sampling import ALL_TYPES, MOVING_TYPES
 
@@ -57,6 +58,12 @@ def _type(**facts: object) -> type[JointType]:
     return type("Toy", (joint_type("universal"),), {"name": "toy", **facts})
 
 
+def _screw(motion: type[Motion], axis: tuple[float, ...]) -> type[JointType]:
+    """A joint type of two such bodies."""
+    steps = [JointBody(motion, axis, frame_along((0.0, 0.0, 1.0)))] * 2
+    return _type(steps=classmethod(lambda cls, *given: steps))
+
+
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
@@ -64,6 +71,11 @@ def _type(**facts: object) -> type[JointType]:
         (_type(units=("rad",)), r"units are .*, expected \"rad\" or \"m\" for each of 2 rates"),
         (_type(units=("rad", "deg")), r"units are .*'deg'.*, expected \"rad\" or \"m\""),
         (_type(labels=("",)), "labels are .*, expected one for each of 2 rates"),
+        (
+            _screw(Turn, (0, 0, 2, 0, 0, 0)),
+            "Turn does not move along the axis .*; screw.* makes a body that does",
+        ),
+        (_screw(Helix, (0, 1, 1, 0, 0, 0)), "Helix does not move along the axis"),
         (_type(nq=3), "2 bodies with 2 coordinates, expected one for each of 2 rates and 3 coordinates"),
     ],
 )

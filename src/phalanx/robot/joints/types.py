@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import PhalanxError, nearest
 from ...spatial import Array, Transform, cross, join, matvec, product, transpose
-from .motions import Ball, Free, Motion, Still, screw_motion
+from .motions import Ball, Free, Helix, Motion, Still, screw_motion
 from .quaternions import (
     conjugate,
     inverse_left_jacobian,
@@ -385,7 +385,21 @@ def register(kind: type[JointType]) -> None:
             f"{where}: it has {len(steps)} bodies with {sum(step.motion.nq for step in steps)} coordinates, "
             f"expected one for each of {kind.nv} rates and {kind.nq} coordinates in all."
         )
+    for step in steps:
+        if step.motion.is_screw and not _moves_along_its_axis(step):
+            raise PhalanxError(
+                f"{where}: {step.motion.__name__} does not move along the axis {step.axis}; "
+                "screw(axis, turn=…, slide=…) makes a body that does."
+            )
     _TYPES[kind.name] = kind
+
+
+def _moves_along_its_axis(step: JointBody) -> bool:
+    """Whether a screw turns about z and slides along z as its axis says, which is all that others look at."""
+    off, q = np.array(step.axis)[[0, 1, 3, 4]], np.full((1, 1), 0.7)
+    rest, given = Transform(np.eye(3)[None], np.zeros((1, 3))), np.array([step.axis])
+    found, wanted = (m.transform(q, rest, np.zeros(1), given) for m in (step.motion, Helix))
+    return not off.any() and np.allclose(found.E, wanted.E) and np.allclose(found.r, wanted.r)
 
 
 for _kind in (Fixed, Revolute, Continuous, Prismatic, Helical, Universal, Planar, Spherical, Floating):
