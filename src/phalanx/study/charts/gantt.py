@@ -47,7 +47,7 @@ def write(path: Path, text: str) -> None:
 
 def _picture(schedule: Schedule) -> Any:
     rows = len(schedule.drawn)
-    figure, axes = new_figure(11.0, min(1.9 + 0.45 * rows, 20.0))
+    figure, axes = new_figure(13.7, min(1.9 + 0.45 * rows, 20.0))
     tasks = schedule.timed
     colours = colours_of((t.quantity for t in tasks), (t.end - t.start for t in tasks))
     _bars(axes, tasks, colours)

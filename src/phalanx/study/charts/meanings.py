@@ -140,7 +140,7 @@ _COMMON = {
     "ZxH": "joint axis times first mass moment",
     # Of the transputer program: parts of the equations, which workers share out.
     "AnN": "moment from the next link, plus own rate of momentum",
-    "AnNsF": "the same, plus the moment of the inertial force",
+    "AnNsF": "AnN plus the moment of the inertial force",
     "Avd": "acceleration carried to the link's frame",
     "F, N": "inertial force and rate of angular momentum",
     "Jw": "angular momentum",
