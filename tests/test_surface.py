@@ -87,8 +87,8 @@ TOP = """
 OF_ROBOTS = """
     aba armature bias_forces center_of_mass center_of_mass_acceleration center_of_mass_jacobian
     center_of_mass_velocity centroidal_momentum centroidal_momentum_matrix
-    centroidal_momentum_time_variation coriolis_matrix coupling crba damping depth description difference digest
-    expand export fix forward_dynamics forward_dynamics_derivatives forward_kinematics frame
+    centroidal_momentum_time_variation coriolis_matrix coupling crba damping depth description difference
+    digest expand export fix forward_dynamics forward_dynamics_derivatives forward_kinematics frame
     frame_acceleration frame_names frame_pose frame_poses frame_velocity frames friction from_dh gravity
     gravity_forces hvp inertial_parameters integrate inverse_dynamics inverse_dynamics_derivatives is_coupled
     is_serial jacobian jacobian_time_derivative jax joint_names joint_types jvp kernel kinematic_hessian

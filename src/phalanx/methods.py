@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""The code of the methods of `Robot` that compute, and of its doors to kernels, JAX and PyTorch.
+"""The code of the methods of `Robot` that compute, and of its entry points to kernels, JAX and PyTorch.
 
 `robot/functions.py` and `robot/api.py` declare them: parameters, types and docstrings. Importing this
 module attaches the code.

@@ -166,6 +166,6 @@ def test_a_function_a_paper_and_a_command_are_found(copy: Path) -> None:
 def test_a_function_without_declarations_is_noticed(copy: Path) -> None:
     """The same text that compares declarations with the registry in this repository."""
     run(copy, "tools/make_surface.py")
-    doors = (copy / "src" / "phalanx" / "robot" / "doors.py").read_text(encoding="utf-8")
-    assert doors != (ROOT / "src" / "phalanx" / "robot" / "doors.py").read_text(encoding="utf-8")
-    assert 'Literal["lever"]' in doors
+    declared = (copy / "src" / "phalanx" / "robot" / "api.py").read_text(encoding="utf-8")
+    assert declared != (ROOT / "src" / "phalanx" / "robot" / "api.py").read_text(encoding="utf-8")
+    assert 'Literal["lever"]' in declared

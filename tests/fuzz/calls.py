@@ -17,8 +17,8 @@ import phalanx as px
 from phalanx.algorithms import FUNCTIONS
 
 from . import robot_files, tables
-from .doors import command_line, costs, machines, others
 from .elements import WORDS
+from .entry_points import command_line, costs, machines, others
 from .pool import ALL, NAMES, a_robot, near, robots, state
 from .values import REAL, anything, numbers
 

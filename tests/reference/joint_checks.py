@@ -213,7 +213,7 @@ def check_steps(kind: str) -> None:
     """A step of a simulation moves coordinates along their rates."""
     robot, h = robot_of(kind, 3), 1e-3
     q, qd, tau = robot.random_state(2, rng=0)
-    sim = robot.simulation(h, "euler", damping=False, friction=False, limits=False)
+    sim = robot.simulation(h, integrator="euler", damping=False, friction=False, limits=False)
     there, faster = sim.step(q, qd, tau)
     if joint_type(kind).quaternion is None:
         agree(faster, qd + h * robot.forward_dynamics(q, qd, tau), 1e-11)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Robot: an immutable robot, its facts and its changed copies; no algorithm.
 
-The methods that compute are declared in `functions` and `doors`; `methods`, which lies below the algorithms,
+The methods that compute are declared in `functions` and `api`; `methods`, which lies below the algorithms,
 gives them their code.
 """
 

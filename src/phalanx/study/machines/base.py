@@ -34,7 +34,7 @@ class Machine:
     def pairs(self) -> Iterable[tuple[int, int]]:
         """The pairs of processors that are linked, both ways: what a machine of your own has to say.
 
-        Processors are numbered from 0. A field `links` (`Links`) holds what a message takes, nothing by
+        Processors are numbered from 0. A field `links` (`LinkTimes`) holds what a message takes, nothing by
         default, `master` the number of a processor that has the inputs and wants the results, if any.
         """
         raise PhalanxError(
