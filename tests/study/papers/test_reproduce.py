@@ -190,7 +190,8 @@ def test_the_table_of_a_papers_page_is_what_it_is_now(name: str, monkeypatch: py
 @pytest.mark.parametrize(
     ("claim", "item"),
     [
-        ("Fig. 2, 10 links: JSIIA fastest, ABIA and CFA level", "10 links: JSIIA, then ABIA and CFA about equal"),
+        ("Fig. 2, 10 links: JSIIA fastest, ABIA and CFA level",
+         "10 links: JSIIA, then ABIA and CFA about equal"),
         ("Fig. 2, long chains: CFA, then ABIA, then JSIIA", "many links: CFA, then ABIA, then JSIIA"),
         ("Fig. 3a, above 100 chains: JSIIA and CFA level, ABIA slower",
          "above 100 robots: JSIIA and CFA about equal, then ABIA"),
