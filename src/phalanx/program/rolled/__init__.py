@@ -84,8 +84,7 @@ def roll(task: Task) -> RolledProgram:
         order.limb_rows,
         numbers_told(model) if task.is_told else 0,
     )
-    rewritten = bool(algorithm.derivative) or isinstance(values[0], Solved)
-    return RolledProgram(layout, [*rest, *planned], order.reordered, rewritten)
+    return RolledProgram(layout, [*rest, *planned], order.reordered)
 
 
 def _residual(
