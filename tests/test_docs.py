@@ -143,7 +143,7 @@ def test_samples_are_python_or_shell_or_output() -> None:
 
 def test_every_public_name_is_in_the_reference() -> None:
     reference = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    missing = [n for n in px.__all__ if not re.search(rf"phalanx\.{n}\b", reference)]
+    missing = [n for n in px.__all__ if not re.search(rf"(?:phalanx|px)\.{n}\b", reference)]
     assert not missing
 
 

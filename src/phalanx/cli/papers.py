@@ -164,5 +164,5 @@ def _cells(cells: list[list[str]], width: int) -> list[str]:
 
 def _sizes(width: int) -> tuple[int, int, int, int]:
     """Columns of item, published, computed and verdict; the item takes what is left."""
-    value, verdict = 19 + max(width - 80, 0) // 4, 12
+    value, verdict = 18 + max(width - 80, 0) // 4, 14
     return width - 2 * value - verdict - 3 * len(GAP), value, value, verdict

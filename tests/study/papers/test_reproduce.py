@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
@@ -17,7 +18,7 @@ import pytest
 import phalanx as px
 from phalanx.study import papers
 from phalanx.study.papers import Record, names, paper, quantities, reproduction
-from phalanx.study.papers.band_sparsity.forward import order_of_errors
+from phalanx.study.papers.band_sparsity.forward import LEVEL, order_of_errors
 from phalanx.study.papers.common.growth import span_order, work_order
 from phalanx.study.papers.formulas import PrintedFormula, formula
 from phalanx.study.papers.instants import Instant
@@ -56,6 +57,16 @@ def test_rows_that_prove_less_have_their_own_verdicts() -> None:
     assert sum(r.agrees for r in everything if r.kind == "arithmetic of the print") == 13
     assert sum(r.agrees for r in everything if r.kind == "not printed") in (29, 30)  # one ranks errors
     assert all((r.kind == "not printed") == (not r.printed) for r in everything)
+
+
+def test_the_index_says_how_many_rows_have_which_verdict() -> None:
+    page = (DOCS / "papers" / "index.md").read_text(encoding="utf-8")
+    told = dict(re.findall(r"^\| ([a-z ]+?)(?: x %)? \| ((?:about )?\d+) \|", page, re.MULTILINE))
+    counted = Counter(r.kind for name in names() for r in records(name))
+    assert set(told) == set(counted)
+    for kind, number in told.items():
+        margin = 4 if number.startswith("about ") else 0  # some rows rank times or errors of this machine
+        assert abs(int(number.removeprefix("about ")) - counted[kind]) <= margin, kind
 
 
 @pytest.mark.parametrize(
@@ -174,6 +185,25 @@ def test_the_table_of_a_papers_page_is_what_it_is_now(name: str, monkeypatch: py
 
     file, text = fresh(name)
     assert without_measurements(file.read_text(encoding="utf-8")) == without_measurements(text)
+
+
+@pytest.mark.parametrize(
+    ("claim", "item"),
+    [
+        ("Fig. 2, 10 links: JSIIA fastest, ABIA and CFA level",
+         "10 links: JSIIA, then ABIA and CFA about equal"),
+        ("Fig. 2, long chains: CFA, then ABIA, then JSIIA", "many links: CFA, then ABIA, then JSIIA"),
+        ("Fig. 3a, above 100 chains: JSIIA and CFA level, ABIA slower",
+         "above 100 robots: JSIIA and CFA about equal, then ABIA"),
+    ],
+)  # fmt: skip
+def test_both_pages_on_band_sparsity_say_the_same(claim: str, item: str) -> None:
+    measured, paper_page = (DOCS / name for name in ("band_sparsity.md", "papers/band_sparsity.md"))
+    texts = [" ".join(page.read_text(encoding="utf-8").split()) for page in (measured, paper_page)]
+    assert all(f"within a factor of {LEVEL} are called" in text for text in texts), "one tolerance"
+    (verdict,) = re.findall(rf"\| {re.escape(claim)} \|[^|]*\| ([^|]*) \|", texts[0])
+    (computed,) = re.findall(rf"\| {re.escape(item)} \|[^|]*\| (holds|does not hold):", texts[1])
+    assert verdict == computed
 
 
 def test_every_page_of_a_paper_with_a_table_is_of_a_known_one() -> None:
