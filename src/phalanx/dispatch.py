@@ -253,7 +253,7 @@ def resolve(
         raise PhalanxError(f"{function}: got frame={shown(frame)}, but takes none; leave it out.")
     if FUNCTIONS[function].inverts:
         require_invertible(robot)
-    if FUNCTIONS[function].six:
+    if FUNCTIONS[function].full_rank:
         require_six_directions(robot, function, str(frame))
     return Call(robot, chosen, frame, tuple(sorted(options.items())))
 

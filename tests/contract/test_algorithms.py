@@ -93,7 +93,7 @@ def test_every_algorithm_gives_what_the_textbook_loops_give(
     entry: Algorithm, kind: str, backend: str, batch: tuple[int, ...], dtype: str, inputs: str
 ) -> None:
     function = FUNCTIONS[entry.function]
-    robot = robot_of(kind, entry.topology, entry.joints, function.six)
+    robot = robot_of(kind, entry.topology, entry.joints, function.full_rank)
     known = state(robot, batch, dtype)
     frame = {"frame": robot.link_names[-1]} if function.frame else {}
     precise = function.inverts and math.prod(batch)
@@ -107,7 +107,7 @@ def test_every_algorithm_gives_what_the_textbook_loops_give(
         result = np.stack(result, axis=len(batch))
     assert result.dtype == dtype
     wanted = expected(robot, entry, known, more)
-    if function.six and math.prod(batch):
+    if function.full_rank and math.prod(batch):
         growth = growth * np.linalg.cond(wanted).max()
     tolerance = np.finfo(dtype).eps * (500.0 + 20.0 * float(growth))
     if entry.bodies == "definite":  # it inverts the inertia of every link, whose condition it meets squared

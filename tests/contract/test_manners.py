@@ -176,7 +176,7 @@ def test_one_wide_input_makes_the_result_wide(function: str, backend: str) -> No
 def test_a_robot_without_moving_joints_is_served(function: str, backend: str) -> None:
     robot = GAP.build()
     empty = [np.zeros((3, 0)) for _ in FUNCTIONS[function].inputs]
-    if FUNCTIONS[function].six:
+    if FUNCTIONS[function].full_rank:
         with pytest.raises(px.PhalanxError, match='move frame "top" in 0 directions, expected 6'):
             call(function, empty, robot, backend=backend)
         return

@@ -53,8 +53,8 @@ def dynamics(rng: Random) -> None:
     given, more, out = _inputs(rng, robot, function)
     if FUNCTIONS[function].frame:
         given.append(near(rng, rng.choice(robot.frame_names)))
-        if function == "jacobian" and rng.random() < 0.5:
-            more["axes"] = near(rng, rng.choice(("world", "local")))
+        if "reference" in FUNCTIONS[function].choices and rng.random() < 0.5:
+            more["reference"] = near(rng, rng.choice(("world_aligned", "world", "local")))
         if function == "frame_pose" and rng.random() < 0.5:
             frames = near(rng, rng.sample(robot.frame_names, min(2, len(robot.frame_names))))
             robot.frame_poses(given[0], frames, backend="numpy")

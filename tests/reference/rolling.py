@@ -75,7 +75,7 @@ def tolerance(robot: px.Robot, function: str, q: np.ndarray) -> float:
     if not FUNCTIONS[function].inverts:
         return 1e-13
     masses = robot.mass_matrix(q, backend="numpy")
-    if not FUNCTIONS[function].six:
+    if not FUNCTIONS[function].full_rank:
         return 1e-13 + 1e-14 * conditioning(masses)
     J = robot.jacobian(q, frame_of(robot, function), backend="numpy")
     shown = np.linalg.cond(J @ np.linalg.solve(masses, np.swapaxes(J, -1, -2))).max()

@@ -58,7 +58,7 @@ class Function:
     symbol: str = "result"  # what the literature calls it
     forces: str = ""
     inverts: bool = False  # whether it needs the inverse of the mass matrix
-    six: bool = False  # whether its frame must move in all six directions
+    full_rank: bool = False  # whether its frame must move in all six directions
     motion: bool = False  # whether inertias matter to it as far as they change forces and motions
     value: str = ""  # what it is the derivative of, if it can tell that besides
     solves: str = ""  # the function that gives its last input if its result stands there instead
@@ -329,7 +329,7 @@ function(
     choices=REFERENCE,
     symbol="Lambda",
     inverts=True,
-    six=True,
+    full_rank=True,
     motion=True,
 )
 function("frame_velocity", {"q": "q", "qd": "v"}, "6", frame=True, choices=REFERENCE, symbol="V")

@@ -68,7 +68,7 @@ def cases() -> list[tuple[str, str, str]]:
     made = []
     for k, f in enumerate(name for name in FUNCTIONS if "." not in name):
         robot = "two_link" if any(word in f for word in LONG) else names[k % len(names)]
-        robot = "panda" if FUNCTIONS[f].six else robot
+        robot = "panda" if FUNCTIONS[f].full_rank else robot
         made.append((f, robot, DTYPES[k % 2]))
     return made
 
@@ -81,7 +81,7 @@ def test_functions_have_the_numbers_of_the_processors_kernels(function: str, nam
     inputs = states(robot, kernel._call.input_sizes(), 13, dtype)
     # A frame is a part of the program here, and told to kernels of the processor: they round differently.
     wanted = robot.kernel(function, dtype=dtype, **frame)(*inputs)
-    if FUNCTIONS[function].six:  # which loses the digits of its condition
+    if FUNCTIONS[function].full_rank:  # which loses the digits of its condition
         agree(kernel(*inputs), wanted, 100.0 * np.finfo(dtype).eps * np.linalg.cond(wanted).max())
     else:
         same(kernel(*inputs), wanted, exactly=not frame)

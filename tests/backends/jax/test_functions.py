@@ -67,7 +67,7 @@ def test_dynamics_equal_those_of_numpy(kind: str, function: str, schedule: str) 
     ("function", "kind", "schedule"), pairwise(FUNCTIONS, ["arm", "mixed tree"], SCHEDULES)
 )
 def test_every_function_serves_one_state(function: str, kind: str, schedule: str) -> None:
-    robot = robot_of("arm" if FUNCTIONS[function].six else kind)
+    robot = robot_of("arm" if FUNCTIONS[function].full_rank else kind)
     values = state(robot)
     wanted = call(robot, function, values, robot, backend="numpy")
     agree(np.asarray(call(robot.jax, function, values, robot, schedule=schedule)), wanted, 1e-10)

@@ -64,9 +64,11 @@ ROWS = [
     or function
     in ("inverse_dynamics", "mass_matrix", "forward_dynamics", "jacobian", "operational_space_inertia")
     if has_loops(robots()[which], function, algorithm)
-    if not FUNCTIONS[function].six or which in ("chain", "floating snake")
+    if not FUNCTIONS[function].full_rank or which in ("chain", "floating snake")
 ]
-ON_TREES = [case for case in EVERY if has_loops(robots()["mixed tree"], *case) and not FUNCTIONS[case[0]].six]
+ON_TREES = [
+    case for case in EVERY if has_loops(robots()["mixed tree"], *case) and not FUNCTIONS[case[0]].full_rank
+]
 
 
 @pytest.mark.parametrize(("which", "function", "algorithm"), ROWS)

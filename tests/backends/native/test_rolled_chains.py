@@ -79,7 +79,7 @@ def chain(kind: str, joints: str = "all") -> px.Robot:
 
 
 def covered(kind: str, function: str, algorithm: Any) -> px.Robot:
-    if FUNCTIONS[function].six and kind in ("one", "three"):
+    if FUNCTIONS[function].full_rank and kind in ("one", "three"):
         return px.chain(7, prismatic=0.3)
     return chain(kind, ALGORITHMS[function][algorithm[0]].joints)
 

@@ -44,7 +44,7 @@ def call(robot: px.Robot, function: str) -> Any:
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_values_are_those_of_the_methods(function: str, dtype: str) -> None:
-    robot = robot_of("arm")
+    robot = robot_of("floating" if FUNCTIONS[function].full_rank else "arm")
     inputs = [x.to(getattr(torch, dtype)) for x in tensors(robot, function, (2, 3))]
     results = call(robot, function)(*inputs)
     frame = {"frame": robot.frame_names[-1]} if FUNCTIONS[function].frame else {}
@@ -60,7 +60,7 @@ def test_values_are_those_of_the_methods(function: str, dtype: str) -> None:
 @pytest.mark.parametrize("function", ONE_RESULT)
 def test_gradients_pass_the_check_of_pytorch(function: str, kind: str) -> None:
     """Numerical gradients with respect to all coordinates, quaternions included."""
-    robot = robot_of(kind)
+    robot = robot_of("floating" if FUNCTIONS[function].full_rank else kind)
     inputs = tensors(robot, function, requires_grad=True)
     assert torch.autograd.gradcheck(call(robot, function), inputs, atol=1e-4, rtol=1e-4, fast_mode=True)
 
