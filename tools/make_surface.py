@@ -80,7 +80,9 @@ def robot_functions() -> str:
     text = HEAD.format(role="What a robot computes: one method for each registered function.")
     text += "from typing import Literal, overload\n\n"
     text += "from ..typing import AlgorithmLike, Array, ArrayLike, Backend, External, Reference\n"
-    text += "from . import results\nfrom .motion import Motion\n\n\nclass Functions(Motion):\n"
+    text += (
+        "from . import results\nfrom .motion import MotionFunctions\n\n\nclass Functions(MotionFunctions):\n"
+    )
     text += '    """The methods of `Robot` that compute; `methods` gives them their code."""\n'
     text += "".join(robot_method(f) for f in family("dynamics"))
     return text + "".join(f"\n    {alias} = {name}" for alias, name in ALIASES.items()) + "\n"
@@ -91,7 +93,8 @@ def robot_motion() -> str:
     text = HEAD.format(
         role="How a robot moves: one method for each registered function of places and speeds."
     )
-    text += "from ..typing import AlgorithmLike, Array, ArrayLike, Backend, Reference\n\n\nclass Motion:\n"
+    text += "from ..typing import AlgorithmLike, Array, ArrayLike, Backend, Reference\n\n\n"
+    text += "class MotionFunctions:\n"
     text += '    """Methods of `Robot`, as `Functions`."""\n'
     return text + "".join(robot_method(f) for f in family("motion"))
 

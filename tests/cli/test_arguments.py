@@ -63,13 +63,13 @@ def test_options_of_a_generator_have_an_effect(capsys: pytest.CaptureFixture[str
     ("name", "told"),
     [
         ("snake:0", "snake: n is 0; expected at least 1."),
-        ("snake:x", "robot \"snake:x\": got 'x', expected a whole number as in snake:200."),
-        ("snake:", "got '', expected a whole number as in snake:200."),
-        ("snake:2.5", "snake: n is 2.5; expected a whole number."),
+        ("snake:x", "robot \"snake:x\": got 'x', expected an integer as in snake:200."),
+        ("snake:", "got '', expected an integer as in snake:200."),
+        ("snake:2.5", "snake: n is 2.5; expected an integer."),
         ("snake", 'robot "snake": expected its size too, as in snake:200.'),
         ("worm:5", 'no generator "worm" of robots; generators: "chain", "coil", "dill", "snake", "tree".'),
         ("snak:5", 'did you mean "snake"?'),
-        ("chain:5,speed=3", "got 'speed=3', expected a whole number as in chain:50, then options of chain"),
+        ("chain:5,speed=3", "got 'speed=3', expected an integer as in chain:50, then options of chain"),
         ("chain:5,seed=1,seed=2", "got 'seed=2'"),
     ],
 )

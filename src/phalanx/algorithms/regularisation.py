@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Inertia lent to links for as long as they are joined, so that nothing is divided by nearly nothing."""
+"""Regularisation that cancels exactly: inertia shifted to links while they are joined."""
 
 from __future__ import annotations
 

@@ -13,10 +13,10 @@ from typing import Literal, overload
 
 from ..typing import AlgorithmLike, Array, ArrayLike, Backend, External, Reference
 from . import results
-from .motion import Motion
+from .motion import MotionFunctions
 
 
-class Functions(Motion):
+class Functions(MotionFunctions):
     """The methods of `Robot` that compute; `methods` gives them their code."""
 
     def inverse_dynamics(

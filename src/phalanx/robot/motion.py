@@ -12,7 +12,7 @@ from __future__ import annotations
 from ..typing import AlgorithmLike, Array, ArrayLike, Backend, Reference
 
 
-class Motion:
+class MotionFunctions:
     """Methods of `Robot`, as `Functions`."""
 
     def forward_kinematics(

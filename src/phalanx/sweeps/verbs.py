@@ -281,7 +281,7 @@ def contract(
     """What hangs on each body: the sum of what all its branches hand over to it, by contraction of the tree.
 
     An element is a map from what hangs on a body to what the body hands over to its parent, the map of
-    zeros hands over nothing. `join(A, B)` applies B first, `laden(B, y)` hands over y besides, and `load(A)`
+    zeros hands over nothing. `join(A, B)` applies B first, `loaded(B, y)` hands over y besides, and `load(A)`
     is what an element hands over on which nothing hangs.
     """
     return _order.get().contract(join, elements, load, loaded)

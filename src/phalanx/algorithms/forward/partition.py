@@ -22,7 +22,7 @@ from ...spatial import (
 from ...sweeps.verbs import fold, parent, propagate
 from ...sweeps.verbs import segments as cut
 from ..banded.symmetric import congruent, interface, unit
-from ..registry import WHOLE_NUMBERS, algorithm
+from ..registry import INTEGERS, algorithm
 from ..regularisation import shifted_inertia
 
 
@@ -33,7 +33,7 @@ from ..regularisation import shifted_inertia
     bodies="rigid",
     span="O(n / segments + segments)",
     splits="segments",
-    options={"segments": WHOLE_NUMBERS},
+    options={"segments": INTEGERS},
 )
 def partition(
     model: Model, q: Array, qd: Array, tau: Array, *, external: Array = 0.0, segments: int | None = None
@@ -55,7 +55,7 @@ def partition(
     Source: the articulated-body algorithm (Featherstone 2008, Table 7.1, p. 132) with the columns of the
     unknown tip wrench carried along. Large parts of a chain each in turn, one beside the other: Critchley,
     Anderson, Binani, "An Efficient Multibody Divide and Conquer Algorithm and Implementation", J. Comput.
-    Nonlinear Dynamics 4(2), 2009; the equations here and the lent inertia are the library's.
+    Nonlinear Dynamics 4(2), 2009; the equations here and the shifted inertia are the library's.
     Cost:   work O(n), span O(n / segments + segments).
     """
     X, S, cJ = joint_kinematics(model, q)

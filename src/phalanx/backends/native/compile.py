@@ -145,11 +145,6 @@ def optimised(text: str, target: Target) -> tuple[Any, Any]:
     """The parsed module and the code generator that will translate it."""
     module = llvm.parse_assembly(f'target triple = "{target.triple}"\n{text}')
     module.verify()  # LLVM aborts the process on text that is not valid
-    if target.is_windows:
-        # Functions that may be unwound have tables for it, at which the linker ends the process.
-        for function in module.functions:
-            if not function.is_declaration:
-                function.add_function_attribute("nounwind")
     machine = target.machine(1 if len(text) > LONG else 2)
     module.data_layout = str(machine.target_data)
     return module, machine

@@ -11,7 +11,7 @@ from ...program.cost import Cost, Count, cost_of
 from ...program.form.critical_path import carried_out
 from ...program.loops import cost_of_loops
 from ..base import Call
-from .lowering import draft, operations_in_loops, traced, unrolls
+from .lowering import lowered, operations_in_loops, traced, unrolls
 
 LONGEST = 1_000_000  # operations: about a minute of writing out
 _WALKED = 5_000_000  # operations in loops whose path is found in some seconds
@@ -23,7 +23,7 @@ def kernel_cost(call: Call) -> Cost:
 
     Critical path and width of loops are those of the operations that the loops carry out, in their order.
     """
-    made = draft(call, ())
+    made = lowered(call, ())
     form = str(made.form)
     if made.loops is None:
         return cost_of(traced(call, ()), fused=True, form=form).named(call.robot)

@@ -55,7 +55,7 @@ def _generated(name: str) -> Description:
             known = f", then options of {word} ({', '.join(options[1:])})" if options[1:] else ""
             example = f"{word}:{_EXAMPLE[word]}"
             raise PhalanxError(
-                f'robot "{name}": got {shown(part)}, expected a whole number as in {example}{known}.'
+                f'robot "{name}": got {shown(part)}, expected an integer as in {example}{known}.'
             )
         given[key] = value
     return make(**given)

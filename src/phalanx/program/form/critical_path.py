@@ -36,7 +36,7 @@ from .program import (
     evaluate,
 )
 
-# A chain of operations as one whole number: the longer one is larger, of equally long ones that with more
+# A chain of operations as one integer: the longer one is larger, of equally long ones that with more
 # multiplications, then divisions, then sines and cosines.
 _TRIGONOMETRIC, _DIVISIONS, _MULTIPLICATIONS, _LENGTH = 0, 5, 25, 50
 _CONSTANT = object()  # stands for all constants
@@ -151,7 +151,7 @@ _PLAIN = (Load, Select, Value, Store)
 
 def _may_meet(load: Load, store: Store) -> bool:
     """Whether a load may find what was stored: not at places a constant apart."""
-    if load.region is not store.region:
+    if load.buffer is not store.buffer:
         return False
     (variable, k), (other, m) = apart(load.index), apart(store.index)
     return variable != other or k == m
@@ -193,8 +193,8 @@ class _PathTrace:
             self.rules[name] = self._product_and_sum
         self._multiply, self._plus = self.rules[ops.MUL], self.rules[ops.ADD]
         arguments = [*program.inputs, *([] if program.uniform is None else [program.uniform])]
-        regions = (*arguments, *program.outputs, *program.scratch)
-        self.memory: dict[Any, list[int]] = {r: [0] * r.size for r in regions}
+        buffers = (*arguments, *program.outputs, *program.scratch)
+        self.memory: dict[Any, list[int]] = {r: [0] * r.size for r in buffers}
         self.values: dict[Any, int] = {}
         self.parts: dict[int, list[Any]] = {}
         self._prepare(program.body, _read_elsewhere(program.body))
@@ -280,8 +280,8 @@ class _PathTrace:
             # Tables of segments, one in each lane, have an axis of lanes.
             return found.ravel().tolist() if isinstance(found, np.ndarray) else [found] * rounds
 
-        reads = [(self._source(s.region), listed(s.index)) for s in block.reads]
-        stores = [(self.memory[s.region], listed(s.index), place) for s, place in block.stores]
+        reads = [(self._source(s.buffer), listed(s.index)) for s in block.reads]
+        stores = [(self.memory[s.buffer], listed(s.index), place) for s, place in block.stores]
         return reads, [listed(x) for x in block.decisions], stores
 
     def _source(self, where: Any) -> Sequence[int]:

@@ -4,7 +4,7 @@
 ; What every kernel has beside its block and turns.ll. Words with a dollar sign are filled in by loop.py.
 
 ; Rows of a three-dimensional core between any two strides; spare rows repeat the last.
-define internal void @copy(ptr %to, i64 %to0, i64 %to1, i64 %to2, i64 %to3, ptr %from, i64 %from0, i64 %from1, i64 %from2, i64 %from3, i64 %rows, i64 %valid, i64 %n1, i64 %n2, i64 %n3) noinline {
+define internal void @copy(ptr %to, i64 %to0, i64 %to1, i64 %to2, i64 %to3, ptr %from, i64 %from0, i64 %from1, i64 %from2, i64 %from3, i64 %rows, i64 %valid, i64 %n1, i64 %n2, i64 %n3) noinline nounwind {
 entry:
   %last = sub i64 %valid, 1
   %any = icmp sgt i64 %rows, 0

@@ -7,7 +7,7 @@
 
 @pool = external global ptr
 
-define internal ptr @take(i64 %bytes) noinline {
+define internal ptr @take(i64 %bytes) noinline nounwind {
   %kept = atomicrmw xchg ptr @pool, ptr null seq_cst
   %empty = icmp eq ptr %kept, null
   br i1 %empty, label %fresh, label %look
@@ -31,7 +31,7 @@ end:
   ret ptr %made
 }
 
-define internal void @give(ptr %block) noinline {
+define internal void @give(ptr %block) noinline nounwind {
   %before = atomicrmw xchg ptr @pool, ptr %block seq_cst
   call void @free(ptr %before)
   ret void
