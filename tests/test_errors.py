@@ -234,7 +234,7 @@ STRANGE: dict[str, Any] = {
     "a mapping": {"a": 1},
     "a set": {1},
     "an object": object(),
-    "a whole number without end": 10**5000,
+    "an integer without end": 10**5000,
     "bytes": b"x",
 }
 PLACES: dict[str, Any] = {
@@ -294,8 +294,8 @@ PLACES: dict[str, Any] = {
     "source": px.load,
 }
 SERVED = {  # what these places can make something of
-    "seed": ("a list", "a whole number without end"),
-    "threads": ("a whole number without end",),  # a bound, and more than enough
+    "seed": ("a list", "an integer without end"),
+    "threads": ("an integer without end",),  # a bound, and more than enough
     "processors of a figure": ("a list",),
     "lengths of a figure": ("a list",),
     "place of a trace": ("bytes",),

@@ -42,7 +42,7 @@ def real_or_none(value: Any, where: str) -> np.ndarray | None:
     refuse_masks(value, where)
     try:
         array = np.asarray(value)
-        if array.dtype.kind == "O":  # fractions, whole numbers without end; NumPy would take None for NaN
+        if array.dtype.kind == "O":  # fractions, integers without end; NumPy would take None for NaN
             array = np.asarray(np.frompyfunc(float, 1, 1)(array))
         elif array.dtype.kind not in "fiub":
             raise TypeError

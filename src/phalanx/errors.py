@@ -88,7 +88,7 @@ def shown(value: object) -> str:
         return f"an array of shape {value.shape}"
     try:
         text = repr(value)
-    except Exception:  # objects may do anything there; Python refuses whole numbers of thousands of digits
+    except Exception:  # objects may do anything there; Python refuses integers of thousands of digits
         text = f"a value of type {type(value).__name__}"
     return text if len(text) <= 60 else f"{text[:57]}..."
 

@@ -181,8 +181,8 @@ def simulation(
     divergence: float = 1e10,
 ) -> Any:
     """`Robot.simulation`, as `robot/api.py` declares it; what it needs is imported now."""
-    door = import_module(".simulation.create", __package__)
-    return door.simulation(
+    entry_point = import_module(".simulation.create", __package__)
+    return entry_point.simulation(
         self,
         dt=dt,
         integrator=integrator,
@@ -208,8 +208,8 @@ def export(
     **options: Any,
 ) -> Any:
     """`Robot.export`, as `robot/api.py` declares it; what it needs is imported now."""
-    door = import_module(".export.api", __package__)
-    return door.export(self, path, functions, dtype, target, **options)
+    entry_point = import_module(".export.api", __package__)
+    return entry_point.export(self, path, functions, dtype, target, **options)
 
 
 def formula(self: Robot, name: str, inputs: Any, outputs: Any, run: Any) -> Any:
@@ -241,8 +241,10 @@ def _attach() -> None:
         if inspect.isfunction(declared):  # under its own name or another
             setattr(Robot, name, made[declared])
     setattr(Robot, "_formula", as_declared(formula, Robot._formula))  # noqa: B010
-    for door in (frame_poses, simulation, export, jvp, vjp, hvp, kernel):
-        setattr(Robot, door.__name__, as_declared(door, getattr(EntryPoints, door.__name__)))
+    for entry_point in (frame_poses, simulation, export, jvp, vjp, hvp, kernel):
+        setattr(
+            Robot, entry_point.__name__, as_declared(entry_point, getattr(EntryPoints, entry_point.__name__))
+        )
     setattr(Robot, "jax", property(_on_jax, doc=EntryPoints.jax.__doc__))  # noqa: B010
     setattr(Robot, "torch", property(_on_torch, doc=EntryPoints.torch.__doc__))  # noqa: B010
 

@@ -77,7 +77,7 @@ def test_files_of_others_and_left_overs(folder: Path, capsys: pytest.CaptureFixt
 def test_a_bad_limit_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("PHALANX_CACHE_BYTES", "1 GB")
     assert main(["cache"]) == 2
-    line = "phalanx cache: PHALANX_CACHE_BYTES='1 GB', expected a whole number of bytes.\n"
+    line = "phalanx cache: PHALANX_CACHE_BYTES='1 GB', expected an integer of bytes.\n"
     assert capsys.readouterr().err == line
 
 

@@ -95,7 +95,7 @@ def test_bad_numbers_leave_with_status_2(capsys: pytest.CaptureFixture[str]) -> 
     with pytest.raises(SystemExit) as left:
         main(["schedule", "two_link", "--processors", "0"])
     assert left.value.code == 2
-    assert "expected a whole number of at least 1" in capsys.readouterr().err
+    assert "expected an integer of at least 1" in capsys.readouterr().err
 
 
 def test_machines_by_name() -> None:

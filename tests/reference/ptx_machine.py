@@ -35,7 +35,9 @@ class Memory:
     base: int
     data: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint8))
     written: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
-    owned: list[tuple[int, int]] = field(default_factory=list)  # from where to where something is allocated
+    attributed: list[tuple[int, int]] = field(
+        default_factory=list
+    )  # from where to where something is allocated
 
     def allocate(self, content: bytes | int) -> int:
         """The address of some bytes; those without content must be written before they are read."""
@@ -43,7 +45,7 @@ class Memory:
         size = content if isinstance(content, int) else len(content)
         self.data = np.concatenate([self.data, np.zeros(start + size - len(self.data), np.uint8)])
         self.written = np.concatenate([self.written, np.zeros(start + size - len(self.written), bool)])
-        self.owned.append((start, start + size))
+        self.attributed.append((start, start + size))
         if isinstance(content, bytes):
             self.data[start:] = np.frombuffer(content, np.uint8)
             self.written[start:] = True
@@ -51,14 +53,14 @@ class Memory:
 
     def release(self, address: int) -> None:
         """Give back what lies at an address."""
-        self.owned.remove(next(x for x in self.owned if x[0] == address - self.base))
+        self.attributed.remove(next(x for x in self.attributed if x[0] == address - self.base))
 
     def places(self, addresses: np.ndarray, size: int) -> np.ndarray:
         at = addresses.astype(np.int64) - self.base
         if (at % size).any():
             raise IndexError(f"an address of {size} bytes is not aligned")
         inside = np.zeros(at.shape, bool)
-        for start, end in self.owned:
+        for start, end in self.attributed:
             inside |= (at >= start) & (at + size <= end)
         if not inside.all():
             raise IndexError(f"nothing is allocated at {hex(int(addresses[~inside][0]))}")
@@ -359,7 +361,7 @@ class _Locals(Memory):
     def allocate(self, content: bytes | int) -> int:
         assert isinstance(content, int)
         self.data, self.written = (np.zeros((content, self.threads), t) for t in (np.uint8, bool))
-        self.owned = [(0, content)]
+        self.attributed = [(0, content)]
         return self.base
 
 

@@ -56,10 +56,12 @@ def test_the_machine_is_measured_once(measured: list[int]) -> None:
         "[]",
         "{",
         '{"format": 2}',
-        json.dumps({"format": 0, "prices": asdict(KNOWN.prices), "spread": 0.1}),
-        json.dumps({"format": 2, "prices": {**asdict(KNOWN.prices), "move": -1.0}, "spread": 0.1}),
-        json.dumps({"format": 2, "prices": {**asdict(KNOWN.prices), "call": float("nan")}, "spread": 0.1}),
-        json.dumps({"format": 2, "prices": {**asdict(KNOWN.prices), "angle": "much"}, "spread": 0.1}),
+        json.dumps({"format": 0, "prices": asdict(KNOWN.unit_costs), "spread": 0.1}),
+        json.dumps({"format": 2, "prices": {**asdict(KNOWN.unit_costs), "move": -1.0}, "spread": 0.1}),
+        json.dumps(
+            {"format": 2, "prices": {**asdict(KNOWN.unit_costs), "call": float("nan")}, "spread": 0.1}
+        ),
+        json.dumps({"format": 2, "prices": {**asdict(KNOWN.unit_costs), "angle": "much"}, "spread": 0.1}),
     ],
 )
 def test_a_file_that_is_no_good_is_measured_anew(measured: list[int], text: str) -> None:
@@ -68,7 +70,7 @@ def test_a_file_that_is_no_good_is_measured_anew(measured: list[int], text: str)
     place.write_text(text)
     assert again() == KNOWN
     assert len(measured) == 1
-    assert json.loads(place.read_text())["prices"] == asdict(KNOWN.prices)
+    assert json.loads(place.read_text())["prices"] == asdict(KNOWN.unit_costs)
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(
@@ -92,18 +94,18 @@ def test_clearing_the_cache_forgets_the_prices(
 def test_known_prices_are_found_again() -> None:
     rng = np.random.default_rng(0)
     rows = rng.uniform(1.0, 1000.0, (60, 9)) * (rng.random((60, 9)) < 0.6) + 1.0
-    times = rows @ np.array(astuple(KNOWN.prices))
+    times = rows @ np.array(astuple(KNOWN.unit_costs))
     found = fitted(rows, times * np.exp(0.01 * rng.standard_normal(60)))
     assert found.spread < 0.03
-    np.testing.assert_allclose(rows @ np.array(astuple(found.prices)), times, rtol=0.1)
+    np.testing.assert_allclose(rows @ np.array(astuple(found.unit_costs)), times, rtol=0.1)
 
 
 def test_what_was_not_measured_keeps_its_proportion() -> None:
     rows = np.zeros((8, 9))
     rows[:, 3] = np.arange(1.0, 9.0)  # operations only, at half the usual pace
     found = fitted(rows, rows[:, 3] * 2.0 * calibration._USUAL.operation)
-    assert found.prices.operation == pytest.approx(2.0 * calibration._USUAL.operation, rel=0.01)
-    assert found.prices.division == pytest.approx(2.0 * calibration._USUAL.division, rel=0.05)
+    assert found.unit_costs.operation == pytest.approx(2.0 * calibration._USUAL.operation, rel=0.01)
+    assert found.unit_costs.division == pytest.approx(2.0 * calibration._USUAL.division, rel=0.05)
 
 
 def test_states_beyond_a_full_block_cost_another_block() -> None:

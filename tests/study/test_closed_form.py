@@ -168,8 +168,8 @@ def test_where_powers_of_two_have_no_formula_either_the_counts_are_left() -> Non
     [
         ({"customise": "full"}, "customise='full'; a formula in n exists for 'none' and 'semi' only"),
         ({"inertias": "dens"}, 'inertias=.dens.; did you mean "dense"'),
-        ({"sizes": (1, 2)}, r"sizes=\(1, 2\), expected more than 2 whole numbers"),
-        ({"sizes": (0, 1, 2, 3)}, "whole numbers from 1"),
+        ({"sizes": (1, 2)}, r"sizes=\(1, 2\), expected more than 2 integers"),
+        ({"sizes": (0, 1, 2, 3)}, "integers from 1"),
     ],
 )
 def test_bad_choices_are_refused(choice: dict[str, Any], message: str) -> None:

@@ -108,7 +108,7 @@ def test_what_takes_long_for_one_state_is_timed_no_further(monkeypatch: pytest.M
     call = module.resolve(px.load("panda"), "inverse_dynamics", "newton_euler")
     monkeypatch.setattr(module, "_LONG", 0.0)
     monkeypatch.setattr(module, "timed", None)
-    first, each = module._pace(call, "numpy", np.dtype(float))
+    first, each = module._throughput(call, "numpy", np.dtype(float))
     assert each == first / 8 > 0.0
 
 

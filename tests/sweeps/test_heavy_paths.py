@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Trees as limbs on limbs."""
+"""Trees as heavy paths on limbs."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ from ..robot.robot import Robot
 from .links import singular_link
 
 
-class _WholeNumbers:
-    """Values of an option: any whole number from one on."""
+class _Integers:
+    """Values of an option: any integer from one on."""
 
     def __contains__(self, value: object) -> bool:
         try:
@@ -29,10 +29,10 @@ class _WholeNumbers:
             return False
 
     def __iter__(self) -> Iterator[str]:
-        yield "a whole number from 1 on"
+        yield "an integer from 1 on"
 
 
-WHOLE_NUMBERS = _WholeNumbers()
+INTEGERS = _Integers()
 VALUE = ".value"  # how names of functions end that also tell what they differentiate
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 AXES = MappingProxyType({"axes": ("world", "local")})  # along which a velocity is given
@@ -95,7 +95,7 @@ class Algorithm:
     assembles: bool = False  # whether it forms a matrix over all bodies on its way
     side_by_side: bool = False  # whether it solves a problem for each degree of freedom, all at once
     splits: str = ""  # a chain: into "segments" swept side by side, or into "runs" of ancestors
-    options: Mapping[str, tuple[Any, ...] | _WholeNumbers] = field(default_factory=dict)
+    options: Mapping[str, tuple[Any, ...] | _Integers] = field(default_factory=dict)
     derivative: str = ""  # "jvp", "vjp" or "hvp": its text is differentiated
     valued: bool = False  # whether its text is asked for what it differentiates, too
 

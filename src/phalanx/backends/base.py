@@ -324,5 +324,5 @@ def available_threads() -> int:
 def positive(count: object, where: str) -> int:
     """A number of threads, or an error naming the place."""
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-        raise PhalanxError(f"{where}: got {shown(count)}, expected a positive whole number or None.")
+        raise PhalanxError(f"{where}: got {shown(count)}, expected a positive integer or None.")
     return int(count)

@@ -120,11 +120,11 @@ def load_robot(args: argparse.Namespace) -> Robot:
 
 
 def positive_integer(text: str) -> int:
-    """Return a whole number of at least 1, as argparse wants its types."""
+    """Return an integer of at least 1, as argparse wants its types."""
     try:
         value = int(text.replace("_", "").replace(",", ""))
     except ValueError:
         value = 0
     if value < 1:
-        raise argparse.ArgumentTypeError(f"got {text!r}, expected a whole number of at least 1")
+        raise argparse.ArgumentTypeError(f"got {text!r}, expected an integer of at least 1")
     return value

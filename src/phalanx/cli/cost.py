@@ -183,7 +183,7 @@ def _formula(part: Any, kind: str) -> FittedFormula | None:
 
 
 def _sizes(sizes: tuple[int, ...]) -> str:
-    """Whole numbers with runs of neighbours as ranges."""
+    """Integers with runs of neighbours as ranges."""
     runs: list[list[int]] = []
     for n in sizes:
         if runs and n == runs[-1][-1] + 1:

@@ -145,7 +145,7 @@ def machine_of(text: str, processors: int | None = None) -> Machine:
 
 
 def _value(text: str) -> Any:
-    """A whole number, a number, or the text itself."""
+    """An integer, a number, or the text itself."""
     for kind in (int, float):
         try:
             return kind(text)

@@ -33,7 +33,7 @@ class Struct:
     fields: dict[int, tuple[int, Any]]
 
     def shift(self, number: int, by: int) -> None:
-        """Add to a whole number, if it is there and not the 0 that means none."""
+        """Add to an integer, if it is there and not the 0 that means none."""
         if number in self.fields and self.fields[number][1]:
             kind, value = self.fields[number]
             self.fields[number] = kind, value + by

@@ -182,7 +182,7 @@ class Recording:
         ideal = times[0] + step * np.arange(stop)
         if not (step > 0.0 and np.abs(times - ideal).max() < max(_EVEN * step, 4e-7 * np.abs(times).max())):
             return None
-        # Times are often rounded: a rate that is a whole number but for that is meant to be one.
+        # Times are often rounded: a rate that is an integer but for that is meant to be one.
         value = 1.0 / step
         return float(round(value)) if abs(value - round(value)) < 1e-3 * value and value >= 1.0 else value
 

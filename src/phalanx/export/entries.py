@@ -161,8 +161,8 @@ def _step(sim: Simulation) -> ExportEntry:
     """One step of a simulation, to be exported."""
     program = straight_step(sim)
     shapes = program.shapes
-    inputs = _identifiers({region.name: shapes[region.name] for region in program.inputs}, ())
-    outputs = _identifiers({region.name: shapes[region.name] for region in program.outputs}, inputs)
+    inputs = _identifiers({buffer.name: shapes[buffer.name] for buffer in program.inputs}, ())
+    outputs = _identifiers({buffer.name: shapes[buffer.name] for buffer in program.outputs}, inputs)
     title = f"a step of {sim.dt:g} s, integrator {sim.integrator}"
     return ExportEntry(
         "step", title, sim.robot, inputs, outputs, lambda _: program, "unrolled: one step", spreads=False

@@ -209,7 +209,7 @@ def parsed_table(content: str | bytes, label: str, *, as_json: bool) -> dict[str
     try:
         text = content if isinstance(content, str) else content.decode("utf-8")
         table = json.loads(text) if as_json else tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # of the parsers, and whole numbers of thousands of digits
+    except (ValueError, RecursionError) as error:  # of the parsers, and integers of thousands of digits
         kind = "JSON" if as_json else "TOML"
         raise PhalanxError(
             f"{label}: neither XML nor {kind}: {str(error).splitlines()[0]}. "

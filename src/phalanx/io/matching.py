@@ -110,14 +110,14 @@ def _pairs(
     kinds = dict(zip(robot.joint_names, robot.joint_types, strict=True))
     places_here = expanded(robot)
     missing = {name: kinds.get(name, FREE) for name in places_here}
-    pairs, strange = [], []
+    pairs, foreign = [], []
     for place in places:
         name = place.name
         size = place.q.stop - place.q.start
         if name not in kinds and size == 7 and BASE in missing:
             name = BASE
         if name not in missing:
-            strange.append(name)
+            foreign.append(name)
             continue
         kind = missing.pop(name)
         if (kind, size) not in rules:
@@ -128,8 +128,8 @@ def _pairs(
         here = places_here[name]
         pairs.append(Pair(rules[kind, size], here.q, here.v, place))
     missing = {name: kind for name, kind in missing.items() if name not in robot.mimics}
-    if missing or strange:
-        raise _mismatch(robot, engine, missing, strange)
+    if missing or foreign:
+        raise _mismatch(robot, engine, missing, foreign)
     return pairs
 
 
@@ -143,10 +143,10 @@ def expanded(robot: Robot) -> dict[str, JointSlots]:
     return places
 
 
-def _mismatch(robot: Robot, engine: str, missing: Iterable[str], strange: Iterable[str]) -> PhalanxError:
+def _mismatch(robot: Robot, engine: str, missing: Iterable[str], foreign: Iterable[str]) -> PhalanxError:
     ours = listing(name or "floating base" for name in missing)
     said = [f"only the robot has {ours}"] if ours else []
-    said += [f"only the model has {listing(strange)}"] if strange else []
+    said += [f"only the model has {listing(foreign)}"] if foreign else []
     return PhalanxError(
         f'convert: robot "{robot.name}" and the {engine} model differ in their moving joints: '
         f"{'; '.join(said)}. Load both from the same file, with or without a floating base."

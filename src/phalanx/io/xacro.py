@@ -116,7 +116,7 @@ def _texts(arguments: Any) -> dict[str, str]:
             )
         try:
             texts[name] = str(value).lower() if isinstance(value, bool) else str(value)
-        except ValueError:  # a whole number of thousands of digits
+        except ValueError:  # an integer of thousands of digits
             raise PhalanxError(f'load: xacro_args: "{name}" is {shown(value)}, too long to write.') from None
     return texts
 

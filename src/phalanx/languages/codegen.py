@@ -65,24 +65,24 @@ class Body(SourceWriter):
         self.told = told
         self.careful = careful  # whether an angle may be beyond what the fast path takes
         self.names: dict[Any, str] = {}
-        self.regions = {region: f"{name}[({{}}) * step]" for region, name in names.items()}
+        self.buffers = {buffer: f"{name}[({{}}) * step]" for buffer, name in names.items()}
         self.tables = {} if tables is None else tables
         self.turns = 0
         self._used = set(operands(program.body))
         offset = 0
-        for k, region in enumerate(program.scratch):
-            if region.size:
+        for k, buffer in enumerate(program.scratch):
+            if buffer.size:
                 spread = " * stride" if dialect.strided else ""
-                own = "" if spread or width == 1 else f" + {LANE} * {region.size}"
+                own = "" if spread or width == 1 else f" + {LANE} * {buffer.size}"
                 self.do(f"{dialect.workspace}{dialect.type} *const r{k} = workspace + {offset}{spread}{own};")
-                self.regions[region] = f"r{k}[({{}}){spread}]" if spread else f"r{k}[{{}}]"
-                offset += region.size * program.lanes
+                self.buffers[buffer] = f"r{k}[({{}}){spread}]" if spread else f"r{k}[{{}}]"
+                offset += buffer.size * program.lanes
         self.body(program.body)
 
     @property
     def workspace(self) -> int:
         """Numbers of scratch memory."""
-        return sum(region.size for region in self.program.scratch) * self.program.lanes
+        return sum(buffer.size for buffer in self.program.scratch) * self.program.lanes
 
     def constants(self, name: str) -> list[str]:
         """The tables of the program, `name` in front of the names of their own."""
@@ -110,10 +110,10 @@ class Body(SourceWriter):
                 raise TypeError(f"{self.dialect.name}: no rule for the statement {type(s).__name__}.")
             write(self, s)
 
-    # ------------------------------------------------------------- whole numbers and places
+    # ------------------------------------------------------------- integers and places
 
     def whole(self, x: Index) -> str:
-        """An expression of whole numbers."""
+        """An expression of integers."""
         if isinstance(x, int):
             return str(x)
         if isinstance(x, InductionVariable):
@@ -127,7 +127,7 @@ class Body(SourceWriter):
         if x.op == "select":
             return f"({args[0]} ? {args[1]} : {args[2]})"
         if x.op not in _OPERATORS:
-            raise TypeError(f"{self.dialect.name}: no rule for the operation {x.op} on whole numbers.")
+            raise TypeError(f"{self.dialect.name}: no rule for the operation {x.op} on integers.")
         second = f"({args[1]})" if args[1].startswith("-") else args[1]
         return f"({args[0]} {_OPERATORS[x.op]} {second})"
 
@@ -135,12 +135,12 @@ class Body(SourceWriter):
         """The place of a lane's own number, where each place has one for every lane."""
         return f"{self.whole(index)} * {self.width} + {LANE}" if self.width > 1 else self.whole(index)
 
-    def _in_scratch(self, region: Buffer, index: Index) -> str:
+    def _in_scratch(self, buffer: Buffer, index: Index) -> str:
         """The same in scratch memory, which is lane by lane unless it is strided."""
         at, lanes = self.whole(index), self.program.lanes
         if self.dialect.strided:
             return self._of_lane(index)
-        return at if lanes == 1 or self.width > 1 else f"{at} % {lanes} * {region.size} + {at} / {lanes}"
+        return at if lanes == 1 or self.width > 1 else f"{at} % {lanes} * {buffer.size} + {at} / {lanes}"
 
     def _table(self, table: Table, kind: str) -> str:
         values = table.values.ravel()
@@ -151,16 +151,16 @@ class Body(SourceWriter):
         self.tables[name] = kind, values
         return name
 
-    def place(self, region: Buffer | Table, index: Index) -> str:
+    def place(self, buffer: Buffer | Table, index: Index) -> str:
         """Where a number stands."""
-        if isinstance(region, Table):
-            at = self._of_lane(index) if region.wide else self.whole(index)
-            return f"{self._table(region, self.dialect.real)}[{at}]"
-        if region.kind == "uniform":
-            told = Table(region.name, np.array(self.told))
+        if isinstance(buffer, Table):
+            at = self._of_lane(index) if buffer.wide else self.whole(index)
+            return f"{self._table(buffer, self.dialect.real)}[{at}]"
+        if buffer.kind == "uniform":
+            told = Table(buffer.name, np.array(self.told))
             return f"{self._table(told, self.dialect.real)}[{self.whole(index)}]"
-        at = self._in_scratch(region, index) if region.kind == "scratch" else self.whole(index)
-        return self.regions[region].format(at).replace("[(0) * step]", "[0]")
+        at = self._in_scratch(buffer, index) if buffer.kind == "scratch" else self.whole(index)
+        return self.buffers[buffer].format(at).replace("[(0) * step]", "[0]")
 
     def real(self, x: Any) -> Any:
         return x if isinstance(x, float) else self.names[x]
@@ -170,10 +170,10 @@ class Body(SourceWriter):
     def on_load(self, s: Load) -> None:
         if s not in self._used:  # some coordinates change nothing, and compilers would warn of them
             return
-        self.names[s] = self.put(self.place(s.region, s.index))
+        self.names[s] = self.put(self.place(s.buffer, s.index))
 
     def on_store(self, s: Store) -> None:
-        self.do(f"{self.place(s.region, s.index)} = {self.operand(self.real(s.value))};")
+        self.do(f"{self.place(s.buffer, s.index)} = {self.operand(self.real(s.value))};")
 
     def on_select(self, s: Select) -> None:
         self.names[s] = self.select(self.whole(s.condition), self.real(s.a), self.real(s.b))

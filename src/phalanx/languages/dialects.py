@@ -18,8 +18,8 @@ class Dialect:
 
     name: str
     real: str  # "double" or "float"
-    unsigned: str  # whole numbers of the size of real ones
-    index: str  # whole numbers that count
+    unsigned: str  # integers of the size of real ones
+    index: str  # integers that count
     fma: str  # a function that multiplies and adds
     bits: str  # functions between numbers and their bits
     number: str
@@ -153,7 +153,7 @@ def literal(x: float, dialect: Dialect) -> str:
 
 
 def whole(x: int, dialect: Dialect, width: int = 0) -> str:
-    """A whole number of the size of real ones, unsigned."""
+    """An integer of the size of real ones, unsigned."""
     bits = 64 if dialect.real == "double" else 32
     x &= (1 << bits) - 1
     long = {"OpenCL C": "UL"}.get(dialect.name, "ULL") if bits == 64 else "U"

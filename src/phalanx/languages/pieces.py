@@ -67,7 +67,7 @@ def pieces_of(program: Program) -> list[Piece]:
 
 def _gives(body: tuple[Any, ...]) -> bool:
     """Whether statements write an output."""
-    return any(isinstance(s, Store) and s.region.kind == "output" for s in statements(body))
+    return any(isinstance(s, Store) and s.buffer.kind == "output" for s in statements(body))
 
 
 def _require_apart(piece: Piece) -> None:
@@ -81,20 +81,20 @@ def _require_apart(piece: Piece) -> None:
             raise PhalanxError(
                 "segments: a part inside of a loop cannot be launched; take another algorithm."
             )
-        if isinstance(s, Load | Store) and piece.width > 1 and not _is_own(s.region, s.index):
+        if isinstance(s, Load | Store) and piece.width > 1 and not _is_own(s.buffer, s.index):
             raise PhalanxError(
-                f'segments: a segment reaches into others at "{s.region.name}"; take another algorithm.'
+                f'segments: a segment reaches into others at "{s.buffer.name}"; take another algorithm.'
             )
     used = {x for x in operands(piece.body) if isinstance(x, Value | Load | Select | LoopCarried)}
     if used - known:
         raise PhalanxError("segments: a value passes between launches; take another algorithm.")
 
 
-def _is_own(region: Any, index: Index) -> bool:
+def _is_own(buffer: Any, index: Index) -> bool:
     """Whether a lane that reads or writes there leaves alone what belongs to other lanes."""
-    if region.kind == "scratch":
+    if buffer.kind == "scratch":
         return not _differs(index)
-    return not isinstance(region, Buffer) or region.kind == "uniform" or _differs(index)
+    return not isinstance(buffer, Buffer) or buffer.kind == "uniform" or _differs(index)
 
 
 def _differs(index: Any) -> bool:
@@ -120,8 +120,8 @@ class Pieces:
     @cached_property
     def _bodies(self) -> list[tuple[int, Body]]:
         program = self.program
-        regions = (*program.inputs, *program.outputs)
-        names = dict(zip(regions, (*self.inputs, *self.outputs), strict=True))
+        buffers = (*program.inputs, *program.outputs)
+        names = dict(zip(buffers, (*self.inputs, *self.outputs), strict=True))
         tables: dict[str, tuple[str, np.ndarray]] = {}  # which pieces share
         made = []
         for piece in pieces_of(program):

@@ -45,8 +45,8 @@ class Routine:
     @cached_property
     def body(self) -> Body:
         """The statements as text."""
-        regions = (*self.program.inputs, *self.program.outputs)
-        return Body(self.dialect, self.program, dict(zip(regions, self.sizes, strict=True)), self.told)
+        buffers = (*self.program.inputs, *self.program.outputs)
+        return Body(self.dialect, self.program, dict(zip(buffers, self.sizes, strict=True)), self.told)
 
     @property
     def workspace(self) -> int:

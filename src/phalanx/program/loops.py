@@ -32,8 +32,8 @@ def cost_of_loops(program: Program, result: str, span: Count | None = None, form
         constants |= {a for i in run.code.instructions if i.op != INPUT for a in i.args if type(a) is float}
         intermediate += times * _partial_results(run.code)
     moved = Bytes(
-        inputs=REAL * sum(region.size for region in program.inputs),
-        outputs=REAL * sum(region.size for region in program.outputs),
+        inputs=REAL * sum(buffer.size for buffer in program.inputs),
+        outputs=REAL * sum(buffer.size for buffer in program.outputs),
         parameters=REAL * (program.parameters + len(constants)),
         intermediate=REAL * intermediate,
     )

@@ -373,8 +373,7 @@ def _generator(rng: Any) -> np.random.Generator:
         return np.random.default_rng(rng)
     except (*UNREADABLE, AttributeError):
         raise PhalanxError(
-            f"random_state: rng is {shown(rng)}; expected None, a whole number >= 0 or a "
-            "numpy.random.Generator."
+            f"random_state: rng is {shown(rng)}; expected None, an integer >= 0 or a numpy.random.Generator."
         ) from None
 
 

@@ -107,9 +107,9 @@ def placement_of(robot: Robot, name: Any) -> Placement:
 
 
 def branches(model: Model) -> list[AnyFrame]:
-    """Frames that share straight-line code: those on one limb; of short robots the last links' apart.
+    """Frames that share straight-line code: those on one heavy path; of short robots the last links' apart.
 
-    A frame on one limb needs nothing of the others, and one in the middle nothing of the end, where most
+    A frame on one heavy path needs nothing of the others, and one in the middle nothing of the end, where most
     frames are.
     """
     made: list[AnyFrame] = []

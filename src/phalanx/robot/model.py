@@ -155,7 +155,7 @@ class Model:
         return chain_of(self) if self.dh_of is None else self.dh_of()
 
     def indices(self) -> list[np.ndarray]:
-        """All arrays of whole numbers."""
+        """All arrays of integers."""
         groups = (a for g in self.groups for a in (g.bodies, g.coordinates))
         return [self.parents, self.carrier, self.links, self.twists, *groups]
 

@@ -70,11 +70,11 @@ def require_countable(where: str, span: Span, dtype: np.dtype | None = None) -> 
 
 def span_of(where: str, steps: Any, every: Any, start: Any, threads: int | None) -> Span:
     """Numbers of steps, checked; without `every`, the only record is that of the end."""
-    steps = whole_number(steps, f"{where}: steps", most=_COUNTED)
-    each = steps if every is None else whole_number(every, f"{where}: every")
+    steps = integer_of(steps, f"{where}: steps", most=_COUNTED)
+    each = steps if every is None else integer_of(every, f"{where}: every")
     if steps % each:
         raise PhalanxError(f"{where}: every={every} does not divide steps={steps}.")
-    return Span(steps, each, whole_number(start, f"{where}: start", 0, _COUNTED), threads)
+    return Span(steps, each, integer_of(start, f"{where}: start", 0, _COUNTED), threads)
 
 
 @dataclass(frozen=True)
@@ -390,10 +390,10 @@ def places_of(
     return {name: out[name] for name in wanted}
 
 
-def whole_number(value: Any, where: str, least: int = 1, most: int | None = None) -> int:
-    """A whole number of steps, or an error."""
+def integer_of(value: Any, where: str, least: int = 1, most: int | None = None) -> int:
+    """An integer of steps, or an error."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < least:
-        raise PhalanxError(f"{where}: got {shown(value)}, expected a whole number from {least} on.")
+        raise PhalanxError(f"{where}: got {shown(value)}, expected an integer from {least} on.")
     if most is not None and value > most:
         raise PhalanxError(f"{where}: got {shown(value)}, expected at most {most}.")
     return int(value)

@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays import float_type
 from ..errors import PhalanxError, listing, nearest, shown, warn
 from ..robot.robot import Robot
-from .arguments import whole_number
+from .arguments import integer_of
 from .declared import MOST, declared
 from .external_forces import several
 from .integrators import INTEGRATORS
@@ -20,7 +20,7 @@ from .simulation import Simulation
 from .step import Settings
 
 _NUMBER = (int, float, np.floating, np.integer)
-_LARGEST = 1e300  # whole numbers beyond it are no floats
+_LARGEST = 1e300  # integers beyond it are no floats
 _SWITCHES = ("damping", "friction", "limits", "springs")
 
 
@@ -58,7 +58,7 @@ def simulation(robot: Robot, **given: Any) -> Simulation:
         control=control,
         forces=forces,
         **{name: bool(given[name]) for name in _SWITCHES},
-        inputs=whole_number(inputs, f"{where}: inputs", 0, MOST),
+        inputs=integer_of(inputs, f"{where}: inputs", 0, MOST),
         divergence=_bound(given["divergence"], f"{where}: divergence"),
         parameters=declared(given["parameters"], robot, control, forces),
     )

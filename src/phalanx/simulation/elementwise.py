@@ -74,7 +74,7 @@ def _divided(graph: Graph, a: Any, b: Any) -> Any:
     return graph.div(a, b)
 
 
-def whole_power(graph: Graph, a: Any, n: int) -> Any:
+def integer_power(graph: Graph, a: Any, n: int) -> Any:
     """a multiplied n times, by squares."""
     made: Any = None
     while n:
@@ -90,7 +90,7 @@ def _power(graph: Graph, a: Any, b: Any) -> Any:
     if type(b) is not Node:
         n = float(b)
         if n.is_integer() and abs(n) <= MOST_POWER:
-            power = whole_power(graph, a, int(abs(n)))
+            power = integer_power(graph, a, int(abs(n)))
             return power if n >= 0.0 else graph.div(1.0, power)
         if n.is_integer():
             refuse(

@@ -115,7 +115,7 @@ def accuracies(
     for label, value, most in (("states", states, _MOST_STATES), ("digits", digits, _MOST_DIGITS)):
         if type(value) is not int or not 1 <= value <= most:
             raise PhalanxError(
-                f"accuracy: {label} is {shown(value)}, expected a whole number from 1 to {most:,}."
+                f"accuracy: {label} is {shown(value)}, expected an integer from 1 to {most:,}."
             )
     inputs = [x.astype(dtype) for x in _inputs(robot, function, states, rng)]
     exact = exact_result(robot, function, inputs, digits=digits, frame=frame)

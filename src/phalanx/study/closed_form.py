@@ -148,7 +148,7 @@ def closed_form(
     wanted = sorted(set(sizes)) if whole else []
     if len(wanted) <= FURTHER:
         raise PhalanxError(
-            f"closed_form: sizes={shown(sizes)}, expected more than {FURTHER} whole numbers "
+            f"closed_form: sizes={shown(sizes)}, expected more than {FURTHER} integers "
             f"from 1 to {_LONGEST:,}."
         )
     call = resolve(general_chain(wanted[0], inertias), function, algorithm)

@@ -159,7 +159,7 @@ def served(call: Call) -> str:
 def _checked(function: str, batch: int, dtype: Any) -> np.dtype:
     functions_algorithms(function)
     if isinstance(batch, bool) or not isinstance(batch, int | np.integer) or not 1 <= batch <= 2**62:
-        raise PhalanxError(f"recommend: batch is {shown(batch)}, expected a positive whole number.")
+        raise PhalanxError(f"recommend: batch is {shown(batch)}, expected a positive integer.")
     return float_type(dtype, "recommend")
 
 
@@ -228,11 +228,11 @@ def _variants(call: Call) -> Iterator[Call]:
 def _timed_per_state(call: Call, batch: int, name: str, dtype: np.dtype) -> float:
     """Seconds per state measured instead of predicted: from the times of one state and of a few."""
     key = ("pace", call.algorithm.function, label(call), name, dtype.str)
-    first, each = call.robot.memo(key, lambda: _pace(call, name, dtype))
+    first, each = call.robot.memo(key, lambda: _throughput(call, name, dtype))
     return float((first - each) / batch + each)
 
 
-def _pace(call: Call, name: str, dtype: np.dtype) -> tuple[float, float]:
+def _throughput(call: Call, name: str, dtype: np.dtype) -> tuple[float, float]:
     """Seconds of one state alone and of every further one.
 
     Of what takes long for one state nobody waits for more: it will not be recommended.

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Sweeps over arrays of links; a tree as limbs: chains that hang on chains, in as few ranks as possible."""
+"""Sweeps over arrays of links; a tree as heavy paths: chains that hang on chains, in as few ranks as possible."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class RowsApart(Level):
 
 
 class HeavyPath(NamedTuple):
-    """Limbs of one length: their links, these as parts, what lies between, and what is kept of the whole."""
+    """Heavy paths of one length: their links, these as parts, what lies between, and what is kept of the whole."""
 
-    at: np.ndarray  # (limbs, length)
+    at: np.ndarray  # (heavy paths, length)
     parts: Any
     levels: Any
     kept: Any
@@ -46,7 +46,7 @@ class HeavyPath(NamedTuple):
 class ArrayLinks(LinkSweeps):
     """Sweeps over arrays of all links.
 
-    Limbs are visited by rank, and those of one length side by side. The next link of a limb is the one
+    Heavy paths are visited by rank, and those of one length side by side. The next link of a heavy path is the one
     that carries most links, so that a tree of n links has at most log2(n) + 1 ranks.
     """
 
@@ -108,7 +108,7 @@ class ArrayLinks(LinkSweeps):
 
     @cached_property
     def ranks(self) -> list[list[np.ndarray]]:
-        """For each rank, for each length, the links (limbs, length) from base to tip."""
+        """For each rank, for each length, the links (heavy paths, length) from base to tip."""
         n, parents = len(self.parents), self.parents.tolist()
         weight, heavy_child = [1] * n, [-1] * n
         for i in range(n - 1, -1, -1):
@@ -195,7 +195,7 @@ class ArrayLinks(LinkSweeps):
 
 
 class Collected:
-    """Values of n links that become known limb by limb; the world, link -1, may have one from the start."""
+    """Values of n links that become known heavy path by heavy path; the world, link -1, may have one from the start."""
 
     def __init__(self, n: int, world: Array = None) -> None:
         self.n = n
@@ -203,7 +203,7 @@ class Collected:
         self.values: Any = None if world is None else world[..., None, :]
 
     def add(self, links: np.ndarray, values: Array) -> None:
-        """Keep the values (…, limbs, length, k) of links (limbs, length)."""
+        """Keep the values (…, heavy paths, length, k) of links (heavy paths, length)."""
         flat = values.reshape((*values.shape[:-3], links.size, values.shape[-1]))
         count = 0 if self.values is None else self.values.shape[-2]
         self.place[links.ravel()] = count + np.arange(links.size)

@@ -1,8 +1,8 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Sweeps over links, which joints of one or several bodies carry: rows of a chain, or limbs of a tree.
+"""Sweeps over links, which joints of one or several bodies carry: rows of a chain, or heavy paths of a tree.
 
-Limbs are chains that hang on chains, the heavy paths of a tree. This is what texts ask for; `limbs.py` has it
+Heavy paths are chains that hang on chains, the heavy paths of a tree. This is what texts ask for; `limbs.py` has it
 for arrays.
 """
 
@@ -18,17 +18,17 @@ from ..spatial import Array
 
 @dataclass(frozen=True)
 class Halving:
-    """What is done to the links of a limb: every second one goes, then every second of the rest, and so on.
+    """What is done to the links of a heavy path: every second one goes, then every second of the rest, and so on.
 
-    From the tips, limbs on which nothing hangs first:
+    From the tips, heavy paths on which nothing hangs first:
     `alone(load, own)`: a link as a part, from what it bears and what else is known of it.
     `join(A, B)`: what becomes of A when B, next to it, goes, and what lies between them.
     `stays(A, before, after)`: what then becomes of A, from what lies between it and both its neighbours (zero
     at the ends).
-    `close(whole)`: what a limb adds to the load of the link on which it hangs, and what is kept of it.
+    `close(whole)`: what a heavy path adds to the load of the link on which it hangs, and what is kept of it.
 
-    From the root, limbs on which all others hang first:
-    `enter(kept, a)`: the value before a limb on a link in state a; without it, what was kept.
+    From the root, heavy paths on which all others hang first:
+    `enter(kept, a)`: the value before a heavy path on a link in state a; without it, what was kept.
     `sides(part, x)`: what the value before a part does to this part and to the one before it.
     `inside(between, f, g)`: the value between two parts, from what is done to the first and to the second.
     `settle(part, f, g)`: the state of a link, from what the values before and after it do to it.
@@ -95,11 +95,11 @@ class LinkSweeps(ABC):
     def levels(self, step: Callable[[Level, Any], Any], rows: Any) -> Any:
         """The rows after `step(level, rows)` for each of the levels h = 1, 2, 4, …"""
 
-    # ------------------------------------------------------------------ limbs
+    # ------------------------------------------------------------------ heavy paths
 
     @abstractmethod
     def halved(self, how: Halving, own: Any, *, load: Any = None, world: Array = None) -> Array:
-        """The value (…, m, k) before each link: limbs joined to one part each, and taken apart again.
+        """The value (…, m, k) before each link: heavy paths joined to one part each, and taken apart again.
 
         Links with a `load` begin as the part how.alone(load, own), others as `own`. The state of the `world`
         is known.

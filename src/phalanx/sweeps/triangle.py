@@ -44,7 +44,7 @@ class Sums(list[Level]):
 
 
 class Indexing(ABC):
-    """Places that are no array of whole numbers: they know how to read a field."""
+    """Places that are no array of integers: they know how to read a field."""
 
     @abstractmethod
     def read(self, x: Any, end: Any = None) -> Any:

@@ -54,9 +54,9 @@ def test_numpy_arrays_are_copied_there_and_back(batch: tuple[int, ...]) -> None:
 def test_nothing_stays_allocated() -> None:
     fake = FakeCuda()
     kernel = kernel_on(fake, "forward_dynamics", robot=px.chain(20))
-    before = len(fake.memory.owned)
+    before = len(fake.memory.attributed)
     kernel(*states(2, robot=px.chain(20)))
-    assert len(fake.memory.owned) == before
+    assert len(fake.memory.attributed) == before
 
 
 def test_numpy_arrays_broadcast_and_convert() -> None:
@@ -117,10 +117,10 @@ def test_arrays_on_a_device_stay_there() -> None:
     assert found.__cuda_array_interface__["shape"] == (200, 7)
     assert np.array_equal(np.asarray(found), PANDA.inverse_dynamics(*inputs))
     assert found.__dlpack_device__() == (2, 0)
-    held = len(fake.memory.owned)
+    held = len(fake.memory.attributed)
     del found
     gc.collect()
-    assert len(fake.memory.owned) == held - 1
+    assert len(fake.memory.attributed) == held - 1
 
 
 def test_out_on_a_device_is_written_and_returned() -> None:

@@ -136,7 +136,7 @@ def test_the_program_means_the_same_in_lockstep() -> None:
 
 def refused(build: Any) -> str:
     b = Builder({"x": (LANES,)}, {"out": (LANES,)}, LANES)
-    build(b, b.region("kept", 4))
+    build(b, b.buffer("kept", 4))
     with pytest.raises(px.PhalanxError) as error:
         pieces_of(b.finished())
     return str(error.value)

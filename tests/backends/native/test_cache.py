@@ -184,7 +184,7 @@ def test_a_limit_that_is_no_number_is_refused_before_compiling(
 ) -> None:
     monkeypatch.setenv("PHALANX_CACHE_BYTES", value)
     compiles_nothing(monkeypatch)
-    with pytest.raises(px.PhalanxError, match=r"PHALANX_CACHE_BYTES='.*', expected a whole number of bytes"):
+    with pytest.raises(px.PhalanxError, match=r"PHALANX_CACHE_BYTES='.*', expected an integer of bytes"):
         fresh()
 
 

@@ -13,7 +13,7 @@ import pytest
 import phalanx as px
 from phalanx.backends.base import Call
 from phalanx.backends.native import unroll_policy
-from phalanx.backends.native.lowering import draft, form_of, operations_in_loops, unrolls
+from phalanx.backends.native.lowering import form_of, lowered, operations_in_loops, unrolls
 from phalanx.dispatch import resolve
 from phalanx.program.ops import INPUT
 from phalanx.program.trace import TooLongError, trace
@@ -24,7 +24,7 @@ def call_of(robot: px.Robot, function: str, algorithm: Any = "auto") -> Call:
 
 
 def counts(call: Call) -> list[int]:
-    """The whole numbers in the reason for a form."""
+    """The integers in the reason for a form."""
     return [int(x.replace(",", "")) for x in re.findall(r"[\d,]*\d", form_of(call).reason)]
 
 
@@ -50,10 +50,10 @@ def counts(call: Call) -> list[int]:
 )
 def test_forms_of_some_kernels(robot: Any, function: str, algorithm: str, wanted: str) -> None:
     call = call_of(robot(), function, algorithm)
-    made = draft(call, ())
+    made = lowered(call, ())
     assert (made.form.name, made.loops is None) == (wanted, wanted == "unrolled")
     assert form_of(call) == made.form
-    again = draft(call, ())  # what is remembered leads to the same programs
+    again = lowered(call, ())  # what is remembered leads to the same programs
     assert (again.form, again.loops is None) == (made.form, made.loops is None)
     assert [code.instructions for _, code in again.written] == [c.instructions for _, c in made.written]
 
@@ -84,7 +84,7 @@ def test_derivatives_are_looped_where_their_function_is() -> None:
 def test_the_reason_tells_the_counts() -> None:
     call = call_of(px.load("panda"), "forward_dynamics", "cfa")
     length, limit, in_loops, moves = counts(call)
-    assert length == sum(i.op != INPUT for _, code in draft(call, ()).written for i in code.instructions)
+    assert length == sum(i.op != INPUT for _, code in lowered(call, ()).written for i in code.instructions)
     assert in_loops == operations_in_loops(call)
     assert length <= limit
     assert moves > 0

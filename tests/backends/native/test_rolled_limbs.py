@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Rolled kernels of divide and conquer on trees: limbs on limbs, of any shape and size."""
+"""Rolled kernels of divide and conquer on trees: heavy paths on heavy paths, of any shape and size."""
 
 from __future__ import annotations
 

@@ -111,13 +111,11 @@ def test_the_global_setting_is_used_by_methods(helpers: list[int]) -> None:
 
 @pytest.mark.parametrize("count", [0, -1, 1.5, "2", [1], np.float64(2.0)])
 def test_a_bad_number_is_refused(count: Any) -> None:
-    with pytest.raises(
-        px.PhalanxError, match=r"set_threads: got .*, expected a positive whole number or None"
-    ):
+    with pytest.raises(px.PhalanxError, match=r"set_threads: got .*, expected a positive integer or None"):
         px.set_threads(count)
     r = robot("ur5")
     state = arguments(r, "inverse_dynamics", COUNT)
-    with pytest.raises(px.PhalanxError, match=r"threads: got .*, expected a positive whole number or None"):
+    with pytest.raises(px.PhalanxError, match=r"threads: got .*, expected a positive integer or None"):
         r.inverse_dynamics(*state, threads=count)
 
 
@@ -249,15 +247,15 @@ def test_where_no_thread_can_be_started_one_does_all(
 
 
 def test_the_pace_is_the_best_seen_and_short_times_do_not_count() -> None:
-    pace = pool.Throughput()
-    assert not pace.is_brief(2)
-    pace.observe(1, pool._SETTLED / 2)
-    assert pace.seconds == np.inf
-    pace.observe(1000, 1e-3)
-    pace.observe(1000, 2e-3)
-    assert pace.seconds == 1e-6
-    assert pace.is_brief(int(0.9 * pool._WORTH / 1e-6))
-    assert not pace.is_brief(int(1.1 * pool._WORTH / 1e-6))
+    throughput = pool.Throughput()
+    assert not throughput.is_brief(2)
+    throughput.observe(1, pool._SETTLED / 2)
+    assert throughput.seconds == np.inf
+    throughput.observe(1000, 1e-3)
+    throughput.observe(1000, 2e-3)
+    assert throughput.seconds == 1e-6
+    assert throughput.is_brief(int(0.9 * pool._WORTH / 1e-6))
+    assert not throughput.is_brief(int(1.1 * pool._WORTH / 1e-6))
 
 
 def test_many_python_threads_may_share_a_fresh_robot() -> None:

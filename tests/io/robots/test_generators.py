@@ -190,8 +190,8 @@ def test_the_systems_of_the_literature_are_sound(robot: Description) -> None:
     ("make", "message"),
     [
         (lambda: chain(0), "chain: n is 0; expected at least 1."),
-        (lambda: chain(2.5), "chain: n is 2.5; expected a whole number."),
-        (lambda: chain(True), "chain: n is True; expected a whole number."),
+        (lambda: chain(2.5), "chain: n is 2.5; expected an integer."),
+        (lambda: chain(True), "chain: n is True; expected an integer."),
         (lambda: chain(3, seed=-1), "chain: seed is -1; expected at least 0."),
         (lambda: chain(3, prismatic=2), "chain: prismatic is 2; expected a fraction between 0 and 1."),
         (
@@ -205,7 +205,7 @@ def test_the_systems_of_the_literature_are_sound(robot: Description) -> None:
             lambda: tree(3, joints=("revolut",)),
             'tree: joint has the type "revolut"; did you mean "revolute"?',
         ),
-        (lambda: snake("3"), "snake: n is '3'; expected a whole number."),
+        (lambda: snake("3"), "snake: n is '3'; expected an integer."),
         (lambda: coil(0), "coil: n is 0; expected at least 1."),
         (lambda: dill(-1), "dill: k is -1; expected at least 0."),
         (lambda: dill(99), "dill: k is 99, which asks for 2**99 links; expected at most 20."),

@@ -171,7 +171,7 @@ def test_counts_are_what_the_interpreter_carries_out(
 def test_unknown_operations_and_statements_raise_everywhere() -> None:
     with pytest.raises(TypeError, match="unknown operation on real numbers 'power'"):
         Value("power", (1.0, 2.0))
-    with pytest.raises(TypeError, match="unknown operation on whole numbers 'modulo'"):
+    with pytest.raises(TypeError, match="unknown operation on integers 'modulo'"):
         IntExpr("modulo", (1, 2))
 
     @dataclass(frozen=True, eq=False)
@@ -245,8 +245,8 @@ def test_operations_mean_what_numpy_means() -> None:
 def test_a_program_may_have_several_outputs_and_a_loop_over_time() -> None:
     """A falling point: ten steps in one loop, position and height recorded."""
     b = Builder({"state": (2,)}, {"end": (2,), "heights": (10,)})
-    kept = b.region("heights", 10)
-    state = b.region("state", 2)
+    kept = b.buffer("heights", 10)
+    state = b.buffer("state", 2)
     b.move(state, 0, b.inputs["state"], 0, 2)
     start = [b.load(state, k) for k in range(2)]
     with b.loop(10) as steps:
@@ -256,7 +256,7 @@ def test_a_program_may_have_several_outputs_and_a_loop_over_time() -> None:
         steps.feed(x, higher)
         steps.feed(v, faster)
         b.store(kept, steps.index, higher)
-    end = b.region("end", 2)
+    end = b.buffer("end", 2)
     for k, value in enumerate((x, v)):
         b.store(end, k, value)
     b.move(b.outputs["end"], 0, end, 0, 2)

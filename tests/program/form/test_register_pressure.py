@@ -44,7 +44,7 @@ def test_the_same_statements_give_the_same_bits(function: str) -> None:
     assert {s for s in ordered.body if not isinstance(s, Load)} == used
     assert len(ordered.body) == len(set(ordered.body))
     rng = np.random.default_rng(1)
-    given = {region.name: rng.normal(size=region.size) for region in program.inputs}
+    given = {buffer.name: rng.normal(size=buffer.size) for buffer in program.inputs}
     found, wanted = interpret(ordered, given), interpret(program, given)
     assert all(np.array_equal(found[name], wanted[name]) for name in wanted)
 

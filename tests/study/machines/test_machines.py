@@ -50,7 +50,7 @@ def test_arrays_have_the_processors_of_the_paper(n: int) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda m: m.pram(0), "pram: processors is 0, expected a whole number of at least 1"),
+        (lambda m: m.pram(0), "pram: processors is 0, expected an integer of at least 1"),
         (lambda m: m.pram(2.5), r"processors is 2\.5"),
         (lambda m: m.pram(True), "processors is True"),
         (lambda m: m.pram(2, addition=-1.0), r"addition is -1\.0, expected a time of at least 0"),

@@ -62,7 +62,7 @@ class Seam(Field):
 
 @dataclass(frozen=True)
 class Root(Field):
-    """The wrenches W y across the joint on which a limb hangs: y = y_0 + Y a."""
+    """The wrenches W y across the joint on which a heavy path hangs: y = y_0 + Y a."""
 
     y0: Array
     Y: Array
@@ -81,15 +81,15 @@ def dca(model: Model, q: Array, qd: Array, tau: Array, *, external: Array = 0.0)
 
     `external` (…, n, 6) [N m, N] acts on the bodies, in body coordinates.
 
-    Neighbouring links of a limb are joined to assemblies, these to larger ones, until one is left,
-    which adds an articulated inertia P and a bias r to the link on which the limb hangs. Outward, the
+    Neighbouring links of a heavy path are joined to assemblies, these to larger ones, until one is left,
+    which adds an articulated inertia P and a bias r to the link on which the heavy path hangs. Outward, the
     wrench across the joint inside each assembly follows from those on its handles.
 
     Source: Featherstone, "A Divide-and-Conquer Articulated-Body Algorithm for Parallel O(log(n))
     Calculation of Rigid-Body Dynamics", Int. J. Robotics Research 18(9), 1999, pp. 867-892; trees as
-    limbs on limbs are the library's.
+    heavy paths on heavy paths are the library's.
     Cost:   work O(n log n) for velocities, O(n) for the rest; span O(log n) on a chain, O(log^2 n) on
-            a tree, one rank of limbs after another.
+            a tree, one rank of heavy paths after another.
     """
     links, b, c, Vd0 = chain(model, q, qd, external)
     heavy_paths, drive = links.heavy_paths, links.driven(tau)
@@ -139,7 +139,7 @@ def hung(whole: TwoHandleRun) -> tuple[LoadedLink, Root]:
 
 
 def above(root: Root, a: Array) -> Array:
-    """y across the joint on which a limb hangs, from the acceleration of the link that carries it."""
+    """y across the joint on which a heavy path hangs, from the acceleration of the link that carries it."""
     return root.y0 + matvec(root.Y, a)
 
 

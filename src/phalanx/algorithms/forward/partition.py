@@ -22,7 +22,7 @@ from ...spatial import (
 from ...sweeps.verbs import fold, parent, propagate
 from ...sweeps.verbs import segments as cut
 from ..banded.symmetric import congruent, interface, unit
-from ..registry import WHOLE_NUMBERS, algorithm
+from ..registry import INTEGERS, algorithm
 from ..regularisation import shifted_inertia
 
 
@@ -33,7 +33,7 @@ from ..regularisation import shifted_inertia
     bodies="rigid",
     span="O(n / segments + segments)",
     splits="segments",
-    options={"segments": WHOLE_NUMBERS},
+    options={"segments": INTEGERS},
 )
 def partition(
     model: Model, q: Array, qd: Array, tau: Array, *, external: Array = 0.0, segments: int | None = None

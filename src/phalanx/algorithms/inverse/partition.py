@@ -18,7 +18,7 @@ from ...spatial import (
 )
 from ...sweeps.verbs import fold, parent, propagate
 from ...sweeps.verbs import segments as cut
-from ..registry import WHOLE_NUMBERS, algorithm
+from ..registry import INTEGERS, algorithm
 from .cartesian_tensor import accelerations
 
 
@@ -28,7 +28,7 @@ from .cartesian_tensor import accelerations
     topology="chain",
     span="O(n / segments + segments)",
     splits="segments",
-    options={"segments": WHOLE_NUMBERS},
+    options={"segments": INTEGERS},
 )
 def partition(
     model: Model,

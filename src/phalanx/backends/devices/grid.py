@@ -70,10 +70,10 @@ class LaunchLayout:
 
 def layout_of(program: Program, size: int) -> LaunchLayout:
     """Which rows go through shared memory, and how many threads a block then has."""
-    sizes = tuple(region.size for region in (*program.inputs, *program.outputs))
-    scratch = sum(region.size for region in program.scratch)
+    sizes = tuple(buffer.size for buffer in (*program.inputs, *program.outputs))
+    scratch = sum(buffer.size for buffer in program.scratch)
     words = size // 4
-    many = sum(region.size for region in program.inputs) > _MANY
+    many = sum(buffer.size for buffer in program.inputs) > _MANY
     staged = [
         0 < words * n <= _WIDEST and (k >= len(program.inputs) or not many) for k, n in enumerate(sizes)
     ]
@@ -142,9 +142,9 @@ class _Thread(Text):
     def __init__(self, module: Module, program: Program, name: str, stride: int) -> None:
         frame = MemoryLayout(module, program, 1, name)
         place = 0
-        for region in program.scratch:
-            frame.offsets[region] = place * stride * module.size
-            place += region.size
+        for buffer in program.scratch:
+            frame.offsets[buffer] = place * stride * module.size
+            place += buffer.size
         super().__init__(frame, fma=True, width=1)
         self.stride = stride
 
@@ -153,8 +153,8 @@ class _Thread(Text):
             raise TypeError("grid: a program of one state is required.")
         self.body(program.body)
 
-    def unit(self, region: Buffer | Table, *, single: bool = False) -> str:
-        return f"[{self.stride} x {self.element}]" if region in self.frame.offsets else self.element
+    def unit(self, buffer: Buffer | Table, *, single: bool = False) -> str:
+        return f"[{self.stride} x {self.element}]" if buffer in self.frame.offsets else self.element
 
     def on_simd_region(self, s: SimdRegion) -> None:
         self.body(s.body)
@@ -206,10 +206,10 @@ class _Kernel:
         self._put(f"{name} = getelementptr {self.element}, {kind} {place}, i64 {index}")
         return f"{kind} {name}"
 
-    def _moved_in(self, regions: list[int]) -> None:
+    def _moved_in(self, buffers: list[int]) -> None:
         """Rows into shared memory: many loads before their stores, so that they wait for memory together."""
         stores: list[str] = []
-        for k in regions:
+        for k in buffers:
             self._block(k)
             self._put(f"%last{k} = sub i32 %total{k}, 1")
             for i in range(self.layout.sizes[k]):
@@ -223,12 +223,12 @@ class _Kernel:
                 if len(stores) == _AT_ONCE:
                     self.lines += stores
                     stores = []
-        self.lines += [*stores, _SYNC] if regions else []
+        self.lines += [*stores, _SYNC] if buffers else []
 
-    def _moved_out(self, regions: list[int]) -> None:
+    def _moved_out(self, buffers: list[int]) -> None:
         """Rows out of shared memory, as many as there are states."""
-        self.lines += [_SYNC] if regions else []
-        for k in regions:
+        self.lines += [_SYNC] if buffers else []
+        for k in buffers:
             self._block(k)
             for i in range(self.layout.sizes[k]):
                 x = f"{k}_{i}"

@@ -165,7 +165,7 @@ def product(a: Any, b: Any) -> Any:
 
 
 def _constant(key: Any) -> tuple[Any, ...]:
-    """An index as a tuple, lists and masks in it as arrays of whole numbers."""
+    """An index as a tuple, lists and masks in it as arrays of integers."""
     parts = []
     for part in key if isinstance(key, tuple) else (key,):
         if isinstance(part, (list, np.ndarray)):

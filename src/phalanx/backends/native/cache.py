@@ -183,7 +183,7 @@ def limit() -> int:
     """`PHALANX_CACHE_BYTES`, else half a gibibyte."""
     given = os.environ.get("PHALANX_CACHE_BYTES") or str(_LIMIT)
     if not given.isdecimal() or len(given) > 19:
-        raise PhalanxError(f"PHALANX_CACHE_BYTES={given!r}, expected a whole number of bytes.")
+        raise PhalanxError(f"PHALANX_CACHE_BYTES={given!r}, expected an integer of bytes.")
     return int(given)
 
 

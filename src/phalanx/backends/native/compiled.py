@@ -35,7 +35,7 @@ class CompiledCode(ABC):
         """What makes of the outputs what users get."""
 
     @cached_property
-    def pace(self) -> Throughput:
+    def throughput(self) -> Throughput:
         """How long a state takes, as far as known."""
         return Throughput()
 
@@ -77,7 +77,7 @@ class CompiledCode(ABC):
         if threads == 1 or arrays[-1].size < SMALL:
             return self.direct(*arrays)
         count = available_threads() if threads is None else threads
-        return fill(self.direct, arrays, prod(self.shapes[-1]), count, self.pace)
+        return fill(self.direct, arrays, prod(self.shapes[-1]), count, self.throughput)
 
     def _are_places(self, inputs: tuple[Any, ...], outs: Any) -> bool:
         """Whether arrays may take the results: of several, what machine code does not look at itself.

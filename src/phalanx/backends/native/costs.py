@@ -12,7 +12,7 @@ from ...program.form.critical_path import critical_path
 from ...program.loops import cost_of_loops
 from ...program.rolled import RolledProgram
 from ..base import Call
-from .lowering import draft, operations_in_loops, traced, unrolls
+from .lowering import lowered, operations_in_loops, traced, unrolls
 
 LONGEST = 1_000_000  # operations: about a minute of writing out
 _WALKED = 5_000_000  # operations in loops whose path is found in some seconds
@@ -26,7 +26,7 @@ def kernel_cost(call: Call) -> Cost:
     the order of the equations, a walk over the loops finds the path; else, and for the width, they are
     written out, unless that would take too long.
     """
-    made = draft(call, ())
+    made = lowered(call, ())
     form = str(made.form)
     if made.loops is None:
         return cost_of(traced(call, ()), fused=True, form=form).named(call.robot)

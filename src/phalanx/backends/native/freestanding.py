@@ -78,7 +78,7 @@ def _functions(function: ExportedFunction, module: Module, target: TargetMachine
     block = f"{name}_block"
     module.add(program, target, block, clamped=rows > 1)
     scratch = workspace_numbers(program, target, module.size)
-    bytes_of = [region.size * module.size for region in (*program.inputs, *program.outputs)]
+    bytes_of = [buffer.size * module.size for buffer in (*program.inputs, *program.outputs)]
     numbers = range(len(bytes_of))
     head = _TOLD.format(place=module.table(np.array(function.told, float))) if told else ""
     if scratch:

@@ -25,7 +25,7 @@ from ..base import Call
 from .compile import HIGH_PRESSURE, LONG, Target
 from .emit.codegen import block_function, branched_block_function
 from .emit.widths import in_widths
-from .lowering import draft
+from .lowering import lowered
 
 # Bytes of buffers that a call may put on the stack of whatever thread it runs in.
 _STACK = 1 << 15
@@ -40,7 +40,7 @@ def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Targe
     """The LLVM text of a call; that of a function of a frame serves all frames."""
     element = ELEMENTS[dtype]
     scratch, rows, alone = 0, 0, "@block"
-    made = draft(call, optional)
+    made = lowered(call, optional)
     loops = made.loops
     if loops is None:
         programs = [spread(program) for program in made.programs()]

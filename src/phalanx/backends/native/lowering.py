@@ -65,7 +65,7 @@ def alone(call: Call, optional: tuple[str, ...] = ()) -> SpecialisedProgram:
         )
         program = straight(instructions(equations), equations.inputs, equations.outputs)
         return SpecialisedProgram(form_of(call, optional), lambda lanes: program)
-    made = draft(call, optional)
+    made = lowered(call, optional)
     if made.loops is not None:
         told = tuple(placement_of(call.robot, call.frame).numbers().tolist()) if call.function.frame else ()
         return SpecialisedProgram(made.form, made.loops.built, told)
@@ -76,7 +76,7 @@ def alone(call: Call, optional: tuple[str, ...] = ()) -> SpecialisedProgram:
 def form_of(call: Call, optional: tuple[str, ...] = ()) -> Form:
     """The form of a call's kernel; remembered by the robot."""
     known: Form | None = call.robot._memo.get(_key(call, optional))
-    return known or draft(call, optional).form
+    return known or lowered(call, optional).form
 
 
 def unrolls(call: Call, optional: tuple[str, ...] = ()) -> bool:
@@ -84,9 +84,9 @@ def unrolls(call: Call, optional: tuple[str, ...] = ()) -> bool:
     return form_of(call, optional).name == "unrolled"
 
 
-def draft(call: Call, optional: tuple[str, ...]) -> LoweredProgram:
+def lowered(call: Call, optional: tuple[str, ...]) -> LoweredProgram:
     """The programs of a call, in the form that counts have chosen."""
-    made = _draft(call, optional)
+    made = _lowered(call, optional)
     if call.function.frame:
         made = replace(made, told=uniform_count(call.robot.model))
     call.robot._memo.setdefault(_key(call, optional), made.form)
@@ -106,7 +106,7 @@ def traced(call: Call, optional: tuple[str, ...], *, quantities: bool = True) ->
 
 def looped(call: Call, optional: tuple[str, ...]) -> RolledProgram | SegmentProgram | None:
     """The loops that the kernel of a call runs, None if it is straight-line code."""
-    return draft(call, optional).loops
+    return lowered(call, optional).loops
 
 
 def operations_in_loops(call: Call) -> int:
@@ -128,7 +128,7 @@ def _key(call: Call, optional: tuple[str, ...]) -> tuple[Any, ...]:
     return ("form", call.function.name, call.algorithm.name, call.options, optional)
 
 
-def _draft(call: Call, optional: tuple[str, ...]) -> LoweredProgram:
+def _lowered(call: Call, optional: tuple[str, ...]) -> LoweredProgram:
     known: Form | None = call.robot._memo.get(_key(call, optional))
     if known is not None:
         if known.name == "unrolled":

@@ -38,7 +38,7 @@ class Rollout:
     seconds: float
     cached: bool
     text: str = field(repr=False)
-    _paces: dict[tuple[int, ...], Any] = field(default_factory=dict)
+    _throughputs: dict[tuple[int, ...], Any] = field(default_factory=dict)
 
     def fill(
         self, arrays: Sequence[np.ndarray], cores: Sequence[int], told: tuple[int, ...], threads: int
@@ -49,17 +49,17 @@ class Rollout:
         """
         shapes = [a.shape[a.ndim - core :] for a, core in zip(arrays, cores, strict=True)]
         key = (*told, *(n for shape in shapes for n in shape))
-        if key not in self._paces:
-            if len(self._paces) >= _SOME:
-                self._paces.clear()
-            self._paces[key] = self.function(shapes, told), Throughput()
-        direct, pace = self._paces[key]
+        if key not in self._throughputs:
+            if len(self._throughputs) >= _SOME:
+                self._throughputs.clear()
+            self._throughputs[key] = self.function(shapes, told), Throughput()
+        direct, throughput = self._throughputs[key]
         row = prod(shapes[-1])
         rows = arrays[-1].size // row
         if threads == 1 or rows == 1:  # told a range of rows, it releases the GIL
             done = direct(*arrays, 0, rows, rows, 0)
         else:
-            done = fill(direct, arrays, row, threads, pace)
+            done = fill(direct, arrays, row, threads, throughput)
         assert done, [(a.shape, a.dtype, a.strides) for a in arrays]
 
     def function(self, shapes: Sequence[tuple[int, ...]], told: tuple[int, ...]) -> Callable[..., bool]:

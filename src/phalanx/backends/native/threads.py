@@ -110,7 +110,7 @@ class Throughput:
 
 
 def fill(
-    direct: Callable[..., bool], arrays: Sequence[np.ndarray], row: int, threads: int, pace: Throughput
+    direct: Callable[..., bool], arrays: Sequence[np.ndarray], row: int, threads: int, throughput: Throughput
 ) -> bool:
     """Fill the last of `arrays`, `row` numbers for each state, on up to so many threads; False if none fits.
 
@@ -120,20 +120,20 @@ def fill(
     """
     out = arrays[-1]
     rows = out.size // row
-    if pace.is_brief(rows) or rows < 2:
+    if throughput.is_brief(rows) or rows < 2:
         return direct(*arrays)
     done, piece = 0, -(-rows // 64)
     begun = time.perf_counter()
-    while pace.seconds == inf and done < rows:
+    while throughput.seconds == inf and done < rows:
         stop = min(done + piece, rows)
         if not direct(*arrays, done, stop, piece, 0):
             return False
         done = stop
-        pace.observe(done, time.perf_counter() - begun)
+        throughput.observe(done, time.perf_counter() - begun)
     left = rows - done
-    helpers = 0 if pace.is_brief(left) else _called(threads - 1)
+    helpers = 0 if throughput.is_brief(left) else _called(threads - 1)
     begun = time.perf_counter()
-    if left and not direct(*arrays, done, rows, pace.grain(left, helpers + 1, out.itemsize), helpers):
+    if left and not direct(*arrays, done, rows, throughput.grain(left, helpers + 1, out.itemsize), helpers):
         return False
-    pace.observe(max(left, 1), (time.perf_counter() - begun) * (helpers + 1))
+    throughput.observe(max(left, 1), (time.perf_counter() - begun) * (helpers + 1))
     return True

@@ -120,8 +120,7 @@ def _files(root: Path, info: Mapping[str, Any], place: Path) -> list[Path]:
     total, size = info.get("total_episodes"), info.get("chunks_size", 1000)
     if type(total) is not int or type(size) is not int or total < 1 or size < 1:
         raise PhalanxError(
-            f"{place}: total_episodes {shown(total)}, chunks_size {shown(size)}; expected whole numbers "
-            "above 0."
+            f"{place}: total_episodes {shown(total)}, chunks_size {shown(size)}; expected integers above 0."
         )
     files = []
     for episode in range(total):
@@ -141,7 +140,7 @@ def _shape(feature: Mapping[str, Any], name: str, place: Path) -> tuple[int, ...
     shape = feature.get("shape")
     if not isinstance(shape, list) or not all(type(n) is int and n > 0 for n in shape):
         raise PhalanxError(
-            f'{place}: feature "{name}" has shape {shown(shape)}, expected a list of whole numbers.'
+            f'{place}: feature "{name}" has shape {shown(shape)}, expected a list of integers.'
         )
     return tuple(shape)
 

@@ -155,7 +155,7 @@ def _whole(where: str, what: str, value: object, least: int) -> int:
             raise TypeError
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise PhalanxError(f"{where}: {what} is {shown(value)}; expected a whole number.") from None
+        raise PhalanxError(f"{where}: {what} is {shown(value)}; expected an integer.") from None
     if number < least:
         raise PhalanxError(f"{where}: {what} is {shown(number)}; expected at least {least}.")
     return number

@@ -23,7 +23,7 @@ class AnalyticConstants:
 
     size: int
     mantissa: int  # bits after the point
-    magic: float  # adding it rounds to whole numbers and leaves them in the low bits
+    magic: float  # adding it rounds to integers and leaves them in the low bits
     ln2: tuple[float, float]  # of the first part, multiples by exponents are exact
     range: tuple[float, float]  # outside, the exponential is zero or infinite
     exp: tuple[float, ...]  # exp(x) = 1 + x + x^2 p(x) up to ln(2) / 2
@@ -220,7 +220,7 @@ def arctan2(w: Arithmetic, y: Number, x: Number) -> Any:
 
 
 def _exponential(w: Arithmetic, x: Any) -> tuple[Any, Any]:
-    """A whole number n and the exponential of x divided by 2^n."""
+    """An integer n and the exponential of x divided by 2^n."""
     k = CONSTANTS[w.element]
     n = w.binary("fsub", w.multiply_add(x, 1.0 / math.log(2.0), k.magic), k.magic)
     r = w.multiply_add(n, -k.ln2[0], x)
@@ -230,7 +230,7 @@ def _exponential(w: Arithmetic, x: Any) -> tuple[Any, Any]:
 
 
 def _power(w: Arithmetic, shifted: Any) -> Any:
-    """2^n of a whole number to which `magic` was added."""
+    """2^n of an integer to which `magic` was added."""
     k = CONSTANTS[w.element]
     return w.number(w.integer("shl", w.integer("add", w.bits(shifted), k.bias), k.mantissa))
 

@@ -15,7 +15,7 @@ Number = Any  # a value of the language, or a constant
 
 
 class Arithmetic(ABC):
-    """Real numbers of one precision, their bits as whole numbers of the same size, and masks."""
+    """Real numbers of one precision, their bits as integers of the same size, and masks."""
 
     element: str  # "double" or "float"
     fma: bool  # whether a multiply-add rounds once
@@ -54,11 +54,11 @@ class Arithmetic(ABC):
 
     @abstractmethod
     def integer(self, op: str, a: Any, b: Any) -> Any:
-        """An operation on whole numbers: "add", "sub", "and", "or", "xor", "shl", "lshr"."""
+        """An operation on integers: "add", "sub", "and", "or", "xor", "shl", "lshr"."""
 
     @abstractmethod
     def odd(self, bits: Any) -> Any:
-        """The mask of odd whole numbers."""
+        """The mask of odd integers."""
 
     def where(self, test: str, x: Number, y: Number, a: Number, b: Number) -> Any:
         """a where the test of x and y holds, else b."""

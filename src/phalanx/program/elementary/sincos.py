@@ -20,7 +20,7 @@ LARGEST = 1e5
 class SincosConstants:
     """What one precision needs; `parts` add up to pi/2."""
 
-    magic: float  # adding it rounds to whole numbers and leaves them in the low bits
+    magic: float  # adding it rounds to integers and leaves them in the low bits
     top: int
     parts: tuple[float, ...]
     split: tuple[float, ...]  # parts short enough that their multiples are exact without fma

@@ -79,14 +79,14 @@ class Builder:
         self.shapes = {**inputs, **outputs}
         self.inputs = {name: Buffer(name, prod(shape), "input", given=True) for name, shape in inputs.items()}
         self.outputs = {name: Buffer(name, prod(shape), "output") for name, shape in outputs.items()}
-        self.regions: dict[str, Buffer] = {}
+        self.buffers: dict[str, Buffer] = {}
         self._uniform: Buffer | None = None
         self.tables: dict[str, Table] = {}
         self._sizes: list[InductionVariable] = []
         self._body: list[Any] = []
 
     def size(self) -> InductionVariable:
-        """A whole number that is told with a call, in front of all else."""
+        """An integer that is told with a call, in front of all else."""
         self._sizes.append(made := InductionVariable())
         return made
 
@@ -96,7 +96,7 @@ class Builder:
             tuple(self.inputs.values()),
             tuple(self.outputs.values()),
             tuple(self._body),
-            tuple(self.regions.values()),
+            tuple(self.buffers.values()),
             self.lanes,
             bodies,
             parameters,
@@ -107,9 +107,9 @@ class Builder:
 
     # ------------------------------------------------------------- places
 
-    def region(self, name: str, size: int, *, given: bool = False) -> Buffer:
+    def buffer(self, name: str, size: int, *, given: bool = False) -> Buffer:
         """Scratch memory; what is reserved under that name already has to be enough."""
-        made = self.regions.setdefault(name, Buffer(name, size, given=given))
+        made = self.buffers.setdefault(name, Buffer(name, size, given=given))
         assert size <= made.size, name
         return made
 
@@ -123,11 +123,11 @@ class Builder:
         return self.tables.setdefault(name, Table(name, values, wide))
 
     def entry(self, name: str, values: np.ndarray, index: Index) -> Index:
-        """A whole number from a table."""
+        """An integer from a table."""
         return entry(self.table(name, values), index)
 
     def wide_entry(self, name: str, values: np.ndarray, index: Index) -> Index:
-        """Whole numbers, one for each lane, from a table; -1 stands for none."""
+        """Integers, one for each lane, from a table; -1 stands for none."""
         return IntExpr("entry", (self.table(name, values, wide=True), index))
 
     # ------------------------------------------------------------- real numbers
@@ -136,19 +136,19 @@ class Builder:
         self._body.append(statement)
         return statement
 
-    def load(self, region: Buffer | Table, index: Index) -> Real:
-        loaded: Load = self.put(Load(region, index))
+    def load(self, buffer: Buffer | Table, index: Index) -> Real:
+        loaded: Load = self.put(Load(buffer, index))
         return loaded
 
-    def store(self, region: Buffer, index: Index, value: Real) -> None:
-        self.put(Store(region, index, value))
+    def store(self, buffer: Buffer, index: Index, value: Real) -> None:
+        self.put(Store(buffer, index, value))
 
-    def add_to(self, region: Buffer, index: Index, value: Real, quantity: str = "") -> None:
+    def add_to(self, buffer: Buffer, index: Index, value: Real, quantity: str = "") -> None:
         """Add a value to what stands at a place."""
-        self.store(region, index, self.add(self.load(region, index), value, quantity))
+        self.store(buffer, index, self.add(self.load(buffer, index), value, quantity))
 
     def choice(self, condition: Index, a: Real, b: Real) -> Real:
-        """a where a condition on whole numbers holds, else b."""
+        """a where a condition on integers holds, else b."""
         made: Select = self.put(Select(condition, a, b))
         return made
 
@@ -250,12 +250,12 @@ class Builder:
 
     # ------------------------------------------------------------- memory
 
-    def clear(self, region: Buffer, count: int) -> None:
+    def clear(self, buffer: Buffer, count: int) -> None:
         """Zeros at the first places of a region."""
 
         def block(first: Index, width: int) -> None:
             for k in range(width):
-                self.store(region, plus(first, k), 0.0)
+                self.store(buffer, plus(first, k), 0.0)
 
         self.in_blocks(count, self.together, block)
 
@@ -337,7 +337,7 @@ def straight(
     So many numbers are `told` with a call, for all states alike.
     """
     b = Builder(inputs, outputs)
-    given = {name: [b.load(region, k) for k in range(region.size)] for name, region in b.inputs.items()}
+    given = {name: [b.load(buffer, k) for k in range(buffer.size)] for name, buffer in b.inputs.items()}
 
     def leaf(name: str, index: int) -> Real:
         return b.load(b.uniform(UNIFORM, told), index) if name == UNIFORM else given[name][index]
@@ -345,9 +345,9 @@ def straight(
     written = StatementWriter(b, code, leaf)
     written.write(written.order)
     results = iter(code.results)
-    for region in b.outputs.values():
-        for k in range(region.size):
-            b.store(region, k, written(next(results)))
+    for buffer in b.outputs.values():
+        for k in range(buffer.size):
+            b.store(buffer, k, written(next(results)))
     return b.finished()
 
 

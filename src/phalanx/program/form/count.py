@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """How often each block of a program runs, and in the name of which body: exact, without running it.
 
-Whole numbers decide about loops, and they depend on counters and tables alone. So a loop is walked for all
+Integers decide about loops, and they depend on counters and tables alone. So a loop is walked for all
 rounds of those around it at once; rounds that differ in nothing are only multiplied.
 """
 
@@ -72,10 +72,10 @@ class _Points:
     attributed_to: np.ndarray | None = None
 
     def value(self, index: Any) -> np.ndarray:
-        """A whole number at each point."""
+        """An integer at each point."""
         return np.broadcast_to(evaluate(index, self.counters, {}), self.weight.shape)
 
-    def owned(self, index: Index) -> _Points:
+    def attributed(self, index: Index) -> _Points:
         """The same in the name of a body."""
         owner = np.asarray(evaluate(index, self.counters, {}))
         lanes = isinstance(index, IntExpr) and index.op == "entry" and index.args[0].wide
@@ -116,7 +116,7 @@ class _Counter:
             if isinstance(s, For):
                 self._loop(s, points)
             elif isinstance(s, Attributed):
-                self.visit(s.body, points.owned(s.body_index))
+                self.visit(s.body, points.attributed(s.body_index))
             elif isinstance(s, SimdRegion):
                 self.visit(s.body, points)
             elif isinstance(s, If):
@@ -210,13 +210,13 @@ def as_code(body: tuple[Any, ...]) -> tuple[Code, int]:
         elif isinstance(s, Store):
             results.append(operand(s.value))
     code = Code(made, results)
-    regions = [s.region for s in body if isinstance(s, Load | Store) and s.region.kind != "constant"]
-    passes = any(r.kind in ("input", "output") for r in regions) and all(i.op == INPUT for i in made)
-    return code, 0 if passes else len(regions)
+    buffers = [s.buffer for s in body if isinstance(s, Load | Store) and s.buffer.kind != "constant"]
+    passes = any(r.kind in ("input", "output") for r in buffers) and all(i.op == INPUT for i in made)
+    return code, 0 if passes else len(buffers)
 
 
 def is_partial(x: Any) -> bool:
     """Whether an input of a block is a partial result: not a constant, nor what the caller passes."""
     if isinstance(x, Load):
-        return not x.region.given
+        return not x.buffer.given
     return isinstance(x, Value | LoopCarried)

@@ -36,7 +36,7 @@ from .program import (
     evaluate,
 )
 
-# A chain of operations as one whole number: the longer one is larger, of equally long ones that with more
+# A chain of operations as one integer: the longer one is larger, of equally long ones that with more
 # multiplications, then divisions, then sines and cosines. The last bit marks a product with a constant.
 _TRIGONOMETRIC, _DIVISIONS, _MULTIPLICATIONS, _LENGTH = 1, 5, 25, 50
 _SCALED = 1
@@ -50,7 +50,7 @@ def critical_path(program: Program) -> tuple[int, int, int, int]:
         raise TypeError("paths: no rule for a program whose lanes are segments.")
     run = _PathTrace(program)
     run.body(program.body, {})
-    ends = (x for region in program.outputs for x in run.memory[region] if type(x) is int)
+    ends = (x for buffer in program.outputs for x in run.memory[buffer] if type(x) is int)
     longest = max(ends, default=0)
     trigonometric, divisions, multiplications = (
         (longest >> low) & ((1 << high - low) - 1)
@@ -211,7 +211,7 @@ _PLAIN = (Load, Select, Value, Store)
 
 def _may_meet(load: Load, store: Store) -> bool:
     """Whether a load may find what was stored: not at places a constant apart."""
-    if load.region is not store.region:
+    if load.buffer is not store.buffer:
         return False
     (variable, k), (other, m) = apart(load.index), apart(store.index)
     return variable != other or k == m
@@ -318,8 +318,8 @@ class _PathTrace:
             found = evaluate(index, counters, known)
             return found.tolist() if isinstance(found, np.ndarray) else [found] * rounds
 
-        reads = [(self._source(s.region), listed(s.index)) for s in block.reads]
-        stores = [(self.memory[s.region], listed(s.index), place) for s, place in block.stores]
+        reads = [(self._source(s.buffer), listed(s.index)) for s in block.reads]
+        stores = [(self.memory[s.buffer], listed(s.index), place) for s, place in block.stores]
         return reads, [listed(x) for x in block.decisions], stores
 
     def _source(self, where: Any) -> Sequence[_Known]:

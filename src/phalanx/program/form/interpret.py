@@ -64,8 +64,8 @@ def interpret(
 ) -> dict[str, np.ndarray]:
     """The outputs of a program for one state; `rules` replace NumPy's for some operations."""
     run = _Interpretation(program, np.dtype(dtype), {**RULES, **(rules or {})})
-    for region in (r for r in run.memory if r.kind in ("input", "uniform")):
-        run.memory[region][:] = np.asarray(inputs[region.name], dtype=dtype).ravel()
+    for buffer in (r for r in run.memory if r.kind in ("input", "uniform")):
+        run.memory[buffer][:] = np.asarray(inputs[buffer.name], dtype=dtype).ravel()
     with np.errstate(all="ignore"):
         run.body(program.body)
     return {r.name: run.memory[r].reshape(program.shapes[r.name]) for r in program.outputs}
@@ -97,30 +97,30 @@ class _Interpretation:
     def real(self, x: Any) -> Any:
         return np.full(self.width, x, self.dtype) if isinstance(x, float) else self.values[x]
 
-    def places(self, region: Buffer | Table, index: Index, size: int) -> np.ndarray:
+    def places(self, buffer: Buffer | Table, index: Index, size: int) -> np.ndarray:
         """Where each lane finds its number."""
         at, lanes = evaluate(index, self.counters, {}), np.arange(self.width)
         if (
             isinstance(at, np.ndarray)
-            or region.kind == "uniform"
-            or (isinstance(region, Table) and not region.wide)
+            or buffer.kind == "uniform"
+            or (isinstance(buffer, Table) and not buffer.wide)
         ):
             places = at + 0 * lanes
         else:
-            places = at * (1 if region.kind in ("input", "output") else self.width) + lanes
-        assert places.min() >= 0, (region, at)
-        assert places.max() < size, (region, at)
+            places = at * (1 if buffer.kind in ("input", "output") else self.width) + lanes
+        assert places.min() >= 0, (buffer, at)
+        assert places.max() < size, (buffer, at)
         return places
 
     # ------------------------------------------------------------- real numbers and memory
 
     def load(self, s: Load) -> None:
-        memory = s.region.values.ravel() if isinstance(s.region, Table) else self.memory[s.region]
-        self.values[s] = memory[self.places(s.region, s.index, len(memory))].astype(self.dtype)
+        memory = s.buffer.values.ravel() if isinstance(s.buffer, Table) else self.memory[s.buffer]
+        self.values[s] = memory[self.places(s.buffer, s.index, len(memory))].astype(self.dtype)
 
     def store(self, s: Store) -> None:
-        memory = self.memory[s.region]
-        memory[self.places(s.region, s.index, len(memory))] = self.real(s.value)
+        memory = self.memory[s.buffer]
+        memory[self.places(s.buffer, s.index, len(memory))] = self.real(s.value)
 
     def choice(self, s: Select) -> None:
         self.values[s] = self.real(s.a if self.whole(s.condition) else s.b)
@@ -153,7 +153,7 @@ class _Interpretation:
         if self.whole(s.condition):
             self.body(s.body)
 
-    def owned(self, s: Attributed) -> None:
+    def attributed(self, s: Attributed) -> None:
         self.body(s.body)
 
     def part(self, s: SimdRegion) -> None:
@@ -169,6 +169,6 @@ _STATEMENTS: dict[type, Callable[[_Interpretation, Any], None]] = {
     Store: _Interpretation.store,
     For: _Interpretation.loop,
     If: _Interpretation.when,
-    Attributed: _Interpretation.owned,
+    Attributed: _Interpretation.attributed,
     SimdRegion: _Interpretation.part,
 }

@@ -61,7 +61,7 @@ def spread(program: Program, only: Container[str] | None = None) -> Program:
 def _straight(program: Program, watched: list[Buffer]) -> Program:
     """Inputs that fail to reach a result taint values that together reach all results."""
     body = program.body
-    loads = {(s.region, s.index): s for s in body if isinstance(s, Load)}
+    loads = {(s.buffer, s.index): s for s in body if isinstance(s, Load)}
     inputs = [loads.get((r, k)) or Load(r, k) for r in watched for k in range(r.size)]
     varying = _varying(body)
     results = list(dict.fromkeys(s.value for s in body if isinstance(s, Store) and s.value in varying))
@@ -88,7 +88,7 @@ def _straight(program: Program, watched: list[Buffer]) -> Program:
     renamed: dict[Any, Real] = {s: b.value(ops.SUB, s, taint) for s in body[:first] if s in chosen}
     for s in body[first:]:
         if isinstance(s, Store):
-            b.store(s.region, s.index, renamed.get(s.value, s.value))
+            b.store(s.buffer, s.index, renamed.get(s.value, s.value))
             continue
         renamed[s] = b.put(s if isinstance(s, Load) else _renamed(s, renamed))
         if s in chosen:
@@ -114,7 +114,7 @@ def _varying(body: tuple[Any, ...]) -> set[Any]:
     found: set[Any] = set()
     for s in body:
         used = s.args if isinstance(s, Value) else (s.a, s.b) if isinstance(s, Select) else ()
-        if (isinstance(s, Load) and s.region.kind == "input") or any(a in found for a in used):
+        if (isinstance(s, Load) and s.buffer.kind == "input") or any(a in found for a in used):
             found.add(s)
     return found
 
@@ -182,24 +182,24 @@ def _looped(program: Program, watched: list[Buffer]) -> Program:
     return replace(program, body=(*b.finished().body, *body), scratch=(*program.scratch, kept))
 
 
-def _summed(b: Builder, regions: list[Buffer]) -> Real:
+def _summed(b: Builder, buffers: list[Buffer]) -> Real:
     """The taint of all numbers of some regions."""
     taints: list[Real] = [0.0] * _CHAINS
 
-    def add(region: Buffer, first: Index, count: int) -> None:
-        taints[:] = _tainted(b, taints, [b.load(region, plus(first, k)) for k in range(count)])
+    def add(buffer: Buffer, first: Index, count: int) -> None:
+        taints[:] = _tainted(b, taints, [b.load(buffer, plus(first, k)) for k in range(count)])
 
-    for region in regions:
-        blocks, rest = divmod(region.size, b.together)
+    for buffer in buffers:
+        blocks, rest = divmod(buffer.size, b.together)
         if blocks:
             with b.loop(blocks) as loop:
                 carried = [loop.carry(x) for x in taints]
                 taints[:] = carried
-                add(region, times(loop.index, b.together), b.together)
+                add(buffer, times(loop.index, b.together), b.together)
                 for each, x in zip(carried, taints, strict=True):
                     loop.feed(each, x)
             taints[:] = carried
-        add(region, region.size - rest, rest)
+        add(buffer, buffer.size - rest, rest)
     return _joined(b, taints)
 
 
@@ -242,7 +242,7 @@ def _subtracting(body: tuple[Any, ...], total: Real) -> tuple[Any, ...]:
     made: list[Any] = []
     stores: list[Store] = []
     for s in (*body, None):
-        if isinstance(s, Store) and s.region.kind == "output" and not isinstance(s.value, float):
+        if isinstance(s, Store) and s.buffer.kind == "output" and not isinstance(s.value, float):
             value = Value(ops.SUB, (s.value, total))
             made.append(value)
             stores.append(replace(s, value=value))
@@ -257,4 +257,4 @@ def _subtracting(body: tuple[Any, ...], total: Real) -> tuple[Any, ...]:
 
 
 def _writes_output(body: tuple[Any, ...]) -> bool:
-    return any(isinstance(s, Store) and s.region.kind == "output" for s in statements(body))
+    return any(isinstance(s, Store) and s.buffer.kind == "output" for s in statements(body))

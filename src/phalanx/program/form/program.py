@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""The one form of a program: regions of memory, tables, loops with loop-carried values, loads and stores.
+"""The one form of a program: buffers, tables, loops with loop-carried values, loads and stores.
 
 Statements are `Load`, `Value`, `Select` and `Store`, and those that hold others: `For`, `If`, `Attributed`
 and `SimdRegion`. The first three are real numbers as well, for all that follows them. Straight-line code is
@@ -11,7 +11,7 @@ One program computes one state. A backend may put different states into SIMD lan
 program itself has parts whose lanes are the segments of a chain (`SimdRegion.width`): a region then holds
 so many numbers side by side in every place.
 
-Whole numbers are loop counters, tables, and expressions of them without side effects: equal ones are equal
+Integers are loop counters, tables, and expressions of them without side effects: equal ones are equal
 objects, and constants fold while they are built.
 """
 
@@ -25,7 +25,7 @@ import numpy as np
 
 from ..ops import OPS
 
-# ------------------------------------------------------- whole numbers: where values lie, how often loops run
+# ------------------------------------------------------- integers: where values lie, how often loops run
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class InductionVariable:
 
 @dataclass(frozen=True)
 class IntExpr:
-    """An operation of `INT_OPS` on whole numbers; the first operand of "entry" is a table.
+    """An operation of `INT_OPS` on integers; the first operand of "entry" is a table.
 
     "lanes" has an operand for each lane, or one for all: a load or store with such an index reaches so many
     single numbers of a region.
@@ -58,10 +58,10 @@ class IntExpr:
 
     def __post_init__(self) -> None:
         if self.op not in INT_OPS:
-            raise TypeError(f"program: unknown operation on whole numbers {self.op!r}.")
+            raise TypeError(f"program: unknown operation on integers {self.op!r}.")
 
 
-Index = int | InductionVariable | IntExpr  # conditions are whole numbers, too: one where they hold, else zero
+Index = int | InductionVariable | IntExpr  # conditions are integers, too: one where they hold, else zero
 
 # What each operation means, for numbers and for arrays of them.
 INT_OPS: dict[str, Callable[..., Any]] = {
@@ -140,7 +140,7 @@ def apart(index: Index) -> tuple[Index, int]:
 
 
 def entry(table: Table, index: Index) -> Index:
-    """An entry of a table of whole numbers, without the table if all are equal or count the index."""
+    """An entry of a table of integers, without the table if all are equal or count the index."""
     values = table.values
     if len(values) and (values == values[0]).all():
         return int(values[0])
@@ -203,13 +203,13 @@ class Value:
 class Load:
     """What stands at a place of a region, or in a table of real numbers."""
 
-    region: Buffer | Table
+    buffer: Buffer | Table
     index: Index
 
 
 @dataclass(frozen=True, eq=False)
 class Select:
-    """`a` where a condition on whole numbers holds, else `b`."""
+    """`a` where a condition on integers holds, else `b`."""
 
     condition: Index
     a: Any
@@ -236,7 +236,7 @@ Real = float | Value | Load | Select | LoopCarried
 class Store:
     """Put a value at a place of a region."""
 
-    region: Buffer
+    buffer: Buffer
     index: Index
     value: Any
 
@@ -300,9 +300,7 @@ class Program:
     parameters: int = 0
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)  # of inputs and outputs
     uniform: Buffer | None = None
-    sizes: tuple[
-        InductionVariable, ...
-    ] = ()  # whole numbers that are told with a call, such as rounds of loops
+    sizes: tuple[InductionVariable, ...] = ()  # integers that are told with a call, such as rounds of loops
 
     @property
     def is_straight(self) -> bool:

@@ -3,7 +3,7 @@
 """Straight-line programs in an order that keeps few values alive, for machines without memory near at hand.
 
 Equations are recorded pass by pass: outwards over all bodies, then back. What the first pass has left for the
-second then stays alive together, of all limbs at once. Here limbs follow one another instead. Finding the
+second then stays alive together, of all heavy paths at once. Here heavy paths follow one another instead. Finding the
 best order is hard; a few greedy ones are tried, and the one with the least peak is taken. All compute the
 same bits.
 """

@@ -21,7 +21,7 @@ from ..quantities import announcing
 from ..task import TraceTask, refusal_of_loops
 from . import leaves as L
 from .bodies.body import REST, BodyModel, body_arguments, body_model, moving_rest, other_motions
-from .bodies.derivatives import Residual, derived, region_names
+from .bodies.derivatives import Residual, buffer_names, derived
 from .graph import BodyGraph
 from .leaves import OWN
 from .planning.loops import Wanted
@@ -55,7 +55,7 @@ def roll(task: TraceTask) -> RolledProgram:
     plan = Plan(graph, order)
     parts = result if isinstance(result, tuple) else (result,)
     values = [x for part in parts for x in np.asarray(part, dtype=object).ravel().tolist()]
-    names = region_names(function)
+    names = buffer_names(function)
     if algorithm.valued:
         plan.output(values.pop(), L.State(names[-1], OWN, 1, 0))
     if isinstance(values[0], Solved):

@@ -64,13 +64,13 @@ class RolledProgram:
         staged = self._staged()
         for name, is_added in staged.items():
             size = prod(p.outputs[name])
-            out = b.region(name, size + 16)  # bodies without a link write past its end
+            out = b.buffer(name, size + 16)  # bodies without a link write past its end
             if is_added:
                 b.clear(out, size)
         for stage in self.stages:
             stage.build(b)
         for name in staged:
-            b.move(b.outputs[name], 0, b.regions[name], 0, prod(p.outputs[name]))
+            b.move(b.outputs[name], 0, b.buffers[name], 0, prod(p.outputs[name]))
         return b.finished(p.n, p.table.size)
 
     def _staged(self) -> dict[str, bool]:

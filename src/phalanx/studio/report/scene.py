@@ -204,7 +204,7 @@ def _solid(shape: Any) -> list[Any] | None:
 
 
 def _encoded(surface: Surface) -> dict[str, Any]:
-    """A mesh in whole numbers of 16 bits between its least and its largest coordinates."""
+    """A mesh in integers of 16 bits between its least and its largest coordinates."""
     vertices = np.asarray(surface.vertices, dtype=float)
     low, high = vertices.min(axis=0), vertices.max(axis=0)
     step = np.maximum(high - low, 1e-9) / 65535.0

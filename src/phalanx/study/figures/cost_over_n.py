@@ -39,7 +39,7 @@ def cost_over_n(
     )
     if not few or not lengths:
         raise PhalanxError(
-            f"figures.cost_over_n: lengths is {shown(lengths)}, expected whole numbers from 1 to {_LONGEST}."
+            f"figures.cost_over_n: lengths is {shown(lengths)}, expected integers from 1 to {_LONGEST}."
         )
     algorithms(function)
     lengths = sorted(set(lengths))

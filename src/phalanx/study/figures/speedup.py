@@ -59,6 +59,6 @@ def speedup_over_processors(
 def _several(processors: Any) -> Sequence[Any]:
     if not isinstance(processors, list | tuple | range) or not processors:
         raise PhalanxError(
-            f"figures.speedup_over_processors: processors is {shown(processors)}, expected whole numbers."
+            f"figures.speedup_over_processors: processors is {shown(processors)}, expected integers."
         )
     return processors

@@ -47,10 +47,10 @@ def pram(
 
 
 def whole(value: Any, where: str, least: int = 1) -> int:
-    """A whole number of at least `least`, or an error."""
+    """An integer of at least `least`, or an error."""
     number = int(value) if isinstance(value, Integral) and value is not True else least - 1
     if number < least:
-        raise PhalanxError(f"{where} is {shown(value)}, expected a whole number of at least {least}.")
+        raise PhalanxError(f"{where} is {shown(value)}, expected an integer of at least {least}.")
     if number > _MOST:
         raise PhalanxError(f"{where} is {shown(value)}, expected at most 2**62.")
     return number

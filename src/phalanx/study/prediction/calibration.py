@@ -59,12 +59,12 @@ _USUAL = UnitCosts(100.0, 2.5, 8.0, 0.21, 4.0, 5.0, 0.13, 0.06, 0.5)
 class Calibration:
     """Prices of this machine and how far kernels of the measurement are off them (one deviation)."""
 
-    prices: UnitCosts
+    unit_costs: UnitCosts
     spread: float
 
     def seconds(self, work: Workload, batch: int, dtype: Any) -> float:
         """Predicted seconds for all states of a batch on one thread."""
-        return 1e-9 * float(np.dot(_quantities(work, batch, np.dtype(dtype)), astuple(self.prices)))
+        return 1e-9 * float(np.dot(_quantities(work, batch, np.dtype(dtype)), astuple(self.unit_costs)))
 
 
 def calibration() -> Calibration:
@@ -115,9 +115,9 @@ def fitted(rows: np.ndarray, times: np.ndarray) -> Calibration:
     matrix = np.vstack([shares, weight / scale * np.eye(len(usual))])
     wanted = np.concatenate([np.ones(len(times)), np.full(len(usual), weight)])
     factors = np.linalg.lstsq(matrix, wanted, rcond=None)[0]
-    prices = usual * np.maximum(factors, 0.1 * scale)
-    spread = float(np.std(np.log(rows @ prices / times)))
-    return Calibration(UnitCosts(*map(float, prices)), spread)
+    unit_costs = usual * np.maximum(factors, 0.1 * scale)
+    spread = float(np.std(np.log(rows @ unit_costs / times)))
+    return Calibration(UnitCosts(*map(float, unit_costs)), spread)
 
 
 def _quantities(work: Workload, batch: int, dtype: np.dtype) -> list[float]:
@@ -186,17 +186,17 @@ def _read(place: Path) -> Calibration | None:
         data = json.loads("" if text is None else text)
         if data["format"] != FORMAT:
             return None
-        prices = UnitCosts(**{f.name: float(data["prices"][f.name]) for f in fields(UnitCosts)})
-        found = Calibration(prices, float(data["spread"]))
+        unit_costs = UnitCosts(**{f.name: float(data["prices"][f.name]) for f in fields(UnitCosts)})
+        found = Calibration(unit_costs, float(data["spread"]))
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
-    sound = all(math.isfinite(x) and x > 0.0 for x in (*astuple(prices), found.spread))
+    sound = all(math.isfinite(x) and x > 0.0 for x in (*astuple(unit_costs), found.spread))
     return found if sound else None
 
 
 def _write(place: Path, found: Calibration) -> None:
     """Keep a calibration; a full or read-only disk is no error."""
-    data = {"format": FORMAT, "unit": "ns", "prices": asdict(found.prices), "spread": found.spread}
+    data = {"format": FORMAT, "unit": "ns", "prices": asdict(found.unit_costs), "spread": found.spread}
     with contextlib.suppress(OSError):
         place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_chunks(place, json.dumps(data, indent=2).encode(), private=True)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Text of one LLVM function: whole numbers, places in memory, labels and scopes."""
+"""Text of one LLVM function: integers, places in memory, labels and scopes."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class MemoryLayout:
         self.parts = 0
         self.offsets: dict[Buffer, int] = {}
         scratch = 0
-        for region in program.scratch:
-            self.offsets[region] = scratch
-            scratch += region.size * program.lanes * self.states * module.size
+        for buffer in program.scratch:
+            self.offsets[buffer] = scratch
+            scratch += buffer.size * program.lanes * self.states * module.size
         arguments = (*program.inputs, *program.outputs)
-        self.pointers = {region: k for k, region in enumerate(arguments)}
+        self.pointers = {buffer: k for k, buffer in enumerate(arguments)}
 
 
 class AddressWriter(LlvmWriter):
@@ -84,15 +84,15 @@ class AddressWriter(LlvmWriter):
                 self.do(f"%row{k}_{r} = mul i64 %s{k}, %lane{r}")
 
     def sizes(self, counters: tuple[InductionVariable, ...]) -> None:
-        """The whole numbers that are told with a call."""
+        """The integers that are told with a call."""
         for k, counter in enumerate(counters):
             place = self.put(f"{_AT} i64, ptr %told, i64 {k}")
             self.names[counter] = self.put(f"load i64, ptr {place}, align 8")
 
-    # ------------------------------------------------------------- whole numbers
+    # ------------------------------------------------------------- integers
 
     def whole(self, x: Index) -> str:
-        """A whole number."""
+        """An integer."""
         if isinstance(x, int):
             return str(x)
         return (
@@ -115,63 +115,63 @@ class AddressWriter(LlvmWriter):
             return self.put(f"and i1 {args[0]}, {args[1]}")
         if x.op == "select":
             return self.put(f"select i1 {args[0]}, {w} {args[1]}, {w} {args[2]}")
-        raise TypeError(f"LLVM: no rule for the operation {x.op} on whole numbers.")
+        raise TypeError(f"LLVM: no rule for the operation {x.op} on integers.")
 
     def condition(self, x: Index) -> str:
         return str(bool(x)).lower() if isinstance(x, int) else self.whole(x)
 
     # ------------------------------------------------------------- places
 
-    def in_lanes(self, region: Buffer | Table) -> bool:
+    def in_lanes(self, buffer: Buffer | Table) -> bool:
         """Whether every place has a number for each lane."""
-        return region in self.frame.offsets or (isinstance(region, Table) and region.wide)
+        return buffer in self.frame.offsets or (isinstance(buffer, Table) and buffer.wide)
 
-    def unit(self, region: Buffer | Table, *, single: bool = False) -> str:
+    def unit(self, buffer: Buffer | Table, *, single: bool = False) -> str:
         """What lies between a place of a region and the next."""
-        return self.vector if self.in_lanes(region) and not single else self.element
+        return self.vector if self.in_lanes(buffer) and not single else self.element
 
-    def address(self, region: Buffer | Table, index: Index, *, single: bool = False) -> str:
+    def address(self, buffer: Buffer | Table, index: Index, *, single: bool = False) -> str:
         """Where a place of a region is, or a single number of it."""
         variable, constant = apart(index)
-        kind = self.unit(region, single=single)
+        kind = self.unit(buffer, single=single)
 
         def base() -> str:
-            start, w = self._start(region), self.frame.module.whole
+            start, w = self._start(buffer), self.frame.module.whole
             return (
                 start if variable == 0 else self.put(f"{_AT} {kind}, ptr {start}, {w} {self.whole(variable)}")
             )
 
-        found = self.known((region, variable, kind), base)
+        found = self.known((buffer, variable, kind), base)
         return found if not constant else self.put(f"{_AT} {kind}, ptr {found}, i64 {constant}")
 
-    def _start(self, region: Buffer | Table) -> str:
+    def _start(self, buffer: Buffer | Table) -> str:
         frame = self.frame
-        if isinstance(region, Table):
-            return frame.module.table(region.values)
-        if region in frame.offsets:
-            return self.put(f"{_AT} i8, ptr %scratch, i64 {frame.offsets[region]}")
-        return "%told" if region.kind == "uniform" else f"%p{frame.pointers[region]}"
+        if isinstance(buffer, Table):
+            return frame.module.table(buffer.values)
+        if buffer in frame.offsets:
+            return self.put(f"{_AT} i8, ptr %scratch, i64 {frame.offsets[buffer]}")
+        return "%told" if buffer.kind == "uniform" else f"%p{frame.pointers[buffer]}"
 
-    def rows(self, region: Buffer | Table, index: Index) -> list[str]:
+    def rows(self, buffer: Buffer | Table, index: Index) -> list[str]:
         """Where each lane has a row of its own, or all have the same one; nowhere if they lie side by side.
 
         Rows are those of states, or begin where the index tells.
         """
         if isinstance(index, IntExpr) and index.op == "lanes":
-            return [self.address(region, each, single=True) for each in index.args]
-        if region.kind == "uniform" or (isinstance(region, Table) and not region.wide):
-            return [self.address(region, index)]
-        if region not in self.frame.pointers or self.frame.program.lanes > 1:
+            return [self.address(buffer, each, single=True) for each in index.args]
+        if buffer.kind == "uniform" or (isinstance(buffer, Table) and not buffer.wide):
+            return [self.address(buffer, index)]
+        if buffer not in self.frame.pointers or self.frame.program.lanes > 1:
             return []
-        first, number = self.address(region, index), self.frame.pointers[region]
+        first, number = self.address(buffer, index), self.frame.pointers[buffer]
         if self.frame.clamped:
             offsets = [f"%row{number}_{r}" for r in range(1, self.lanes)]
         else:
             offsets = [self.put(f"mul i64 %s{number}, {r}") for r in range(1, self.lanes)]
         return [first, *(self.put(f"{_AT} i8, ptr {first}, i64 {offset}") for offset in offsets)]
 
-    def alignment(self, region: Buffer | Table) -> int:
-        return self.size if region in self.frame.pointers else self.size * self.lanes
+    def alignment(self, buffer: Buffer | Table) -> int:
+        return self.size if buffer in self.frame.pointers else self.size * self.lanes
 
     def real(self, x: Any) -> str | float:
         return x if isinstance(x, float) else self.names[x]

@@ -53,8 +53,8 @@ class Text(AddressWriter):
     # ------------------------------------------------------------- real numbers and memory
 
     def on_load(self, *loads: Load) -> None:
-        region, (variable, first) = loads[0].region, apart(loads[0].index)
-        rows = self.rows(region, variable)
+        buffer, (variable, first) = loads[0].buffer, apart(loads[0].index)
+        rows = self.rows(buffer, variable)
         if len(rows) == self.lanes:
             self.names.update(zip(loads, self.load_rows(rows, first, len(loads)), strict=True))
             return
@@ -62,15 +62,15 @@ class Text(AddressWriter):
             if rows:
                 self.names[s] = self.in_all_lanes(self.piece_of(rows[0], first + k))
             else:
-                self.names[s] = self.fetch(self.address(region, s.index), self.alignment(region))
+                self.names[s] = self.fetch(self.address(buffer, s.index), self.alignment(buffer))
 
     def on_store(self, *stores: Store) -> None:
-        region, (variable, first) = stores[0].region, apart(stores[0].index)
+        buffer, (variable, first) = stores[0].buffer, apart(stores[0].index)
         values = [self.operand_of(s.value) for s in stores]
-        if rows := self.rows(region, variable):
+        if rows := self.rows(buffer, variable):
             return self.store_rows(rows, first, values)
         for s, value in zip(stores, values, strict=True):
-            self.save(value, self.address(region, s.index), self.alignment(region))
+            self.save(value, self.address(buffer, s.index), self.alignment(buffer))
         return None
 
     def on_select(self, s: Select) -> None:
@@ -238,7 +238,7 @@ def _joins(group: list[Any], s: Any) -> bool:
     if isinstance(s, Value):
         return last.op in _TURNS and s.op in _TURNS and all(s.args[0] is not x for x in group)
     if isinstance(s, Load | Store):
-        return last.region is s.region and s.index == plus(last.index, 1)
+        return last.buffer is s.buffer and s.index == plus(last.index, 1)
     return False
 
 
@@ -277,7 +277,7 @@ _STATEMENTS: dict[type, Callable[..., None]] = {
 def scratch_bytes(program: Program, target: Target, size: int) -> int:
     """Scratch memory that a block of a program needs."""
     lanes = target.lanes(size) if program.lanes == 1 else program.lanes
-    return sum(region.size for region in program.scratch) * lanes * size
+    return sum(buffer.size for buffer in program.scratch) * lanes * size
 
 
 def block_function(program: Program, target: Target, element: str) -> tuple[str, set[str], int]:
@@ -315,7 +315,7 @@ class Module:
     def __init__(self, element: str, whole: str = "i64", align: int = 64) -> None:
         self.element = element
         self.size = 8 if element == "double" else 4
-        self.whole = whole  # the type of whole numbers
+        self.whole = whole  # the type of integers
         self.align = align  # of tables
         self.texts: list[str] = []
         self.used: set[str] = set()

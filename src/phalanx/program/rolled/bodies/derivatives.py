@@ -28,7 +28,7 @@ from .body import REST, BodyModel, link_map, rates
 Residual = Callable[[list[Any]], Any]
 
 
-def region_names(function: Function) -> list[str]:
+def buffer_names(function: Function) -> list[str]:
     """The names of the regions where the outputs of a function are made."""
     labels = list(function.outputs)
     return [L.OUT] if len(labels) == 1 else [f"{L.OUT} {label}" for label in labels]
@@ -50,7 +50,7 @@ def derived(
             (solution,) = slopes.values()
             equation = [(residual([order.graph.elsewhere(x) for x, _ in results]), -solution)]
             slopes |= loops.adjoints(equation, by=lambda leaf: _is_of(leaf, inputs[:-1]))
-        names = dict(zip(inputs, region_names(task.function), strict=True))
+        names = dict(zip(inputs, buffer_names(task.function), strict=True))
         results = moves.along_rates(slopes, names)
     if mode == "vjp":
         return results
@@ -117,10 +117,10 @@ class _Moves:
         leaves = {self.source.graph.nodes[k].leaf: slope for k, slope in by_rate.items()}
         slopes = {leaf: slope for leaf, slope in slopes.items() if leaf not in moving}
         slopes |= {leaf: x for leaf, x in leaves.items() if isinstance(leaf, L.State) and leaf.name == "dq"}
-        for name, region in names.items():
+        for name, buffer in names.items():
             source = "dq" if name == "q" else name
             own = [leaf for leaf in slopes if isinstance(leaf, L.State) and leaf.name == source]
             alone = len(own) == 1 and own[0].map == L.OWN
             kind = L.State if alone else L.Added
-            wanted += [(slopes[leaf], kind(region, leaf.map, leaf.width, leaf.offset)) for leaf in own]
+            wanted += [(slopes[leaf], kind(buffer, leaf.map, leaf.width, leaf.offset)) for leaf in own]
         return wanted

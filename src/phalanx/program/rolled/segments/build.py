@@ -42,9 +42,9 @@ class _Stages(ABC):
         return self.b.load(*self.place(leaf, where.get(L.OWN, 0)))
 
     def write(self, target: L.Leaf, where: Where, value: Real, quantity: str = "") -> None:
-        region, index = self.place(target, where.get(L.OWN, 0))
-        assert isinstance(region, Buffer)
-        self.b.store(region, index, value)
+        buffer, index = self.place(target, where.get(L.OWN, 0))
+        assert isinstance(buffer, Buffer)
+        self.b.store(buffer, index, value)
 
     def once(self, stage: Once) -> None:
         results = run(self.b, stage.code, lambda what: self.read(what, {}))
@@ -74,19 +74,19 @@ class _OverLinks(_Stages):
             super().once(stage)
 
     def place(self, what: L.Leaf, body: Index) -> Place:
-        p, regions = self.p, self.b.regions
+        p, buffers = self.p, self.b.buffers
         if isinstance(what, L.Param):
             return link_table(self.b), plus(times(body, p.tables[0].shape[1]), p.columns[0][what.column])
         if isinstance(what, L.State):
-            return regions[f"{what.name} {what.map}"], plus(times(body, what.width), what.offset)
+            return buffers[f"{what.name} {what.map}"], plus(times(body, what.width), what.offset)
         if isinstance(what, L.SpillSlot):
-            return regions["slots"], plus(times(body, p.slots[0]), what.slot)
+            return buffers["slots"], plus(times(body, p.slots[0]), what.slot)
         if isinstance(what, L.Share):
-            return regions["shares"], self._of_segment(what.number)
+            return buffers["shares"], self._of_segment(what.number)
         if isinstance(what, L.End):
-            return regions["ends"], self._of_segment(what.number)
+            return buffers["ends"], self._of_segment(what.number)
         if isinstance(what, L.Global) and what.name == L.COMMONS:
-            return regions[L.COMMONS], self._of_segment(what.index)
+            return buffers[L.COMMONS], self._of_segment(what.index)
         raise TypeError(f"segments: no link finds, or keeps, {what}.")
 
     def _of_segment(self, number: int) -> Index:
@@ -104,16 +104,16 @@ class _OverSegments(_Stages):
         return {L.OWN: index, L.OWNER: self.b.entry("first bodies", self.p.bodies[:, 0], index)}
 
     def place(self, what: L.Leaf, body: Index) -> Place:
-        p, regions = self.p, self.b.regions
+        p, buffers = self.p, self.b.buffers
         if isinstance(what, L.Param):
             table = self.b.table("segments", p.tables[1])
             return table, plus(times(body, p.tables[1].shape[1]), p.columns[1][what.column])
         if isinstance(what, L.SpillSlot):
-            return regions["shares"], plus(body, what.slot * self.all)
+            return buffers["shares"], plus(body, what.slot * self.all)
         if isinstance(what, L.End):
-            return regions["ends"], plus(body, what.number * self.all)
+            return buffers["ends"], plus(body, what.number * self.all)
         if isinstance(what, L.Global):
-            return regions["shared"] if what.name == L.COMMONS else self.b.inputs[what.name], what.index
+            return buffers["shared"] if what.name == L.COMMONS else self.b.inputs[what.name], what.index
         raise TypeError(f"segments: no segment finds, or keeps, {what}.")
 
     def loop(self, stage: BodyLoop) -> None:
@@ -179,4 +179,4 @@ def _place(b: SegmentBuilder, stage: BodyLoop) -> None:
         with b.attributed_to(b.entry(f"{name} bodies", bodies, rounds.index)):
             for value, target in zip(run(b, stage.code, leaf), stage.targets, strict=True):
                 assert isinstance(target, L.State)
-                b.store(b.regions[PLACED], place(target.width, target.offset), value)
+                b.store(b.buffers[PLACED], place(target.width, target.offset), value)

@@ -47,8 +47,8 @@ class ColumnsSideBySide:
         self.width = len(entries.start)
         self.units = -(-self.width // b.lanes)  # registers that hold a unit vector in each lane
         self.rows = b.lanes + self.width  # of coefficients of a run: entries, then what is carried on
-        self.tile = b.region("tile", b.lanes)
-        self.carried = b.region("carried", len(self.firsts) * self.width)
+        self.tile = b.buffer("tile", b.lanes)
+        self.carried = b.buffer("carried", len(self.firsts) * self.width)
 
     def build(self) -> None:
         b, span = self.b, max(1, _SPAN // self.b.lanes)
@@ -115,12 +115,12 @@ class ColumnsSideBySide:
             entry = self._step(rounds, again, here, body)
             b.store(self.tile, rounds.index, self._on_diagonal(body, own, entry))
         self._save(group, again)
-        mirror = b.region("mirror", b.lanes)
+        mirror = b.buffer("mirror", b.lanes)
         rows = tuple(range(0, b.lanes * b.lanes, b.lanes))
         b.copy(mirror, IntExpr("lanes", rows), self.tile, 0, b.lanes)
         with b.loop(b.lanes) as loop:
             walked = self._mask("walked", np.triu(np.ones((b.lanes, b.lanes))), loop.index)
-            both = (b.load(region, loop.index) for region in (self.tile, mirror))
+            both = (b.load(buffer, loop.index) for buffer in (self.tile, mirror))
             b.store(self.tile, loop.index, b.value(SELECT, walked, *both))
         self._rows_out(first, first, b.lanes)
 
@@ -167,7 +167,7 @@ class ColumnsSideBySide:
     def _coefficients(self, number: Index) -> None:
         """What unit vectors become along a run: their entries with its bodies, and what they carry on."""
         b, rows = self.b, self.rows
-        region = b.region("coefficients", b.n // b.lanes * rows * self.units)
+        buffer = b.buffer("coefficients", b.n // b.lanes * rows * self.units)
         units = np.zeros((self.width, self.units * b.lanes))
         units[:, : self.width] = np.eye(self.width)
         table = b.table("unit vectors", units, wide=True)
@@ -181,21 +181,21 @@ class ColumnsSideBySide:
                 ):
                     entry = self._step(rounds, carried, carried, body)
                 place = plus(times(number, rows), rounds.index)
-                b.store(region, plus(times(place, self.units), unit), entry)
+                b.store(buffer, plus(times(place, self.units), unit), entry)
             for k, end in enumerate(carried):
                 place = plus(times(number, rows), b.lanes + k)
-                b.store(region, plus(times(place, self.units), unit), end)
+                b.store(buffer, plus(times(place, self.units), unit), end)
 
     def _pass_run(self, number: Index, carried: Sequence[Real], first: Index, top: Index) -> list[Real]:
         """What columns carry on past a run, and their entries with it, from the coefficients."""
         b = self.b
-        region, size = b.regions["coefficients"], self.units * b.lanes
+        buffer, size = b.buffers["coefficients"], self.units * b.lanes
         start = times(number, self.rows * size)
 
         def product(row: int, which: list[int]) -> Real:
             total: Real | None = None
             for c in which:
-                factor = b.load(region, alike(plus(start, row * size + c)))
+                factor = b.load(buffer, alike(plus(start, row * size + c)))
                 more = () if total is None else (total,)
                 total = b.value(FMA if more else MUL, factor, carried[c], *more)
             return 0.0 if total is None else total

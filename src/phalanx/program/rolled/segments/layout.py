@@ -36,13 +36,13 @@ class SegmentBuilder(Builder):
         self.rows = self.groups * self.longest
         self.segment = np.minimum(np.arange(self.groups * lanes), self.count - 1).reshape(self.groups, lanes)
         for (name, map), width in self.staged.items():
-            self.region(f"{name} {map}", self.rows * width, given=True)
-        self.region(RESULT, self.rows)
-        self.region("slots", self.rows * program.slots[0])
-        self.region(COMMONS, self.groups * program.commons[0])
-        self.region("ends", self.groups * program.ends)
-        self.region("shares", self.groups * program.slots[1])
-        self.region("shared", program.commons[1])
+            self.buffer(f"{name} {map}", self.rows * width, given=True)
+        self.buffer(RESULT, self.rows)
+        self.buffer("slots", self.rows * program.slots[0])
+        self.buffer(COMMONS, self.groups * program.commons[0])
+        self.buffer("ends", self.groups * program.ends)
+        self.buffer("shares", self.groups * program.slots[1])
+        self.buffer("shared", program.commons[1])
 
     @cached_property
     def even(self) -> bool:
@@ -96,23 +96,23 @@ class SegmentBuilder(Builder):
 
     def _transpose(self, name: str, map: str, width: int, first: np.ndarray) -> None:
         """Segments that are rows of an input, as columns."""
-        region, size = self.regions[f"{name} {map}"], self.longest * width
+        buffer, size = self.buffers[f"{name} {map}"], self.longest * width
         real = self.program.bodies.ravel() >= 0
         with self.loop(self.groups) as groups:
             row = times(groups.index, size)
-            starts = self._starts(f"{region.name} first", first * width, groups.index)
+            starts = self._starts(f"{buffer.name} first", first * width, groups.index)
             self.in_blocks(
                 size,
                 self.lanes if self.lockstep else 1,
-                lambda column, count: self._weave(region, row, self.inputs[name], starts, column, count),
+                lambda column, count: self._weave(buffer, row, self.inputs[name], starts, column, count),
             )
             if not real.all():
                 # Only last links are there to fill up.
                 table = self.table("real", self.by_lane(real.astype(float))[:, -1], wide=True)
                 mask = self.load(table, groups.index)
                 for k in range(size - width, size):
-                    kept = self.value(SELECT, mask, self.load(region, plus(row, k)), 0.0)
-                    self.store(region, plus(row, k), kept)
+                    kept = self.value(SELECT, mask, self.load(buffer, plus(row, k)), 0.0)
+                    self.store(buffer, plus(row, k), kept)
 
     def _starts(self, name: str, first: np.ndarray, group: Index) -> Starts:
         """Where the segments of a group begin; a table tells lanes that are not in lockstep."""
@@ -123,7 +123,7 @@ class SegmentBuilder(Builder):
 
     def _weave(
         self,
-        region: Buffer,
+        buffer: Buffer,
         row: Index,
         memory: Buffer,
         starts: Starts,
@@ -132,34 +132,34 @@ class SegmentBuilder(Builder):
         *,
         back: bool = False,
     ) -> None:
-        lanes, memory_at = (region, plus(row, column)), _behind(starts, column)
+        lanes, memory_at = (buffer, plus(row, column)), _behind(starts, column)
         source, target = (lanes, (memory, memory_at)) if back else ((memory, memory_at), lanes)
         self.copy(*target, *source, count)
 
     def _pick(self, name: str, map: str, width: int, source: np.ndarray) -> None:
         """Numbers of an input, one after another, to where a map wants them; the rest are links' own."""
-        region, lanes = self.regions[f"{name} {map}"], self.lanes
+        buffer, lanes = self.buffers[f"{name} {map}"], self.lanes
         flat = self.by_lane(source.ravel()).ravel()
         if map != OWN and self.staged.get((name, OWN)) == width:
-            self.move(region, 0, self.regions[f"{name} {OWN}"], 0, self.rows * width)
+            self.move(buffer, 0, self.buffers[f"{name} {OWN}"], 0, self.rows * width)
             at = np.flatnonzero(flat != self.by_lane(self.program.bodies.ravel()).ravel())
         else:
-            self.clear(region, self.rows * width)
+            self.clear(buffer, self.rows * width)
             at = np.flatnonzero(flat >= 0)
         if not len(at):
             return
         with self.part(1), self.loop(len(at)) as picks:
-            here = self.entry(f"{region.name} from", flat[at] * width, picks.index)
-            there = self.entry(f"{region.name} to", at // lanes * lanes * width + at % lanes, picks.index)
+            here = self.entry(f"{buffer.name} from", flat[at] * width, picks.index)
+            there = self.entry(f"{buffer.name} to", at // lanes * lanes * width + at % lanes, picks.index)
             for k in range(width):
                 value = self.load(self.inputs[name], plus(here, k))
-                self.store(region, plus(there, k * lanes), value)
+                self.store(buffer, plus(there, k * lanes), value)
 
     # ------------------------------------------------------------- and back
 
     def gather(self) -> None:
         """The output from its region. Lanes to spare may write only what the last segment does."""
-        spare = self.count % self.lanes > 0 and PLACED in self.regions
+        spare = self.count % self.lanes > 0 and PLACED in self.buffers
         if self.even and not spare:
             if self.lockstep:
                 self._transpose_back()
@@ -171,7 +171,7 @@ class SegmentBuilder(Builder):
 
     def _transpose_back(self) -> None:
         """Columns of segments as rows; the last first, since what fills up a segment lies in the next."""
-        size, out = self.longest, self.regions[RESULT]
+        size, out = self.longest, self.buffers[RESULT]
         with self.loop(self.groups) as groups:
             row = times(groups.index, size)
             starts = self._starts("out first", self.program.bodies[:, 0], groups.index)
@@ -192,7 +192,7 @@ class SegmentBuilder(Builder):
         """Some columns as rows, in a part of its own: what fills up a segment has to be there before."""
         if first == end:
             return
-        out = self.regions[RESULT]
+        out = self.buffers[RESULT]
         with self.part(self.lanes), self.loop(self.groups) as groups, self.loop(end, first=first) as columns:
             row = times(groups.index, self.longest)
             starts = self._starts("out first", self.program.bodies[:, 0], groups.index)
@@ -203,7 +203,7 @@ class SegmentBuilder(Builder):
         place, lane = self.place_of(np.flatnonzero(self.program.bodies.ravel() >= 0))
         with self.part(1), self.loop(len(place)) as puts:
             here = self.entry("out from", place * self.lanes + lane, puts.index)
-            self.store(self.outputs["out"], puts.index, self.load(self.regions[RESULT], here))
+            self.store(self.outputs["out"], puts.index, self.load(self.buffers[RESULT], here))
 
 
 def _behind(starts: Starts, column: Index) -> Index:

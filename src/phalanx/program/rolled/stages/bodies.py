@@ -85,7 +85,7 @@ class StageLayout:
     slots: int
     commons: int
     joints: CoupledJoints | None = None  # the degrees of freedom of a robot with mimic joints
-    heavy_paths: HeavyPathRows | None = None  # where they stand, if some stage visits limbs
+    heavy_paths: HeavyPathRows | None = None  # where they stand, if some stage visits heavy paths
     told: int = 0  # numbers that are told with a call, for all states alike
 
     @cached_property
@@ -111,14 +111,14 @@ class BodyBuilder(Builder):
         self.n = layout.n
         spare = layout.joints is not None  # bodies without a rate of their own read a zero past the end
         for name, shape in () if alone else layout.inputs.items():
-            target = self.region(name, prod(shape) + spare, given=True)
+            target = self.buffer(name, prod(shape) + spare, given=True)
             self.move(target, 0, self.inputs[name], 0, prod(shape))
             if spare:
                 self.store(target, prod(shape), 0.0)
-        # One row is the world, if limbs hang on each other.
+        # One row is the world, if heavy paths hang on each other.
         rows = layout.n + (layout.heavy_paths is not None and layout.heavy_paths.branches)
-        self.slots = self.region("slots", rows * layout.slots)
-        self.commons = self.region(L.COMMONS, layout.commons)
+        self.slots = self.buffer("slots", rows * layout.slots)
+        self.commons = self.buffer(L.COMMONS, layout.commons)
         self.parameters = self.table("parameters", layout.table)
 
     # ------------------------------------------------------------- bodies
@@ -148,17 +148,17 @@ class BodyBuilder(Builder):
 
     def read(self, leaf: L.Leaf, where: Where) -> Real:
         """What a leaf stands for."""
-        region, index = self.place(leaf, where)
-        return self.load(region, alike(index) if self.alone else index)
+        buffer, index = self.place(leaf, where)
+        return self.load(buffer, alike(index) if self.alone else index)
 
     def write(self, target: L.Leaf, where: Where, value: Real, quantity: str = "") -> None:
         """Put a value where it goes."""
-        region, index = self.place(target, where)
-        assert isinstance(region, Buffer)
+        buffer, index = self.place(target, where)
+        assert isinstance(buffer, Buffer)
         if isinstance(target, L.Added):
-            self.add_to(region, index, value, quantity)
+            self.add_to(buffer, index, value, quantity)
         else:
-            self.store(region, index, value)
+            self.store(buffer, index, value)
 
     def place(self, what: L.Leaf, where: Where) -> tuple[Buffer | Table, Index]:
         """Where a leaf is found, or a result goes."""
@@ -182,7 +182,7 @@ class BodyBuilder(Builder):
         if name == UNIFORM:
             return self.uniform(UNIFORM, self.layout.told)
         arguments = self.inputs if self.alone else {}
-        return self.regions.get(name) or arguments.get(name) or self.region(name, self.n * width, given=True)
+        return self.buffers.get(name) or arguments.get(name) or self.buffer(name, self.n * width, given=True)
 
     def body_of(self, whose: L.Whose, where: Where) -> Index:
         """A body that a loop knows, or to which a map leads, or of a given number."""

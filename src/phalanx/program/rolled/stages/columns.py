@@ -34,7 +34,7 @@ class Columns(MatrixEntries):
         return self.which
 
     def of(self, b: BodyBuilder, body: Index, store: Store) -> None:
-        column = b.region("column", b.n * self.slots)
+        column = b.buffer("column", b.n * self.slots)
         first, end = {"columns": (body, b.n), "rows": (0, plus(body, 1)), "square": (0, b.n)}[self.which]
 
         def at(inner: Index) -> Where:
@@ -55,7 +55,7 @@ class Columns(MatrixEntries):
             if isinstance(target, L.SpillSlot):
                 b.store(column, slot(target, where), value)
             elif isinstance(target, L.StoredPair):
-                b.store(b.regions["pairs"], self.place(where[L.OWN], body, target.number), value)
+                b.store(b.buffers["pairs"], self.place(where[L.OWN], body, target.number), value)
             elif isinstance(target, L.EntryLeaf):
                 store(value, where[L.OWN])
             else:
@@ -68,7 +68,7 @@ class Columns(MatrixEntries):
         """Save what sums need of other pairs."""
         if self.kept is None:
             return
-        b.region("pairs", b.n * (b.n + 1) // 2 * self.kept.keeps)
+        b.buffer("pairs", b.n * (b.n + 1) // 2 * self.kept.keeps)
         with b.loop(b.n) as loop:
             self.kept.of(b, loop.index, lambda value, body: None)
 
@@ -93,7 +93,7 @@ class Columns(MatrixEntries):
                 if isinstance(what, L.StoredPair):
                     assert self.kept is not None
                     place = self.kept.place(rounds.index, where[what.side], what.number)
-                    return b.load(b.regions["pairs"], place)
+                    return b.load(b.buffers["pairs"], place)
                 return read(what, third)
 
             rounds.feed(so_far, run(b, self.sums[number], leaf)[0])

@@ -42,7 +42,7 @@ def store_summed(b: BodyBuilder, entries: MatrixEntries) -> None:
     """Keep the matrix over degrees of freedom, summed from entries between bodies."""
     joints = _joints(b)
     size = joints.count * (joints.count + 1) // 2
-    matrix, ratios = b.region("matrix", size), b.table("ratio", joints.ratio)
+    matrix, ratios = b.buffer("matrix", size), b.table("ratio", joints.ratio)
     b.clear(matrix, size)
     with b.loop(b.n) as loop:
         body = loop.index
@@ -78,17 +78,17 @@ def _place(k: Index, j: Index) -> Index:
 def summed_matrix_out(b: BodyBuilder) -> None:
     """Write the summed matrix row by row."""
     count = _joints(b).count
-    rows = b.region("rows", count)
+    rows = b.buffer("rows", count)
     with b.loop(count) as row:
         with b.loop(count) as column:
-            value = b.load(b.regions["matrix"], _place(row.index, column.index))
+            value = b.load(b.buffers["matrix"], _place(row.index, column.index))
             b.store(rows, column.index, value)
         b.move(b.outputs[L.OUT], times(row.index, count), rows, 0, count)
 
 
 def gather_forces(b: BodyBuilder, value: Callable[[Index], Real]) -> None:
     """Sum what bodies have for their degrees of freedom into the right-hand side."""
-    solution = b.regions["solution"]
+    solution = b.buffers["solution"]
     b.clear(solution, _joints(b).count + 1)
     with b.loop(b.n) as loop, b.attributed_to(loop.index):
         b.add_to(solution, b.mapped(DOF, loop.index), value(loop.index))
@@ -96,7 +96,7 @@ def gather_forces(b: BodyBuilder, value: Callable[[Index], Real]) -> None:
 
 def hand_out(b: BodyBuilder, slot: int) -> None:
     """Give the solution to the first body of each degree of freedom, and zero to others."""
-    solution = b.regions["solution"]
+    solution = b.buffers["solution"]
     b.store(solution, _joints(b).count, 0.0)
     with b.loop(b.n) as loop:
         b.store(b.slots, b.kept(loop.index, slot), b.load(solution, b.mapped(JOINT, loop.index)))

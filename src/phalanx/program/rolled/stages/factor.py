@@ -27,7 +27,7 @@ class Factor(Stage):
         if b.layout.joints is not None:
             store_summed(b, self.entries)
         else:
-            b.region("matrix", _size(b) + (self.entries.shape != "rows"))
+            b.buffer("matrix", _size(b) + (self.entries.shape != "rows"))
             with b.loop(b.n) as loop, b.attributed_to(loop.index):
                 self._keep(b, loop.index)
         with over_joints(b):
@@ -35,7 +35,7 @@ class Factor(Stage):
 
     def _keep(self, b: BodyBuilder, body: Index) -> None:
         """Keep the entries of a body."""
-        row, matrix = row_of(b, body), b.regions["matrix"]
+        row, matrix = row_of(b, body), b.buffers["matrix"]
         depth = depth_of(b, body)
         if self.entries.shape == "rows":
             self.entries.of(b, body, lambda x, there: b.store(matrix, plus(row, depth_of(b, there)), x))
@@ -83,7 +83,7 @@ def _families(p: StageLayout) -> dict[str, np.ndarray]:
 
 def _factored(b: BodyBuilder) -> None:
     """Factor the matrix in place."""
-    matrix = b.regions["matrix"]
+    matrix = b.buffers["matrix"]
     with b.loop(b.n, down=True) as loop, b.attributed_to(owner_of(b, loop.index)):
         body = loop.index
         row, first = row_of(b, body), b.parent(body)
@@ -96,7 +96,7 @@ def _factored(b: BodyBuilder) -> None:
 
 def _eliminate(b: BodyBuilder, row: Index, inverse: Real, there: Index) -> None:
     """Take a body's row, scaled, off the row of one of its ancestors."""
-    matrix, own, depth = b.regions["matrix"], row_of(b, there), depth_of(b, there)
+    matrix, own, depth = b.buffers["matrix"], row_of(b, there), depth_of(b, there)
     place = plus(row, depth)
     scaled = b.mul(b.load(matrix, place), inverse)
     minus = b.neg(scaled)
@@ -119,7 +119,7 @@ class Solve(Stage):
 
     def build(self, b: BodyBuilder) -> None:
         joints = b.layout.joints
-        solution = b.region("solution", b.n if joints is None else joints.count + 1)
+        solution = b.buffer("solution", b.n if joints is None else joints.count + 1)
         if joints is not None:
             gather_forces(b, lambda body: b.value_of(body, self.source))
         else:
@@ -147,7 +147,7 @@ def _backward(b: BodyBuilder, solution: Buffer, end: Index, width: int) -> None:
         row, first = row_of(b, body), b.parent(body)
         minus = [b.neg(b.load(solution, plus(times(body, width), k))) for k in range(width)]
         with b.only_if(int_expr("ge", first, 0)), b.walk(first, b.parent) as walk:
-            entry = b.load(b.regions["matrix"], plus(row, depth_of(b, walk.index)))
+            entry = b.load(b.buffers["matrix"], plus(row, depth_of(b, walk.index)))
             for k in range(width):
                 place = plus(times(walk.index, width), k)
                 b.store(solution, place, b.multiply_add(entry, minus[k], b.load(solution, place)))
@@ -155,7 +155,7 @@ def _backward(b: BodyBuilder, solution: Buffer, end: Index, width: int) -> None:
 
 def _forward(b: BodyBuilder, solution: Buffer, width: int) -> None:
     """x_k = x_k / d_k - sum over ancestors j of L_kj x_j, from the root to the tips."""
-    matrix = b.regions["matrix"]
+    matrix = b.buffers["matrix"]
     with b.loop(b.n) as loop, b.attributed_to(owner_of(b, loop.index)):
         body = loop.index
         row = row_of(b, body)
@@ -187,7 +187,7 @@ class InverseOut(Stage):
     def build(self, b: BodyBuilder) -> None:
         out = b.outputs[self.name]
         with over_joints(b):
-            solution = b.region("solutions", b.n * min(TOGETHER, b.n))
+            solution = b.buffer("solutions", b.n * min(TOGETHER, b.n))
             b.in_blocks(b.n, TOGETHER, lambda first, width: _inverse_rows(b, out, solution, first, width))
 
 

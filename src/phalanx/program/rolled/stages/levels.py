@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Eliminations: a loop over limbs, in each one over distances h = 1, 2, 4, …, in each loops over rows."""
+"""Eliminations: a loop over heavy paths, in each one over distances h = 1, 2, 4, …, in each loops over rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..heavy_path_tables import HeavyPathRows
 from .bodies import BodyBuilder, Stage, Where, settle
 
 ODD, EVEN, ALL, FIRST = "odd", "even", "all", "first"
-LOADED = "loaded"  # rows of links that carry limbs
+LOADED = "loaded"  # rows of links that carry heavy paths
 WORLD = "world"  # the row that stands for the world
 
 
@@ -21,11 +21,11 @@ WORLD = "world"  # the row that stands for the world
 class LevelStep:
     """Instructions for some rows of a level; operands beyond the ends read the nearest row."""
 
-    rows: str  # ODD or EVEN multiples of h, ALL rows, the FIRST one; of limbs also LADEN and WORLD
+    rows: str  # ODD or EVEN multiples of h, ALL rows, the FIRST one; of heavy paths also LADEN and WORLD
     offsets: tuple[int, ...]  # where the operands stand, in units of h from the row
     code: Code
     targets: list[L.Leaf]
-    carrier: bool = False  # whether the link that carries the limb is one more operand
+    carrier: bool = False  # whether the link that carries the heavy path is one more operand
 
     def at(self, b: BodyBuilder, bodies: list[Index], inside: list[Index]) -> None:
         """The instructions where operands stand with some bodies, `inside` the ends or not."""
@@ -42,9 +42,9 @@ class LevelStep:
 
 @dataclass(frozen=True)
 class EliminationLevels(Stage):
-    """Levels h = 1, 2, 4, … below the number of rows of one limb after another, or all of it back.
+    """Levels h = 1, 2, 4, … below the number of rows of one heavy path after another, or all of it back.
 
-    Limbs on which nothing hangs come first; a chain is one limb. Steps `before` all limbs, at the `start`
+    Heavy paths on which nothing hangs come first; a chain is one limb. Steps `before` all heavy paths, at the `start`
     of each, on its levels, and after the `last` one.
     """
 
@@ -83,14 +83,14 @@ class EliminationLevels(Stage):
 
 
 class _HeavyPath:
-    """A limb; its rows are counted from its first link."""
+    """A heavy path; its rows are counted from its first link."""
 
     def __init__(self, b: BodyBuilder, heavy_paths: HeavyPathRows, index: Index) -> None:
         self.b, self.heavy_paths, self.index = b, heavy_paths, index
         self.first, self.length = self.of_heavy_path("first"), self.of_heavy_path("length")
 
     def of_heavy_path(self, name: str) -> Index:
-        """A number that each limb has."""
+        """A number that each heavy path has."""
         return self.b.entry(f"limb {name}", getattr(self.heavy_paths, name), self.index)
 
     def step(self, step: LevelStep, h: Index) -> None:

@@ -116,24 +116,24 @@ class _HandedInTree(_Handed):
         super().__init__(loop, read)
         self.b, count = b, len(self.numbers)
         # Nothing outlives its loop: loops that hand on equally many values share their memory.
-        self.region = b.region(f"{count} handed on", (b.n + 1) * count)
+        self.buffer = b.buffer(f"{count} handed on", (b.n + 1) * count)
         if not self.outward:
-            b.clear(self.region, self.region.size)
+            b.clear(self.buffer, self.buffer.size)
         else:
             for k, root in enumerate(self.roots.values()):
-                b.store(self.region, k, root)
+                b.store(self.buffer, k, root)
 
     def enter(self, rounds: Rounds, body: Index) -> None:
         self.body = body
 
     def read(self, number: int) -> Real:
-        return self.b.load(self.region, self._at(number, own=not self.outward))
+        return self.b.load(self.buffer, self._at(number, own=not self.outward))
 
     def write(self, number: int, value: Real, quantity: str) -> None:
         if self.outward:
-            self.b.store(self.region, self._at(number, own=True), value)
+            self.b.store(self.buffer, self._at(number, own=True), value)
         else:
-            self.b.add_to(self.region, self._at(number, own=False), value, quantity)
+            self.b.add_to(self.buffer, self._at(number, own=False), value, quantity)
 
     def _at(self, number: int, *, own: bool) -> Index:
         """The place of a value in the body's own row, or in that of its parent or of the link before."""

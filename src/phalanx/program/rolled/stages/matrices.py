@@ -45,12 +45,12 @@ class MatrixEntries(ABC):
         """What has to be done before the first entry."""
         return None
 
-    def add_diagonal(self, b: BodyBuilder, body: Index, region: Buffer, place: Index) -> None:
+    def add_diagonal(self, b: BodyBuilder, body: Index, buffer: Buffer, place: Index) -> None:
         """Complete an entry of the diagonal."""
         if self.instead is not None:
-            b.store(region, place, b.value_of(body, self.instead))
+            b.store(buffer, place, b.value_of(body, self.instead))
         if self.adds:
-            b.add_to(region, place, b.value_of(body, self.diagonal))
+            b.add_to(buffer, place, b.value_of(body, self.diagonal))
 
     @property
     def adds(self) -> bool:
@@ -118,7 +118,7 @@ class MatrixOut(Stage):
             store_summed(b, self.entries)
             return summed_matrix_out(b)
         self.entries.prepare(b)
-        b.region("rows", min(b.strip, b.n) * b.n)
+        b.buffer("rows", min(b.strip, b.n) * b.n)
         return b.in_blocks(b.n, b.strip, lambda first, width: self._strip(b, first, width))
 
     def _strip(self, b: BodyBuilder, first: Index, width: int) -> None:
@@ -129,7 +129,7 @@ class MatrixOut(Stage):
             self._mirrored(b, first, width)
 
     def _keep(self, b: BodyBuilder, first: Index, width: int) -> None:
-        n, shape, rows = b.n, self.entries.shape, b.regions["rows"]
+        n, shape, rows = b.n, self.entries.shape, b.buffers["rows"]
         if shape == "rows" and b.layout.parents is not None:
             b.clear(rows, width * n)  # no entries with bodies of other branches
         with b.loop(width) as loop:
@@ -159,7 +159,7 @@ class MatrixOut(Stage):
             count, rest = (plus(first, width), width) if shape == "rows" else (n, n)
             if shape == "columns":
                 count = less(n, first)
-            b.move(b.outputs[L.OUT], to, b.regions["rows"], index, count, rest=rest)
+            b.move(b.outputs[L.OUT], to, b.buffers["rows"], index, count, rest=rest)
 
     def _mirrored(self, b: BodyBuilder, first: Index, width: int) -> None:
         """Write the entries beyond the strip as columns of other rows."""
@@ -168,4 +168,4 @@ class MatrixOut(Stage):
             return
         with b.only_if(int_expr("gt", end, begin)), b.loop(end, first=begin) as loop:
             to = plus(times(loop.index, b.n), first)
-            b.move(b.outputs[L.OUT], to, b.regions["rows"], loop.index, width, step=b.n)
+            b.move(b.outputs[L.OUT], to, b.buffers["rows"], loop.index, width, step=b.n)

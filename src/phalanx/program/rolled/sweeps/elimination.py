@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Eliminations on rows of links: loops over limbs, in each a loop over levels, in each loops over some rows.
+"""Eliminations on rows of links: loops over heavy paths, in each a loop over levels, in each loops over some rows.
 
 On the level of distance h = 1, 2, 4, … every second of the rows 0, h, 2h, … goes, or every row meets
 those h before and after it. Values of rows are kept in slots and change in place; a step is traced once,
@@ -32,14 +32,14 @@ class Change:
     rows: str  # ODD or EVEN multiples of h, ALL rows, the FIRST one, LADEN ones, or the WORLD
     offsets: tuple[int, ...]  # of the operands, in units of h
     values: Changes
-    carrier: bool = False  # whether the link that carries the limb is one more operand
+    carrier: bool = False  # whether the link that carries the heavy path is one more operand
 
 
 @dataclass
 class Elimination:
     """Variables of rows and the steps that change them.
 
-    Steps `before` all limbs, at the `start` of each, on its levels, and the `last` ones after these.
+    Steps `before` all heavy paths, at the `start` of each, on its levels, and the `last` ones after these.
     """
 
     graph: BodyGraph

@@ -6,7 +6,7 @@ Where joints have several bodies, values of links are computed for their last bo
 own: what bodies know is gathered along the joint, what links know spread again.
 
 A run of links that have been joined stands in the row of its first one and changes there in place. What a
-limb adds to the link on which it hangs is summed in variables of that link. Most links bear nothing: what
+heavy path adds to the link on which it hangs is summed in variables of that link. Most links bear nothing: what
 starts from them is known beforehand, and started anew only on those that do.
 """
 
@@ -65,7 +65,7 @@ class OneLink(LinkSweeps):
 
     @cached_property
     def branches(self) -> bool:
-        """Whether limbs hang on limbs."""
+        """Whether heavy paths hang on limbs."""
         return bool(self.order.rows_of_heavy_paths().branches)
 
     # ------------------------------------------------------------------ between bodies and links
@@ -133,7 +133,7 @@ class OneLink(LinkSweeps):
         E.initial += [(variable, value) for value, variable, _ in E.becomes(held, rows)]
         return self._finished(E, held)
 
-    # ------------------------------------------------------------------ limbs
+    # ------------------------------------------------------------------ heavy paths
 
     def halved(self, how: Halving, own: Any, *, load: Any = None, world: Array = None) -> Array:
         return self._outward(how, *self._inward(how, own, load), world)
@@ -154,7 +154,7 @@ class OneLink(LinkSweeps):
             none = [None if _is_zero(x) else key for key, x in zip(keys, added, strict=True)]
             return split(none, added), (hung, parts, held, between, more, kept)
 
-        # What hangs on a link: no variable for what no limb adds to, one for what stays equal.
+        # What hangs on a link: no variable for what no heavy path adds to, one for what stays equal.
         found = settled(classes(load) if branches else [], attempt)
         hung, parts, held, between, more, kept = found
         kept, closing = E.kept(kept, held)
@@ -230,7 +230,7 @@ class OneLink(LinkSweeps):
         E.steps.append(Change(ODD, (0, -1, 1), E.becomes(y, how.inside(E.at(0, between), f, E.inside(2, g)))))
         if branches and how.settle is not None:
             E.before.append(Change(WORLD, (0,), E.becomes(state, world)))
-            # A link that carries limbs is never the last one of its own.
+            # A link that carries heavy paths is never the last one of its own.
             f, _ = how.sides(E.at(0, parts), E.at(0, y))
             _, g = how.sides(E.at(1, parts), E.at(1, y))
             E.last.append(Change(LOADED, (0, 1), E.becomes(state, how.settle(E.at(0, parts), f, g))))

@@ -42,7 +42,7 @@ class CarriedScalar:
         return self.phase % 2 == 0
 
 
-class LoopedPaths:
+class SerialPaths:
     """The operator from each body's ancestors: a loop has no better way than one body after another."""
 
     def __init__(self, order: Rolled, X: Any, *, back: bool = False) -> None:
@@ -55,8 +55,8 @@ class LoopedPaths:
         return self.order.propagate(self.X, c, None, None, None)
 
     @property
-    def T(self) -> LoopedPaths:
-        return LoopedPaths(self.order, self.X, back=not self.back)
+    def T(self) -> SerialPaths:
+        return SerialPaths(self.order, self.X, back=not self.back)
 
 
 @dataclass
@@ -73,7 +73,7 @@ class Rolled(Order):
     eliminations: list[Elimination] = field(default_factory=list)
     sums: list[Any] = field(default_factory=list)
     model: Any = None  # of the whole robot
-    heavy_path_rows: HeavyPathRows | None = None  # of texts that ask for limbs
+    heavy_path_rows: HeavyPathRows | None = None  # of texts that ask for heavy paths
     ends: np.ndarray | None = None  # the last bodies of joints, if rows of matrices are these only
     linked: bool = False  # whether values go from link to link
     reordered: bool = False  # whether bodies go one after another where the text joins whole runs
@@ -149,8 +149,8 @@ class Rolled(Order):
         self.close(leaves, load(join(elements, loaded(nothing, hung))))
         return hung
 
-    def paths(self, X: Any) -> LoopedPaths:
-        return LoopedPaths(self, X)
+    def paths(self, X: Any) -> SerialPaths:
+        return SerialPaths(self, X)
 
     def relay(
         self, levels: Any, state: tuple[Any, ...], join: Callable[..., Any], along: Any, links: Any
@@ -223,7 +223,7 @@ class Rolled(Order):
         return OneLink(self)
 
     def rows_of_heavy_paths(self) -> HeavyPathRows:
-        """Where the limbs of the robot stand, for texts that ask for them."""
+        """Where the heavy paths of the robot stand, for texts that ask for them."""
         self.heavy_path_rows = self.heavy_path_rows or heavy_path_rows(self.model)
         return self.heavy_path_rows
 

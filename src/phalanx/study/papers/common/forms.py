@@ -44,7 +44,7 @@ def _rounded(part: PrintedFormula) -> PrintedFormula:
 
 
 def whole(value: Fraction) -> int | Fraction:
-    """The value as a whole number if it is one."""
+    """The value as an integer if it is one."""
     return int(value) if value.denominator == 1 else value
 
 
