@@ -332,6 +332,15 @@ def test_pipes_inside_a_zarr_group_are_refused(tmp_path: Path) -> None:
             px.data.open(tmp_path / "a.zarr", ROBOT)[0:10]
 
 
+def test_names_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["q"] = state(20)["q"]
+        file[b"q\xff"] = state(20)["qd"]
+    with pytest.raises(px.PhalanxError, match=r"the name b'q\\xff' is no text in UTF-8"):
+        px.data.open(tmp_path / "a.h5", ROBOT)
+
+
 def test_a_damaged_parquet_footer_does_not_end_the_process(tmp_path: Path) -> None:
     """pyarrow aborts where it is asked for a column chunk with an unknown codec, say."""
     pytest.importorskip("pyarrow")
