@@ -299,7 +299,7 @@ def test_what_was_left_out_is_tried_again_unless_it_may_be(tmp_path: Path) -> No
     source = bad(tmp_path / "in.npz", slice(25, 30))
     for i in (2, 1):
         px.data.run(source, "torques", tmp_path / "out.npy", rows=20, skip_bad=True, shard=(i, 3))
-    with pytest.raises(px.PhalanxError, match="row 25: q is"):
+    with pytest.raises(px.PhalanxError, match="row 25: q is nan; repair"):
         px.data.run(source, "torques", tmp_path / "out.npy", rows=20)
     report = px.data.run(source, "torques", tmp_path / "out.npy", rows=20, skip_bad=True)
     assert (report.frames, report.skipped_frames, len(report.skipped)) == (40, 20, 1)
