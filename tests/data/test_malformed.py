@@ -342,6 +342,12 @@ def test_names_that_are_no_text_are_refused(tmp_path: Path) -> None:
         px.data.open(tmp_path / "a.h5", ROBOT)
 
 
+def test_names_that_are_too_long_are_refused() -> None:
+    for name in ("x" * 5000, "x" * 5000 + ".npz"):
+        with pytest.raises(px.PhalanxError, match="cannot be read: File name too long"):
+            px.data.open(name, ROBOT)
+
+
 def test_a_column_wider_than_any_robot_is_refused(tmp_path: Path) -> None:
     h5py = pytest.importorskip("h5py")
     with h5py.File(tmp_path / "a.h5", "w") as file:
