@@ -29,7 +29,7 @@ from data_scale import make
 import phalanx as px
 from phalanx.data.engine import planned
 from phalanx.data.job import Options
-from phalanx.data.store import Store
+from phalanx.data.store import UnfinishedRun
 
 GROUP = 1 << 20
 _NOTE = 2e-4  # seconds to note a file that a worker has written
@@ -74,7 +74,7 @@ def measured(folder: Path, robot: px.Robot, frames: int) -> Task:
     job = planned(
         px.data.open(source, robot), "inverse_dynamics", folder / "out.parquet", Options(rows=GROUP)
     )
-    store = Store(job)
+    store = UnfinishedRun(job)
     store.begin()
     assert store.lock()
     times: dict[str, list[float]] = {"read": [], "compute": [], "encode": [], "append": []}

@@ -25,12 +25,12 @@ from typing import Any
 import numpy as np
 
 import phalanx as px
-from phalanx.backends.devices.grid import Grid, Layout
-from phalanx.backends.devices.ptx import Source, assembled, translated
-from phalanx.backends.native.source import _rolled
+from phalanx.backends.devices.grid import Grid, LaunchLayout
+from phalanx.backends.devices.ptx import PtxSource, assembled, translated
+from phalanx.backends.native.lowering import _rolled
 from phalanx.dispatch import resolve
-from phalanx.export.entries import Entry, entries
-from phalanx.program.form.pressure import for_registers, peak
+from phalanx.export.entries import ExportEntry, entries
+from phalanx.program.form.register_pressure import for_registers, peak
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -87,8 +87,8 @@ class Case:
     robot: str
     function: str
     dtype: str
-    entry: Entry
-    layout: Layout
+    entry: ExportEntry
+    layout: LaunchLayout
     seconds: float
     reports: dict[str, Report]
     counts: Counter[str]
@@ -140,7 +140,7 @@ class Case:
         }
 
 
-def counted(entry: Entry, text: str, layout: Layout, dtype: str) -> Counter[str]:
+def counted(entry: ExportEntry, text: str, layout: LaunchLayout, dtype: str) -> Counter[str]:
     """Operations that a thread of a full block carries out, as the machine of the tests counts them."""
     machine = Machine(text)
     memory = machine.memory["global"]
@@ -162,7 +162,7 @@ def case_of(
 ) -> Case:
     start = time.process_time()
     (entry,) = entries(robot, function)
-    source = Source("kernel", entry.built(1), entry.told)
+    source = PtxSource("kernel", entry.built(1), entry.told)
     first = assembled([source], ELEMENTS[dtype], "sm_75")
     seconds = time.process_time() - start
     texts = {t: assembled([source], ELEMENTS[dtype], t).text for t in targets}

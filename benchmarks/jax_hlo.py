@@ -113,9 +113,9 @@ def main() -> None:
     parser.add_argument("--written-out", action="store_true")
     options = parser.parse_args()
     if options.written_out:
-        from phalanx.backends.jax import turns
+        from phalanx.backends.jax import pointer_jumping
 
-        turns.UNROLLED["cpu"] = turns.UNROLLED_ELSEWHERE
+        pointer_jumping.UNROLLED["cpu"] = pointer_jumping.UNROLLED_ELSEWHERE
     print(f"jax {jax.__version__}, {jax.default_backend()}, one state, float64")
     print(f"{'function':17} {'schedule':11} {'robot':6} {'n':>5} {'kernels':>8} {'depth':>6} {'compile':>9}")
     for function, schedule, shape in product(options.functions, options.schedules, options.shapes):

@@ -26,14 +26,14 @@ import numpy as np
 
 import phalanx as px
 from phalanx.backends.native.compile import VERSION, assembly
-from phalanx.backends.native.freestanding import Function
-from phalanx.backends.native.source import _rolled
+from phalanx.backends.native.freestanding import ExportedFunction
+from phalanx.backends.native.lowering import _rolled
 from phalanx.backends.native.targets import machine
 from phalanx.dispatch import resolve
 from phalanx.export import objects
 from phalanx.export.elf import read_elf
-from phalanx.export.entries import Entry, entry_of
-from phalanx.export.objects import Compiled
+from phalanx.export.entries import ExportEntry, entry_of
+from phalanx.export.objects import CompiledObject
 from phalanx.export.request import Request
 
 ROOT = Path(__file__).parents[1]
@@ -95,7 +95,7 @@ class Figures:
     cycles: int | None  # of one call by llvm-mca, straight-line code only
 
 
-def entry(robot: px.Robot, function: str, looped: bool) -> Entry:
+def entry(robot: px.Robot, function: str, looped: bool) -> ExportEntry:
     """A function in the form asked for."""
     call = resolve(robot, function)
     made = entry_of(call)
@@ -108,8 +108,8 @@ def measured(robot: px.Robot, function: str, target: str, form: str) -> Figures:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         request = Request(robot, [wanted], folder / "arm.o", dtype, target)
-        code = [Function(f"arm_{wanted.name}", wanted.built(1), wanted.told)]
-        made = Compiled(request, machine(target, dtype), code)
+        code = [ExportedFunction(f"arm_{wanted.name}", wanted.built(1), wanted.told)]
+        made = CompiledObject(request, machine(target, dtype), code)
         (needs,) = made.workspaces
         libraries: list[str] = []
         if form == IN_C:
@@ -175,7 +175,7 @@ def _compare(
         np.testing.assert_array_equal(results, wanted)
 
 
-def predicted(made: Compiled, target: str) -> int:
+def predicted(made: CompiledObject, target: str) -> int:
     """Cycles of the block of straight-line code, angles below 1e5, by llvm-mca."""
     lines = assembly(made.text, made.machine).split("\n")
     start = next(k for k, line in enumerate(lines) if line.startswith(f"{made.functions[0].name}_block:"))

@@ -138,7 +138,7 @@ TOO_LARGE: dict[str, Any] = {
     "a chain": lambda: px.chain(10**12),
     "a tree": lambda: px.tree(10**30),
     "a snake": lambda: px.snake(10**5000),
-    "a coil": lambda: px.coil(2**62),
+    "a coil": lambda: px.generators.coil(2**62),
 }
 
 

@@ -100,7 +100,7 @@ def warned(robot: px.Robot) -> None:
         robot.forward_dynamics(*robot.random_state(rng=0))  # px.load has made it anew
 
 
-DOORS: dict[str, Any] = {
+API_HEAD: dict[str, Any] = {
     "load of a text": lambda path: px.load(UNPHYSICAL),
     "load of a file": lambda path: px.load(path),
     "load of an unknown mimic": lambda path: px.load(LOST_MIMIC),
@@ -124,12 +124,12 @@ SILENT: dict[str, Any] = {  # the robot that they change was warned about
 }
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", API_HEAD)
 def test_warnings_point_at_the_line_of_the_caller(door: str, tmp_path: Path) -> None:
     path = tmp_path / "r.urdf"
     path.write_text(UNPHYSICAL)
     with pytest.warns(px.PhalanxWarning) as caught:
-        DOORS[door](path)
+        API_HEAD[door](path)
     assert {warning.filename for warning in caught} == {__file__}
     line = linecache.getline(__file__, caught[0].lineno)
     assert "px." in line or "builder." in line

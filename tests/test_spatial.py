@@ -10,7 +10,7 @@ from hypothesis import given
 from scipy.spatial.transform import Rotation
 
 from phalanx import spatial
-from phalanx.spatial import Articulated, Carried, Displacement, Inertia, Projector, Transform
+from phalanx.spatial import Articulated, Displacement, DisplacementOperator, Inertia, Projector, Transform
 from reference.dynamics import ad, adjoint, pose, skew
 from reference.sampling import agree, seeds
 
@@ -167,7 +167,7 @@ def test_displacements_are_carried_from_parents_to_bodies(seed: int) -> None:
     (parent, P), (own, Q) = displaced(rng), displaced(rng)
     X, _ = transform(rng)
     before = pose(X.E.T, X.r)  # of the body in its parent
-    found = Carried(X.E, X.r, own.a, own.w, own.d) @ parent
+    found = DisplacementOperator(X.E, X.r, own.a, own.w, own.d) @ parent
     wanted = np.linalg.inv(before) @ P @ before @ Q
     agree(found.d, wanted[:3, 3], 1e-13)
     for x in np.eye(3):

@@ -133,7 +133,7 @@ def _amount(size: int) -> str:
     return f"{size / 1e9:.3g} GB" if size < 10**300 else "more than any number of bytes"
 
 
-class _Block:
+class _PooledBlock:
     """Some memory and the first cache line in it."""
 
     def __init__(self, size: int) -> None:
@@ -143,13 +143,13 @@ class _Block:
         self.place = (address + -address % _LINE, False)
 
 
-_spare: deque[_Block] = deque(maxlen=4)  # appending drops the oldest; both ends are thread-safe
+_spare: deque[_PooledBlock] = deque(maxlen=4)  # appending drops the oldest; both ends are thread-safe
 
 
 class _Loan:
     """A block in the hands of a user; the end of the last array on it gives it back."""
 
-    def __init__(self, block: _Block, shape: tuple[int, ...], typestr: str) -> None:
+    def __init__(self, block: _PooledBlock, shape: tuple[int, ...], typestr: str) -> None:
         self.block = block
         self.__array_interface__ = {"shape": shape, "typestr": typestr, "data": block.place, "version": 3}
 
@@ -168,7 +168,7 @@ def empty_result(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     return np.asarray(_Loan(_block(size), shape, dtype.str))
 
 
-def _block(size: int) -> _Block:
+def _block(size: int) -> _PooledBlock:
     """A spare block of that size, at most half as large again, or a new one."""
     for _ in range(len(_spare)):
         try:
@@ -178,4 +178,4 @@ def _block(size: int) -> _Block:
         if size <= block.size <= size + size // 2:
             return block
         _spare.append(block)
-    return _Block(size)
+    return _PooledBlock(size)

@@ -1,8 +1,8 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""The code of the methods of `Robot` that compute, and of its doors to kernels, JAX and PyTorch.
+"""The code of the methods of `Robot` that compute, and of its entry points to kernels, JAX and PyTorch.
 
-`robot/functions.py` and `robot/doors.py` declare them: parameters, types and docstrings. Importing this
+`robot/functions.py` and `robot/api.py` declare them: parameters, types and docstrings. Importing this
 module attaches the code.
 """
 
@@ -21,8 +21,8 @@ from .backends.base import Call, memo_key, module_of
 from .backends.fastpath import again, as_declared, knows, remember, with_fast_path
 from .dispatch import evaluate, frame_poses, is_native, kernel, resolve, resolved
 from .products import hvp, jvp, vjp
-from .robot.doors import Doors
-from .robot.frames import frames_kept
+from .robot.api import EntryPoints
+from .robot.frames import frames_cached
 from .robot.functions import Functions
 from .robot.robot import Robot
 
@@ -121,14 +121,14 @@ def _remember(
     if built is None:
         return
     if not is_plain:
-        remember(robot, place, words, built, frames_kept(robot))
+        remember(robot, place, words, built, frames_cached(robot))
         return
     entry = (built.direct, next(iter(call.output_sizes().values())), built)
     if not f.frame:
         robot._memo[_short_key(function)] = entry
         return
     known = robot._memo.setdefault(_short_key(function), {})
-    if len(known) >= frames_kept(robot):
+    if len(known) >= frames_cached(robot):
         known.clear()
     known[frame, *choices.values()] = entry
 
@@ -167,21 +167,21 @@ class _ByBatch:
 def simulation(
     self: Robot,
     dt: float = 1e-3,
+    *,
     integrator: Any = "implicit",
     control: Any = None,
+    controls: int | None = None,
     forces: Any = None,
     damping: bool = True,
     friction: bool = True,
     limits: bool = True,
-    dtype: Any = "float64",
-    *,
     springs: bool = True,
-    inputs: int | None = None,
     parameters: Any = None,
+    dtype: Any = "float64",
     divergence: float = 1e10,
 ) -> Any:
-    """`Robot.simulation`, as `robot/doors.py` declares it; what it needs is imported now."""
-    door = import_module(".simulation.door", __package__)
+    """`Robot.simulation`, as `robot/api.py` declares it; what it needs is imported now."""
+    door = import_module(".simulation.create", __package__)
     return door.simulation(
         self,
         dt=dt,
@@ -193,7 +193,7 @@ def simulation(
         limits=limits,
         springs=springs,
         dtype=dtype,
-        inputs=inputs,
+        controls=controls,
         parameters=parameters,
         divergence=divergence,
     )
@@ -203,12 +203,13 @@ def export(
     self: Robot,
     path: Any,
     functions: Any = ("inverse_dynamics", "forward_dynamics"),
+    *,
     dtype: Any = "float64",
     target: str | None = None,
     **options: Any,
 ) -> Any:
-    """`Robot.export`, as `robot/doors.py` declares it; what it needs is imported now."""
-    door = import_module(".export.door", __package__)
+    """`Robot.export`, as `robot/api.py` declares it; what it needs is imported now."""
+    door = import_module(".export.api", __package__)
     return door.export(self, path, functions, dtype, target, **options)
 
 
@@ -218,11 +219,11 @@ def formula(self: Robot, name: str, inputs: Any, outputs: Any, run: Any) -> Any:
 
 
 def _on_jax(robot: Robot) -> Any:
-    return robot.memo("jax", lambda: module_of("jax", "jax.functions").JaxFunctions(robot, resolve))
+    return robot._memoized("jax", lambda: module_of("jax", "jax.functions").JaxFunctions(robot, resolve))
 
 
 def _on_torch(robot: Robot) -> Any:
-    return robot.memo("torch", lambda: module_of("torch", "torch.functions").TorchFunctions(robot))
+    return robot._memoized("torch", lambda: module_of("torch", "torch.functions").TorchFunctions(robot))
 
 
 _SCOPE: Mapping[str, Any] = {
@@ -242,9 +243,9 @@ def _attach() -> None:
             setattr(Robot, name, made[declared])
     setattr(Robot, "_formula", as_declared(formula, Robot._formula))  # noqa: B010
     for door in (frame_poses, simulation, export, jvp, vjp, hvp, kernel):
-        setattr(Robot, door.__name__, as_declared(door, getattr(Doors, door.__name__)))
-    setattr(Robot, "jax", property(_on_jax, doc=Doors.jax.__doc__))  # noqa: B010
-    setattr(Robot, "torch", property(_on_torch, doc=Doors.torch.__doc__))  # noqa: B010
+        setattr(Robot, door.__name__, as_declared(door, getattr(EntryPoints, door.__name__)))
+    setattr(Robot, "jax", property(_on_jax, doc=EntryPoints.jax.__doc__))  # noqa: B010
+    setattr(Robot, "torch", property(_on_torch, doc=EntryPoints.torch.__doc__))  # noqa: B010
 
 
 _attach()

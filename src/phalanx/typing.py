@@ -15,7 +15,6 @@ __all__ = [
     "AlgorithmLike",
     "Array",
     "ArrayLike",
-    "Axes",
     "Backend",
     "Bound",
     "Convention",
@@ -27,6 +26,7 @@ __all__ = [
     "InertiaLike",
     "Mimic",
     "Path",
+    "Reference",
     "Schedule",
     "Source",
     "Vector",
@@ -44,7 +44,7 @@ class _HasArray(Protocol):
     def __array__(self) -> NDArray[_Real]: ...
 
 
-class _Named(Protocol):
+class _NamedAlgorithm(Protocol):
     """An entry of `px.algorithms(function)`."""
 
     @property
@@ -89,10 +89,10 @@ InertiaLike: TypeAlias = _Table | Mapping[str, float]
 External: TypeAlias = ArrayLike | Mapping[str, ArrayLike]
 """Wrenches on all links (…, n_links, 6), or on some of them by name, (…, 6) each."""
 
-AlgorithmLike: TypeAlias = str | _Named | tuple[str, Mapping[str, Any]]
+AlgorithmLike: TypeAlias = str | _NamedAlgorithm | tuple[str, Mapping[str, Any]]
 """A name, an entry of `px.algorithms`, or a name with options: ("cfa", {"solver": "serial"})."""
 
-Axes: TypeAlias = Literal["world", "local"]
+Reference: TypeAlias = Literal["world_aligned", "world", "local"]
 Backend: TypeAlias = Literal["auto", "native", "numpy", "jax"]
 Device: TypeAlias = Literal["cpu", "opencl", "cuda"]
 Schedule: TypeAlias = Literal["sequential", "doubling"]

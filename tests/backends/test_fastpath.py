@@ -48,7 +48,7 @@ METHODS: dict[str, Callable[[px.Robot, State], Any]] = {
     "inertias": lambda r, s: r.gravity_forces(s[0], inertias=r.inertial_parameters.reshape(2, 10)),
     "several": lambda r, s: r.inverse_dynamics_derivatives(*s),
     "value": lambda r, s: r.inverse_dynamics_derivatives(*s, value=True),
-    "frame": lambda r, s: r.jacobian(s[0], TIP, axes="local"),
+    "frame": lambda r, s: r.jacobian(s[0], TIP, reference="local"),
     "frame by name": lambda r, s: r.frame_velocity(*s[:2], TIP, algorithm="recursive"),
     "jvp": lambda r, s: r.jvp("inverse_dynamics", s, [np.ones(2)] * 3),
     "vjp": lambda r, s: r.vjp("inverse_dynamics", list(s), np.ones(2)),

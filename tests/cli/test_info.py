@@ -15,7 +15,7 @@ import pytest
 import phalanx as px
 from phalanx.cli import main
 from phalanx.io.loading import load
-from phalanx.robot.description import Loop, Pose
+from phalanx.robot.description import LoopClosure, Pose
 
 # The published inertias of the PUMA 560 break the triangle inequality.
 pytestmark = pytest.mark.filterwarnings("ignore::phalanx.errors.PhalanxWarning")
@@ -207,7 +207,7 @@ def test_a_robot_that_cannot_move_says_so(capsys: pytest.CaptureFixture[str]) ->
 def test_loops_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     robot = load(TWO_FINGERS)
     poses = Pose.of(None, (0.1, 0.2, 0.3)), Pose.of(None, (0.0, 0.0, 0.4))
-    loop = Loop("rod", "spherical", "left", "right", *poses)
+    loop = LoopClosure("rod", "spherical", "left", "right", *poses)
     file = tmp_path / "gripper.json"
     px.Robot(replace(robot.description, loops=(loop,))).save(file)
     text = text_of([str(file)], capsys)

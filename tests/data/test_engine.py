@@ -21,8 +21,8 @@ import phalanx as px
 from data.making import entries, lerobot, lists, motion, parquet
 from phalanx.data import store as stores
 from phalanx.data.engine import planned
-from phalanx.data.job import Job, Options, Task
-from phalanx.data.writer import Part
+from phalanx.data.job import FrameTask, Job, Options
+from phalanx.data.writer import FilePart
 
 ROBOT = px.load("two_link")
 FRAMES, ROWS = 4000, 250
@@ -63,7 +63,7 @@ def test_a_run_that_was_stopped_goes_on_and_gives_the_same_bytes(
     px.data.run(source, "torques", tmp_path / f"whole{suffix}", rows=ROWS)
     out, part, done = tmp_path / f"out{suffix}", Job.part, []
 
-    def counted(self: Job, task: Task) -> Part:
+    def counted(self: Job, task: FrameTask) -> FilePart:
         if len(done) == after:
             raise Stopped
         done.append(task)
@@ -75,7 +75,7 @@ def test_a_run_that_was_stopped_goes_on_and_gives_the_same_bytes(
             px.data.run(source, "torques", out, rows=ROWS)
         assert not out.exists()
     else:
-        monkeypatch.setattr(stores.Store, "_appear", _stop)
+        monkeypatch.setattr(stores.UnfinishedRun, "_appear", _stop)
         with pytest.raises(Stopped):
             px.data.run(source, "torques", out, rows=ROWS)
         monkeypatch.undo()
@@ -143,10 +143,12 @@ def test_a_process_killed_at_any_moment_loses_nothing(tmp_path: Path) -> None:
         "-m",
         "phalanx",
         "run",
-        "torques",
-        "power",
         "two_link",
         str(tmp_path / "in.parquet"),
+        "-f",
+        "torques",
+        "-f",
+        "power",
     ]
     out, partial = tmp_path / "out.parquet", tmp_path / "out.parquet.partial"
     for parts in (3, 60):
@@ -226,7 +228,7 @@ def test_an_unfinished_run_of_another_kind_is_not_mixed_in(tmp_path: Path) -> No
 
 def test_two_processes_do_not_write_the_same_output(tmp_path: Path) -> None:
     source = recording(tmp_path)
-    store = stores.Store(planned(source, "torques", tmp_path / "out.npy", Options(rows=ROWS)))
+    store = stores.UnfinishedRun(planned(source, "torques", tmp_path / "out.npy", Options(rows=ROWS)))
     store.begin()
     with pytest.raises(px.PhalanxError, match="another process is writing this output"):
         px.data.run(source, "torques", tmp_path / "out.npy", rows=ROWS)

@@ -18,7 +18,7 @@ import pytest
 import phalanx as px
 from data.making import motion
 from phalanx.data.locks import FileLock
-from phalanx.data.store import Store
+from phalanx.data.store import UnfinishedRun
 
 ROBOT = px.load("two_link")
 BUSY = "another process is writing this output"
@@ -67,16 +67,16 @@ def test_runs_started_at_once_leave_one_output(tmp_path: Path) -> None:
 def test_the_last_share_completes_the_output_while_others_are_about_to_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source, has, last = recording(tmp_path), Store.has, []
+    source, has, last = recording(tmp_path), UnfinishedRun.has, []
 
-    def overtaken(store: Store, task: Any) -> bool:
+    def overtaken(store: UnfinishedRun, task: Any) -> bool:
         there = has(store, task)
         if not there and not last:  # the first share finds parts missing: the second one does all of its own
             last.append(None)
             last[0] = px.data.run(source, "torques", tmp_path / "out.npy", rows=50, shard=(2, 2)).complete
         return there
 
-    monkeypatch.setattr(Store, "has", overtaken)
+    monkeypatch.setattr(UnfinishedRun, "has", overtaken)
     first = px.data.run(source, "torques", tmp_path / "out.npy", rows=50, shard=(1, 2)).complete
     assert (first, last) == (False, [True])
     assert len(np.load(tmp_path / "out.npy")) == 400
@@ -109,10 +109,10 @@ def test_a_share_does_not_start_anew(tmp_path: Path) -> None:
 def test_a_run_waits_for_shares_at_work(tmp_path: Path) -> None:
     from phalanx.data.engine import planned
     from phalanx.data.job import Options
-    from phalanx.data.store import Store
+    from phalanx.data.store import UnfinishedRun
 
     source = recording(tmp_path)
-    store = Store(planned(source, "torques", tmp_path / "out.npy", Options(rows=50)))
+    store = UnfinishedRun(planned(source, "torques", tmp_path / "out.npy", Options(rows=50)))
     store.begin(shared=True)
     for fresh in (False, True):
         with pytest.raises(px.PhalanxError, match=BUSY):

@@ -249,7 +249,7 @@ def test_it_is_one_line_and_status_two_and_nothing_is_left(
     name, told, more = case(tmp_path)
     before = set(tmp_path.rglob("*"))
     out = tmp_path / ("out" if name == "set" else "out.npz")
-    arguments = ["run", "inverse_dynamics", "two_link", str(tmp_path / name), "-o", str(out), *more]
+    arguments = ["run", "two_link", str(tmp_path / name), "-o", str(out), "-f", "inverse_dynamics", *more]
     assert main(arguments) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
@@ -280,11 +280,12 @@ def test_bad_pieces_are_left_out_if_asked_for_and_named(
     out = tmp_path / f"b{suffix}"
     command = [
         "run",
-        "inverse_dynamics",
         "two_link",
         str(tmp_path / "a.parquet"),
         "-o",
         str(out),
+        "-f",
+        "inverse_dynamics",
         "--rows",
         "100",
     ]
@@ -419,3 +420,19 @@ def test_degrees_are_not_taken_for_radians(tmp_path: Path) -> None:
         px.data.open(tmp_path / "a.npz", panda)
     px.data.run(px.data.open(tmp_path / "a.npz", panda, units="deg"), "torques", tmp_path / "b.npy")
     np.testing.assert_allclose(np.load(tmp_path / "b.npy"), values["tau"], atol=1e-10)
+
+
+def test_millimetres_are_not_taken_for_metres(tmp_path: Path) -> None:
+    builder = px.RobotBuilder("rail")
+    builder.add_link("base")
+    builder.add_link("cart", mass=2.0, inertia=(0.1, 0.1, 0.1))
+    builder.add_joint("slide", "prismatic", "base", "cart", axis=(1, 0, 0), lower=-0.5, upper=0.5)
+    rail = builder.build()
+    values = {k: 0.3 * np.cos(np.arange(20.0))[:, None] for k in ("q", "qd", "qdd")}
+    np.savez(tmp_path / "a.npz", **{k: 1e3 * v for k, v in values.items()})
+    with pytest.raises(
+        px.PhalanxError, match=r"its limit is 0.5 m: these look like millimetres; say units=.mm"
+    ):
+        px.data.open(tmp_path / "a.npz", rail)
+    found = px.data.open(tmp_path / "a.npz", rail, units="mm")[:]
+    np.testing.assert_allclose(found["q"], values["q"], rtol=1e-12)

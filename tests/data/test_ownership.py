@@ -50,7 +50,7 @@ def test_folders_of_others_are_refused_and_stay(
     (precious / "parts").mkdir(parents=True)
     (precious / "thesis.txt").write_text("ten years")
     before = contents(tmp_path)
-    assert main(["run", "torques", "two_link", str(source), "-o", str(tmp_path / name), *fresh]) == 2
+    assert main(["run", "two_link", str(source), "-o", str(tmp_path / name), "-f", "torques", *fresh]) == 2
     [line] = capsys.readouterr().err.splitlines()
     assert str(precious) in line
     assert "choose another" in line
@@ -114,16 +114,16 @@ def test_a_folder_that_a_run_has_made_is_replaced_until_someone_adds_to_it(name:
 
 
 def test_a_folder_that_appears_during_the_run_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from phalanx.data.store import Store
+    from phalanx.data.store import UnfinishedRun
 
-    source, out, finish = px.data.open(file(tmp_path), ROBOT), tmp_path / "out.npy", Store.finish
+    source, out, finish = px.data.open(file(tmp_path), ROBOT), tmp_path / "out.npy", UnfinishedRun.finish
 
-    def late(self: Store) -> None:
+    def late(self: UnfinishedRun) -> None:
         out.mkdir()
         (out / "thesis.txt").write_text("ten years")
         finish(self)
 
-    monkeypatch.setattr(Store, "finish", late)
+    monkeypatch.setattr(UnfinishedRun, "finish", late)
     with pytest.raises(px.PhalanxError, match=r"is a folder, the output a file.*parts are kept"):
         px.data.run(source, "torques", out)
     assert (out / "thesis.txt").read_text() == "ten years"

@@ -18,7 +18,7 @@ import phalanx as px
 from phalanx.backends.native import targets
 from phalanx.backends.native.compile import host
 from phalanx.export.elf import read_elf
-from phalanx.export.entries import Entry, entries
+from phalanx.export.entries import ExportEntry, entries
 from phalanx.export.objects import compiled
 from phalanx.export.request import Request
 from reference.boards import BOARDS, evaluated
@@ -28,7 +28,7 @@ from reference.unfused import unfused
 CHAIN = px.chain(70, seed=2)  # long enough for loops over bodies
 
 
-def states(r: px.Robot, entry: Entry, function: str, count: int, dtype: Any) -> dict[str, np.ndarray]:
+def states(r: px.Robot, entry: ExportEntry, function: str, count: int, dtype: Any) -> dict[str, np.ndarray]:
     """Random inputs of an exported function, an angle far beyond 1e5 and a state of NaN among them."""
     inputs = [a.reshape(count, -1) for a in arguments(r, function, count, dtype, seed=3)]
     inputs[0][0, -1] = 3e5
@@ -118,7 +118,7 @@ def test_elementary_functions_have_the_bits_of_kernels(target: str, dtype: Any, 
     if reason := BOARDS[target].missing or ("" if host().fma else "no fused multiply-add to compare with"):
         pytest.skip(reason)
     r = robot("ur5")
-    sim = r.simulation(1e-3, "implicit", control=law, dtype=dtype)
+    sim = r.simulation(1e-3, integrator="implicit", control=law, dtype=dtype)
     r.export(tmp_path / "arm.o", sim, dtype=dtype, target=target)
     (entry,) = entries(r, sim)
     q, qd, u = (a.astype(dtype) for a in r.random_state(4, rng=2))
@@ -191,7 +191,7 @@ def test_batches_of_any_size_touch_no_byte_outside_their_arrays(tmp_path: Path) 
     assert in_fresh_interpreter(code, PYTHONFAULTHANDLER="1") == "inside"
 
 
-STEPPED = px.load("ur5").simulation(1e-3, "implicit")
+STEPPED = px.load("ur5").simulation(1e-3, integrator="implicit")
 
 
 @pytest.mark.parametrize("target", targets.NAMES)

@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phalanx.errors import PhalanxError
-from phalanx.io.robots import builtin, builtin_names, tree
+from phalanx.io.robots import builtin, builtin_names
+from phalanx.io.robots.generators import tree
 from phalanx.io.saved import read_description, write_description
 from phalanx.io.table import read_table
-from phalanx.robot.description import Description, FixedFrame, Joint, Link, Loop, Mimic, Pose
+from phalanx.robot.description import Description, FixedFrame, Joint, Link, LoopClosure, Mimic, Pose
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 anything = st.floats(allow_nan=False)
@@ -36,7 +37,7 @@ joints = st.builds(
     *[some(anything)] * 7, st.none() | st.builds(Mimic, st.text(), finite, finite), *[some(finite)] * 2,
 )  # fmt: skip
 frames = st.builds(FixedFrame, st.text(), st.text(), poses)
-loops = st.builds(Loop, *[st.text()] * 4, poses, poses, several(finite, 3), several(finite, 3), finite)
+loops = st.builds(LoopClosure, *[st.text()] * 4, poses, poses, several(finite, 3), several(finite, 3), finite)
 descriptions = st.builds(
     Description,
     st.text(),

@@ -10,7 +10,7 @@ import pytest
 import phalanx as px
 from phalanx.errors import PhalanxError, PhalanxWarning
 from phalanx.io.angles import rotation_rpy
-from phalanx.robot.description import Loop
+from phalanx.robot.description import LoopClosure
 
 FOUR_BAR = """<robot name="bars">
 <link name="ground"/><link name="a"/><link name="b"/>
@@ -50,7 +50,7 @@ def test_loops_of_urdf_plus_are_kept_and_told() -> None:
         np.testing.assert_allclose(one.successor_pose.matrix, other.successor_pose.matrix, atol=1e-15)
 
 
-def other_ends(loop: Loop) -> tuple[str, str, str, str]:
+def other_ends(loop: LoopClosure) -> tuple[str, str, str, str]:
     return loop.name, loop.type, loop.predecessor, loop.successor
 
 

@@ -14,22 +14,24 @@ from phalanx.algorithms import ALGORITHMS
 from phalanx.program.bookkeeping import Bookkeeping
 from phalanx.program.general import GeneralGraph
 from phalanx.program.scalar import Node
-from phalanx.program.task import Task
-from phalanx.program.trace import Program, trace
+from phalanx.program.task import TraceTask
+from phalanx.program.trace import TracedProgram, trace
 
 CHAIN = px.chain(3)
 
 
 def traced(
     algorithm: str, customise: str = "none", book: Bookkeeping | None = None, external: bool = False
-) -> Program:
+) -> TracedProgram:
     shapes = {"q": (3,), "qd": (3,), "qdd": (3,)}
     more = {"external": (3, 6)} if external else {}
     entry = ALGORITHMS["inverse_dynamics"][algorithm]
-    return trace(Task(entry, CHAIN.model, shapes, {"result": (3,)}, more), customise, book or Bookkeeping())
+    return trace(
+        TraceTask(entry, CHAIN.model, shapes, {"result": (3,)}, more), customise, book or Bookkeeping()
+    )
 
 
-def made(program: Program) -> Counter[str]:
+def made(program: TracedProgram) -> Counter[str]:
     return Counter(n.op for n in program.nodes)
 
 

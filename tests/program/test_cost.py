@@ -16,18 +16,18 @@ import phalanx as px
 from phalanx.program.cost import Count, cost_of, flow_of
 from phalanx.program.ops import OPS
 from phalanx.program.scalar import Graph, Node
-from phalanx.program.trace import Program
+from phalanx.program.trace import TracedProgram
 from phalanx.study.cost import program_of
 
 
-def small() -> Program:
+def small() -> TracedProgram:
     """(x y + x) / y - sin z, and x y once more."""
     g = Graph()
     x, y, z = (g.input("q", k) for k in range(3))
     g.quantity, g.link = "w", 0
     product = x * y
     g.quantity, g.link = "tau", 1
-    return Program({"q": (3,)}, {"x": (2,)}, [(product + x) / y - z.sin(), product * 2.0])
+    return TracedProgram({"q": (3,)}, {"x": (2,)}, [(product + x) / y - z.sin(), product * 2.0])
 
 
 def test_operations_are_counted_by_quantity_and_link() -> None:
@@ -99,7 +99,7 @@ def test_bytes_are_those_of_inputs_outputs_and_different_constants() -> None:
 def test_a_product_that_two_sums_swallow_is_multiplied_twice_by_the_kernel() -> None:
     g = Graph()
     x, y, z = (g.input("q", k) for k in range(3))
-    program = Program({"q": (3,)}, {"x": (2,)}, [x * y + z, x * y - z])
+    program = TracedProgram({"q": (3,)}, {"x": (2,)}, [x * y + z, x * y - z])
     assert cost_of(program).multiplications == 1
     fused = cost_of(program, fused=True)
     assert (fused.multiplications, fused.additions, fused.span) == (2, 2, Count(1, 1))

@@ -15,7 +15,7 @@ from phalanx.program.differentiate import CONSTANT, PARTIALS, adjoints, tangents
 from phalanx.program.evaluate import RULES, program_on_arrays
 from phalanx.program.ops import FMA, INPUT, LOWERED, OPS
 from phalanx.program.scalar import Graph, Node
-from phalanx.program.trace import Program
+from phalanx.program.trace import TracedProgram
 
 Function = Callable[[Graph, Any, Any, Any], Any]
 
@@ -48,7 +48,7 @@ CASES: dict[str, tuple[Function, Callable[..., Any]]] = {
 
 def values(results: list[Any], given: np.ndarray) -> np.ndarray:
     """Results of a graph of one input (…, k)."""
-    program = Program({"x": given.shape[1:]}, {"out": (len(results),)}, results)
+    program = TracedProgram({"x": given.shape[1:]}, {"out": (len(results),)}, results)
     with np.errstate(all="ignore"):
         found: np.ndarray = program_on_arrays(program, {"x": given})
     return found

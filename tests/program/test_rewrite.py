@@ -19,7 +19,7 @@ from phalanx.dispatch import resolve
 from phalanx.program.ops import INPUT, OPS, TAINT
 from phalanx.program.rewrite import Code, instructions
 from phalanx.program.scalar import Graph, Node
-from phalanx.program.trace import Program, trace
+from phalanx.program.trace import TracedProgram, trace
 from phalanx.robot.joints import rescale
 from reference.kernels import arguments, covered, frame_of, reference, robot
 from reference.sampling import agree
@@ -67,8 +67,8 @@ def _number(x: Any, rules: Any) -> Any:
     return Fraction(x) if rules is EXACT else x
 
 
-def program(outputs: list[Any], inputs: int = 3) -> Program:
-    return Program({"q": (inputs,)}, {"x": (len(outputs),)}, outputs)
+def program(outputs: list[Any], inputs: int = 3) -> TracedProgram:
+    return TracedProgram({"q": (inputs,)}, {"x": (len(outputs),)}, outputs)
 
 
 def test_the_rules_here_cover_every_operation() -> None:
@@ -211,7 +211,7 @@ def test_outputs_may_be_constants_inputs_and_repetitions() -> None:
     assert run(code, {"q": [2.0, 3.0, 0.0]}) == [1.5, 2.0, 5.0, 5.0, 0.0]
 
 
-def traced(call: Call) -> Program:
+def traced(call: Call) -> TracedProgram:
     return trace(call.task(optional(call)))
 
 

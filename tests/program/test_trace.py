@@ -18,11 +18,13 @@ from phalanx.algorithms import FUNCTIONS
 from phalanx.dispatch import resolve
 from phalanx.program import quantities
 from phalanx.program.scalar import Graph, Node
-from phalanx.program.trace import Program, trace
+from phalanx.program.trace import TracedProgram, trace
 from reference.kernels import covered, frame_of, robot
 
 
-def traced(r: px.Robot, function: str, algorithm: str = "auto", optional: tuple[str, ...] = ()) -> Program:
+def traced(
+    r: px.Robot, function: str, algorithm: str = "auto", optional: tuple[str, ...] = ()
+) -> TracedProgram:
     call = resolve(r, function, algorithm, **frame_of(function, r))
     return trace(call.task(optional))
 
@@ -31,7 +33,7 @@ EVERY = covered("mixed", "panda")
 each = pytest.mark.parametrize(("name", "function", "algorithm"), EVERY, ids=["-".join(c) for c in EVERY])
 
 
-def computed(program: Program) -> list[Node]:
+def computed(program: TracedProgram) -> list[Node]:
     return [n for n in program.nodes if n.op != "input"]
 
 
@@ -102,7 +104,7 @@ def test_a_function_without_source_is_one_quantity() -> None:
     assert graph.quantity == "before"
 
 
-def told(program: Program) -> list[Any]:
+def told(program: TracedProgram) -> list[Any]:
     place = {n.number: k for k, n in enumerate(program.nodes)}
     rows = [
         (n.op, tuple(place[a.number] if type(a) is Node else a for a in n.args), n.link, n.quantity)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from phalanx.export.entries import Entry, entries
+from phalanx.export.entries import ExportEntry, entries
 from phalanx.export.request import Request, routines
 from phalanx.languages.dialects import c
 
@@ -44,7 +44,7 @@ class Library:
 
     def __call__(self, name: str, *inputs: np.ndarray, batch: bool = True) -> tuple[np.ndarray, ...]:
         """The results of a function for rows of states, by its batch form or one after another."""
-        entry: Entry = self.entries[name]
+        entry: ExportEntry = self.entries[name]
         arrays = [np.ascontiguousarray(x, self.dtype) for x in inputs]
         shapes = list(entry.inputs.values())
         count = arrays[0].size // max(1, int(np.prod(shapes[0])))

@@ -11,7 +11,7 @@ import numpy as np
 
 from phalanx.backends.native import compile, gufunc, loop
 from phalanx.backends.native.compile import host
-from phalanx.backends.native.emit.walk import block_function
+from phalanx.backends.native.emit.codegen import block_function
 from phalanx.program.form.program import Program
 
 _alive: list[Any] = []

@@ -12,7 +12,7 @@ import numpy as np
 from phalanx.program import ops
 from phalanx.program.elementary import analytic
 from phalanx.program.elementary.arithmetic import Arithmetic
-from phalanx.program.elementary.turns import sincos
+from phalanx.program.elementary.sincos import sincos
 
 _COMPARED: dict[str, Callable[..., Any]] = {
     "olt": lambda a, b: a < b,

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.robot.description import FixedFrame, Loop, Pose
+from phalanx.robot.description import FixedFrame, LoopClosure, Pose
 
-LOOP = Loop("rod", "revolute", "link1", "link3", Pose.of(None, (0.1, 0.0, 0.0)))
+LOOP = LoopClosure("rod", "revolute", "link1", "link3", Pose.of(None, (0.1, 0.0, 0.0)))
 
 
-def closed(*loops: Loop) -> px.Robot:
+def closed(*loops: LoopClosure) -> px.Robot:
     return px.Robot(replace(px.chain(3).description, loops=loops))
 
 
@@ -112,4 +112,6 @@ def test_the_builder_attaches_frames_and_loops() -> None:
     assert builder.add_loop("rod", "spherical", "a", "b", successor_pose=(1.0, 0.0, 0.0)) == "rod"
     robot = builder.build()
     assert robot.frame_names == ("a", "b", "tip")
-    assert robot.loops == (Loop("rod", "spherical", "a", "b", successor_pose=Pose.of(None, (1.0, 0.0, 0.0))),)
+    assert robot.loops == (
+        LoopClosure("rod", "spherical", "a", "b", successor_pose=Pose.of(None, (1.0, 0.0, 0.0))),
+    )

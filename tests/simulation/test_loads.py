@@ -10,11 +10,11 @@ import pytest
 import phalanx as px
 from phalanx.program.evaluate import program_on_arrays
 from phalanx.program.scalar import Graph
-from phalanx.program.trace import Program
+from phalanx.program.trace import TracedProgram
 from phalanx.robot.joints import frame_along
 from phalanx.robot.model import link_wrenches
 from phalanx.simulation.equations import Equations, symbols
-from phalanx.simulation.loads import Load, impedances, on_bodies, on_links
+from phalanx.simulation.loads import FrameLoad, impedances, on_bodies, on_links
 from phalanx.spatial import dense
 from reference.sampling import agree
 
@@ -37,7 +37,9 @@ def robot() -> px.Robot:
 
 def evaluated(results: np.ndarray, q: np.ndarray) -> np.ndarray:
     flat = results.ravel().tolist()
-    found: np.ndarray = program_on_arrays(Program({"q": q.shape[1:]}, {"x": results.shape}, flat), {"q": q})
+    found: np.ndarray = program_on_arrays(
+        TracedProgram({"q": q.shape[1:]}, {"x": results.shape}, flat), {"q": q}
+    )
     return found
 
 
@@ -46,8 +48,8 @@ def test_forces_at_points_reach_links_and_bodies(robot: px.Robot) -> None:
     of, q = Equations(robot, graph), symbols(graph, "q", (3,))
     rng = np.random.default_rng(1)
     forces, wrench = rng.standard_normal((2, 3)), rng.standard_normal(6)
-    load = Load("tool", tuple(zip(POINTS, forces.astype(object), strict=True)), wrench.astype(object))
-    fixed = Load("base", (((0.0, 0.0, 1.0), forces[0].astype(object)),), wrench.astype(object))
+    load = FrameLoad("tool", tuple(zip(POINTS, forces.astype(object), strict=True)), wrench.astype(object))
+    fixed = FrameLoad("base", (((0.0, 0.0, 1.0), forces[0].astype(object)),), wrench.astype(object))
     model = robot.model.cast(lambda array: array.astype(object))
     states = robot.random_state(4, rng=2)[0]
     links = evaluated(on_links(of, q, [load, fixed]), states)
@@ -64,7 +66,7 @@ def test_resistances_are_quadratic_forms_of_the_points_accelerations(robot: px.R
     of, q = Equations(robot, graph), symbols(graph, "q", (3,))
     rng = np.random.default_rng(3)
     directions = rng.standard_normal((2, 3))
-    load = Load(
+    load = FrameLoad(
         "tool",
         evenly=((POINTS[0], 2.0), (POINTS[1], 0.5)),
         along=((3.0, tuple(zip(POINTS, directions.astype(object), strict=True))),),

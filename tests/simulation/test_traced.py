@@ -19,7 +19,7 @@ from phalanx.program.form.builder import straight
 from phalanx.program.form.interpret import interpret
 from phalanx.program.rewrite import instructions
 from phalanx.program.scalar import Graph, Node
-from phalanx.program.trace import Program
+from phalanx.program.trace import TracedProgram
 from phalanx.simulation.elementwise import MASKS, UFUNCS
 from phalanx.simulation.traced import NAMES, Traced, scalars_of, traced
 from phalanx.simulation.vocabulary import MOVES, OWN, SUMS
@@ -136,7 +136,7 @@ def given() -> tuple[Graph, list[Traced], np.ndarray]:
 
 def evaluated(found: Any, numbers: np.ndarray) -> np.ndarray:
     scalars = scalars_of(found, None, "result")
-    program = Program({"given": (15,)}, {"out": scalars.shape}, scalars.ravel().tolist())
+    program = TracedProgram({"given": (15,)}, {"out": scalars.shape}, scalars.ravel().tolist())
     result: np.ndarray = program_on_arrays(program, {"given": numbers})
     return result
 
@@ -161,7 +161,7 @@ def test_compiled_code_of_all_of_them_gives_the_bits_of_the_interpreter(dtype: A
     results = [
         x for case in CASES.values() for x in scalars_of(case(*symbols), None, "result").ravel().tolist()
     ]
-    program = Program({"given": (15,)}, {"out": (len(results),)}, results)
+    program = TracedProgram({"given": (15,)}, {"out": (len(results),)}, results)
     built = straight(instructions(program), program.inputs, program.outputs)
     numbers = numbers.astype(dtype)
     found = compiled(built, dtype, fma=False)(numbers)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.studio.running import DROP, HOLD, LAW, Run
-from phalanx.studio.session import Session
+from phalanx.studio.running import DROP, HOLD, LAW, LiveSimulation
+from phalanx.studio.session import Session, groups
 from phalanx.studio.stage import quaternions
 
 KINDS = ("revolute", "spherical", "prismatic", "planar", "universal", "helical")
@@ -113,7 +113,7 @@ def test_a_robot_without_joints_is_refused() -> None:
 def test_a_dropped_pendulum_keeps_its_energy_and_records_it() -> None:
     robot = px.load("two_link")
     q = np.array([0.3, 0.2])
-    run = Run(robot, q, np.zeros(2), DROP)
+    run = LiveSimulation(robot, q, np.zeros(2), DROP)
     for _ in range(30):
         run.advance(1 / 30, np.zeros(2))
     past = run.history()
@@ -128,7 +128,7 @@ def test_a_dropped_pendulum_keeps_its_energy_and_records_it() -> None:
 def test_a_held_pose_stays_and_a_push_moves_it() -> None:
     robot = px.load("panda")
     q = np.array([0, -0.5, 0, -2, 0, 1.5, 0.3])
-    run = Run(robot, q, np.zeros(7), HOLD)
+    run = LiveSimulation(robot, q, np.zeros(7), HOLD)
     for _ in range(5):
         run.advance(1 / 30, np.zeros(7))
     np.testing.assert_allclose(run.q, q, atol=1e-9)
@@ -144,18 +144,18 @@ def test_a_law_comes_from_a_file_and_a_broken_one_tells_its_line(tmp_path) -> No
     good, bad = tmp_path / "good.py", tmp_path / "bad.py"
     good.write_text("def law(t, q, qd, u, robot):\n    return robot.gravity_forces(q) - 3 * qd\n")
     bad.write_text("def law(t, q, qd, u, robot):\n    x = 1\n    return q + nothing\n")
-    run = Run(robot, q, np.zeros(2), LAW, str(good))
+    run = LiveSimulation(robot, q, np.zeros(2), LAW, str(good))
     run.advance(0.1, np.zeros(2))
     np.testing.assert_allclose(run.q, q, atol=1e-9)
     with pytest.raises(px.PhalanxError, match=r"bad\.py.*3|line 3"):
-        Run(robot, q, np.zeros(2), LAW, str(bad))
+        LiveSimulation(robot, q, np.zeros(2), LAW, str(bad))
     with pytest.raises(px.PhalanxError, match="no file"):
-        Run(robot, q, np.zeros(2), LAW, str(tmp_path / "gone.py"))
+        LiveSimulation(robot, q, np.zeros(2), LAW, str(tmp_path / "gone.py"))
 
 
 def test_long_chains_fall_step_by_step() -> None:
     robot = px.chain(60)
-    run = Run(robot, robot.neutral(), np.zeros(60), DROP)
+    run = LiveSimulation(robot, robot.neutral(), np.zeros(60), DROP)
     start = float(robot.potential_energy(robot.neutral()))
     run.advance(0.02, np.zeros(60))
     assert run.history()["kinetic"][-1] > 0
@@ -165,6 +165,11 @@ def test_long_chains_fall_step_by_step() -> None:
 def test_a_diverging_law_ends_in_words(tmp_path) -> None:
     law = tmp_path / "wild.py"
     law.write_text("def law(t, q, qd, u, robot):\n    return 1e9 * q\n")
-    run = Run(px.load("two_link"), np.array([0.3, 0.2]), np.zeros(2), LAW, str(law))
+    run = LiveSimulation(px.load("two_link"), np.array([0.3, 0.2]), np.zeros(2), LAW, str(law))
     with pytest.raises(px.PhalanxError, match="diverged"):
         run.advance(3.0, np.zeros(2))
+
+
+def test_many_joints_come_in_groups() -> None:
+    assert groups(7) == {"Joints": slice(0, 7)}
+    assert groups(20) == {"Joints 1 to 16": slice(0, 16), "Joints 17 to 20": slice(16, 20)}

@@ -16,10 +16,10 @@ import phalanx as px
 from phalanx.cli import main
 from phalanx.dispatch import resolve
 from phalanx.study.prediction import calibration, timing
-from phalanx.study.prediction.calibration import Calibration, Prices, fitted
+from phalanx.study.prediction.calibration import Calibration, UnitCosts, fitted
 from phalanx.study.prediction.workload import Workload, workload
 
-KNOWN = Calibration(Prices(90.0, 2.0, 3.0, 0.2, 4.0, 6.0, 0.1, 0.05, 0.4), 0.1)
+KNOWN = Calibration(UnitCosts(90.0, 2.0, 3.0, 0.2, 4.0, 6.0, 0.1, 0.05, 0.4), 0.1)
 
 
 @pytest.fixture

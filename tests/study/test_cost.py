@@ -14,13 +14,13 @@ import pytest
 
 import phalanx as px
 from phalanx.backends.native.compile import host
-from phalanx.backends.native.emit.walk import block_function
-from phalanx.backends.native.source import unrolls
+from phalanx.backends.native.emit.codegen import block_function
+from phalanx.backends.native.lowering import unrolls
 from phalanx.dispatch import resolve
 from phalanx.program.form.builder import straight
 from phalanx.program.rewrite import instructions
 from phalanx.program.scalar import Graph
-from phalanx.program.trace import Program
+from phalanx.program.trace import TracedProgram
 from phalanx.study.closed_form import general_chain
 from reference.counting import general_count, operations
 from reference.kernels import robot
@@ -113,7 +113,7 @@ def in_block(text: str) -> Counter[str]:
 @cache
 def of_one_turn() -> Counter[str]:
     """What sine and cosine of one angle take."""
-    program = Program({"q": (1,)}, {"x": (1,)}, [Graph().input("q", 0).sin()])
+    program = TracedProgram({"q": (1,)}, {"x": (1,)}, [Graph().input("q", 0).sin()])
     return in_block(
         block_function(straight(instructions(program), {"q": (1,)}, {"out": (1,)}), host(), "double")[0]
     )

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from collections import Counter
 from functools import cache
@@ -16,9 +17,9 @@ import phalanx as px
 from phalanx.algorithms import FUNCTIONS, algorithms
 from phalanx.backends.base import Call
 from phalanx.backends.native.compile import host
-from phalanx.backends.native.emit.walk import block_function
-from phalanx.backends.native.extent import is_segmented, large_form, serves
-from phalanx.backends.native.source import looped
+from phalanx.backends.native.emit.codegen import block_function
+from phalanx.backends.native.lowering import looped
+from phalanx.backends.native.unroll_policy import is_segmented, large_form, serves
 from phalanx.dispatch import resolve
 from phalanx.program.cost import Count
 from phalanx.program.form.builder import straight
@@ -26,9 +27,9 @@ from phalanx.program.loops import cost_of_loops
 from phalanx.program.rewrite import instructions
 from phalanx.program.rolled import RolledProgram
 from phalanx.program.rolled.segments.roll import SegmentProgram
-from phalanx.program.rolled.stages.matrices import Pairs
+from phalanx.program.rolled.stages.matrices import AncestorPairs
 from phalanx.program.scalar import Graph
-from phalanx.program.trace import Program
+from phalanx.program.trace import TracedProgram
 from phalanx.study.prediction.workload import workload
 from reference.llvm_counting import carried_out, counted_module
 
@@ -110,7 +111,7 @@ CASES += [  # in loops by their counts
 @cache
 def of_one_turn() -> Counter[str]:
     """What sine and cosine of one angle take."""
-    program = Program({"q": (1,)}, {"x": (1,)}, [Graph().input("q", 0).sin()])
+    program = TracedProgram({"q": (1,)}, {"x": (1,)}, [Graph().input("q", 0).sin()])
     text = block_function(straight(instructions(program), {"q": (1,)}, {"out": (1,)}), host(), "double")[0]
     return carried_out(text)["block"]
 
@@ -173,7 +174,9 @@ def kinds_of_stages(loops: Any) -> set[str]:
     found = set()
     for stage in loops.stages:
         entries = getattr(stage, "entries", None)
-        shape = "" if entries is None else " pairs" if isinstance(entries, Pairs) else f" {entries.shape}"
+        shape = (
+            "" if entries is None else " pairs" if isinstance(entries, AncestorPairs) else f" {entries.shape}"
+        )
         found.add("coupled " * (loops.layout.joints is not None) + type(stage).__name__ + shape)
     return found
 
@@ -193,12 +196,39 @@ def test_cost_and_kernel_tell_what_loops_carry_out() -> None:
     assert found.looped
     assert Count(*found._all()) == in_text(resolve(r, "forward_dynamics", "cfa"))
     assert found.span.total == len(found.width) > 0
+    assert sum(found.width) == found.total
     kernel = r.kernel("forward_dynamics", algorithm="cfa").cost
     assert (kernel.total, kernel.span, kernel.by_quantity) == (found.total, found.span, found.by_quantity)
-    assert found.span_with(multiplication=2.0).total > 0
+    assert found.span_with() == found.span
+    with pytest.raises(px.PhalanxError, match=r"span_with: .* known at unit times only; ask written_out"):
+        found.span_with(multiplication=2.0)
+    assert found.written_out.span_with(multiplication=2.0).total > 0
     assert set(found.by_link) <= {*r.link_names, "world"}
     straight = px.cost(r, "forward_dynamics", "aba")
     assert not straight.looped
+
+
+@pytest.mark.parametrize("algorithm", ["abia", "cfa", "dca", "aba", "partition"])
+def test_work_and_path_of_a_cost_are_of_one_program(algorithm: str) -> None:
+    loops = px.cost(px.chain(26), "forward_dynamics", algorithm)
+    assert loops.looped
+    assert sum(loops.width) == loops.total
+    assert len(loops.width) == loops.span.total
+    tree = loops.written_out
+    assert not tree.looped
+    assert sum(tree.width) == tree.total
+    assert len(tree.width) == tree.span.total
+    assert tree.written_out is tree
+    assert pickle.loads(pickle.dumps(loops)).width == loops.width
+    if algorithm == "abia":  # a tree in the equations, a recursion in loops
+        assert tree.total > 3 * loops.total
+        assert tree.span.total < 0.6 * loops.span.total
+
+
+def test_the_path_of_loops_is_at_least_that_of_equations_in_the_same_order() -> None:
+    for n in (24, 25, 26):
+        loops = px.cost(px.chain(n), "forward_dynamics", "aba")
+        assert loops.written_out.span.total <= loops.span.total <= 1.05 * loops.written_out.span.total
 
 
 def test_a_body_of_the_loops_costs_what_a_further_link_costs_straight_line_code() -> None:
@@ -224,8 +254,8 @@ def test_robots_too_long_to_be_written_out_have_counts_but_no_paths() -> None:
     assert found.looped
     assert found.total > 1_000_000
     assert (found.span, found.width, found.max_width) == (Count(), (), 0)
-    with pytest.raises(px.PhalanxError, match=r"operations in loops over bodies, too many to be written out"):
-        found.span_with(multiplication=2.0)
+    with pytest.raises(px.PhalanxError, match=r"has about .* operations, more than 1,000,000"):
+        _ = found.written_out
 
 
 def test_a_robot_that_cannot_move_gives_no_warning() -> None:

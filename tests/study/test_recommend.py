@@ -10,11 +10,11 @@ import pytest
 import phalanx as px
 from phalanx.dispatch import choose
 from phalanx.study import recommend as module
-from phalanx.study.prediction.calibration import Calibration, Prices
+from phalanx.study.prediction.calibration import Calibration, UnitCosts
 from phalanx.study.prediction.workload import Workload
 from phalanx.study.recommend import recommend
 
-MACHINE = Calibration(Prices(150.0, 2.5, 4.8, 0.18, 4.2, 5.2, 0.12, 0.06, 0.52), 0.1)
+MACHINE = Calibration(UnitCosts(150.0, 2.5, 4.8, 0.18, 4.2, 5.2, 0.12, 0.06, 0.52), 0.1)
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import phalanx as px
 from phalanx.study.machines import Machine
 from phalanx.study.schedule import place
-from phalanx.study.scheduling.placement import Hop, PlacedMessage, Schedule
+from phalanx.study.scheduling.placement import LinkMessage, PlacedMessage, Schedule
 from phalanx.study.scheduling.tasks import TaskGraph
 from phalanx.study.scheduling.validity import require_valid, violations
 from reference.task_graphs import machines, task, task_graphs
@@ -131,7 +131,7 @@ BROKEN: dict[str, tuple[Callable[[], Schedule], str]] = {
     "a message takes a link that does not exist": (
         lambda: with_message(
             on_transputers(),
-            lambda m: replace(m, hops=(Hop(m.sender, m.sender, m.start, m.start + 1.0), *m.hops)),
+            lambda m: replace(m, hops=(LinkMessage(m.sender, m.sender, m.start, m.start + 1.0), *m.hops)),
         ),
         "takes a link that does not exist",
     ),

@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import PhalanxError
 from ..robot.model import Model, identity_transform
 from ..spatial import Array, Transform, dense, dot, matvec, namespace, transpose
-from ..sweeps.limbs import ArrayLinks
+from ..sweeps.heavy_paths import ArrayLinks
 from ..sweeps.links import LinkSweeps
 from ..sweeps.verbs import current
 from .banded.symmetric import inverse
@@ -35,7 +35,7 @@ class Links:
     so that tau - A z drives the joint. Elsewhere the column is zero and `unused` one.
     """
 
-    limbs: LinkSweeps  # which link hangs on which
+    heavy_paths: LinkSweeps  # which link hangs on which
     X: Array  # (…, m, 6, 6) from the link that carries each
     W: Array  # (…, m, 6, w)
     G: Array  # (m, 6, 6) inertias
@@ -49,20 +49,20 @@ class Links:
 
     def along(self, c: Array) -> Array:
         """What accelerations (…, n, 6) added at the bodies of each joint add to its link."""
-        return self.limbs.joined(lambda before, own, X: own + X @ before, c, self.bodies)
+        return self.heavy_paths.joined(lambda before, own, X: own + X @ before, c, self.bodies)
 
     def driven(self, tau: Array) -> Array:
         """T tau."""
-        wrench = self.limbs.joined(lambda before, own: own + before, self.T * tau[..., None])
+        wrench = self.heavy_paths.joined(lambda before, own: own + before, self.T * tau[..., None])
         return wrench if self.seats is None else inverse_transform(self.seats).T @ wrench
 
     def accelerations(self, rho: Array, y: Array) -> Array:
         """`qdd` (…, nv) from S qdd = rho, or from the rotors among the unknowns y."""
         at_seats = rho if self.seats is None else inverse_transform(self.seats) @ rho
-        qdd = dot(self.T, self.limbs.spread(at_seats))
+        qdd = dot(self.T, self.heavy_paths.spread(at_seats))
         if y.shape[-1] < 6:
             return qdd
-        return qdd * (1.0 - self.rotor) + dot(self.unknown, self.limbs.spread(y)) * self.rotor
+        return qdd * (1.0 - self.rotor) + dot(self.unknown, self.heavy_paths.spread(y)) * self.rotor
 
 
 class Shape:
@@ -89,16 +89,20 @@ class Shape:
 def links_of(model: Model, X: Transform) -> Links:
     """The links of a model whose bodies have the transforms X from their parents."""
     order = current()
-    limbs = ArrayLinks.of(model) if order is None else order.links(model)
+    heavy_paths = ArrayLinks.of(model) if order is None else order.links(model)
     W, T, unused, seated, rotor, unknown = model.derived(constants)
-    W, unused, seated = limbs.at_links(W, 2), limbs.at_links(unused), limbs.at_links(seated, 0)
+    W, unused, seated = (
+        heavy_paths.at_links(W, 2),
+        heavy_paths.at_links(unused),
+        heavy_paths.at_links(seated, 0),
+    )
     seats = None
     if not seated.all():
-        seats = limbs.at_links(X).zip(identity_transform(model), partial(_seat, seated))
+        seats = heavy_paths.at_links(X).zip(identity_transform(model), partial(_seat, seated))
         W = from_seats(seats, W)
-    X_links = dense(limbs.joined(lambda before, own: own @ before, X))
-    G = dense(limbs.at_links(model.inertia))
-    return Links(limbs, X_links, W, G, inverse(G), unused, X, seats, T, rotor, unknown)
+    X_links = dense(heavy_paths.joined(lambda before, own: own @ before, X))
+    G = dense(heavy_paths.at_links(model.inertia))
+    return Links(heavy_paths, X_links, W, G, inverse(G), unused, X, seats, T, rotor, unknown)
 
 
 def constants(model: Model) -> tuple[Array, ...]:
@@ -175,9 +179,9 @@ def _axes(model: Model, last: np.ndarray, d: int) -> np.ndarray:
     axis, rest = model.axis.astype(float), model.rest.map(lambda a, _: a.astype(float))
     if d == 1:
         return axis[last][..., None]
-    moves, turns = (np.zeros(model.n, dtype=bool) for _ in range(2))
+    moves, turns = np.zeros(model.n, dtype=bool), model.rates[:, 0] != 0.0
     for g in model.groups:
-        moves[g.bodies], turns[g.bodies] = g.motion.nq > 0, g.motion.turns
+        moves[g.bodies] = g.motion.nq > 0
     columns: list[np.ndarray] = []
     for k in range(d - 1, 0, -1):
         body = last - k

@@ -19,7 +19,7 @@ from math import log
 from typing import Any
 
 from ..robot.model import Model, diagonal, gravity_twist, joint_displacements, joint_kinematics
-from ..spatial import Array, Carried, Displacement
+from ..spatial import Array, Displacement, DisplacementOperator
 from ..sweeps.verbs import accumulate, eliminate, propagate, substitute
 from .inertia.crba import crba
 
@@ -117,7 +117,7 @@ def kick(model: Model, after: Drift, tau: Array, h: Any, *, external: Array = 0.
 def displacements(model: Model, X: Any, step: Array) -> Displacement:
     """How far each body has moved, seen from where it was, when the joints have made a step (…, nv)."""
     own = joint_displacements(model, step)
-    carried = Carried(X.E, X.r, own.a, own.w, own.d)
+    carried = DisplacementOperator(X.E, X.r, own.a, own.w, own.d)
     nothing = gravity_twist(model)[:3] * 0.0
     moved: Displacement = propagate(carried, root=Displacement(nothing, nothing[:1] + 1.0, nothing))
     return moved

@@ -17,8 +17,8 @@ import numpy as np
 
 from ..algorithms import Algorithm, Function, algorithms
 from ..arrays import MOST_AXES, is_masked_array, overlaps_itself
-from ..errors import PhalanxError, listing, nearest, shown
-from ..program.task import Task
+from ..errors import PhalanxError, installing, listing, nearest, shown
+from ..program.task import TraceTask
 from ..robot.checks import require_masses
 from ..robot.configurations import real_array
 from ..robot.frames import AnyFrame, placement_of
@@ -79,21 +79,21 @@ class Call:
 
     def task(
         self, optional: Sequence[str] = (), model: Model | None = None, frame: AnyFrame | None = None
-    ) -> Task:
+    ) -> TraceTask:
         """What a program shall compute, with some of the optional inputs; by default on the robot's model.
 
         With `frame` the program is told its frame when it runs.
         """
         f = self.function
         arguments = self.arguments() if frame is None else self.arguments() | {"frame": frame}
-        return Task(
+        return TraceTask(
             self.algorithm,
             self.robot.model if model is None else model,
             {name: self.sizes(symbols) for name, symbols in f.inputs.items()},
             self.output_sizes(),
             {name: self.sizes(f.optional[name]) for name in optional},
             arguments,
-            self.robot.coordinates if self.algorithm.derivative else (),
+            self.robot._coordinates if self.algorithm.derivative else (),
         )
 
 
@@ -290,14 +290,13 @@ def module_of(name: str, path: str) -> Any:
         if error.name is None or error.name.split(".")[0] != _EXTRAS.get(name):
             raise
         raise PhalanxError(
-            f'"{name}" needs the package "{error.name}", which is not installed; '
-            f"pip install 'phalanx[{name}]'."
+            f'"{name}" needs the package "{error.name}", which is not installed; {installing(name)}.'
         ) from None
 
 
 def installed() -> list[str]:
     """Names of the backends whose packages are there."""
-    from .native.able import refusal
+    from .native.availability import refusal
 
     there = [name for name in _MODULES if name not in _EXTRAS or find_spec(_EXTRAS[name]) is not None]
     return [name for name in there if name != "native" or not refusal()]

@@ -16,7 +16,7 @@ from ..program.cost import Cost, Count
 from ..study.closed_form import ClosedForm, closed_form
 from ..study.conventions import CONVENTIONS
 from ..study.cost import LEVELS, cost
-from ..study.fitting import Formula
+from ..study.fitting import FittedFormula
 from .arguments import (
     add_algorithm,
     add_command,
@@ -43,7 +43,7 @@ def add(commands: Any) -> None:
             phalanx cost puma560 --algorithm zomaya_morris --customise semi --formula
             phalanx cost ur5 --algorithm lathrop --plot lathrop.png --json
             phalanx cost panda --function forward_dynamics --derivative vjp
-            phalanx cost ur5 --function jacobian_rate --frame tool0
+            phalanx cost ur5 --function jacobian_time_derivative --frame tool0
         """,
     )
     add_robot(parser)
@@ -130,17 +130,13 @@ def _parts(found: Cost, by: str) -> list[str]:
 def _notes(found: Cost) -> list[str]:
     """Width and bytes in words, and what the convention charges."""
     b, steps = found.bytes, len(found.width)
-    loops = "The kernel consists of loops over bodies, counted as often as they turn"
-    written_out = (
-        f"{loops}. Written out, its equations have {sum(found.width):,} operations; the path is theirs. "
-        if steps
-        else f"{loops}{'' if found.has_path else '; it is too long for a path'}. "
-    )
+    too_long = "" if found.has_path else "; their path is not known"
+    loops = f"The kernel consists of loops over bodies, which operations and path are about{too_long}. "
     at_once = (
         f"With as many processors as there is work for: {steps:,} steps, at most {found.max_width:,} "
         f"operations in one, {sum(found.width) / max(steps, 1):.1f} on average. "
     )
-    flow = written_out + at_once * bool(steps) if found.looped else at_once
+    flow = loops * found.looped + at_once * (steps > 0 or not found.looped)
     flow += (
         f"A state moves {b.inputs:,} bytes in, {b.outputs:,} out and {b.parameters:,} of parameters, "
         f"and {b.intermediate:,} if every partial result goes through memory."
@@ -174,9 +170,9 @@ def _formulas(form: ClosedForm) -> list[str]:
 _KINDS = ("multiplications", "additions", "divisions")
 
 
-def _formula(part: Any, kind: str) -> Formula | None:
+def _formula(part: Any, kind: str) -> FittedFormula | None:
     try:
-        found: Formula = getattr(part, kind)
+        found: FittedFormula = getattr(part, kind)
     except PhalanxError:
         return None
     return found
@@ -205,7 +201,7 @@ def _told(found: Cost, function: str, algorithm: str, form: ClosedForm | None) -
     return told
 
 
-def _exact(formula: Formula | None) -> dict[str, Any] | None:
+def _exact(formula: FittedFormula | None) -> dict[str, Any] | None:
     if formula is None:
         return None
     return {

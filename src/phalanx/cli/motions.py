@@ -28,7 +28,7 @@ RECORD = ("q", "qd", "tau", "kinetic_energy", "potential_energy")
 
 
 @dataclass(frozen=True)
-class Motion:
+class SimulatedMotion:
     """A finished simulation: its records, and what they took."""
 
     robot: Robot
@@ -126,7 +126,7 @@ def driven(robot: Robot, args: argparse.Namespace, q: np.ndarray) -> dict[str, A
 # ------------------------------------------------------------------------ running
 
 
-def simulated(robot: Robot, args: argparse.Namespace) -> Motion:
+def simulated(robot: Robot, args: argparse.Namespace) -> SimulatedMotion:
     """The rollout that the arguments ask for, piece by piece so that a bar can tell how far it is."""
     q, qd = starts(robot, args)
     every = max(1, round(args.record / args.dt))
@@ -141,8 +141,10 @@ def simulated(robot: Robot, args: argparse.Namespace) -> Motion:
         dtype=args.dtype,
         **driven(robot, args, q),
     )
-    inputs = q if sim.inputs == robot.nq and (args.hold or args.control) else np.zeros((len(q), sim.inputs))
-    go = _rollout(sim, inputs.astype(args.dtype)[:, None], every, args.threads)
+    controls = (
+        q if sim.controls == robot.nq and (args.hold or args.control) else np.zeros((len(q), sim.controls))
+    )
+    go = _rollout(sim, controls.astype(args.dtype)[:, None], every, args.threads)
     state = q.astype(args.dtype), qd.astype(args.dtype)
     go(state[0][:1], state[1][:1], 1, 0)  # compiles
     preparing = time.perf_counter() - begin
@@ -159,9 +161,9 @@ def simulated(robot: Robot, args: argparse.Namespace) -> Motion:
     )
 
 
-def _rollout(sim: Any, inputs: np.ndarray, every: int, threads: int | None) -> Callable[..., Any]:
+def _rollout(sim: Any, controls: np.ndarray, every: int, threads: int | None) -> Callable[..., Any]:
     def go(q: np.ndarray, qd: np.ndarray, rows: int, start: int) -> Any:
-        own = inputs[: len(q)]
+        own = controls[: len(q)]
         return sim._rolled(q, qd, own, rows * every, every, RECORD, threads, start=start)
 
     return go
@@ -186,7 +188,7 @@ def _joined(
     steps: int,
     preparing: float,
     computing: float,
-) -> Motion:
+) -> SimulatedMotion:
     """All pieces as one, the start in front."""
     kinetic, potential = robot.kinetic_energy(q, qd), robot.potential_energy(q)
 
@@ -195,7 +197,7 @@ def _joined(
         return np.concatenate([*parts, *(run[name] for run in runs)], axis=1)
 
     moving = whole("kinetic_energy", kinetic)
-    return Motion(
+    return SimulatedMotion(
         robot=robot,
         q=whole("q", q),
         qd=whole("qd", qd),

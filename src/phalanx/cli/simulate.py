@@ -15,12 +15,12 @@ import numpy as np
 from ..data.naming import coordinates, rates
 from ..errors import PhalanxError, printable
 from ..files import writing
+from ..simulation.integrators import DEFAULT, names
 from ..study.plotting import place_of, require_drawable
 from .arguments import add_command, add_robot, load_robot, positive_integer
-from .motions import Motion, simulated
+from .motions import SimulatedMotion, simulated
 from .report import emit, emit_json, number, table, terminal_width
 
-INTEGRATORS = ("implicit", "euler", "rk4", "variational")
 _MOST_LIMITS = 12  # lines about them in print
 _NOTHING = 1e-12  # coordinates and energies below are rounding
 
@@ -54,7 +54,7 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--dt", type=_positive, default=1e-3, metavar="S", help="step (default: 0.001)")
     parser.add_argument(
-        "--integrator", choices=INTEGRATORS, default="implicit", help="default: implicit, stable when stiff"
+        "--integrator", choices=names(), default=DEFAULT, help=f"default: {DEFAULT}, stable when stiff"
     )
     parser.add_argument(
         "--batch", type=positive_integer, default=1, metavar="N", help="simulations (default: 1)"
@@ -139,7 +139,7 @@ def _savable(path: str) -> Path:
     return place
 
 
-def _save(place: Path, motion: Motion) -> None:
+def _save(place: Path, motion: SimulatedMotion) -> None:
     arrays = {name: getattr(motion, name) for name in ("time", "q", "qd", "tau", "energy", "diverged")}
     with writing(place, where="--save") as file:
         np.savez_compressed(file, **arrays, coordinates=coordinates(motion.robot))
@@ -148,7 +148,7 @@ def _save(place: Path, motion: Motion) -> None:
 # ------------------------------------------------------------------------ what happened
 
 
-def told(motion: Motion, args: argparse.Namespace) -> dict[str, Any]:
+def told(motion: SimulatedMotion, args: argparse.Namespace) -> dict[str, Any]:
     """All that the summary says, for people and for programs."""
     robot, good = motion.robot, ~motion.diverged
     kept = motion.q[good]
@@ -195,7 +195,7 @@ def _span(values: np.ndarray) -> list[float | None]:
     return [float(values.min()), float(values.max())] if values.size else [None, None]
 
 
-def _limits(motion: Motion) -> list[dict[str, Any]]:
+def _limits(motion: SimulatedMotion) -> list[dict[str, Any]]:
     """Which limits were passed, in how many simulations, and when first."""
     robot = motion.robot
     found = []

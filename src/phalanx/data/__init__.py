@@ -3,9 +3,9 @@
 """Recorded trajectories: opened lazily from any format, and functions computed for every frame."""
 
 from .differentiation import differentiate
-from .engine import Report, run
+from .engine import RunReport, run
 from .opening import open
 from .recording import Recording
-from .transform import Transform, transform
+from .transform import BatchTransform, transform
 
-__all__ = ["Recording", "Report", "Transform", "differentiate", "open", "run", "transform"]
+__all__ = ["BatchTransform", "Recording", "RunReport", "differentiate", "open", "run", "transform"]

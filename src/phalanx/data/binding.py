@@ -13,10 +13,10 @@ import numpy as np
 
 from ..errors import PhalanxError, listing, shown, warn
 from ..robot.robot import Robot
-from .entries import NONE, Joints
+from .entries import NONE, JointNames
 from .naming import candidates, coordinates, one_of, rates, split_label, wide_groups
 from .source import Column
-from .units import QUANTITIES, factors
+from .units import QUANTITIES, coordinate_units, factors
 
 _SLACK, _OFTEN = 0.01, 0.01  # of a joint's range, of all frames: beyond limits by so much, so often, is told
 _MANY = 8  # joints in a warning
@@ -70,7 +70,7 @@ def bound(
             f'{listing(columns, most=12) or "none"}; say which with columns={{"q": "name"}} (--columns '
             "q=name)."
         )
-    chosen = Joints(robot, joints, where)
+    chosen = JointNames(robot, joints, where)
     result = {q: _bind(robot, q, found[q], columns, chosen, units) for q in QUANTITIES if q in found}
     chosen.require_used()
     return result
@@ -182,7 +182,7 @@ def _with_endings(
 
 
 def _bind(
-    robot: Robot, quantity: str, found: _Found, columns: Mapping[str, Column], joints: Joints, units: Any
+    robot: Robot, quantity: str, found: _Found, columns: Mapping[str, Column], joints: JointNames, units: Any
 ) -> Binding:
     names, where = found.columns, joints.where
     for name in names:
@@ -207,19 +207,22 @@ def _bind(
 
 
 def require_plausible(robot: Robot, q: np.ndarray, where: str, units: Any) -> None:
-    """Raise where positions can hardly be radians and nobody said in which unit they are."""
+    """Raise where positions can hardly be radians or metres and nobody said in which unit they are."""
     if units is not None or not len(q):
         return
     with np.errstate(invalid="ignore"):
         reach = np.nanmax(np.abs(np.where(np.isfinite(q), q, 0.0)), axis=0)
         bound = np.maximum(np.abs(robot.limits.lower), np.abs(robot.limits.upper))
-    angular = np.isfinite(bound) & (bound > 0.0)
-    far = np.flatnonzero(angular & (reach > _DEGREES * bound) & (reach > _DEGREES * np.pi))
+    limited = np.isfinite(bound) & (bound > 0.0)
+    far = np.flatnonzero(limited & (reach > _DEGREES * bound) & (reach > _DEGREES * np.pi))
     if len(far):
         k = int(far[0])
+        own = coordinate_units(robot)[k]
+        word, unit = ("millimetres", "mm") if own == "m" else ("degrees", "deg")
         raise PhalanxError(
-            f'{where}: "{coordinates(robot)[k]}" goes to {reach[k]:.4g}, its limit is {bound[k]:.4g} rad: '
-            'these look like degrees; say units="deg" (--units deg), or units="rad" to take them as they are.'
+            f'{where}: "{coordinates(robot)[k]}" goes to {reach[k]:.4g}, its limit is {bound[k]:.4g} {own}: '
+            f'these look like {word}; say units="{unit}" (--units {unit}), or units="{own}" to take them as '
+            "they are."
         )
 
 

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import PhalanxError, shown
-from .job import Job, Task
+from .job import FrameTask, Job
 from .packages import package
-from .store import Store, left_out
-from .writer import Part
+from .store import UnfinishedRun, left_out
+from .writer import FilePart
 
 _PATIENCE = "10s"  # for a scheduler to answer
 _jobs: dict[str, Job] = {}  # of this worker, the last one
@@ -28,8 +28,12 @@ _jobs: dict[str, Job] = {}  # of this worker, the last one
 
 @contextmanager
 def computed(
-    store: Store, job: Job, skip_bad: bool, scheduler: Any, note: Callable[[Task, Part], Part]
-) -> Iterator[Callable[[Task], Part]]:
+    store: UnfinishedRun,
+    job: Job,
+    skip_bad: bool,
+    scheduler: Any,
+    note: Callable[[FrameTask, FilePart], FilePart],
+) -> Iterator[Callable[[FrameTask], FilePart]]:
     """Start all tasks that are missing; gives what waits for one and returns its part."""
     distributed = package("distributed", "--scheduler")
     with client_of(scheduler) as client:
@@ -44,7 +48,7 @@ def computed(
             if not store.has(task)
         }
 
-        def wait(task: Task) -> Part:
+        def wait(task: FrameTask) -> FilePart:
             where = f"{job.recording.sources[task.source].where}: rows {task.start} to {task.stop}"
             try:
                 futures.pop(task.number).result()
@@ -77,7 +81,7 @@ def work(place: str, mark: str, digest: str, number: int, skip_bad: bool) -> int
     job = _jobs[mark]
     task = job.tasks[number]
     part = part_of(job, task, skip_bad)
-    Store(job).put(task, part)
+    UnfinishedRun(job).put(task, part)
     return len(part.body)
 
 

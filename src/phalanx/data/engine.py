@@ -14,15 +14,15 @@ from typing import Any
 from ..errors import PhalanxError, shown
 from ..progress import steps
 from .arguments import path_from, require_flags, words_from
-from .job import Job, Options, Task
+from .job import FrameTask, Job, Options
 from .ownership import require_replaceable
 from .recording import Recording
-from .store import SKIPPED, Store, left_out
-from .writer import Part
+from .store import SKIPPED, UnfinishedRun, left_out
+from .writer import FilePart
 
 
 @dataclass
-class Report:
+class RunReport:
     """What a run did."""
 
     out: Path
@@ -53,8 +53,8 @@ def run(
     scheduler: Any = None,
     fresh: bool = False,
     rows: int | None = None,
-) -> Report:
-    """A `Report`: functions computed for all frames of a recording and written to `out`.
+) -> RunReport:
+    """A `RunReport`: functions computed for all frames of a recording and written to `out`.
 
     The suffix of `out` tells its format; a folder has that of the input. An interrupted run goes on where it
     stopped when it is called again, and gives the same bytes. `frames` are frames of the robot for functions
@@ -94,18 +94,18 @@ def execute(
     shard: tuple[int, int] | None = None,
     scheduler: Any = None,
     fresh: bool = False,
-) -> Report:
+) -> RunReport:
     """Do a job; see `run`."""
     start = time.perf_counter()
     share = _share(job.tasks, shard)
-    store = Store(job, skip_bad=skip_bad)
+    store = UnfinishedRun(job, skip_bad=skip_bad)
     if fresh and shard is not None:
         raise PhalanxError(
             f"fresh: a share would remove what others have done; remove {store.folder} first, then start all "
             "shares without it."
         )
     store.begin(fresh=fresh, shared=shard is not None)
-    work = _Work(job, skip_bad)
+    work = _Progress(job, skip_bad)
     try:
         if shard is not None:
             resumed, complete = _shard(store, work, share)
@@ -132,7 +132,7 @@ def execute(
     return work.report(resumed, complete, time.perf_counter() - start, share)
 
 
-class _Work:
+class _Progress:
     """Tasks to parts, and what is told about them."""
 
     def __init__(self, job: Job, skip_bad: bool) -> None:
@@ -141,25 +141,25 @@ class _Work:
         self.written = self.computed = self.frames = self.lost = 0
         self.begin = time.perf_counter()
 
-    def part(self, task: Task) -> Part:
+    def part(self, task: FrameTask) -> FilePart:
         """The part of a task, or a note why there is none, if that was asked for."""
         return self.made(task, part_of(self.job, task, self.skip_bad))
 
-    def made(self, task: Task, part: Part) -> Part:
+    def made(self, task: FrameTask, part: FilePart) -> FilePart:
         """Count a part that was made now."""
         self.written += len(part.body)
         self.computed += int(part.note["rows"])
         self.count(part.note, task)
         return part
 
-    def count(self, note: Mapping[str, Any], task: Task) -> None:
+    def count(self, note: Mapping[str, Any], task: FrameTask) -> None:
         """Count what a part holds, whoever made it."""
         self.frames += int(note["rows"])
         if SKIPPED in note:
             self.skipped.append(note[SKIPPED])
             self.lost += task.stop - task.start
 
-    def told(self, task: Task) -> str:
+    def told(self, task: FrameTask) -> str:
         """How fast it goes, and how long it still takes."""
         seconds = max(time.perf_counter() - self.begin, 1e-9)
         if not self.computed:
@@ -168,10 +168,10 @@ class _Work:
         size = bytes_per_frame(self.job) * self.computed / seconds
         return f"{_short(self.computed / seconds)}states/s {_short(size)}B/s {_clock(rest)} left"
 
-    def report(self, resumed: int, complete: bool, seconds: float, share: Sequence[Task]) -> Report:
+    def report(self, resumed: int, complete: bool, seconds: float, share: Sequence[FrameTask]) -> RunReport:
         """What was done."""
         read = int(bytes_per_frame(self.job) * self.computed)
-        return Report(
+        return RunReport(
             self.job.out,
             self.frames,
             len(share),
@@ -186,7 +186,7 @@ class _Work:
         )
 
 
-def part_of(job: Job, task: Task, skip_bad: bool) -> Part:
+def part_of(job: Job, task: FrameTask, skip_bad: bool) -> FilePart:
     """The part of a task; with `skip_bad` a note in place of an error."""
     try:
         return job.part(task)
@@ -196,7 +196,9 @@ def part_of(job: Job, task: Task, skip_bad: bool) -> Part:
         return left_out(str(error))
 
 
-def _append_all(store: Store, work: _Work, others: Callable[[Task], Part] | None) -> None:
+def _append_all(
+    store: UnfinishedRun, work: _Progress, others: Callable[[FrameTask], FilePart] | None
+) -> None:
     """Append what is missing in the order of tasks: parts that others have made, or made here."""
     rest = store.job.tasks[len(store.done) :]
     for task in steps(rest, "run", work.told):
@@ -210,7 +212,7 @@ def _append_all(store: Store, work: _Work, others: Callable[[Task], Part] | None
         store.drop(task)
 
 
-def _shard(store: Store, work: _Work, share: Sequence[Task]) -> tuple[int, bool]:
+def _shard(store: UnfinishedRun, work: _Progress, share: Sequence[FrameTask]) -> tuple[int, bool]:
     """Make the parts of a share; the last of all shards completes the output."""
     done = 0
     for task in steps(share, "run", work.told):
@@ -227,12 +229,12 @@ def _shard(store: Store, work: _Work, share: Sequence[Task]) -> tuple[int, bool]
         return done, False
     if not all(map(store.has, store.job.tasks)):
         return done, False
-    _append_all(store, _Work(store.job, work.skip_bad), None)
+    _append_all(store, _Progress(store.job, work.skip_bad), None)
     store.finish()
     return done, True
 
 
-def _share(tasks: Sequence[Task], shard: Any) -> list[Task]:
+def _share(tasks: Sequence[FrameTask], shard: Any) -> list[FrameTask]:
     """The tasks of a share: neighbours, so that files are read once."""
     if shard is None:
         return list(tasks)

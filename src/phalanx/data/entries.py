@@ -15,7 +15,7 @@ ROBOT = "robot"  # joints="robot": entries are in the robot's own order
 NONE = "-"  # an entry that is no joint of the robot, a quantity that is not recorded
 
 
-class Joints:
+class JointNames:
     """What the user says about joints, and what is found with it."""
 
     def __init__(self, robot: Robot, given: Any, where: str) -> None:

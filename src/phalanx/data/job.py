@@ -23,11 +23,11 @@ from .arguments import require_count, words_from
 from .differentiation import POLYNOMIAL, WINDOW, require_window
 from .naming import INDICES
 from .opening import FORMATS, format_of, writer_class
-from .quantities import Frames, Result, results_of
+from .quantities import ComputedColumn, Frames, results_of
 from .reading import FrameReader
 from .recording import Recording
 from .source import Column, Source
-from .writer import Part, Writer
+from .writer import FilePart, FormatWriter
 
 MOST = 64 << 20  # bytes of a task's frames in memory, what is read and what is written
 MANY = 1 << 20  # frames of a task
@@ -36,7 +36,7 @@ _REVISION = 2  # of what parts look like: unfinished runs of another one start a
 
 
 @dataclass(frozen=True)
-class Task:
+class FrameTask:
     """Frames of one source, for one file."""
 
     number: int
@@ -76,7 +76,7 @@ class Job:
         if self.derived and "q" not in self.read:
             self.read.insert(0, "q")
         self.dtype = recording.dtype_of(self.read)
-        self.results: list[Result] = results_of(robot, self.functions, self.dtype, options.frames)
+        self.results: list[ComputedColumn] = results_of(robot, self.functions, self.dtype, options.frames)
         self.format = self._format()
         self.kept = self._kept()
         self.columns: list[Column] = [
@@ -175,7 +175,7 @@ class Job:
         root = self.recording.layout.root
         return list(dict.fromkeys(str(s.path.relative_to(root)) for s in self.recording.sources))
 
-    def _tasks(self) -> list[Task]:
+    def _tasks(self) -> list[FrameTask]:
         root = self.recording.layout.root
         place = {name: k for k, name in enumerate(self.targets)}
         read = self.recording.columns_of(self.read)
@@ -188,12 +188,12 @@ class Job:
                 f"{root}: says that it holds {self.recording.rows} frames, more than {_TASKS} tasks of "
                 f"{most // size}; the file is damaged, or rows= (--rows) is too small."
             )
-        tasks: list[Task] = []
+        tasks: list[FrameTask] = []
         for number, source in enumerate(self.recording.sources):
             target = place[str(source.path.relative_to(root))] if self.is_folder else 0
             start = 0
             for stop in source.blocks(size, most):
-                tasks.append(Task(len(tasks), number, start, stop, target))
+                tasks.append(FrameTask(len(tasks), number, start, stop, target))
                 start = stop
         return tasks
 
@@ -215,13 +215,13 @@ class Job:
         )
 
     @cached_property
-    def writer(self) -> Writer:
+    def writer(self) -> FormatWriter:
         """What writes parts and files."""
         layout = self.recording.layout
         told = {
             "functions": list(self.functions),
             "robot": self.recording.robot.name,
-            "robot_digest": self.recording.robot.digest,
+            "robotdigest": self.recording.robot.digest,
             "units": "SI",
             "rate": self.recording.rate,
             "derived": self.derived,
@@ -272,14 +272,14 @@ class Job:
 
     # -------------------------------------------------------------------- work
 
-    def part(self, task: Task) -> Part:
+    def part(self, task: FrameTask) -> FilePart:
         """The part of a task: frames read, checked, computed and written into bytes."""
         source = self.recording.sources[task.source]
         state, kept, starts = self.frames(source, task.start, task.stop)
         found = self.computed(state, self._memory)
         return self.writer.part({**kept, **found}, self.note(task, starts))
 
-    def nothing(self, target: int) -> Part:
+    def nothing(self, target: int) -> FilePart:
         """A part without frames, for a file of the output."""
         task = next(t for t in self.tasks if t.target == target)
         source = self.recording.sources[task.source]
@@ -288,7 +288,7 @@ class Job:
         note = {**self.note(task, []), "rows": 0}
         return self.writer.part({**kept, **found}, note)
 
-    def note(self, task: Task, starts: list[int]) -> dict[str, Any]:
+    def note(self, task: FrameTask, starts: list[int]) -> dict[str, Any]:
         """What the end of a file is made from."""
         source = self.recording.sources[task.source]
         note: dict[str, Any] = {"rows": task.stop - task.start, "starts": starts}

@@ -64,11 +64,11 @@ def kernel_of(robot: Robot, function: str, dtype: np.dtype[Any], frame: str | No
     more: dict[str, Any] = {"frame": frame} if frame is not None else {}
     made: Any = robot.kernel
     key = ("data", function, dtype.name, frame)
-    return robot.memo(key, lambda: made(function, dtype=dtype.name, **more))
+    return robot._memoized(key, lambda: made(function, dtype=dtype.name, **more))
 
 
 @dataclass(frozen=True)
-class Result:
+class ComputedColumn:
     """A column to compute: what it needs of a frame, what one entry looks like, and how."""
 
     column: Column
@@ -78,9 +78,9 @@ class Result:
 
 def results_of(
     robot: Robot, functions: Any, dtype: np.dtype[Any], frames: Sequence[str] = ()
-) -> list[Result]:
+) -> list[ComputedColumn]:
     """The columns that functions ask for, in their order, each once."""
-    found: dict[str, Result] = {}
+    found: dict[str, ComputedColumn] = {}
     for name in words_from(functions, "functions", f"names such as {TORQUES!r}"):
         for each in ALIASES.get(name, name).split():
             for result in _results(robot, each, dtype, frames):
@@ -96,7 +96,7 @@ def known() -> list[str]:
     return [*plain, *_OWN, *ALIASES]
 
 
-def _results(robot: Robot, name: str, dtype: np.dtype[Any], frames: Sequence[str]) -> list[Result]:
+def _results(robot: Robot, name: str, dtype: np.dtype[Any], frames: Sequence[str]) -> list[ComputedColumn]:
     if name in _OWN:
         return _OWN[name](robot, dtype)
     f = FUNCTIONS.get(name)
@@ -113,29 +113,31 @@ def _results(robot: Robot, name: str, dtype: np.dtype[Any], frames: Sequence[str
     return [_plain(robot, f"{name}.{frame}", name, dtype, frame) for frame in frames]
 
 
-def _plain(robot: Robot, label: str, function: str, dtype: np.dtype[Any], frame: str | None) -> Result:
+def _plain(
+    robot: Robot, label: str, function: str, dtype: np.dtype[Any], frame: str | None
+) -> ComputedColumn:
     f = FUNCTIONS[function]
     [sizes] = f.outputs.values()
     lengths = {"q": robot.nq, "v": robot.nv, "l": robot.n_links, "10l": 10 * robot.n_links}
     shape = tuple(lengths[s] if s in lengths else int(s) for s in sizes)
     names = tuple(rates(robot)) if sizes == ("v",) else ()
     column = Column(label, shape, dtype, names)
-    return Result(column, tuple(f.inputs), lambda frames: frames.call(function, frame))
+    return ComputedColumn(column, tuple(f.inputs), lambda frames: frames.call(function, frame))
 
 
-def _power(robot: Robot, dtype: np.dtype[Any]) -> list[Result]:
+def _power(robot: Robot, dtype: np.dtype[Any]) -> list[ComputedColumn]:
     """Power of each degree of freedom, force times rate."""
     column = Column("power", (robot.nv,), dtype, tuple(rates(robot)))
-    return [Result(column, ("q", "qd", "qdd"), lambda f: f.call(TORQUES) * f.state["qd"])]
+    return [ComputedColumn(column, ("q", "qd", "qdd"), lambda f: f.call(TORQUES) * f.state["qd"])]
 
 
-def _residual(robot: Robot, dtype: np.dtype[Any]) -> list[Result]:
+def _residual(robot: Robot, dtype: np.dtype[Any]) -> list[ComputedColumn]:
     """Measured forces less computed ones."""
     column = Column("residual", (robot.nv,), dtype, tuple(rates(robot)))
-    return [Result(column, ("q", "qd", "qdd", "tau"), lambda f: f.state["tau"] - f.call(TORQUES))]
+    return [ComputedColumn(column, ("q", "qd", "qdd", "tau"), lambda f: f.state["tau"] - f.call(TORQUES))]
 
 
-def _violations(robot: Robot, dtype: np.dtype[Any]) -> list[Result]:
+def _violations(robot: Robot, dtype: np.dtype[Any]) -> list[ComputedColumn]:
     """How far positions, rates and computed forces are beyond their limits; 0 within them."""
     limits = robot.limits
     lower, upper = limits.lower.astype(dtype), limits.upper.astype(dtype)
@@ -153,13 +155,13 @@ def _violations(robot: Robot, dtype: np.dtype[Any]) -> list[Result]:
 
     at, of = tuple(coordinates(robot)), tuple(rates(robot))
     return [
-        Result(Column("limit_violations.position", (robot.nq,), dtype, at), ("q",), position),
-        Result(Column("limit_violations.velocity", (robot.nv,), dtype, of), ("qd",), velocity),
-        Result(Column("limit_violations.effort", (robot.nv,), dtype, of), ("q", "qd", "qdd"), force),
+        ComputedColumn(Column("limit_violations.position", (robot.nq,), dtype, at), ("q",), position),
+        ComputedColumn(Column("limit_violations.velocity", (robot.nv,), dtype, of), ("qd",), velocity),
+        ComputedColumn(Column("limit_violations.effort", (robot.nv,), dtype, of), ("q", "qd", "qdd"), force),
     ]
 
 
-_OWN: dict[str, Callable[[Robot, np.dtype[Any]], list[Result]]] = {
+_OWN: dict[str, Callable[[Robot, np.dtype[Any]], list[ComputedColumn]]] = {
     "power": _power,
     "residual": _residual,
     "limit_violations": _violations,

@@ -24,7 +24,7 @@ _EVEN = 0.01  # of a step, by which times may differ and still be an even rate
 
 
 @dataclass(frozen=True)
-class Layout:
+class RecordingLayout:
     """What a format tells about a recording beside its frames, for writing the same format again."""
 
     format: str
@@ -44,7 +44,7 @@ class Recording:
         self,
         robot: Robot,
         sources: Sequence[Source],
-        layout: Layout,
+        layout: RecordingLayout,
         *,
         joints: Any = None,
         units: Any = None,

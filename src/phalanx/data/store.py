@@ -28,9 +28,9 @@ from typing import Any
 from ..errors import PhalanxError
 from ..files import write_chunks
 from .folder import RunFolder
-from .job import Job, Task
+from .job import FrameTask, Job
 from .ownership import require_replaceable, sign
-from .writer import Part, Written
+from .writer import FilePart, WrittenPart
 
 _HEAD = struct.Struct("<8s64sQQ")  # of a part's file: mark, digest of the job, bytes of the note, of the body
 _MARK = b"phxpart2"
@@ -38,18 +38,18 @@ SKIPPED = "skipped"  # in the note of a task that gave nothing
 _WHOLE = "whole"  # in the note of a part that is its file already: where its body starts, and its size
 
 
-def left_out(reason: str) -> Part:
+def left_out(reason: str) -> FilePart:
     """The part of a task that gives nothing, and why."""
-    return Part(b"", {SKIPPED: reason, "rows": 0, "starts": []})
+    return FilePart(b"", {SKIPPED: reason, "rows": 0, "starts": []})
 
 
-class Store:
+class UnfinishedRun:
     """The folder of an unfinished run."""
 
     def __init__(self, job: Job, *, skip_bad: bool = False) -> None:
         self.job, self.skip_bad = job, skip_bad
         self.folder = job.out.with_name(job.out.name + ".partial")
-        self.done: list[Written] = []  # in the order of tasks
+        self.done: list[WrittenPart] = []  # in the order of tasks
         self._shared = RunFolder(self.folder, job.digest)
         self._files: dict[int, Any] = {}
         # Files of one part are written by whoever makes it: no process sees all bytes of a large folder.
@@ -106,7 +106,7 @@ class Store:
             target = self.job.tasks[entry["task"]].target
             if not self._has(target, entry["start"] + entry["size"]):
                 break
-            self.done.append(Written(entry["start"], entry["size"], entry["note"]))
+            self.done.append(WrittenPart(entry["start"], entry["size"], entry["note"]))
             sizes[target] = entry["start"] + entry["size"]
             good += len(line)
         self._journal = journal.open("ab")
@@ -125,11 +125,11 @@ class Store:
 
     # -------------------------------------------------------------------- parts
 
-    def has(self, task: Task) -> bool:
+    def has(self, task: FrameTask) -> bool:
         """Whether a task's part is there."""
         return task.number < len(self.done) or self._waiting(task).exists()
 
-    def append(self, task: Task, part: Part) -> None:
+    def append(self, task: FrameTask, part: FilePart) -> None:
         """Add a part to its file; tasks come in their order."""
         try:
             if _WHOLE in part.note:
@@ -144,9 +144,9 @@ class Store:
             self._journal.flush()
         except OSError as error:
             raise self._failed(error) from None
-        self.done.append(Written(start, size, part.note))
+        self.done.append(WrittenPart(start, size, part.note))
 
-    def put(self, task: Task, part: Part) -> None:
+    def put(self, task: FrameTask, part: FilePart) -> None:
         """Keep a part for the process that appends; a part that is a whole file goes to its place at once."""
         if task.target in self._alone and SKIPPED not in part.note:
             part = self._whole(task, part)
@@ -158,18 +158,18 @@ class Store:
         except OSError as error:
             raise self._failed(error) from None
 
-    def _whole(self, task: Task, part: Part) -> Part:
+    def _whole(self, task: FrameTask, part: FilePart) -> FilePart:
         """Write the file that a part is; returns the part without its body."""
         writer, place = self.job.writer, self._place(task.target)
         head = writer.head(int(part.note["rows"]))
-        tail = writer.tail([Written(len(head), len(part.body), part.note)])
+        tail = writer.tail([WrittenPart(len(head), len(part.body), part.note)])
         try:
             self._shared.require_mine()
             place.parent.mkdir(parents=True, exist_ok=True)
             write_chunks(place, head, part.body, tail)
         except OSError as error:
             raise self._failed(error) from None
-        return Part(b"", {**part.note, _WHOLE: [len(head), len(part.body)]})
+        return FilePart(b"", {**part.note, _WHOLE: [len(head), len(part.body)]})
 
     def share(self, job: bytes) -> Path:
         """Keep the job itself where other processes find it; returns where."""
@@ -179,16 +179,16 @@ class Store:
             raise self._failed(error) from None
         return self.folder / "job"
 
-    def note(self, task: Task) -> dict[str, Any] | None:
+    def note(self, task: FrameTask) -> dict[str, Any] | None:
         """The note of a part that another process has finished, if it is there and whole."""
         found = self._read(task, body=False)
         return None if found is None else found.note
 
-    def get(self, task: Task) -> Part | None:
+    def get(self, task: FrameTask) -> FilePart | None:
         """A part that another process has finished, if it is there and whole."""
         return self._read(task, body=True)
 
-    def _read(self, task: Task, *, body: bool) -> Part | None:
+    def _read(self, task: FrameTask, *, body: bool) -> FilePart | None:
         try:
             with self._waiting(task).open("rb") as file:
                 head = file.read(_HEAD.size)
@@ -202,15 +202,15 @@ class Store:
                 told = json.loads(file.read(note))
                 if SKIPPED in told and not self.skip_bad:
                     return None
-                return Part(file.read() if body else b"", told)
+                return FilePart(file.read() if body else b"", told)
         except OSError:
             return None
 
-    def drop(self, task: Task) -> None:
+    def drop(self, task: FrameTask) -> None:
         """Forget the file of a part that was appended."""
         self._waiting(task).unlink(missing_ok=True)
 
-    def _waiting(self, task: Task) -> Path:
+    def _waiting(self, task: FrameTask) -> Path:
         return self.folder / "parts" / f"{task.number:08d}"
 
     def _file(self, target: int) -> Any:
@@ -267,17 +267,17 @@ class Store:
         except OSError as error:
             raise self._failed(error) from None
 
-    def _parts(self, target: int) -> Sequence[Written]:
+    def _parts(self, target: int) -> Sequence[WrittenPart]:
         pairs = zip(self.job.tasks, self.done, strict=True)
         return [w for t, w in pairs if t.target == target and SKIPPED not in w.note]
 
-    def _nothing(self, target: int) -> Written:
+    def _nothing(self, target: int) -> WrittenPart:
         """No frames, for a file of which every piece was left out: readers expect it all the same."""
         part = self.job.nothing(target)
         assert not len(part.body)
-        return Written(len(self.job.writer.head(0)), 0, part.note)
+        return WrittenPart(len(self.job.writer.head(0)), 0, part.note)
 
-    def _complete(self, target: int, parts: Sequence[Written]) -> None:
+    def _complete(self, target: int, parts: Sequence[WrittenPart]) -> None:
         """Put the tail behind the parts, and the true head before them."""
         writer = self.job.writer
         place = self._place(target)

@@ -19,7 +19,7 @@ from .quantities import Frames, results_of
 from .source import Column
 
 
-class Transform:
+class BatchTransform:
     """Results of functions for a batch of frames; see `transform`."""
 
     def __init__(self, robot: Robot, functions: Any, options: Mapping[str, Any]) -> None:
@@ -30,7 +30,7 @@ class Transform:
         ]
 
     def __reduce__(self) -> Any:
-        return Transform, (self.robot, self.functions, self.options)
+        return BatchTransform, (self.robot, self.functions, self.options)
 
     def __call__(self, batch: Any) -> Any:
         """The results for a batch, in the form in which it came."""
@@ -142,7 +142,7 @@ def transform(
     columns: Any = None,
     frames: Sequence[str] = (),
     keep: Any = (),
-) -> Transform:
+) -> BatchTransform:
     """A picklable callable from batches of columns to batches of columns: the results of functions by name.
 
     A batch is a mapping of arrays, a record batch or table of PyArrow, or a data frame of pandas, with q, and
@@ -156,4 +156,4 @@ def transform(
     kept = keep if whole else words_from(keep, "transform: keep", '"all" or names of columns')
     options = {"joints": joints, "units": units, "columns": columns, "frames": names, "keep": kept}
     robot = robot_from(robot)
-    return Transform(robot, functions, options)
+    return BatchTransform(robot, functions, options)

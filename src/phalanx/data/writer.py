@@ -21,7 +21,7 @@ from .source import Column
 
 
 @dataclass(frozen=True)
-class Part:
+class FilePart:
     """What a task gives: bytes for the file, and a note that its end is made from."""
 
     body: Any  # bytes or a memoryview
@@ -29,7 +29,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenPart:
     """A part in the log of its file."""
 
     start: int
@@ -37,7 +37,7 @@ class Written:
     note: Mapping[str, Any]
 
 
-class Writer(ABC):
+class FormatWriter(ABC):
     """A format that results are written in."""
 
     converts = False  # whether the file is made from the log of parts at the end
@@ -50,29 +50,29 @@ class Writer(ABC):
         return b""
 
     @abstractmethod
-    def part(self, batch: Mapping[str, Any], note: dict[str, Any]) -> Part:
+    def part(self, batch: Mapping[str, Any], note: dict[str, Any]) -> FilePart:
         """The part with these frames."""
 
-    def tail(self, parts: Sequence[Written]) -> bytes:
+    def tail(self, parts: Sequence[WrittenPart]) -> bytes:
         """What a file ends with."""
         return b""
 
-    def convert(self, log: Path, parts: Sequence[Written], target: Path) -> None:
+    def convert(self, log: Path, parts: Sequence[WrittenPart], target: Path) -> None:
         """Make the file, or the folder, from the log."""
         raise NotImplementedError
 
 
-class LogWriter(Writer):
+class LogWriter(FormatWriter):
     """Parts hold their columns as plain numbers, one column after another."""
 
     converts = True
 
-    def part(self, batch: Mapping[str, Any], note: dict[str, Any]) -> Part:
+    def part(self, batch: Mapping[str, Any], note: dict[str, Any]) -> FilePart:
         """The part with these frames."""
         body = b"".join(np.ascontiguousarray(batch[c.name], c.dtype).tobytes() for c in self.columns)
-        return Part(body, note)
+        return FilePart(body, note)
 
-    def frames(self, log: Path, column: Column, parts: Sequence[Written]) -> Iterator[np.ndarray]:
+    def frames(self, log: Path, column: Column, parts: Sequence[WrittenPart]) -> Iterator[np.ndarray]:
         """The frames of one column, part by part."""
         skip = 0
         for other in self.columns:
@@ -87,7 +87,7 @@ class LogWriter(Writer):
                 yield np.frombuffer(data, column.dtype).reshape(rows, *column.shape)
 
 
-def episode_ends(parts: Sequence[Written]) -> np.ndarray:
+def episode_ends(parts: Sequence[WrittenPart]) -> np.ndarray:
     """Rows at which episodes end, from the notes of parts."""
     starts, rows = [], 0
     for part in parts:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from ..languages.dialects import c, named
 from ..languages.helpers import bits_functions, helpers
 from ..languages.routine import WORKSPACE, Routine
-from ..program.elementary.turns import LARGEST
+from ..program.elementary.sincos import LARGEST
 from .casadi import casadi_entries
 from .cmake import cmake_file
 from .comments import banner, constants, described

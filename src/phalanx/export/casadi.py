@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from ..errors import PhalanxError
 from ..languages.routine import Routine
-from .entries import Entry
+from .entries import ExportEntry
 from .request import Request
 
 
@@ -45,7 +45,7 @@ _PREAMBLE = """/* Entries for casadi.external: NAME_casadi, jac_NAME_casadi of w
 #endif"""
 
 
-def _jacobian(request: Request, entry: Entry, derivatives: Entry, routine: Routine) -> str:
+def _jacobian(request: Request, entry: ExportEntry, derivatives: ExportEntry, routine: Routine) -> str:
     """`jac_NAME`: its inputs are those of the function and its result; a block for each input."""
     (output,) = entry.outputs.items()
     inputs = {**entry.inputs, f"out_{output[0]}": output[1]}
@@ -62,7 +62,7 @@ def _entry(
     inputs: Mapping[str, tuple[int, ...]],
     outputs: Mapping[str, tuple[int, ...]],
     routine: Routine,
-    entry: Entry,
+    entry: ExportEntry,
 ) -> str:
     """The functions by which CasADi asks for sizes, and the one that it calls."""
     several = {**inputs, **outputs}
@@ -100,7 +100,7 @@ def _call(
     outputs: list[str],
     sizes: Mapping[str, tuple[int, int]],
     routine: Routine,
-    entry: Entry,
+    entry: ExportEntry,
 ) -> str:
     """The function that CasADi calls: missing arguments are zero, missing results are not wanted."""
     lines = [f"int {name}(const double **arg, double **res, casadi_int *iw, double *w, int mem) {{"]

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from ..languages.names import WIDTH, c_string, comment_lines, filled, in_comment
-from .entries import Entry
+from .entries import ExportEntry
 from .request import Request, package_version
 
 
@@ -43,7 +43,7 @@ def about(request: Request, start: str) -> list[str]:
     return [line for each in text for line in comment_lines(each, start)]
 
 
-def described(entry: Entry, routine: Working) -> str:
+def described(entry: ExportEntry, routine: Working) -> str:
     """The comment in front of a function."""
     shapes = [f"{name} {_shape(shape)}" for name, shape in entry.inputs.items()]
     results = [f"{name} {_shape(shape)}" for name, shape in entry.outputs.items()]

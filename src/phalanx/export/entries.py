@@ -19,7 +19,7 @@ import numpy as np
 from ..algorithms import FUNCTIONS
 from ..backends.base import Call
 from ..backends.native.kernel import Kernel
-from ..backends.native.source import alone
+from ..backends.native.lowering import alone
 from ..dispatch import is_native, resolve
 from ..errors import PhalanxError, nearest, shown
 from ..languages.names import identifier, taken
@@ -35,7 +35,7 @@ _VALUE = "value"  # the pseudo input that asks for what a function is the deriva
 
 
 @dataclass(frozen=True)
-class Entry:
+class ExportEntry:
     """One function to be exported, under a name that is an identifier."""
 
     name: str
@@ -58,7 +58,7 @@ class Entry:
         return {name: prod(shape) for name, shape in (*self.inputs.items(), *self.outputs.items())}
 
 
-def entries(robot: Robot, functions: Any) -> list[Entry]:
+def entries(robot: Robot, functions: Any) -> list[ExportEntry]:
     """What is asked for: names, kernels and simulations, or a mapping from names to them."""
     if isinstance(functions, (str, Kernel, Simulation)):
         functions = (functions,)
@@ -84,7 +84,7 @@ def entries(robot: Robot, functions: Any) -> list[Entry]:
     return made
 
 
-def _entry(robot: Robot, wanted: Any, name: Any) -> Entry:
+def _entry(robot: Robot, wanted: Any, name: Any) -> ExportEntry:
     if name is not None and (not isinstance(name, str) or identifier(name, reserved=False) != name):
         raise PhalanxError(f"export: the name {shown(name)} is no identifier; use letters, digits and _.")
     if isinstance(wanted, Simulation):
@@ -134,7 +134,7 @@ def _named(robot: Robot, text: str) -> tuple[Call, tuple[str, ...]]:
     return call, tuple(each for each in f.optional if each in optional)
 
 
-def entry_of(call: Call, optional: tuple[str, ...] = ()) -> Entry:
+def entry_of(call: Call, optional: tuple[str, ...] = ()) -> ExportEntry:
     """A function of a robot by an algorithm, to be exported."""
     f = call.function
     if not is_native(call):
@@ -145,7 +145,7 @@ def entry_of(call: Call, optional: tuple[str, ...] = ()) -> Entry:
     outputs = _identifiers(call.output_sizes(), inputs)
     title = f"{f.name.replace('.', ', ')}{f' of frame {call.frame}' if call.frame else ''}"
     title = f"{title} by {call.algorithm.name}"
-    return Entry(
+    return ExportEntry(
         identifier("_".join(words), reserved=False),
         title,
         call.robot,
@@ -157,14 +157,14 @@ def entry_of(call: Call, optional: tuple[str, ...] = ()) -> Entry:
     )
 
 
-def _step(sim: Simulation) -> Entry:
+def _step(sim: Simulation) -> ExportEntry:
     """One step of a simulation, to be exported."""
     program = straight_step(sim)
     shapes = program.shapes
     inputs = _identifiers({region.name: shapes[region.name] for region in program.inputs}, ())
     outputs = _identifiers({region.name: shapes[region.name] for region in program.outputs}, inputs)
     title = f"a step of {sim.dt:g} s, integrator {sim.integrator}"
-    return Entry(
+    return ExportEntry(
         "step", title, sim.robot, inputs, outputs, lambda _: program, "unrolled: one step", spreads=False
     )
 

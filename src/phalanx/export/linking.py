@@ -40,7 +40,7 @@ _WITH_ADDEND = (3, 4, 5)
 
 
 @dataclass
-class _Reader:
+class _ByteReader:
     """Bytes read from the front."""
 
     data: bytes
@@ -86,12 +86,12 @@ def linked(code: bytes, sections: Iterable[tuple[str, bytes]] = ()) -> bytes:
     Addresses from the value of `__heap_base` on are free. Custom `sections` are added as they are.
     """
     found = _read(code)
-    imports = list(_imports(_Reader(found.sections.get(_IMPORT, b"\0"))))
+    imports = list(_imports(_ByteReader(found.sections.get(_IMPORT, b"\0"))))
     outside = [name for name, kind in imports if kind == 0]
     if outside:
         raise PhalanxError(f"export: the WebAssembly would call {listing(outside)}, which no browser has.")
     _check_relocations(found)
-    top = -(-_end_of_data(_Reader(found.sections.get(_DATA, b"\0"))) // 16) * 16 + _STACK
+    top = -(-_end_of_data(_ByteReader(found.sections.get(_DATA, b"\0"))) // 16) * 16 + _STACK
     stack = any(name == "__stack_pointer" for name, _ in imports)
     names = dict(_functions(found))
     exports = [_name("memory") + bytes([2, 0]), _name("__heap_base") + bytes([3, int(stack)])]
@@ -113,12 +113,12 @@ def linked(code: bytes, sections: Iterable[tuple[str, bytes]] = ()) -> bytes:
 
 def _read(code: bytes) -> _Object:
     assert code.startswith(_MAGIC), code[:8]
-    reader, found = _Reader(code, len(_MAGIC)), _Object()
+    reader, found = _ByteReader(code, len(_MAGIC)), _Object()
     while reader.more:
         kind = reader.byte()
         body = reader.bytes(reader.number())
         if kind == _CUSTOM:
-            inner = _Reader(body)
+            inner = _ByteReader(body)
             name = inner.text()
             found.custom[name] = body[inner.at :]
         else:
@@ -126,7 +126,7 @@ def _read(code: bytes) -> _Object:
     return found
 
 
-def _imports(reader: _Reader) -> Iterator[tuple[str, int]]:
+def _imports(reader: _ByteReader) -> Iterator[tuple[str, int]]:
     """Names and kinds of what an object file imports: functions are 0, memory 2, globals 3."""
     for _ in range(reader.number()):
         reader.text()
@@ -149,7 +149,7 @@ def _check_relocations(found: _Object) -> None:
     for name, data in found.custom.items():
         if not name.startswith("reloc."):
             continue
-        reader = _Reader(data)
+        reader = _ByteReader(data)
         reader.number()
         for _ in range(reader.number()):
             kind = reader.byte()
@@ -159,7 +159,7 @@ def _check_relocations(found: _Object) -> None:
                 reader.number()
 
 
-def _end_of_data(reader: _Reader) -> int:
+def _end_of_data(reader: _ByteReader) -> int:
     """The first address behind the constants."""
     end = 0
     for _ in range(reader.number()):
@@ -175,10 +175,10 @@ def _end_of_data(reader: _Reader) -> int:
 
 def _functions(found: _Object) -> Iterator[tuple[str, int]]:
     """Names and numbers of the functions that others may call."""
-    reader = _Reader(found.custom["linking"])
+    reader = _ByteReader(found.custom["linking"])
     reader.number()
     while reader.more:
-        kind, body = reader.byte(), _Reader(reader.bytes(reader.number()))
+        kind, body = reader.byte(), _ByteReader(reader.bytes(reader.number()))
         for _ in range(body.number() if kind == _SYMBOL_TABLE else 0):
             what, flags = body.byte(), body.number()
             if what == 1:  # data

@@ -11,23 +11,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..backends.native.compile import object_code, optimised
-from ..backends.native.freestanding import Function, module, workspace_numbers
-from ..backends.native.targets import Machine, machine
+from ..backends.native.freestanding import ExportedFunction, module, workspace_numbers
+from ..backends.native.targets import TargetMachine, machine
 from ..errors import PhalanxError, listing
 from ..languages.dialects import named
 from .comments import about, banner, constants, described
 from .elf import for_either_abi, read_elf
-from .entries import Entry
+from .entries import ExportEntry
 from .request import Request
 
 
 @dataclass(frozen=True)
-class Compiled:
+class CompiledObject:
     """The functions of a request for one machine."""
 
     request: Request
-    machine: Machine
-    functions: list[Function]
+    machine: TargetMachine
+    functions: list[ExportedFunction]
 
     @property
     def text(self) -> str:
@@ -61,15 +61,15 @@ class Workspace:
     workspace: int
 
 
-def compiled(request: Request, target: str | None) -> Compiled:
+def compiled(request: Request, target: str | None) -> CompiledObject:
     """The functions of a request, written for a machine."""
     wanted = machine(target, request.dtype)
     lanes = wanted.lanes(request.dtype.itemsize)
     functions = [
-        Function(f"{request.prefix}_{entry.name}", entry.program(lanes), entry.told)
+        ExportedFunction(f"{request.prefix}_{entry.name}", entry.program(lanes), entry.told)
         for entry in request.entries
     ]
-    return Compiled(request, wanted, functions)
+    return CompiledObject(request, wanted, functions)
 
 
 def files(request: Request) -> dict[str, bytes | str]:
@@ -78,21 +78,21 @@ def files(request: Request) -> dict[str, bytes | str]:
     return written(compiled(request, request.target))
 
 
-def written(made: Compiled) -> dict[str, bytes | str]:
+def written(made: CompiledObject) -> dict[str, bytes | str]:
     """The files of functions that are written for a machine."""
     path = made.request.path
     content = _text(made) if path.suffix == ".ll" else made.object_code()
     return {path.name: content, f"{path.name}.h": _header(made)}
 
 
-def _text(made: Compiled) -> str:
+def _text(made: CompiledObject) -> str:
     """LLVM text that tells for which machine it is."""
     parsed, _ = optimised(made.text, made.machine)
     head = [f'target datalayout = "{parsed.data_layout}"', f'target triple = "{made.machine.triple}"']
     return "\n".join([*about(made.request, "; "), "", *head, made.text])
 
 
-def _header(made: Compiled) -> str:
+def _header(made: CompiledObject) -> str:
     """The declarations, sizes, names and limits."""
     request, workspaces = made.request, made.workspaces
     parts = [banner(request), _HEAD.format(suffix=request.suffix), constants(request, workspaces)]
@@ -109,7 +109,7 @@ def _declared(name: str, parameters: list[str]) -> str:
     return f"void ${name}(\n    " + ",\n    ".join(parameters) + ");"
 
 
-def _parameters(entry: Entry, real: str, works: bool) -> list[str]:
+def _parameters(entry: ExportEntry, real: str, works: bool) -> list[str]:
     made = [f"const {real} *$RESTRICT {name}" for name in entry.inputs]
     made += [f"{real} *$RESTRICT {name}" for name in entry.outputs]
     return made + [f"{real} *$RESTRICT workspace"] * works

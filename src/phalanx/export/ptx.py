@@ -4,11 +4,11 @@
 
 from __future__ import annotations
 
-from ..backends.devices.grid import Layout
-from ..backends.devices.ptx import Source, architecture, assembled
+from ..backends.devices.grid import LaunchLayout
+from ..backends.devices.ptx import PtxSource, architecture, assembled
 from ..backends.native.loop import ELEMENTS
 from ..languages.names import comment_lines, in_comment
-from .entries import Entry
+from .entries import ExportEntry
 from .request import Request, package_version
 
 
@@ -16,7 +16,9 @@ def files(request: Request) -> dict[str, str]:
     """The file of all functions."""
     request.chosen(target=None)
     target = architecture(request.target, "export")
-    sources = [Source(f"{request.prefix}_{e.name}", e.built(1), e.told, e.spreads) for e in request.entries]
+    sources = [
+        PtxSource(f"{request.prefix}_{e.name}", e.built(1), e.told, e.spreads) for e in request.entries
+    ]
     made = assembled(sources, ELEMENTS[request.dtype], target, functions=True)
     told = [_head(request)]
     for entry, source, layout in zip(request.entries, sources, made.layouts, strict=True):
@@ -35,7 +37,7 @@ def _head(request: Request) -> str:
     )
 
 
-def _described(entry: Entry, name: str, layout: Layout, real: str) -> str:
+def _described(entry: ExportEntry, name: str, layout: LaunchLayout, real: str) -> str:
     """How a function is called: its parameters, threads and memory."""
     inputs = [f"const {real} *{each}" for each in entry.inputs]
     outputs = [f"{real} *{each}" for each in entry.outputs]

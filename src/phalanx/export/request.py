@@ -16,7 +16,7 @@ from ..languages.dialects import Dialect
 from ..languages.names import identifier
 from ..languages.routine import Routine
 from ..robot.robot import Robot
-from .entries import Entry
+from .entries import ExportEntry
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Request:
     """Functions of a robot to be written to a file."""
 
     robot: Robot
-    entries: list[Entry]
+    entries: list[ExportEntry]
     path: Path
     dtype: np.dtype
     target: str | None = None
@@ -64,7 +64,7 @@ class Request:
                 raise PhalanxError(f"export: {name} is {shown(value)}, expected True or False.")
         if self.target is not None and "target" not in defaults:
             raise PhalanxError(
-                f'export: target={self.target!r} for "{self.path.name}", which has none; use .o, .ll or .ptx.'
+                f'export: target={shown(self.target)} for "{self.path.name}", which has none; use .o, .ll or .ptx.'
             )
         return {**defaults, **self.options}
 

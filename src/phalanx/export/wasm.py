@@ -18,7 +18,7 @@ from ..backends.native.targets import WASM
 from ..errors import PhalanxError
 from ..languages.names import in_comment
 from .linking import linked
-from .objects import Compiled, compiled
+from .objects import CompiledObject, compiled
 from .request import Request, package_version
 
 _LINE = 100  # characters
@@ -40,7 +40,7 @@ def files(request: Request) -> dict[str, bytes | str]:
     return {request.path.name: module, f"{request.path.stem}.mjs": _script(made)}
 
 
-def _script(made: Compiled) -> str:
+def _script(made: CompiledObject) -> str:
     """The functions around the module."""
     request = made.request
     text = Path(__file__).with_name("module.mjs").read_text(encoding="utf-8")
@@ -75,7 +75,7 @@ def _escaped(name: str) -> str:
     return quote(name)
 
 
-def _info(made: Compiled) -> dict[str, Any]:
+def _info(made: CompiledObject) -> dict[str, Any]:
     """What scripts may want to know of the robot and its functions."""
     request, robot = made.request, made.request.robot
     limits = {name: _finite(getattr(robot.limits, name)) for name in ("lower", "upper", "velocity", "effort")}

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 from ..errors import PhalanxError, listing, shown
 from ..robot.assembly import BASE
 from ..robot.joints import FREE
-from ..robot.joints.orderings import MUJOCO, PINOCCHIO, Rule
+from ..robot.joints.orderings import MUJOCO, PINOCCHIO, Rule, rule
 from ..robot.robot import Robot, require_robot
 from .mujoco_names import MujocoNames
 
 
-class Place(NamedTuple):
+class JointSlots(NamedTuple):
     """Where a joint of the other engine keeps its coordinates and rates."""
 
     name: str
@@ -30,7 +30,7 @@ class Pair(NamedTuple):
     rule: Rule
     q: slice
     v: slice
-    other: Place
+    other: JointSlots
 
 
 class Match(NamedTuple):
@@ -68,7 +68,7 @@ def known_match(robot: Robot, model: Any, find: Callable[[Robot, Any], Match]) -
         known = Known(match, weakref.ref(model), find, {})
     except TypeError:  # whatever looks like a model
         return Known(match, lambda: None, find, {})
-    table = robot.memo(_MATCHES, dict)
+    table = robot._memoized(_MATCHES, dict)
     if len(table) >= _MOST:
         table.clear()
     table[id(model)] = known
@@ -87,7 +87,7 @@ def pinocchio_match(robot: Robot, model: Any) -> Match:
     _require_model(robot, model, "names", "idx_qs", "nqs", "idx_vs", "nvs", kind="pinocchio.Model")
     sizes = zip(model.names, model.idx_qs, model.nqs, model.idx_vs, model.nvs, strict=True)
     # The first entry is the universe; a joint without rates mimics another one.
-    places = [Place(name, slice(i, i + n), slice(j, j + m)) for name, i, n, j, m in sizes if m > 0]
+    places = [JointSlots(name, slice(i, i + n), slice(j, j + m)) for name, i, n, j, m in sizes if m > 0]
     return Match(robot, "Pinocchio", _pairs(robot, "Pinocchio", PINOCCHIO, places), model.nq, model.nv)
 
 
@@ -97,14 +97,14 @@ def mujoco_match(robot: Robot, model: Any) -> Match:
     starts = zip(model.jnt_type, model.jnt_qposadr.tolist(), model.jnt_dofadr.tolist(), strict=True)
     sizes = ((7, 6), (4, 3), (1, 1), (1, 1))  # free, ball, slide, hinge
     places = [
-        Place(name, slice(i, i + sizes[kind][0]), slice(j, j + sizes[kind][1]))
+        JointSlots(name, slice(i, i + sizes[kind][0]), slice(j, j + sizes[kind][1]))
         for name, (kind, i, j) in zip(MujocoNames.of(model).joints, starts, strict=True)
     ]
     return Match(robot, "MuJoCo", _pairs(robot, "MuJoCo", MUJOCO, places), model.nq, model.nv)
 
 
 def _pairs(
-    robot: Robot, engine: str, rules: dict[tuple[str, int], Rule], places: Iterable[Place]
+    robot: Robot, engine: str, rules: dict[tuple[str, int], Rule], places: Iterable[JointSlots]
 ) -> list[Pair]:
     """The joints of both sides paired by name; the floating base with the free joint left over."""
     kinds = dict(zip(robot.joint_names, robot.joint_types, strict=True))
@@ -120,26 +120,27 @@ def _pairs(
             strange.append(name)
             continue
         kind = missing.pop(name)
-        if (kind, size) not in rules:
+        found = rule(rules, kind, size)
+        if found is None:
             raise PhalanxError(
                 f'convert: joint "{place.name}" of robot "{robot.name}" is {kind}, but has {size} '
                 f"coordinates in the {engine} model; expected a model of the same robot."
             )
         here = places_here[name]
-        pairs.append(Pair(rules[kind, size], here.q, here.v, place))
+        pairs.append(Pair(found, here.q, here.v, place))
     missing = {name: kind for name, kind in missing.items() if name not in robot.mimics}
     if missing or strange:
         raise _mismatch(robot, engine, missing, strange)
     return pairs
 
 
-def expanded(robot: Robot) -> dict[str, Place]:
+def expanded(robot: Robot) -> dict[str, JointSlots]:
     """Where each joint stands in coordinates in which followers have their own."""
-    places: dict[str, Place] = {}
+    places: dict[str, JointSlots] = {}
     nq = nv = 0
     for name in ([BASE] if BASE in robot.q_slices else []) + list(robot.joint_names):
         q, v = (part.stop - part.start for part in (robot.q_slices[name], robot.v_slices[name]))
-        places[name] = Place(name, slice(nq, nq := nq + q), slice(nv, nv := nv + v))
+        places[name] = JointSlots(name, slice(nq, nq := nq + q), slice(nv, nv := nv + v))
     return places
 
 

@@ -18,7 +18,7 @@ from ..robot.description import (
     FixedFrame,
     Joint,
     Link,
-    Loop,
+    LoopClosure,
     Mimic,
     Pose,
     Triple,
@@ -32,7 +32,7 @@ _TOP = ("format", "version", *(f.name for f in fields(Description) if f.name != 
 _LINK = tuple(f.name for f in fields(Link))
 _JOINT = tuple(f.name for f in fields(Joint))
 _FRAME = tuple(f.name for f in fields(FixedFrame))
-_LOOP = tuple(f.name for f in fields(Loop))
+_LOOP = tuple(f.name for f in fields(LoopClosure))
 _LISTS = ("links", "joints", "frames", "loops")
 _OPTIONAL = ("frames", "loops")  # absent where there are none, so that older versions read the file
 
@@ -92,7 +92,7 @@ def _some(top: Fields, key: str, what: str, keys: tuple[str, ...]) -> list[Field
     return [Fields(x, f"{top.where}: {what} {i}", keys) for i, x in enumerate(tables, 1)]
 
 
-def _plain_item(item: Link | Joint | FixedFrame | Loop) -> dict[str, Any]:
+def _plain_item(item: Link | Joint | FixedFrame | LoopClosure) -> dict[str, Any]:
     """The fields of an item that differ from their defaults."""
     return {
         f.name: _plain(value) for f in fields(item) if not _same(value := getattr(item, f.name), f.default)
@@ -144,17 +144,17 @@ def _joint(joint: Fields) -> Joint:
     )
 
 
-def _loop(loop: Fields) -> Loop:
-    return Loop(
+def _loop(loop: Fields) -> LoopClosure:
+    return LoopClosure(
         loop.text("name"),
         loop.text("type"),
         loop.text("predecessor"),
         loop.text("successor"),
         predecessor_pose=_pose(loop, "predecessor_pose"),
         successor_pose=_pose(loop, "successor_pose"),
-        axis=_triple(loop, "axis", Loop.axis),
-        axis2=_triple(loop, "axis2", Loop.axis2),
-        pitch=loop.number("pitch", Loop.pitch),
+        axis=_triple(loop, "axis", LoopClosure.axis),
+        axis2=_triple(loop, "axis2", LoopClosure.axis2),
+        pitch=loop.number("pitch", LoopClosure.pitch),
     )
 
 

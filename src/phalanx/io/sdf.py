@@ -16,12 +16,12 @@ import numpy as np
 
 from phalanx.errors import PhalanxError, listing, nearest
 from phalanx.io.angles import rotation_rpy
-from phalanx.io.leftover import counted, leaving_out
+from phalanx.io.ignored import counted, leaving_out
 from phalanx.io.urdf import UNLIMITED, turned_inertias
 from phalanx.io.xml import Element, parse
 from phalanx.robot.checks import reversed_range
 from phalanx.robot.description import IDENTITY, Description, FixedFrame, Joint, Link, Mimic, Pose, Triple
-from phalanx.robot.joints import transpose_quaternion
+from phalanx.robot.joints import joint_type, transpose_quaternion
 from phalanx.spatial import times
 
 WORLD, MODEL = "world", "__model__"
@@ -35,7 +35,6 @@ _TYPES = {
     "revolute2": "universal",
     "screw": "helical",
 }
-_AXES = {"revolute": 1, "continuous": 1, "prismatic": 1, "helical": 1, "universal": 2}
 _DYNAMICS = {
     "damping": "damping",
     "friction": "friction",
@@ -53,7 +52,7 @@ def read_sdf(text: str | bytes, *, source: str) -> Description:
     if root.tag != "sdf" or len(models) != 1:
         told = f"{len(models)} models" if root.tag == "sdf" else f"the root element <{root.tag}>"
         raise PhalanxError(f"{source}:{root.line}: got {told}; expected <sdf> with one <model>.")
-    reader = _Reader(source, models[0], _version(root))
+    reader = _SdfReader(source, models[0], _version(root))
     gravity = worlds[0].find("gravity") if worlds else None
     return reader.description(Description.gravity if gravity is None else reader.triple(gravity, "world"))
 
@@ -63,7 +62,7 @@ def _version(root: Element) -> tuple[int, ...]:
     return tuple(int(x) for x in digits[:2] if x.isdecimal() and len(x) < 5)
 
 
-class _Reader:
+class _SdfReader:
     """Elements of a model to links and joints; all poses are resolved in the model's frame first."""
 
     def __init__(self, source: str, model: Element, version: tuple[int, ...]) -> None:
@@ -215,7 +214,7 @@ class _Reader:
             raise self.error(element, f'{where} has type "{given}"; supported: {", ".join(_TYPES)}.')
         kind = _TYPES[given]
         ends: dict[str, Any] = {role: self.carrier(self.end(element, role)) for role in ("parent", "child")}
-        holders = [element.find(tag) for tag in ("axis", "axis2")[: _AXES.get(kind, 0)]]
+        holders = [element.find(tag) for tag in ("axis", "axis2")[: joint_type(kind).axes]]
         axes = [_Z if holder is None else self.axis(holder, name) for holder in holders]
         more: dict[str, Any] = dict(zip(("axis", "axis2"), axes, strict=False))
         if holders:

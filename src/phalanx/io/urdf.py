@@ -14,12 +14,12 @@ import numpy as np
 
 from phalanx.errors import PhalanxError, listing, nearest, warn
 from phalanx.io.angles import rotation_rpy
-from phalanx.io.leftover import leaving_out
-from phalanx.io.urdf_leftover import Item, left_out, soft_limits, summary
+from phalanx.io.ignored import leaving_out
+from phalanx.io.urdf_ignored import Item, left_out, soft_limits, summary
 from phalanx.io.xacro import only_macros
 from phalanx.io.xml import Element, UnfitError, children_quickly, parse
 from phalanx.robot.checks import reversed_range
-from phalanx.robot.description import IDENTITY, Description, Joint, Link, Loop, Mimic, Pose, Triple
+from phalanx.robot.description import IDENTITY, Description, Joint, Link, LoopClosure, Mimic, Pose, Triple
 from phalanx.spatial import congruent
 
 TYPES = ("fixed", "revolute", "continuous", "prismatic", "planar", "floating")
@@ -46,12 +46,12 @@ def read_urdf(text: str | bytes, *, source: str, strict: bool = False) -> Descri
         children = children_quickly(text)
         return _read(next(children), children, source, strict)
     root = parse(text, source=source, keep_text=True)
-    _Reader(source).judge_xacro(root, strict)
+    _UrdfReader(source).judge_xacro(root, strict)
     return _read(root, root, source, strict)
 
 
 def _read(root: Element, children: Iterable[Element], source: str, strict: bool) -> Description:
-    reader = _Reader(source)
+    reader = _UrdfReader(source)
     if root.tag != "robot":
         raise reader.error(root, f"the root element is <{root.tag}>; expected <robot> of a URDF file.")
     bodies, joints, loops = [], [], []
@@ -82,7 +82,7 @@ def _turned(bodies: list[tuple[Link, tuple[float, ...]]]) -> tuple[Link, ...]:
     )
 
 
-class _Reader:
+class _UrdfReader:
     """Elements to links and joints, with the file's name at hand for messages."""
 
     def __init__(self, source: str) -> None:
@@ -144,7 +144,7 @@ class _Reader:
             **self.limits(element, kind, where),
         )
 
-    def loop(self, element: Element) -> Loop:
+    def loop(self, element: Element) -> LoopClosure:
         """A joint that closes a loop, as URDF+ has it: with a frame on either link."""
         name = self.text(element, "name", "loop")
         where = f'loop "{name}"'
@@ -154,7 +154,7 @@ class _Reader:
             own, older = element.find(role), element.find(f"{role}_origin")
             at = IDENTITY if own is None else self.origin(own, where)
             frames[f"{role}_pose"] = at if older is None else self.pose(older, where)
-        return Loop(
+        return LoopClosure(
             name,
             self.text(element, "type", where),
             self.end(element, "predecessor", where),

@@ -10,9 +10,9 @@ from typing import Any
 
 from ..program import ops
 from ..program.elementary import analytic
-from ..program.elementary.turns import LARGEST, rescale, sincos
+from ..program.elementary.sincos import LARGEST, rescale, sincos
 from .dialects import Dialect
-from .writer import Writer
+from .writer import SourceWriter
 
 _FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
     ops.EXP: (("x",), analytic.exp),
@@ -45,7 +45,7 @@ def _helper(dialect: Dialect, name: str, fused: str) -> tuple[str, set[str]]:
     if name in ("minimum", "maximum"):
         return _extreme(dialect, name), set()
     parameters, formula = _FUNCTIONS[name]
-    w = Writer(dialect)
+    w = SourceWriter(dialect)
     result = formula(w, *parameters)
     listed = ", ".join(f"{dialect.type} {p}" for p in parameters)
     head = f"{dialect.function} {dialect.type} ${name}{dialect.tag}({listed}) {{"
@@ -99,7 +99,7 @@ def _far(dialect: Dialect, name: str) -> str:
 
 
 def _sincos(dialect: Dialect, *, fma: bool) -> list[str]:
-    w = Writer(dialect, fma=fma)
+    w = SourceWriter(dialect, fma=fma)
     sine, cosine = sincos(w, "x")
     return [*w.lines, f"  *s = {sine};", f"  *c = {cosine};"]
 
@@ -107,7 +107,7 @@ def _sincos(dialect: Dialect, *, fma: bool) -> list[str]:
 def _extreme(dialect: Dialect, name: str) -> str:
     """The lesser or greater of two, NaN if one is; of zeros, -0 is less."""
     real, test, joint = dialect.type, *(("<", "|") if name == "minimum" else (">", "&"))
-    w = Writer(dialect)  # without branches, so that compilers vectorise
+    w = SourceWriter(dialect)  # without branches, so that compilers vectorise
     alike = w.put(f"{dialect.number}({dialect.bits}(a) {joint} {dialect.bits}(b))")
     found = w.select(f"(a {test} b)", "a", w.select(f"(b {test} a)", "b", alike))
     found = w.select("(a != a)", "a", w.select("(b != b)", "b", found))

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..program.elementary.turns import LARGEST
+from ..program.elementary.sincos import LARGEST
 from .dialects import contracted, contraction, named, opencl, vector_macros
 from .helpers import helpers
 from .pieces import Pieces

@@ -20,22 +20,22 @@ import numpy as np
 
 from ..errors import PhalanxError
 from ..program.form.program import (
-    Carried,
-    Choice,
+    Buffer,
     For,
     Index,
+    IntExpr,
     Load,
-    Part,
+    LoopCarried,
     Program,
-    Region,
+    Select,
+    SimdRegion,
     Store,
     Value,
-    Whole,
     statements,
 )
+from .codegen import FAR, LANE, Body, operands
 from .dialects import Dialect
 from .routine import STEP, STRIDE, WORKSPACE
-from .walk import FAR, LANE, Body, operands
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def pieces_of(program: Program) -> list[Piece]:
     """
     made: list[Piece] = []
     for s in program.body:
-        width, body = (s.width, s.body) if isinstance(s, Part) else (program.lanes, (s,))
+        width, body = (s.width, s.body) if isinstance(s, SimdRegion) else (program.lanes, (s,))
         last = made[-1] if made else None
         if last is None or last.width != width or (_gives(last.body) and _gives(body)):
             made.append(Piece(width, body))
@@ -75,9 +75,9 @@ def _require_apart(piece: Piece) -> None:
     known: set[Any] = set()
     for s in statements(piece.body):
         known.update(
-            s.carried if isinstance(s, For) else (s,) if isinstance(s, Value | Load | Choice) else ()
+            s.carried if isinstance(s, For) else (s,) if isinstance(s, Value | Load | Select) else ()
         )
-        if isinstance(s, Part):
+        if isinstance(s, SimdRegion):
             raise PhalanxError(
                 "segments: a part inside of a loop cannot be launched; take another algorithm."
             )
@@ -85,7 +85,7 @@ def _require_apart(piece: Piece) -> None:
             raise PhalanxError(
                 f'segments: a segment reaches into others at "{s.region.name}"; take another algorithm.'
             )
-    used = {x for x in operands(piece.body) if isinstance(x, Value | Load | Choice | Carried)}
+    used = {x for x in operands(piece.body) if isinstance(x, Value | Load | Select | LoopCarried)}
     if used - known:
         raise PhalanxError("segments: a value passes between launches; take another algorithm.")
 
@@ -94,12 +94,12 @@ def _is_own(region: Any, index: Index) -> bool:
     """Whether a lane that reads or writes there leaves alone what belongs to other lanes."""
     if region.kind == "scratch":
         return not _differs(index)
-    return not isinstance(region, Region) or region.kind == "uniform" or _differs(index)
+    return not isinstance(region, Buffer) or region.kind == "uniform" or _differs(index)
 
 
 def _differs(index: Any) -> bool:
     """Whether an index tells each lane a single number of its own."""
-    if not isinstance(index, Whole):
+    if not isinstance(index, IntExpr):
         return False
     if index.op == "lanes" or (index.op == "entry" and index.args[0].wide):
         return True

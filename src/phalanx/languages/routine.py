@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..program.form.program import Program, statements
+from .codegen import FAR, Body
 from .dialects import Dialect
-from .walk import FAR, Body
 
 CAREFUL, FARTHEST, STEP, WORKSPACE, STRIDE = "careful", "farthest", "step", "workspace", "stride"
 

@@ -15,7 +15,7 @@ _INTEGER = {"add": "+", "sub": "-", "and": "&", "or": "|", "xor": "^", "shl": "<
 _TOGETHER = ("minimum", "maximum")  # functions that no library has with these signs and NaNs
 
 
-class Writer(Arithmetic):
+class SourceWriter(Arithmetic):
     """Text of one function body."""
 
     def __init__(self, dialect: Dialect, *, fma: bool = True, depth: int = 1) -> None:

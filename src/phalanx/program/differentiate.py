@@ -16,7 +16,6 @@ from .ops import (
     ABS,
     ADD,
     ARCTAN2,
-    CHOOSE,
     COS,
     DIV,
     EXP,
@@ -29,6 +28,7 @@ from .ops import (
     MUL,
     NEG,
     RESCALE,
+    SELECT,
     SIN,
     SQRT,
     SUB,
@@ -54,7 +54,7 @@ PARTIALS: dict[str, Callable[..., tuple[Any, ...]]] = {
     ARCTAN2: lambda y, a, b: _of_angle(a, b),
     MIN: lambda y, a, b: _of_one(y, y.graph.less(b, a)),
     MAX: lambda y, a, b: _of_one(y, y.graph.less(a, b)),
-    CHOOSE: lambda y, mask, a, b: (0.0, y.graph.choose(mask, 1.0, 0.0), y.graph.choose(mask, 0.0, 1.0)),
+    SELECT: lambda y, mask, a, b: (0.0, y.graph.choose(mask, 1.0, 0.0), y.graph.choose(mask, 0.0, 1.0)),
 }
 # Those without one are constant but for jumps: powers of two, where what they scale does not jump, and tests.
 CONSTANT = {INPUT, RESCALE, LESS}
@@ -83,7 +83,7 @@ def tangents(results: Sequence[Any], seeds: Mapping[int, Any], still: Container[
     """
     rate: dict[int, Any] = dict(seeds)
     for node in moving(results):
-        if node.op not in PARTIALS or node.number in still:
+        if node.op in CONSTANT or node.number in still:
             continue
         total: Any = _rate_of_choice(node, rate) if node.op in _CHOICES else 0.0
         for a, partial in partials(node) if node.op not in _CHOICES else ():
@@ -103,7 +103,7 @@ def adjoints(results: Sequence[Any], weights: Sequence[Any]) -> dict[int, Any]:
             total[x.number] = total.get(x.number, 0.0) + weight
     for node in reversed(nodes):
         mine = total.get(node.number, 0.0)
-        if node.op not in PARTIALS or (type(mine) is not Node and mine == 0.0):
+        if node.op in CONSTANT or (type(mine) is not Node and mine == 0.0):
             continue
         for a, share in _shares(node, mine):
             total[a.number] = total.get(a.number, 0.0) + share
@@ -114,12 +114,12 @@ def adjoints(results: Sequence[Any], weights: Sequence[Any]) -> dict[int, Any]:
 
 # What is chosen between has rates and weights that are chosen between: a product with a mask would be NaN
 # where the slope of the other one is infinite, as that of sqrt in where(x > 0, sqrt(x), 0).
-_CHOICES = {CHOOSE, MIN, MAX}
+_CHOICES = {SELECT, MIN, MAX}
 
 
 def _choice(node: Node) -> tuple[Any, Any, Any]:
     """The mask of a choice, what is taken where it is not zero, and elsewhere."""
-    if node.op is CHOOSE:
+    if node.op is SELECT:
         mask, a, b = node.args
         return mask, a, b
     a, b = node.args
@@ -155,5 +155,6 @@ def partials(node: Node) -> list[tuple[Node, Any]]:
     """The operands of a node that are no constants, each with its partial derivative."""
     if node.op in CONSTANT:
         return []
-    found = PARTIALS[node.op](node, *node.args)
+    rule = PARTIALS.get(node.op)
+    found = _refuse(node.op) if rule is None else rule(node, *node.args)
     return [(a, partial) for a, partial in zip(node.args, found, strict=True) if type(a) is Node]

@@ -15,7 +15,6 @@ from .ops import (
     ABS,
     ADD,
     ARCTAN2,
-    CHOOSE,
     COS,
     DIV,
     EXP,
@@ -27,13 +26,14 @@ from .ops import (
     MUL,
     NEG,
     RESCALE,
+    SELECT,
     SIN,
     SQRT,
     SUB,
     TANH,
 )
 from .scalar import Node
-from .trace import Program
+from .trace import TracedProgram
 
 RULES: dict[str, Callable[..., Any]] = {
     ADD: np.add,
@@ -52,12 +52,12 @@ RULES: dict[str, Callable[..., Any]] = {
     LOG: np.log,
     ARCTAN2: np.arctan2,
     LESS: lambda a, b: np.where(a < b, np.result_type(a, b).type(1), np.result_type(a, b).type(0)),
-    CHOOSE: lambda mask, a, b: np.where(mask != 0, a, b),
+    SELECT: lambda mask, a, b: np.where(mask != 0, a, b),
     RESCALE: rescale,
 }
 
 
-def program_on_arrays(program: Program, inputs: Mapping[str, np.ndarray]) -> Any:
+def program_on_arrays(program: TracedProgram, inputs: Mapping[str, np.ndarray]) -> Any:
     """The outputs (states, …) of a program for inputs (states, …): one array, or a list of several."""
     first = next(iter(inputs.values()))
     count, dtype = len(first), first.dtype
@@ -72,7 +72,10 @@ def program_on_arrays(program: Program, inputs: Mapping[str, np.ndarray]) -> Any
             name, index = node.args
             values[node.number] = flat[name][:, index]
         else:
-            values[node.number] = RULES[node.op](*map(value, node.args))
+            rule = RULES.get(node.op)
+            if rule is None:
+                raise TypeError(f"arrays: no rule for the operation {node.op}.")
+            values[node.number] = rule(*map(value, node.args))
     results, made = iter(program.results), []
     for shape in program.outputs.values():
         columns = np.empty((count, prod(shape)), dtype)

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from .cost import REAL, Bytes, Cost, Count
-from .form.count import Run, is_partial, runs
+from .form.count import BlockCount, is_partial, runs
 from .form.program import Program
 from .ops import COS, INPUT, NEG, OPS, SIN
 from .rewrite import Code
 
 
-def cost_of_loops(program: Program, result: str, span: Count | None = None, form: str = "") -> Cost:
+def cost_of_loops(program: Program, result: str, form: str = "") -> Cost:
     """The cost of a program of loops; what has no name of its own belongs to the quantity `result`."""
     quantities: dict[str, np.ndarray] = {}
     links = np.zeros((0, 4), dtype=np.int64)
@@ -44,20 +44,19 @@ def cost_of_loops(program: Program, result: str, span: Count | None = None, form
         additions=total[1],
         divisions=total[2],
         trigonometric=total[3],
-        span=span or Count(),
         by_quantity={name: _count(sums) for name, sums in quantities.items() if sums.any()},
         by_link={b: _count(sums) for b, sums in zip(bodies, links, strict=True) if sums.any()},
         bytes=moved,
         looped=True,
         form=form,
-    ).with_flow(None)
+    )
 
 
 def _count(numbers: np.ndarray) -> Count:
     return Count(*(int(x) for x in numbers))
 
 
-def _counts(run: Run) -> Iterator[tuple[str, tuple[int, int, int, int]]]:
+def _counts(run: BlockCount) -> Iterator[tuple[str, tuple[int, int, int, int]]]:
     """What one run counts as, by quantity; the product and the sum of a multiply-add may belong to two."""
     for i in run.code.instructions:
         op = OPS[i.op]

@@ -27,7 +27,7 @@ RESCALE = "rescale"  # the power of two that brings x >= 0 to between two and fo
 FMA, FMS, FNMA = "fma", "fms", "fnma"  # a b + c, a b - c, c - a b
 MIN, MAX, SQRT, ABS = "min", "max", "sqrt", "abs"
 LESS = "less"  # one where a < b, else zero
-CHOOSE = "choose"  # b where a is not zero, else c
+SELECT = "choose"  # b where a is not zero, else c
 TAINT = "taint"  # b, which is +0 or NaN, and NaN where a is not finite
 LOWERED = frozenset({FMA, FMS, FNMA, TAINT})  # made by passes behind the trace, never recorded
 
@@ -55,7 +55,7 @@ OPS = {
         Op(SQRT, 1, divisions=1),
         Op(ABS, 1),
         Op(LESS, 2),
-        Op(CHOOSE, 3),
+        Op(SELECT, 3),
         Op(TAINT, 2),
     )
 }

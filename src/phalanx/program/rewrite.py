@@ -13,7 +13,7 @@ from typing import Any
 
 from .ops import ADD, FMA, FMS, FNMA, MUL, SUB
 from .scalar import Node
-from .trace import Program
+from .trace import TracedProgram
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Code:
     results: list[Any]
 
 
-def instructions(program: Program, *, fused: bool = True) -> Code:
+def instructions(program: TracedProgram, *, fused: bool = True) -> Code:
     """The instructions of a program; with `fused`, products that only feed sums join them."""
     nodes = in_depth_first_order(program)
     choice = _fusions(nodes, program.results) if fused else {}
@@ -66,12 +66,12 @@ def instructions(program: Program, *, fused: bool = True) -> Code:
     return Code(code, [operand(x) for x in program.results])
 
 
-def fusions(program: Program) -> dict[int, Node]:
+def fusions(program: TracedProgram) -> dict[int, Node]:
     """By the number of each sum that becomes a multiply-add, the product it swallows."""
     return _fusions(in_depth_first_order(program), program.results)
 
 
-def in_depth_first_order(program: Program) -> list[Node]:
+def in_depth_first_order(program: TracedProgram) -> list[Node]:
     """The live nodes so that each comes right before its first use, as deep operands first.
 
     The equations run quantity by quantity over all bodies; registers want body by body.

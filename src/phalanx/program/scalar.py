@@ -20,7 +20,6 @@ from .ops import (
     ABS,
     ADD,
     ARCTAN2,
-    CHOOSE,
     COS,
     DIV,
     EXP,
@@ -32,6 +31,7 @@ from .ops import (
     MUL,
     NEG,
     RESCALE,
+    SELECT,
     SIN,
     SQRT,
     SUB,
@@ -280,7 +280,7 @@ class Graph:
         if type(mask) is not Node:
             return a if mask else b
         a, b = (x if type(x) is Node else float(x) for x in (a, b))
-        return a if _key(a) == _key(b) else self._on(CHOOSE, mask, a, b)
+        return a if _key(a) == _key(b) else self._on(SELECT, mask, a, b)
 
     def abs(self, a: Any) -> Any:
         if type(a) is not Node:

@@ -13,7 +13,7 @@ from ..robot.assembly import Coordinates
 from ..robot.frames import AnyFrame
 from ..robot.model import Model
 
-TOLD = "told"  # the pseudo input that holds what is told with a call, for all states alike
+UNIFORM = "told"  # the pseudo input that holds what is told with a call, for all states alike
 
 
 _MATRIX = ("v", "v")
@@ -47,7 +47,7 @@ def cuts(model: Model) -> bool:
 
 
 @dataclass(frozen=True)
-class Task:
+class TraceTask:
     """An algorithm on a model, with the shapes of its inputs, of its outputs and of optional inputs."""
 
     algorithm: Algorithm
@@ -74,7 +74,7 @@ class Task:
         return shape
 
     @property
-    def is_told(self) -> bool:
+    def has_uniforms(self) -> bool:
         """Whether its program reads numbers that are told with a call, for all states alike."""
         return any(isinstance(value, AnyFrame) for value in self.arguments.values())
 

@@ -23,7 +23,7 @@ from .differentiate import adjoints, tangents
 from .general import GeneralGraph
 from .quantities import announcing
 from .scalar import Graph, Node, live
-from .task import TOLD, Task
+from .task import UNIFORM, TraceTask
 
 _BOOK = Bookkeeping()
 _ENDLESS = 1 << 62  # scalars
@@ -34,7 +34,7 @@ class TooLongError(Exception):
 
 
 @dataclass(frozen=True)
-class Program:
+class TracedProgram:
     """A scalar program: inputs and outputs with their shapes, results as nodes or constants."""
 
     inputs: Mapping[str, tuple[int, ...]]
@@ -118,13 +118,13 @@ class BodyByBody(Sequential):
 
 
 def trace(
-    task: Task,
+    task: TraceTask,
     customise: str = "full",
     book: Bookkeeping = _BOOK,
     *,
     quantities: bool = True,
     most: int = _ENDLESS,
-) -> Program:
+) -> TracedProgram:
     """The program of an algorithm for one robot; its scalars know their `quantities` if asked for.
 
     `customise` tells what the robot contributes: "full" its numbers, "semi" only which of them are
@@ -135,7 +135,7 @@ def trace(
     graph = GeneralGraph(shared=book.shared) if customise == "none" else Graph()
     f, model, outputs = task.function, task.model, task.outputs
     if any(0 in shape for shape in outputs.values()):  # of a robot without joints
-        return Program(task.shapes, outputs, [])
+        return TracedProgram(task.shapes, outputs, [])
     owners = {"q": _bodies_of_coordinates(model), "v": _bodies_of_rates(model), "l": model.links.tolist()}
     symbols = {
         name: _symbols(graph, name, shape, owners.get("".join({**f.inputs, **f.optional}[name][:1])))
@@ -184,10 +184,10 @@ def trace(
         for made, shape in zip(each, outputs.values(), strict=True)
         for node in np.broadcast_to(np.asarray(made, dtype=object), shape).ravel().tolist()
     ]
-    return Program(task.shapes, outputs, results)
+    return TracedProgram(task.shapes, outputs, results)
 
 
-def derivatives(task: Task, symbols: Mapping[str, np.ndarray], result: np.ndarray) -> list[Any]:
+def derivatives(task: TraceTask, symbols: Mapping[str, np.ndarray], result: np.ndarray) -> list[Any]:
     """The results of a task that asks for a derivative, from what its text computes."""
     f, mode = task.text, task.algorithm.derivative
     flat = result.ravel().tolist()
@@ -208,7 +208,7 @@ def derivatives(task: Task, symbols: Mapping[str, np.ndarray], result: np.ndarra
     return [_objects(tangents(each.ravel().tolist(), seeds)).reshape(each.shape) for each in made]
 
 
-def _joint_by_joint(task: Task, q: np.ndarray, values: np.ndarray, to: str) -> np.ndarray:
+def _joint_by_joint(task: TraceTask, q: np.ndarray, values: np.ndarray, to: str) -> np.ndarray:
     """Slopes along coordinates as slopes along rates (to "v"), or rates as rates of coordinates (to "q")."""
     made = np.zeros(sum(getattr(c, to).stop - getattr(c, to).start for c in task.coordinates), dtype=object)
     for c in task.coordinates:
@@ -283,7 +283,7 @@ def _nothing(like: np.ndarray) -> np.ndarray:
 def _frame(graph: Graph, frame: Placement | AnyFrame) -> Placement:
     """The frame as recording scalars; that of a kernel is told when it runs."""
     if isinstance(frame, AnyFrame):
-        return frame.placement(lambda k: graph.input(TOLD, k))
+        return frame.placement(lambda k: graph.input(UNIFORM, k))
     return frame.map(lambda array: array.astype(object))
 
 

@@ -16,7 +16,7 @@ from . import description as d
 from .attachments import check_attachments
 from .checks import check_numbers, implausible, unphysical
 from .description import Description, Joint, Mimic, Pose, ordered
-from .joints import FREE, JointType, Motion, Step, joint_type, nearly_straight, split_turn
+from .joints import FREE, JointBody, JointType, Motion, joint_type, nearly_straight, split_rotation
 from .model import Coupling, Group, Model
 
 BASE = ""  # the name of the joint that a floating base stands on
@@ -31,12 +31,12 @@ class Frame:
 
 
 @dataclass(frozen=True)
-class Moving:
+class MovingJoint:
     """A moving joint ready for use: its description, type, bodies and place among the links."""
 
     joint: Joint
     kind: type[JointType]
-    steps: list[Step]
+    steps: list[JointBody]
     parent: int
     origin: Pose  # joint frame in the parent link's frame (world's for -1)
 
@@ -55,14 +55,14 @@ class Assembly:
     """The moving joints of a robot with their coordinates, its frames and its bodies."""
 
     description: Description
-    moving: tuple[Moving, ...]
+    moving: tuple[MovingJoint, ...]
     frames: dict[str, Frame]
     drivers: dict[str, Mimic]  # for each coupled mimic joint, what it follows in the end
     q_of: dict[str, slice]
     v_of: dict[str, slice]
 
     @cached_property
-    def own(self) -> list[Moving]:
+    def own(self) -> list[MovingJoint]:
         """The joints with coordinates of their own."""
         return [m for m in self.moving if m.joint.name not in self.drivers]
 
@@ -137,10 +137,12 @@ def judge_inertias(description: Description, strict: bool, remedy: str = "strict
         warn(f"{text} The numbers are used as they are; {remedy}.")
 
 
-def _weld(description: Description, root: str, joints: list[Joint]) -> tuple[list[Moving], dict[str, Frame]]:
+def _weld(
+    description: Description, root: str, joints: list[Joint]
+) -> tuple[list[MovingJoint], dict[str, Frame]]:
     """Moving joints with their parents among the moving links, and every link and frame of the file."""
-    moving: list[Moving] = []
-    known: dict[Any, list[Step]] = {}  # robots of very many joints have few directions
+    moving: list[MovingJoint] = []
+    known: dict[Any, list[JointBody]] = {}  # robots of very many joints have few directions
     frames = {root: Frame(-1, d.IDENTITY)}
     if description.floating_base:
         base = Joint(BASE, FREE, "", root, armature=description.base_armature)
@@ -157,7 +159,7 @@ def _weld(description: Description, root: str, joints: list[Joint]) -> tuple[lis
         key = kind, joint.axis, joint.axis2, joint.pitch
         if (steps := known.get(key)) is None:
             steps = known[key] = kind.steps(*key[1:])
-        moving.append(Moving(joint, kind, steps, parent.link, origin))
+        moving.append(MovingJoint(joint, kind, steps, parent.link, origin))
     named = {link.name: frames[link.name] for link in description.links}
     for frame in description.frames:
         carrier = frames[frame.link]
@@ -165,7 +167,7 @@ def _weld(description: Description, root: str, joints: list[Joint]) -> tuple[lis
     return moving, named
 
 
-def _refuse_second_base(description: Description, root: str, moving: list[Moving]) -> None:
+def _refuse_second_base(description: Description, root: str, moving: list[MovingJoint]) -> None:
     """Raise where the base shall float, but stands for the world in which something floats already."""
     floating = [m.joint for m in moving[1:] if m.parent == 0 and m.joint.type == FREE]
     if floating and description.link(root).mass == 0.0:
@@ -176,7 +178,7 @@ def _refuse_second_base(description: Description, root: str, moving: list[Moving
         )
 
 
-def _drivers(description: Description, moving: list[Moving]) -> dict[str, Mimic]:
+def _drivers(description: Description, moving: list[MovingJoint]) -> dict[str, Mimic]:
     """For each mimic joint the joint it follows in the end, with multiplier and offset of the whole way."""
     followers = [m for m in moving if m.joint.mimic is not None]
     by_name = {m.joint.name: m for m in moving} if followers else {}
@@ -200,7 +202,7 @@ def _drivers(description: Description, moving: list[Moving]) -> dict[str, Mimic]
     return {m.joint.name: whole[m.joint.name] for m in followers}
 
 
-def _driver(description: Description, m: Moving, by_name: dict[str, Moving]) -> Moving:
+def _driver(description: Description, m: MovingJoint, by_name: dict[str, MovingJoint]) -> MovingJoint:
     """The joint that a mimic joint names, or an error."""
     assert m.joint.mimic is not None
     where, name, driver = description.where, m.joint.name, m.joint.mimic.joint
@@ -247,10 +249,9 @@ def _model(robot: Assembly) -> Model:
     at_rest = _transform(rest)
     groups = _groups(steps)
     offset = np.zeros(n)
-    for group in groups:
-        if group.motion.turns:
-            for i in group.bodies[nearly_straight(at_rest.E[group.bodies])]:
-                at_rest.E[i], offset[i] = split_turn(at_rest.E[i])
+    turns = np.array([step.turn != 0.0 for step in steps], dtype=bool)
+    for i in np.flatnonzero(turns & nearly_straight(at_rest.E)):
+        at_rest.E[i], offset[i] = split_rotation(at_rest.E[i])
     return Model(
         n=n,
         nq=robot.nq,
@@ -259,7 +260,6 @@ def _model(robot: Assembly) -> Model:
         groups=groups,
         rest=at_rest,
         offset=offset,
-        pitch=np.array([step.pitch for step in steps], dtype=float),
         axis=np.array([step.axis for step in steps], dtype=float).reshape(n, 6),
         carrier=np.arange(n) + np.array([step.carrier for step in steps], dtype=np.intp),
         inertia=_inertias(robot, n, links, link_frame),
@@ -272,7 +272,7 @@ def _model(robot: Assembly) -> Model:
     )
 
 
-def _groups(steps: list[Step]) -> tuple[Group, ...]:
+def _groups(steps: list[JointBody]) -> tuple[Group, ...]:
     """The bodies of each motion, in the order in which motions appear."""
     bodies: dict[type[Motion], list[int]] = {}
     for i, step in enumerate(steps):

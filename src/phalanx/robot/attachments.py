@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import PhalanxError, nearest
-from .description import Description, Loop, Pose
+from .description import Description, LoopClosure, Pose
 from .joints import joint_type
 
 
@@ -40,7 +40,7 @@ def check_attachments(description: Description) -> None:
         _check_loop(where, loop, links)
 
 
-def _check_loop(where: str, loop: Loop, links: dict[str, None]) -> None:
+def _check_loop(where: str, loop: LoopClosure, links: dict[str, None]) -> None:
     what = f'loop "{loop.name}"'
     for role in ("predecessor", "successor"):
         _require_link(where, f"{what}: {role}", getattr(loop, role), links)

@@ -13,7 +13,7 @@ from ..errors import PhalanxError, listing, shown
 from ..typing import ArrayLike, InertiaLike, Vector
 from ..typing import Mimic as MimicChoice
 from . import description as d
-from .description import Description, FixedFrame, Joint, Link, Loop, Mimic, Pose
+from .description import Description, FixedFrame, Joint, Link, LoopClosure, Mimic, Pose
 from .robot import Robot
 
 PoseLike: TypeAlias = Pose | ArrayLike
@@ -34,7 +34,7 @@ class RobotBuilder:
         self._links: list[Link] = []
         self._joints: list[Joint] = []
         self._frames: list[FixedFrame] = []
-        self._loops: list[Loop] = []
+        self._loops: list[LoopClosure] = []
 
     def add_link(
         self,
@@ -125,7 +125,7 @@ class RobotBuilder:
         """Add a joint that closes a loop and return its name; kept in `robot.loops`, not computed with."""
         where = f'loop "{d.text(name, "add_loop: name")}"'
         self._loops.append(
-            Loop(
+            LoopClosure(
                 name,
                 d.text(type, f"{where}: type"),
                 d.text(predecessor, f"{where}: predecessor"),

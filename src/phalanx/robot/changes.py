@@ -16,7 +16,7 @@ import numpy as np
 from ..arrays import real_or_none
 from ..errors import PhalanxError, nearest, shown
 from . import description as d
-from .assembly import BASE, Assembly, Moving
+from .assembly import BASE, Assembly, MovingJoint
 from .checks import check_numbers
 from .description import IDENTITY, Description, Joint, Link, Mimic, Pose
 from .joints import WELD, pose_of
@@ -124,7 +124,7 @@ def welded(assembly: Assembly, joints: Mapping[str, Any]) -> Description:
     return d.weld(assembly.description, poses)
 
 
-def _moving(assembly: Assembly, by_name: Mapping[str, Moving], name: Any) -> Moving:
+def _moving(assembly: Assembly, by_name: Mapping[str, MovingJoint], name: Any) -> MovingJoint:
     """The moving joint of that name, or an error naming the nearest."""
     if name not in by_name:
         raise PhalanxError(
@@ -148,7 +148,7 @@ def _named(name: Any) -> str:
     return name if isinstance(name, str) else shown(name)
 
 
-def _joint_pose(robot: str, m: Moving, value: Any) -> Pose:
+def _joint_pose(robot: str, m: MovingJoint, value: Any) -> Pose:
     where = f'robot "{robot}": joint "{m.joint.name}" ({m.kind.name})'
     given = real_or_none(value, where)
     q = np.atleast_1d(np.nan if given is None else given)

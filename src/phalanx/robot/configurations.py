@@ -19,7 +19,7 @@ import numpy as np
 from ..arrays import MOST_AXES, UNREADABLE, memory_for, refuse_masks, require_memory
 from ..errors import PhalanxError, nearest, shown
 from ..spatial import product
-from .assembly import Assembly, Coordinates, Frame, Moving
+from .assembly import Assembly, Coordinates, Frame, MovingJoint
 from .model import frozen
 
 
@@ -254,7 +254,9 @@ def wrenches(assembly: Assembly, given: Mapping[str, Any], array: Callable[[Any,
 
 def quick_wrenches(robot: Any, given: Mapping[str, Any]) -> Any:
     """What `wrenches` makes of plain arrays of float64; None leaves all else, and errors, to it."""
-    carriers, shape = robot._memo.get(_CARRIERS) or robot.memo(_CARRIERS, lambda: _carriers(robot._assembly))
+    carriers, shape = robot._memo.get(_CARRIERS) or robot._memoized(
+        _CARRIERS, lambda: _carriers(robot._assembly)
+    )
     total = np.zeros(shape)
     is_only = len(given) == 1
     for frame, wrench in given.items():
@@ -324,7 +326,7 @@ def real_array(value: Any, label: str, robot: str) -> np.ndarray:
     return array.astype(np.float64)
 
 
-def _own(assembly: Assembly) -> Iterator[tuple[Moving, slice, slice]]:
+def _own(assembly: Assembly) -> Iterator[tuple[MovingJoint, slice, slice]]:
     """Joints with coordinates of their own, with their places in q and qd."""
     for m in assembly.own:
         yield m, assembly.q_of[m.joint.name], assembly.v_of[m.joint.name]

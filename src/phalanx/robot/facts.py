@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from .assembly import BASE
-from .description import Loop
+from .description import LoopClosure
 from .joints import FREE
 from .robot import Robot
 
@@ -35,7 +35,7 @@ def describe(robot: Robot) -> dict[str, Any]:
     }
 
 
-def _loop(loop: Loop) -> dict[str, Any]:
+def _loop(loop: LoopClosure) -> dict[str, Any]:
     return {
         "name": loop.name,
         "type": loop.type,

@@ -86,7 +86,7 @@ def everywhere(model: Model) -> AnyFrame:
     return AnyFrame(every, every, ~every)
 
 
-def numbers_told(model: Model) -> int:
+def uniform_count(model: Model) -> int:
     """How many numbers tell a program its frame."""
     return 2 * model.n + 13
 
@@ -114,10 +114,10 @@ def branches(model: Model) -> list[AnyFrame]:
     """
     made: list[AnyFrame] = []
     taken = np.zeros(model.n, dtype=bool)
-    for limb in _limbs(model):
-        seats = limb & ~taken
-        taken |= limb
-        end = seats & (model.depth >= model.depth[limb].max() - _TIP + 1)
+    for heavy_path in _heavy_paths(model):
+        seats = heavy_path & ~taken
+        taken |= heavy_path
+        end = seats & (model.depth >= model.depth[heavy_path].max() - _TIP + 1)
         parts = [end, seats & ~end]
         if np.count_nonzero(parts[1]) <= _TIP or model.n > _SHORT:
             parts = [seats]
@@ -129,7 +129,7 @@ def branches(model: Model) -> list[AnyFrame]:
     return made
 
 
-def _limbs(model: Model) -> list[np.ndarray]:
+def _heavy_paths(model: Model) -> list[np.ndarray]:
     """Bodies (n,) bool from the world to some tips; tips that share most of the way stay together."""
     made: list[np.ndarray] = []
     longest = 0
@@ -160,7 +160,7 @@ def branch_of(every: list[AnyFrame], frame: Placement) -> int:
     return next(k for k, f in enumerate(every) if frame.at[f.seats].any())
 
 
-def frames_kept(robot: Robot) -> int:
+def frames_cached(robot: Robot) -> int:
     """How many frames of a robot are kept in memory for each function; few where bodies are many."""
     return max(64, _KEPT // max(robot.model.n, 1))
 

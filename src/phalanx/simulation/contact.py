@@ -17,8 +17,8 @@ import numpy as np
 
 from ..arrays import UNREADABLE
 from ..errors import PhalanxError, shown
-from .loads import Above, Load, Position, above
-from .surroundings import Surroundings, require_frame
+from .external_forces import Surroundings, require_frame
+from .loads import Above, FrameLoad, Position, above
 from .traced import Traced
 
 __all__ = ["ground", "spring", "tendon"]
@@ -123,16 +123,16 @@ class Point:
     frame: str | None
     position: Position = (0.0, 0.0, 0.0)
 
-    def motion(self, q: Any, qd: Any, robot: Any) -> Moving:
+    def motion(self, q: Any, qd: Any, robot: Any) -> MovingPoint:
         """Where it is and how it moves, along the axes of the world."""
         at = np.array(self.position)
         if self.frame is None:
-            return Moving(at, np.zeros(3), np.zeros(3))
+            return MovingPoint(at, np.zeros(3), np.zeros(3))
         pose = robot.frame_pose(q, self.frame)
         velocity = robot.frame_velocity(q, qd, self.frame)
         lever = (pose[..., :3, :3] @ at[:, None])[..., 0]
         turn = velocity[..., :3]
-        return Moving(pose[..., :3, 3] + lever, velocity[..., 3:] + np.cross(turn, lever), turn)
+        return MovingPoint(pose[..., :3, 3] + lever, velocity[..., 3:] + np.cross(turn, lever), turn)
 
     def moves(self, robot: Any) -> bool:
         """Whether it belongs to a link that joints move."""
@@ -147,7 +147,7 @@ def require_frames(robot: Any, points: Sequence[Point], where: str) -> None:
 
 
 @dataclass(frozen=True)
-class Moving:
+class MovingPoint:
     """A point's position and velocity, and how its frame turns."""
 
     x: Any
@@ -188,7 +188,7 @@ class Ground(Surroundings):
 
     def loads(
         self, q: Any, qd: Any, robot: Any, *, h: float | None = None, parameters: Mapping[str, Any]
-    ) -> list[Load]:
+    ) -> list[FrameLoad]:
         numbers = [_value(x, parameters, self.name) for x in self._numbers]
         self.check(robot)
         moving = [point for point in self.points if point.moves(robot)]
@@ -207,7 +207,7 @@ class Ground(Surroundings):
         mu: Any,
         height: Any,
         ahead: Any = None,
-    ) -> Load:
+    ) -> FrameLoad:
         """What acts at a point; with h at the end of a step, where `ahead` is its velocity then, if known.
 
         Friction of a step is first taken for a damper that holds at the speed of the beginning. A point that
@@ -236,7 +236,7 @@ class Ground(Surroundings):
         push = push + rub * speed  # friction is along the plane
         frame, at = str(point.frame), point.position
         if h is None:
-            return Load(frame, ((at, n * push[..., None] - v * rub[..., None]),), axes=p.axes)
+            return FrameLoad(frame, ((at, n * push[..., None] - v * rub[..., None]),), axes=p.axes)
         stiff, even = np.where(inside, h * d + h * h * k, 0.0), h * rub
         swept = np.cross(p.turn, v)  # the part of its acceleration that no rate of the frame's twist explains
         push = push - (stiff - even) * _dot(n, swept)
@@ -244,7 +244,7 @@ class Ground(Surroundings):
         again = None
         if ahead is None and self.passes == 2 and not (isinstance(mu, float) and mu == 0.0):
             again = lambda ahead: self._load(point, p, h, k, d, mu, height, ahead)  # noqa: E731
-        return Load(
+        return FrameLoad(
             frame,
             ((at, force),),
             evenly=((at, even),),
@@ -280,7 +280,7 @@ class Tendon(Surroundings):
 
     def loads(
         self, q: Any, qd: Any, robot: Any, *, h: float | None = None, parameters: Mapping[str, Any]
-    ) -> list[Load]:
+    ) -> list[FrameLoad]:
         self.check(robot)
         k, d, rest = (_value(x, parameters, self.name) for x in self._numbers)
         at = [point.motion(q, qd, robot) for point in self.points]
@@ -311,7 +311,7 @@ class Tendon(Surroundings):
                 (own.position, s) for own, s in zip(self.points, slopes, strict=True) if own.frame == frame
             ]
             forces = tuple((at, -slope * tension[..., None]) for at, slope in mine)
-            made.append(Load(frame, forces, along=((stiff, tuple(mine)),) if implicit else ()))
+            made.append(FrameLoad(frame, forces, along=((stiff, tuple(mine)),) if implicit else ()))
         return made
 
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from ..errors import PhalanxError, nearest, shown
 from ..robot.robot import Robot
+from .external_forces import Surroundings
 from .laws import read_by
-from .surroundings import Surroundings
 
 MOST = 50_000  # numbers that a step reads beside the state: each is a load of compiled code
 _LINKS, _JOINTS = "link", "joint"

@@ -54,7 +54,7 @@ def holding(robot: Robot, q: np.ndarray, bandwidth: float, feet: list[str]) -> A
         """Nothing drives the base."""
         return np.concatenate([np.zeros(BASE), law(t, q, qd, u, robot)[BASE:]])
 
-    hold.inputs = robot.nq  # type: ignore[attr-defined]
+    hold.controls = robot.nq  # type: ignore[attr-defined]
     return hold
 
 

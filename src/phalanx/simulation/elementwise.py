@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..program.ops import CHOOSE, LESS
+from ..program.ops import LESS, SELECT
 from ..program.scalar import Graph, Node
 from .refusals import refuse
 
@@ -105,13 +105,13 @@ def _power(graph: Graph, a: Any, b: Any) -> Any:
 
 
 def _not(graph: Graph, mask: Any) -> Any:
-    if type(mask) is Node and mask.op is CHOOSE and mask.args[1:] == (0.0, 1.0):
+    if type(mask) is Node and mask.op is SELECT and mask.args[1:] == (0.0, 1.0):
         return mask.args[0]
     return graph.choose(mask, 0.0, 1.0)
 
 
 def _chosen(graph: Graph, mask: Any, a: Any, b: Any) -> Any:
-    if type(mask) is Node and mask.op is CHOOSE and mask.args[1:] == (0.0, 1.0):
+    if type(mask) is Node and mask.op is SELECT and mask.args[1:] == (0.0, 1.0):
         mask, a, b = mask.args[0], b, a
     return graph.choose(mask, a, b)
 
@@ -242,4 +242,4 @@ def _is_mask(a: Any) -> bool:
     """Whether a scalar is known to be one or zero."""
     if type(a) is not Node:
         return a in (0.0, 1.0)
-    return a.op is LESS or (a.op is CHOOSE and all(_is_mask(x) for x in a.args[1:]))
+    return a.op is LESS or (a.op is SELECT and all(_is_mask(x) for x in a.args[1:]))

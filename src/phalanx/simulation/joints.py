@@ -52,7 +52,7 @@ class JointForces:
         damping = self.damping + self.friction / at_least(np.abs(qd), SLIDING)
         force = -(damping * qd)
         stiffness = np.zeros_like(force)
-        for c in self.robot.coordinates if self.stiffness.any() else ():
+        for c in self.robot._coordinates if self.stiffness.any() else ():
             if (k := self.stiffness[..., c.v]).any():
                 away = c.kind.difference(self.rest[None, c.q], q[None, ..., c.q])[0]
                 force[..., c.v] = force[..., c.v] - k * away
@@ -71,7 +71,7 @@ class JointForces:
 def joint_forces(settings: Settings, parameters: Mapping[str, np.ndarray]) -> JointForces:
     """What the joints of a robot do in a simulation; parameters take the place of the file's numbers."""
     robot, nothing = settings.robot, np.zeros(settings.nv)
-    own = robot.memo("resistances", lambda: resistances(robot._assembly))
+    own = robot._memoized("resistances", lambda: resistances(robot._assembly))
     damping = parameters.get("damping", own.damping if settings.damping else nothing)
     friction = parameters.get("friction", own.friction if settings.friction else nothing)
     stiffness = parameters.get("stiffness", own.stiffness if settings.springs else nothing)
@@ -88,15 +88,15 @@ def _stops(settings: Settings) -> tuple[Stops, ...]:
     limits = robot.limits
     if not settings.limits or not (np.isfinite(limits.lower).any() or np.isfinite(limits.upper).any()):
         return ()
-    most, least = robot.memo("inertias at joints", lambda: inertias_at_joints(robot))
+    most, least = robot._memoized("inertias at joints", lambda: inertias_at_joints(robot))
     time = max(STOP_TIME, _STOP_STEPS * h)
     stiff, damp = most / (time * time), 2.0 * most / time
-    if settings.integrator != "implicit":
+    if not settings.stiff:
         stiff = np.minimum(stiff, least / (4.0 * h * h))
         damp = np.minimum(2.0 * np.sqrt(stiff * least), least / (2.0 * h))
     places = [
         (k, i)
-        for c in robot.coordinates
+        for c in robot._coordinates
         if c.kind.quaternion is None
         for k, i in zip(range(c.q.start, c.q.stop), range(c.v.start, c.v.stop), strict=True)
     ]

@@ -67,7 +67,7 @@ def run(
         raise PhalanxError(
             f"{where} gives another result each time it runs{_at(function)}: it reads a clock, random "
             "numbers or a state of its own, which a recorded function cannot; use t for the time, and pass "
-            "what changes as inputs or parameters."
+            "what changes as controls or parameters."
         )
     return made
 
@@ -153,7 +153,7 @@ def _full_stop(error: Exception) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def _hint(error: Exception, inputs: int) -> str:
+def _hint(error: Exception, controls: int) -> str:
     """What helps where NumPy meets traced values as plain objects."""
     text = str(error)
     if "callable" in text and "method" in text:
@@ -162,7 +162,7 @@ def _hint(error: Exception, inputs: int) -> str:
         )
     if isinstance(error, IndexError):
         if "out of bounds" in text:
-            return f" There are {inputs} inputs u; robot.simulation(…, inputs=k) tells how many."
+            return f" There are {controls} controls u; robot.simulation(…, controls=k) tells how many."
         return " Traced values are no indices; np.where and np.interp choose by a value."
     if "dtype('O')" in text or "object arrays" in text or "type object" in text or "ufunc" in text:
         return (

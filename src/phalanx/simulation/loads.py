@@ -25,7 +25,7 @@ At = tuple[Position, Any]  # a point of a frame, in its axes, and a vector (3,) 
 
 
 @dataclass(frozen=True)
-class Load:
+class FrameLoad:
     """What acts on a frame: forces at points, and a wrench (6,) [moment; force] along its own axes.
 
     `axes` tells along which axes vectors at points are given: those of the world, or of the frame's "body".
@@ -45,7 +45,9 @@ class Load:
     along: tuple[tuple[Any, tuple[At, ...]], ...] = ()
     axes: str = "world"
     turning: tuple[tuple[Any, Any], ...] = ()
-    again: Callable[[Any], Load] | None = None  # the load for the velocity of its point at the end of a step
+    again: Callable[[Any], FrameLoad] | None = (
+        None  # the load for the velocity of its point at the end of a step
+    )
 
     @property
     def resists(self) -> bool:
@@ -90,14 +92,14 @@ def above(robot: Any, q: Any, qd: Any, frame: str, at: Position, normal: Positio
     return Above(Traced(rises[body, 0] + sum(n * point)), Traced(n), Traced(v), Traced(w), "body")
 
 
-def on_links(of: Equations, q: np.ndarray, loads: Iterable[Load]) -> np.ndarray:
+def on_links(of: Equations, q: np.ndarray, loads: Iterable[FrameLoad]) -> np.ndarray:
     """Wrenches (n_links, 6) on all links, each in its own frame."""
     robot = of.robot
     total = np.zeros((robot.n_links, 6), dtype=object)
     for load in loads:
         link = robot.frame(load.frame).link
         if load.wrench is not None:
-            total = total + robot.wrenches({load.frame: load.wrench}, lambda value, where: value)
+            total = total + robot._wrenches({load.frame: load.wrench}, lambda value, where: value)
         if link < 0 or not load.forces:
             continue
         if load.axes == "body":
@@ -109,13 +111,13 @@ def on_links(of: Equations, q: np.ndarray, loads: Iterable[Load]) -> np.ndarray:
     return total
 
 
-def on_bodies(of: Equations, model: Any, q: np.ndarray, loads: Iterable[Load]) -> np.ndarray:
+def on_bodies(of: Equations, model: Any, q: np.ndarray, loads: Iterable[FrameLoad]) -> np.ndarray:
     """Wrenches (n, 6) on all bodies of a model, in body coordinates."""
     robot, turns = of.robot, _turns(of, model, q)
     total = np.zeros((model.n, 6), dtype=object)
     for load in loads:
         if load.wrench is not None:
-            moved = robot.wrenches({load.frame: load.wrench}, lambda value, where: value)
+            moved = robot._wrenches({load.frame: load.wrench}, lambda value, where: value)
             total = total + link_wrenches(model, moved)
         body = _body(robot, model, load.frame)
         if body >= 0:
@@ -125,7 +127,7 @@ def on_bodies(of: Equations, model: Any, q: np.ndarray, loads: Iterable[Load]) -
     return total
 
 
-def impedances(of: Equations, model: Any, q: np.ndarray, loads: Iterable[Load]) -> np.ndarray:
+def impedances(of: Equations, model: Any, q: np.ndarray, loads: Iterable[FrameLoad]) -> np.ndarray:
     """How much loads resist accelerations (n, 6, 6) of the bodies, in body coordinates."""
     robot, turns = of.robot, _turns(of, model, q)
     total = np.zeros((model.n, 6, 6), dtype=object)
@@ -151,8 +153,8 @@ def impedances(of: Equations, model: Any, q: np.ndarray, loads: Iterable[Load]) 
 
 
 def seen_ahead(
-    of: Equations, model: Any, state: tuple[Any, Any, Any], h: float, loads: list[Load]
-) -> list[Load]:
+    of: Equations, model: Any, state: tuple[Any, Any, Any], h: float, loads: list[FrameLoad]
+) -> list[FrameLoad]:
     """The same loads, of which some depend on the velocity of their point after a step with some qdd."""
     q, qd, qdd = state
     with of.ordered:
@@ -174,7 +176,7 @@ def seen_ahead(
     return made
 
 
-def _turned(turns: Any, body: int, load: Load, vector: Any) -> Any:
+def _turned(turns: Any, body: int, load: FrameLoad, vector: Any) -> Any:
     """A vector of a load, along the axes of its body."""
     return vector if load.axes == "body" else turns[body] @ vector
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ..program.form.builder import Builder, Loop, Written
-from ..program.form.program import Index, Program, Real, plus, times, whole
+from ..program.form.builder import Builder, OpenLoop, StatementWriter
+from ..program.form.program import Index, Program, Real, int_expr, plus, times
 from ..program.ops import ADD, INPUT, LESS, MUL
 from ..program.rewrite import Code, instructions
-from ..program.trace import Program as Equations
+from ..program.trace import TracedProgram as Equations
 
 TIME, COUNT = "time", "start"  # the moment of a step, and how many steps came before the first
 # Single precision counts to 2**24. So there are two counts, of steps and of those in past ages; their sum is
@@ -82,14 +82,14 @@ def forward(step: Repeated, steps: Index, every: Index, hold: Index, b: Builder)
     telling = _Portions(b, _code(step.records.values()), known, set(fixed))
     moving.before()
     telling.before()
-    with b.loop(whole("div", steps, every)) as outer:
+    with b.loop(int_expr("div", steps, every)) as outer:
         passed = outer.carry(start)
         kept = _carried(outer, state)
         shown = {name: [0.0] * array.size for name, array in step.shown.items()}
         with b.loop(every) as inner:
             number = inner.carry(passed)
             inside, also = _carried(inner, kept), _carried(inner, shown)
-            row = whole("div", plus(times(outer.index, every), inner.index), hold)
+            row = int_expr("div", plus(times(outer.index, every), inner.index), hold)
             known |= inside | {TIME: [_time(b, number, ages, step.dt)]}
             known |= {name: _Row(b, name, size, row) for name, size in step.held.items()}
             results = iter(moving.now())
@@ -97,7 +97,7 @@ def forward(step: Repeated, steps: Index, every: Index, hold: Index, b: Builder)
             for places in (*inside.values(), *also.values()):
                 for place in places:
                     inner.feed(place, next(results))
-        last = whole("div", plus(times(plus(outer.index, 1), every), -1), hold)
+        last = int_expr("div", plus(times(plus(outer.index, 1), every), -1), hold)
         known |= inside | also | {TIME: [_time(b, number, ages, step.dt)]}
         known |= {name: _Row(b, name, size, last) for name, size in step.held.items()}
         values = iter(telling.now())
@@ -152,7 +152,7 @@ def backward(step: Reversed) -> Program:
     moving.before()
     zeros = {name: [0.0] * array.size for name, array in (*step.state.items(), *step.summed.items())}
     end, ages = (b.load(b.inputs[COUNT], k) for k in range(CLOCK))
-    with b.loop(whole("div", steps, every), down=True) as outer:
+    with b.loop(int_expr("div", steps, every), down=True) as outer:
         passed, kept = outer.carry(end), _carried(outer, zeros)
         starts = dict(kept)
         for name, array in step.state.items():
@@ -163,7 +163,7 @@ def backward(step: Reversed) -> Program:
             now = b.value(ADD, number, -1.0)
             at = plus(times(outer.index, every), inner.index)
             known |= inside | {TIME: [_time(b, now, ages, step.dt)]}
-            known |= {n: _Row(b, n, size, whole("div", at, hold)) for n, size in step.held.items()}
+            known |= {n: _Row(b, n, size, int_expr("div", at, hold)) for n, size in step.held.items()}
             known |= {n: _Row(b, n, size, at) for n, size in step.laid.items()}
             results = iter(moving.now())
             inner.feed(number, now)
@@ -191,7 +191,7 @@ def _store(b: Builder, name: str, first: Index, values: Sequence[Real]) -> None:
         b.store(b.outputs[name], plus(first, k), value)
 
 
-def _carried(loop: Loop, starts: Mapping[str, Sequence[Real]]) -> dict[str, list[Any]]:
+def _carried(loop: OpenLoop, starts: Mapping[str, Sequence[Real]]) -> dict[str, list[Any]]:
     return {name: [loop.carry(x) for x in values] for name, values in starts.items()}
 
 
@@ -214,7 +214,7 @@ class _Portions:
 
     def __init__(self, b: Builder, code: Code, known: Mapping[str, Any], fixed: set[str]) -> None:
         self._code = code
-        self._written = Written(b, code, lambda name, k: known[name][k])
+        self._written = StatementWriter(b, code, lambda name, k: known[name][k])
         still: list[bool] = []
         for i in code.instructions:
             if i.op == INPUT:

@@ -22,13 +22,13 @@ from ..robot.configurations import advance
 from ..robot.model import with_inertias
 from ..robot.robot import Robot
 from .equations import Equations, TracedRobot, symbols
+from .external_forces import loads_of
+from .force_slopes import in_joints
 from .joints import JointForces, joint_forces
 from .laws import run_law
-from .loads import Load, impedances, on_bodies, on_links, seen_ahead
+from .loads import FrameLoad, impedances, on_bodies, on_links, seen_ahead
 from .slopes import Slopes
-from .surroundings import loads_of
 from .traced import Traced
-from .yielding import in_joints
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,14 @@ class Settings:
     robot: Robot
     dt: float
     integrator: str
+    stiff: bool  # whether that takes stiff forces at the end of a step
     control: Callable[..., Any] | None
     forces: tuple[Any, ...]
     damping: bool
     friction: bool
     limits: bool
     springs: bool
-    inputs: int
+    controls: int
     divergence: float  # rates and accelerations beyond are no motion any more
     parameters: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
@@ -76,12 +77,12 @@ class Forces:
 
     law: np.ndarray  # what the law, or the user, commands
     tau: np.ndarray  # all joint forces
-    loads: list[Load]
+    loads: list[FrameLoad]
     stiffness: np.ndarray
     damping: np.ndarray
 
 
-class Moving:
+class MovingCoordinates:
     """How coordinates change, of scalars (nq,) or of batches of numbers (…, nq)."""
 
     settings: Settings
@@ -122,8 +123,8 @@ class Moving:
         return made
 
 
-class Step(Moving):
-    """The scalars of one step: inputs as leaves, and what integrators ask for."""
+class Step(MovingCoordinates):
+    """The scalars of one step: controls as leaves, and what integrators ask for."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -133,7 +134,7 @@ class Step(Moving):
         self.time = symbols(self.graph, "time", ())
         self.q = symbols(self.graph, "q", (robot.nq,))
         self.qd = symbols(self.graph, "qd", (robot.nv,))
-        self.u = symbols(self.graph, "u", (settings.inputs,))
+        self.u = symbols(self.graph, "u", (settings.controls,))
         self.parameters = settings.unpacked(symbols(self.graph, "parameters", (settings.packed,)))
         self.equations = Equations(robot, self.graph, self.parameters)
 
@@ -156,7 +157,7 @@ class Step(Moving):
             stiffness, damping = self._slopes(law, q, qd, view._told)
         own_force, k, d = self.joints(q, qd)
         loads = loads_of(s.forces, given, view, own, self.h, implicit=implicit)
-        for load in loads if s.integrator == "implicit" else ():
+        for load in loads if s.stiff else ():
             if load.wrench is not None:
                 more = in_joints(load, given[1], given[2], self._coordinate, view)
                 stiffness, damping = stiffness + more[0], damping + more[1]
@@ -182,7 +183,7 @@ class Step(Moving):
     def _coordinate(self) -> list[int | None]:
         """The coordinate whose rate each degree of freedom is, if there is one."""
         found: list[int | None] = [None] * self.robot.nv
-        for c in self.robot.coordinates:
+        for c in self.robot._coordinates:
             if c.kind.quaternion is None:
                 for k, i in zip(range(c.q.start, c.q.stop), range(c.v.start, c.v.stop), strict=True):
                     found[i] = k

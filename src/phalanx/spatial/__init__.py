@@ -12,7 +12,7 @@ articulated inertia twenty-one. Sums are written without literal zeros so that a
 counts what a person would. `reproducible` has what robots are built with, on floats alone.
 """
 
-from .displacements import Carried, Displacement
+from .displacements import Displacement, DisplacementOperator
 from .operators import (
     Articulated,
     Field,
@@ -66,8 +66,8 @@ from .vectors import (
 __all__ = [
     "Array",
     "Articulated",
-    "Carried",
     "Displacement",
+    "DisplacementOperator",
     "Field",
     "Identity",
     "Inertia",

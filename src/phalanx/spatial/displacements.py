@@ -50,7 +50,7 @@ class Displacement(Field):
 
 
 @dataclass(frozen=True)
-class Carried(Field):
+class DisplacementOperator(Field):
     """The operator that takes the displacement of a parent to that of a body, which has moved by [a, w], d
     against it; E and r are those of the transform from the parent before."""
 

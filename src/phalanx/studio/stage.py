@@ -25,7 +25,7 @@ _SOLIDS = (Box, Capsule, Cylinder, Ellipsoid, Sphere)
 _FRAMES = 4  # whose names are shown beside a link's
 
 
-class Stage:
+class RobotView3D:
     """A robot on the page; several may stand beside each other."""
 
     def __init__(self, server: Any, session: Session, prefix: str, shift: tuple[float, float, float]) -> None:

@@ -18,7 +18,7 @@ from ..robot.robot import Robot
 from ..typing import AlgorithmLike, Customise
 from .conventions import convention_of
 from .cost import cost
-from .fitting import BASIS, FURTHER, Formula, fit
+from .fitting import BASIS, FURTHER, FittedFormula, fit
 
 SIZES = (*range(1, 13), 15, 16, 17, 20)
 _LONGEST = 10_000  # joints: programs of longer chains would not be written out anyway
@@ -34,26 +34,26 @@ class _Forms:
         self._of, self._counts, self._levels = of, counts, levels
 
     @property
-    def multiplications(self) -> Formula:
+    def multiplications(self) -> FittedFormula:
         return self._formula("multiplications")
 
     @property
-    def additions(self) -> Formula:
+    def additions(self) -> FittedFormula:
         return self._formula("additions")
 
     @property
-    def divisions(self) -> Formula:
+    def divisions(self) -> FittedFormula:
         return self._formula("divisions")
 
     @property
-    def trigonometric(self) -> Formula:
+    def trigonometric(self) -> FittedFormula:
         return self._formula("trigonometric")
 
     @property
-    def total(self) -> Formula:
+    def total(self) -> FittedFormula:
         return self._formula("total")
 
-    def _formula(self, kind: str) -> Formula:
+    def _formula(self, kind: str) -> FittedFormula:
         found = fit({n: getattr(count, kind) for n, count in self._counts.items()}, self._levels)
         if found is None:
             sizes = list(self._counts)

@@ -11,7 +11,7 @@ from ..dispatch import resolve
 from ..errors import PhalanxError, is_one_of, nearest, shown
 from ..products import derivative_of
 from ..program.cost import Cost, cost_of
-from ..program.trace import Program, trace
+from ..program.trace import TracedProgram, trace
 from ..robot.robot import Robot
 from ..typing import AlgorithmLike, Customise
 from .conventions import Convention, convention_of
@@ -36,10 +36,10 @@ def cost(
     motion and tip wrench symbolic, nothing folded or shared. "semi": structure (z0, the zero of A,
     inertias without products where the robot has none). "full": every instruction of the kernel, as often
     as it is carried out for one state. Kernels of long robots are loops over bodies (`looped`): they
-    compute the same for every body, whatever its zeros, and some values twice instead of keeping them.
-    Their `span` and `width` are those of the same equations written out, and empty beyond a million
-    operations; the `span` of chains whose loops keep the order of the equations reaches further. `form`
-    says why a kernel is unrolled or looped.
+    compute the same for every body, whatever its zeros, and some values twice instead of keeping them; what
+    the equations join in a tree they may compute one body after another. Operations, `span` and `width` are
+    all of the loops then (the last two are empty beyond five million operations), and `written_out` is the
+    cost of the same equations without loops, trees and all. `form` says why a kernel is unrolled or looped.
 
     `convention` names whose bookkeeping decides what is charged: one of
     `phalanx.study.conventions.CONVENTIONS`. None is that of the algorithm's source for "none" and
@@ -60,7 +60,7 @@ def cost(
 
     Of the result: `multiplications`, `additions`, `divisions`, `trigonometric`, `total` (the first
     three), `span` (along the critical path), `span_with(multiplication=…, addition=…)`, `width`,
-    `by_quantity`, `by_link`, `bytes`.
+    `by_quantity`, `by_link`, `bytes`, `written_out`.
     """
     call, rules = charged(robot, function, algorithm, customise, convention, frame, derivative)
     if _is_kernel(call, customise, rules):
@@ -83,7 +83,7 @@ def program_of(
     customise: str = "full",
     convention: str | None = None,
     frame: str | None = None,
-) -> tuple[Program, Convention]:
+) -> tuple[TracedProgram, Convention]:
     """The equations of a function, written out, and the convention that says what is charged."""
     call, rules = charged(robot, function, algorithm, customise, convention, frame)
     return program_at(call, customise, rules), rules
@@ -132,10 +132,10 @@ def _is_kernel(call: Call, customise: str, rules: Convention) -> bool:
     return customise == "full" and rules.name == "program" and call.robot.model.n > 0
 
 
-def program_at(call: Call, customise: str, rules: Convention) -> Program:
+def program_at(call: Call, customise: str, rules: Convention) -> TracedProgram:
     """The equations of a call, written out, as far as a level knows the robot."""
     from ..backends.native.costs import require_short
-    from ..backends.native.source import traced
+    from ..backends.native.lowering import traced
 
     require_short(call)
     if _is_kernel(call, customise, rules):

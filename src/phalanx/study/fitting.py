@@ -27,7 +27,7 @@ FURTHER = 2  # sizes that a form must meet beyond those it was fitted on
 
 
 @dataclass(frozen=True)
-class Formula:
+class FittedFormula:
     """A count as a function of n: exact coefficients, and the sizes it was fitted and verified on."""
 
     coefficients: Mapping[str, Fraction]
@@ -53,7 +53,7 @@ class Formula:
         return text or "0"
 
 
-def fit(values: Mapping[int, int], levels: str = "n") -> Formula | None:
+def fit(values: Mapping[int, int], levels: str = "n") -> FittedFormula | None:
     """The formula that gives these values, or None.
 
     The first sizes determine the coefficients, all others verify them. Where no form meets every size,
@@ -72,7 +72,7 @@ def fit(values: Mapping[int, int], levels: str = "n") -> Formula | None:
                 verified = tuple(s for s in kept if s not in fitted)
                 wrong = tuple(s for s in exceptions if values[s] != _value(coefficients, terms, s, levels))
                 told = {t: c for t, c in zip(terms, coefficients, strict=True) if c}
-                return Formula(told, levels, fitted, verified, wrong)
+                return FittedFormula(told, levels, fitted, verified, wrong)
     return None
 
 

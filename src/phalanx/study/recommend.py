@@ -210,7 +210,7 @@ def _timed_near(found: list[tuple[Call, float]], dtype: np.dtype) -> list[tuple[
 
 def _is_comparable(call: Call) -> bool:
     """Whether a call is no hopeless case: far more work than the choice of "auto" by its order alone."""
-    from ..backends.native.source import operations_in_loops
+    from ..backends.native.lowering import operations_in_loops
 
     choice = choose(call.robot, call.algorithm.function).name
     auto = resolve(call.robot, call.algorithm.function, choice, call.frame)
@@ -228,7 +228,7 @@ def _variants(call: Call) -> Iterator[Call]:
 def _timed_per_state(call: Call, batch: int, name: str, dtype: np.dtype) -> float:
     """Seconds per state measured instead of predicted: from the times of one state and of a few."""
     key = ("pace", call.algorithm.function, label(call), name, dtype.str)
-    first, each = call.robot.memo(key, lambda: _pace(call, name, dtype))
+    first, each = call.robot._memoized(key, lambda: _pace(call, name, dtype))
     return float((first - each) / batch + each)
 
 

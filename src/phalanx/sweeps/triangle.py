@@ -21,7 +21,7 @@ from .verbs import current
 Level = list[tuple[int, int]]
 
 
-class Walk(list[Level]):
+class JoinLevels(list[Level]):
     """Levels that, as long as joins are associative, give what one place after another gives.
 
     `inward` tells from which end; an order that has nothing to gain from levels may go place by place.
@@ -43,7 +43,7 @@ class Sums(list[Level]):
         self.by_halves = by_halves
 
 
-class Places(ABC):
+class Indexing(ABC):
     """Places that are no array of whole numbers: they know how to read a field."""
 
     @abstractmethod
@@ -92,25 +92,25 @@ class Triangle:
         inside = (row < self.n) & (row >= self.column)
         return np.where(inside, self.place[np.where(inside, row, self.column), self.column], -1)
 
-    def outward(self, strides: list[int] | None = None) -> Walk:
+    def outward(self, strides: list[int] | None = None) -> JoinLevels:
         """Each row from the one before it; with strides, all rows from those so far before them."""
         return self._walk(strides, inward=False)
 
-    def inward(self, strides: list[int] | None = None) -> Walk:
+    def inward(self, strides: list[int] | None = None) -> JoinLevels:
         """Each row from the one after it; with strides, all rows from those so far after them."""
         return self._walk(strides, inward=True)
 
-    def _walk(self, strides: list[int] | None, *, inward: bool) -> Walk:
+    def _walk(self, strides: list[int] | None, *, inward: bool) -> JoinLevels:
         side, rows = -1 if inward else 1, range(self.n)
         if strides is None:
             levels = (self._level([row], side) for row in (rows[-2::-1] if inward else rows[1:]))
         else:
             levels = (self._level(rows, side * stride) for stride in strides)
-        return Walk(levels, inward=inward, pairs=True)
+        return JoinLevels(levels, inward=inward, pairs=True)
 
-    def across(self, levels: Callable[[], list[Level]]) -> Walk:
+    def across(self, levels: Callable[[], list[Level]]) -> JoinLevels:
         """Levels of a paper's own in which each column comes from a later one of the same row."""
-        return Walk(levels(), inward=True, pairs=True, across=True)
+        return JoinLevels(levels(), inward=True, pairs=True, across=True)
 
     def beyond(self, *, by_halves: bool = False) -> Sums:
         """For each link, all pairs of links up to it, themselves: sums over the links from each row on."""
@@ -162,30 +162,30 @@ def strides(count: int) -> list[int]:
     return [1 << k for k in range((count - 1).bit_length())]
 
 
-def along_chain(count: int, strides: list[int] | None = None) -> Walk:
+def along_chain(count: int, strides: list[int] | None = None) -> JoinLevels:
     """Each of `count` places from the one before it; with strides, all from those so far before them."""
     if strides is None:
-        return Walk(([(i, i - 1)] for i in range(1, count)), inward=False)
-    return Walk(([(i, i - h) for i in range(h, count)] for h in strides), inward=False)
+        return JoinLevels(([(i, i - 1)] for i in range(1, count)), inward=False)
+    return JoinLevels(([(i, i - h) for i in range(h, count)] for h in strides), inward=False)
 
 
-def back_along_chain(count: int, strides: list[int] | None = None) -> Walk:
+def back_along_chain(count: int, strides: list[int] | None = None) -> JoinLevels:
     """Each of `count` places from the one after it; with strides, all from those so far after them."""
     if strides is None:
-        return Walk(([(i, i + 1)] for i in range(count - 2, -1, -1)), inward=True)
-    return Walk(([(i, i + h) for i in range(count - h)] for h in strides), inward=True)
+        return JoinLevels(([(i, i + 1)] for i in range(count - 2, -1, -1)), inward=True)
+    return JoinLevels(([(i, i + h) for i in range(count - h)] for h in strides), inward=True)
 
 
 def at_places(x: Any, places: Any) -> Any:
     """The values of a field at some places."""
-    if isinstance(places, Places):
+    if isinstance(places, Indexing):
         return places.read(x)
     return x[places] if isinstance(x, Field) else x[..., places, :]
 
 
 def shifted(x: Any, sources: np.ndarray, *, end: Any = None) -> Any:
     """The value that each place reads from its source; where that is -1, `end`, or zero vectors."""
-    if isinstance(sources, Places):
+    if isinstance(sources, Indexing):
         return sources.read(x, end)
     if isinstance(x, Field):
         return x.zip(end, lambda a, b, rank: _read(a, sources, b, rank))

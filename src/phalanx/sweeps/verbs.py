@@ -21,7 +21,7 @@ import numpy as np
 from ..errors import PhalanxError
 from ..robot.model import Model, diagonal
 from ..spatial import Array, Field, namespace
-from .limbs import ArrayLinks
+from .heavy_paths import ArrayLinks
 from .links import LinkSweeps
 
 
@@ -63,7 +63,7 @@ class Order(ABC):
     @abstractmethod
     def paths(self, X: Any) -> Any: ...
 
-    def contract(self, join: Callable[..., Any], elements: Any, load: Any, laden: Any) -> Any:
+    def contract(self, join: Callable[..., Any], elements: Any, load: Any, loaded: Any) -> Any:
         raise PhalanxError(
             "contract: joins runs of single links, which this order cannot serve; use the NumPy backend, or "
             'algorithm "auto".'
@@ -276,7 +276,7 @@ def scan(join: Callable[[Any, Any], Any], elements: Any, *, root: Any = None, re
 
 
 def contract(
-    join: Callable[[Any, Any], Any], elements: Any, *, load: Callable[..., Any], laden: Callable[..., Any]
+    join: Callable[[Any, Any], Any], elements: Any, *, load: Callable[..., Any], loaded: Callable[..., Any]
 ) -> Any:
     """What hangs on each body: the sum of what all its branches hand over to it, by contraction of the tree.
 
@@ -284,7 +284,7 @@ def contract(
     zeros hands over nothing. `join(A, B)` applies B first, `laden(B, y)` hands over y besides, and `load(A)`
     is what an element hands over on which nothing hangs.
     """
-    return _order.get().contract(join, elements, load, laden)
+    return _order.get().contract(join, elements, load, loaded)
 
 
 def paths(X: Any) -> Any:

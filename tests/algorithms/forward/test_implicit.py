@@ -15,7 +15,7 @@ import phalanx as px
 from phalanx.algorithms.forward.implicit import implicit, implicit_aba, implicit_factor
 from phalanx.program.evaluate import program_on_arrays
 from phalanx.program.scalar import Graph, live
-from phalanx.program.trace import BodyByBody, Program, parameters
+from phalanx.program.trace import BodyByBody, TracedProgram, parameters
 from phalanx.robot.description import Mimic
 from phalanx.robot.model import link_wrenches, on_bodies
 from phalanx.spatial import dense
@@ -69,7 +69,7 @@ def wanted(r: px.Robot, q: np.ndarray, qd: np.ndarray, tau: np.ndarray, given: d
     M = r.mass_matrix(q) + np.eye(r.nv) * given["diagonal"][..., None]
     force = tau - r.bias_forces(q, qd)
     for k, link in enumerate(r.link_names):
-        J, R = r.jacobian(q, link, axes="local"), r.frame_pose(q, link)[..., :3, :3].swapaxes(-1, -2)
+        J, R = r.jacobian(q, link, reference="local"), r.frame_pose(q, link)[..., :3, :3].swapaxes(-1, -2)
         w, v = np.split((J @ qd[..., None])[..., 0], 2, axis=-1)
         wd, vd = np.split(r.frame_acceleration(q, qd, 0.0 * qd, link), 2, axis=-1)
         a = np.concatenate(
@@ -119,7 +119,7 @@ def test_recording_scalars_agree_with_floats(r: px.Robot) -> None:
     with ordering(BodyByBody(graph, r.model.parents, r.model.pattern)):
         made = implicit(parameters(graph, r.model, "full"), **symbols)
     shapes = {name: x.shape[1:] for name, x in inputs.items()}
-    found = program_on_arrays(Program(shapes, {"qdd": made.shape}, made.tolist()), inputs)
+    found = program_on_arrays(TracedProgram(shapes, {"qdd": made.shape}, made.tolist()), inputs)
     with ordering(Sequential(r.model.parents, r.model.pattern)):
         agree(found, implicit(r.model, q, qd, tau, **told), 1e-10)
 

@@ -12,7 +12,7 @@ import pytest
 
 import phalanx as px
 from phalanx.algorithms import find
-from phalanx.algorithms.lending import lent_inertia
+from phalanx.algorithms.regularisation import shifted_inertia
 from phalanx.study.accuracy import exact_result, relative_error
 from phalanx.sweeps.orders.segments import starts
 from reference.chains import (
@@ -115,7 +115,7 @@ def test_without_a_lent_inertia_light_tips_leave_no_digit(monkeypatch: pytest.Mo
 
     assert off() < 1e-10
     text = find("forward_dynamics", "partition").run
-    nothing = lambda model: lent_inertia(model).map(lambda a, _: a * 0.0)  # noqa: E731
+    nothing = lambda model: shifted_inertia(model).map(lambda a, _: a * 0.0)  # noqa: E731
     monkeypatch.setitem(text.__globals__, "lent_inertia", nothing)
     assert off() > 1e-6
 

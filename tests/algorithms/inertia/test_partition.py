@@ -11,7 +11,7 @@ import pytest
 
 import phalanx as px
 from phalanx.algorithms import find
-from phalanx.backends.native.source import looped
+from phalanx.backends.native.lowering import looped
 from phalanx.dispatch import resolve
 from phalanx.program.rolled import RolledProgram
 from phalanx.sweeps.orders.sequential import Sequential

@@ -13,7 +13,7 @@ import pytest
 
 import phalanx as px
 from phalanx.algorithms import find
-from phalanx.algorithms.inverse.lathrop import Force, Motion, join_forces, join_motions
+from phalanx.algorithms.inverse.lathrop import Force, RunMotion, join_forces, join_motions
 from phalanx.program.ops import ADD, MUL, SUB
 from phalanx.program.scalar import Graph, Node, live
 from phalanx.spatial import Field
@@ -36,7 +36,9 @@ def random_element(kind: type[Field], rng: np.random.Generator) -> Any:
     return kind(*arrays)
 
 
-@pytest.mark.parametrize(("kind", "join"), [(Motion, join_motions), (Force, join_forces)], ids=["out", "in"])
+@pytest.mark.parametrize(
+    ("kind", "join"), [(RunMotion, join_motions), (Force, join_forces)], ids=["out", "in"]
+)
 def test_joining_is_associative(kind: type[Field], join: Any) -> None:
     rng = np.random.default_rng(0)
     a, b, c = (random_element(kind, rng) for _ in range(3))
@@ -137,7 +139,7 @@ def test_every_level_takes_the_time_of_a_rotation_and_a_sum(n: int) -> None:
     K = ceil(log2(n + 1))
     order = Sequential(np.arange(-1, n - 1))
     graph = Graph()
-    out = order.scan(join_motions, symbols(Motion, graph, (n,)), symbols(Motion, graph, ()), False)
+    out = order.scan(join_motions, symbols(RunMotion, graph, (n,)), symbols(RunMotion, graph, ()), False)
     assert (depth(out.w), depth(out.wd), depth(out.pdd)) == (4 * K, 4 * K + 3, 4 * K + 7)
     back = order.scan(join_forces, symbols(Force, graph, (n,)), symbols(Force, graph, ()), True)
     assert (depth(back.f), depth(back.n)) == (4 * K, 4 * K + 3)

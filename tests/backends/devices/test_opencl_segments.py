@@ -22,7 +22,7 @@ from phalanx.languages.dialects import opencl as dialect  # noqa: E402
 from phalanx.languages.pieces import Pieces, pieces_of  # noqa: E402
 from phalanx.program.form.builder import Builder  # noqa: E402
 from phalanx.program.form.interpret import interpret  # noqa: E402
-from phalanx.program.form.program import Whole  # noqa: E402
+from phalanx.program.form.program import IntExpr  # noqa: E402
 
 if opencl_device.missing():
     pytest.skip(opencl_device.missing(), allow_module_level=True)
@@ -145,7 +145,7 @@ def refused(build: Any) -> str:
 def test_segments_that_need_each_other_are_refused() -> None:
     def neighbours(b: Any, kept: Any) -> None:
         with b.part(LANES):
-            b.store(kept, 0, b.load(kept, Whole("lanes", tuple(range(LANES)))))
+            b.store(kept, 0, b.load(kept, IntExpr("lanes", tuple(range(LANES)))))
 
     def values(b: Any, kept: Any) -> None:
         with b.part(1):

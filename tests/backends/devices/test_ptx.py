@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.backends.devices.grid import Layout
-from phalanx.backends.devices.ptx import ARCHITECTURES, Assembly, Source, assembled
-from phalanx.backends.native.compile import CROWDED, host, object_code
-from phalanx.export.entries import Entry, entries
+from phalanx.backends.devices.grid import LaunchLayout
+from phalanx.backends.devices.ptx import ARCHITECTURES, PtxModule, PtxSource, assembled
+from phalanx.backends.native.compile import HIGH_PRESSURE, host, object_code
+from phalanx.export.entries import ExportEntry, entries
 from reference.examples import example
 from reference.ptx_machine import Machine
 from reference.ptxas import Report, assemble, ptxas
@@ -41,13 +41,13 @@ def robot_of(name: str) -> px.Robot:
 @cache
 def made(
     name: str, function: str, dtype: str, target: str = "sm_75", *, functions: bool = False
-) -> tuple[Entry, Assembly]:
+) -> tuple[ExportEntry, PtxModule]:
     (entry,) = entries(robot_of(name), function)
-    source = Source("kernel", entry.built(1), entry.told)
+    source = PtxSource("kernel", entry.built(1), entry.told)
     return entry, assembled([source], ELEMENTS[dtype], target, functions=functions)
 
 
-def states_of(robot: px.Robot, entry: Entry, count: int, dtype: str) -> list[np.ndarray]:
+def states_of(robot: px.Robot, entry: ExportEntry, count: int, dtype: str) -> list[np.ndarray]:
     rng = np.random.default_rng(count)
     given = [rng.normal(size=(count, *shape)) for shape in entry.inputs.values()]
     given[0] = robot.random_state(count, rng)[0] if count else given[0]
@@ -57,7 +57,7 @@ def states_of(robot: px.Robot, entry: Entry, count: int, dtype: str) -> list[np.
 class Device:
     """A machine with one kernel, and its arrays."""
 
-    def __init__(self, entry: Entry, text: str, layout: Layout, dtype: str) -> None:
+    def __init__(self, entry: ExportEntry, text: str, layout: LaunchLayout, dtype: str) -> None:
         self.entry, self.layout, self.dtype = entry, layout, dtype
         self.machine = Machine(text)
         self.memory = self.machine.memory["global"]
@@ -124,9 +124,9 @@ def test_a_frame_is_a_part_of_the_code(name: str) -> None:
 def test_what_was_compiled_before_changes_nothing() -> None:
     """Some kernels for the processor switch LLVM's scheduling, for the whole process."""
     (entry,) = entries(robot_of("panda"), "forward_dynamics")
-    source = Source("kernel", entry.built(1))
+    source = PtxSource("kernel", entry.built(1))
     before = assembled([source], "float").text
-    object_code(f"{CROWDED}define void @nothing() {{\n  ret void\n}}\n", host())
+    object_code(f"{HIGH_PRESSURE}define void @nothing() {{\n  ret void\n}}\n", host())
     assert assembled([source], "float").text == before
 
 

@@ -84,9 +84,9 @@ def test_the_depth_of_doubled_kernels_grows_with_the_logarithm(
     hlo: Any, function: str, shape: str, written_out: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if written_out:
-        from phalanx.backends.jax import turns
+        from phalanx.backends.jax import pointer_jumping
 
-        monkeypatch.setitem(turns.UNROLLED, "cpu", turns.UNROLLED_ELSEWHERE)
+        monkeypatch.setitem(pointer_jumping.UNROLLED, "cpu", pointer_jumping.UNROLLED_ELSEWHERE)
     depths = []
     for n in (16, 64, 256):
         program, _ = hlo.compiled(TREES[shape](n), function, "doubling")

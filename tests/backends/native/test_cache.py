@@ -59,7 +59,11 @@ COMPILER = (
     "phalanx.program.rewrite",
     "phalanx.program.rolled",
 )
-EMITTERS = ("phalanx.backends.native.source", "phalanx.backends.native.loop", "phalanx.backends.native.emit")
+EMITTERS = (
+    "phalanx.backends.native.lowering",
+    "phalanx.backends.native.loop",
+    "phalanx.backends.native.emit",
+)
 FIRST = """
 import sys
 import phalanx as px

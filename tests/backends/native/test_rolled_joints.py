@@ -16,7 +16,7 @@ from reference.sampling import MOVING_TYPES, agree, pairwise
 
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
-from phalanx.backends.native import extent, source
+from phalanx.backends.native import lowering, unroll_policy
 from phalanx.backends.native.compile import Target, host
 from phalanx.dispatch import resolve
 from reference.rolling import block_lines, kernel, program, reference, states, tolerance
@@ -202,8 +202,8 @@ def test_ten_thousand_links_take_the_text_of_few(choice: Any) -> None:
 @pytest.mark.parametrize("choice", CHOICES, ids=name_of)
 def test_long_chains_are_served(choice: Any) -> None:
     call = resolve(robot("thousand"), "forward_dynamics", choice)
-    assert extent.serves(call)
-    assert not source.unrolls(call)
+    assert unroll_policy.serves(call)
+    assert not lowering.unrolls(call)
 
 
 def test_results_do_not_depend_on_how_long_chains_are_called() -> None:

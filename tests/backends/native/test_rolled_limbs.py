@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.program.rolled.limbs import limb_rows
+from phalanx.program.rolled.heavy_path_tables import heavy_path_rows
 from reference.sampling import MOVING_TYPES, agree
 
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
 from phalanx.backends.native.compile import Target, host
-from phalanx.backends.native.extent import serves
-from phalanx.backends.native.source import unrolls
+from phalanx.backends.native.lowering import unrolls
+from phalanx.backends.native.unroll_policy import serves
 from phalanx.dispatch import resolve
 from reference.rolling import block_lines, kernel, lines_of, program, reference, states, tolerance
 
@@ -209,7 +209,7 @@ def test_the_text_does_not_grow_with_the_robot() -> None:
 @pytest.mark.parametrize("branching", [0.02, 0.4, 1.0])
 def test_ten_thousand_links_compile_to_the_text_of_few(branching: float) -> None:
     robot = px.tree(10_000, branching, seed=1)
-    assert len(limb_rows(robot.model).first) > 100
+    assert len(heavy_path_rows(robot.model).first) > 100
     few = px.tree(200, branching, seed=1)
     rolled = program(robot, FORWARD, "dca")
     assert lines_of(rolled)[0] <= 1.1 * block_lines(few, FORWARD, "dca")[0]
@@ -232,7 +232,7 @@ def test_humanoids_and_forests_are_served() -> None:
 
 @pytest.mark.parametrize("robot", [shaped("spine"), whole("all joints"), px.chain(9)])
 def test_rows_list_every_link_once_and_carriers_come_later(robot: px.Robot) -> None:
-    model, rows = robot.model, limb_rows(robot.model)
+    model, rows = robot.model, heavy_path_rows(robot.model)
     assert sorted(rows.bodies) == model.links.tolist()
     assert rows.branches == (not model.is_chain)
     first_body = np.append(0, model.links[:-1] + 1)  # of each link's joint
@@ -241,12 +241,12 @@ def test_rows_list_every_link_once_and_carriers_come_later(robot: px.Robot) -> N
     }
     row_of = {int(body): row for row, body in enumerate(rows.bodies)}
     for first, length, carrier, count, start in zip(
-        rows.first, rows.length, rows.carrier, rows.laden_count, rows.laden_first, strict=True
+        rows.first, rows.length, rows.carrier, rows.loaded_count, rows.loaded_first, strict=True
     ):
-        limb = rows.bodies[first : first + length]
-        assert [above[int(body)] for body in limb[1:]] == limb[:-1].tolist()
-        assert above[int(limb[0])] == (-1 if carrier == rows.nobody else carrier)
+        heavy_path = rows.bodies[first : first + length]
+        assert [above[int(body)] for body in heavy_path[1:]] == heavy_path[:-1].tolist()
+        assert above[int(heavy_path[0])] == (-1 if carrier == rows.nobody else carrier)
         assert carrier == rows.nobody or row_of[int(carrier)] >= first + length
-        laden = [k for k, body in enumerate(limb) if body in rows.carrier]
-        assert rows.place[rows.laden[start : start + count]].tolist() == laden
+        loaded = [k for k, body in enumerate(heavy_path) if body in rows.carrier]
+        assert rows.place[rows.loaded[start : start + count]].tolist() == loaded
         assert rows.place[first : first + length].tolist() == list(range(length))

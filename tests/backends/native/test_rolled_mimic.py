@@ -19,7 +19,7 @@ from reference.sampling import agree
 
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
-from phalanx.backends.native import extent
+from phalanx.backends.native import unroll_policy
 from reference.rolling import block_lines, kernel, program, reference, states, tolerance
 
 EVERY: list[tuple[str, Any]] = [
@@ -106,7 +106,7 @@ def test_a_long_robot_is_served_by_loops() -> None:
     robot = coupled(px.chain(300), drives)
     for function, algorithm in EVERY:
         frame = robot.frame_names[-1] if FUNCTIONS[function].frame else None
-        assert extent.serves(resolve(robot, function, algorithm, frame)), function
+        assert unroll_policy.serves(resolve(robot, function, algorithm, frame)), function
     q, qd, qdd = robot.random_state(3, rng=0)
     tau = robot.inverse_dynamics(q, qd, qdd, backend="native")
     agree(tau, robot.inverse_dynamics(q, qd, qdd, backend="numpy"), 1e-12)

@@ -13,12 +13,12 @@ import pytest
 import phalanx as px
 from phalanx.backends.native import compile, gufunc, loop
 from phalanx.backends.native.compile import Target, aarch64, host
-from phalanx.backends.native.emit.walk import block_function
-from phalanx.backends.native.source import looped
+from phalanx.backends.native.emit.codegen import block_function
+from phalanx.backends.native.lowering import looped
 from phalanx.dispatch import resolve
 from phalanx.program.rolled.planning.locality import in_local_order
 from phalanx.program.rolled.segments.roll import SegmentProgram
-from phalanx.program.rolled.stages.loops import Loop, Once
+from phalanx.program.rolled.stages.loops import BodyLoop, Once
 from phalanx.program.task import cuts
 from reference.chains import agrees_with_articulated_bodies, chains_of_all_types
 from reference.sampling import agree
@@ -258,7 +258,7 @@ def test_object_code_for_another_machine_is_produced() -> None:
 
 def test_the_local_order_computes_every_operand_first_and_the_same_results() -> None:
     for _, stage in program(12, 3).stages:
-        assert isinstance(stage, Loop | Once)
+        assert isinstance(stage, BodyLoop | Once)
         made = in_local_order(stage.code)
         assert len(made.instructions) <= len(stage.code.instructions)
         for number, i in enumerate(made.instructions):

@@ -87,7 +87,7 @@ def test_threads_are_used_where_the_work_is_worth_it(
     monkeypatch.setattr(pool.time, "perf_counter", lambda: clock[0])
     monkeypatch.setattr(pool, "_called", lambda count: (asked.append(count), count)[1])
     a = np.zeros((4000, 7))
-    assert pool.fill(direct, [a, out := np.zeros_like(a)], 7, 2, pool.Pace())
+    assert pool.fill(direct, [a, out := np.zeros_like(a)], 7, 2, pool.Throughput())
     assert asked == ([1] if used else [])
     assert (out == 1.0).all()
 
@@ -162,7 +162,7 @@ def test_rows_of_broadcast_and_turned_batches_are_computed_once(threads: int, he
     slow = Slow()
     x = np.arange(101.0)[::-1, None]
     out = np.zeros((101, 4, 1)).swapaxes(0, 1)
-    assert pool.fill(slow.direct, [np.broadcast_to(x, (4, 101, 1)), out], 1, threads, pool.Pace())
+    assert pool.fill(slow.direct, [np.broadcast_to(x, (4, 101, 1)), out], 1, threads, pool.Throughput())
     np.testing.assert_array_equal(out, np.broadcast_to(x + 1.0, (4, 101, 1)))
     assert helpers
 
@@ -249,7 +249,7 @@ def test_where_no_thread_can_be_started_one_does_all(
 
 
 def test_the_pace_is_the_best_seen_and_short_times_do_not_count() -> None:
-    pace = pool.Pace()
+    pace = pool.Throughput()
     assert not pace.is_brief(2)
     pace.observe(1, pool._SETTLED / 2)
     assert pace.seconds == np.inf

@@ -12,7 +12,7 @@ import pytest
 
 from phalanx.backends.native import compile, gufunc, loop
 from phalanx.backends.native.compile import _LEVELS, _NEEDS, Target, host
-from phalanx.backends.native.emit.walk import block_function
+from phalanx.backends.native.emit.codegen import block_function
 from phalanx.program.form.builder import straight
 from phalanx.program.rewrite import Code, Instruction
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.backends.native import build, extent
+from phalanx.backends.native import build, unroll_policy
 from phalanx.backends.native.emit import widths
 from reference.kernels import arguments, same_bits
 
@@ -34,7 +34,7 @@ def robot_of(seed: int) -> px.Robot:
 def test_all_widths_give_the_same_bits(
     function: str, algorithm: str, dtype: str, limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(extent, "_ENTRIES", 0)
+    monkeypatch.setattr(unroll_policy, "_ENTRIES", 0)
     monkeypatch.setattr(build.cache, "read", lambda key: None)
     monkeypatch.setattr(build.cache, "write", lambda key, code: None)
     usual = robot_of(3).kernel(function, algorithm=algorithm, dtype=dtype)

@@ -21,19 +21,19 @@ from phalanx.program.form.builder import Builder, straight
 from phalanx.program.form.count import runs
 from phalanx.program.form.interpret import interpret
 from phalanx.program.form.program import (
-    Part,
+    IntExpr,
     Program,
+    SimdRegion,
     Table,
     Value,
-    Whole,
     entry,
     evaluate,
+    int_expr,
     less,
     plus,
     select,
     statements,
     times,
-    whole,
 )
 from phalanx.program.rewrite import instructions
 from phalanx.program.rolled import roll
@@ -43,7 +43,7 @@ from phalanx.program.trace import trace
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
 from phalanx.backends.native.compile import host
-from phalanx.backends.native.emit.walk import RULES, block_function
+from phalanx.backends.native.emit.codegen import RULES, block_function
 from reference.compiled import compiled
 from reference.lanes import RULES as OWN
 
@@ -139,7 +139,7 @@ def test_counts_are_what_the_interpreter_carries_out(
 ) -> None:
     made = program(name, function, algorithm, form)
     if made.lanes > 1 and function != "mass_matrix":  # what brings a state into lanes is not counted
-        parts = tuple(s for s in made.body if isinstance(s, Part))
+        parts = tuple(s for s in made.body if isinstance(s, SimdRegion))
         assert parts
         assert len(parts) < len(made.body) or function == "mass_matrix"
     seen: Counter[str] = Counter()
@@ -161,7 +161,7 @@ def test_counts_are_what_the_interpreter_carries_out(
         if made.lanes == 1:
             assert run.rounds == run.times.sum()
     if made.lanes > 1:
-        counted[ops.CHOOSE] = seen[ops.CHOOSE]
+        counted[ops.SELECT] = seen[ops.SELECT]
     assert +counted == +seen
 
 
@@ -172,7 +172,7 @@ def test_unknown_operations_and_statements_raise_everywhere() -> None:
     with pytest.raises(TypeError, match="unknown operation on real numbers 'power'"):
         Value("power", (1.0, 2.0))
     with pytest.raises(TypeError, match="unknown operation on whole numbers 'modulo'"):
-        Whole("modulo", (1, 2))
+        IntExpr("modulo", (1, 2))
 
     @dataclass(frozen=True, eq=False)
     class Wish:
@@ -207,7 +207,7 @@ def some_operations() -> Program:
     x, y = (made.load(made.inputs["x"], k) for k in range(2))
     values = [made.value(op, x) for op in UNARY] + [made.value(op, x, y) for op in BINARY]
     values += [made.value(op, x, c) for op in (ops.MIN, ops.MAX) for c in (0.0, 2.5)]
-    values.append(made.value(ops.CHOOSE, values[len(UNARY) + 2], x, y))
+    values.append(made.value(ops.SELECT, values[len(UNARY) + 2], x, y))
     for k, value in enumerate(values):
         made.store(made.outputs["out"], k, value)
     return made.finished()
@@ -281,14 +281,14 @@ def test_whole_numbers_fold_and_merge_constants() -> None:
         pass
     x, y = i.index, j.index
     assert plus(plus(x, 2), -2) is x
-    assert plus(plus(x, 2), plus(y, 3)) == plus(whole("add", x, y), 5)
+    assert plus(plus(x, 2), plus(y, 3)) == plus(int_expr("add", x, y), 5)
     assert plus(2, 3) == 5
     assert plus(0, x) is x
     assert times(x, 1) is x
     assert times(0, x) == 0
     assert less(7, 3) == 4
     assert select(1, x, y) is x
-    assert select(whole("lt", 3, 2), x, y) is y
+    assert select(int_expr("lt", 3, 2), x, y) is y
     assert entry(Table("same", np.array([4, 4, 4])), x) == 4
     assert entry(Table("own", np.arange(3)), x) is x
     table = entry(Table("other", np.array([2, 0, 1])), x)

@@ -15,7 +15,7 @@ from phalanx.algorithms import Algorithm, find
 from phalanx.program.rolled import roll
 from phalanx.program.rolled.bodies.body import twist_owners
 from phalanx.program.rolled.segments.roll import roll_segments
-from phalanx.program.task import Task
+from phalanx.program.task import TraceTask
 from phalanx.robot.model import Model, joint_kinematics
 from phalanx.sweeps.verbs import eliminate, parent, propagate, relay, segments, substitute, unit
 from reference.rolling import kernel
@@ -25,10 +25,10 @@ CHAIN = px.chain(9)
 BALLS = px.tree(3, 0.0, seed=1, joints=("spherical",))
 
 
-def task(run: Any, robot: px.Robot = CHAIN, **more: Any) -> Task:
+def task(run: Any, robot: px.Robot = CHAIN, **more: Any) -> TraceTask:
     """What an algorithm of a test would have to compute: a number for each degree of freedom."""
     made = Algorithm("probe", "bias_forces", run, source="", **more)
-    return Task(made, robot.model, {"q": (robot.nq,), "qd": (robot.nv,)}, {"tau": (robot.nv,)})
+    return TraceTask(made, robot.model, {"q": (robot.nq,), "qd": (robot.nv,)}, {"tau": (robot.nv,)})
 
 
 def levels_of_single_links(model: Model, q: Any, qd: Any) -> Any:

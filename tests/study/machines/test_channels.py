@@ -121,7 +121,7 @@ def test_a_full_buffer_does_not_hold_up_the_sender() -> None:
 
 
 def test_processors_that_wait_for_each_other_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    stuck = program.Program((program.Receive("w", "P2"),), ())
+    stuck = program.TransputerProgram((program.Receive("w", "P2"),), ())
     deaf = {**program.PROGRAMS["repaired"].of, "P1": stuck}
     monkeypatch.setitem(program.PROGRAMS, "repaired", program.Programs(deaf))
     with pytest.raises(px.PhalanxError, match="transputers: P0, P1, P2, P3 wait for each other's messages"):

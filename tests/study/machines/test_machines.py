@@ -4,14 +4,15 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, dataclass, field
 from typing import Any
 
 import pytest
 
 import phalanx as px
 from phalanx.program.cost import Count
-from phalanx.study.machines import T800, Links, Times
+from phalanx.study.machines import T800, LinkTimes, Times
+from phalanx.study.scheduling.validity import require_valid
 
 
 def test_operations_take_the_weights_of_cost_by_default() -> None:
@@ -20,7 +21,7 @@ def test_operations_take_the_weights_of_cost_by_default() -> None:
 
 
 def test_messages_take_a_start_and_a_time_per_number() -> None:
-    assert Links(2.0, 0.5).of(6) == 5.0
+    assert LinkTimes(2.0, 0.5).of(6) == 5.0
 
 
 def test_machines_cannot_be_changed_and_are_equal_by_value() -> None:
@@ -33,12 +34,59 @@ def test_machines_cannot_be_changed_and_are_equal_by_value() -> None:
 
 def test_transputers_count_operations_or_microseconds() -> None:
     counted, timed = px.machines.transputers(), px.machines.transputers(unit="microseconds")
-    assert (counted.times.multiplication, counted.links) == (1.0, Links())
+    assert (counted.times.multiplication, counted.links) == (1.0, LinkTimes())
     assert timed.times.addition == 3.0
     assert timed.links.of(3) == pytest.approx(3 * 4 / 1.7)
     own = px.machines.transputers(figures=T800(bytes_per_real=8.0), unit="microseconds", start_up=1.0)
     assert own.links.of(1) == pytest.approx(1.0 + 8 / 1.7)
     assert px.machines.transputers(addition=2.0).times == Times(1.0, 2.0)
+
+
+@dataclass(frozen=True)
+class Ring(px.machines.Machine):
+    """A machine as users write one."""
+
+    count: int = 5
+    links: LinkTimes = field(default_factory=lambda: LinkTimes(1.0, 0.25))
+    master: int | None = None
+
+    def pairs(self) -> list[tuple[int, int]]:
+        return [(k, (k + 1) % self.count) for k in range(self.count)]
+
+
+@pytest.mark.parametrize("master", [None, 0, 3])
+def test_a_machine_of_ones_own_is_scheduled_along_its_links(master: int | None) -> None:
+    robot = px.load("puma560")
+    found = require_valid(px.schedule(robot, "mass_matrix", "crba", Ring(master=master)))
+    assert len(found.processors) == 5
+    assert 1.0 <= found.makespan <= found.work + 100.0
+    hops = {(hop.sender, hop.receiver) for message in found.messages for hop in message.hops}
+    assert hops
+    assert all((b - a) % 5 in (1, 4) for a, b in hops)
+    free = px.schedule(robot, "mass_matrix", "crba", Ring(links=LinkTimes()))
+    assert free.makespan <= found.makespan
+    assert found.speedup == pytest.approx(found.least.work / found.makespan)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "told"),
+    [
+        ([(0, 1), (2, 3)], "no links lead from processor 0 to processor 2 of"),
+        ([(0, 0)], r"has \(0, 0\), expected two different numbers from 0 on"),
+        ([(0, -1)], "expected two different numbers"),
+        ([(0, 1.5)], "expected two different numbers"),
+        ([], r"pairs\(\) is empty"),
+    ],
+)
+def test_links_that_join_nothing_are_refused(pairs: list[Any], told: str) -> None:
+    class Broken(px.machines.Machine):
+        def pairs(self) -> list[Any]:
+            return pairs
+
+    with pytest.raises(px.PhalanxError, match=told):
+        px.schedule(px.load("two_link"), "mass_matrix", machine=Broken())
+    with pytest.raises(px.PhalanxError, match=r"no links to place tasks on; give it a method pairs\(\)"):
+        px.schedule(px.load("two_link"), "mass_matrix", machine=px.machines.Machine())
 
 
 @pytest.mark.parametrize("n", [1, 2, 6, 9])

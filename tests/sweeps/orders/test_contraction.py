@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from phalanx.spatial import Field, matvec
 from phalanx.sweeps import verbs as sweeps
-from phalanx.sweeps.orders.contraction import rounds_of
+from phalanx.sweeps.orders.contraction import trip_count_of
 from phalanx.sweeps.orders.sequential import Sequential
 from reference.sampling import agree, seeds
 
@@ -40,12 +40,12 @@ def shapes(n: int) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize("shape", shapes(2))
 def test_the_rounds_are_a_logarithm_of_the_bodies(shape: str) -> None:
     for n in (2, 10, 100, 1000, 5000):
-        assert len(rounds_of(shapes(n)[shape])) <= np.ceil(np.log2(n))
+        assert len(trip_count_of(shapes(n)[shape])) <= np.ceil(np.log2(n))
 
 
 @given(parents_of_trees)
 def test_every_body_is_joined_or_folded_once_unless_it_stands_on_the_world(parents: np.ndarray) -> None:
-    rounds = rounds_of(parents)
+    rounds = trip_count_of(parents)
     gone = [top for r in rounds for top in (*r.joins[:, 2].tolist(), *r.folds[:, 0].tolist())]
     assert sorted(gone) == np.flatnonzero(parents >= 0).tolist()
     for r in rounds:
@@ -77,7 +77,7 @@ def contracted(order: Any, elements: Affine) -> Any:
             lambda A, B: Affine(A.A @ B.A, matvec(A.A, B.c) + A.c),
             elements,
             load=lambda A: Value(A.c),
-            laden=lambda A, y: Affine(A.A, A.c + y.y),
+            loaded=lambda A, y: Affine(A.A, A.c + y.y),
         ).y
 
 
@@ -98,7 +98,7 @@ def test_what_hangs_on_each_body_is_what_recursion_finds(parents: np.ndarray, se
 def test_loops_of_xla_find_the_same(shape: str, n: int) -> None:
     jax = pytest.importorskip("jax", reason="JAX is not installed")
     from phalanx.backends.jax.arrays import array
-    from phalanx.backends.jax.doubling import Doubling
+    from phalanx.backends.jax.doubling import JaxDoubling
     from phalanx.backends.jax.pytrees import register
 
     register(Affine)
@@ -106,5 +106,5 @@ def test_loops_of_xla_find_the_same(shape: str, n: int) -> None:
     rng, parents = np.random.default_rng(n), shapes(n)[shape]
     elements = Affine(0.4 * rng.standard_normal((n, 3, 3)), rng.standard_normal((n, 3)))
     with jax.enable_x64(True):
-        found = contracted(Doubling(parents), elements.map(lambda a, _: array(a)))
+        found = contracted(JaxDoubling(parents), elements.map(lambda a, _: array(a)))
         agree(np.asarray(found.value), contracted(Sequential(parents), elements), 1e-13)

@@ -120,7 +120,7 @@ def test_what_has_no_segments_is_refused() -> None:
             with pytest.raises(px.PhalanxError, match="segments: Inside does not cut a chain"):
                 segments(2, ENDS)
             with pytest.raises(px.PhalanxError, match="contract: joins runs of single links, which this"):
-                contract(None, C, load=None, laden=None)
+                contract(None, C, load=None, loaded=None)
             with pytest.raises(px.PhalanxError, match="marked: this order has no single bodies"):
                 marked(C, np.zeros(N))
         with pytest.raises(px.PhalanxError, match="arrives at their tips"):

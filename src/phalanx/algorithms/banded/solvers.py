@@ -23,7 +23,7 @@ Solver = Callable[[LinkSweeps, Array, Array, Array], Array]
 
 
 @dataclass(frozen=True)
-class Row(Field):
+class BlockRow(Field):
     """D_i x_i + U_i x_i+1 + U_i-1^T x_i-1 = R_i."""
 
     D: Array
@@ -69,7 +69,7 @@ def serial(rows: LinkSweeps, D: Array, U: Array, R: Array) -> Array:
     Cost:   work O(n), span O(n).
     """
 
-    def eliminate(row: Row, later: Left) -> tuple[Left, Following]:
+    def eliminate(row: BlockRow, later: Left) -> tuple[Left, Following]:
         pivots = factor(later.D)
         Y1, Y2 = solve(pivots, transpose(row.U)), solve(pivots, later.R)
         return Left(row.D - row.U @ Y1, row.R - row.U @ Y2), Following(Y1, Y2)
@@ -78,7 +78,7 @@ def serial(rows: LinkSweeps, D: Array, U: Array, R: Array) -> Array:
         return Tensor(row.Y2 - row.Y1 @ x.matrix)
 
     one = unit(D.shape[-1], D)
-    first, following = rows.backward(eliminate, Row(D, U, R[..., None]), Left(one, one[:, :1] * 0.0))
+    first, following = rows.backward(eliminate, BlockRow(D, U, R[..., None]), Left(one, one[:, :1] * 0.0))
     x = Tensor(solve(factor(first.D), first.R))
     return rows.forward(substitute, following, x).matrix[..., 0]
 
@@ -93,18 +93,19 @@ def odd_even(rows: LinkSweeps, D: Array, U: Array, R: Array) -> Array:
     Cost:   work O(n log n), span O(log n).
     """
 
-    def meet(level: Level, row: Row) -> Row:
-        D, U, R = row.D, row.U, row.R
+    def meet(level: Level, row: BlockRow) -> BlockRow:
+        D, U, R = row.D, level.coupled(row.U), row.R
         pivots = factor(D)
         next_to = partial(level.after, zero=False)  # beyond the ends no row is coupled to another
         later = [([next_to(x) for x in right], next_to(pivot)) for right, pivot in pivots]
+        own = [([level.coupled(x) for x in right], level.coupled(pivot)) for right, pivot in pivots]
         E = transpose(solve(later, transpose(U)))
-        K = level.kept(transpose(solve(pivots, U)))
-        D = D - E @ transpose(U) - level.before(K) @ level.before(U, zero=False)
-        R = R - E @ level.after(R) - level.before(K) @ level.before(R, zero=False)
-        return Row(mirrored(D), -E @ level.after(U), R)
+        K = level.kept(transpose(solve(own, U)))
+        D = D - level.padded(E @ transpose(U)) - level.before(K) @ level.before(U, zero=False)
+        R = R - level.padded(E @ level.after(R)) - level.before(K) @ level.before(R, zero=False)
+        return BlockRow(mirrored(D), level.padded(-E @ level.after(row.U)), R)
 
-    alone = rows.levels(meet, Row(D, U, R[..., None]))
+    alone = rows.levels(meet, BlockRow(D, U, R[..., None]))
     return solve(factor(alone.D), alone.R)[..., 0]
 
 
@@ -117,25 +118,25 @@ def cyclic_reduction(rows: LinkSweeps, D: Array, U: Array, R: Array) -> Array:
     Cost:   work O(n), span O(log n).
     """
 
-    def goes(before: Row, row: Row) -> tuple[Row, Gone]:
+    def goes(before: BlockRow, row: BlockRow) -> tuple[BlockRow, Gone]:
         k = D.shape[-1]
         Y = solve(factor(row.D), beside(beside(transpose(before.U), row.U), row.R))
         return before, Gone(row.U, Y[..., :k], Y[..., k : 2 * k], Y[..., 2 * k :])
 
-    def stays(row: Row, before: Gone, after: Gone) -> Row:
+    def stays(row: BlockRow, before: Gone, after: Gone) -> BlockRow:
         left = transpose(before.U)
         D = row.D - row.U @ after.Y1 - left @ before.Y2
         R = row.R - row.U @ after.Y3 - left @ before.Y3
-        return Row(mirrored(D), -row.U @ after.Y2, R)
+        return BlockRow(mirrored(D), -row.U @ after.Y2, R)
 
-    def alone(row: Row) -> tuple[None, Array]:
+    def alone(row: BlockRow) -> tuple[None, Array]:
         return None, solve(factor(row.D), row.R)[..., 0]
 
     def between(gone: Gone, x: Array, later: Array) -> Array:
         return gone.Y3[..., 0] - matvec(gone.Y1, x) - matvec(gone.Y2, later)
 
     how = Halving(join=goes, stays=stays, close=alone, inside=between)
-    return rows.halved(how, Row(D, U, R[..., None]))
+    return rows.halved(how, BlockRow(D, U, R[..., None]))
 
 
 SOLVERS: dict[str, Solver] = {"cyclic_reduction": cyclic_reduction, "odd_even": odd_even, "serial": serial}

@@ -12,7 +12,7 @@ from ..registry import algorithm
 
 
 @dataclass(frozen=True)
-class Loads(Field):
+class CoriolisLoads(Field):
     """What a body hands down to its ancestors: momentum and force of a unit rate, and a moment."""
 
     momentum: Array
@@ -20,9 +20,9 @@ class Loads(Field):
     moment: Array
     ranks: ClassVar[tuple[int, ...]] = (1, 1, 1)
 
-    def carried(self, X: Transform) -> "Loads":
+    def carried(self, X: Transform) -> "CoriolisLoads":
         """The same at the parent."""
-        return Loads(X.T @ self.momentum, X.T @ self.force, matvec(transpose(X.E), self.moment))
+        return CoriolisLoads(X.T @ self.momentum, X.T @ self.force, matvec(transpose(X.E), self.moment))
 
 
 @algorithm(
@@ -46,7 +46,7 @@ def coriolis_matrix(model: Model, q: Array, qd: Array) -> Array:
     Sd = motion_cross(V - VJ, S.axis) + motion_cross(S.across(qd), S.axis)
     Gc = accumulate(X, model.inertia)
     B = accumulate(X, Momentum.of(model.inertia, V, 0.5))
-    start = Loads(Gc @ S.axis, B @ S.axis + Gc @ Sd, B.T @ S.axis)
+    start = CoriolisLoads(Gc @ S.axis, B @ S.axis + Gc @ Sd, B.T @ S.axis)
     C = walks(
         start,
         carry=lambda x, X, S, Sd: x.carried(X),

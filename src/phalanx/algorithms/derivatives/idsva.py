@@ -24,7 +24,7 @@ from ..registry import algorithm
 
 
 @dataclass(frozen=True)
-class Loads(Field):
+class DerivativeLoads(Field):
     """What a body hands down to its ancestors: wrenches t1, t2, t3 and the moment t4."""
 
     t1: Array
@@ -34,10 +34,12 @@ class Loads(Field):
     turned: Array  # the part of t3 that bodies of the same joint do not meet
     ranks: ClassVar[tuple[int, ...]] = (1, 1, 1, 1, 1)
 
-    def carried(self, X: Transform, first: Array) -> "Loads":
+    def carried(self, X: Transform, first: Array) -> "DerivativeLoads":
         """At the parent; behind the first body of a joint all of t3 is met."""
         t3, turned = self.t3 + first * self.turned, self.turned - first * self.turned
-        return Loads(X.T @ self.t1, X.T @ self.t2, X.T @ t3, matvec(transpose(X.E), self.t4), X.T @ turned)
+        return DerivativeLoads(
+            X.T @ self.t1, X.T @ self.t2, X.T @ t3, matvec(transpose(X.E), self.t4), X.T @ turned
+        )
 
 
 @algorithm(
@@ -66,7 +68,7 @@ def idsva(
     Sdd = motion_cross(Vd_p, S.axis) + motion_cross(V_p, Sd)
     Sv = Sd + Sd + S.turning(qd)  # what a rate of the joint does to accelerations beyond it
     Gc, B = accumulate(X, model.inertia), accumulate(X, B)
-    start = Loads(
+    start = DerivativeLoads(
         Gc @ S.axis,
         B @ S.axis + Gc @ Sv,
         B @ Sd + Gc @ Sdd,

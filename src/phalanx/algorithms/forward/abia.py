@@ -22,12 +22,12 @@ from ...spatial import (
 from ...sweeps.verbs import children, fold, parent, paths, scan
 from ..banded.symmetric import congruent, interface, unit
 from ..inverse.scan import scan as inverse_dynamics
-from ..lending import lent_inertia
 from ..registry import algorithm
+from ..regularisation import shifted_inertia
 
 
 @dataclass(frozen=True)
-class Run(Field):
+class LinkRun(Field):
     """A run of links between the wrench f_out that it passes on and the acceleration a_in before it.
 
     f_in = P a_in + Phi f_out + r and a_out = Phi^T a_in - C f_out + d, where the last link has been
@@ -43,13 +43,13 @@ class Run(Field):
     ranks: ClassVar[tuple[int, ...]] = (2, 2, 2, 1, 1, 2)
 
 
-def joined(A: Run, B: Run) -> Run:
+def joined(A: LinkRun, B: LinkRun) -> LinkRun:
     """The run A followed by the run B."""
     # A was lent its last inertia, B pays it back.
     Q = B.P - A.Sigma
     QG, G, GC = interface(Q, A.C)
     Phi, late = A.Phi, transpose(B.Phi)
-    return Run(
+    return LinkRun(
         A.P + congruent(Phi, QG),
         Phi @ transpose(G) @ B.Phi,
         B.C + congruent(late, GC),
@@ -74,7 +74,7 @@ class Affine(Field):
 
 @algorithm(
     "forward_dynamics",
-    source="Yang, Wu, Pan 2017, section III.B (ABIA); scattering elements in place of its serial recursion",
+    source="Yang, Wu, Pan 2017, section II-B (ABIA); scattering elements in place of its serial recursion",
     topology="chain",
     bodies="rigid",
     work="O(n log n)",
@@ -89,10 +89,10 @@ def abia(
     `external` (…, n, 6) [N m, N] acts on the bodies, in body coordinates.
 
     Articulated inertias follow one another by linear-fractional maps, and such maps join: the run of
-    links from k to the tip acts on link k-1 by P and r of `Run`. `form="hybrid"` is the published one.
+    links from k to the tip acts on link k-1 by P and r of `LinkRun`. `form="hybrid"` is the published one.
 
     Source: Yang, Wu, Pan, "Unified GPU-parallelizable robot forward dynamics computation using band
-    sparsity", 2017, section III.B; the scan of scattering elements (Redheffer) is not in the paper.
+    sparsity", 2017, section II-B; the scan of scattering elements (Redheffer) is not in the paper.
     Cost:   work O(n log n), span O(log n).
     """
     if form == "hybrid":
@@ -106,7 +106,9 @@ def abia(
     S = S.axis
 
     run = scan(
-        joined, links(G.articulated(), model.derived(lent_inertia), X, S, c, b, tau, armature), reverse=True
+        joined,
+        links(G.articulated(), model.derived(shifted_inertia), X, S, c, b, tau, armature),
+        reverse=True,
     )
     beyond = children(Tensor(run.P)).matrix
     Ga, pa = dense(G) + beyond, b + children(run.r)
@@ -118,7 +120,7 @@ def abia(
 
 def links(
     G: Articulated, Sigma: Articulated, X: Any, S: Array, c: Array, b: Array, tau: Array, armature: Array
-) -> Run:
+) -> LinkRun:
     """The runs of one link each, with what each link has been lent."""
     G = G + Sigma
     U = G @ S
@@ -126,7 +128,7 @@ def links(
     psi, u = U * Di, (tau - inner(S, b)) * Di
     Ga = G.minus_outer(psi, U)
     Xd = transpose(dense(X))
-    return Run(
+    return LinkRun(
         P=dense(X.T @ Ga),
         Phi=Xd - matvec(Xd, psi)[..., :, None] * S[..., None, :],
         C=(S * Di)[..., :, None] * S[..., None, :],

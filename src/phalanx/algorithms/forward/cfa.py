@@ -14,7 +14,7 @@ from ..registry import algorithm
 
 @algorithm(
     "forward_dynamics",
-    source="Yang, Wu, Pan 2017, section III.C (CFA); Fijany and Featherstone 2013",
+    source="Yang, Wu, Pan 2017, section III (CFA); Fijany and Featherstone 2013",
     topology="chain",
     bodies="definite",
     work="O(n log n)",
@@ -48,7 +48,7 @@ def cfa(
     others on all but the lightest links.
 
     Source: Yang, Wu, Pan, "Unified GPU-parallelizable robot forward dynamics computation using band
-    sparsity", 2017, section III.C, with a dual basis T in place of S; local bias, rotors and joints of
+    sparsity", 2017, section III, with a dual basis T in place of S; local bias, rotors and joints of
     several degrees of freedom are the library's.
     Cost:   work O(n log n), span O(log n); with `solver="serial"` span O(n).
     """
@@ -56,16 +56,16 @@ def cfa(
     if bias == "global":
         tau = tau - inverse_dynamics(model, q, qd, qd * 0.0, external=external)
         b, c, Vd0 = b * 0.0, c * 0.0, Vd0 * 0.0
-    X, W, Gi, limbs = links.X, links.W, links.Gi, links.limbs
+    X, W, Gi, heavy_paths = links.X, links.W, links.Gi, links.heavy_paths
     Wt = transpose(W)
-    D = mirrored(Wt @ (Gi + congruent(X, limbs.parent(Gi, 2))) @ W) + diagonal(links.unused)
-    U = -Wt @ Gi @ limbs.children(transpose(X) @ W, 2)
+    D = mirrored(Wt @ (Gi + congruent(X, heavy_paths.parent(Gi, 2))) @ W) + diagonal(links.unused)
+    U = -Wt @ Gi @ heavy_paths.children(transpose(X) @ W, 2)
     F = links.driven(tau)  # T tau
     solve = SOLVERS[solver]
-    y = solve(limbs, D, U, -matvec(Wt, rho(links, F, b, c, Vd0)))
+    y = solve(heavy_paths, D, U, -matvec(Wt, rho(links, F, b, c, Vd0)))
     for _ in range(refine):
         left = -matvec(Wt, rho(links, F + matvec(W, y), b, c, Vd0)) - links.unused * y
-        y = y + solve(limbs, D, U, left)
+        y = y + solve(heavy_paths, D, U, left)
     return links.accelerations(rho(links, F + matvec(W, y), b, c, Vd0), y)
 
 
@@ -77,11 +77,11 @@ def chain(model: Model, q: Array, qd: Array, external: Array) -> tuple[Links, Ar
     V = paths(X) @ VJ
     links = links_of(model, X)
     b, c = force_cross(V, G @ V) - external, cJ + motion_cross(V, VJ)
-    return links, links.limbs.at_links(b), links.along(c), -gravity_twist(model)
+    return links, links.heavy_paths.at_links(b), links.along(c), -gravity_twist(model)
 
 
 def rho(links: Links, F: Array, b: Array, c: Array, Vd0: Array) -> Array:
     """The relative accelerations across the joints that the wrenches F cause, less c."""
-    X, limbs = links.X, links.limbs
-    Vd = matvec(links.Gi, F - limbs.children(matvec(transpose(X), F)) - b)
-    return Vd - matvec(X, limbs.parent(Vd, first=Vd0)) - c
+    X, heavy_paths = links.X, links.heavy_paths
+    Vd = matvec(links.Gi, F - heavy_paths.children(matvec(transpose(X), F)) - b)
+    return Vd - matvec(X, heavy_paths.parent(Vd, first=Vd0)) - c

@@ -19,13 +19,13 @@ from ...spatial import (
     transpose,
 )
 from ...sweeps.verbs import contract, parent, paths
-from ..lending import lent_inertia_on_tree
 from ..registry import algorithm
-from .abia import Run, joined, links
+from ..regularisation import shifted_inertia_on_tree
+from .abia import LinkRun, joined, links
 
 
 @dataclass(frozen=True)
-class Load(Field):
+class HangingLoad(Field):
     """What a body feels of that which hangs on it: the wrench P a + r while it accelerates by a."""
 
     P: Array
@@ -61,8 +61,8 @@ def contraction(model: Model, q: Array, qd: Array, tau: Array, *, external: Arra
     b = force_cross(V, G @ V) - external
     S = S.axis
 
-    runs = links(G.articulated(), model.derived(lent_inertia_on_tree), X, S, c, b, tau, armature)
-    hung = contract(joined, runs, load=load, laden=laden)
+    runs = links(G.articulated(), model.derived(shifted_inertia_on_tree), X, S, c, b, tau, armature)
+    hung = contract(joined, runs, load=load, loaded=loaded)
     U = matvec(dense(G) + hung.P, S)
     Di = 1.0 / (inner(S, U) + armature)
     psi, u = U * Di, (tau - inner(S, b + hung.r)) * Di
@@ -74,11 +74,11 @@ def contraction(model: Model, q: Array, qd: Array, tau: Array, *, external: Arra
     return (u - inner(psi, X @ parent(Vd, root=root) + c))[..., 0]
 
 
-def load(run: Run) -> Load:
+def load(run: LinkRun) -> HangingLoad:
     """What a run hands over on which nothing hangs."""
-    return Load(run.P, run.r)
+    return HangingLoad(run.P, run.r)
 
 
-def laden(run: Run, more: Load) -> Run:
+def loaded(run: LinkRun, more: HangingLoad) -> LinkRun:
     """The run that hands over something besides."""
     return replace(run, P=run.P + more.P, r=run.r + more.r)

@@ -14,7 +14,7 @@ from .cfa import chain, rho
 
 
 @dataclass(frozen=True)
-class Load(Field):
+class LoadedLink(Field):
     """The inertia G of a link and the wrench p that it takes at rest, with all that hangs on the link."""
 
     G: Array
@@ -23,7 +23,7 @@ class Load(Field):
 
 
 @dataclass(frozen=True)
-class Joint(Field):
+class JointBefore(Field):
     """The joint before a link: the transform X over it, its wrenches T tau + W y, its motion S qdd + c."""
 
     X: Array
@@ -35,7 +35,7 @@ class Joint(Field):
 
 
 @dataclass(frozen=True)
-class Assembly(Joint):
+class TwoHandleRun(JointBefore):
     """Some links in a row, held by a handle on the first link and one on the last, with the joint before.
 
     a_1 = L11 f_1 - L12 f_2 + b_1 and a_2 = L12^T f_1 - L22 f_2 + b_2, where f_1 acts on the first link and
@@ -47,7 +47,7 @@ class Assembly(Joint):
     L22: Array
     b1: Array
     b2: Array
-    ranks: ClassVar[tuple[int, ...]] = (*Joint.ranks, 2, 2, 2, 1, 1)
+    ranks: ClassVar[tuple[int, ...]] = (*JointBefore.ranks, 2, 2, 2, 1, 1)
 
 
 @dataclass(frozen=True)
@@ -92,22 +92,22 @@ def dca(model: Model, q: Array, qd: Array, tau: Array, *, external: Array = 0.0)
             a tree, one rank of limbs after another.
     """
     links, b, c, Vd0 = chain(model, q, qd, external)
-    limbs, drive = links.limbs, links.driven(tau)
-    joints = Joint(links.X, links.W, drive, c, links.unused)
+    heavy_paths, drive = links.heavy_paths, links.driven(tau)
+    joints = JointBefore(links.X, links.W, drive, c, links.unused)
     how = Halving(joined, hung, between, handled, alone=single, enter=above, settle=moved)
-    y = limbs.halved(how, joints, load=Load(links.G, b), world=Vd0)
+    y = heavy_paths.halved(how, joints, load=LoadedLink(links.G, b), world=Vd0)
     F = drive + matvec(links.W, y)
     return links.accelerations(rho(links, F, b, c, Vd0), y)
 
 
-def single(load: Load, joint: Joint) -> Assembly:
+def single(load: LoadedLink, joint: JointBefore) -> TwoHandleRun:
     """The assembly of one link, both of whose handles are the same."""
     Gi = inverse(load.G)
     free = -matvec(Gi, load.p)
-    return Assembly(joint.X, joint.W, joint.drive, joint.c, joint.unused, Gi, Gi, Gi, free, free)
+    return TwoHandleRun(joint.X, joint.W, joint.drive, joint.c, joint.unused, Gi, Gi, Gi, free, free)
 
 
-def joined(A: Assembly, B: Assembly) -> tuple[Assembly, Seam]:
+def joined(A: TwoHandleRun, B: TwoHandleRun) -> tuple[TwoHandleRun, Seam]:
     """The assembly A with B at its end, and what is known of the joint between them."""
     X, W, Wt = B.X, B.W, transpose(B.W)
     V = B.L11 + congruent(X, A.L22)
@@ -116,7 +116,7 @@ def joined(A: Assembly, B: Assembly) -> tuple[Assembly, Seam]:
     y0 = -solve(rows, Wt @ (matvec(V, B.drive) + B.b1 - matvec(X, A.b2) - B.c)[..., None])[..., 0]
     Y1, Y2 = solve(rows, Wt @ transpose(near)), solve(rows, Wt @ transpose(far))
     F = B.drive + matvec(W, y0)
-    whole = Assembly(
+    whole = TwoHandleRun(
         *(A.X, A.W, A.drive, A.c, A.unused),
         mirrored(A.L11 - near @ W @ Y1),
         near @ W @ Y2,
@@ -127,7 +127,7 @@ def joined(A: Assembly, B: Assembly) -> tuple[Assembly, Seam]:
     return whole, Seam(y0, Y1, Y2)
 
 
-def hung(whole: Assembly) -> tuple[Load, Root]:
+def hung(whole: TwoHandleRun) -> tuple[LoadedLink, Root]:
     """What an assembly adds to the link on which it hangs, and how it takes the motion of that link."""
     X, W, Wt = whole.X, whole.W, transpose(whole.W)
     rows = factor(mirrored(Wt @ whole.L11 @ W) + diagonal(whole.unused))
@@ -135,7 +135,7 @@ def hung(whole: Assembly) -> tuple[Load, Root]:
     Y = solve(rows, Wt @ X)
     Xt = transpose(X)
     P, r = mirrored(Xt @ W @ Y), matvec(Xt, whole.drive + matvec(W, y0))
-    return Load(P, r), Root(y0, Y)
+    return LoadedLink(P, r), Root(y0, Y)
 
 
 def above(root: Root, a: Array) -> Array:
@@ -143,7 +143,7 @@ def above(root: Root, a: Array) -> Array:
     return root.y0 + matvec(root.Y, a)
 
 
-def handled(part: Assembly, y: Array) -> tuple[Array, Array]:
+def handled(part: TwoHandleRun, y: Array) -> tuple[Array, Array]:
     """The wrench across the joint before an assembly, as this one has it and as the one before."""
     F = part.drive + matvec(part.W, y)
     return F, matvec(transpose(part.X), F)
@@ -154,6 +154,6 @@ def between(seam: Seam, f1: Array, f2: Array) -> Array:
     return seam.y0 + matvec(seam.Y1, f1) + matvec(seam.Y2, f2)
 
 
-def moved(link: Assembly, f1: Array, f2: Array) -> Array:
+def moved(link: TwoHandleRun, f1: Array, f2: Array) -> Array:
     """The acceleration of a single link, from the wrenches before and after it."""
     return matvec(link.L11, f1 - f2) + link.b1

@@ -22,8 +22,8 @@ from ...spatial import (
 from ...sweeps.verbs import fold, parent, propagate
 from ...sweeps.verbs import segments as cut
 from ..banded.symmetric import congruent, interface, unit
-from ..lending import lent_inertia
 from ..registry import WHOLE_NUMBERS, algorithm
+from ..regularisation import shifted_inertia
 
 
 @algorithm(
@@ -72,7 +72,7 @@ def partition(
     c = cJ + motion_cross(V, VJ)
     b = force_cross(V, model.inertia @ V) - external
 
-    lent, o = model.derived(lent_inertia), S * 0.0
+    lent, o = model.derived(shifted_inertia), S * 0.0
     Sigma = parts.last(lent)
     with parts.inside():
         joints = (X, S, c, model.bodies(tau), model.bodies(model.armature))

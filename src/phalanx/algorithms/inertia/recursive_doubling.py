@@ -9,7 +9,7 @@ from ...robot.dh import proximal_offsets, proximal_rotations
 from ...robot.dh.motion import first_axis
 from ...robot.model import Model, diagonal
 from ...spatial import Array, Tensor, angular, cross, linear
-from ...sweeps.triangle import Level, Walk, at_places, triangle
+from ...sweeps.triangle import JoinLevels, Level, at_places, triangle
 from ...sweeps.verbs import relay
 from ..registry import algorithm
 from .composite_original import bodies, joined, unit_wrenches
@@ -129,9 +129,9 @@ def _widths(n: int) -> list[int]:
     return [2 << level for level in range((n - 1).bit_length())]
 
 
-def runs(levels: list[list[Computation]]) -> Walk:
+def runs(levels: list[list[Computation]]) -> JoinLevels:
     """Where computations write and read among links, from 0: link s takes in the run that starts at j+1."""
-    return Walk(([(c.s - 1, c.j) for c in level] for level in levels), inward=True)
+    return JoinLevels(([(c.s - 1, c.j) for c in level] for level in levels), inward=True)
 
 
 def moves(levels: list[list[Computation]]) -> list[Level]:

@@ -14,7 +14,7 @@ from ..registry import algorithm
 
 
 @dataclass(frozen=True)
-class Motion(Field):
+class RunMotion(Field):
     """How links a … b move as seen from O_{a-1}, written in O_b."""
 
     W: Array  # A_a … A_b: rotation from O_b to O_{a-1}
@@ -38,7 +38,7 @@ class Force(Field):
     ranks: ClassVar[tuple[int, ...]] = (2, 1, 1, 1)
 
 
-def join_motions(left: Motion, right: Motion) -> Motion:
+def join_motions(left: RunMotion, right: RunMotion) -> RunMotion:
     """The motion of both runs; what comes late from the left enters every sum last."""
     Wt = transpose(right.W)
     u = matvec(Wt, left.w)
@@ -52,7 +52,7 @@ def join_motions(left: Motion, right: Motion) -> Motion:
     S = uR + right.S + matvec(Wt, left.S)
     pdd = cross(u, uR + 2.0 * (right.S + right.Q))
     pdd = cross(ud, right.R) + pdd + right.pdd + matvec(Wt, left.pdd)
-    return Motion(W, w, wd, Q, R, S, pdd)
+    return RunMotion(W, w, wd, Q, R, S, pdd)
 
 
 def join_forces(left: Force, right: Force) -> Force:
@@ -109,8 +109,8 @@ def lathrop(
     w, wd, Q = either(chain, rate, zero), either(chain, rated, zero), either(chain, rate * 0.0, rate)
     S = cross(w, p)
     pdd = either(chain, cross(wd, p) + cross(w, S), rated)
-    base = Motion(one, zero if w0 is None else w0, zero if wd0 is None else wd0, zero, zero, zero, pdd0)
-    X = scan(join_motions, Motion(A, w, wd, Q, p, S, pdd), root=base)
+    base = RunMotion(one, zero if w0 is None else w0, zero if wd0 is None else wd0, zero, zero, zero, pdd0)
+    X = scan(join_motions, RunMotion(A, w, wd, Q, p, S, pdd), root=base)
 
     rdd = cross(X.w, cross(X.w, r)) + cross(X.wd, r) + X.pdd
     F = m * rdd

@@ -17,14 +17,14 @@ from ...arrays import empty_result, real_numbers
 from ...errors import PhalanxError, nearest, shown
 from ..base import Call, common_batch, require_shape
 from ..native import cache
-from ..native.able import version
+from ..native.availability import version
 from ..native.loop import ELEMENTS
-from ..native.source import alone
+from ..native.lowering import alone
 from .cuda_arrays import View, empty_like, handed_over, handle_of, is_on_device, view_of
 from .cuda_driver import Driver, driver
-from .grid import Layout
+from .grid import LaunchLayout
 from .kernel import DeviceKernel
-from .ptx import ARCHITECTURES, Source, architecture, assembled
+from .ptx import ARCHITECTURES, PtxSource, architecture, assembled
 
 _NAME = "kernel"
 _MOST_BLOCKS = 2**31 - 1
@@ -41,7 +41,7 @@ class _Loaded:
     """A kernel on one device."""
 
     function: Any
-    layout: Layout
+    layout: LaunchLayout
     blocks: int  # at most, where each needs a workspace
 
 
@@ -279,7 +279,7 @@ class CudaKernel(DeviceKernel):
         return able[-1]
 
 
-def _ptx(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: str) -> tuple[str, Layout]:
+def _ptx(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: str) -> tuple[str, LaunchLayout]:
     """The PTX of a call and how it is launched, from disk or made now."""
     a = call.algorithm
     parts = (call.robot.digest, call.function.name, a.name, a.valued, call.options, optional, dtype.str)
@@ -288,8 +288,8 @@ def _ptx(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: str) ->
         facts, _, text = found.decode().partition("\n")
         known = json.loads(facts)
         known |= {name: tuple(known[name]) for name in ("staged", "sizes")}
-        return text, Layout(**known)
+        return text, LaunchLayout(**known)
     source = alone(call, optional)
-    made = assembled([Source(_NAME, source.built(1), source.told)], ELEMENTS[dtype], target)
+    made = assembled([PtxSource(_NAME, source.built(1), source.told)], ELEMENTS[dtype], target)
     cache.write(key, f"{json.dumps(asdict(made.layouts[0]))}\n{made.text}".encode())
     return made.text, made.layouts[0]

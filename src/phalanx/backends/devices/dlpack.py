@@ -44,7 +44,7 @@ _Managed._fields_ = (("tensor", _Tensor), ("context", ctypes.c_void_p), ("delete
 _DESTRUCTOR = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 
 
-class Lent(NamedTuple):
+class Shared(NamedTuple):
     """An array of another library: `owner` must live as long as its address is used."""
 
     pointer: int
@@ -55,7 +55,7 @@ class Lent(NamedTuple):
     owner: Any
 
 
-def lent(array: Any, stream: int | None) -> Lent:
+def lent(array: Any, stream: int | None) -> Shared:
     """What an array with `__dlpack__` lends to work on a stream."""
     capsule = array.__dlpack__(stream=stream)
     api = ctypes.pythonapi
@@ -67,7 +67,7 @@ def lent(array: Any, stream: int | None) -> Lent:
     strides = tuple(size * tensor.strides[k] for k in range(tensor.axes)) if tensor.strides else None
     dtype = f"<{_CODES.get(tensor.type.code, 'V')}{size}"
     pointer = (tensor.data or 0) + tensor.offset
-    return Lent(pointer, shape, strides, dtype, tensor.device.number, capsule)
+    return Shared(pointer, shape, strides, dtype, tensor.device.number, capsule)
 
 
 _alive: dict[int, tuple[Any, ...]] = {}  # what has been lent to others, until they give it back

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...program.form.program import Part, Program, Region, Table
-from ..native.emit.places import Frame
-from ..native.emit.walk import Module, Text
+from ...program.form.program import Buffer, Program, SimdRegion, Table
+from ..native.emit.addressing import MemoryLayout
+from ..native.emit.codegen import Module, Text
 from ..native.freestanding import far_text
 from ..native.loop import runtime_text
 
@@ -36,7 +36,7 @@ _GLOBAL, _ROWS, _CONSTANTS = 1, 3, 4  # address spaces, the middle one shared by
 
 
 @dataclass(frozen=True)
-class Layout:
+class LaunchLayout:
     """How the kernel of a program is launched."""
 
     block: int  # threads
@@ -68,7 +68,7 @@ class Layout:
         return self.element * self.scratch * self.block * blocks
 
 
-def layout_of(program: Program, size: int) -> Layout:
+def layout_of(program: Program, size: int) -> LaunchLayout:
     """Which rows go through shared memory, and how many threads a block then has."""
     sizes = tuple(region.size for region in (*program.inputs, *program.outputs))
     scratch = sum(region.size for region in program.scratch)
@@ -79,7 +79,7 @@ def layout_of(program: Program, size: int) -> Layout:
     ]
     while True:
         for block in _BLOCKS:
-            made = Layout(block, tuple(staged), sizes, len(program.inputs), scratch, size)
+            made = LaunchLayout(block, tuple(staged), sizes, len(program.inputs), scratch, size)
             if made.shared <= _SHARED:
                 return made
         staged[max(range(len(sizes)), key=lambda k: staged[k] * sizes[k])] = False
@@ -113,7 +113,7 @@ class Grid(Module):
             text = "\n".join([text, runtime_text("turns.ll", self.element), far_text(self.element)])
         return "\n".join([text, *sorted(self.used), _ENDING])
 
-    def kernel(self, program: Program, name: str, told: Sequence[float] = ()) -> Layout:
+    def kernel(self, program: Program, name: str, told: Sequence[float] = ()) -> LaunchLayout:
         """Append `name(count, in0, …, out0, …)`, with a workspace last if loops need one."""
         layout = layout_of(program, self.size)
         w = _Thread(self, program, name, WARP)
@@ -140,7 +140,7 @@ class _Thread(Text):
     """Text of one state; `stride` numbers lie between two of its scratch memory."""
 
     def __init__(self, module: Module, program: Program, name: str, stride: int) -> None:
-        frame = Frame(module, program, 1, name)
+        frame = MemoryLayout(module, program, 1, name)
         place = 0
         for region in program.scratch:
             frame.offsets[region] = place * stride * module.size
@@ -153,17 +153,17 @@ class _Thread(Text):
             raise TypeError("grid: a program of one state is required.")
         self.body(program.body)
 
-    def unit(self, region: Region | Table, *, single: bool = False) -> str:
+    def unit(self, region: Buffer | Table, *, single: bool = False) -> str:
         return f"[{self.stride} x {self.element}]" if region in self.frame.offsets else self.element
 
-    def on_part(self, s: Part) -> None:
+    def on_simd_region(self, s: SimdRegion) -> None:
         self.body(s.body)
 
 
 class _Kernel:
     """The text around the computation of a thread: rows in, rows out, while states are left for its block."""
 
-    def __init__(self, element: str, layout: Layout, name: str) -> None:
+    def __init__(self, element: str, layout: LaunchLayout, name: str) -> None:
         self.element, self.layout, self.name = element, layout, name
         self.lines: list[str] = []
 

@@ -29,7 +29,7 @@ from ...program.rolled.segments.roll import SegmentProgram
 from ...sweeps.orders.segments import starts
 from ..base import Call
 from ..native import cache
-from ..native.source import alone, looped
+from ..native.lowering import alone, looped
 
 PREFIX, NAME = "phalanx", "run"  # of what is compiled
 _SHARES = 16  # work-items for each core: enough to even out, few enough to cost nothing

@@ -14,11 +14,11 @@ from typing import Any
 
 from ...errors import PhalanxError, nearest, shown
 from ...program.form.nonfinite import spread
-from ...program.form.pressure import for_registers
 from ...program.form.program import Program
-from ..native.able import llvm
+from ...program.form.register_pressure import for_registers
+from ..native.availability import llvm
 from ..native.compile import in_written_order
-from .grid import Grid, Layout
+from .grid import Grid, LaunchLayout
 
 # Architectures, and the first release of PTX that knows them: drivers as old as that load it.
 ARCHITECTURES = {
@@ -37,7 +37,7 @@ _TRIPLE = "nvptx64-nvidia-cuda"
 
 
 @dataclass(frozen=True)
-class Source:
+class PtxSource:
     """A program that becomes a kernel of that name."""
 
     name: str
@@ -47,11 +47,11 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Assembly:
+class PtxModule:
     """PTX, and how each of its kernels is launched."""
 
     text: str
-    layouts: tuple[Layout, ...]
+    layouts: tuple[LaunchLayout, ...]
 
 
 def architecture(name: Any, where: str) -> str:
@@ -65,8 +65,8 @@ def architecture(name: Any, where: str) -> str:
 
 
 def assembled(
-    sources: Sequence[Source], element: str, target: str = DEFAULT, *, functions: bool = False
-) -> Assembly:
+    sources: Sequence[PtxSource], element: str, target: str = DEFAULT, *, functions: bool = False
+) -> PtxModule:
     """The PTX of some programs; with `functions` also `NAME_state` of one state, for kernels to call."""
     grid = Grid(element)
     layouts = []
@@ -76,7 +76,7 @@ def assembled(
         layouts.append(grid.kernel(program, source.name, source.told))
         if functions:
             grid.function(program, f"{source.name}_state", source.told)
-    return Assembly(translated(grid.whole_text, target), tuple(layouts))
+    return PtxModule(translated(grid.whole_text, target), tuple(layouts))
 
 
 def translated(text: str, target: str) -> str:

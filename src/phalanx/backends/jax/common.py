@@ -22,8 +22,8 @@ from ...spatial import Array, Transform, cross, join, matvec, transpose
 from ...sweeps.orders.slots import lift
 from ...sweeps.verbs import ordering
 from .arrays import EXACT, JaxArray, array, unwrap
-from .levels import Levels
-from .places import arrays
+from .gather_scatter import arrays
+from .levels import JaxLevels
 from .pytrees import each, merge
 
 
@@ -41,7 +41,7 @@ class Unmoved(Transform):
         return self
 
 
-class Common(Levels):
+class Common(JaxLevels):
     """All at once, for bodies in one frame: operators between them change nothing.
 
     What is carried along ancestors then changes only where a joint of several bodies begins.
@@ -93,7 +93,7 @@ def _at(fields: Any, bodies: np.ndarray) -> Any:
     return each(fields, lambda x, rank: x[(..., bodies, *(slice(None),) * rank)])
 
 
-def posed(model: Model, q: Array, order: Levels) -> Model:
+def posed(model: Model, q: Array, order: JaxLevels) -> Model:
     """The model at positions q with all bodies in one frame: along the axes of the world, amid the bodies."""
     X, _, _ = joint_kinematics(model, q)
     with ordering(order):

@@ -16,15 +16,15 @@ from ...errors import PhalanxError
 from ...spatial import Array, Identity, Tensor
 from ...sweeps.orders.slots import lift, take
 from .arrays import JaxArray, array, unwrap
-from .levels import Levels
-from .places import arrays
+from .gather_scatter import arrays
+from .levels import JaxLevels
 
 
 class NotDoubledError(PhalanxError):
     """A walk that pointer jumping cannot shorten."""
 
 
-class Doubling(Levels):
+class JaxDoubling(JaxLevels):
     """Every body looks at its first, second, fourth, … ancestor."""
 
     by_halves = True

@@ -24,16 +24,16 @@ from ...robot.robot import Robot
 from ..base import Call, common_batch, require_shape
 from ..numpy import model_in
 from .arrays import EXACT, JaxArray, array, unwrap
-from .doubling import Doubling, NotDoubledError
-from .levels import Levels
+from .doubling import JaxDoubling, NotDoubledError
+from .levels import JaxLevels
 from .native import NativeFunctions
+from .one_state import run_text
 from .parameters import check_parameters, parameters_of, with_parameters
 from .pytrees import register_all
 from .rules import MOST, RULES, Value, has_rule, ruled
 from .signatures import JaxSignatures
-from .text import run_text
 
-ORDERS: dict[str, type[Levels]] = {"sequential": Levels, "doubling": Doubling}
+ORDERS: dict[str, type[JaxLevels]] = {"sequential": JaxLevels, "doubling": JaxDoubling}
 DERIVATIVES = ("auto", "analytic", "xla")
 
 Resolve = Callable[..., Call]
@@ -108,7 +108,7 @@ class JaxFunctions(JaxSignatures):
         call = self._resolve(self.robot, function, algorithm, frame, choices)
         inputs = {n: v for n, v in inputs.items() if v is not None or n in call.function.inputs}
         if isinstance(inputs.get("external"), Mapping):
-            inputs = {**inputs, "external": self.robot.wrenches(inputs["external"], _real)}
+            inputs = {**inputs, "external": self.robot._wrenches(inputs["external"], _real)}
         arrays, dtype = checked_inputs(call, inputs)
         if parameters is not None:
             parameters = check_parameters(self.robot, parameters, function)
@@ -136,7 +136,7 @@ class JaxFunctions(JaxSignatures):
                 continue
             probe = Call(self.robot, other, call.frame)
             try:
-                run_probe = partial(run, probe, Doubling, dtype, self._constants, False)
+                run_probe = partial(run, probe, JaxDoubling, dtype, self._constants, False)
                 jax.eval_shape(run_probe, arrays, None, frame_of(probe, dtype))
             except NotDoubledError:
                 continue
@@ -162,7 +162,7 @@ def fastest_in_depth(robot: Robot, function: str) -> str:
 
 def run(
     call: Call,
-    order: type[Levels],
+    order: type[JaxLevels],
     dtype: Any,
     constants: Mapping[str, Any],
     analytic: bool,
@@ -193,7 +193,7 @@ def run(
     compute: Callable[[dict[str, Any]], tuple[Any, ...]] = lambda arrays: whole(arrays, parameters)  # noqa: E731
     if call.algorithm.derivative:
         names = list(text.served.inputs)
-        compute = differentiated(compute, call.algorithm.derivative, names, call.robot.coordinates)
+        compute = differentiated(compute, call.algorithm.derivative, names, call.robot._coordinates)
     cores = {name: len({**f.inputs, **f.optional}[name]) for name in arrays}
     return f.packed(over_batch(compute, arrays, cores, list(call.output_sizes().values()), dtype))
 

@@ -21,9 +21,9 @@ from ...spatial import Array
 from ...sweeps.orders.sequential import Sequential
 from ...sweeps.orders.slots import lift
 from .arrays import JaxArray, array, unwrap
-from .places import appended, arrays, constant, without_zeros
+from .gather_scatter import appended, arrays, constant, without_zeros
+from .pointer_jumping import UNROLLED, UNROLLED_ELSEWHERE, LoopedPaths, contracted, scanned
 from .pytrees import each, merge
-from .turns import UNROLLED, UNROLLED_ELSEWHERE, LoopedPaths, contracted, scanned
 
 
 class LevelTable:
@@ -73,7 +73,7 @@ class LevelTable:
         return above
 
 
-class Levels(Sequential):
+class JaxLevels(Sequential):
     """From the root outward or from the tips inward, by `lax.scan`."""
 
     @cached_property
@@ -173,8 +173,8 @@ class Levels(Sequential):
         values = scanned(join, values, self.chain_joins[root is not None, reverse])
         return values if root is None else without_zeros(values)
 
-    def contract(self, join: Callable[..., Any], elements: Any, load: Any, laden: Any) -> Any:
-        return contracted(join, arrays(elements), load, laden, self.rounds, self.n)
+    def contract(self, join: Callable[..., Any], elements: Any, load: Any, loaded: Any) -> Any:
+        return contracted(join, arrays(elements), load, loaded, self.rounds, self.n)
 
     def relay(
         self, levels: Any, state: tuple[Any, ...], join: Callable[..., Any], along: Any, links: Any

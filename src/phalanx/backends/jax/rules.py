@@ -22,8 +22,8 @@ from ...robot.model import Model
 from ..base import Call
 from .arrays import EXACT, JaxArray, unwrap
 from .common import Common, posed
-from .levels import Levels
-from .text import run_text
+from .levels import JaxLevels
+from .one_state import run_text
 
 # Degrees of freedom up to which "auto" takes matrices: their size grows with the square of that number,
 # products by XLA's own differentiation do not (docs/jax.md).
@@ -49,7 +49,7 @@ def has_rule(call: Call, given: Iterable[str]) -> bool:
 
 
 def ruled(
-    call: Call, order: type[Levels], dtype: Any, value: Value, model_of: Callable[[Parameters], Model]
+    call: Call, order: type[JaxLevels], dtype: Any, value: Value, model_of: Callable[[Parameters], Model]
 ) -> Value:
     """The function of one state, and of parameters of the robot, with derivatives by its rule."""
     f = call.function
@@ -67,7 +67,7 @@ def ruled(
         total = jnp.zeros_like(result[0])
         for name, matrix in zip(slopes.served.inputs, matrices, strict=True):
             if name in f.inputs and not isinstance(change := changes[name], SymbolicZero):
-                rate = rates_of(arrays["q"], change, call.robot.coordinates) if name == "q" else change
+                rate = rates_of(arrays["q"], change, call.robot._coordinates) if name == "q" else change
                 total = total + jnp.matmul(matrix, rate, precision=EXACT)
 
         def forces(optional: dict[str, Any], parameters: Parameters) -> Any:

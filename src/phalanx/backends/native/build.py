@@ -13,19 +13,19 @@ from typing import Any
 import numpy as np
 
 from ...robot.checks import has_negative_mass
-from ...robot.frames import branch_of, branches, frames_kept, placement_of
+from ...robot.frames import branch_of, branches, frames_cached, placement_of
 from ..base import FRAMED, Backend, Call, memo_key, never
-from . import able, cache, compile, gufunc, objects
+from . import availability, cache, compile, gufunc, objects
 from .compile import host
-from .compiled import Compiled
-from .extent import large_form, serves
+from .compiled import CompiledCode
 from .locks import building
+from .unroll_policy import large_form, serves
 
 _BRANCH = np.dtype(np.int64).itemsize  # bytes in front of the numbers that are told
 
 
 @dataclass(frozen=True)
-class Native(Compiled):
+class Native(CompiledCode):
     """Machine code for one call with some of its optional inputs, in one precision."""
 
     call: Call
@@ -90,12 +90,12 @@ def native(call: Call, optional: Sequence[str] = (), dtype: Any = np.float64) ->
     key = memo_key(call, names, dtype)
     found: Native | None = call.robot._memo.get(key)
     if found is None:
-        if able.refusal():
-            able.require()
+        if availability.refusal():
+            availability.require()
         with building:
             if call.function.frame:
                 _make_room(call.robot)
-            found = call.robot.memo(key, lambda: _build(call, names, dtype))
+            found = call.robot._memoized(key, lambda: _build(call, names, dtype))
     assert found is not None
     return found
 
@@ -103,7 +103,7 @@ def native(call: Call, optional: Sequence[str] = (), dtype: Any = np.float64) ->
 def _make_room(robot: Any) -> None:
     """Forget all frames of a robot before there are too many; their code stays."""
     known = [key for key in robot._memo if isinstance(key, tuple) and key[0] == FRAMED]
-    if len(known) >= frames_kept(robot):
+    if len(known) >= frames_cached(robot):
         for key in known:
             robot._memo.pop(key, None)
 
@@ -153,7 +153,7 @@ def _told(call: Call, dtype: np.dtype) -> np.ndarray:
     frame, robot = placement_of(call.robot, call.frame), call.robot
     number = 0  # which loops do not read
     if large_form(call) is None:
-        number = branch_of(robot.memo("branches", lambda: branches(robot.model)), frame)
+        number = branch_of(robot._memoized("branches", lambda: branches(robot.model)), frame)
     branch = np.array([number], np.int64)
     return np.frombuffer(branch.tobytes() + frame.numbers().astype(dtype).tobytes(), np.uint8)
 
@@ -164,8 +164,8 @@ class NativeBackend(Backend):
     name = "native"
 
     def serves(self, call: Call) -> bool:
-        if able.refusal():
-            able.warn_of_numpy()
+        if availability.refusal():
+            availability.warn_of_numpy()
             return False
         return serves(call)
 

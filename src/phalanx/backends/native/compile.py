@@ -15,7 +15,7 @@ from typing import Any
 
 from ...errors import PhalanxError, listing
 from . import cache
-from .able import llvm, version
+from .availability import llvm, version
 from .interrupts import leavable
 from .locks import building
 
@@ -114,7 +114,7 @@ HASTY = "; longer than what is worth an effort\n"
 # The first line of LLVM text that computes several matrices in one block, or a long one without symmetry: its
 # values outnumber registers by far. What scheduling gains in parallelism it loses to memory, and its time
 # grows with the square of the block: nine tenths of the compile time of a humanoid's regressor.
-CROWDED = "; values that crowd the registers\n"
+HIGH_PRESSURE = "; values that crowd the registers\n"
 # Switches of the whole process, and how to put them back; LLVM ends the process at one that it does not know.
 _FOR_REGISTERS = {"-enable-misched": ("false", "true"), "-pre-RA-sched": ("list-burr", "default")}
 _AS_WRITTEN = {"-enable-misched": ("false", "true"), "-pre-RA-sched": ("source", "default")}
@@ -124,7 +124,7 @@ _LATEST = 22  # release of LLVM up to which these are known
 @contextmanager
 def _scheduling(text: str) -> Iterator[None]:
     """What is compiled inside is scheduled as its text asks for."""
-    with _switched(_FOR_REGISTERS) if text.startswith(CROWDED) else nullcontext():
+    with _switched(_FOR_REGISTERS) if text.startswith(HIGH_PRESSURE) else nullcontext():
         yield
 
 

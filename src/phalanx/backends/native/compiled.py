@@ -14,10 +14,10 @@ import numpy as np
 
 from ...arrays import MOST_AXES, empty_result
 from ..base import available_threads
-from .threads import SMALL, Pace, fill
+from .threads import SMALL, Throughput, fill
 
 
-class Compiled(ABC):
+class CompiledCode(ABC):
     """Machine code with inputs and outputs of some shapes for one state."""
 
     dtype: np.dtype
@@ -35,9 +35,9 @@ class Compiled(ABC):
         """What makes of the outputs what users get."""
 
     @cached_property
-    def pace(self) -> Pace:
+    def pace(self) -> Throughput:
         """How long a state takes, as far as known."""
-        return Pace()
+        return Throughput()
 
     @cached_property
     def _has_one(self) -> bool:

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from . import able, compile, objects
+from . import availability, compile, objects
 from .compile import host
-from .compiled import Compiled
+from .compiled import CompiledCode
 from .locks import building
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -26,7 +26,7 @@ _LONGEST = 4_000  # instructions of a formula: some tenths of a second of compil
 
 
 @dataclass(frozen=True)
-class Formula(Compiled):
+class CompiledFormula(CompiledCode):
     """Machine code of a formula in double precision; several results are a tuple."""
 
     name: str
@@ -47,13 +47,13 @@ class Formula(Compiled):
         return itemgetter(0) if self.count == 1 else tuple
 
 
-def formula(name: str, inputs: Shapes, outputs: Shapes, run: Callable[..., Any]) -> Formula | None:
+def formula(name: str, inputs: Shapes, outputs: Shapes, run: Callable[..., Any]) -> CompiledFormula | None:
     """The machine code of a function of arrays, made now or taken from disk.
 
     None where no machine code can be built, or if it would compile for long.
     """
     shapes = (*inputs.values(), *outputs.values())
-    if able.refusal() or not objects.usable() or not all(map(np.prod, shapes)):
+    if availability.refusal() or not objects.usable() or not all(map(np.prod, shapes)):
         return None
     with building:
         text = _text(inputs, outputs, run)
@@ -61,7 +61,7 @@ def formula(name: str, inputs: Shapes, outputs: Shapes, run: Callable[..., Any])
             return None
         loaded, _ = compile.cached_or_made(("formula", text), lambda: text)
         direct = objects.array_function(loaded, name, _FLOAT, shapes, len(outputs), 0, None)
-    return Formula(name, shapes, len(outputs), loaded, direct)
+    return CompiledFormula(name, shapes, len(outputs), loaded, direct)
 
 
 def _text(inputs: Shapes, outputs: Shapes, run: Callable[..., Any]) -> str | None:
@@ -69,8 +69,8 @@ def _text(inputs: Shapes, outputs: Shapes, run: Callable[..., Any]) -> str | Non
     from ...program.form.builder import straight  # the compiler half
     from ...program.rewrite import instructions
     from ...program.scalar import Graph, Node
-    from ...program.trace import Program
-    from .emit.walk import block_function
+    from ...program.trace import TracedProgram
+    from .emit.codegen import block_function
     from .loop import ELEMENTS, module_text
 
     graph, symbols = Graph(), []
@@ -81,7 +81,7 @@ def _text(inputs: Shapes, outputs: Shapes, run: Callable[..., Any]) -> str | Non
     made = run(*symbols)
     flat = [x for each in (made if isinstance(made, tuple) else (made,)) for x in each.ravel().tolist()]
     results = [x if type(x) is Node else float(x) for x in flat]
-    code = instructions(Program(inputs, outputs, results))
+    code = instructions(TracedProgram(inputs, outputs, results))
     if len(code.instructions) > _LONGEST:
         return None
     target, element = host(), ELEMENTS[_FLOAT]

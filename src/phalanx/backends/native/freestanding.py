@@ -15,19 +15,19 @@ from string import Template
 
 import numpy as np
 
-from ...program.elementary.turns import CONSTANTS
+from ...program.elementary.sincos import CONSTANTS
 from ...program.form.program import Program
-from .emit.walk import Module, scratch_bytes
-from .emit.writer import Writer
+from .emit.codegen import Module, scratch_bytes
+from .emit.writer import LlvmWriter
 from .loop import runtime_text
-from .targets import Machine
+from .targets import TargetMachine
 
 # Bits of a number, those of its fraction, and what is added to its exponent.
 _LAYOUTS = {"double": (64, 52, 1023), "float": (32, 23, 127)}
 
 
 @dataclass(frozen=True)
-class Function:
+class ExportedFunction:
     """A program that becomes the functions `name` and `name_batch`."""
 
     name: str
@@ -35,18 +35,18 @@ class Function:
     told: tuple[float, ...] = ()  # what it is told with every call
 
 
-def workspace_numbers(program: Program, target: Machine, size: int) -> int:
+def workspace_numbers(program: Program, target: TargetMachine, size: int) -> int:
     """How many numbers of memory a caller passes to a function of a program; it is aligned inside."""
     scratch = scratch_bytes(program, target, size)
     return (scratch + _slack(program, target, size)) // size if scratch else 0
 
 
-def _slack(program: Program, target: Machine, size: int) -> int:
+def _slack(program: Program, target: TargetMachine, size: int) -> int:
     """What alignment may take of a workspace, whose numbers are aligned by themselves."""
     return max(program.lanes, target.lanes(size)) * size - size
 
 
-def module(functions: Iterable[Function], element: str, target: Machine) -> str:
+def module(functions: Iterable[ExportedFunction], element: str, target: TargetMachine) -> str:
     """The LLVM text of some programs for one machine.
 
     `name(in…, out…[, workspace])` computes one state, `name_batch(count, in…, out…[, workspace])` so many
@@ -61,7 +61,7 @@ def module(functions: Iterable[Function], element: str, target: Machine) -> str:
     return "\n".join([body, *sorted(made.used), *_attributes(target)]) + "\n"
 
 
-def _attributes(target: Machine) -> list[str]:
+def _attributes(target: TargetMachine) -> list[str]:
     words = {"target-cpu": target.cpu, "target-features": target.features}
     if target.bits > 64:
         words |= {"prefer-vector-width": str(target.bits), "min-legal-vector-width": str(target.bits)}
@@ -69,7 +69,7 @@ def _attributes(target: Machine) -> list[str]:
     return [f"attributes #0 = {{ nounwind {told} }}", '!0 = !{!"branch_weights", i32 1, i32 1000000}']
 
 
-def _functions(function: Function, module: Module, target: Machine) -> str:
+def _functions(function: ExportedFunction, module: Module, target: TargetMachine) -> str:
     """The block of a program goes into the module; returns the functions around it."""
     name, program = function.name, function.program
     lanes = target.lanes(module.size)
@@ -169,7 +169,7 @@ def far_text(element: str) -> str:
 
 def _polynomial(name: str, coefficients: tuple[float, ...], element: str) -> list[str]:
     """Text of a polynomial in %r2 by Horner's rule, each step rounded."""
-    constant = Writer(element, 1, fma=False).scalar
+    constant = LlvmWriter(element, 1, fma=False).scalar
     value, lines = constant(coefficients[-1]), []
     for k, a in reversed(list(enumerate(coefficients[:-1]))):
         lines.append(f"  %{name}.p{k} = fmul {element} {value}, %r2")

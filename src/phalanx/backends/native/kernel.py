@@ -94,7 +94,7 @@ class Kernel:
     @property
     def form(self) -> str:
         """Whether it is unrolled, looped over bodies or made of segments, and the counts that decided it."""
-        from .source import form_of  # the compiler half
+        from .lowering import form_of  # the compiler half
 
         return str(form_of(self._call))
 

@@ -22,10 +22,10 @@ from ...errors import PhalanxError
 from ...program.form.nonfinite import spread
 from ...program.rolled.segments.roll import SegmentProgram
 from ..base import Call
-from .compile import CROWDED, LONG, Target
-from .emit.walk import block_function, branched_block_function
+from .compile import HIGH_PRESSURE, LONG, Target
+from .emit.codegen import block_function, branched_block_function
 from .emit.widths import in_widths
-from .source import draft
+from .lowering import draft
 
 # Bytes of buffers that a call may put on the stack of whatever thread it runs in.
 _STACK = 1 << 15
@@ -62,7 +62,7 @@ def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Targe
     )
     # A long matrix of which both sides are computed has as many values as several matrices.
     many = outputs > 1 or (len(text) > LONG and not call.algorithm.symmetric)
-    return text if loops is not None or call.algorithm.derivative or not many else CROWDED + text
+    return text if loops is not None or call.algorithm.derivative or not many else HIGH_PRESSURE + text
 
 
 def _require_memory(call: Call, scratch: int) -> None:

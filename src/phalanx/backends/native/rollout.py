@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from ...program.form.program import Program
-from . import able, cache, compile, objects
+from . import availability, cache, compile, objects
 from .compile import Target, host
-from .emit.walk import Module
+from .emit.codegen import Module
 from .loop import ELEMENTS, attributes, floating_point_status, runtime_text
-from .threads import Pace, fill
+from .threads import Throughput, fill
 
 _SOME = 64  # numbers of steps for which functions are kept
 # Characters of text that are worth an effort, and more for each degree of freedom: laws are long, not robots.
@@ -54,7 +54,7 @@ class Rollout:
         if key not in self._paces:
             if len(self._paces) >= _SOME:
                 self._paces.clear()
-            self._paces[key] = self.function(shapes, told), Pace()
+            self._paces[key] = self.function(shapes, told), Throughput()
         direct, pace = self._paces[key]
         row = prod(shapes[-1])
         rows = arrays[-1].size // row
@@ -90,7 +90,7 @@ class Rollout:
 def compiled(program: Program, name: str, dtype: np.dtype, degrees: int) -> Rollout:
     """The machine code of a program for so many degrees of freedom, made now or taken from disk."""
     cache.check_variables()
-    able.require()
+    availability.require()
     start = time.perf_counter()
     text = module(program, dtype, host())
     if len(text) > _LONGEST + _OF_EACH * degrees:

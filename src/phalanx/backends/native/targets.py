@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from ...errors import PhalanxError, nearest
-from .able import llvm
+from .availability import llvm
 from .compile import Target, host
 
 WASM = "wasm32"
 
 
 @dataclass(frozen=True)
-class Machine(Target):
+class TargetMachine(Target):
     """A target with what object files for it need."""
 
     reloc: str = "static"
@@ -66,11 +66,11 @@ NAMES = ("host", *_KNOWN)
 _LINKED = ("x86_64", "aarch64", "riscv64")  # machines with shared libraries: their code may lie anywhere
 
 
-def machine(name: Any, dtype: np.dtype) -> Machine:
+def machine(name: Any, dtype: np.dtype) -> TargetMachine:
     """The machine of a name, None being the host, for numbers of some precision."""
     if name is None or name == "host":
         here = host()
-        return Machine(here.triple, here.cpu, here.features, here.bits, here.fma, "pic", "", 64)
+        return TargetMachine(here.triple, here.cpu, here.features, here.bits, here.fma, "pic", "", 64)
     if not isinstance(name, str) or name not in _KNOWN:
         raise PhalanxError(f"export: unknown target {name!r};{nearest(name, NAMES, what='targets')}")
     if name in _SINGLE_ONLY and dtype == np.float64:
@@ -82,4 +82,4 @@ def machine(name: Any, dtype: np.dtype) -> Machine:
     given = {"features": "", "bits": 8 * dtype.itemsize, **_KNOWN[name]}
     if given["triple"].startswith(_LINKED):
         given = {"reloc": "pic", "word": 64, **given}
-    return Machine(**given)
+    return TargetMachine(**given)

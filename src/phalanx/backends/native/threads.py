@@ -87,7 +87,7 @@ def _called(count: int) -> int:
     return count
 
 
-class Pace:
+class Throughput:
     """Seconds that a kernel takes for a row on one thread, at best; unknown before a large batch."""
 
     def __init__(self) -> None:
@@ -110,7 +110,7 @@ class Pace:
 
 
 def fill(
-    direct: Callable[..., bool], arrays: Sequence[np.ndarray], row: int, threads: int, pace: Pace
+    direct: Callable[..., bool], arrays: Sequence[np.ndarray], row: int, threads: int, pace: Throughput
 ) -> bool:
     """Fill the last of `arrays`, `row` numbers for each state, on up to so many threads; False if none fits.
 

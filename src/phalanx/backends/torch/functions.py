@@ -12,7 +12,7 @@ import torch
 
 from ...algorithms import FUNCTIONS, NOTHING
 from ...errors import PhalanxError, listing
-from ...robot.frames import frames_kept
+from ...robot.frames import frames_cached
 from ...robot.robot import Robot
 from .autograd import Applied
 from .derivatives import Work, require_gradients
@@ -83,7 +83,7 @@ class TorchFunctions(TorchSignatures):
             return Work(self.robot, function, given, keywords, choices, algorithm, threads)
         key = (function, given, frame, *choices.values(), algorithm, threads)
         if key not in self._known:
-            if len(self._known) > frames_kept(self.robot):
+            if len(self._known) > frames_cached(self.robot):
                 self._known.clear()
             self._known[key] = Work(self.robot, function, given, keywords, dict(choices), algorithm, threads)
         return self._known[key]

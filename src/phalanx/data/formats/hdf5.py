@@ -21,7 +21,7 @@ from ...errors import PhalanxError, listing, shown
 from ..naming import ALIASES
 from ..packages import package
 from ..source import Arrays, Column, Source, explained, regular_file
-from ..writer import LogWriter, Written, episode_ends
+from ..writer import LogWriter, WrittenPart, episode_ends
 from .npy import checked_ends
 
 _OPEN = 8  # files
@@ -37,7 +37,7 @@ def open_hdf5(path: Path, groups: Sequence[str] = ()) -> tuple[list[Source], dic
     """
     sets = _sets(path)
     ends = next((sets.pop(name) for name in _ENDS if name in sets), None)
-    found: dict[str, dict[str, _Lazy]] = defaultdict(dict)
+    found: dict[str, dict[str, _LazyDataset]] = defaultdict(dict)
     roots = _chosen(_roots(sets), groups, path)
     for name, data in sets.items():
         root = next((r for r in roots if name.startswith(r)), None)
@@ -105,10 +105,10 @@ def _natural(text: str) -> list[Any]:
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", text)]
 
 
-def _sets(path: Path) -> dict[str, _Lazy]:
+def _sets(path: Path) -> dict[str, _LazyDataset]:
     """All data sets that are in the file itself, by name."""
     h5py = package("h5py", str(path))
-    found: dict[str, _Lazy] = {}
+    found: dict[str, _LazyDataset] = {}
 
     def note(name: Any, item: Any) -> None:
         if isinstance(name, bytes):
@@ -116,14 +116,14 @@ def _sets(path: Path) -> dict[str, _Lazy]:
         if isinstance(item, h5py.Dataset) and item.ndim >= 1:
             if item.is_virtual or item.external:
                 raise PhalanxError(f'{path}: "{name}" lies in another file, which is not followed; refused.')
-            found[name] = _Lazy(path, name, item.shape, item.dtype)
+            found[name] = _LazyDataset(path, name, item.shape, item.dtype)
 
     with explained(f"{path}: no whole HDF5 file"):
         _opened(str(path)).visititems(note)  # soft and external links are left alone
     return found
 
 
-class _Lazy:
+class _LazyDataset:
     """A data set that is looked up in its file when it is read."""
 
     def __init__(self, path: Path, name: str, shape: tuple[int, ...], dtype: Any) -> None:
@@ -147,10 +147,10 @@ def _file(path: str, mark: tuple[int, ...]) -> Any:
 class Hdf5Writer(LogWriter):
     """A data set for each result, in the groups of the input, or in one with the ends of its episodes."""
 
-    def convert(self, log: Path, parts: Sequence[Written], target: Path) -> None:
+    def convert(self, log: Path, parts: Sequence[WrittenPart], target: Path) -> None:
         """Make the file from the log."""
         h5py = package("h5py", str(target))
-        groups: dict[str, list[Written]] = {}
+        groups: dict[str, list[WrittenPart]] = {}
         for part in parts:
             groups.setdefault(part.note.get("group", ""), []).append(part)
         with h5py.File(target, "w", libver="latest", track_order=True) as file:
@@ -159,7 +159,7 @@ class Hdf5Writer(LogWriter):
             for name, own in groups.items():
                 self._group(file.require_group(name) if name else file, log, own)
 
-    def _group(self, group: Any, log: Path, parts: Sequence[Written]) -> None:
+    def _group(self, group: Any, log: Path, parts: Sequence[WrittenPart]) -> None:
         rows = sum(int(p.note["rows"]) for p in parts)
         for column in self.columns:
             made = group.create_dataset(

@@ -19,7 +19,7 @@ import numpy as np
 from ...errors import PhalanxError, listing
 from ..packages import package
 from ..source import Column, Source, explained, reason, regular_file
-from ..writer import LogWriter, Written
+from ..writer import LogWriter, WrittenPart
 
 JOINT_STATE = ("sensor_msgs/msg/JointState", "sensor_msgs/JointState")
 _FIELDS = ("position", "velocity", "effort")
@@ -204,7 +204,7 @@ def _text(data: bytes, at: int) -> tuple[str, int]:
 class McapWriter(LogWriter):
     """A topic for each result, `/phalanx/<name>`, its messages at the times of the frames."""
 
-    def convert(self, log: Path, parts: Sequence[Written], target: Path) -> None:
+    def convert(self, log: Path, parts: Sequence[WrittenPart], target: Path) -> None:
         """Make the file from the log."""
         mcap = package("mcap.writer", str(target))
         times = self._times(log, parts)
@@ -226,7 +226,7 @@ class McapWriter(LogWriter):
                     row += 1
             writer.finish()
 
-    def _times(self, log: Path, parts: Sequence[Written]) -> np.ndarray:
+    def _times(self, log: Path, parts: Sequence[WrittenPart]) -> np.ndarray:
         """Nanoseconds of every frame."""
         by_name = {c.name: c for c in self.columns}
         for name, factor in (("log_time", 1), ("timestamp", 1e9), ("time", 1e9), ("t", 1e9)):

@@ -16,7 +16,7 @@ from numpy.lib import format as npy
 
 from ...errors import PhalanxError
 from ..source import Arrays, Column, Source, explained, regular_file
-from ..writer import LogWriter, Part, Writer, Written, episode_ends
+from ..writer import FilePart, FormatWriter, LogWriter, WrittenPart, episode_ends
 
 POSITIONS = "positions"  # what the only array of a file is taken for
 _ENDS = ("episode_ends", "episode_end")
@@ -147,7 +147,7 @@ class _Member:
 # ------------------------------------------------------------------------ writing
 
 
-class NpyWriter(Writer):
+class NpyWriter(FormatWriter):
     """One result as one array."""
 
     def __init__(self, columns: Sequence[Column], metadata: Mapping[str, Any]) -> None:
@@ -163,16 +163,16 @@ class NpyWriter(Writer):
         [column] = self.columns
         return _header((rows, *column.shape), column.dtype)
 
-    def part(self, batch: Mapping[str, Any], note: dict[str, Any]) -> Part:
+    def part(self, batch: Mapping[str, Any], note: dict[str, Any]) -> FilePart:
         """The part with these frames."""
         [column] = self.columns
-        return Part(bytes_of(np.ascontiguousarray(batch[column.name], column.dtype)), note)
+        return FilePart(bytes_of(np.ascontiguousarray(batch[column.name], column.dtype)), note)
 
 
 class NpzWriter(LogWriter):
     """Every result as an array, stored without compression, so that the file can be mapped."""
 
-    def convert(self, log: Path, parts: Sequence[Written], target: Path) -> None:
+    def convert(self, log: Path, parts: Sequence[WrittenPart], target: Path) -> None:
         """Make the file from the log."""
         rows, ends = sum(int(p.note["rows"]) for p in parts), episode_ends(parts)
         several = int(self.metadata.get("episodes", 0))

@@ -13,13 +13,13 @@ import numpy as np
 from ..footer import MAGIC, joined, split
 from ..packages import package
 from ..source import Column
-from ..writer import Part, Writer, Written
+from ..writer import FilePart, FormatWriter, WrittenPart
 from .parquet import one_array
 
 OURS = b"phalanx"  # key of what we add to a file's metadata
 
 
-class ParquetWriter(Writer):
+class ParquetWriter(FormatWriter):
     """One row group a part; the file is the row groups behind each other and a footer made of theirs."""
 
     def __init__(self, columns: Sequence[Column], metadata: Mapping[str, Any]) -> None:
@@ -33,7 +33,7 @@ class ParquetWriter(Writer):
         """What a file of so many frames begins with."""
         return MAGIC
 
-    def part(self, batch: Mapping[str, Any], note: dict[str, Any]) -> Part:
+    def part(self, batch: Mapping[str, Any], note: dict[str, Any]) -> FilePart:
         """The part with these frames."""
         pa = package("pyarrow", "Parquet")
         arrays = [self._arrow(c, batch[c.name]) for c in self.columns]
@@ -41,7 +41,7 @@ class ParquetWriter(Writer):
             [pa.field(c.name, a.type) for c, a in zip(self.columns, arrays, strict=True)], self.told
         )
         body, footer = split(self._file(pa.Table.from_arrays(arrays, schema=schema)))
-        return Part(body, {**note, "footer": footer.hex()})
+        return FilePart(body, {**note, "footer": footer.hex()})
 
     def _file(self, table: Any) -> memoryview:
         """A whole file of one row group, in memory that is recycled: fresh pages cost a fifth."""
@@ -63,7 +63,7 @@ class ParquetWriter(Writer):
             pq.write_table(table, grown, **options)
             return memoryview(grown.getvalue())
 
-    def tail(self, parts: Sequence[Written]) -> bytes:
+    def tail(self, parts: Sequence[WrittenPart]) -> bytes:
         """What a file ends with."""
         footers = [bytes.fromhex(p.note["footer"]) for p in parts]
         return joined(footers, [p.start - len(MAGIC) for p in parts])

@@ -16,7 +16,7 @@ from ...errors import PhalanxError
 from ..naming import ALIASES
 from ..packages import package
 from ..source import Arrays, Source, explained, regular_file
-from ..writer import LogWriter, Written, episode_ends
+from ..writer import LogWriter, WrittenPart, episode_ends
 from .npy import checked_ends
 
 _DATA, _ENDS = ("data/", ""), ("meta/episode_ends", "episode_ends")
@@ -35,7 +35,9 @@ def open_zarr(path: Path) -> tuple[list[Source], dict[str, Any]]:
         store.packed = tuple(f"{item.path}/" for item in arrays.values() if _is_blosc(item.metadata))
     ends = next((arrays.pop(name) for name in _ENDS if name in arrays), None)
     prefix = next((p for p in _DATA if any(name.startswith(p) for name in arrays)), "")
-    named = {name.removeprefix(prefix): _Lazy(a) for name, a in arrays.items() if name.startswith(prefix)}
+    named = {
+        name.removeprefix(prefix): _LazyArray(a) for name, a in arrays.items() if name.startswith(prefix)
+    }
     named = {name: a for name, a in named.items() if a.ndim}
     rows = {a.shape[0] for name, a in named.items() if name.split("/")[-1] in _STATE}
     if len(rows) > 1:
@@ -84,7 +86,7 @@ def _is_blosc(metadata: Any) -> bool:
     return type(compressor).__name__ in ("Blosc", "BloscCodec")
 
 
-class _Lazy:
+class _LazyArray:
     """An array whose chunks are read when they are asked for."""
 
     def __init__(self, array: Any) -> None:
@@ -98,7 +100,7 @@ class _Lazy:
 class ZarrWriter(LogWriter):
     """An array for each result, beside where the input has its own, chunked along time."""
 
-    def convert(self, log: Path, parts: Sequence[Written], target: Path) -> None:
+    def convert(self, log: Path, parts: Sequence[WrittenPart], target: Path) -> None:
         """Make the folder from the log."""
         zarr = package("zarr", str(target))
         rows, prefix = sum(int(p.note["rows"]) for p in parts), self.metadata.get("prefix", "")
@@ -119,7 +121,7 @@ class ZarrWriter(LogWriter):
             place = "meta/episode_ends" if prefix else "episode_ends"
             root.create_array(place, data=ends)
 
-    def _fill(self, made: Any, log: Path, column: Any, parts: Sequence[Written], length: int) -> None:
+    def _fill(self, made: Any, log: Path, column: Any, parts: Sequence[WrittenPart], length: int) -> None:
         """Write whole chunks, so that none is read back."""
         at, rest = 0, np.zeros((0, *column.shape), column.dtype)
         for frames in self.frames(log, column, parts):

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from phalanx.io.leftover import leaving_out
+from phalanx.io.ignored import leaving_out
 from phalanx.io.mjcf.compiling import compiled, is_mujoco
 from phalanx.io.mjcf.equalities import read_equalities
-from phalanx.io.mjcf.leftover import left_out
+from phalanx.io.mjcf.ignored import left_out
 from phalanx.io.mjcf.sites import read_sites
 from phalanx.io.mjcf.tree import read_tree, triple
 from phalanx.io.mujoco_names import MujocoNames

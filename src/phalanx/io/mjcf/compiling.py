@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from phalanx.errors import PhalanxError
+from phalanx.errors import PhalanxError, installing
 from phalanx.io.mjcf.assets import drop_files, named_files, refuse_irregular
 from phalanx.io.mjcf.scan import check_file, check_text
 from phalanx.io.xml import root_tag
@@ -32,14 +32,14 @@ def is_mujoco(value: object) -> bool:
     return kind.__module__.split(".")[0] == "mujoco" and kind.__name__ in ("MjModel", "MjSpec")
 
 
-class Compiled(NamedTuple):
+class CompiledModel(NamedTuple):
     """A compiled model, and how many sensors it had before some were dropped with the files they refer to."""
 
     model: Any
     sensors: int
 
 
-def compiled(given: Any, source: str) -> Compiled:
+def compiled(given: Any, source: str) -> CompiledModel:
     """The `mujoco.MjModel` of a text, a path, a specification or a model; `source` names it in messages."""
     if isinstance(given, str | bytes):
         # MuJoCo would read anything else as an empty model or as URDF.
@@ -50,10 +50,10 @@ def compiled(given: Any, source: str) -> Compiled:
         import mujoco
     except ImportError:
         raise PhalanxError(
-            f"{source}: reading MJCF needs the package mujoco. Install it: pip install phalanx[mjcf]"
+            f"{source}: reading MJCF needs the package mujoco, which is not installed; {installing('mjcf')}."
         ) from None
     if isinstance(given, mujoco.MjModel):
-        return Compiled(given, given.nsensor)
+        return CompiledModel(given, given.nsensor)
     if isinstance(given, str | bytes):
         check_text(given, source)
     elif isinstance(given, os.PathLike):
@@ -85,7 +85,7 @@ def missing_files(given: Any, source: str) -> list[str]:
     return [name for name in names if "\0" in name or not os.path.exists(os.path.join(folder, name))]
 
 
-def _model(mujoco: Any, given: Any, reads_files: bool, source: str) -> Compiled:
+def _model(mujoco: Any, given: Any, reads_files: bool, source: str) -> CompiledModel:
     """The model with all its files or, where that fails, without those that no inertia comes from."""
     if _BROKEN:
         raise PhalanxError(
@@ -104,7 +104,7 @@ def _model(mujoco: Any, given: Any, reads_files: bool, source: str) -> Compiled:
                 f"{source}: {_takers(needed)}, and a text or file object reads no other files. "
                 "Load the path of the model instead."
             )
-        return Compiled(spec.compile(), sensors)
+        return CompiledModel(spec.compile(), sensors)
     except PhalanxError:
         raise
     except RuntimeError as error:
@@ -117,12 +117,12 @@ def _model(mujoco: Any, given: Any, reads_files: bool, source: str) -> Compiled:
         if named_files(spec):
             sensors = len(spec.sensors)
             needed = drop_files(spec)
-            return Compiled(spec.compile(), sensors)
+            return CompiledModel(spec.compile(), sensors)
         if " Time = " in reason and not isinstance(given, mujoco.MjSpec):
             # Versions before 4 refuse specifications that would be hard to simulate, but not files.
             make = mujoco.MjModel.from_xml_path if reads_files else mujoco.MjModel.from_xml_string
             model = make(str(given) if reads_files else _decoded(given))
-            return Compiled(model, model.nsensor)
+            return CompiledModel(model, model.nsensor)
     except failures as error:
         reason = reason if needed else _reason(error)
     hint = f" {_takers(needed)}: put the files in place, or give an <inertial>." if needed else ""

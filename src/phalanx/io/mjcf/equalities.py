@@ -12,7 +12,7 @@ import numpy as np
 from phalanx.io.mjcf.sites import site_pose
 from phalanx.io.mjcf.tree import is_scalar, rotation
 from phalanx.io.mujoco_names import MujocoNames, unique_names
-from phalanx.robot.description import Joint, Loop, Mimic, Pose
+from phalanx.robot.description import Joint, LoopClosure, Mimic, Pose
 
 _KINDS = {0: "connect", 1: "weld", 2: "joint", 3: "tendon"}  # by the numbers of mjtEq
 
@@ -21,7 +21,7 @@ class Equalities(NamedTuple):
     """What the constraints of a model come to."""
 
     joints: list[Joint]  # the joints of the tree, some of them with a driver now
-    loops: list[Loop]
+    loops: list[LoopClosure]
     others: list[str]  # names of the constraints that are neither
 
 
@@ -85,7 +85,7 @@ def _drivers_of(joint: str, drivers: dict[str, Mimic]) -> set[str]:
     return found
 
 
-def _loop(model: Any, names: MujocoNames, e: int, name: str, kind: str) -> Loop:
+def _loop(model: Any, names: MujocoNames, e: int, name: str, kind: str) -> LoopClosure:
     """The loop of a constraint between two bodies or two sites.
 
     Between bodies MuJoCo keeps the points that shall meet, of a weld in the opposite order, and the
@@ -103,4 +103,4 @@ def _loop(model: Any, names: MujocoNames, e: int, name: str, kind: str) -> Loop:
         first, second = Pose.of(None, data[:3]), Pose.of(None, data[3:6])
         if kind == "fixed":
             first, second = Pose.of(rotation(data[6:10]), data[3:6]), first
-    return Loop(name, kind, names.bodies[bodies[0]], names.bodies[bodies[1]], first, second)
+    return LoopClosure(name, kind, names.bodies[bodies[0]], names.bodies[bodies[1]], first, second)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What robots look like: shapes from files, or made from kinematics and inertias."""
 
-from .scene import Part, Scene, visuals
+from .scene import PlacedShape, Scene, visuals
 from .shapes import Surface, Visual
 
-__all__ = ["Part", "Scene", "Surface", "Visual", "visuals"]
+__all__ = ["PlacedShape", "Scene", "Surface", "Visual", "visuals"]

@@ -12,7 +12,7 @@ from typing import Any
 from ...robot.description import IDENTITY, Pose, Triple
 from ..angles import rotation_rpy
 from ..xml import Element, parse
-from .mesh_places import Places
+from .mesh_files import MeshFiles
 from .shapes import Box, Capsule, Colour, Cylinder, Ellipsoid, Mesh, Shape, Sphere, Visual
 
 
@@ -24,7 +24,7 @@ class Found:
     missing: list[tuple[str, str]] = field(default_factory=list)
 
 
-def urdf_visuals(text: str | bytes, places: Places, *, source: str) -> Found:
+def urdf_visuals(text: str | bytes, places: MeshFiles, *, source: str) -> Found:
     """The visuals of a URDF text in file order; `source` names it in messages."""
     root = parse(text, source=source)
     materials = {e.attrib.get("name", ""): colour for e in root.findall("material") if (colour := _rgba(e))}
@@ -43,7 +43,7 @@ def urdf_visuals(text: str | bytes, places: Places, *, source: str) -> Found:
     return found
 
 
-def sdf_visuals(text: str | bytes, places: Places, *, source: str) -> Found:
+def sdf_visuals(text: str | bytes, places: MeshFiles, *, source: str) -> Found:
     """The visuals of the first model of an SDF text in file order; `source` names it in messages."""
     root = parse(text, source=source, keep_text=True)
     model: Element | None = next(_models(root), None)
@@ -77,7 +77,7 @@ def _elements(root: Element) -> Iterator[tuple[str, Element]]:
 # ------------------------------------------------------------------- URDF
 
 
-def _urdf_shape(geometry: Element | None, places: Places) -> tuple[Shape | None, str]:
+def _urdf_shape(geometry: Element | None, places: MeshFiles) -> tuple[Shape | None, str]:
     """The shape of <geometry>, or what is missing to it."""
     for e in geometry if geometry is not None else ():
         given = e.attrib
@@ -116,7 +116,7 @@ def _models(root: Element) -> Iterator[Element]:
         yield from world.findall("model")
 
 
-def _sdf_shape(geometry: Element | None, places: Places) -> tuple[Shape | None, str]:
+def _sdf_shape(geometry: Element | None, places: MeshFiles) -> tuple[Shape | None, str]:
     for e in geometry if geometry is not None else ():
         if e.tag == "box":
             return Box(_sizes(_text(e, "size"))), ""
@@ -157,7 +157,7 @@ def _text(element: Element, tag: str) -> str | None:
 # ----------------------------------------------------------------- numbers
 
 
-def _mesh(name: str, scale: str | None, places: Places) -> tuple[Shape | None, str]:
+def _mesh(name: str, scale: str | None, places: MeshFiles) -> tuple[Shape | None, str]:
     path = places.find(name.strip())
     if path is None:
         return None, name

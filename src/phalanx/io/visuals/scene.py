@@ -22,8 +22,8 @@ from .. import robots as catalogue
 from ..loading import is_builtin, is_text, load, parsed_table
 from ..xacro import Macros
 from ..xml import root_tag
-from .generated import generated, inertial
-from .mesh_places import Places
+from .generated import generated, skeleton
+from .mesh_files import MeshFiles
 from .of_table import table_visuals
 from .of_urdf import Found, sdf_visuals, urdf_visuals
 from .shapes import Array, Colour, Mesh, Surface, Visual
@@ -33,7 +33,7 @@ _EXPANDED = " (expanded)"  # how `px.load` names a file that xacro has expanded
 
 
 @dataclass(frozen=True)
-class Part:
+class PlacedShape:
     """A shape ready to be drawn: its triangles, and where it stands on which link (-1 = world)."""
 
     visual: Visual
@@ -47,7 +47,7 @@ class Scene:
     """A robot and the shapes of its links; `is_generated` where its file has none of its own."""
 
     robot: Robot
-    parts: tuple[Part, ...]
+    parts: tuple[PlacedShape, ...]
     is_generated: bool
     missing: tuple[str, ...] = ()  # meshes that could not be found or read
 
@@ -98,9 +98,9 @@ def visuals(
     bare = {frame for frame, _ in (*found.missing, *unread)} - {part.visual.frame for part in parts}
     missing = tuple(dict.fromkeys(what for _, what in (*found.missing, *unread)))
     is_generated = not parts
-    is_table = given is None or is_builtin(given) or _is_table(given)
+    is_table = given is not None and _is_table(given)
     if is_generated or is_table or bare:
-        made = generated(robot) if is_table else inertial(robot)
+        made = generated(robot) if is_table else skeleton(robot)
         own = {part.visual.frame for part in parts}
         wanted = [
             v
@@ -124,6 +124,9 @@ def _source_of(robot: Robot) -> Any:
 
 
 def _is_table(source: Any) -> bool:
+    """Whether a source has Denavit-Hartenberg rows or links in a table: a built-in robot, TOML or JSON."""
+    if is_builtin(source):
+        return not catalogue.names_generator(source)
     if not isinstance(source, (str, os.PathLike)) or (isinstance(source, str) and is_text(source)):
         text = source if isinstance(source, str) else bytes(source or b"").decode("latin-1")
         return not text.lstrip("\ufeff \t\r\n").startswith("<")
@@ -137,6 +140,8 @@ def _found(source: Any, xacro_args: Any, packages: Any) -> Found:
 
         return mjcf_visuals(source, source=type(source).__name__)
     if is_builtin(source):
+        if catalogue.names_generator(source):
+            return Found()
         return Found(table_visuals(catalogue.builtin_table(source), source=f"{source}.toml"))
     path = None
     content: Any = source
@@ -155,7 +160,7 @@ def _found(source: Any, xacro_args: Any, packages: Any) -> Found:
     ]
     if start != "<":
         return Found(table_visuals(parsed_table(content, label, as_json=start == "{"), source=label))
-    places = Places(path, packages)
+    places = MeshFiles(path, packages)
     tag = root_tag(content, source=label)
     if tag == "mujoco":
         from .of_mjcf import mjcf_visuals
@@ -164,9 +169,9 @@ def _found(source: Any, xacro_args: Any, packages: Any) -> Found:
     return (sdf_visuals if tag == "sdf" else urdf_visuals)(content, places, source=label)
 
 
-def _parts(robot: Robot, wanted: Iterable[Visual]) -> tuple[list[Part], list[tuple[str, str]]]:
+def _parts(robot: Robot, wanted: Iterable[Visual]) -> tuple[list[PlacedShape], list[tuple[str, str]]]:
     """What can be drawn of the visuals; and the frame and the file or the reason of what cannot."""
-    parts: list[Part] = []
+    parts: list[PlacedShape] = []
     unread: list[tuple[str, str]] = []
     known: dict[Any, list[Surface]] = {}
     for visual in wanted:
@@ -181,7 +186,7 @@ def _parts(robot: Robot, wanted: Iterable[Visual]) -> tuple[list[Part], list[tup
             continue
         frame = robot.frames[visual.frame]
         coloured = tuple(s._replace(colour=visual.colour or s.colour or NEUTRAL) for s in surfaces)
-        parts.append(Part(visual, frame.link, frame.pose.matrix @ visual.pose.matrix, coloured))
+        parts.append(PlacedShape(visual, frame.link, frame.pose.matrix @ visual.pose.matrix, coloured))
     return parts, unread
 
 

@@ -18,7 +18,7 @@ from .arithmetic import Arithmetic, Number
 
 
 @dataclass(frozen=True)
-class Constants:
+class AnalyticConstants:
     """What one precision needs; polynomials begin with their constant terms."""
 
     size: int
@@ -39,7 +39,7 @@ class Constants:
 
 
 CONSTANTS = {
-    "double": Constants(
+    "double": AnalyticConstants(
         64,
         52,
         1.5 * 2.0**52,
@@ -86,7 +86,7 @@ CONSTANTS = {
         ),
         (math.pi, float.fromhex("0x1.1a62633145c07p-53")),
     ),
-    "float": Constants(
+    "float": AnalyticConstants(
         32,
         23,
         1.5 * 2.0**23,

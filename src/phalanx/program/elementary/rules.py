@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import ops
 from . import analytic
-from .turns import rescale
+from .sincos import rescale
 
 RULES: dict[str, Callable[..., Any]] = {
     ops.ADD: lambda w, a, b: w.binary("fadd", a, b),
@@ -31,5 +31,5 @@ RULES: dict[str, Callable[..., Any]] = {
     ops.ABS: lambda w, a: w.intrinsic("fabs", a),
     ops.LESS: lambda w, a, b: w.where("olt", a, b, 1.0, 0.0),
     ops.TAINT: lambda w, a, b: w.multiply_add(a, 0.0, b),
-    ops.CHOOSE: lambda w, mask, a, b: w.where("une", mask, 0.0, a, b),
+    ops.SELECT: lambda w, mask, a, b: w.where("une", mask, 0.0, a, b),
 }

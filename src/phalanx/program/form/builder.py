@@ -16,29 +16,29 @@ import numpy as np
 
 from ..ops import ADD, COS, DIV, FMA, INPUT, MUL, NEG, SIN
 from ..rewrite import Code
-from ..task import TOLD
+from ..task import UNIFORM
 from .program import (
-    Carried,
-    Choice,
-    Counter,
+    Attributed,
+    Buffer,
     For,
     If,
     Index,
+    InductionVariable,
+    IntExpr,
     Load,
-    Owned,
-    Part,
+    LoopCarried,
     Program,
     Real,
-    Region,
+    Select,
+    SimdRegion,
     Store,
     Table,
     Value,
-    Whole,
     entry,
+    int_expr,
     less,
     plus,
     times,
-    whole,
 )
 
 Leaf = Callable[[Any], Real]  # an input of instructions
@@ -46,20 +46,20 @@ Leaf = Callable[[Any], Real]  # an input of instructions
 _WRITTEN_OUT = 4  # blocks of a move, at most, without a loop
 
 
-class Loop:
+class OpenLoop:
     """An open loop: its index and its loop-carried values."""
 
     def __init__(self) -> None:
-        self.index = Counter()
-        self.carried: dict[Carried, Real] = {}
+        self.index = InductionVariable()
+        self.carried: dict[LoopCarried, Real] = {}
 
-    def carry(self, start: Real) -> Carried:
+    def carry(self, start: Real) -> LoopCarried:
         """A loop-carried value; what it becomes is told by `feed`."""
-        made = Carried(start)
+        made = LoopCarried(start)
         self.carried[made] = start
         return made
 
-    def feed(self, carried: Carried, value: Real) -> None:
+    def feed(self, carried: LoopCarried, value: Real) -> None:
         """Tell the value for the next round."""
         self.carried[carried] = value
 
@@ -77,17 +77,17 @@ class Builder:
         self.lanes = lanes
         self.together = together  # numbers that move at once
         self.shapes = {**inputs, **outputs}
-        self.inputs = {name: Region(name, prod(shape), "input", given=True) for name, shape in inputs.items()}
-        self.outputs = {name: Region(name, prod(shape), "output") for name, shape in outputs.items()}
-        self.regions: dict[str, Region] = {}
-        self._uniform: Region | None = None
+        self.inputs = {name: Buffer(name, prod(shape), "input", given=True) for name, shape in inputs.items()}
+        self.outputs = {name: Buffer(name, prod(shape), "output") for name, shape in outputs.items()}
+        self.regions: dict[str, Buffer] = {}
+        self._uniform: Buffer | None = None
         self.tables: dict[str, Table] = {}
-        self._sizes: list[Counter] = []
+        self._sizes: list[InductionVariable] = []
         self._body: list[Any] = []
 
-    def size(self) -> Counter:
+    def size(self) -> InductionVariable:
         """A whole number that is told with a call, in front of all else."""
-        self._sizes.append(made := Counter())
+        self._sizes.append(made := InductionVariable())
         return made
 
     def finished(self, bodies: int = 0, parameters: int = 0) -> Program:
@@ -107,15 +107,15 @@ class Builder:
 
     # ------------------------------------------------------------- places
 
-    def region(self, name: str, size: int, *, given: bool = False) -> Region:
+    def region(self, name: str, size: int, *, given: bool = False) -> Buffer:
         """Scratch memory; what is reserved under that name already has to be enough."""
-        made = self.regions.setdefault(name, Region(name, size, given=given))
+        made = self.regions.setdefault(name, Buffer(name, size, given=given))
         assert size <= made.size, name
         return made
 
-    def uniform(self, name: str, size: int) -> Region:
+    def uniform(self, name: str, size: int) -> Buffer:
         """The numbers that are told with a call, for all states alike."""
-        self._uniform = self._uniform or Region(name, size, "uniform", given=True)
+        self._uniform = self._uniform or Buffer(name, size, "uniform", given=True)
         return self._uniform
 
     def table(self, name: str, values: np.ndarray, *, wide: bool = False) -> Table:
@@ -128,7 +128,7 @@ class Builder:
 
     def wide_entry(self, name: str, values: np.ndarray, index: Index) -> Index:
         """Whole numbers, one for each lane, from a table; -1 stands for none."""
-        return Whole("entry", (self.table(name, values, wide=True), index))
+        return IntExpr("entry", (self.table(name, values, wide=True), index))
 
     # ------------------------------------------------------------- real numbers
 
@@ -136,20 +136,20 @@ class Builder:
         self._body.append(statement)
         return statement
 
-    def load(self, region: Region | Table, index: Index) -> Real:
+    def load(self, region: Buffer | Table, index: Index) -> Real:
         loaded: Load = self.put(Load(region, index))
         return loaded
 
-    def store(self, region: Region, index: Index, value: Real) -> None:
+    def store(self, region: Buffer, index: Index, value: Real) -> None:
         self.put(Store(region, index, value))
 
-    def add_to(self, region: Region, index: Index, value: Real, quantity: str = "") -> None:
+    def add_to(self, region: Buffer, index: Index, value: Real, quantity: str = "") -> None:
         """Add a value to what stands at a place."""
         self.store(region, index, self.add(self.load(region, index), value, quantity))
 
     def choice(self, condition: Index, a: Real, b: Real) -> Real:
         """a where a condition on whole numbers holds, else b."""
-        made: Choice = self.put(Choice(condition, a, b))
+        made: Select = self.put(Select(condition, a, b))
         return made
 
     def value(self, op: str, *args: Real, quantity: str = "", of_product: str = "") -> Real:
@@ -191,22 +191,22 @@ class Builder:
             self._body = outer
 
     @contextmanager
-    def loop(self, end: Index, *, first: Index = 0, down: bool = False) -> Iterator[Loop]:
+    def loop(self, end: Index, *, first: Index = 0, down: bool = False) -> Iterator[OpenLoop]:
         """A loop over first … end - 1 (at least one round), or back."""
-        loop = Loop()
+        loop = OpenLoop()
         with self._inside() as body:
             yield loop
         carried, again = tuple(loop.carried), tuple(loop.carried.values())
         self.put(For(loop.index, first, end, down, carried, again, tuple(body)))
 
     @contextmanager
-    def walk(self, first: Index, following: Callable[[Index], Index]) -> Iterator[Loop]:
-        """A loop whose index is `first`, then what `following` says of it, until that is negative."""
-        loop = Loop()
+    def walk(self, first: Index, successor: Callable[[Index], Index]) -> Iterator[OpenLoop]:
+        """A loop whose index is `first`, then what `successor` says of it, until that is negative."""
+        loop = OpenLoop()
         with self._inside() as body:
             yield loop
         carried, again = tuple(loop.carried), tuple(loop.carried.values())
-        after = following(loop.index)
+        after = successor(loop.index)
         self.put(For(loop.index, first, 0, False, carried, again, tuple(body), after))
 
     @contextmanager
@@ -220,18 +220,18 @@ class Builder:
             self.put(If(condition, tuple(body)))
 
     @contextmanager
-    def owner(self, body_index: Index) -> Iterator[None]:
+    def attributed_to(self, body_index: Index) -> Iterator[None]:
         """Statements that count in the name of a body."""
         with self._inside() as body:
             yield
-        self.put(Owned(body_index, tuple(body)))
+        self.put(Attributed(body_index, tuple(body)))
 
     @contextmanager
     def part(self, width: int) -> Iterator[None]:
         """Statements with so many lanes of their own."""
         with self._inside() as body:
             yield
-        self.put(Part(width, tuple(body)))
+        self.put(SimdRegion(width, tuple(body)))
 
     def in_blocks(
         self, size: Index, width: int, block: Callable[[Index, int], None], rest: int | None = None
@@ -242,15 +242,15 @@ class Builder:
         """
         known = size if rest is None else rest
         assert isinstance(known, int)
-        blocks = whole("div", size, width)
-        with self.only_if(whole("gt", blocks, 0)), self.loop(blocks) as loop:
+        blocks = int_expr("div", size, width)
+        with self.only_if(int_expr("gt", blocks, 0)), self.loop(blocks) as loop:
             block(times(loop.index, width), width)
         if known % width:
             block(less(size, known % width), known % width)
 
     # ------------------------------------------------------------- memory
 
-    def clear(self, region: Region, count: int) -> None:
+    def clear(self, region: Buffer, count: int) -> None:
         """Zeros at the first places of a region."""
 
         def block(first: Index, width: int) -> None:
@@ -260,7 +260,7 @@ class Builder:
         self.in_blocks(count, self.together, block)
 
     def copy(
-        self, target: Region, to: Index, source: Region, index: Index, count: int, step: int = 1
+        self, target: Buffer, to: Index, source: Buffer, index: Index, count: int, step: int = 1
     ) -> None:
         """Numbers that stand `step` apart from `index` on, one after another from `to` on, all at once."""
         values = [self.load(source, plus(index, k * step)) for k in range(count)]
@@ -269,9 +269,9 @@ class Builder:
 
     def move(
         self,
-        target: Region,
+        target: Buffer,
         to: Index,
-        source: Region,
+        source: Buffer,
         index: Index,
         count: Index,
         *,
@@ -340,9 +340,9 @@ def straight(
     given = {name: [b.load(region, k) for k in range(region.size)] for name, region in b.inputs.items()}
 
     def leaf(name: str, index: int) -> Real:
-        return b.load(b.uniform(TOLD, told), index) if name == TOLD else given[name][index]
+        return b.load(b.uniform(UNIFORM, told), index) if name == UNIFORM else given[name][index]
 
-    written = Written(b, code, leaf)
+    written = StatementWriter(b, code, leaf)
     written.write(written.order)
     results = iter(code.results)
     for region in b.outputs.values():
@@ -351,7 +351,7 @@ def straight(
     return b.finished()
 
 
-class Written:
+class StatementWriter:
     """Instructions as statements, in any number of portions; all angles are turned together, and early."""
 
     def __init__(self, b: Builder, code: Code, leaf: Callable[..., Real]) -> None:

@@ -16,19 +16,19 @@ import numpy as np
 from ..ops import INPUT
 from ..rewrite import Code, Instruction
 from .program import (
-    Carried,
-    Choice,
-    Counter,
+    Attributed,
     For,
     If,
     Index,
+    InductionVariable,
+    IntExpr,
     Load,
-    Owned,
-    Part,
+    LoopCarried,
     Program,
+    Select,
+    SimdRegion,
     Store,
     Value,
-    Whole,
     counters_of,
     evaluate,
 )
@@ -37,7 +37,7 @@ _MANY = 1 << 21  # points that are walked at once
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class BlockCount:
     """A block of statements, and how often it runs for each body; the last entry of `times` is for none.
 
     `rounds` counts all lanes of a part as one. Each round moves some values between memory and registers.
@@ -49,13 +49,15 @@ class Run:
     rounds: int
 
 
-def runs(program: Program) -> list[Run]:
+def runs(program: Program) -> list[BlockCount]:
     """All that a program carries out; what brings one state into lanes and back is left out."""
-    walk = _Walk(program)
-    parts = [program.body] if program.lanes == 1 else [s.body for s in program.body if isinstance(s, Part)]
+    walk = _Counter(program)
+    parts = (
+        [program.body] if program.lanes == 1 else [s.body for s in program.body if isinstance(s, SimdRegion)]
+    )
     for body in parts:
         walk.visit(body, _Points({}, np.ones(1, dtype=np.int64)))
-    return [Run(*walk.blocks[k], times, rounds) for k, (times, rounds) in walk.found.items()]
+    return [BlockCount(*walk.blocks[k], times, rounds) for k, (times, rounds) in walk.found.items()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,9 +67,9 @@ class _Points:
     The owner is None, or one for each point, or for each point and lane.
     """
 
-    counters: dict[Counter, Any]
+    counters: dict[InductionVariable, Any]
     weight: np.ndarray
-    owner: np.ndarray | None = None
+    attributed_to: np.ndarray | None = None
 
     def value(self, index: Any) -> np.ndarray:
         """A whole number at each point."""
@@ -76,32 +78,36 @@ class _Points:
     def owned(self, index: Index) -> _Points:
         """The same in the name of a body."""
         owner = np.asarray(evaluate(index, self.counters, {}))
-        lanes = isinstance(index, Whole) and index.op == "entry" and index.args[0].wide
+        lanes = isinstance(index, IntExpr) and index.op == "entry" and index.args[0].wide
         shape = (len(self.weight), owner.shape[-1]) if lanes else (len(self.weight), 1)
-        return replace(self, owner=np.broadcast_to(owner if lanes else np.reshape(owner, (-1, 1)), shape))
+        return replace(
+            self, attributed_to=np.broadcast_to(owner if lanes else np.reshape(owner, (-1, 1)), shape)
+        )
 
     def at(self, which: np.ndarray) -> _Points:
         """Some of the points."""
         some = {c: x[which] if isinstance(x, np.ndarray) else x for c, x in self.counters.items()}
-        return _Points(some, self.weight[which], None if self.owner is None else self.owner[which])
+        return _Points(
+            some, self.weight[which], None if self.attributed_to is None else self.attributed_to[which]
+        )
 
     def times(self, rounds: np.ndarray) -> _Points:
         """The same, each so many times."""
         return replace(self, weight=self.weight * rounds)
 
-    def with_counter(self, counter: Counter, values: np.ndarray) -> _Points:
+    def with_counter(self, counter: InductionVariable, values: np.ndarray) -> _Points:
         """The same where one more counter has values."""
         return replace(self, counters={**self.counters, counter: values})
 
 
-class _Walk:
+class _Counter:
     """The blocks found so far, each with its times and rounds."""
 
     def __init__(self, program: Program) -> None:
         self.n = program.bodies
         self.found: dict[int, tuple[np.ndarray, int]] = {}
         self.blocks: dict[int, tuple[Code, int]] = {}
-        self.steered: dict[int, set[Counter]] = {}
+        self.steered: dict[int, set[InductionVariable]] = {}
 
     def visit(self, body: Any, points: _Points) -> None:
         """Walk statements at several points."""
@@ -109,15 +115,15 @@ class _Walk:
         for s in body:
             if isinstance(s, For):
                 self._loop(s, points)
-            elif isinstance(s, Owned):
+            elif isinstance(s, Attributed):
                 self.visit(s.body, points.owned(s.body_index))
-            elif isinstance(s, Part):
+            elif isinstance(s, SimdRegion):
                 self.visit(s.body, points)
             elif isinstance(s, If):
                 holds = points.value(s.condition).astype(bool)
                 if holds.any():
                     self.visit(s.body, points.at(holds))
-            elif not isinstance(s, Load | Value | Choice | Store):
+            elif not isinstance(s, Load | Value | Select | Store):
                 raise TypeError(f"count: no rule for the statement {type(s).__name__}.")
 
     def _record(self, body: Any, points: _Points) -> None:
@@ -125,7 +131,9 @@ class _Walk:
         if not block[0].instructions and not block[1]:
             return
         times, rounds = self.found.get(id(body), (np.zeros(self.n + 1, dtype=np.int64), 0))
-        owners = np.full((len(points.weight), 1), self.n) if points.owner is None else points.owner
+        owners = (
+            np.full((len(points.weight), 1), self.n) if points.attributed_to is None else points.attributed_to
+        )
         for lane in owners.T:
             real = lane >= 0
             np.add.at(times, lane[real], points.weight[real])
@@ -134,7 +142,7 @@ class _Walk:
     def _loop(self, s: For, points: _Points) -> None:
         first, count = points.value(s.first), len(points.weight)
         steers = s.counter in self._steering(s)
-        if s.following is not None:
+        if s.successor is not None:
             return self._along(s, first, points, steers=steers)
         trips = points.value(s.end) - first
         if not steers:
@@ -155,21 +163,21 @@ class _Walk:
             here = points.at(where).with_counter(s.counter, at)
             if steers:
                 self.visit(s.body, here)
-            after = here.value(s.following)
+            after = here.value(s.successor)
             where, at = where[after >= 0], after[after >= 0]
         if not steers:
             self.visit(s.body, points.times(rounds))
 
-    def _steering(self, s: Any) -> set[Counter]:
+    def _steering(self, s: Any) -> set[InductionVariable]:
         """The counters on which loops, conditions and names inside a statement depend."""
         if id(s) not in self.steered:
-            found = set[Counter]()
+            found = set[InductionVariable]()
             if isinstance(s, For):
-                found |= counters_of(s.first) | counters_of(s.end) | counters_of(s.following)
-                found = found - {s.counter} if s.following is not None else found
+                found |= counters_of(s.first) | counters_of(s.end) | counters_of(s.successor)
+                found = found - {s.counter} if s.successor is not None else found
             elif isinstance(s, If):
                 found |= counters_of(s.condition)
-            elif isinstance(s, Owned):
+            elif isinstance(s, Attributed):
                 found |= counters_of(s.body_index)
             for x in getattr(s, "body", ()):
                 found |= self._steering(x)
@@ -211,4 +219,4 @@ def is_partial(x: Any) -> bool:
     """Whether an input of a block is a partial result: not a constant, nor what the caller passes."""
     if isinstance(x, Load):
         return not x.region.given
-    return isinstance(x, Value | Carried)
+    return isinstance(x, Value | LoopCarried)

@@ -15,16 +15,16 @@ import numpy as np
 from ...robot.joints import rescale
 from .. import ops
 from .program import (
-    Choice,
-    Counter,
+    Attributed,
+    Buffer,
     For,
     If,
     Index,
+    InductionVariable,
     Load,
-    Owned,
-    Part,
     Program,
-    Region,
+    Select,
+    SimdRegion,
     Store,
     Table,
     Value,
@@ -53,7 +53,7 @@ RULES: dict[str, Callable[..., Any]] = {
     ops.ABS: np.abs,
     ops.LESS: lambda a, b: np.where(a < b, a.dtype.type(1), a.dtype.type(0)),
     ops.TAINT: lambda a, b: a * 0.0 + b,
-    ops.CHOOSE: lambda mask, a, b: np.where(mask != 0, a, b),
+    ops.SELECT: lambda mask, a, b: np.where(mask != 0, a, b),
 }
 
 Rules = Mapping[str, Callable[..., Any]]
@@ -63,7 +63,7 @@ def interpret(
     program: Program, inputs: Mapping[str, Any], dtype: Any = np.float64, rules: Rules | None = None
 ) -> dict[str, np.ndarray]:
     """The outputs of a program for one state; `rules` replace NumPy's for some operations."""
-    run = _Run(program, np.dtype(dtype), {**RULES, **(rules or {})})
+    run = _Interpretation(program, np.dtype(dtype), {**RULES, **(rules or {})})
     for region in (r for r in run.memory if r.kind in ("input", "uniform")):
         run.memory[region][:] = np.asarray(inputs[region.name], dtype=dtype).ravel()
     with np.errstate(all="ignore"):
@@ -71,7 +71,7 @@ def interpret(
     return {r.name: run.memory[r].reshape(program.shapes[r.name]) for r in program.outputs}
 
 
-class _Run:
+class _Interpretation:
     """A program under way: its memory, the values of its statements and of its counters."""
 
     def __init__(self, program: Program, dtype: np.dtype, rules: Rules) -> None:
@@ -82,7 +82,7 @@ class _Run:
         self.memory = {r: np.full(r.size, np.nan, dtype) for r in arguments}
         self.memory |= {r: np.full(r.size * program.lanes, np.nan, dtype) for r in program.scratch}
         self.values: dict[Any, Any] = {}
-        self.counters: dict[Counter, int] = {}
+        self.counters: dict[InductionVariable, int] = {}
 
     def body(self, statements: tuple[Any, ...]) -> None:
         for s in statements:
@@ -97,7 +97,7 @@ class _Run:
     def real(self, x: Any) -> Any:
         return np.full(self.width, x, self.dtype) if isinstance(x, float) else self.values[x]
 
-    def places(self, region: Region | Table, index: Index, size: int) -> np.ndarray:
+    def places(self, region: Buffer | Table, index: Index, size: int) -> np.ndarray:
         """Where each lane finds its number."""
         at, lanes = evaluate(index, self.counters, {}), np.arange(self.width)
         if (
@@ -122,21 +122,24 @@ class _Run:
         memory = self.memory[s.region]
         memory[self.places(s.region, s.index, len(memory))] = self.real(s.value)
 
-    def choice(self, s: Choice) -> None:
+    def choice(self, s: Select) -> None:
         self.values[s] = self.real(s.a if self.whole(s.condition) else s.b)
 
     def value(self, s: Value) -> None:
-        self.values[s] = self.rules[s.op](*(self.real(a) for a in s.args))
+        rule = self.rules.get(s.op)
+        if rule is None:
+            raise TypeError(f"interpreter: no rule for the operation {s.op}.")
+        self.values[s] = rule(*(self.real(a) for a in s.args))
 
     # ------------------------------------------------------------- control
 
     def loop(self, s: For) -> None:
         self.values.update({c: self.real(c.start) for c in s.carried})
         at = self.whole(s.first)
-        if s.following is not None:
+        if s.successor is not None:
             while at >= 0:
                 self._round(s, at)
-                at = self.whole(s.following)
+                at = self.whole(s.successor)
             return
         rounds = range(at, self.whole(s.end))
         assert len(rounds) > 0, "a loop runs at least once"
@@ -146,29 +149,29 @@ class _Run:
     def _round(self, s: For, at: int) -> None:
         self.counters[s.counter] = at
         self.body(s.body)
-        fed = [self.real(x) for x in s.again]
+        fed = [self.real(x) for x in s.yields]
         self.values.update(zip(s.carried, fed, strict=True))
 
     def when(self, s: If) -> None:
         if self.whole(s.condition):
             self.body(s.body)
 
-    def owned(self, s: Owned) -> None:
+    def owned(self, s: Attributed) -> None:
         self.body(s.body)
 
-    def part(self, s: Part) -> None:
+    def part(self, s: SimdRegion) -> None:
         outside, self.width = self.width, s.width
         self.body(s.body)
         self.width = outside
 
 
-_STATEMENTS: dict[type, Callable[[_Run, Any], None]] = {
-    Load: _Run.load,
-    Value: _Run.value,
-    Choice: _Run.choice,
-    Store: _Run.store,
-    For: _Run.loop,
-    If: _Run.when,
-    Owned: _Run.owned,
-    Part: _Run.part,
+_STATEMENTS: dict[type, Callable[[_Interpretation, Any], None]] = {
+    Load: _Interpretation.load,
+    Value: _Interpretation.value,
+    Select: _Interpretation.choice,
+    Store: _Interpretation.store,
+    For: _Interpretation.loop,
+    If: _Interpretation.when,
+    Attributed: _Interpretation.owned,
+    SimdRegion: _Interpretation.part,
 }

@@ -22,16 +22,16 @@ from typing import Any
 from .. import ops
 from .builder import Builder
 from .program import (
-    Choice,
+    Attributed,
+    Buffer,
     For,
     If,
     Index,
     Load,
-    Owned,
-    Part,
     Program,
     Real,
-    Region,
+    Select,
+    SimdRegion,
     Store,
     Value,
     plus,
@@ -51,14 +51,14 @@ def spread(program: Program, only: Container[str] | None = None) -> Program:
     watched = [r for r in program.inputs if only is None or r.name in only]
     if not any(r.size for r in watched) or not any(r.size for r in program.outputs):
         return program
-    plain = all(isinstance(s, Load | Value | Choice | Store) for s in program.body)
+    plain = all(isinstance(s, Load | Value | Select | Store) for s in program.body)
     return _straight(program, watched) if plain else _looped(program, watched)
 
 
 # ------------------------------------------------------------------- straight-line code
 
 
-def _straight(program: Program, watched: list[Region]) -> Program:
+def _straight(program: Program, watched: list[Buffer]) -> Program:
     """Inputs that fail to reach a result taint values that together reach all results."""
     body = program.body
     loads = {(s.region, s.index): s for s in body if isinstance(s, Load)}
@@ -96,7 +96,7 @@ def _straight(program: Program, watched: list[Region]) -> Program:
     return replace(program, body=b.finished().body)
 
 
-def _renamed(s: Value | Choice, names: dict[Any, Real]) -> Value | Choice:
+def _renamed(s: Value | Select, names: dict[Any, Real]) -> Value | Select:
     if isinstance(s, Value):
         return replace(s, args=tuple(names.get(a, a) for a in s.args))
     return replace(s, a=names.get(s.a, s.a), b=names.get(s.b, s.b))
@@ -113,7 +113,7 @@ def _varying(body: tuple[Any, ...]) -> set[Any]:
     """Values that differ from state to state."""
     found: set[Any] = set()
     for s in body:
-        used = s.args if isinstance(s, Value) else (s.a, s.b) if isinstance(s, Choice) else ()
+        used = s.args if isinstance(s, Value) else (s.a, s.b) if isinstance(s, Select) else ()
         if (isinstance(s, Load) and s.region.kind == "input") or any(a in found for a in used):
             found.add(s)
     return found
@@ -123,8 +123,8 @@ def _reached(body: tuple[Any, ...], inputs: list[Load]) -> dict[Any, int]:
     """Which inputs make each value not finite: a bit for each."""
     masks: dict[Any, int] = {x: 1 << k for k, x in enumerate(inputs)}
     for s in body:
-        if isinstance(s, Choice) or (isinstance(s, Value) and s.op == ops.CHOOSE):
-            either = (s.a, s.b) if isinstance(s, Choice) else s.args[1:]
+        if isinstance(s, Select) or (isinstance(s, Value) and s.op == ops.SELECT):
+            either = (s.a, s.b) if isinstance(s, Select) else s.args[1:]
             masks[s] = masks.get(either[0], 0) & masks.get(either[1], 0)
         elif isinstance(s, Value):
             found = 0
@@ -167,13 +167,13 @@ def _chosen(body: tuple[Any, ...], first: int, results: list[Any]) -> set[Any]:
 # ------------------------------------------------------------------- loops
 
 
-def _looped(program: Program, watched: list[Region]) -> Program:
+def _looped(program: Program, watched: list[Buffer]) -> Program:
     """All inputs taint whatever is stored in an output."""
     b = Builder({}, {}, program.lanes)
-    if not any(isinstance(s, Part) for s in statements(program.body)):
+    if not any(isinstance(s, SimdRegion) for s in statements(program.body)):
         total = _summed(b, watched)
         return replace(program, body=(*b.finished().body, *_subtracting(program.body, total)))
-    kept = Region("taint", 1)  # parts are functions: what they share is in memory
+    kept = Buffer("taint", 1)  # parts are functions: what they share is in memory
     with b.part(1):
         total = _summed(b, watched)
         for lane in range(program.lanes):
@@ -182,11 +182,11 @@ def _looped(program: Program, watched: list[Region]) -> Program:
     return replace(program, body=(*b.finished().body, *body), scratch=(*program.scratch, kept))
 
 
-def _summed(b: Builder, regions: list[Region]) -> Real:
+def _summed(b: Builder, regions: list[Buffer]) -> Real:
     """The taint of all numbers of some regions."""
     taints: list[Real] = [0.0] * _CHAINS
 
-    def add(region: Region, first: Index, count: int) -> None:
+    def add(region: Buffer, first: Index, count: int) -> None:
         taints[:] = _tainted(b, taints, [b.load(region, plus(first, k)) for k in range(count)])
 
     for region in regions:
@@ -218,15 +218,17 @@ def _joined(b: Builder, taints: list[Real]) -> Real:
     return total
 
 
-def _in_parts(body: tuple[Any, ...], kept: Region) -> tuple[Any, ...]:
+def _in_parts(body: tuple[Any, ...], kept: Buffer) -> tuple[Any, ...]:
     """Statements of which every function reads the taint by itself."""
     made: list[Any] = []
     for s in body:
-        if isinstance(s, For | If | Owned) and any(isinstance(x, Part) for x in statements(s.body)):
+        if isinstance(s, For | If | Attributed) and any(
+            isinstance(x, SimdRegion) for x in statements(s.body)
+        ):
             made.append(replace(s, body=_in_parts(s.body, kept)))
         elif _writes_output((s,)):
             load = Load(kept, 0)
-            if isinstance(s, Part):
+            if isinstance(s, SimdRegion):
                 made.append(replace(s, body=(load, *_subtracting(s.body, load))))
             else:
                 made += [load, *_subtracting((s,), load)]
@@ -247,7 +249,7 @@ def _subtracting(body: tuple[Any, ...], total: Real) -> tuple[Any, ...]:
             continue
         made += stores
         stores = []
-        if isinstance(s, For | If | Owned) and _writes_output((s,)):
+        if isinstance(s, For | If | Attributed) and _writes_output((s,)):
             made.append(replace(s, body=_subtracting(s.body, total)))
         elif s is not None:
             made.append(s)

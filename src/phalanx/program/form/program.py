@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: MIT
 """The one form of a program: regions of memory, tables, loops with loop-carried values, loads and stores.
 
-Statements are `Load`, `Value`, `Choice` and `Store`, and those that hold others: `For`, `If`, `Owned` and
-`Part`. The first three are real numbers as well, for all that follows them. Straight-line code is the case
-without loops. Everything else that is done with a program is a walk over it: counting, interpreting,
-writing LLVM. A walk that meets a statement it does not know raises.
+Statements are `Load`, `Value`, `Select` and `Store`, and those that hold others: `For`, `If`, `Attributed`
+and `SimdRegion`. The first three are real numbers as well, for all that follows them. Straight-line code is
+the case without loops. Everything else is a visitor: counting, interpreting, writing LLVM. A visitor that
+meets a statement it does not know raises.
 
 One program computes one state. A backend may put different states into SIMD lanes, all in lockstep; or a
-program itself has parts whose lanes are the segments of a chain (`Part.width`): a region then holds
+program itself has parts whose lanes are the segments of a chain (`SimdRegion.width`): a region then holds
 so many numbers side by side in every place.
 
 Whole numbers are loop counters, tables, and expressions of them without side effects: equal ones are equal
@@ -41,13 +41,13 @@ class Table:
 
 
 @dataclass(frozen=True, eq=False)
-class Counter:
+class InductionVariable:
     """The index of a loop."""
 
 
 @dataclass(frozen=True)
-class Whole:
-    """An operation of `WHOLE_OPS` on whole numbers; the first operand of "entry" is a table.
+class IntExpr:
+    """An operation of `INT_OPS` on whole numbers; the first operand of "entry" is a table.
 
     "lanes" has an operand for each lane, or one for all: a load or store with such an index reaches so many
     single numbers of a region.
@@ -57,14 +57,14 @@ class Whole:
     args: tuple[Any, ...]
 
     def __post_init__(self) -> None:
-        if self.op not in WHOLE_OPS:
+        if self.op not in INT_OPS:
             raise TypeError(f"program: unknown operation on whole numbers {self.op!r}.")
 
 
-Index = int | Counter | Whole  # conditions are whole numbers, too: one where they hold, else zero
+Index = int | InductionVariable | IntExpr  # conditions are whole numbers, too: one where they hold, else zero
 
 # What each operation means, for numbers and for arrays of them.
-WHOLE_OPS: dict[str, Callable[..., Any]] = {
+INT_OPS: dict[str, Callable[..., Any]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b,
@@ -83,11 +83,11 @@ WHOLE_OPS: dict[str, Callable[..., Any]] = {
 }
 
 
-def whole(op: str, *args: Any) -> Index:
+def int_expr(op: str, *args: Any) -> Index:
     """An operation, carried out now if all operands are known."""
     if all(isinstance(a, int | Table) for a in args):
-        return int(WHOLE_OPS[op](*args))
-    return Whole(op, args)
+        return int(INT_OPS[op](*args))
+    return IntExpr(op, args)
 
 
 def plus(a: Index, b: Index) -> Index:
@@ -99,14 +99,14 @@ def plus(a: Index, b: Index) -> Index:
         constant += b
         if variable == 0 or constant == 0:
             return constant if variable == 0 else variable
-        return whole("add", variable, constant)
+        return int_expr("add", variable, constant)
     (first, k), (second, m) = apart(a), apart(b)
-    return plus(whole("add", first, second), k + m)
+    return plus(int_expr("add", first, second), k + m)
 
 
 def less(a: Index, b: Index) -> Index:
     """a - b."""
-    return plus(a, -b) if isinstance(b, int) else whole("sub", a, b)
+    return plus(a, -b) if isinstance(b, int) else int_expr("sub", a, b)
 
 
 def times(a: Index, b: Index) -> Index:
@@ -115,26 +115,26 @@ def times(a: Index, b: Index) -> Index:
         a, b = b, a
     if b == 1:
         return a
-    return 0 if b == 0 or a == 0 else whole("mul", a, b)
+    return 0 if b == 0 or a == 0 else int_expr("mul", a, b)
 
 
 def select(condition: Index, a: Index, b: Index) -> Index:
     """a where a condition holds, else b."""
     if isinstance(condition, int):
         return a if condition else b
-    return whole("select", condition, a, b)
+    return int_expr("select", condition, a, b)
 
 
 def alike(index: Index) -> Index:
     """The same single number for all lanes."""
-    return Whole("lanes", (index,))
+    return IntExpr("lanes", (index,))
 
 
 def apart(index: Index) -> tuple[Index, int]:
     """(variable part, constant) of a sum."""
     if isinstance(index, int):
         return 0, index
-    if isinstance(index, Whole) and index.op == "add" and isinstance(index.args[1], int):
+    if isinstance(index, IntExpr) and index.op == "add" and isinstance(index.args[1], int):
         return index.args[0], index.args[1]
     return index, 0
 
@@ -146,25 +146,25 @@ def entry(table: Table, index: Index) -> Index:
         return int(values[0])
     if np.array_equal(values, np.arange(len(values))):
         return index
-    return whole("entry", table, index)
+    return int_expr("entry", table, index)
 
 
-def evaluate(index: Any, counters: dict[Counter, Any], known: dict[Any, Any]) -> Any:
+def evaluate(index: Any, counters: dict[InductionVariable, Any], known: dict[Any, Any]) -> Any:
     """The value of an expression, or of it at many points at once, where counters have values or arrays."""
-    if type(index) is Counter:
+    if type(index) is InductionVariable:
         return counters[index]
-    if type(index) is not Whole:
+    if type(index) is not IntExpr:
         return index
     if index not in known:
-        known[index] = WHOLE_OPS[index.op](*(evaluate(a, counters, known) for a in index.args))
+        known[index] = INT_OPS[index.op](*(evaluate(a, counters, known) for a in index.args))
     return known[index]
 
 
-def counters_of(index: Any) -> set[Counter]:
+def counters_of(index: Any) -> set[InductionVariable]:
     """The counters that an expression depends on."""
-    if type(index) is Counter:
+    if type(index) is InductionVariable:
         return {index}
-    if type(index) is not Whole:
+    if type(index) is not IntExpr:
         return set()
     return set().union(*(counters_of(a) for a in index.args))
 
@@ -173,7 +173,7 @@ def counters_of(index: Any) -> set[Counter]:
 
 
 @dataclass(frozen=True, eq=False)
-class Region:
+class Buffer:
     """Memory for `size` real numbers. Inputs are read only, outputs written only."""
 
     name: str
@@ -203,12 +203,12 @@ class Value:
 class Load:
     """What stands at a place of a region, or in a table of real numbers."""
 
-    region: Region | Table
+    region: Buffer | Table
     index: Index
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class Select:
     """`a` where a condition on whole numbers holds, else `b`."""
 
     condition: Index
@@ -217,7 +217,7 @@ class Choice:
 
 
 @dataclass(frozen=True, eq=False)
-class Carried:
+class LoopCarried:
     """A loop-carried value: `start` in the first round, later what the round before has fed.
 
     Behind its loop it is what the last round has fed.
@@ -226,7 +226,7 @@ class Carried:
     start: Any
 
 
-Real = float | Value | Load | Choice | Carried
+Real = float | Value | Load | Select | LoopCarried
 
 
 # ------------------------------------------------------------------- statements
@@ -236,7 +236,7 @@ Real = float | Value | Load | Choice | Carried
 class Store:
     """Put a value at a place of a region."""
 
-    region: Region
+    region: Buffer
     index: Index
     value: Any
 
@@ -245,18 +245,18 @@ class Store:
 class For:
     """Rounds with a counter from `first` up to `end`, which it does not reach, or `down`; at least one.
 
-    `following` makes it a walk: the counter's next value, until that is negative. `again` feeds the
+    `successor` makes it a walk: the counter's next value, until that is negative. `yields` feeds the
     loop-carried values.
     """
 
-    counter: Counter
+    counter: InductionVariable
     first: Index
     end: Index
     down: bool
-    carried: tuple[Carried, ...]
-    again: tuple[Any, ...]
+    carried: tuple[LoopCarried, ...]
+    yields: tuple[Any, ...]
     body: tuple[Any, ...]
-    following: Index | None = None
+    successor: Index | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,7 +268,7 @@ class If:
 
 
 @dataclass(frozen=True, eq=False)
-class Owned:
+class Attributed:
     """Statements in the name of a body, as counts tell them."""
 
     body_index: Index
@@ -276,7 +276,7 @@ class Owned:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class SimdRegion:
     """Statements with lanes of their own, a function in compiled code.
 
     Its regions have `width` numbers in every place: the lanes of the program, or one. Inputs and outputs are
@@ -291,16 +291,18 @@ class Part:
 class Program:
     """Inputs, outputs and scratch memory, and the statements in order."""
 
-    inputs: tuple[Region, ...]
-    outputs: tuple[Region, ...]
+    inputs: tuple[Buffer, ...]
+    outputs: tuple[Buffer, ...]
     body: tuple[Any, ...]
-    scratch: tuple[Region, ...] = ()
+    scratch: tuple[Buffer, ...] = ()
     lanes: int = 1  # numbers in every place of scratch memory
     bodies: int = 0  # of the robot, and its parameters, for counts
     parameters: int = 0
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)  # of inputs and outputs
-    uniform: Region | None = None
-    sizes: tuple[Counter, ...] = ()  # whole numbers that are told with a call, such as rounds of loops
+    uniform: Buffer | None = None
+    sizes: tuple[
+        InductionVariable, ...
+    ] = ()  # whole numbers that are told with a call, such as rounds of loops
 
     @property
     def is_straight(self) -> bool:
@@ -312,5 +314,5 @@ def statements(body: tuple[Any, ...]) -> Iterator[Any]:
     """All statements, those inside others included."""
     for s in body:
         yield s
-        if isinstance(s, For | If | Owned | Part):
+        if isinstance(s, For | If | Attributed | SimdRegion):
             yield from statements(s.body)

@@ -15,10 +15,10 @@ import numpy as np
 
 from ...algorithms import ALGORITHMS
 from ...errors import PhalanxError
-from ...robot.frames import numbers_told
+from ...robot.frames import uniform_count
 from ...sweeps.verbs import ordering
 from ..quantities import announcing
-from ..task import Task, refusal_of_loops
+from ..task import TraceTask, refusal_of_loops
 from . import leaves as L
 from .bodies.body import REST, BodyModel, body_arguments, body_model, moving_rest, other_motions
 from .bodies.derivatives import Residual, derived, region_names
@@ -27,15 +27,15 @@ from .leaves import OWN
 from .planning.loops import Wanted
 from .planning.plan import Plan
 from .program import RolledProgram
-from .stages.bodies import DOF, Layout
-from .stages.loops import Loop
-from .sweeps.matrices import Matrix, Solution, Solved, Walks
+from .stages.bodies import DOF, StageLayout
+from .stages.loops import BodyLoop
+from .sweeps.matrices import InverseRows, Matrix, Solved, Walks
 from .sweeps.order import Rolled
 
 __all__ = ["RolledProgram", "roll"]
 
 
-def roll(task: Task) -> RolledProgram:
+def roll(task: TraceTask) -> RolledProgram:
     """The loops of an algorithm for one robot, its parameters in a table."""
     algorithm, model, function = task.algorithm, task.model, task.function
     if reason := refusal_of_loops(algorithm, model):
@@ -70,7 +70,7 @@ def roll(task: Task) -> RolledProgram:
             plan.output(value, target)
     planned = plan.stages()
     rest = _rest_stages(plan, body)
-    layout = Layout(
+    layout = StageLayout(
         task.shapes,
         dict(zip(names, task.outputs.values(), strict=True)),
         model.n,
@@ -81,15 +81,14 @@ def roll(task: Task) -> RolledProgram:
         len(plan.slots),
         len(plan.commons),
         body.source.joints,
-        order.limb_rows,
-        numbers_told(model) if task.is_told else 0,
+        order.heavy_path_rows,
+        uniform_count(model) if task.has_uniforms else 0,
     )
-    rewritten = bool(algorithm.derivative) or isinstance(values[0], Solved)
-    return RolledProgram(layout, [*rest, *planned], order.reordered, rewritten)
+    return RolledProgram(layout, [*rest, *planned], order.reordered)
 
 
 def _residual(
-    body: BodyModel, order: Rolled, given: list[Any], more: dict[str, Any], task: Task
+    body: BodyModel, order: Rolled, given: list[Any], more: dict[str, Any], task: TraceTask
 ) -> Residual | None:
     """What a function solves for its last input, if it does, as a function of its result."""
     if not task.text.solves or body.source.joints is not None:
@@ -109,14 +108,14 @@ def _residual(
 
 def _want_matrix(plan: Plan, values: list[Any], sizes: tuple[str, ...]) -> bool:
     """Want the result of an algorithm if it is a matrix over bodies; whether it is one."""
-    if sizes == ("v", "v") and not isinstance(values[0], (Matrix, Solution)):
+    if sizes == ("v", "v") and not isinstance(values[0], (Matrix, InverseRows)):
         entry = plan.graph.of_pair(values[0], L.ROW)  # of a row where no link has mass
         values = plan.order.matrix_of(entry).ravel().tolist()
     if isinstance(values[0], Matrix):
         plan.matrix_output(values[0])
-    elif isinstance(values[0], Solution):
+    elif isinstance(values[0], InverseRows):
         plan.inverse_output(values[0].matrix)
-    return isinstance(values[0], Matrix | Solution)
+    return isinstance(values[0], Matrix | InverseRows)
 
 
 def _placed(body: BodyModel, values: list[Any], sizes: tuple[str, ...]) -> Wanted:
@@ -131,7 +130,7 @@ def _placed(body: BodyModel, values: list[Any], sizes: tuple[str, ...]) -> Wante
     return [(x, L.Global(L.OUT, k)) for k, x in enumerate(values)]
 
 
-def _rest_stages(plan: Plan, body: BodyModel) -> list[Loop]:
+def _rest_stages(plan: Plan, body: BodyModel) -> list[BodyLoop]:
     """The loops that place bodies that are not one-degree-of-freedom screws; they run before all others."""
     source = body.source
     groups = other_motions(source.model)
@@ -150,5 +149,5 @@ def _rest_stages(plan: Plan, body: BodyModel) -> list[Loop]:
         wanted: Wanted = [(x, L.State(REST, OWN, 12, j)) for j, x in enumerate(values)]
         code, targets = plan.code(wanted, lambda fresh, x: None if x.leaf is None else fresh.leaf(x.leaf))
         if len(source.maps[name]):
-            made.append(Loop(code, targets, bodies=name))
+            made.append(BodyLoop(code, targets, bodies=name))
     return made

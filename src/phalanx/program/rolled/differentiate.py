@@ -15,7 +15,7 @@ from typing import Any
 from ..differentiate import CONSTANT, partials
 from ..scalar import Node
 from . import leaves as L
-from .sweeps.order import Carry, Rolled
+from .sweeps.order import CarriedScalar, Rolled
 
 Rates = dict[int, Any]  # of nodes, by their numbers
 
@@ -39,7 +39,7 @@ class LoopDerivatives:
             x = stack.pop()
             if type(x) is Node and x.number not in seen:
                 seen.add(x.number)
-                stack += self._behind(x) if seen_through or not isinstance(x.leaf, L.Elsewhere) else ()
+                stack += self._behind(x) if seen_through or not isinstance(x.leaf, L.Gathered) else ()
         return [self.graph.nodes[k] for k in sorted(seen)]
 
     def _behind(self, x: Node) -> tuple[Any, ...]:
@@ -52,13 +52,13 @@ class LoopDerivatives:
             return self.order.totals[leaf.number][:1]
         if isinstance(leaf, L.Pick):
             return self.order.picks[leaf.number][:1]
-        if isinstance(leaf, L.Elsewhere) and not self.graph.paired(x):
+        if isinstance(leaf, L.Gathered) and not self.graph.paired(x):
             return (self.graph.nodes[leaf.node],)
-        if isinstance(leaf, L.Carry) and not (self.carry(x).paired or self.carry(x).linked):
+        if isinstance(leaf, L.CarriedLeaf) and not (self.carry(x).paired or self.carry(x).linked):
             return self.carry(x).source, self.carry(x).root
         raise TypeError(f"derivatives of loops: no rule for {leaf}.")
 
-    def carry(self, x: Node) -> Carry:
+    def carry(self, x: Node) -> CarriedScalar:
         """What a leaf carries."""
         return self.order.carries[x.leaf.number]
 
@@ -72,7 +72,7 @@ class LoopDerivatives:
             if isinstance(x.leaf, L.State | L.Global) and (given := seed(x.leaf)) is not None:
                 rate[x.number] = given
         moving = self._moving(nodes, set(rate))
-        carries: list[tuple[Carry, Carry]] = []
+        carries: list[tuple[CarriedScalar, CarriedScalar]] = []
         for x in nodes:
             leaf = x.leaf
             if x.number not in moving or x.number in rate:
@@ -80,7 +80,7 @@ class LoopDerivatives:
             if leaf is None:
                 terms = (rate[a.number] * partial for a, partial in partials(x) if a.number in rate)
                 rate[x.number] = sum(terms, 0.0)
-            elif isinstance(leaf, L.Carry):
+            elif isinstance(leaf, L.CarriedLeaf):
                 carries.append((self.carry(x), self.order.carry(self.carry(x).phase)))
                 rate[x.number] = self.order.leaf_of(carries[-1][1])
             elif isinstance(leaf, L.Total):
@@ -115,7 +115,7 @@ class LoopDerivatives:
         chosen = {x.number for x in nodes if isinstance(x.leaf, L.State | L.Global) and by(x.leaf)}
         moving = self._moving(nodes, set(chosen))
         nodes = [x for x in nodes if x.number in moving]
-        carries = [self.carry(x) for x in nodes if isinstance(x.leaf, L.Carry)]
+        carries = [self.carry(x) for x in nodes if isinstance(x.leaf, L.CarriedLeaf)]
         known = max([self.graph.phase(x) for x in nodes] + [self.graph.phase(w) - 1 for _, w in results])
         summed = any(isinstance(x.leaf, L.Total | L.Pick) for x in nodes)
         backward = _Backward(self, moving, _reversed({c.phase for c in carries}, known + 1, summed))
@@ -152,7 +152,7 @@ class _Backward:
         self.moving, self.phases = moving, phases
         self.total: Rates = {}
         self.shares: Rates = {}  # of values per state: what each body has to do with them
-        self.returns: dict[int, Carry] = {}  # by the number of what is carried
+        self.returns: dict[int, CarriedScalar] = {}  # by the number of what is carried
 
     def add(self, x: Any, amount: Any, *, whole: bool) -> None:
         """Add to the adjoint of x what one body has for it, or, if x is a value per state, the whole."""
@@ -165,7 +165,7 @@ class _Backward:
         mine = _of(self.total, x)
         return mine + self.order.total_of(self.shares[x.number]) if x.number in self.shares else mine
 
-    def turn(self, carry: Carry) -> None:
+    def turn(self, carry: CarriedScalar) -> None:
         """Let what a value means for those that get it come back."""
         self.returns[carry.number] = made = self.order.carry(self.phases[carry.phase])
         self.add(carry.source, self.order.leaf_of(made), whole=False)
@@ -177,7 +177,7 @@ class _Backward:
             if type(mine) is Node or mine != 0.0:
                 for a, partial in partials(x):
                     self.add(a, mine * partial, whole=self.graph.common(x))
-        elif isinstance(leaf, L.Carry):
+        elif isinstance(leaf, L.CarriedLeaf):
             carry = self.loops.carry(x)
             self.returns[carry.number].source = mine
             self.add(carry.root, mine * self.order.at_world, whole=False)

@@ -21,12 +21,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...errors import PhalanxError
 from ..form.interpret import RULES
 from ..ops import (
     ABS,
     ADD,
     ARCTAN2,
-    CHOOSE,
     COS,
     DIV,
     EXP,
@@ -38,6 +38,7 @@ from ..ops import (
     MUL,
     NEG,
     RESCALE,
+    SELECT,
     SIN,
     SQRT,
     SUB,
@@ -49,7 +50,7 @@ from . import leaves as L
 LOCAL = -1
 
 # Of parameters, as they are recorded.
-_FOLDED = {ADD, SUB, MUL, DIV, SIN, COS, ABS, MIN, MAX, RESCALE, LESS, CHOOSE, SQRT, EXP, TANH, LOG, ARCTAN2}
+_FOLDED = {ADD, SUB, MUL, DIV, SIN, COS, ABS, MIN, MAX, RESCALE, LESS, SELECT, SQRT, EXP, TANH, LOG, ARCTAN2}
 
 
 class _Kind(NamedTuple):
@@ -111,7 +112,7 @@ class BodyGraph(Graph):
     def elsewhere(self, x: Any, map: str = L.OWN) -> Any:
         """The value of x in later phases at the body that a map leads to; nothing else is known of it."""
         return (
-            self.placed(L.Elsewhere(x.number, map), phase=max(self.phase(x), 0) + 1) if type(x) is Node else x
+            self.placed(L.Gathered(x.number, map), phase=max(self.phase(x), 0) + 1) if type(x) is Node else x
         )
 
     def linked(self, x: Any) -> bool:
@@ -129,7 +130,7 @@ class BodyGraph(Graph):
         if self.is_param(x):
             return self.placed(L.Param(x.leaf.column, side), phase=LOCAL, paired=True)
         self.lent = max(self.lent, self.phase(x))
-        return self.placed(L.Elsewhere(x.number, side), phase=LOCAL, paired=True)
+        return self.placed(L.Gathered(x.number, side), phase=LOCAL, paired=True)
 
     def phase(self, x: Any) -> int:
         """The first phase in which x is known."""
@@ -169,16 +170,18 @@ class BodyGraph(Graph):
         return node
 
 
-_COPIED: dict[str, Callable[..., Any]] = {
+COPIED: dict[str, Callable[..., Any]] = {
     ADD: lambda graph, a, b: a + b,
     SUB: lambda graph, a, b: a - b,
     MUL: lambda graph, a, b: a * b,
     DIV: lambda graph, a, b: a / b,
     NEG: Graph.neg,
+    SIN: Graph.sin,
+    COS: Graph.cos,
     ABS: Graph.abs,
     MAX: Graph.maximum,
     RESCALE: Graph.rescale,
-    CHOOSE: Graph.choose,
+    SELECT: Graph.choose,
     MIN: Graph.minimum,
     LESS: Graph.less,
     SQRT: Graph.sqrt,
@@ -191,4 +194,7 @@ _COPIED: dict[str, Callable[..., Any]] = {
 
 def copied(graph: Graph, node: Node, args: list[Any]) -> Any:
     """The operation of a node on operands of another graph."""
-    return _COPIED[node.op](graph, *args)
+    rule = COPIED.get(node.op)
+    if rule is None:
+        raise PhalanxError(f"loops over bodies: no rule for the operation {node.op}; use the NumPy backend.")
+    return rule(graph, *args)

@@ -72,7 +72,7 @@ class Global(Leaf):
 
 
 @dataclass(frozen=True)
-class Slot(Leaf):
+class SpillSlot(Leaf):
     """What a loop keeps for a body, or for a pair of them."""
 
     slot: int
@@ -91,7 +91,7 @@ class Angle(Leaf):
 # ------------------------------------------------------------------- sweeps
 
 
-class Carry(Numbered):
+class CarriedLeaf(Numbered):
     """A value that goes from body to body."""
 
 
@@ -107,12 +107,12 @@ class Pick(Numbered):
     """A value of one body."""
 
 
-class Solution(Numbered):
+class SolutionLeaf(Numbered):
     """The solution of a linear system."""
 
 
 @dataclass(frozen=True)
-class Elsewhere(Leaf):
+class Gathered(Leaf):
     """Another scalar, by its number, as another body has it."""
 
     node: int
@@ -126,7 +126,7 @@ class Delta(Leaf):
     """One for pairs on the diagonal, else zero."""
 
 
-class Entry(Leaf):
+class EntryLeaf(Leaf):
     """An entry of a matrix."""
 
 
@@ -147,7 +147,7 @@ class PairThird(Leaf):
 
 
 @dataclass(frozen=True)
-class KeptPair(Numbered):
+class StoredPair(Numbered):
     """What is kept of the pair of a third body and the one of this pair's `side`."""
 
     side: str = ROW
@@ -156,7 +156,7 @@ class KeptPair(Numbered):
 # ------------------------------------------------------------------- eliminations and segments
 
 
-class Inside(Numbered):
+class InBounds(Numbered):
     """One unless the operand of that number would lie beyond the ends, where the nearest row is read."""
 
 
@@ -169,7 +169,7 @@ class Variable(Leaf):
 
 
 @dataclass(frozen=True)
-class Result(Leaf):
+class EliminationResult(Leaf):
     """What a variable, by the number of its scalar, is after an elimination."""
 
     elimination: int

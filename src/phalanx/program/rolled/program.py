@@ -11,31 +11,21 @@ from ..form.program import Program
 from ..task import RUN
 from . import leaves as L
 from .segments.columns import ColumnsSideBySide, walked_pairs
-from .stages.bodies import BodyBuilder, Layout, Stage
-from .stages.loops import Loop, Once
-from .stages.matrices import Pairs
+from .stages.bodies import BodyBuilder, Stage, StageLayout
+from .stages.loops import BodyLoop, Once
+from .stages.matrices import AncestorPairs
 
 
 @dataclass(frozen=True)
 class RolledProgram:
     """The stages in the order in which they run, and what they find."""
 
-    layout: Layout
+    layout: StageLayout
     stages: list[Stage]
     reordered: bool = False  # whether bodies go one after another where the text joins whole runs
-    rewritten: bool = False  # whether they compute otherwise than the text: its derivatives, or solutions
 
     @property
-    def keeps_order(self) -> bool:
-        """Whether operations wait for each other as in the equations written out.
-
-        In a tree what several children send is added up before the parent's own.
-        """
-        changed = self.reordered or self.rewritten
-        return not changed and self.layout.parents is None and not self.layout.told
-
-    @property
-    def _walked(self) -> Pairs | None:
+    def _walked(self) -> AncestorPairs | None:
         return walked_pairs(self.layout, self.stages[-1]) if self.stages else None
 
     @property
@@ -75,7 +65,7 @@ class RolledProgram:
 
     def _staged(self) -> dict[str, bool]:
         """The outputs that bodies fill, and whether bodies add to them, or none writes to them."""
-        targets = [t for stage in self.stages if isinstance(stage, Loop | Once) for t in stage.targets]
+        targets = [t for stage in self.stages if isinstance(stage, BodyLoop | Once) for t in stage.targets]
         written = {name for stage in self.stages for name in stage.written}
         kinds = {
             name: {type(t) for t in targets if isinstance(t, L.State | L.Global) and t.name == name}

@@ -61,7 +61,7 @@ def quaternion_rate(q: Array, w: Array) -> Array:
     return join(s * w + cross(v, w), -inner(v, w)) * 0.5
 
 
-def along_turns(q: Array, slope: Array) -> Array:
+def quaternion_rates(q: Array, slope: Array) -> Array:
     """Derivatives with respect to a quaternion as derivatives along turns about the turned axes."""
     v, s = q[..., :3], q[..., 3:]
     return (s * slope[..., :3] - cross(v, slope[..., :3]) - slope[..., 3:] * v) * 0.5
@@ -73,10 +73,10 @@ def turns_of(q: Array, change: Array) -> Array:
     What changes its length turns nothing.
     """
     near = leveled(q)
-    return along_turns(near, change) * (4.0 / inner(near, q))
+    return quaternion_rates(near, change) * (4.0 / inner(near, q))
 
 
-def slopes_of_turns(q: Array, slope: Array) -> Array:
+def rotation_slopes(q: Array, slope: Array) -> Array:
     """Derivatives along turns as derivatives with respect to a quaternion: the transpose of the above."""
     near = leveled(q)
     return quaternion_rate(near, slope) * (4.0 / inner(near, q))

@@ -19,7 +19,7 @@ import numpy as np
 from ...algorithms import FUNCTIONS, algorithms
 from ...backends.base import Call
 from ...backends.native.costs import is_countable
-from ...backends.native.source import operations_in_loops
+from ...backends.native.lowering import operations_in_loops
 from ...dispatch import choose, resolve
 from ...errors import PhalanxError
 from ...export.request import package_version
@@ -39,7 +39,7 @@ _LONG = 64  # links beyond which many digits take long
 
 
 @dataclass(frozen=True)
-class Row:
+class AlgorithmRow:
     """One algorithm of a function on a robot; times in seconds, None where something is not known."""
 
     algorithm: str
@@ -75,10 +75,10 @@ class Study:
     recommended: str
     reason: str
     batch: int
-    rows: list[Row]
+    rows: list[AlgorithmRow]
 
     @property
-    def served(self) -> list[Row]:
+    def served(self) -> list[AlgorithmRow]:
         """The algorithms that cover the robot."""
         return [row for row in self.rows if not row.refused]
 
@@ -141,14 +141,14 @@ def machine_facts() -> dict[str, str]:
     }
 
 
-def _calls(robot: Robot, function: str, frame: str | None) -> tuple[dict[str, Call], list[Row]]:
+def _calls(robot: Robot, function: str, frame: str | None) -> tuple[dict[str, Call], list[AlgorithmRow]]:
     calls, refused = {}, []
     for a in algorithms(function):
         try:
             call = resolve(robot, function, a.name, frame)
         except PhalanxError as error:
             why = a.refusal(robot).strip() or str(error)
-            refused.append(Row(a.name, {}, a.source, a.work, a.span, refused=why))
+            refused.append(AlgorithmRow(a.name, {}, a.source, a.work, a.span, refused=why))
             continue
         calls[label(call)] = call
     return calls, refused
@@ -156,7 +156,7 @@ def _calls(robot: Robot, function: str, frame: str | None) -> tuple[dict[str, Ca
 
 def _row(
     call: Call, measured: Comparison | None, errors: dict[str, tuple[float, float]], *, thorough: bool
-) -> Row:
+) -> AlgorithmRow:
     a, f = call.algorithm, call.algorithm.function
     found, operations = None, None
     if measured is not None and measured.cost is not None:
@@ -165,7 +165,9 @@ def _row(
         found = cost(call.robot, f, _choice(call), frame=call.frame)
     else:
         operations = operations_in_loops(call)
-    return Row(a.name, dict(call.options), a.source, a.work, a.span, "", found, operations, measured, errors)
+    return AlgorithmRow(
+        a.name, dict(call.options), a.source, a.work, a.span, "", found, operations, measured, errors
+    )
 
 
 def _errors(
@@ -212,7 +214,7 @@ def _name(row: Comparison) -> str:
     return row.algorithm + (f"({options})" if options else "")
 
 
-def _total(row: Row) -> float:
+def _total(row: AlgorithmRow) -> float:
     if row.cost is not None:
         return row.cost.total
     return math.inf if row.operations is None else row.operations

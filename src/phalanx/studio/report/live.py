@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...backends.native.source import operations_in_loops
+from ...backends.native.lowering import operations_in_loops
 from ...dispatch import resolve
 from ...errors import PhalanxError
 from ...export import wasm

@@ -15,7 +15,7 @@ from typing import Any
 from ...errors import PhalanxError
 from ...program.cost import Cost
 from . import sections
-from .collect import Row, Study
+from .collect import AlgorithmRow, Study
 from .live import Live
 from .markup import Markup, embedded, join, tag
 
@@ -119,7 +119,7 @@ def _data(contents: Contents) -> dict[str, Any]:
     }
 
 
-def _by_link(contents: Contents, row: Row) -> list[int]:
+def _by_link(contents: Contents, row: AlgorithmRow) -> list[int]:
     """Operations of each moving link."""
     assert row.cost is not None
     return [row.cost.by_link[n].total if n in row.cost.by_link else 0 for n in contents.kinematics["links"]]
@@ -157,7 +157,7 @@ def _stage(contents: Contents) -> Markup:
             tag("div", id="tip", role="status", hidden=True),
             id="screen",
         ),
-        tag("div", id="toolbar", hidden=True),
+        tag("div", id="toolbar", class_="scrolls", hidden=True),
         tag("p", id="legend", class_="note"),
         id="stage",
         aria_label="Robot",

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...program.cost import Cost
 from .charts import gantt, speedup_lines, time_bars
-from .collect import Row, Study
+from .collect import AlgorithmRow, Study
 from .markup import Markup, join, table, tag, time_of
 from .schedules import PROCESSORS
 
@@ -121,7 +121,7 @@ def costs(study: Study) -> Markup:
     )
 
 
-def _cost_row(study: Study, row: Row) -> list[Any]:
+def _cost_row(study: Study, row: AlgorithmRow) -> list[Any]:
     c, marks = row.cost, {"class_": "advised"} if row.name == study.recommended else {}
     order = f"{row.work}, {row.depth}".replace("^2", "²").replace("^3", "³")
     if c is None:
@@ -132,7 +132,7 @@ def _cost_row(study: Study, row: Row) -> list[Any]:
 
 def _counts(c: Cost) -> list[Any]:
     path = c.span.total if c.has_path else math.nan
-    wide = c.max_width if not c.looped else math.nan
+    wide = c.max_width if c.has_path else math.nan
     return [
         *((n, f"{n:,}") for n in (c.multiplications, c.additions, c.divisions, c.trigonometric, c.total)),
         (path, f"{path:,}"),
@@ -141,7 +141,7 @@ def _counts(c: Cost) -> list[Any]:
     ]
 
 
-def _named(study: Study, row: Row) -> tuple[str, Markup]:
+def _named(study: Study, row: AlgorithmRow) -> tuple[str, Markup]:
     """The name with marks: what "auto" takes, what is recommended; its source on hover."""
     marks = []
     if row.name == study.recommended and study.reason:
@@ -151,7 +151,7 @@ def _named(study: Study, row: Row) -> tuple[str, Markup]:
     return row.name, join([tag("span", row.name, title=row.source), *marks])
 
 
-def _refusals(refused: Sequence[Row]) -> Markup | None:
+def _refusals(refused: Sequence[AlgorithmRow]) -> Markup | None:
     if not refused:
         return None
     items = [tag("li", tag("b", row.algorithm), ": ", row.refused.lstrip(" ,;:")) for row in refused]

@@ -68,7 +68,7 @@ def report(
     if not isinstance(megabytes, (int, float)) or not 0.2 <= megabytes <= 1000:
         raise PhalanxError(f"report: megabytes is {shown(megabytes)}, expected a number from 0.2 to 1000.")
     looks = visuals(robot) if scene is None else scene
-    contents = _Work(robot, wanted, quick, batch).done(looks)
+    contents = _Pieces(robot, wanted, quick, batch).done(looks)
     text = _fitted(contents, looks, megabytes)
     write_text(where, text, where="report")
     return Report(
@@ -104,7 +104,7 @@ def _functions(asked: Any) -> tuple[str, ...]:
     return names
 
 
-class _Work:
+class _Pieces:
     """The pieces of a report, made one after another."""
 
     def __init__(self, robot: Robot, wanted: tuple[str, ...], quick: bool, batch: int | None) -> None:

@@ -23,9 +23,9 @@ from .transputer_programs import (
     Compute,
     Message,
     Par,
-    Program,
     Receive,
     Send,
+    TransputerProgram,
     Value,
     inputs_of,
     message,
@@ -72,7 +72,7 @@ class Processor:
     """Runs its program on values of its own; all others come as messages."""
 
     def __init__(
-        self, name: str, program: Program, robot: Robot, channels: dict[tuple[str, str], Channel]
+        self, name: str, program: TransputerProgram, robot: Robot, channels: dict[tuple[str, str], Channel]
     ) -> None:
         self.name = name
         self.program = program

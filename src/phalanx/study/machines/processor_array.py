@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from .base import ASSIGNMENTS, Machine, one_of
-from .times import Links, Times
+from .times import LinkTimes, Times
 
 PROCESSORS = ("n(n+1)/2", "n")
 NETWORKS = ("shuffle-exchange", "nearest")
@@ -21,9 +21,11 @@ class ProcessorArray(Machine):
     perfect shuffle besides; rows need none.
     """
 
+    paper = ("mass_matrix", "processor_array")
+
     processors: str = "n(n+1)/2"
     network: str = "shuffle-exchange"
-    links: Links = field(default_factory=Links)
+    links: LinkTimes = field(default_factory=LinkTimes)
     assignment: str = "paper"
 
     def count(self, n: int) -> int:
@@ -49,6 +51,6 @@ def processor_array(
         Times(multiplication, addition),
         processors=one_of(processors, PROCESSORS, "processor_array: processors"),
         network=one_of(network, NETWORKS, "processor_array: network"),
-        links=Links(start_up, per_word),
+        links=LinkTimes(start_up, per_word),
         assignment=one_of(assignment, ASSIGNMENTS, "processor_array: assignment"),
     )

@@ -39,7 +39,7 @@ class Times:
 
 
 @dataclass(frozen=True)
-class Links:
+class LinkTimes:
     """What a message takes on each link that it passes: a start-up time and a time per real number.
 
     A link carries one message at a time in each direction; processors need not wait for it.

@@ -89,7 +89,7 @@ class Inward:
 
 
 @dataclass(frozen=True)
-class Program:
+class TransputerProgram:
     """What a processor does: at first, then one loop over the links after another."""
 
     first: tuple[Line, ...]
@@ -111,7 +111,7 @@ class Program:
 class Programs:
     """The programs of all processors; without buffers, who sends waits until the message is taken."""
 
-    of: Mapping[str, Program]
+    of: Mapping[str, TransputerProgram]
     buffered: bool = False
 
 
@@ -154,7 +154,7 @@ def _back(A: Array, x: Array) -> Array:
 JOINTS = "joints"  # theta, theta', theta'' of all joints
 
 _START = (Receive(JOINTS, "P0"),)
-_MASTER = Program(
+_MASTER = TransputerProgram(
     (Par((Send(JOINTS, "P1"), Send(JOINTS, "P2"), Send(JOINTS, "P3"))),), (Inward((Receive("tau", "P2"),)),)
 )
 # Phase 2 is the same in all of them.
@@ -171,9 +171,9 @@ def _programs(
     p1: tuple[Outward, ...], p2: tuple[Outward, ...], p3: tuple[Outward, ...], *, buffered: bool = False
 ) -> Programs:
     workers = {
-        "P1": Program(_START, (*p1, _P1_INWARD)),
-        "P2": Program(_START, (*p2, _P2_INWARD)),
-        "P3": Program(_START, (*p3, _P3_INWARD)),
+        "P1": TransputerProgram(_START, (*p1, _P1_INWARD)),
+        "P2": TransputerProgram(_START, (*p2, _P2_INWARD)),
+        "P3": TransputerProgram(_START, (*p3, _P3_INWARD)),
     }
     return Programs({"P0": _MASTER, **workers}, buffered)
 
@@ -213,7 +213,7 @@ PROGRAMS: Mapping[str, Programs] = {
 
 
 @dataclass(frozen=True)
-class Task:
+class TransputerTask:
     """One computation: on which processor, in which phase, from which values."""
 
     processor: str
@@ -234,10 +234,10 @@ class Message:
     reals: int
 
 
-def tasks(n: int, program: str = "repaired") -> list[Task]:
+def tasks(n: int, program: str = "repaired") -> list[TransputerTask]:
     """All computations for n joints, processor by processor in the order of their programs."""
     return [
-        Task(name, phase, line.equation, inputs_of(line, i), (line.output, i), line.run)
+        TransputerTask(name, phase, line.equation, inputs_of(line, i), (line.output, i), line.run)
         for name, own in PROGRAMS[program].of.items()
         for phase, i, line in own.lines(n)
         if isinstance(line, Compute)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from ...errors import PhalanxError, shown
 from .base import ASSIGNMENTS, Machine, one_of, whole
 from .many import numbered
-from .times import Links, Times, require_times
+from .times import LinkTimes, Times, require_times
 
 UNITS = ("operations", "microseconds")
 PROGRAMS = ("repaired", "delayed", "ahead")  # of the paper's assignment
@@ -42,8 +42,10 @@ class T800:
 class Transputers(Machine):
     """A master P0 that hands out the joint data and collects the results, and workers P1, P2, …"""
 
+    paper = ("inverse_dynamics", "zomaya_morris")
+
     count: int = 4
-    links: Links = field(default_factory=Links)
+    links: LinkTimes = field(default_factory=LinkTimes)
     assignment: str = "paper"
     figures: T800 = field(default_factory=T800)
     program: str = "repaired"
@@ -100,11 +102,13 @@ def transputers(
             f"a T800 has {figures.links}; use at most {figures.links} processors or other figures."
         )
     if one_of(unit, UNITS, "transputers: unit") == "operations":
-        times, links = Times(), Links()
+        times, links = Times(), LinkTimes()
     else:
         one = figures.microseconds_per_operation
         times = Times(one, one, one)
-        links = Links(figures.start_up_microseconds, figures.bytes_per_real / figures.bytes_per_microsecond)
+        links = LinkTimes(
+            figures.start_up_microseconds, figures.bytes_per_real / figures.bytes_per_microsecond
+        )
     given = {"multiplication": multiplication, "addition": addition}
     times = replace(times, **{k: v for k, v in given.items() if v is not None})
     given = {"start_up": start_up, "per_word": per_word}

@@ -26,7 +26,7 @@ _TERM = re.compile(r"([+-]?)(?:(\d+(?:/\d+)?)\s*\*?\s*)?(n\^[234]|nL|n|L|K)?(?=[
 
 
 @dataclass(frozen=True, eq=False)
-class Formula:
+class PrintedFormula:
     """A sum of rational multiples of `TERMS`; terms that are not there are zero."""
 
     coefficients: Mapping[str, Fraction]
@@ -38,15 +38,15 @@ class Formula:
         return self.coefficients.get(term, Fraction(0))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Formula) and all(self[term] == other[term] for term in TERMS)
+        return isinstance(other, PrintedFormula) and all(self[term] == other[term] for term in TERMS)
 
-    def __sub__(self, other: Formula) -> Formula:
+    def __sub__(self, other: PrintedFormula) -> PrintedFormula:
         return formula({term: self[term] - other[term] for term in TERMS})
 
-    def __truediv__(self, divisor: Fraction) -> Formula:
+    def __truediv__(self, divisor: Fraction) -> PrintedFormula:
         return formula({term: c / divisor for term, c in self.coefficients.items()})
 
-    def __neg__(self) -> Formula:
+    def __neg__(self) -> PrintedFormula:
         return formula({term: -c for term, c in self.coefficients.items()})
 
     @property
@@ -71,12 +71,12 @@ def _term(c: Fraction, term: str) -> str:
     return f"{'' if c == 1 else c}{' ' if c.denominator > 1 else ''}{term}"
 
 
-def formula(coefficients: Mapping[str, Fraction | int]) -> Formula:
+def formula(coefficients: Mapping[str, Fraction | int]) -> PrintedFormula:
     """A formula of these coefficients, zeros dropped."""
-    return Formula({term: Fraction(c) for term, c in coefficients.items() if c})
+    return PrintedFormula({term: Fraction(c) for term, c in coefficients.items() if c})
 
 
-def parse(text: str) -> Formula:
+def parse(text: str) -> PrintedFormula:
     """The formula of a text such as `39/2n^2+195/2n-95` or `2K+5`."""
     found: dict[str, Fraction] = {}
     compact, place = text.replace(" ", ""), 0

@@ -24,7 +24,7 @@ import numpy as np
 from ...backends.base import Call
 from ...dispatch import resolve
 from ...files import write_chunks
-from ...io.loading import chain, tree
+from ...io.generators import chain, tree
 from ...progress import announce, steps
 from ...robot.robot import Robot
 from .timing import job, sample, timed
@@ -37,7 +37,7 @@ _TRUST = 0.05  # weight of a usual price beside a measurement
 
 
 @dataclass(frozen=True)
-class Prices:
+class UnitCosts:
     """Nanoseconds: per call, and per block of states for each thing done."""
 
     call: float
@@ -52,14 +52,14 @@ class Prices:
 
 
 # Of an AVX-512 server at 2.8 GHz: where a measurement says little, proportions stay near these.
-_USUAL = Prices(100.0, 2.5, 8.0, 0.21, 4.0, 5.0, 0.13, 0.06, 0.5)
+_USUAL = UnitCosts(100.0, 2.5, 8.0, 0.21, 4.0, 5.0, 0.13, 0.06, 0.5)
 
 
 @dataclass(frozen=True)
 class Calibration:
     """Prices of this machine and how far kernels of the measurement are off them (one deviation)."""
 
-    prices: Prices
+    prices: UnitCosts
     spread: float
 
     def seconds(self, work: Workload, batch: int, dtype: Any) -> float:
@@ -117,11 +117,11 @@ def fitted(rows: np.ndarray, times: np.ndarray) -> Calibration:
     factors = np.linalg.lstsq(matrix, wanted, rcond=None)[0]
     prices = usual * np.maximum(factors, 0.1 * scale)
     spread = float(np.std(np.log(rows @ prices / times)))
-    return Calibration(Prices(*map(float, prices)), spread)
+    return Calibration(UnitCosts(*map(float, prices)), spread)
 
 
 def _quantities(work: Workload, batch: int, dtype: np.dtype) -> list[float]:
-    """How often each price is due, in the order of `Prices`."""
+    """How often each price is due, in the order of `UnitCosts`."""
     from ...backends.native.compile import host
     from ...backends.native.emit.widths import WIDE
 
@@ -186,7 +186,7 @@ def _read(place: Path) -> Calibration | None:
         data = json.loads("" if text is None else text)
         if data["format"] != FORMAT:
             return None
-        prices = Prices(**{f.name: float(data["prices"][f.name]) for f in fields(Prices)})
+        prices = UnitCosts(**{f.name: float(data["prices"][f.name]) for f in fields(UnitCosts)})
         found = Calibration(prices, float(data["spread"]))
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None

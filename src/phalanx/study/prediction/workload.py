@@ -62,13 +62,13 @@ def workload(call: Call, dtype: Any = np.float64) -> Workload:
 
     lanes = host().lanes(np.dtype(dtype).itemsize)
     key = ("workload", call.algorithm.function, call.algorithm.name, call.options, lanes)
-    found: Workload = call.robot.memo(key, lambda: _workload(call, lanes))
+    found: Workload = call.robot._memoized(key, lambda: _workload(call, lanes))
     return found
 
 
 def _workload(call: Call, lanes: int) -> Workload:
     from ...backends.native.compile import host
-    from ...backends.native.source import looped, traced
+    from ...backends.native.lowering import looped, traced
 
     f = call.function
     sizes = {name: call.sizes(symbols) for name, symbols in f.inputs.items()}

@@ -16,7 +16,7 @@ from ...spatial import cross, dot, double_cross, matvec
 from ...sweeps.triangle import triangle
 from ..machines import ProcessorArray
 from .array_start import arms, begin, entries, whole
-from .lockstep import Lockstep, Value
+from .lockstep import Lockstep, LockstepValue
 
 
 def on_triangle(
@@ -47,12 +47,12 @@ def on_columns(
         rows = steps.values["rows", i]
         f, n = steps.values["f", i], steps.values["n", i]
         for j in range(i, -1, -1):
-            row = Value(rows.data[j], rows.task)
+            row = LockstepValue(rows.data[j], rows.task)
             if j == i:
                 made = steps.alone("a", i, j, [row, f, n], _here if turns[j] else _here_sliding)
             else:
                 made = steps.alone("a", i, j, [row, f, n], _moved if turns[j] else _moved_sliding)
-            n = Value(made.data[:3], made.task)
+            n = LockstepValue(made.data[:3], made.task)
             matrix[i, j] = matrix[j, i] = made.data[3]
             results.add(made.task)
 
@@ -66,9 +66,9 @@ def _unit_wrenches(steps: Lockstep, robot: Robot) -> None:
     whole(steps)
     steps.compute("body", ("H", "K", "P"), lambda h, k, p: np.concatenate([h, k.ravel(), p]))
 
-    def further_mass(level: int, place: int) -> list[Value]:
+    def further_mass(level: int, place: int) -> list[LockstepValue]:
         first = rows[place] + (1 << level)
-        return [Value(chain.m[first : first + (1 << level)].sum(keepdims=True))]
+        return [LockstepValue(chain.m[first : first + (1 << level)].sum(keepdims=True))]
 
     steps.double("body", 1, _joined, along=further_mass)
     steps.know("M", [chain.m[row:].sum(keepdims=True) for row in rows])

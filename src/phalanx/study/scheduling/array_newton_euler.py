@@ -13,7 +13,7 @@ from ...spatial import cross, dot, matvec, rotated, transpose, unpack
 from ...sweeps.triangle import triangle
 from ..machines import ProcessorArray
 from .array_start import arms, begin, entries, whole
-from .lockstep import Lockstep, Value
+from .lockstep import Lockstep, LockstepValue
 
 Made = tuple[Lockstep, Any, set[int]]  # the steps, the matrix, the last tasks
 
@@ -60,7 +60,7 @@ def _vectors(steps: Lockstep) -> None:
     steps.compute("H", ("S", "m"), lambda s, m: m * s)
 
 
-def _arms_from_the_tip(steps: Lockstep) -> list[dict[int, Value]]:
+def _arms_from_the_tip(steps: Lockstep) -> list[dict[int, LockstepValue]]:
     """Arms as differences of sums towards the tip; the sums of every level."""
     steps.copy("reach", "P")
     runs = steps.double("reach", 1, lambda own, further: own + further)
@@ -101,17 +101,17 @@ def on_columns(robot: Robot, machine: ProcessorArray, q: np.ndarray, moment: str
 
     def column(i: int) -> None:
         rows = steps.values["rows", i]
-        axis = Value(rows.data[0, :3], rows.task)
-        arm, made = Value(np.zeros(3)), []
+        axis = LockstepValue(rows.data[0, :3], rows.task)
+        arm, made = LockstepValue(np.zeros(3)), []
         for j in range(i, n):
-            row, m = Value(rows.data[j - i], rows.task), Value(mass[j : j + 1])
+            row, m = LockstepValue(rows.data[j - i], rows.task), LockstepValue(mass[j : j + 1])
             made.append(
                 steps.alone("F, N", i, j, [axis, row, m, arm], _outward if turns[i] else _outward_sliding)
             )
-            arm = Value(made[-1].data[6:], made[-1].task)
-        further = Value(np.zeros(7))
+            arm = LockstepValue(made[-1].data[6:], made[-1].task)
+        further = LockstepValue(np.zeros(7))
         for j in range(n - 1, i - 1, -1):
-            row = Value(rows.data[j - i], rows.task)
+            row = LockstepValue(rows.data[j - i], rows.task)
             further = steps.alone(
                 "a", i, j, [row, made[j - i], further], _inward if turns[j] else _inward_sliding
             )

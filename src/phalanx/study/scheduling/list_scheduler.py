@@ -8,7 +8,7 @@ from bisect import insort
 from heapq import heappop, heappush
 
 from .networks import Network
-from .placement import Hop, PlacedMessage, at_hand, lengths_from
+from .placement import LinkMessage, PlacedMessage, at_hand, lengths_from
 from .tasks import TaskGraph
 
 Placed = list[tuple[int, int, float]]  # task, processor, start
@@ -154,7 +154,7 @@ class _Networked:
         for link in self.network.route(source, processor):
             begin = _gap(self.busy.get(link, []), now, self.network.times.of(words))
             now = begin + self.network.times.of(words)
-            hops.append(Hop(*link, begin, now))
+            hops.append(LinkMessage(*link, begin, now))
         if keep:
             for hop in hops:
                 if hop.end > hop.start:

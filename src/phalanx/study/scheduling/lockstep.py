@@ -15,23 +15,23 @@ import numpy as np
 
 from ...program.cost import Count
 from ...program.scalar import Graph
-from ..machines import Links, Times
+from ..machines import LinkTimes, Times
 from .networks import shuffle
-from .placement import Hop, PlacedMessage, PlacedTask
+from .placement import LinkMessage, PlacedMessage, PlacedTask
 from .tasks import Task, operations_of
 
-Transfer = tuple[int, int, "Value"]  # from a processor, to a processor, what
+Transfer = tuple[int, int, "LockstepValue"]  # from a processor, to a processor, what
 
 
 @dataclass(frozen=True)
-class Value:
+class LockstepValue:
     """Numbers and the task that made them; -1 where they are known beforehand."""
 
     data: Any
     task: int = -1
 
 
-Along = Callable[[int, int], list[Value]]  # of a level and a place
+Along = Callable[[int, int], list[LockstepValue]]  # of a level and a place
 
 
 @dataclass
@@ -41,21 +41,21 @@ class Lockstep:
     columns: list[list[int]]
     rows: list[int]
     times: Times
-    links: Links
+    links: LinkTimes
     shuffled: bool
     now: float = 0.0
     steps: int = 0  # of communication
     tasks: list[Task] = field(default_factory=list)
     placed: list[PlacedTask] = field(default_factory=list)
     messages: list[PlacedMessage] = field(default_factory=list)
-    values: dict[tuple[str, int], Value] = field(default_factory=dict)
+    values: dict[tuple[str, int], LockstepValue] = field(default_factory=dict)
     phases: list[Count] = field(default_factory=list)  # operations of the busiest processor in each
     _counts: dict[Any, Count] = field(default_factory=dict)
 
     def know(self, name: str, data: Iterable[Any]) -> None:
         """Something that each processor has from the beginning, in the order of the processors."""
         for place, x in enumerate(data):
-            self.values[name, place] = Value(x)
+            self.values[name, place] = LockstepValue(x)
 
     def compute(
         self,
@@ -96,8 +96,8 @@ class Lockstep:
         self.phases.append(busiest)
 
     def alone(
-        self, output: str, processor: int, link: int, inputs: list[Value], run: Callable[..., Any]
-    ) -> Value:
+        self, output: str, processor: int, link: int, inputs: list[LockstepValue], run: Callable[..., Any]
+    ) -> LockstepValue:
         """One processor computes something while the others do other things; its clock goes on."""
         return self._task(output, processor, link, inputs, run)
 
@@ -111,23 +111,25 @@ class Lockstep:
                     self.values[output, place] = value
                     moved.append((column[k + step], place, value))
                 else:
-                    self.values[output, place] = Value(end)
+                    self.values[output, place] = LockstepValue(end)
         self._pass_on(moved)
 
     def double(
         self, content: str, step: int, join: Callable[..., Any], *, along: Along | None = None
-    ) -> list[dict[int, Value]]:
+    ) -> list[dict[int, LockstepValue]]:
         """The values before each level in which processors join those 1, 2, 4, … rows apart.
 
         Every processor joins its value with that of one further on (step 1) or before (step -1);
         `along(level, place)` is what it has besides. With a shuffle, values move so that partners are
-        neighbours, and home again in the end.
+        neighbours, and home again in the end, unless going from neighbour to neighbour takes fewer steps.
         """
+        levels = max(map(_levels, self.columns), default=0)
+        shuffled = self.shuffled and _steps_with_shuffle(levels) <= _steps_by_neighbours(levels)
         at = [list(range(len(c))) for c in self.columns]  # where the value of each row is
         history = []
-        for level in range(max(map(_levels, self.columns), default=0)):
+        for level in range(levels):
             history.append({place: self.values[content, place] for place in range(len(self.rows))})
-            if self.shuffled and level:
+            if shuffled and level:
                 self._shuffle(content, at, level, forwards=False)
             pairs = [
                 (column, where, k, k + step * (1 << level))
@@ -135,7 +137,7 @@ class Lockstep:
                 for k in range(len(column))
                 if 0 <= k + step * (1 << level) < len(column)
             ]
-            self._meet(content, pairs, level, step)
+            self._meet(content, pairs, level, step, shuffled)
             work = []
             for c, where, k, other in pairs:
                 own, partner = self.values[content, c[k]], self.values[content, c[other]]
@@ -143,17 +145,17 @@ class Lockstep:
                 work.append((c[k], c[where[k]], [own, partner, *more], join))
             for place, value in self._work(content, work):
                 self.values[content, place] = value
-        while self.shuffled and any(where != sorted(where) for where in at):
+        while shuffled and any(where != sorted(where) for where in at):
             self._shuffle(content, at, None, forwards=True)
         return history
 
-    def _meet(self, content: str, pairs: list[Any], level: int, step: int) -> None:
+    def _meet(self, content: str, pairs: list[Any], level: int, step: int, shuffled: bool) -> None:
         """Partners' values come: at once to a neighbour, else row by row."""
-        for distance in range(1 if self.shuffled else 1 << level):
+        for distance in range(1 if shuffled else 1 << level):
             moved = []
             for column, where, k, other in pairs:
                 sender, receiver = where[other] - step * distance, where[other] - step * (distance + 1)
-                if self.shuffled:
+                if shuffled:
                     sender, receiver = where[other], where[k]
                 moved.append((column[sender], column[receiver], self.values[content, column[other]]))
             self._pass_on(moved)
@@ -185,7 +187,7 @@ class Lockstep:
             if value.task >= 0:
                 task = self.tasks[value.task]
                 arrival = self.now + self.links.of(task.words)
-                hop = Hop(sender, receiver, self.now, arrival)
+                hop = LinkMessage(sender, receiver, self.now, arrival)
                 self.messages.append(
                     PlacedMessage(
                         value.task, sender, receiver, self.now, arrival, task.words, task.name, (hop,)
@@ -195,8 +197,8 @@ class Lockstep:
         self.now = end
 
     def _work(
-        self, name: str, work: list[tuple[int, int, list[Value], Callable[..., Any]]]
-    ) -> list[tuple[int, Value]]:
+        self, name: str, work: list[tuple[int, int, list[LockstepValue], Callable[..., Any]]]
+    ) -> list[tuple[int, LockstepValue]]:
         """The values that processors compute for the rows of others or their own, all at the same time."""
         start, end, made = self.now, self.now, []
         for place, processor, inputs, run in work:
@@ -208,8 +210,8 @@ class Lockstep:
         return made
 
     def _task(
-        self, name: str, processor: int, link: int, inputs: list[Value], run: Callable[..., Any]
-    ) -> Value:
+        self, name: str, processor: int, link: int, inputs: list[LockstepValue], run: Callable[..., Any]
+    ) -> LockstepValue:
         """A computation on one processor from now on; afterwards it is later."""
         shapes = tuple(np.shape(x.data) for x in inputs)
         if (run, shapes) not in self._counts:
@@ -222,7 +224,7 @@ class Lockstep:
         self.tasks.append(task)
         self.now += self.times.of(count)
         self.placed.append(PlacedTask(number, processor, start, self.now, name, link, task.name))
-        return Value(data, number)
+        return LockstepValue(data, number)
 
 
 def operations(run: Callable[..., Any], shapes: tuple[tuple[int, ...], ...]) -> Count:
@@ -238,3 +240,13 @@ def operations(run: Callable[..., Any], shapes: tuple[tuple[int, ...], ...]) -> 
 
 def _levels(column: list[int]) -> int:
     return (len(column) - 1).bit_length()
+
+
+def _steps_with_shuffle(levels: int) -> int:
+    """Steps of communication of a doubling: an exchange a level, shuffles between levels, and home again."""
+    return levels + 2 * max(levels - 1, 0)
+
+
+def _steps_by_neighbours(levels: int) -> int:
+    """Steps of communication of a doubling: 1, 2, 4, … from neighbour to neighbour."""
+    return (1 << levels) - 1

@@ -35,7 +35,7 @@ class PlacedTask:
 
 
 @dataclass(frozen=True)
-class Hop:
+class LinkMessage:
     """A message on one link between two processors."""
 
     sender: int
@@ -55,7 +55,7 @@ class PlacedMessage:
     arrival: float
     words: int
     name: str
-    hops: tuple[Hop, ...]
+    hops: tuple[LinkMessage, ...]
 
 
 class Baseline(NamedTuple):

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import PhalanxError, is_one_of, shown
+from ...errors import PhalanxError, installing, is_one_of, shown
 from ...program.cost import Count, Flow, cost_of, flow_of
 from ...program.ops import ADD, INPUT, MUL, SUB
 from ...program.rewrite import fusions
 from ...program.scalar import Node
-from ...program.trace import Program
+from ...program.trace import TracedProgram
 from ..machines import Times
 from .grouping import Operation, grouped
 
@@ -57,6 +57,7 @@ class TaskGraph:
     granularity: str = "scalar"
     links: tuple[str, ...] = ()  # names, for what is shown
     input_words: int = 0
+    algorithm: str = ""  # whose equations these are
 
     def __len__(self) -> int:
         return len(self.tasks)
@@ -90,7 +91,7 @@ def require_networkx() -> Any:
         import networkx
     except ImportError:
         raise PhalanxError(
-            'networkx is not installed, and graphs go through it; pip install "phalanx[explain]".'
+            f"networkx is not installed, and graphs go through it; {installing('explain')}."
         ) from None
     return networkx
 
@@ -104,13 +105,14 @@ def require_granularity(value: object) -> None:
 
 
 def task_graph_of(
-    program: Program,
+    program: TracedProgram,
     granularity: str = "scalar",
     *,
     free: Collection[str] = (),
     fused: bool = False,
     title: str = "",
     links: Iterable[str] = (),
+    algorithm: str = "",
 ) -> TaskGraph:
     """The tasks of a program; what is charged, `free` or `fused` is as in `cost_of`."""
     require_granularity(granularity)
@@ -132,13 +134,14 @@ def task_graph_of(
         granularity,
         tuple(links),
         sum(x.op is INPUT and x.args[0] in program.inputs for x in program.nodes),
+        algorithm,
     )
 
 
 def operations_of(results: Any) -> Count:
     """The operations in an array of scalars that were computed from symbols."""
     made = np.asarray(results, dtype=object)
-    cost = cost_of(Program({}, {"result": made.shape}, made.ravel().tolist()))
+    cost = cost_of(TracedProgram({}, {"result": made.shape}, made.ravel().tolist()))
     return Count(cost.multiplications, cost.additions, cost.divisions, cost.trigonometric)
 
 

@@ -29,7 +29,7 @@ from ..machines.transputer_programs import (
     message,
 )
 from .networks import all_pairs
-from .placement import Hop, PlacedMessage, PlacedTask, Schedule
+from .placement import LinkMessage, PlacedMessage, PlacedTask, Schedule
 from .tasks import Task, TaskGraph, operations_of
 
 _FREE = ("(13)",)  # the projection on the axis, which the paper does not charge
@@ -39,7 +39,7 @@ def paper_schedule(robot: Robot, machine: Transputers) -> Schedule:
     """The paper's own assignment and messages for a robot, its equations semi-customised."""
     require_covered(robot, find("inverse_dynamics", "zomaya_morris"))
     graph, number = paper_tasks(robot, machine.program)
-    run = _Run(graph, number, machine, robot.nv)
+    run = _MachineRun(graph, number, machine, robot.nv)
     run.to_the_end()
     network = all_pairs(PROCESSORS, machine.links, master=0)
     order = sorted(run.tasks, key=lambda t: (t.start, t.end, t.processor))
@@ -74,7 +74,7 @@ def paper_tasks(robot: Robot, program: str = "repaired") -> tuple[TaskGraph, dic
         for i, line in lines
     )
     title = f"inverse_dynamics of {robot.name} by zomaya_morris"
-    return TaskGraph(tasks, title, "equation", robot.link_names, 3 * n), number
+    return TaskGraph(tasks, title, "equation", robot.link_names, 3 * n, "zomaya_morris"), number
 
 
 def _sorted(lines: list[tuple[int, Compute]]) -> list[tuple[int, Compute]]:
@@ -130,7 +130,7 @@ class _Worker:
     done: bool = False
 
 
-class _Run:
+class _MachineRun:
     """All processors until the last one ends.
 
     Both sides of a message wait for each other; if channels are buffered, only who receives it waits.
@@ -224,7 +224,7 @@ class _Run:
         sender, receiver = PROCESSORS.index(a), PROCESSORS.index(b)
         task = -1 if content == JOINTS else self.number[content, i]
         name = "inputs" if content == JOINTS else self.graph.tasks[task].name
-        hop = Hop(sender, receiver, start, end)
+        hop = LinkMessage(sender, receiver, start, end)
         self.messages.append(PlacedMessage(task, sender, receiver, start, end, words, name, (hop,)))
         return end
 

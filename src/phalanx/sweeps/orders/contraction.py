@@ -28,7 +28,7 @@ class Round:
     folds: np.ndarray
 
 
-def rounds_of(parents: np.ndarray) -> list[Round]:
+def trip_count_of(parents: np.ndarray) -> list[Round]:
     """The rounds that contract a tree (parents first, -1 the world) to one run for each body on the world."""
     above = parents.tolist()
     hanging: list[set[int]] = [set() for _ in above]  # tops of the runs that hang on each body

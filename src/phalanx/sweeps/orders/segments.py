@@ -51,7 +51,7 @@ class ArraySegments(Segments):
         self.of = np.searchsorted(heads, np.arange(n), side="right") - 1
         parents = np.arange(-1, n - 1)
         parents[heads] = -1
-        self.links = Inside(order.among(parents, np.arange(n)), heads, self.ends)
+        self.links = WithinSegments(order.among(parents, np.arange(n)), heads, self.ends)
         self.chain = order.among(np.arange(-1, len(heads) - 1), self.ends)
 
     def first(self, x: Any) -> Any:
@@ -64,7 +64,7 @@ class ArraySegments(Segments):
         return take(x, self.of)
 
 
-class Inside(Order):
+class WithinSegments(Order):
     """The sweeps that have a meaning inside segments, on links whose first ones hang on the world."""
 
     def __init__(self, forest: Sequential, heads: Bodies, ends: Bodies) -> None:

@@ -14,7 +14,7 @@ from ...errors import PhalanxError
 from ...spatial import Array, Field
 from ..triangle import Sums
 from ..verbs import Order, Segments
-from .contraction import Round, rounds_of
+from .contraction import Round, trip_count_of
 from .hops import Hop, Paths, hops_of
 from .joining import Joining, Level, joining_of, levels
 from .slots import Bodies, Slots, lift, places, take, zeros
@@ -88,7 +88,7 @@ class Sequential(Order):
     @cached_property
     def rounds(self) -> list[Round]:
         """The rounds that contract the tree."""
-        return rounds_of(self.parents)
+        return trip_count_of(self.parents)
 
     def abreast(self, bodies: np.ndarray) -> list[np.ndarray]:
         """The rows of an array, one for each body that is computed, in the groups that go side by side."""
@@ -195,14 +195,14 @@ class Sequential(Order):
         self.leave()
         return values.all()
 
-    def contract(self, join: Callable[..., Any], elements: Any, load: Any, laden: Any) -> Any:
+    def contract(self, join: Callable[..., Any], elements: Any, load: Any, loaded: Any) -> Any:
         runs = Slots(self.n, None, start=elements)
         nothing = load(elements).map(lambda a, _: zeros(a, a.shape))
         loads = Slots(self.n, None, start=nothing)
 
         def joined(top: Bodies, bottom: Bodies, other: Bodies) -> Any:
             self.visit(bottom)
-            return join(runs.get(top), laden(runs.get(other), loads.get(bottom)))
+            return join(runs.get(top), loaded(runs.get(other), loads.get(bottom)))
 
         for r in self.rounds:
             for part in self.abreast(r.joins):

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ....program.form.nonfinite import spread
 from ....program.form.program import Program
 from ..compile import Target
-from .walk import Module, scratch_bytes
+from .codegen import Module, scratch_bytes
 
 _ALONE = "alone"
 _NARROW = 128  # bits

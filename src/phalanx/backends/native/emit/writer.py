@@ -17,7 +17,7 @@ from ....program.elementary.arithmetic import Arithmetic
 
 
 @dataclass
-class Writer(Arithmetic):
+class LlvmWriter(Arithmetic):
     """Text of one function body in single-assignment form."""
 
     element: str

@@ -20,27 +20,27 @@ from ....spatial import Array, Field, Inertia, Transform, dot, motion_cross
 from ....sweeps.orders.sequential import Sequential
 from ....sweeps.verbs import ordering
 from ...scalar import Node
-from ...task import TOLD, Task
+from ...task import UNIFORM, TraceTask
 from .. import leaves as L
 from ..graph import LOCAL, BodyGraph
 from ..leaves import OWN
 from ..stages.bodies import CARRIER, DOF, END, JOINT, LINKS
-from ..sweeps.places import Mask
+from ..sweeps.indexing import Mask
 from .chain import body_chain
-from .joints import Joints, joints_of
+from .joints import CoupledJoints, joints_of
 
 REST = "rest"  # the pseudo input that holds the transforms of bodies that are not screws
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class BodySource:
     """What the symbolic body is made of: the graph, the robot, and where bodies find their inputs."""
 
     graph: BodyGraph
     model: Model
     maps: dict[str, np.ndarray]
     order: Any = None
-    joints: Joints | None = None  # of robots with mimic joints
+    joints: CoupledJoints | None = None  # of robots with mimic joints
 
     def state(self, name: str, map: str, width: int, offset: int) -> Node:
         """The scalar number map[body] * width + offset of an input."""
@@ -73,6 +73,10 @@ class BodyModel(Model):
     """The model of one body that stands for all."""
 
     source: Any = None
+    screw: Any = None  # (1, 6) along which it moves; zero where the transform of a body is an input
+
+    def moving_axes(self, group: Group) -> Array:
+        return self.screw
 
     def axes(self) -> BodyAxes:
         return BodyAxes(self.axis, self.source)
@@ -124,7 +128,7 @@ class BodyModel(Model):
 class BodyAxes:
     """The joint axes as an operator on the rates of one body, or of its joint's bodies."""
 
-    def __init__(self, axis: Array, source: Source) -> None:
+    def __init__(self, axis: Array, source: BodySource) -> None:
         self.axis = axis
         self.source = source
 
@@ -203,19 +207,6 @@ def rotor_products(model: Model) -> tuple[np.ndarray, np.ndarray]:
     return factors, bodies
 
 
-def rates(model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """Turn and slide of each body per unit of its coordinate (n, 2), and which are not screws (n,)."""
-    both = np.zeros((model.n, 2))
-    other = np.zeros(model.n, dtype=bool)
-    for g in model.groups:
-        if g.motion.rates is None:
-            other[g.bodies] = True
-        else:
-            both[g.bodies] = g.motion.rates
-            both[g.bodies, 1] += model.pitch[g.bodies]
-    return both, other
-
-
 def body_model(graph: BodyGraph, model: Model, order: Any = None) -> BodyModel:
     """The model of one body that stands for all bodies of `model`, visited in an order."""
     coordinate = np.zeros(model.n, dtype=np.intp)
@@ -237,11 +228,12 @@ def body_model(graph: BodyGraph, model: Model, order: Any = None) -> BodyModel:
         maps |= {"q": np.argmax(model.coupling.Q[coordinate] != 0.0, axis=1), JOINT: joints.place}
         maps[DOF] = joints.dof
         armature = np.where(joints.first, armature[joints.dof], 0.0)
-    source = Source(graph, model, maps, order, joints)
-    helix, other = rates(model)
+    source = BodySource(graph, model, maps, order, joints)
+    screw = np.zeros((model.n, 6))
+    screw[:, [2, 5]] = model.rates
     frames = model.link_frame.map(lambda array, _: array[link])
     rest = model.rest.map(lambda array, _: graph.params(array))
-    if other.any():
+    if other_motions(model):
         values = np.empty(12, dtype=object)
         values[:] = [source.state(REST, OWN, 12, k) for k in range(12)]
         rest = Transform(values[:9].reshape(1, 3, 3), values[9:].reshape(1, 3))
@@ -254,7 +246,6 @@ def body_model(graph: BodyGraph, model: Model, order: Any = None) -> BodyModel:
         groups=(group,),
         rest=rest,
         offset=graph.params(model.offset),
-        pitch=graph.params(helix),
         axis=graph.params(model.axis),
         carrier=np.zeros(1, dtype=np.intp),
         inertia=model.inertia.map(lambda array, _: graph.params(array)),
@@ -264,6 +255,7 @@ def body_model(graph: BodyGraph, model: Model, order: Any = None) -> BodyModel:
         link_frame=frames.map(lambda array, _: graph.params(array)),
         dh_of=lambda: body_chain(graph, model.dh),
         source=source,
+        screw=graph.params(screw),
     )
 
 
@@ -284,7 +276,7 @@ def link_map(model: Model) -> tuple[np.ndarray, np.ndarray]:
     return where, (where < len(model.links)).astype(float)
 
 
-def body_arguments(body: BodyModel, task: Task) -> tuple[BodyModel, list[Array], dict[str, Any]]:
+def body_arguments(body: BodyModel, task: TraceTask) -> tuple[BodyModel, list[Array], dict[str, Any]]:
     """What the text of an algorithm is called with: the body, inputs in order, others by name."""
     f = task.text
     names = [*f.inputs, *task.optional]
@@ -311,20 +303,20 @@ def _with_inertias(body: BodyModel, parameters: Array) -> BodyModel:
     return replace(body, inertia=G.map(lambda array, _: array * mask))
 
 
-def _frame(source: Source, frame: Placement | AnyFrame) -> Placement:
+def _frame(source: BodySource, frame: Placement | AnyFrame) -> Placement:
     """A frame as one body sees it; that of a kernel is told when it runs."""
     graph = source.graph
     if isinstance(frame, AnyFrame):
         return frame.placement_of_one(
-            lambda k: graph.leaf(L.State(TOLD, OWN, 1, k)),
-            lambda k: graph.placed(L.Global(TOLD, k), phase=LOCAL, common=True),
+            lambda k: graph.leaf(L.State(UNIFORM, OWN, 1, k)),
+            lambda k: graph.placed(L.Global(UNIFORM, k), phase=LOCAL, common=True),
         )
     whole = frame.map(lambda array: array.astype(object))
     return replace(whole, at=graph.params(frame.at), moves=graph.params(frame.moves))
 
 
 def body_inputs(
-    source: Source, shapes: Mapping[str, tuple[int, ...]], symbols: Mapping[str, tuple[str, ...]]
+    source: BodySource, shapes: Mapping[str, tuple[int, ...]], symbols: Mapping[str, tuple[str, ...]]
 ) -> dict[str, np.ndarray]:
     """The inputs as one body sees them: coordinates, rates, wrenches on its link, or the whole of others."""
     made = {}
@@ -346,7 +338,7 @@ def body_inputs(
     return made
 
 
-def _coordinate(source: Source, name: str) -> Any:
+def _coordinate(source: BodySource, name: str) -> Any:
     """The first coordinate of a body, from that of the joint which it follows."""
     model, first = source.model, np.zeros(source.model.n, dtype=np.intp)
     own = source.state(name, "q", 1, 0)
@@ -367,14 +359,22 @@ def body_wrenches(model: BodyModel, wrench: Array) -> Array:
 
 def other_motions(model: Model) -> list[Group]:
     """The groups of bodies whose motion is not a one-degree-of-freedom screw."""
-    return [g for g in model.groups if g.motion.rates is None]
+    return [g for g in model.groups if g.motion.nq and not g.motion.is_screw]
 
 
-def moving_rest(source: Source, group: Group) -> Any:
+def other_bodies(model: Model) -> np.ndarray:
+    """One for each body of these groups, zero for others (n,)."""
+    found = np.zeros(model.n)
+    for g in other_motions(model):
+        found[g.bodies] = 1.0
+    return found
+
+
+def moving_rest(source: BodySource, group: Group) -> Any:
     """The transforms of one body of a group at its coordinates, as twelve scalars."""
     model = source.model
     q = np.empty((1, group.motion.nq), dtype=object)
     q[0, :] = [source.state("q", "q", 1, k) for k in range(group.motion.nq)]
     rest = model.rest.map(lambda array, _: source.graph.params(array))
-    X = group.motion.transform(q, rest, source.graph.params(model.offset), source.graph.params(model.pitch))
+    X = group.motion.transform(q, rest, source.graph.params(model.offset), source.graph.params(model.axis))
     return [*X.E.ravel().tolist(), *X.r.ravel().tolist()]

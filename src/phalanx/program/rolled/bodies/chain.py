@@ -12,7 +12,7 @@ import numpy as np
 from ....robot.dh import DHChain
 from ....spatial import Array, namespace
 from ..graph import BodyGraph
-from ..sweeps.places import Mask
+from ..sweeps.indexing import Mask
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,13 +16,13 @@ import numpy as np
 from ....algorithms import Function
 from ....spatial import angular, cross, linear, matvec, transpose
 from ...differentiate import adjoints
-from ...task import Task
+from ...task import TraceTask
 from .. import leaves as L
 from ..differentiate import LoopDerivatives
 from ..planning.loops import Wanted
 from ..stages.bodies import DOF, JOINT
 from ..sweeps.order import Rolled
-from .body import REST, BodyModel, link_map, rates
+from .body import REST, BodyModel, link_map, other_bodies
 
 # The forces that some accelerations of one body take.
 Residual = Callable[[list[Any]], Any]
@@ -34,7 +34,9 @@ def region_names(function: Function) -> list[str]:
     return [L.OUT] if len(labels) == 1 else [f"{L.OUT} {label}" for label in labels]
 
 
-def derived(body: BodyModel, order: Rolled, results: Wanted, task: Task, residual: Residual | None) -> Wanted:
+def derived(
+    body: BodyModel, order: Rolled, results: Wanted, task: TraceTask, residual: Residual | None
+) -> Wanted:
     """The derivatives that a task wants of results, and where they go."""
     loops, mode = LoopDerivatives(order), task.algorithm.derivative
     moves, inputs = _Moves(body), list(task.text.inputs)
@@ -80,7 +82,7 @@ class _Moves:
         self.body, self.source = body, body.source
         self._rest: list[Any] = []
 
-    def rate_of(self, leaf: L.Leaf, task: Task) -> Any:
+    def rate_of(self, leaf: L.Leaf, task: TraceTask) -> Any:
         """The rate of a leaf along the tangents of a task; None if it does not move."""
         name = leaf.name if isinstance(leaf, L.State | L.Global) else ""
         if isinstance(leaf, L.State) and name in ("q", REST):
@@ -100,8 +102,8 @@ class _Moves:
     def _rest_rates(self, name: str) -> list[Any]:
         """The rates of the transforms of bodies that are not screws: they turn and move with the joint."""
         rate = np.array([self.source.state(name, JOINT, 1, 0)], dtype=object)
-        _, moves = rates(self.source.model)
-        twist = self.body.axes().across(rate) * self.source.graph.param(moves.astype(float))
+        moves = self.source.graph.param(other_bodies(self.source.model))
+        twist = self.body.axes().across(rate) * moves
         X = self.body.rest
         turned = -transpose(cross(angular(twist)[..., None, :], transpose(X.E)))
         moved = matvec(transpose(X.E), linear(twist))

@@ -12,7 +12,7 @@ from ....robot.model import Model
 
 
 @dataclass(frozen=True, eq=False)
-class Joints:
+class CoupledJoints:
     """The degrees of freedom of a robot with mimic joints, as its bodies have them.
 
     Values per degree of freedom stand with the first body that it moves; what other bodies add to them
@@ -37,7 +37,7 @@ class Joints:
         return order
 
 
-def joints_of(model: Model) -> Joints | None:
+def joints_of(model: Model) -> CoupledJoints | None:
     """The degrees of freedom of a robot with mimic joints, None of others."""
     if model.coupling is None:
         return None
@@ -45,4 +45,4 @@ def joints_of(model: Model) -> Joints | None:
     dof = np.argmax(A != 0.0, axis=1)
     first = np.zeros(model.n, dtype=bool)
     first[[int(np.flatnonzero(column)[0]) for column in A.T]] = True
-    return Joints(model.nv, dof, A[np.arange(model.n), dof], first)
+    return CoupledJoints(model.nv, dof, A[np.arange(model.n), dof], first)

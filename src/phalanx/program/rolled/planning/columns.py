@@ -32,7 +32,7 @@ class ColumnPlan(LoopPlan):
         loops = [self._loop(phase) for phase in range(last, -1, -1) if self.in_loop[phase]][::-1]
         kept = None
         if self.kept:
-            values: Wanted = [(self.graph.nodes[x], L.KeptPair(k)) for x, k in self.kept.items()]
+            values: Wanted = [(self.graph.nodes[x], L.StoredPair(k)) for x, k in self.kept.items()]
             kept = ColumnPlan(self.bodies, self.before).planned(values, shape)
         return Columns(diagonal, instead, loops, len(self.slots), shape, tuple(self.sums), kept)
 
@@ -41,17 +41,17 @@ class ColumnPlan(LoopPlan):
 
     def _given(self, fresh: Graph, x: Node, phase: int, leaf: Leaf) -> Any:
         found = x.leaf
-        if isinstance(found, L.Elsewhere) and found.whose == L.DIAGONAL:
-            return fresh.leaf(L.Slot(self.slot(self.graph.nodes[found.node], phase), L.DIAGONAL))
-        if isinstance(found, L.Elsewhere):
+        if isinstance(found, L.Gathered) and found.whose == L.DIAGONAL:
+            return fresh.leaf(L.SpillSlot(self.slot(self.graph.nodes[found.node], phase), L.DIAGONAL))
+        if isinstance(found, L.Gathered):
             slot = self.bodies.slot(self.graph.nodes[found.node], self.before)
-            return fresh.leaf(L.Slot(slot, found.whose))
+            return fresh.leaf(L.SpillSlot(slot, found.whose))
         if isinstance(found, L.Param | L.Delta | L.SoFar):
             return fresh.leaf(found)
         if isinstance(found, L.PairThird):
-            return fresh.leaf(L.KeptPair(self.kept.setdefault(found.node, len(self.kept)), found.side))
+            return fresh.leaf(L.StoredPair(self.kept.setdefault(found.node, len(self.kept)), found.side))
         if isinstance(found, L.Sum):
-            code, _ = self.code([(self.order.sums[found.number], L.Entry())], leaf)
+            code, _ = self.code([(self.order.sums[found.number], L.EntryLeaf())], leaf)
             self.sums.append(code)
             return fresh.leaf(L.Sum(len(self.sums) - 1))
         return None

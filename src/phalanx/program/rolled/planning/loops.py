@@ -15,11 +15,11 @@ from typing import Any
 from ...ops import INPUT, NEG
 from ...rewrite import Code, instructions
 from ...scalar import Graph, Node
-from ...trace import Program
+from ...trace import TracedProgram
 from .. import leaves as L
 from ..graph import LOCAL, BodyGraph, copied
 from ..stages.bodies import LINKS
-from ..stages.loops import Loop
+from ..stages.loops import BodyLoop
 from ..sweeps.order import Rolled
 from .locality import in_local_order
 
@@ -59,18 +59,18 @@ class LoopPlan(ABC):
             phase, linked = before - 1, self.order.ends is not None
         if self.saved.get(slot, phase + 1) > phase:
             self.saved[slot] = phase
-            self.wanted_in(phase, linked).append((x, L.Slot(slot)))
+            self.wanted_in(phase, linked).append((x, L.SpillSlot(slot)))
         return slot
 
     def wanted_in(self, phase: int, linked: bool) -> Wanted:
         """What is wanted in the loop of a phase over all bodies, or over the last ones of joints."""
         return self.in_link_loop[phase] if linked else self.in_loop[phase]
 
-    def _loop(self, phase: int, *, linked: bool = False) -> Loop:
+    def _loop(self, phase: int, *, linked: bool = False) -> BodyLoop:
         wanted = self.wanted_in(phase, linked)
         roots: dict[int, Any] = {}
         code, targets = self.code(wanted, self._leaf_in_loop(phase, wanted, roots))
-        return Loop(code, targets, phase % 2 == 0, roots, LINKS if linked else None)
+        return BodyLoop(code, targets, phase % 2 == 0, roots, LINKS if linked else None)
 
     def _leaf_in_loop(self, phase: int, wanted: Wanted, roots: dict[int, Any]) -> Leaf:
         """What the loop of a phase takes from elsewhere; it may want more on the way."""
@@ -80,11 +80,11 @@ class LoopPlan(ABC):
                 return fresh.leaf(L.Global(L.COMMONS, self.common(x)))
             if (given := self._given(fresh, x, phase, leaf)) is not None:
                 return given
-            if isinstance(x.leaf, L.Carry) and self.graph.phase(x) == phase:
+            if isinstance(x.leaf, L.CarriedLeaf) and self.graph.phase(x) == phase:
                 self._want_carry(x.leaf.number, wanted, roots)
                 return fresh.leaf(x.leaf)
             if x.op is INPUT or (LOCAL < self.graph.phase(x) < phase and x.op is not NEG):
-                return fresh.leaf(L.Slot(self.slot(x, phase)))
+                return fresh.leaf(L.SpillSlot(self.slot(x, phase)))
             return None
 
         return leaf
@@ -94,7 +94,7 @@ class LoopPlan(ABC):
             return
         carry = self.order.carries[number]
         self.carried.add(number)
-        wanted.append((carry.source, L.Carry(number)))
+        wanted.append((carry.source, L.CarriedLeaf(number)))
         root = carry.root
         roots[number] = L.Global(L.COMMONS, self.common(root)) if type(root) is Node else root
 
@@ -123,7 +123,7 @@ class LoopPlan(ABC):
             fresh.quantity = node.quantity
             taken[number] = copied(fresh, node, args)
         results = [taken[x.number] if type(x) is Node else float(x) for x, _ in wanted]
-        made = in_local_order(instructions(Program({}, {}, results)))
+        made = in_local_order(instructions(TracedProgram({}, {}, results)))
         for i in made.instructions:
             if i.op is INPUT and isinstance(i.args[0], L.Param):
                 self.columns.setdefault(i.args[0].column, len(self.columns))

@@ -17,15 +17,15 @@ from ...rewrite import Code
 from ...scalar import Graph, Node
 from .. import leaves as L
 from ..graph import LOCAL, BodyGraph
+from ..stages.ancestor_loops import MatricesOut, SolvedOut
 from ..stages.bodies import END
 from ..stages.columns import Columns
 from ..stages.factor import Factor, InverseOut, Solve
-from ..stages.levels import Levels, Step
-from ..stages.loops import Loop, Once
-from ..stages.matrices import MatrixOut, Pairs
-from ..stages.walks import MatricesOut, SolvedOut
+from ..stages.levels import EliminationLevels, LevelStep
+from ..stages.loops import BodyLoop, Once
+from ..stages.matrices import AncestorPairs, MatrixOut
 from ..sweeps.elimination import Change, Elimination
-from ..sweeps.matrices import Entries, Matrix, Solved, Walk, Walks
+from ..sweeps.matrices import AncestorLoop, LoopedEntries, Matrix, Solved, Walks
 from ..sweeps.order import Rolled
 from .columns import ColumnPlan
 from .loops import Leaf, LoopPlan, Wanted
@@ -53,12 +53,12 @@ class Plan(LoopPlan):
         if x.op in (SIN, COS):
             return self.turned(x)
         leaf = x.leaf
-        if isinstance(leaf, L.Elsewhere) and leaf.whose in (L.BODY, L.OWN):
+        if isinstance(leaf, L.Gathered) and leaf.whose in (L.BODY, L.OWN):
             return self.slot(self.graph.nodes[leaf.node], before)
-        if isinstance(leaf, L.Variable | L.Result):
+        if isinstance(leaf, L.Variable | L.EliminationResult):
             self.eliminations.add(leaf.elimination)
             x = x if isinstance(leaf, L.Variable) else self.graph.nodes[leaf.variable]
-        elif not isinstance(leaf, L.Solution):
+        elif not isinstance(leaf, L.SolutionLeaf):
             return super().slot(x, before)
         return self.slots.setdefault(x.number, len(self.slots))
 
@@ -112,7 +112,7 @@ class Plan(LoopPlan):
             made.append(angles)
         return made[::-1]
 
-    def angle_loop(self) -> Loop | None:
+    def angle_loop(self) -> BodyLoop | None:
         """The loop that comes first and takes the angles of all joints."""
         wanted: Wanted = []
         for turns in self.turns.values():
@@ -120,7 +120,7 @@ class Plan(LoopPlan):
                 next((self.slots[x.number] for x in turns if x.op is op), None) for op in (SIN, COS)
             )
             wanted.append((turns[0].args[0], L.Angle(sine, cosine, turns[0].quantity)))
-        return Loop(*self.code(wanted, self._leaf_in_loop(0, wanted, {}))) if wanted else None
+        return BodyLoop(*self.code(wanted, self._leaf_in_loop(0, wanted, {}))) if wanted else None
 
     def _once(self, phase: int) -> Once:
         def leaf(fresh: Graph, x: Node) -> Any:
@@ -128,17 +128,17 @@ class Plan(LoopPlan):
                 return fresh.leaf(L.Global(L.COMMONS, self.total(x.leaf.number)))
             if isinstance(x.leaf, L.Pick):
                 value, body = self.order.picks[x.leaf.number]
-                return fresh.leaf(L.Slot(self.slot(value, 1), body))
+                return fresh.leaf(L.SpillSlot(self.slot(value, 1), body))
             return None if x.leaf is None else fresh.leaf(x.leaf)
 
         return Once(*self.code(self.in_once[phase], leaf))
 
     def _given(self, fresh: Graph, x: Node, phase: int, leaf: Leaf) -> Any:
         if x.op in (SIN, COS):
-            return fresh.leaf(L.Slot(self.turned(x)))
-        if isinstance(x.leaf, L.Elsewhere) and x.leaf.whose != L.BODY:
+            return fresh.leaf(L.SpillSlot(self.turned(x)))
+        if isinstance(x.leaf, L.Gathered) and x.leaf.whose != L.BODY:
             whose = END if x.leaf.whose == L.LINK else x.leaf.whose
-            return fresh.leaf(L.Slot(self.slot(self.graph.nodes[x.leaf.node], phase), whose))
+            return fresh.leaf(L.SpillSlot(self.slot(self.graph.nodes[x.leaf.node], phase), whose))
         return fresh.leaf(x.leaf) if isinstance(x.leaf, L.Param | L.State) else None
 
     def _leaf_outside(self, before: int) -> Leaf:
@@ -147,32 +147,32 @@ class Plan(LoopPlan):
         def leaf(fresh: Graph, x: Node) -> Any:
             if self.graph.common(x):
                 return fresh.leaf(L.Global(L.COMMONS, self.common(x)))
-            if isinstance(x.leaf, L.Elsewhere):
-                return fresh.leaf(L.Slot(self.slot(self.graph.nodes[x.leaf.node], before), x.leaf.whose))
+            if isinstance(x.leaf, L.Gathered):
+                return fresh.leaf(L.SpillSlot(self.slot(self.graph.nodes[x.leaf.node], before), x.leaf.whose))
             return None if x.leaf is None else fresh.leaf(x.leaf)
 
         return leaf
 
     # ------------------------------------------------------------------ rows that go level by level
 
-    def _elimination(self, E: Elimination) -> Levels:
+    def _elimination(self, E: Elimination) -> EliminationLevels:
         """The loops of an elimination; what it starts from is kept by earlier loops."""
         steps, last = self._steps(E, E.steps), self._steps(E, E.last)
         for variable, value in E.initial:
             phase = self.graph.phase(value) if not self.graph.common(value) else LOCAL
             phase = E.phase - 1 if phase == LOCAL else phase
-            self.wanted_in(phase, E.linked).append((value, L.Slot(self.slot(variable, E.phase))))
-        return Levels(self._steps(E, E.before), self._steps(E, E.start), steps, last, E.outward)
+            self.wanted_in(phase, E.linked).append((value, L.SpillSlot(self.slot(variable, E.phase))))
+        return EliminationLevels(self._steps(E, E.before), self._steps(E, E.start), steps, last, E.outward)
 
-    def _steps(self, E: Elimination, changes: list[Change]) -> list[Step]:
+    def _steps(self, E: Elimination, changes: list[Change]) -> list[LevelStep]:
         return [self._step(E, change) for change in changes]
 
-    def _step(self, E: Elimination, change: Change) -> Step:
+    def _step(self, E: Elimination, change: Change) -> LevelStep:
         changed: Wanted = [
-            (value, L.Slot(self.slot(variable, E.phase), operand))
+            (value, L.SpillSlot(self.slot(variable, E.phase), operand))
             for value, variable, operand in change.values
         ]
-        return Step(
+        return LevelStep(
             change.rows, change.offsets, *self.code(changed, self._leaf_outside(E.phase)), change.carrier
         )
 
@@ -211,7 +211,7 @@ class Plan(LoopPlan):
     def _solves(self, phase: int, made: list[Any]) -> None:
         """The solutions that are ready in a phase."""
         for number, (matrix, value) in enumerate(self.order.solves):
-            node = self.graph.leaf(L.Solution(number))
+            node = self.graph.leaf(L.SolutionLeaf(number))
             if self.graph.phase(node) == phase and node.number in self.slots:
                 slot = self.slots[node.number]
                 made.append(Solve(self._kept(value, phase), slot))
@@ -220,19 +220,19 @@ class Plan(LoopPlan):
     def _kept(self, value: Any, before: int) -> Any:
         return self.slot(value, before) if type(value) is Node else value
 
-    def pairs(self, matrix: Matrix) -> Pairs | Columns:
+    def pairs(self, matrix: Matrix) -> AncestorPairs | Columns:
         walk = matrix.walk
-        if isinstance(walk, Entries):
+        if isinstance(walk, LoopedEntries):
             inner = ColumnPlan(self, walk.phase)
-            return inner.planned([(walk.entry, L.Entry())], walk.shape, *self._diagonal(matrix))
-        assert isinstance(walk, Walk)
-        return Pairs(*self._diagonal(matrix), *self._walk(walk, [walk.entry]), walk.runs)
+            return inner.planned([(walk.entry, L.EntryLeaf())], walk.shape, *self._diagonal(matrix))
+        assert isinstance(walk, AncestorLoop)
+        return AncestorPairs(*self._diagonal(matrix), *self._walk(walk, [walk.entry]), walk.runs)
 
-    def _walk(self, walk: Walk | Walks, entries: list[Any]) -> tuple[list[Any], Code]:
+    def _walk(self, walk: AncestorLoop | Walks, entries: list[Any]) -> tuple[list[Any], Code]:
         """What a walk starts with, and the code of a step: what is carried on, then entries."""
         start = [self._kept(x, walk.phase) for x in walk.start]
         wanted: Wanted = [(x, L.Walked(k)) for k, x in enumerate(walk.carried)]
-        wanted += [(x, L.Entry()) for x in entries]
+        wanted += [(x, L.EntryLeaf()) for x in entries]
         return start, self.code(wanted, self._leaf_outside(walk.phase))[0]
 
     def _diagonal(self, matrix: Matrix) -> tuple[Any, Any]:

@@ -13,13 +13,13 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from ...form.builder import run
-from ...form.program import Index, Real, Region, Table, plus, times
+from ...form.program import Buffer, Index, Real, Table, plus, times
 from .. import leaves as L
 from ..stages.bodies import Where
-from ..stages.loops import Loop, Once
+from ..stages.loops import BodyLoop, Once
 from .layout import PLACED, SegmentBuilder
 
-Place = tuple[Region | Table, Index]
+Place = tuple[Buffer | Table, Index]
 
 
 class _Stages(ABC):
@@ -43,7 +43,7 @@ class _Stages(ABC):
 
     def write(self, target: L.Leaf, where: Where, value: Real, quantity: str = "") -> None:
         region, index = self.place(target, where.get(L.OWN, 0))
-        assert isinstance(region, Region)
+        assert isinstance(region, Buffer)
         self.b.store(region, index, value)
 
     def once(self, stage: Once) -> None:
@@ -51,7 +51,7 @@ class _Stages(ABC):
         for value, target in zip(results, stage.targets, strict=True):
             self.write(target, {}, value)
 
-    def loop(self, stage: Loop) -> None:
+    def loop(self, stage: BodyLoop) -> None:
         stage.over(self.b, 0, self.rounds, self.at, self.read, self.write)
 
 
@@ -70,7 +70,7 @@ class _OverLinks(_Stages):
         return {L.OWN: body, L.OWNER: self.b.wide_entry("owners", self.links, body)}
 
     def once(self, stage: Once) -> None:
-        with self.b.owner(self.at(0)[L.OWNER]):
+        with self.b.attributed_to(self.at(0)[L.OWNER]):
             super().once(stage)
 
     def place(self, what: L.Leaf, body: Index) -> Place:
@@ -79,7 +79,7 @@ class _OverLinks(_Stages):
             return link_table(self.b), plus(times(body, p.tables[0].shape[1]), p.columns[0][what.column])
         if isinstance(what, L.State):
             return regions[f"{what.name} {what.map}"], plus(times(body, what.width), what.offset)
-        if isinstance(what, L.Slot):
+        if isinstance(what, L.SpillSlot):
             return regions["slots"], plus(times(body, p.slots[0]), what.slot)
         if isinstance(what, L.Share):
             return regions["shares"], self._of_segment(what.number)
@@ -108,7 +108,7 @@ class _OverSegments(_Stages):
         if isinstance(what, L.Param):
             table = self.b.table("segments", p.tables[1])
             return table, plus(times(body, p.tables[1].shape[1]), p.columns[1][what.column])
-        if isinstance(what, L.Slot):
+        if isinstance(what, L.SpillSlot):
             return regions["shares"], plus(body, what.slot * self.all)
         if isinstance(what, L.End):
             return regions["ends"], plus(body, what.number * self.all)
@@ -116,10 +116,10 @@ class _OverSegments(_Stages):
             return regions["shared"] if what.name == L.COMMONS else self.b.inputs[what.name], what.index
         raise TypeError(f"segments: no segment finds, or keeps, {what}.")
 
-    def loop(self, stage: Loop) -> None:
+    def loop(self, stage: BodyLoop) -> None:
         super().loop(stage)
         for target in stage.targets:  # lanes to spare repeat the last segment
-            if isinstance(target, L.Slot) and target.slot in self.b.shared and self.all > self.rounds:
+            if isinstance(target, L.SpillSlot) and target.slot in self.b.shared and self.all > self.rounds:
                 value = self.read(target, {L.OWN: self.rounds - 1})
                 for spare in range(self.rounds, self.all):
                     self.write(target, {L.OWN: spare}, value)
@@ -129,12 +129,12 @@ def link_table(b: SegmentBuilder) -> Table:
     return b.table("links", b.by_lane(b.program.tables[0]), wide=True)
 
 
-def build_stage(b: SegmentBuilder, over_segments: bool, stage: Loop | Once) -> None:
+def build_stage(b: SegmentBuilder, over_segments: bool, stage: BodyLoop | Once) -> None:
     """Append a stage as a part of its own."""
     if over_segments:
         with b.part(1):
             _build(_OverSegments(b), stage)
-    elif isinstance(stage, Loop) and stage.bodies is not None:
+    elif isinstance(stage, BodyLoop) and stage.bodies is not None:
         with b.part(1):
             _place(b, stage)
     else:
@@ -146,14 +146,14 @@ def build_stage(b: SegmentBuilder, over_segments: bool, stage: Loop | Once) -> N
                     _build(_OverLinks(b, groups.index), stage)
 
 
-def _build(stages: _Stages, stage: Loop | Once) -> None:
+def _build(stages: _Stages, stage: BodyLoop | Once) -> None:
     if isinstance(stage, Once):
         stages.once(stage)
     else:
         stages.loop(stage)
 
 
-def _place(b: SegmentBuilder, stage: Loop) -> None:
+def _place(b: SegmentBuilder, stage: BodyLoop) -> None:
     """The loop over the links of one motion; it reads inputs where the caller has them."""
     p, name = b.program, stage.bodies
     assert name is not None
@@ -176,7 +176,7 @@ def _place(b: SegmentBuilder, stage: Loop) -> None:
                 return b.load(b.inputs[what.name], plus(times(first, what.width), what.offset))
             raise TypeError(f"segments: a link is not placed by {what}.")
 
-        with b.owner(b.entry(f"{name} bodies", bodies, rounds.index)):
+        with b.attributed_to(b.entry(f"{name} bodies", bodies, rounds.index)):
             for value, target in zip(run(b, stage.code, leaf), stage.targets, strict=True):
                 assert isinstance(target, L.State)
                 b.store(b.regions[PLACED], place(target.width, target.offset), value)

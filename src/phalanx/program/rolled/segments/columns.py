@@ -16,22 +16,22 @@ from typing import Any
 
 import numpy as np
 
-from ...form.builder import Loop
-from ...form.program import Index, Real, Whole, alike, plus, select, times, whole
-from ...ops import CHOOSE, FMA, INPUT, MUL
+from ...form.builder import OpenLoop
+from ...form.program import Index, IntExpr, Real, alike, int_expr, plus, select, times
+from ...ops import FMA, INPUT, MUL, SELECT
 from ...rewrite import Code
 from .. import leaves as L
-from ..stages.bodies import BodyBuilder, Layout, Stage
-from ..stages.matrices import MatrixOut, Pairs
+from ..stages.bodies import BodyBuilder, Stage, StageLayout
+from ..stages.matrices import AncestorPairs, MatrixOut
 
 _SPAN = 32  # columns that go side by side along a run before the next run
 
 
-def walked_pairs(layout: Layout, stage: Stage) -> Pairs | None:
+def walked_pairs(layout: StageLayout, stage: Stage) -> AncestorPairs | None:
     """The entries of a stage that writes a matrix whose columns can walk side by side."""
     if not isinstance(stage, MatrixOut) or layout.parents is not None or layout.joints is not None:
         return None
-    return stage.entries if isinstance(stage.entries, Pairs) else None
+    return stage.entries if isinstance(stage.entries, AncestorPairs) else None
 
 
 class ColumnsSideBySide:
@@ -40,7 +40,7 @@ class ColumnsSideBySide:
     Bodies before the first run are a group of their own, which overlaps the first one.
     """
 
-    def __init__(self, b: BodyBuilder, entries: Pairs, *, linear: bool) -> None:
+    def __init__(self, b: BodyBuilder, entries: AncestorPairs, *, linear: bool) -> None:
         self.b, self.entries, self.linear = b, entries, linear
         self.rest, self.count = b.n % b.lanes, b.n // b.lanes
         self.firsts = np.append(np.arange(self.rest, b.n, b.lanes), [0] if self.rest else []).astype(int)
@@ -67,9 +67,9 @@ class ColumnsSideBySide:
         end = plus(start, count)
         with b.loop(end, first=start) as groups:
             self._diagonal(groups.index, self._first(groups.index))
-        with b.only_if(whole("gt", end, 1)), b.loop(plus(end, -1), down=True) as runs:
+        with b.only_if(int_expr("gt", end, 1)), b.loop(plus(end, -1), down=True) as runs:
             behind = plus(runs.index, 1)
-            behind = select(whole("lt", behind, start), start, behind)
+            behind = select(int_expr("lt", behind, start), start, behind)
             with b.loop(end, first=behind) as groups:
                 self._past(groups.index, self._first(runs.index), b.lanes, runs.index)
         if self.rest:
@@ -93,7 +93,7 @@ class ColumnsSideBySide:
 
     def _owned(self, group: Index) -> AbstractContextManager[None]:
         owners = self.firsts[:, None] + np.arange(self.b.lanes)
-        return self.b.owner(self.b.wide_entry("columns side by side", owners, group))
+        return self.b.attributed_to(self.b.wide_entry("columns side by side", owners, group))
 
     def _load(self, group: Index) -> list[Real]:
         place = times(group, self.width)
@@ -110,18 +110,18 @@ class ColumnsSideBySide:
         with b.loop(b.lanes, down=True) as rounds, self._owned(group):
             own = self._mask("own", np.eye(b.lanes), rounds.index)
             again = [rounds.carry(0.0) for _ in starts]
-            here = [b.value(CHOOSE, own, x, c) for x, c in zip(starts, again, strict=True)]
+            here = [b.value(SELECT, own, x, c) for x, c in zip(starts, again, strict=True)]
             body = plus(first, rounds.index)
             entry = self._step(rounds, again, here, body)
             b.store(self.tile, rounds.index, self._on_diagonal(body, own, entry))
         self._save(group, again)
         mirror = b.region("mirror", b.lanes)
         rows = tuple(range(0, b.lanes * b.lanes, b.lanes))
-        b.copy(mirror, Whole("lanes", rows), self.tile, 0, b.lanes)
+        b.copy(mirror, IntExpr("lanes", rows), self.tile, 0, b.lanes)
         with b.loop(b.lanes) as loop:
             walked = self._mask("walked", np.triu(np.ones((b.lanes, b.lanes))), loop.index)
             both = (b.load(region, loop.index) for region in (self.tile, mirror))
-            b.store(self.tile, loop.index, b.value(CHOOSE, walked, *both))
+            b.store(self.tile, loop.index, b.value(SELECT, walked, *both))
         self._rows_out(first, first, b.lanes)
 
     def _past(self, group: Index, top: Index, count: int, number: Index | None = None) -> None:
@@ -145,7 +145,7 @@ class ColumnsSideBySide:
             b.store(b.outputs["out"], plus(times(body, b.n), first), entry)
         return carried
 
-    def _step(self, rounds: Loop, carried: Any, here: Any, body: Index) -> Real:
+    def _step(self, rounds: OpenLoop, carried: Any, here: Any, body: Index) -> Real:
         """The entries with a body; what the columns carry on is loop-carried."""
         *again, entry = self.entries.step(self.b, here, body)
         for name, value in zip(carried, again, strict=True):
@@ -157,7 +157,7 @@ class ColumnsSideBySide:
         value = entry if entries.instead is None else b.value_of(body, entries.instead)
         if entries.adds:
             value = b.add(value, b.value_of(body, entries.diagonal))
-        return entry if value is entry else b.value(CHOOSE, own, value, entry)
+        return entry if value is entry else b.value(SELECT, own, value, entry)
 
     def _mask(self, name: str, values: np.ndarray, row: Index) -> Real:
         return self.b.load(self.b.table(name, values, wide=True), row)
@@ -176,7 +176,9 @@ class ColumnsSideBySide:
             with b.loop(b.lanes, down=True) as rounds:
                 carried = [rounds.carry(x) for x in starts]
                 body = plus(plus(times(number, b.lanes), self.rest), rounds.index)
-                with b.owner(b.wide_entry("units", np.repeat(np.arange(b.n)[:, None], b.lanes, 1), body)):
+                with b.attributed_to(
+                    b.wide_entry("units", np.repeat(np.arange(b.n)[:, None], b.lanes, 1), body)
+                ):
                     entry = self._step(rounds, carried, carried, body)
                 place = plus(times(number, rows), rounds.index)
                 b.store(region, plus(times(place, self.units), unit), entry)
@@ -228,7 +230,7 @@ class ColumnsSideBySide:
 
     def _row_places(self, first: Index, column: Index) -> Index:
         b = self.b
-        return Whole("lanes", tuple(plus(times(plus(first, k), b.n), column) for k in range(b.lanes)))
+        return IntExpr("lanes", tuple(plus(times(plus(first, k), b.n), column) for k in range(b.lanes)))
 
 
 def _walked(code: Code, result: Any) -> set[int]:

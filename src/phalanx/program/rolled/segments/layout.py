@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ...form.builder import Builder
-from ...form.program import Index, Region, Whole, plus, times
-from ...ops import CHOOSE, INPUT
+from ...form.program import Buffer, Index, IntExpr, plus, times
+from ...ops import INPUT, SELECT
 from ..bodies.body import REST
 from ..leaves import COMMONS, OUT, OWN, Share, State
 from ..stages.loops import Once
@@ -111,7 +111,7 @@ class SegmentBuilder(Builder):
                 table = self.table("real", self.by_lane(real.astype(float))[:, -1], wide=True)
                 mask = self.load(table, groups.index)
                 for k in range(size - width, size):
-                    kept = self.value(CHOOSE, mask, self.load(region, plus(row, k)), 0.0)
+                    kept = self.value(SELECT, mask, self.load(region, plus(row, k)), 0.0)
                     self.store(region, plus(row, k), kept)
 
     def _starts(self, name: str, first: np.ndarray, group: Index) -> Starts:
@@ -123,9 +123,9 @@ class SegmentBuilder(Builder):
 
     def _weave(
         self,
-        region: Region,
+        region: Buffer,
         row: Index,
-        memory: Region,
+        memory: Buffer,
         starts: Starts,
         column: Index,
         count: int,
@@ -209,7 +209,7 @@ class SegmentBuilder(Builder):
 def _behind(starts: Starts, column: Index) -> Index:
     """Where each lane finds a column."""
     if isinstance(starts, list):
-        return Whole("lanes", tuple(plus(x, column) for x in starts))
+        return IntExpr("lanes", tuple(plus(x, column) for x in starts))
     return plus(starts, column)
 
 

@@ -16,7 +16,7 @@ from .. import leaves as L
 from ..bodies.body import REST, BodyAxes, BodyModel, body_model, moving_rest, other_motions
 from ..planning.loops import Wanted
 from ..planning.plan import Plan
-from ..stages.loops import Loop
+from ..stages.loops import BodyLoop
 from ..sweeps.order import Rolled
 
 
@@ -86,7 +86,6 @@ def filled_up(model: Model, rows: np.ndarray, fills: np.ndarray) -> Model:
         groups=groups,
         rest=Transform(masked(model.rest.E, np.eye(3)), masked(model.rest.r, 0.0)),
         offset=masked(model.offset, 0.0),
-        pitch=model.pitch[rows],
         axis=model.axis[rows],
         carrier=np.arange(n) + masked(model.carrier - np.arange(model.n), 0),  # no joint is cut
         inertia=Inertia(*(masked(array, 0.0) for array, _ in model.inertia.arrays())),
@@ -96,7 +95,7 @@ def filled_up(model: Model, rows: np.ndarray, fills: np.ndarray) -> Model:
     )
 
 
-def placing(plan: Plan, link: SegmentLink) -> list[Loop]:
+def placing(plan: Plan, link: SegmentLink) -> list[BodyLoop]:
     """The loops that place all links: by constants, then again those that are not screws."""
     source = link.source
     groups = other_motions(source.model)
@@ -110,6 +109,6 @@ def placing(plan: Plan, link: SegmentLink) -> list[Loop]:
     return made
 
 
-def _placed(plan: Plan, values: list[Any]) -> Loop:
+def _placed(plan: Plan, values: list[Any]) -> BodyLoop:
     wanted: Wanted = [(x, L.State(REST, L.OWN, 12, k)) for k, x in enumerate(values)]
-    return Loop(*plan.code(wanted, lambda fresh, x: None if x.leaf is None else fresh.leaf(x.leaf)))
+    return BodyLoop(*plan.code(wanted, lambda fresh, x: None if x.leaf is None else fresh.leaf(x.leaf)))

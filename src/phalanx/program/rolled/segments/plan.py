@@ -13,7 +13,7 @@ from ..graph import BodyGraph
 from ..planning.loops import Leaf, Wanted
 from ..planning.plan import Plan
 from ..stages.bodies import Stage
-from ..stages.loops import Loop, Once
+from ..stages.loops import BodyLoop, Once
 from ..sweeps.order import Rolled
 
 _TOGETHER = 24  # loop-carried values of one loop: with more, registers are stored and loaded all the time
@@ -39,7 +39,9 @@ class LinkPlan(Plan):
     def _leaf_in_loop(self, phase: int, wanted: Wanted, roots: dict[int, Any]) -> Leaf:
         usual = super()._leaf_in_loop(phase, wanted, roots)
         loops = {carry.phase for carry in self.order.carries}
-        own = (self.graph.leaf(L.Carry(c.number)).number for c in self.order.carries if c.phase == phase)
+        own = (
+            self.graph.leaf(L.CarriedLeaf(c.number)).number for c in self.order.carries if c.phase == phase
+        )
         start = min(own, default=len(self.graph.nodes))
 
         def leaf(fresh: Graph, x: Node) -> Any:
@@ -51,7 +53,7 @@ class LinkPlan(Plan):
 
         return leaf
 
-    def loops(self, phase: int) -> list[Loop]:
+    def loops(self, phase: int) -> list[BodyLoop]:
         """The loops of a phase: several where many loop-carried values are independent."""
         made = []
         for part in self._parts(phase):
@@ -89,7 +91,7 @@ class LinkPlan(Plan):
             if type(x) is not Node or x.number in seen or self.graph.phase(x) != phase:
                 continue
             seen.add(x.number)
-            if isinstance(x.leaf, L.Carry):
+            if isinstance(x.leaf, L.CarriedLeaf):
                 found.add(x.leaf.number)
                 stack.append(self.order.carries[x.leaf.number].source)
             elif x.op is not INPUT:
@@ -111,7 +113,7 @@ class ChainPlan(Plan):
 
     links: LinkPlan
 
-    def loops(self, phase: int) -> list[Loop]:
+    def loops(self, phase: int) -> list[BodyLoop]:
         """The loop of a phase."""
         return [self._loop(phase)] if self.in_loop[phase] else []
 

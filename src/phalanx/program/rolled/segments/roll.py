@@ -23,14 +23,14 @@ from ....sweeps.verbs import Order, Segments, ordering
 from ...form.program import Program
 from ...quantities import announcing
 from ...scalar import Node
-from ...task import Task
+from ...task import TraceTask
 from .. import leaves as L
 from ..bodies.body import body_arguments
 from ..graph import LOCAL, BodyGraph
 from ..stages.bodies import Stage
-from ..stages.loops import Loop, Once
+from ..stages.loops import BodyLoop, Once
+from ..sweeps.indexing import rebuilt, scalars
 from ..sweeps.order import Rolled
-from ..sweeps.places import rebuilt, scalars
 from .build import build_stage
 from .layout import SegmentBuilder
 from .link import placing, segment_link
@@ -43,7 +43,7 @@ class SegmentProgram:
 
     Rows of links are those of segment 0, then of segment 1, and so on. Where some joints are not
     one-degree-of-freedom screws, transforms are inputs, too. A loop over all links gives them their
-    constants; one over the rows of such a motion (`Loop.bodies`) then puts its own in their place.
+    constants; one over the rows of such a motion (`BodyLoop.bodies`) then puts its own in their place.
     """
 
     inputs: Mapping[str, tuple[int, ...]]
@@ -62,16 +62,16 @@ class SegmentProgram:
         b = SegmentBuilder(self, lanes, lockstep=lockstep)
         b.spread_all()
         for over, stage in self.stages:
-            assert isinstance(stage, Loop | Once)
+            assert isinstance(stage, BodyLoop | Once)
             build_stage(b, over, stage)
         b.gather()
         parameters = sum(table.size for table in self.tables)
         return b.finished(int(self.bodies.max()) + 1, parameters)
 
 
-def roll_segments(task: Task) -> SegmentProgram:
+def roll_segments(task: TraceTask) -> SegmentProgram:
     """The loops of an algorithm that cuts a chain into segments."""
-    order = Whole(task.model, task.arguments.get("segments"))
+    order = WholeChain(task.model, task.arguments.get("segments"))
     link = order.link
     _, given, more = body_arguments(link, task)
     more = {name: order.parts.shared(x) if name in task.optional else x for name, x in more.items()}
@@ -81,7 +81,7 @@ def roll_segments(task: Task) -> SegmentProgram:
     return order.planned(task, result)
 
 
-class Whole(Order):
+class WholeChain(Order):
     """The order of a chain that is only ever cut; its links and its segments record the sweeps."""
 
     def __init__(self, model: Model, count: int | None) -> None:
@@ -101,7 +101,7 @@ class Whole(Order):
     def segments(self, count: int | None, ends: Any) -> Segments:
         return self.parts
 
-    def planned(self, task: Task, result: Any) -> SegmentProgram:
+    def planned(self, task: TraceTask, result: Any) -> SegmentProgram:
         """The program that computes one scalar per link."""
         parts = self.parts
         links, chain = LinkPlan(parts.links.graph, parts.links), ChainPlan(parts.chain.graph, parts.chain)
@@ -143,12 +143,12 @@ class ChainGraph(BodyGraph):
 class SymbolicSegments(Segments):
     """One segment that stands for all: values pass between its links and itself as leaves."""
 
-    links: Links
+    links: SegmentLinks
     chain: Rolled
 
     def __init__(self, count: int, longest: int) -> None:
         self.count, self.longest = count, longest
-        self.links = Links(self)
+        self.links = SegmentLinks(self)
         self.chain = Rolled(ChainGraph(count, self.links.graph))
 
     def shared(self, x: Any) -> Any:
@@ -195,7 +195,7 @@ class SymbolicSegments(Segments):
         return rebuilt(x, [one(value) for value in scalars(x)])
 
 
-class Links(Rolled):
+class SegmentLinks(Rolled):
     """The sweeps over the links of a segment, whose root is a value of the segment."""
 
     def __init__(self, parts: SymbolicSegments) -> None:

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from ...form.builder import Builder, Leaf, Values
-from ...form.program import Index, Real, Region, Table, alike, plus, times
+from ...form.program import Buffer, Index, Real, Table, alike, plus, times
 from ...ops import INPUT
 from ...rewrite import Code
-from ...task import TOLD
+from ...task import UNIFORM
 from .. import leaves as L
-from ..bodies.joints import Joints
-from ..limbs import LimbRows
+from ..bodies.joints import CoupledJoints
+from ..heavy_path_tables import HeavyPathRows
 
 LINKS = "links"  # the map that lists the last bodies of joints
 END = "end of joint"  # from a body to the last one of its joint
@@ -41,11 +41,11 @@ def settle(
 
     What the instructions read themselves changes only when all of them are done.
     """
-    read = {i.args[0].slot for i in code.instructions if i.op == INPUT and isinstance(i.args[0], L.Slot)}
+    read = {i.args[0].slot for i in code.instructions if i.op == INPUT and isinstance(i.args[0], L.SpillSlot)}
     at_once: dict[int, list[L.Leaf]] = defaultdict(list)
     in_the_end: list[tuple[L.Leaf, Any]] = []
     for target, x in zip(targets, code.results, strict=True):
-        changes = isinstance(target, L.Slot) and target.slot in read
+        changes = isinstance(target, L.SpillSlot) and target.slot in read
         if changes or not isinstance(x, int) or code.instructions[x].op == INPUT:
             in_the_end.append((target, x))
         else:
@@ -72,7 +72,7 @@ class Stage(ABC):
 
 
 @dataclass(frozen=True)
-class Layout:
+class StageLayout:
     """What stages find: sizes, tables and maps of one robot and algorithm."""
 
     inputs: Mapping[str, tuple[int, ...]]
@@ -84,8 +84,8 @@ class Layout:
     maps: Mapping[str, np.ndarray]
     slots: int
     commons: int
-    joints: Joints | None = None  # the degrees of freedom of a robot with mimic joints
-    limbs: LimbRows | None = None  # where they stand, if some stage visits limbs
+    joints: CoupledJoints | None = None  # the degrees of freedom of a robot with mimic joints
+    heavy_paths: HeavyPathRows | None = None  # where they stand, if some stage visits limbs
     told: int = 0  # numbers that are told with a call, for all states alike
 
     @cached_property
@@ -103,7 +103,7 @@ class BodyBuilder(Builder):
     If its one state is `alone`, parts of it have bodies side by side; what these read of others is alike.
     """
 
-    def __init__(self, layout: Layout, lanes: int, *, alone: bool = False) -> None:
+    def __init__(self, layout: StageLayout, lanes: int, *, alone: bool = False) -> None:
         super().__init__(layout.inputs, layout.outputs, lanes if alone else 1, lanes)
         self.alone = alone
         self.layout = layout
@@ -116,7 +116,7 @@ class BodyBuilder(Builder):
             if spare:
                 self.store(target, prod(shape), 0.0)
         # One row is the world, if limbs hang on each other.
-        rows = layout.n + (layout.limbs is not None and layout.limbs.branches)
+        rows = layout.n + (layout.heavy_paths is not None and layout.heavy_paths.branches)
         self.slots = self.region("slots", rows * layout.slots)
         self.commons = self.region(L.COMMONS, layout.commons)
         self.parameters = self.table("parameters", layout.table)
@@ -142,7 +142,7 @@ class BodyBuilder(Builder):
 
     def value_of(self, body: Index, kept: int | float) -> Real:
         """A constant, or what a slot holds at a body."""
-        return kept if isinstance(kept, float) else self.read(L.Slot(kept), {L.OWN: body})
+        return kept if isinstance(kept, float) else self.read(L.SpillSlot(kept), {L.OWN: body})
 
     # ------------------------------------------------------------- leaves and targets
 
@@ -154,13 +154,13 @@ class BodyBuilder(Builder):
     def write(self, target: L.Leaf, where: Where, value: Real, quantity: str = "") -> None:
         """Put a value where it goes."""
         region, index = self.place(target, where)
-        assert isinstance(region, Region)
+        assert isinstance(region, Buffer)
         if isinstance(target, L.Added):
             self.add_to(region, index, value, quantity)
         else:
             self.store(region, index, value)
 
-    def place(self, what: L.Leaf, where: Where) -> tuple[Region | Table, Index]:
+    def place(self, what: L.Leaf, where: Where) -> tuple[Buffer | Table, Index]:
         """Where a leaf is found, or a result goes."""
         p = self.layout
         if isinstance(what, L.Param):
@@ -169,7 +169,7 @@ class BodyBuilder(Builder):
         if isinstance(what, L.State):
             row = times(self.mapped(what.map, where[L.OWN]), what.width)
             return self.given(what.name, what.width), plus(row, what.offset)
-        if isinstance(what, L.Slot):
+        if isinstance(what, L.SpillSlot):
             return self.slots, self.kept(self.body_of(what.whose, where), what.slot)
         if isinstance(what, L.Total):
             return self.commons, what.number
@@ -177,10 +177,10 @@ class BodyBuilder(Builder):
             return self.given(what.name), what.index
         raise TypeError(f"rolled program: no body finds, or keeps, {what}.")
 
-    def given(self, name: str, width: int = 0) -> Region:
+    def given(self, name: str, width: int = 0) -> Buffer:
         """Where an input lies, or what stands in its place: `width` numbers for each body."""
-        if name == TOLD:
-            return self.uniform(TOLD, self.layout.told)
+        if name == UNIFORM:
+            return self.uniform(UNIFORM, self.layout.told)
         arguments = self.inputs if self.alone else {}
         return self.regions.get(name) or arguments.get(name) or self.region(name, self.n * width, given=True)
 

@@ -7,23 +7,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...form.builder import run
-from ...form.program import Index, Real, plus, times, whole
+from ...form.program import Index, Real, int_expr, plus, times
 from ...rewrite import Code
 from .. import leaves as L
 from .bodies import BodyBuilder, Where
-from .loops import Loop, Read
-from .matrices import Entries, Store
+from .loops import BodyLoop, Read
+from .matrices import MatrixEntries, Store
 
 
 @dataclass(frozen=True)
-class Columns(Entries):
+class Columns(MatrixEntries):
     """Loops over the pairs of one column after another, or of one row.
 
     A sum runs over the bodies from the row on. What it reads of other pairs, the loops of `kept` have
     saved beforehand.
     """
 
-    loops: list[Loop]
+    loops: list[BodyLoop]
     slots: int  # kept from one loop to the next, for one column at a time
     which: str
     sums: tuple[Code, ...] = ()
@@ -41,22 +41,22 @@ class Columns(Entries):
             row, col = (body, inner) if self.which == "rows" else (inner, body)
             return {L.OWN: inner, L.ROW: row, L.COLUMN: col, L.DIAGONAL: body, L.OWNER: row}
 
-        def slot(what: L.Slot, where: Where) -> Index:
+        def slot(what: L.SpillSlot, where: Where) -> Index:
             return plus(times(where[what.whose], self.slots), what.slot)
 
         def read(what: L.Leaf, where: Where) -> Real:
             if isinstance(what, L.Delta):
-                return b.choice(whole("eq", where[L.OWN], body), 1.0, 0.0)
-            if isinstance(what, L.Slot) and what.whose in (L.OWN, L.DIAGONAL):
+                return b.choice(int_expr("eq", where[L.OWN], body), 1.0, 0.0)
+            if isinstance(what, L.SpillSlot) and what.whose in (L.OWN, L.DIAGONAL):
                 return b.load(column, slot(what, where))
             return self._sum(b, what.number, where, read) if isinstance(what, L.Sum) else b.read(what, where)
 
         def write(target: L.Leaf, where: Where, value: Real, quantity: str) -> None:
-            if isinstance(target, L.Slot):
+            if isinstance(target, L.SpillSlot):
                 b.store(column, slot(target, where), value)
-            elif isinstance(target, L.KeptPair):
+            elif isinstance(target, L.StoredPair):
                 b.store(b.regions["pairs"], self.place(where[L.OWN], body, target.number), value)
-            elif isinstance(target, L.Entry):
+            elif isinstance(target, L.EntryLeaf):
                 store(value, where[L.OWN])
             else:
                 raise TypeError(f"rolled program: a loop over pairs has no place for {target}.")
@@ -75,11 +75,11 @@ class Columns(Entries):
     @property
     def keeps(self) -> int:
         """Values that are kept of each pair."""
-        return sum(isinstance(t, L.KeptPair) for loop in self.loops for t in loop.targets)
+        return sum(isinstance(t, L.StoredPair) for loop in self.loops for t in loop.targets)
 
     def place(self, row: Index, column: Index, number: int) -> Index:
         """The place of a saved value of a pair of a chain."""
-        pair = plus(whole("div", times(row, plus(row, 1)), 2), column)
+        pair = plus(int_expr("div", times(row, plus(row, 1)), 2), column)
         return plus(times(pair, self.keeps), number)
 
     def _sum(self, b: BodyBuilder, number: int, where: Where, read: Read) -> Real:
@@ -90,7 +90,7 @@ class Columns(Entries):
             def leaf(what: L.Leaf) -> Real:
                 if isinstance(what, L.SoFar):
                     return so_far
-                if isinstance(what, L.KeptPair):
+                if isinstance(what, L.StoredPair):
                     assert self.kept is not None
                     place = self.kept.place(rounds.index, where[what.side], what.number)
                     return b.load(b.regions["pairs"], place)

@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...form.program import Index, Real, plus, select, times, whole
+from ...form.program import Index, Real, int_expr, plus, select, times
 from .. import leaves as L
-from ..bodies.joints import Joints
+from ..bodies.joints import CoupledJoints
 from .bodies import DOF, JOINT, BodyBuilder
 
 if TYPE_CHECKING:
-    from .matrices import Entries
+    from .matrices import MatrixEntries
 
 
 @contextmanager
@@ -38,7 +38,7 @@ def owner_of(b: BodyBuilder, row: Index) -> Index:
     return row if joints is None else b.entry("first body", joints.first_body, row)
 
 
-def keep_summed(b: BodyBuilder, entries: Entries) -> None:
+def store_summed(b: BodyBuilder, entries: MatrixEntries) -> None:
     """Keep the matrix over degrees of freedom, summed from entries between bodies."""
     joints = _joints(b)
     size = joints.count * (joints.count + 1) // 2
@@ -49,30 +49,30 @@ def keep_summed(b: BodyBuilder, entries: Entries) -> None:
 
         def add(value: Real, other: Index) -> None:
             if entries.shape != "rows":
-                value = b.choice(whole("ge", other, body), value, 0.0)
+                value = b.choice(int_expr("ge", other, body), value, 0.0)
             k, j = b.mapped(DOF, body), b.mapped(DOF, other)
             amount = b.mul(b.mul(value, b.load(ratios, body)), b.load(ratios, other))
             # Two bodies of one degree of freedom meet on the diagonal, either way round.
-            twice = whole("and", whole("eq", k, j), whole("ne", body, other))
+            twice = int_expr("and", int_expr("eq", k, j), int_expr("ne", body, other))
             b.add_to(matrix, _place(k, j), b.choice(twice, b.add(amount, amount), amount))
 
-        with b.owner(body):
+        with b.attributed_to(body):
             entries.of(b, body, add)
             if entries.adds:
                 k = b.mapped(DOF, body)
                 b.add_to(matrix, _place(k, k), b.value_of(body, entries.diagonal))
 
 
-def _joints(b: BodyBuilder) -> Joints:
+def _joints(b: BodyBuilder) -> CoupledJoints:
     assert b.layout.joints is not None
     return b.layout.joints
 
 
 def _place(k: Index, j: Index) -> Index:
     """Where an entry of the lower triangle stands."""
-    below = whole("gt", k, j) if k is not j else 1
+    below = int_expr("gt", k, j) if k is not j else 1
     row, column = select(below, k, j), select(below, j, k)
-    return plus(whole("div", times(row, plus(row, 1)), 2), column)
+    return plus(int_expr("div", times(row, plus(row, 1)), 2), column)
 
 
 def summed_matrix_out(b: BodyBuilder) -> None:
@@ -90,7 +90,7 @@ def gather_forces(b: BodyBuilder, value: Callable[[Index], Real]) -> None:
     """Sum what bodies have for their degrees of freedom into the right-hand side."""
     solution = b.regions["solution"]
     b.clear(solution, _joints(b).count + 1)
-    with b.loop(b.n) as loop, b.owner(loop.index):
+    with b.loop(b.n) as loop, b.attributed_to(loop.index):
         b.add_to(solution, b.mapped(DOF, loop.index), value(loop.index))
 
 

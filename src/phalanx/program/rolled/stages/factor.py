@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...form.program import Index, Real, Region, plus, select, times, whole
+from ...form.program import Buffer, Index, Real, int_expr, plus, select, times
 from .. import leaves as L
-from .bodies import BodyBuilder, Layout, Stage
-from .coupled import gather_forces, hand_out, keep_summed, over_joints, owner_of
-from .matrices import Entries
+from .bodies import BodyBuilder, Stage, StageLayout
+from .coupled import gather_forces, hand_out, over_joints, owner_of, store_summed
+from .matrices import MatrixEntries
 
 TOGETHER = 4  # right-hand sides that share one pass over the factor when all are unit vectors
 
@@ -21,14 +21,14 @@ TOGETHER = 4  # right-hand sides that share one pass over the factor when all ar
 class Factor(Stage):
     """A matrix, kept and factored in place: M = L^T D L, with 1/D on the diagonal."""
 
-    entries: Entries
+    entries: MatrixEntries
 
     def build(self, b: BodyBuilder) -> None:
         if b.layout.joints is not None:
-            keep_summed(b, self.entries)
+            store_summed(b, self.entries)
         else:
             b.region("matrix", _size(b) + (self.entries.shape != "rows"))
-            with b.loop(b.n) as loop, b.owner(loop.index):
+            with b.loop(b.n) as loop, b.attributed_to(loop.index):
                 self._keep(b, loop.index)
         with over_joints(b):
             _factored(b)
@@ -45,7 +45,7 @@ class Factor(Stage):
 
             def store(value: Real, there: Index) -> None:
                 place = b.entry("first", _families(b.layout)["first"], there)
-                inside = whole("and", whole("ge", place, first), whole("le", place, last))
+                inside = int_expr("and", int_expr("ge", place, first), int_expr("le", place, last))
                 b.store(matrix, select(inside, plus(row_of(b, there), depth), _size(b)), value)
 
             self.entries.of(b, body, store)
@@ -66,7 +66,7 @@ def _size(b: BodyBuilder) -> int:
     return int((b.layout.depth + 1).sum())
 
 
-def _families(p: Layout) -> dict[str, np.ndarray]:
+def _families(p: StageLayout) -> dict[str, np.ndarray]:
     """Numbers of the bodies with families together: a body's own, and the last one among all it carries."""
     parents = np.arange(-1, p.n - 1) if p.parents is None else p.parents
     size = np.ones(p.n, dtype=np.int64)
@@ -84,13 +84,13 @@ def _families(p: Layout) -> dict[str, np.ndarray]:
 def _factored(b: BodyBuilder) -> None:
     """Factor the matrix in place."""
     matrix = b.regions["matrix"]
-    with b.loop(b.n, down=True) as loop, b.owner(owner_of(b, loop.index)):
+    with b.loop(b.n, down=True) as loop, b.attributed_to(owner_of(b, loop.index)):
         body = loop.index
         row, first = row_of(b, body), b.parent(body)
         pivot = plus(row, depth_of(b, body))
         inverse = b.div(1.0, b.load(matrix, pivot))
         b.store(matrix, pivot, inverse)
-        with b.only_if(whole("ge", first, 0)), b.walk(first, b.parent) as walk:
+        with b.only_if(int_expr("ge", first, 0)), b.walk(first, b.parent) as walk:
             _eliminate(b, row, inverse, walk.index)
 
 
@@ -134,29 +134,29 @@ class Solve(Stage):
         return None
 
 
-def solve(b: BodyBuilder, solution: Region, end: Index, width: int) -> None:
+def solve(b: BodyBuilder, solution: Buffer, end: Index, width: int) -> None:
     """Solve for right-hand sides side by side in place, which are zero from body `end` on."""
     _backward(b, solution, end, width)
     _forward(b, solution, width)
 
 
-def _backward(b: BodyBuilder, solution: Region, end: Index, width: int) -> None:
+def _backward(b: BodyBuilder, solution: Buffer, end: Index, width: int) -> None:
     """x_j -= L_kj x_k for the ancestors j of body k, from body `end` - 1 to the root."""
-    with b.loop(end, down=True) as loop, b.owner(owner_of(b, loop.index)):
+    with b.loop(end, down=True) as loop, b.attributed_to(owner_of(b, loop.index)):
         body = loop.index
         row, first = row_of(b, body), b.parent(body)
         minus = [b.neg(b.load(solution, plus(times(body, width), k))) for k in range(width)]
-        with b.only_if(whole("ge", first, 0)), b.walk(first, b.parent) as walk:
+        with b.only_if(int_expr("ge", first, 0)), b.walk(first, b.parent) as walk:
             entry = b.load(b.regions["matrix"], plus(row, depth_of(b, walk.index)))
             for k in range(width):
                 place = plus(times(walk.index, width), k)
                 b.store(solution, place, b.multiply_add(entry, minus[k], b.load(solution, place)))
 
 
-def _forward(b: BodyBuilder, solution: Region, width: int) -> None:
+def _forward(b: BodyBuilder, solution: Buffer, width: int) -> None:
     """x_k = x_k / d_k - sum over ancestors j of L_kj x_j, from the root to the tips."""
     matrix = b.regions["matrix"]
-    with b.loop(b.n) as loop, b.owner(owner_of(b, loop.index)):
+    with b.loop(b.n) as loop, b.attributed_to(owner_of(b, loop.index)):
         body = loop.index
         row = row_of(b, body)
         diagonal = b.load(matrix, plus(row, depth_of(b, body)))
@@ -164,7 +164,7 @@ def _forward(b: BodyBuilder, solution: Region, width: int) -> None:
         with b.walk(body, b.parent) as walk:
             # The walk begins at the body itself, whose place still holds what must not be taken off.
             there = walk.index
-            other = whole("ne", there, body)
+            other = int_expr("ne", there, body)
             entry = b.load(matrix, plus(row, depth_of(b, there)))
             sums = [walk.carry(x) for x in own]
             for k, x in enumerate(sums):
@@ -191,7 +191,7 @@ class InverseOut(Stage):
             b.in_blocks(b.n, TOGETHER, lambda first, width: _inverse_rows(b, out, solution, first, width))
 
 
-def _inverse_rows(b: BodyBuilder, out: Region, solution: Region, first: Index, width: int) -> None:
+def _inverse_rows(b: BodyBuilder, out: Buffer, solution: Buffer, first: Index, width: int) -> None:
     """Write `width` rows of the inverse from `first` on: the solutions for unit vectors."""
     b.clear(solution, b.n * width)
     for k in range(width):

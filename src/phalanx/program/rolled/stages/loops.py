@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...form.builder import Builder, run
-from ...form.builder import Loop as Rounds
+from ...form.builder import OpenLoop as Rounds
 from ...form.program import Index, Real, plus, times
 from ...rewrite import Code
 from .. import leaves as L
@@ -20,7 +20,7 @@ Write = Callable[[L.Leaf, Where, Real, str], None]
 
 
 @dataclass(frozen=True)
-class Loop(Stage):
+class BodyLoop(Stage):
     """One pass over the bodies: instructions for one, and where its results go."""
 
     code: Code
@@ -55,10 +55,10 @@ class Loop(Stage):
             last = {t: rounds.carry(0.0) for t in self.targets if isinstance(t, L.Total | L.End)}
 
             def leaf(what: L.Leaf) -> Real:
-                return handed.read(what.number) if isinstance(what, L.Carry) else read(what, where)
+                return handed.read(what.number) if isinstance(what, L.CarriedLeaf) else read(what, where)
 
             def put(target: L.Leaf, value: Real, quantity: str) -> None:
-                if isinstance(target, L.Carry):
+                if isinstance(target, L.CarriedLeaf):
                     handed.write(target.number, value, quantity)
                 elif isinstance(target, L.Total):
                     rounds.feed(last[target], b.add(last[target], value, quantity))
@@ -69,13 +69,13 @@ class Loop(Stage):
                 else:
                     write(target, where, value, quantity)
 
-            with b.owner(where.get(L.OWNER, where[L.OWN])):
+            with b.attributed_to(where.get(L.OWNER, where[L.OWN])):
                 settle(b, self.code, self.targets, leaf, put)
                 turns = b.turn((value, target.quantity) for target, value in angles)
                 for (angle, _), turned in zip(angles, turns, strict=True):
                     for slot, value in zip((angle.sine, angle.cosine), turned, strict=True):
                         if slot is not None:
-                            write(L.Slot(slot), where, value, "")
+                            write(L.SpillSlot(slot), where, value, "")
         for target, value in last.items():
             write(target, where, value, "")
 
@@ -86,8 +86,8 @@ class _Handed:
     rounds: Rounds
     body: Index
 
-    def __init__(self, loop: Loop, read: Read) -> None:
-        self.numbers = [t.number for t in loop.targets if isinstance(t, L.Carry)]
+    def __init__(self, loop: BodyLoop, read: Read) -> None:
+        self.numbers = [t.number for t in loop.targets if isinstance(t, L.CarriedLeaf)]
         self.outward, self.linked = loop.outward, loop.bodies == LINKS
         given = {number: (loop.roots or {})[number] for number in self.numbers}
         self.roots = {k: read(x, {}) if isinstance(x, L.Leaf) else float(x) for k, x in given.items()}
@@ -112,7 +112,7 @@ class _HandedInTree(_Handed):
     A body reads what its parent has left there, or adds to what its parent gets.
     """
 
-    def __init__(self, loop: Loop, read: Read, b: BodyBuilder) -> None:
+    def __init__(self, loop: BodyLoop, read: Read, b: BodyBuilder) -> None:
         super().__init__(loop, read)
         self.b, count = b, len(self.numbers)
         # Nothing outlives its loop: loops that hand on equally many values share their memory.

@@ -13,17 +13,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ...form.builder import run
-from ...form.program import Index, Real, Region, less, plus, select, times, whole
+from ...form.program import Buffer, Index, Real, int_expr, less, plus, select, times
 from ...rewrite import Code
 from .. import leaves as L
 from .bodies import BodyBuilder, Stage
-from .coupled import keep_summed, summed_matrix_out
+from .coupled import store_summed, summed_matrix_out
 
 Store = Callable[[Real, Index], None]  # of a value, with another body
 
 
 @dataclass(frozen=True)
-class Entries(ABC):
+class MatrixEntries(ABC):
     """The entries of a symmetric matrix over bodies; `shape` tells which ones a body makes.
 
     "columns": with bodies from itself on; "rows": up to itself; "square": with all. Kept values are
@@ -45,7 +45,7 @@ class Entries(ABC):
         """What has to be done before the first entry."""
         return None
 
-    def add_diagonal(self, b: BodyBuilder, body: Index, region: Region, place: Index) -> None:
+    def add_diagonal(self, b: BodyBuilder, body: Index, region: Buffer, place: Index) -> None:
         """Complete an entry of the diagonal."""
         if self.instead is not None:
             b.store(region, place, b.value_of(body, self.instead))
@@ -59,7 +59,7 @@ class Entries(ABC):
 
 
 @dataclass(frozen=True)
-class Pairs(Entries):
+class AncestorPairs(MatrixEntries):
     """A walk along ancestors. Results of its code: what is carried on, then the entry."""
 
     start: list[int | float]
@@ -107,7 +107,7 @@ class MatrixOut(Stage):
     Only those rows are kept, so that scratch memory grows with the bodies, not with their square.
     """
 
-    entries: Entries
+    entries: MatrixEntries
 
     @property
     def written(self) -> tuple[str, ...]:
@@ -115,7 +115,7 @@ class MatrixOut(Stage):
 
     def build(self, b: BodyBuilder) -> None:
         if b.layout.joints is not None:
-            keep_summed(b, self.entries)
+            store_summed(b, self.entries)
             return summed_matrix_out(b)
         self.entries.prepare(b)
         b.region("rows", min(b.strip, b.n) * b.n)
@@ -142,9 +142,9 @@ class MatrixOut(Stage):
                 # Within the strip the mirror image is part of the rows, too.
                 test = ("ge", other, first) if shape == "rows" else ("lt", other, plus(first, width))
                 mirror = plus(times(less(other, first), n), body)
-                b.store(rows, select(whole(*test), mirror, plus(row, other)), value)
+                b.store(rows, select(int_expr(*test), mirror, plus(row, other)), value)
 
-            with b.owner(body):
+            with b.attributed_to(body):
                 self.entries.of(b, body, store)
                 self.entries.add_diagonal(b, body, rows, plus(row, body))
 
@@ -166,6 +166,6 @@ class MatrixOut(Stage):
         begin, end = (0, first) if self.entries.shape == "rows" else (plus(first, width), b.n)
         if begin == end:
             return
-        with b.only_if(whole("gt", end, begin)), b.loop(end, first=begin) as loop:
+        with b.only_if(int_expr("gt", end, begin)), b.loop(end, first=begin) as loop:
             to = plus(times(loop.index, b.n), first)
             b.move(b.outputs[L.OUT], to, b.regions["rows"], loop.index, width, step=b.n)

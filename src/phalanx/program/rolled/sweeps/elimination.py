@@ -18,7 +18,7 @@ import numpy as np
 from ...scalar import Node
 from .. import leaves as L
 from ..graph import BodyGraph, copied
-from .places import each, elsewhere, rebuilt, scalars
+from .indexing import each, elsewhere, rebuilt, scalars
 
 Changes = list[tuple[Any, Node, int]]  # value, variable, operand
 Keys = list[Any]  # for each scalar of a field; scalars of one key share a variable, those without have none
@@ -82,7 +82,7 @@ class Elimination:
         """
         made = dict[int, Node]()
         for x in scalars(values):
-            if type(x) is Node and isinstance(x.leaf, L.Elsewhere) and x.leaf.whose == 0:
+            if type(x) is Node and isinstance(x.leaf, L.Gathered) and x.leaf.whose == 0:
                 variable = self.graph.nodes[x.leaf.node]
                 if self.owns(variable):
                     made[x.number] = variable
@@ -111,15 +111,15 @@ class Elimination:
 
     def inside(self, operand: int, f: Any) -> Any:
         """The field, and zero where an operand would lie beyond the ends."""
-        within = self.graph.leaf(L.Inside(operand))
+        within = self.graph.leaf(L.InBounds(operand))
         return each(f, lambda x: self.graph.choose(within, x, 0.0))
 
     def moved(self, operand: int, f: Any) -> Any:
         """What has been computed from a row, as computed from another operand."""
 
         def there(x: Node) -> Any:
-            if isinstance(x.leaf, L.Elsewhere):
-                return self.graph.leaf(L.Elsewhere(x.leaf.node, operand))
+            if isinstance(x.leaf, L.Gathered):
+                return self.graph.leaf(L.Gathered(x.leaf.node, operand))
             if isinstance(x.leaf, L.Param):
                 return self.graph.leaf(L.Param(x.leaf.column, operand))
             return x if self.graph.common(x) else None
@@ -145,12 +145,12 @@ def split(keys: Keys, values: list[Any]) -> Keys:
     return [None if key is None else first.setdefault((key, name), k) for k, (key, name) in pairs]
 
 
-def refined(keys: Keys, own: list[Any], laden: list[bool], written: list[tuple[Any, Any]]) -> Keys:
+def refined(keys: Keys, own: list[Any], loaded: list[bool], written: list[tuple[Any, Any]]) -> Keys:
     """Keys that tell apart what steps make different; none for what no step changes.
 
-    `written`: fields as steps found and left them. What is `laden` needs a variable in any case.
+    `written`: fields as steps found and left them. What is `loaded` needs a variable in any case.
     """
-    changed = list(laden)
+    changed = list(loaded)
     for found, left in written:
         for k, (x, a, b) in enumerate(zip(own, scalars(found), scalars(left), strict=True)):
             changed[k] |= not (a is b or (type(x) is not Node and x == b))

@@ -25,9 +25,9 @@ from ....sweeps.orders.slots import lift
 from ...scalar import Node
 from .. import leaves as L
 from ..graph import LOCAL, BodyGraph
-from ..stages.levels import ALL, EVEN, FIRST, LADEN, ODD, WORLD
+from ..stages.levels import ALL, EVEN, FIRST, LOADED, ODD, WORLD
 from .elimination import Change, Elimination, Keys, classes, computed, refined, settled, split
-from .places import chosen, each, elsewhere, rebuilt, scalars
+from .indexing import chosen, each, elsewhere, rebuilt, scalars
 
 
 class OneLevel(Level):
@@ -66,7 +66,7 @@ class OneLink(LinkSweeps):
     @cached_property
     def branches(self) -> bool:
         """Whether limbs hang on limbs."""
-        return bool(self.order.rows_of_limbs().branches)
+        return bool(self.order.rows_of_heavy_paths().branches)
 
     # ------------------------------------------------------------------ between bodies and links
 
@@ -83,7 +83,7 @@ class OneLink(LinkSweeps):
             if type(x) is not Node or graph.common(x) or graph.phase(x) == LOCAL:
                 return x
             phase = graph.phase(x) if linked else graph.phase(x) + 1
-            return graph.placed(L.Elsewhere(x.number, whose), phase=phase, linked=linked)
+            return graph.placed(L.Gathered(x.number, whose), phase=phase, linked=linked)
 
         return each(f, one)
 
@@ -160,7 +160,7 @@ class OneLink(LinkSweeps):
         kept, closing = E.kept(kept, held)
         if branches:
             nothing = E.becomes(hung, each(hung, lambda _: 0.0))
-            E.before += [Change(rows, (0,), nothing) for rows in (LADEN, WORLD)]
+            E.before += [Change(rows, (0,), nothing) for rows in (LOADED, WORLD)]
             closing += E.becomes(hung, E.at(1, hung) + more, 1)
         E.last.append(Change(FIRST, (0,), closing, carrier=branches))
         return self._started(E, parts, held, hung), between, kept
@@ -168,7 +168,7 @@ class OneLink(LinkSweeps):
     def _joined(self, E: Elimination, how: Halving, parts: Any) -> tuple[Any, Any]:
         """(held, between): parts with variables for what steps change, and what these leave behind."""
         own, first = list(scalars(parts)), E.count
-        laden = [self.graph.phase(x) >= E.phase for x in own]
+        loaded = [self.graph.phase(x) >= E.phase for x in own]
 
         def attempt(keys: Keys) -> tuple[Keys, Any]:
             E.count = first
@@ -183,7 +183,7 @@ class OneLink(LinkSweeps):
                 new = how.stays(row, *(E.inside(k, E.at(k, between)) for k in (1, 2)))
                 E.steps.append(Change(EVEN, (0, -1, 1), E.becomes(held, new)))
                 written.append((row, new))
-            return refined(keys, own, laden, written), (held, between)
+            return refined(keys, own, loaded, written), (held, between)
 
         found: tuple[Any, Any] = settled(classes(parts), attempt)
         return found
@@ -202,15 +202,15 @@ class OneLink(LinkSweeps):
 
         plain = rebuilt(parts, computed(graph, own, bare))
         E.initial += [(variable, value) for value, variable, _ in E.becomes(held, plain)]
-        laden = [graph.phase(x) >= E.phase for x in own]
-        if not any(laden):
+        loaded = [graph.phase(x) >= E.phase for x in own]
+        if not any(loaded):
             return parts
         # Where something hangs on a link, all that depends on it is computed there, and kept for later.
-        both = zip(own, computed(graph, own, here), scalars(held), laden, strict=True)
+        both = zip(own, computed(graph, own, here), scalars(held), loaded, strict=True)
         there = [(x, value, variable) for x, value, variable, more in both if more]
         whose, values, variables = (np.array(column, dtype=object) for column in zip(*there, strict=True))
         lasting, changes = E.kept(values, hung)
-        E.start.append(Change(LADEN, (0,), [*changes, *E.becomes(variables, values)]))
+        E.start.append(Change(LOADED, (0,), [*changes, *E.becomes(variables, values)]))
         known = {x.number: kept for x, kept in zip(whose, lasting, strict=True)}
         return rebuilt(parts, [known.get(x.number, x) if type(x) is Node else x for x in own])
 
@@ -233,7 +233,7 @@ class OneLink(LinkSweeps):
             # A link that carries limbs is never the last one of its own.
             f, _ = how.sides(E.at(0, parts), E.at(0, y))
             _, g = how.sides(E.at(1, parts), E.at(1, y))
-            E.last.append(Change(LADEN, (0, 1), E.becomes(state, how.settle(E.at(0, parts), f, g))))
+            E.last.append(Change(LOADED, (0, 1), E.becomes(state, how.settle(E.at(0, parts), f, g))))
         return self._finished(E, y)
 
     # ------------------------------------------------------------------ eliminations
@@ -241,7 +241,7 @@ class OneLink(LinkSweeps):
     def _begun(self, *fields: Any) -> Elimination:
         """An elimination that begins when all fields are known."""
         order = self.order
-        order.rows_of_limbs()
+        order.rows_of_heavy_paths()
         phase = max(order.latest(*fields), 0) + 1
         made = Elimination(self.graph, len(order.eliminations), phase, self.several)
         order.eliminations.append(made)
@@ -251,7 +251,7 @@ class OneLink(LinkSweeps):
         """Variables as they are after an elimination."""
 
         def one(x: Any) -> Any:
-            leaf = L.Result(E.number, x.number) if E.owns(x) else None
+            leaf = L.EliminationResult(E.number, x.number) if E.owns(x) else None
             return x if leaf is None else self.graph.placed(leaf, phase=E.phase, linked=E.linked)
 
         return each(f, one)

@@ -11,7 +11,7 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Walk:
+class AncestorLoop:
     """A walk from each body along its ancestors: what is carried, and the entry at each one."""
 
     phase: int
@@ -35,7 +35,7 @@ class Walks:
 
 
 @dataclass(frozen=True)
-class Entries:
+class LoopedEntries:
     """Entries of a matrix that loops over the pairs of each column, or of each row, compute.
 
     `shape` tells which pairs: "columns" those from the diagonal down, "rows" those up to the diagonal,
@@ -54,7 +54,7 @@ class Matrix:
     It is symmetric unless it is one of several, by number, that walks fill.
     """
 
-    walk: Walk | Entries | Walks
+    walk: AncestorLoop | LoopedEntries | Walks
     diagonal: Any = 0.0
     instead: Any = None
     number: int = 0
@@ -67,7 +67,7 @@ class Matrix:
 
 
 @dataclass(frozen=True)
-class Solution:
+class InverseRows:
     """The inverse of a matrix, row by row."""
 
     matrix: Matrix

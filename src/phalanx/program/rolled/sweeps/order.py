@@ -13,21 +13,21 @@ import numpy as np
 from ....errors import PhalanxError
 from ....spatial import Array, Field
 from ....sweeps.orders.slots import lift
+from ....sweeps.triangle import JoinLevels as Levels
 from ....sweeps.triangle import Sums
-from ....sweeps.triangle import Walk as Levels
 from ....sweeps.verbs import Order
 from ...scalar import Node
 from .. import leaves as L
 from ..graph import LOCAL, BodyGraph
-from ..limbs import LimbRows, limb_rows
+from ..heavy_path_tables import HeavyPathRows, heavy_path_rows
 from .elimination import Elimination
+from .indexing import HERE, THIRD, ChainPairs, chosen, each, elsewhere, rebuilt, scalars
 from .links import OneLink
-from .matrices import Entries, Matrix, Solution, Walk, Walks, box, several
-from .places import HERE, THIRD, Pairs, chosen, each, elsewhere, rebuilt, scalars
+from .matrices import AncestorLoop, InverseRows, LoopedEntries, Matrix, Walks, box, several
 
 
 @dataclass
-class Carry:
+class CarriedScalar:
     """A scalar that goes from parent to child (outward), or as a sum from children to parent."""
 
     number: int
@@ -42,7 +42,7 @@ class Carry:
         return self.phase % 2 == 0
 
 
-class Paths:
+class LoopedPaths:
     """The operator from each body's ancestors: a loop has no better way than one body after another."""
 
     def __init__(self, order: Rolled, X: Any, *, back: bool = False) -> None:
@@ -55,8 +55,8 @@ class Paths:
         return self.order.propagate(self.X, c, None, None, None)
 
     @property
-    def T(self) -> Paths:
-        return Paths(self.order, self.X, back=not self.back)
+    def T(self) -> LoopedPaths:
+        return LoopedPaths(self.order, self.X, back=not self.back)
 
 
 @dataclass
@@ -65,7 +65,7 @@ class Rolled(Order):
 
     graph: BodyGraph
     chain: bool = True
-    carries: list[Carry] = field(default_factory=list)
+    carries: list[CarriedScalar] = field(default_factory=list)
     totals: list[Any] = field(default_factory=list)
     picks: list[tuple[Any, int]] = field(default_factory=list)
     solves: list[tuple[Matrix, Any]] = field(default_factory=list)
@@ -73,7 +73,7 @@ class Rolled(Order):
     eliminations: list[Elimination] = field(default_factory=list)
     sums: list[Any] = field(default_factory=list)
     model: Any = None  # of the whole robot
-    limb_rows: LimbRows | None = None  # of texts that ask for limbs
+    heavy_path_rows: HeavyPathRows | None = None  # of texts that ask for limbs
     ends: np.ndarray | None = None  # the last bodies of joints, if rows of matrices are these only
     linked: bool = False  # whether values go from link to link
     reordered: bool = False  # whether bodies go one after another where the text joins whole runs
@@ -141,16 +141,16 @@ class Rolled(Order):
         self.close(leaves, x)
         return x
 
-    def contract(self, join: Callable[..., Any], elements: Any, load: Any, laden: Any) -> Any:
+    def contract(self, join: Callable[..., Any], elements: Any, load: Any, loaded: Any) -> Any:
         # One body after another: what hangs on it, through it, to its parent.
         self.reordered = True
         hung, leaves = self.carried(load(elements), elements, outward=False)
         nothing = each(elements, lambda _: 0.0)
-        self.close(leaves, load(join(elements, laden(nothing, hung))))
+        self.close(leaves, load(join(elements, loaded(nothing, hung))))
         return hung
 
-    def paths(self, X: Any) -> Paths:
-        return Paths(self, X)
+    def paths(self, X: Any) -> LoopedPaths:
+        return LoopedPaths(self, X)
 
     def relay(
         self, levels: Any, state: tuple[Any, ...], join: Callable[..., Any], along: Any, links: Any
@@ -222,10 +222,10 @@ class Rolled(Order):
         """The links of the robot, one of which stands for all."""
         return OneLink(self)
 
-    def rows_of_limbs(self) -> LimbRows:
+    def rows_of_heavy_paths(self) -> HeavyPathRows:
         """Where the limbs of the robot stand, for texts that ask for them."""
-        self.limb_rows = self.limb_rows or limb_rows(self.model)
-        return self.limb_rows
+        self.heavy_path_rows = self.heavy_path_rows or heavy_path_rows(self.model)
+        return self.heavy_path_rows
 
     # ------------------------------------------------------------------ pairs of bodies
 
@@ -245,16 +245,16 @@ class Rolled(Order):
         carried, emitted = list(scalars(carry(x, *there))), emit(x, *there).ravel().tolist()
         if both:
             return several(Walks(phase, first, carried, emitted))
-        return box(Matrix(Walk(phase, first, carried, emitted[0], runs)), (1, 1))
+        return box(Matrix(AncestorLoop(phase, first, carried, emitted[0], runs)), (1, 1))
 
     def pairs_in_runs(
         self, start: Array, carry: Callable[..., Array], emit: Callable[..., Array], along: tuple[Any, ...]
     ) -> Array:
         return self.pairs(start, carry, emit, along, runs=True)
 
-    def triangle(self) -> Pairs:
+    def triangle(self) -> ChainPairs:
         """The pairs of a chain, of which one stands for all."""
-        return Pairs(self)
+        return ChainPairs(self)
 
     def unit(self, ones: Array) -> Array:
         self.shape = "square"
@@ -262,7 +262,7 @@ class Rolled(Order):
 
     def matrix_of(self, entry: Any) -> Array:
         """The matrix of entries that pairs have computed."""
-        return box(Matrix(Entries(max(self.graph.lent, 0) + 1, entry, self.shape)), (1, 1))
+        return box(Matrix(LoopedEntries(max(self.graph.lent, 0) + 1, entry, self.shape)), (1, 1))
 
     def eliminate(self, M: Array) -> Array:
         return M  # what is solved with is factored where it is kept
@@ -273,10 +273,10 @@ class Rolled(Order):
         if b.ndim == factor.ndim - 1 == 2:
             if value != 1.0:
                 raise PhalanxError("substitute: rolled code solves for vectors and for the identity only.")
-            return box(Solution(matrix), b.shape)
+            return box(InverseRows(matrix), b.shape)
         phase = max(matrix.walk.phase, self.graph.phase(value) + 1)
         self.solves.append((matrix, value))
-        return box(self.graph.placed(L.Solution(len(self.solves) - 1), phase=phase), b.shape)
+        return box(self.graph.placed(L.SolutionLeaf(len(self.solves) - 1), phase=phase), b.shape)
 
     # ------------------------------------------------------------------ carries
 
@@ -300,23 +300,27 @@ class Rolled(Order):
         """One at bodies next to the world, zero at all others."""
         return self.graph.param((self.model.parents < 0).astype(float))
 
-    def carry(self, phase: int, root: Any = 0.0, *, paired: bool = False) -> Carry:
+    def carry(self, phase: int, root: Any = 0.0, *, paired: bool = False) -> CarriedScalar:
         """One more value that goes from body to body; its `source` is told later."""
-        carry = Carry(len(self.carries), phase, root, paired=paired, linked=self.linked)
+        carry = CarriedScalar(len(self.carries), phase, root, paired=paired, linked=self.linked)
         self.carries.append(carry)
         return carry
 
-    def leaf_of(self, carry: Carry) -> Node:
+    def leaf_of(self, carry: CarriedScalar) -> Node:
         """What a body finds of a carried value."""
         return self.graph.placed(
-            L.Carry(carry.number), phase=carry.phase, paired=carry.paired, linked=carry.linked
+            L.CarriedLeaf(carry.number), phase=carry.phase, paired=carry.paired, linked=carry.linked
         )
 
-    def carried(self, like: Any, *fields: Any, outward: bool, start: Any = None) -> tuple[Any, list[Carry]]:
+    def carried(
+        self, like: Any, *fields: Any, outward: bool, start: Any = None
+    ) -> tuple[Any, list[CarriedScalar]]:
         """A field of carries shaped as `like`, once this and other fields are known; and what to `close`."""
         return self._carried(like, self._opened(like, *fields, outward=outward), start)
 
-    def _carried(self, like: Any, phase: int, roots: Any, *, paired: bool = False) -> tuple[Any, list[Carry]]:
+    def _carried(
+        self, like: Any, phase: int, roots: Any, *, paired: bool = False
+    ) -> tuple[Any, list[CarriedScalar]]:
         """A field of carries shaped as `like`, starting from `roots` (default: zeros)."""
         if isinstance(like, tuple):
             several = [self._carried(x, phase, None, paired=paired) for x in like]
@@ -327,7 +331,7 @@ class Rolled(Order):
         made = [self.carry(phase, root, paired=paired) for root in start]
         return rebuilt(like, [self.leaf_of(c) for c in made]), made
 
-    def close(self, carries: list[Carry], value: Any) -> None:
+    def close(self, carries: list[CarriedScalar], value: Any) -> None:
         """Tell what carried values become at each body."""
         for carry, source in zip(carries, scalars(value), strict=True):
             carry.source = source

@@ -9,11 +9,11 @@ from fractions import Fraction
 from typing import Any
 
 from ...fitting import fit
-from ..formulas import Formula, formula, parse
-from ..quantities import quantity
+from ..formulas import PrintedFormula, formula, parse
+from ..quantities import arithmetic_of_print
 
 
-def fitted(values: Mapping[int, int], levels: str = "n") -> Formula | str:
+def fitted(values: Mapping[int, int], levels: str = "n") -> PrintedFormula | str:
     """The formula of counted values, verified on more of them than it has terms; else the values."""
     found = fit(values, levels)
     if found is None:
@@ -22,14 +22,16 @@ def fitted(values: Mapping[int, int], levels: str = "n") -> Formula | str:
     return formula({level if term == "L" else term: c for term, c in found.coefficients.items()})
 
 
-@quantity
+@arithmetic_of_print
 def formula_at(formulas: Sequence[str], n: int) -> tuple[int | Fraction, ...]:
     """the printed formula evaluated"""
     return tuple(whole(parse(text)(n)) for text in formulas)
 
 
-@quantity
-def formula_over(formulas: Sequence[str], divisor: str, n: int | None = None) -> tuple[Formula | int, ...]:
+@arithmetic_of_print
+def formula_over(
+    formulas: Sequence[str], divisor: str, n: int | None = None
+) -> tuple[PrintedFormula | int, ...]:
     """the printed formula divided and rounded"""
     parts = [parse(text) for text in formulas]
     if n is not None:
@@ -37,7 +39,7 @@ def formula_over(formulas: Sequence[str], divisor: str, n: int | None = None) ->
     return tuple(_rounded(part / Fraction(divisor)) for part in parts)
 
 
-def _rounded(part: Formula) -> Formula:
+def _rounded(part: PrintedFormula) -> PrintedFormula:
     return formula({term: round(c) for term, c in part.coefficients.items()})
 
 

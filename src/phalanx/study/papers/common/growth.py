@@ -10,7 +10,7 @@ from typing import Any
 
 from ...machines import pram
 from ...schedule import schedule
-from ..formulas import Formula
+from ..formulas import PrintedFormula
 from ..quantities import quantity
 from ..records import Claim
 from .forms import at_sizes, fitted
@@ -111,7 +111,7 @@ def _spans(
 def _order(values: Mapping[int, int], order: str) -> Claim:
     """Whether counts grow as claimed: by their closed form, else by what a doubling of n does to them."""
     form = fitted(values)
-    if isinstance(form, Formula):
+    if isinstance(form, PrintedFormula):
         leading = next((t for t in reversed(_GROWTH) if form[t]), "1")
         return Claim(leading == order, f"{form}")
     return Claim(grows_as(values, order), at_sizes(values))

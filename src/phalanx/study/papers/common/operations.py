@@ -11,9 +11,9 @@ from functools import cache
 from typing import Any
 
 from ....algorithms import find
-from ....io.loading import chain
+from ....io.generators import chain
 from ....program.cost import Cost, Count, cost_of
-from ....program.task import Task
+from ....program.task import TraceTask
 from ....program.trace import trace
 from ....robot.robot import Robot
 from ....typing import Customise
@@ -98,7 +98,7 @@ def luh_walker_paul_operations(n: int | None = None) -> Pair:
     def counted(n: int) -> Count:
         shapes = {"q": (n,), "qd": (n,), "qdd": (n,)}
         entry = find("inverse_dynamics", "luh_walker_paul")
-        program = trace(Task(entry, general(n).model, shapes, {"tau": (n,)}), "none", book)
+        program = trace(TraceTask(entry, general(n).model, shapes, {"tau": (n,)}), "none", book)
         return cost_of(program, free=("s",))
 
     return pair(counted, n)

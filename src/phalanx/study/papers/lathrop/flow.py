@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from ....algorithms import find
-from ....io.loading import chain
+from ....io.generators import chain
 from ....program.bookkeeping import Bookkeeping
 from ....program.ops import ADD, MUL, SUB
 from ....program.scalar import Node
-from ....program.task import Task
+from ....program.task import TraceTask
 from ....program.trace import trace
 
 RATES = ("zqd", "zqdd", "rate", "rated")  # z q' and z q'': inputs, as the paper takes them
@@ -38,7 +38,7 @@ def inverse_dynamics(algorithm: str, n: int) -> list[Node]:
     shapes = {"q": (n,), "qd": (n,), "qdd": (n,)}
     base = {"base_velocity": (6,), "base_acceleration": (6,)}
     entry = find("inverse_dynamics", algorithm)
-    return trace(Task(entry, chain(n).model, shapes, {"tau": (n,)}, base), "none", _BOOK).nodes
+    return trace(TraceTask(entry, chain(n).model, shapes, {"tau": (n,)}, base), "none", _BOOK).nodes
 
 
 def coordinates(nodes: Iterable[Node]) -> Iterator[tuple[Node, str]]:

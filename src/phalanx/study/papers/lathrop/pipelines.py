@@ -9,12 +9,13 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from ....io.loading import chain, load
+from ....io.generators import chain
+from ....io.loading import load
 from ...machines import Times, systolic
 from ...schedule import schedule, task_graph
 from ...scheduling.reservation import SystolicSchedule, on_assigned_processors
 from ..common.operations import span
-from ..formulas import Formula, parse
+from ..formulas import PrintedFormula, parse
 from ..quantities import quantity
 from ..records import Claim
 from .timing import propagation_interval
@@ -50,7 +51,7 @@ def reduction_of_time(formulas: Sequence[str], least: float) -> Claim:
     """slope of printed serial operations over that of phalanx.cost's critical path"""
     serial = [parse(text)["n"] for text in formulas]
     parallel = [
-        part["n"] if isinstance(part, Formula) else 0
+        part["n"] if isinstance(part, PrintedFormula) else 0
         for part in span(_INVERSE, "luh_walker_paul", "lathrop_linear")
     ]
     products, all_of_them = serial[0] / parallel[0], sum(serial) / sum(parallel)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ....algorithms.inverse.lathrop import Force, Motion, join_forces, join_motions
+from ....algorithms.inverse.lathrop import Force, RunMotion, join_forces, join_motions
 from ....program.general import GeneralGraph
 from ....program.ops import MUL
 from ....program.quantities import announcing
@@ -43,7 +43,7 @@ def processors_linear(direction: str, joints: int) -> tuple[int, int, int]:
 def processors_logarithmic(direction: str, joints: int) -> tuple[int, int, int, int]:
     """vector operations of lathrop's joins and leaves, times the nodes of a tier and of the tree"""
     if direction == "outward":
-        one = _total(_join(Motion, join_motions).values()) + _total(local_node().values())
+        one = _total(_join(RunMotion, join_motions).values()) + _total(local_node().values())
     else:
         one = _total(_join(Force, bracketed).values()) + _total([inward_leaf()])
     tier, nodes = widest_level(joints), joins_of_scan(joints) + joints
@@ -92,7 +92,7 @@ def wires_of_groups(bound: int) -> Claim:
         "linear outward": [linear[name] for name in _OUTWARD if name not in _LOCAL],
         "local": [linear[name] for name in _LOCAL],
         "linear inward": [linear[name] for name in ("f", "n")],
-        "logarithmic outward": _join(Motion, join_motions).values(),
+        "logarithmic outward": _join(RunMotion, join_motions).values(),
         "logarithmic inward": _join(Force, join_forces).values(),
     }
     wires = {name: _wires(parts) for name, parts in groups.items()}

@@ -1,0 +1,67 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""What a compiled MuJoCo model has and a robot leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from phalanx.io.ignored import counted, named
+from phalanx.io.mjcf.tree import TYPES, drives_scalar_joint, rotors, springs_are_off
+from phalanx.io.mujoco_names import MujocoNames
+
+_EFFORT = "their force limits are kept as robot.limits.effort"
+
+
+def left_out(model: Any, names: MujocoNames, others: list[str], sensors: int, bounded: bool) -> list[str]:
+    """One phrase for each kind of thing that is left out: how many there are, and their names.
+
+    `bounded` tells whether some actuators have given their joints a limit of effort.
+    """
+
+    def of(what: str, chosen: Iterable[Any]) -> list[str]:
+        given = names.at(getattr(model, f"name_{what}adr"))
+        return [given[i] or f"{what}{i}" for i in chosen]
+
+    balls = model.jnt_limited.astype(bool) & (model.jnt_type == TYPES.index("spherical"))
+    joints, bodies = np.array(names.joints, dtype=object), np.array(names.bodies, dtype=object)
+    idle = [a for a, _ in rotors(model) if not drives_scalar_joint(model, a)]
+    return [
+        *named("equality constraint", names=others),
+        *counted("actuator", count=len(model.actuator_trntype), note=_EFFORT if bounded else ""),
+        *counted("keyframe", count=model.nkey),
+        *counted("sensor", count=sensors),
+        *named("tendon", names=of("tendon", range(model.ntendon))),
+        *named("nonlinear joint spring", names=joints[_stiff(model)]),
+        *named("nonlinear joint damping", names=joints[_nonlinear(model)]),
+        *named("limit of a ball joint", "limits of ball joints", names=joints[balls]),
+        *named("gravity compensation", names=bodies[model.body_gravcomp != 0]),
+        *named(
+            "rotor inertia not at a hinge or slide",
+            "rotor inertias not at a hinge or slide",
+            names=of("actuator", idle),
+        ),
+        *named("mocap body, held still", "mocap bodies, held still", names=bodies[model.body_mocapid >= 0]),
+        *named("flexible body", "flexible bodies", names=of("flex", range(getattr(model, "nflex", 0)))),
+        *counted("plugin", count=model.nplugin),
+        *(["fluid forces"] if model.opt.density or model.opt.viscosity else []),
+    ]
+
+
+def _stiff(model: Any) -> Any:
+    """Which joints have springs that act, and not in proportion to their deflection."""
+    if springs_are_off(model):
+        return np.zeros(model.njnt, dtype=bool)
+    higher = getattr(model, "jnt_stiffnesspoly", np.zeros((model.njnt, 1)))
+    return higher.any(axis=1)
+
+
+def _nonlinear(model: Any) -> Any:
+    """Which joints have damping that is not proportional to their rates."""
+    higher = getattr(model, "dof_dampingpoly", np.zeros((model.nv, 1)))
+    which = np.zeros(model.njnt, dtype=bool)
+    which[model.dof_jntid[higher.any(axis=1)]] = True
+    return which

@@ -1,0 +1,363 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""What a robot hands out: kernels, functions of JAX arrays, poses of frames.
+
+Written by `tools/make_surface.py` from `algorithms/registry.py`; run it instead of editing here.
+"""
+
+# fmt: off
+# mypy: disable-error-code="empty-body"
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from ..typing import AlgorithmLike, Array, ArrayLike, Backend, Device, External, FloatType, Path, Reference
+
+if TYPE_CHECKING:
+    from ..backends.devices.kernel import DeviceKernel
+    from ..backends.jax.functions import JaxFunctions
+    from ..backends.native import kernels
+    from ..backends.native.kernel import Kernel
+    from ..backends.torch.functions import TorchFunctions
+    from ..simulation.simulation import Simulation
+
+
+class EntryPoints:
+    """What a robot hands out; `methods` gives it its code."""
+
+    @property
+    def jax(self) -> JaxFunctions:
+        """Pure functions of JAX arrays, safe under `jit`, `vmap`, `grad` and `jvp`."""
+
+    @property
+    def torch(self) -> TorchFunctions:
+        """Functions of PyTorch's tensors on the CPU by compiled kernels, with gradients."""
+
+    def frame_poses(
+        self, q: ArrayLike, frames: Iterable[str],
+        *, out: Array | None = None, backend: Backend = "auto", threads: int | None = None,
+    ) -> Array:
+        """Poses (…, k, 4, 4) of several frames in the base frame of the file.
+
+        - `q` (…, nq): positions.
+        - `frames`: names of links of the file, such as `robot.frame_names`; poses come in their order.
+
+        Any batch shape. `out` takes the result, an array of its shape; `backend` is "auto", "native",
+        "numpy" or "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def simulation(
+        self, dt: float = 1e-3,
+        *, integrator: Literal["implicit", "euler", "rk4", "variational"] = "implicit",
+        control: Callable[..., Any] | None = None, controls: int | None = None, forces: Any = None,
+        damping: bool = True, friction: bool = True, limits: bool = True, springs: bool = True,
+        parameters: Mapping[str, int | tuple[int, ...]] | Iterable[str] | None = None,
+        dtype: FloatType = "float64", divergence: float = 1e10,
+    ) -> Simulation:
+        """A simulation in steps of `dt` seconds: whole rollouts inside one compiled loop over time.
+
+        - `integrator`: "implicit" (stable at stiff gains and contacts), "euler" (semi-implicit), "rk4" (for
+          smooth motion) or "variational" (symplectic, keeps momentum, for energy over long times).
+        - `control`: a law `f(t, q, qd, u, robot)` that returns joint forces (nv,), written with NumPy's own
+          functions, or one of `px.control`; without one, controls are the joint forces.
+        - `controls`: how many numbers the law is given as u (by default nv, or what the law says).
+        - `forces`: a function `f(t, q, qd, u, robot)` that returns wrenches on frames, {"frame": (6,)}, one
+          of `px.contact`, or a list of these.
+        - `damping`, `friction`, `limits`, `springs`: whether what the file says of joints is applied.
+        - `parameters`: sizes, by name, of what may differ from simulation to simulation: "gravity",
+          "inertias", "armature", "damping", "friction" and "stiffness" replace the robot's own, "effort"
+          bounds the joint forces of the law, others are keywords of the law and of forces.
+        - `divergence`: rates and accelerations beyond it count as diverged.
+        """
+
+    def export(
+        self, path: Path, functions: Any = ("inverse_dynamics", "forward_dynamics"),
+        *, dtype: FloatType = "float64", target: str | None = None, **options: Any,
+    ) -> list[Path]:
+        """Write functions of this robot as code for other programs and machines; the files written.
+
+        - `path`: its suffix tells the language: .h or .c (C99), .cl (OpenCL C), .cu or .cuh (CUDA), .ptx,
+          .ll or .o (LLVM's own output for `target`), .wasm.
+        - `functions`: names such as "inverse_dynamics", "vjp:forward_dynamics", "jacobian:FRAME",
+          "forward_dynamics+external"; kernels; simulations, of which it is the step; or a mapping from the
+          names they shall have to any of these.
+        - `target`: a processor such as "cortex-m4" or "aarch64" (.ll, .o), an architecture such as "sm_80".
+
+        Files appear under their names only when they are complete.
+        """
+
+    def jvp(
+        self, function: str, primals: Sequence[ArrayLike], tangents: Sequence[ArrayLike],
+        *, frame: str | None = None, reference: Reference | None = None, external: External | None = None,
+        inertias: ArrayLike | None = None, out: Array | None = None,
+        algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
+    ) -> Array:
+        """The derivative of a function's result along tangents of its inputs.
+
+        `primals` are the inputs of the method of that name. `tangents` has one for each, all (…, nv): that
+        of q is in the tangent space, along `robot.integrate(q, dq)`.
+
+        Any batch shape. `out` takes the result, an array of its shape; `algorithm` is one of
+        `px.algorithms(function)`, whose text is differentiated; `backend` is "auto", "native", "numpy" or
+        "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def vjp(
+        self, function: str, primals: Sequence[ArrayLike], cotangent: ArrayLike,
+        *, frame: str | None = None, reference: Reference | None = None, external: External | None = None,
+        inertias: ArrayLike | None = None, out: tuple[Array, ...] | None = None,
+        algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
+    ) -> tuple[Array, ...]:
+        """The derivatives (…, nv) of a function's result times a cotangent with respect to each input.
+
+        `primals` are the inputs of the method of that name, `cotangent` has the shape of its result. The
+        derivative with respect to q is in the tangent space, along `robot.integrate(q, dq)`. The keywords
+        are those of `jvp`.
+        """
+
+    def hvp(
+        self, function: str, primals: Sequence[ArrayLike], cotangent: ArrayLike,
+        tangents: Sequence[ArrayLike],
+        *, frame: str | None = None, reference: Reference | None = None, external: External | None = None,
+        inertias: ArrayLike | None = None, out: tuple[Array, ...] | None = None,
+        algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
+    ) -> tuple[Array, ...]:
+        """The derivative of `vjp(function, primals, cotangent)` along tangents of the primals.
+
+        With cotangent c and tangents t it is the second derivative of c . f times t, as differential dynamic
+        programming asks for it; tuple by tuple the shapes are those of `vjp` and `jvp`.
+        """
+
+    @overload
+    def kernel(
+        self, function: Literal["inverse_dynamics"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.InverseDynamicsKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["mass_matrix"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.MassMatrixKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["forward_dynamics"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.ForwardDynamicsKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["bias_forces"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.BiasForcesKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["gravity_forces"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.GravityForcesKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["mass_matrix_inverse"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.MassMatrixInverseKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["forward_kinematics"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.ForwardKinematicsKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["frame_pose"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, frame: str, batch: int | None = None,
+    ) -> kernels.FramePoseKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["jacobian"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, frame: str, reference: Reference = "world_aligned", batch: int | None = None,
+    ) -> kernels.JacobianKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["center_of_mass"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.CenterOfMassKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["kinetic_energy"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.KineticEnergyKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["potential_energy"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.PotentialEnergyKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["inverse_dynamics_derivatives"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None, value: Literal[False] = False,
+    ) -> kernels.InverseDynamicsDerivativesKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["inverse_dynamics_derivatives"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None, value: Literal[True],
+    ) -> kernels.InverseDynamicsDerivativesValueKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["forward_dynamics_derivatives"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None, value: Literal[False] = False,
+    ) -> kernels.ForwardDynamicsDerivativesKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["forward_dynamics_derivatives"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None, value: Literal[True],
+    ) -> kernels.ForwardDynamicsDerivativesValueKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["coriolis_matrix"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.CoriolisMatrixKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["regressor"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.RegressorKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["centroidal_momentum"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.CentroidalMomentumKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["centroidal_momentum_matrix"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.CentroidalMomentumMatrixKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["centroidal_momentum_time_variation"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.CentroidalMomentumTimeVariationKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["center_of_mass_jacobian"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.CenterOfMassJacobianKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["center_of_mass_velocity"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.CenterOfMassVelocityKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["center_of_mass_acceleration"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.CenterOfMassAccelerationKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["operational_space_inertia"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, frame: str, reference: Reference = "world_aligned", batch: int | None = None,
+    ) -> kernels.OperationalSpaceInertiaKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["frame_velocity"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, frame: str, reference: Reference = "world_aligned", batch: int | None = None,
+    ) -> kernels.FrameVelocityKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["frame_acceleration"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, frame: str, reference: Reference = "world_aligned", batch: int | None = None,
+    ) -> kernels.FrameAccelerationKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["jacobian_time_derivative"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, frame: str, reference: Reference = "world_aligned", batch: int | None = None,
+    ) -> kernels.JacobianTimeDerivativeKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["kinematic_hessian"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, frame: str, reference: Reference = "world_aligned", batch: int | None = None,
+    ) -> kernels.KinematicHessianKernel: ...
+
+    @overload
+    def kernel(
+        self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, frame: str | None = None, reference: Reference | None = None, batch: int | None = None,
+        device: Literal["cpu"] = "cpu", value: bool = False,
+    ) -> Kernel: ...
+
+    @overload
+    def kernel(
+        self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, frame: str | None = None, reference: Reference | None = None, batch: int | None = None,
+        device: Literal["opencl", "cuda"], value: bool = False,
+    ) -> DeviceKernel: ...
+
+    def kernel(
+        self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, frame: str | None = None, reference: Reference | None = None, batch: int | None = None,
+        device: Device = "cpu", value: bool = False,
+    ) -> Any:
+        """The function of that name compiled now; call it like the method, with the same inputs.
+
+        `algorithm` is one of `px.algorithms(function)`; `dtype` is "float64" or "float32". Functions of a
+        frame are told which one by `frame`, the name of a link of the file; all frames of a robot share
+        their machine code. `reference` is that of `jacobian`. A kernel has one algorithm, by default the one
+        that "auto" takes for many states; `batch=1` asks for the one that it takes for a single state, which
+        is another for long chains. `device` is "cpu", "opencl" or "cuda": kernels of the latter two take
+        arrays on the device, or NumPy's, which are copied there and back. With `value`, kernels of
+        derivatives also give what they are the derivatives of, as the methods do.
+        """

@@ -1,0 +1,236 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Sweeps over arrays of links; a tree as limbs: chains that hang on chains, in as few ranks as possible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..robot.model import Model
+from ..spatial import Array, Field, namespace
+from ..spatial import at as taken
+from .halving import joined, unfolded
+from .links import Halving, Level, LinkSweeps
+from .rows import after, among_zeros, before, count, together, zeros
+
+
+class RowsApart(Level):
+    """Rows of arrays, n in all, of which the first n - h have one h after them."""
+
+    def __init__(self, h: int, n: int) -> None:
+        self.h, self.n = h, n
+
+    def before(self, x: Array, *, zero: bool = True) -> Array:
+        return among_zeros(self.coupled(x), 2, before=self.h)
+
+    def after(self, x: Array, *, zero: bool = True) -> Array:
+        return x[..., self.h :, :, :]
+
+    def kept(self, x: Array) -> Array:
+        return x
+
+    def coupled(self, x: Array) -> Array:
+        return x[..., : self.n - self.h, :, :]
+
+    def padded(self, x: Array) -> Array:
+        return among_zeros(x, 2, after=self.h)
+
+
+class HeavyPath(NamedTuple):
+    """Limbs of one length: their links, these as parts, what lies between, and what is kept of the whole."""
+
+    at: np.ndarray  # (limbs, length)
+    parts: Any
+    levels: Any
+    kept: Any
+
+
+class ArrayLinks(LinkSweeps):
+    """Sweeps over arrays of all links.
+
+    Limbs are visited by rank, and those of one length side by side. The next link of a limb is the one
+    that carries most links, so that a tree of n links has at most log2(n) + 1 ranks.
+    """
+
+    def __init__(self, parents: np.ndarray, last: np.ndarray | None = None) -> None:
+        self.parents = parents  # (m,) of links, -1 = world, parents first
+        self.last = np.arange(len(parents)) if last is None else last  # (m,) bodies of their joints
+        self.size = np.diff(self.last, prepend=-1)  # how many bodies their joints have
+
+    @classmethod
+    def of(cls, model: Model) -> ArrayLinks:
+        """The links of a model."""
+        last = model.links
+        carrier = model.parents[np.append(0, last[:-1] + 1)[: len(last)]]
+        return cls(np.where(carrier < 0, -1, np.searchsorted(last, carrier)), last)
+
+    def at_links(self, x: Any, rank: int = 1) -> Any:
+        if (self.size == 1).all():
+            return x
+        return x[self.last] if isinstance(x, Field) else taken(x, self.last, rank)
+
+    def spread(self, x: Array) -> Array:
+        return x[..., np.repeat(np.arange(len(self.last)), self.size), :]
+
+    def joined(self, join: Callable[..., Any], x: Any, *along: Any) -> Any:
+        def some(field: Any, places: np.ndarray) -> Any:
+            return field[places] if isinstance(field, Field) else field[..., places, :]
+
+        if (self.size == 1).all():
+            return x
+        first = self.last - self.size + 1
+        found = some(x, first)
+        for k in range(1, self.size.max()):
+            more = np.flatnonzero(self.size > k)
+            bodies, place = first[more] + k, np.arange(len(first))
+            place[more] = len(first) + np.arange(len(more))
+            one_more = join(some(found, more), some(x, bodies), *(some(f, bodies) for f in along))
+            found = some(together(found, one_more), place)
+        return found
+
+    def backward(self, step: Callable[[Any, Any], tuple[Any, Any]], rows: Any, beyond: Any) -> Any:
+        state, kept = beyond, []
+        for i in range(count(rows) - 1, -1, -1):
+            state, keep = step(rows[i], state)
+            kept.append(keep)
+        return state, _stacked(kept[::-1])
+
+    def forward(self, step: Callable[[Any, Any], Any], rows: Any, first: Any) -> Any:
+        found = [first]
+        for i in range(count(rows) - 1):
+            found.append(step(rows[i], found[-1]))
+        return _stacked(found)
+
+    def levels(self, step: Callable[[Level, Any], Any], rows: Any) -> Any:
+        h, n = 1, count(rows)
+        while h < n:
+            rows = step(RowsApart(h, n), rows)
+            h *= 2
+        return rows
+
+    @cached_property
+    def ranks(self) -> list[list[np.ndarray]]:
+        """For each rank, for each length, the links (limbs, length) from base to tip."""
+        n, parents = len(self.parents), self.parents.tolist()
+        weight, heavy_child = [1] * n, [-1] * n
+        for i in range(n - 1, -1, -1):
+            if (p := parents[i]) >= 0:
+                weight[p] += weight[i]
+                if heavy_child[p] < 0 or weight[i] >= weight[heavy_child[p]]:
+                    heavy_child[p] = i
+        rank, found = [0] * n, dict[tuple[int, int], list[list[int]]]()
+        for i in range(n - 1, -1, -1):  # links outside first, so that ranks are known
+            if heavy_child[i] >= 0:
+                rank[i] = max(rank[i], rank[heavy_child[i]])
+            if (p := parents[i]) < 0 or heavy_child[p] != i:
+                heavy_path = [i]
+                while heavy_child[heavy_path[-1]] >= 0:
+                    heavy_path.append(heavy_child[heavy_path[-1]])
+                found.setdefault((rank[i], len(heavy_path)), []).append(heavy_path)
+                if p >= 0:
+                    rank[p] = max(rank[p], rank[i] + 1)
+        levels = sorted({r for r, _ in found})
+        return [[np.array(found[key][::-1]) for key in sorted(found) if key[0] == r] for r in levels]
+
+    @property
+    def is_chain(self) -> bool:
+        """Whether each link hangs on the one before."""
+        return bool(np.array_equal(self.parents, np.arange(-1, len(self.parents) - 1)))
+
+    def halved(self, how: Halving, own: Any, *, load: Any = None, world: Array = None) -> Array:
+        heavy_paths: list[HeavyPath] = []
+        for rank in self.ranks:
+            hung = []
+            for at in rank:
+                parts = own[at] if how.alone is None else how.alone(load[at], own[at])
+                whole, levels = joined(how, parts)
+                more, kept = how.close(whole)
+                heavy_paths.append(HeavyPath(at, parts, levels, kept))
+                hung.append((more, at[:, 0]))
+            for more, links in hung:
+                load = load if more is None else load.zip(more, partial(self._loaded, links))
+        state, found = Collected(len(self.parents), world), Collected(len(self.parents))
+        for at, parts, levels, kept in reversed(heavy_paths):
+            base = kept if how.enter is None else how.enter(kept, state.at(self.parents[at[:, 0]]))
+            x = unfolded(how, levels, base)
+            if how.settle is not None:
+                f, g = how.sides(parts, x)
+                state.add(at, how.settle(parts, f, after(g)))
+            found.add(at, x)
+        return found.all()
+
+    def _loaded(self, links: np.ndarray, load: Array, more: Array, rank: int) -> Array:
+        return load + self.hung(more, links, rank)
+
+    def parent(self, x: Array, rank: int = 1, *, first: Array = None) -> Array:
+        if self.is_chain:
+            return before(x, rank, first=first)
+        world = zeros(x, rank, 1)
+        return taken(together(x, world if first is None else world + first, rank), self.parents, rank)
+
+    def children(self, x: Array, rank: int = 1) -> Array:
+        if self.is_chain:
+            return after(x, rank)
+        return self.hung(x, np.arange(len(self.parents)), rank)
+
+    def hung(self, x: Array, links: np.ndarray, rank: int = 1) -> Array:
+        """The sum over some links, whose values x are, onto the links that carry them (…, n, …)."""
+        padded = together(x, zeros(x, rank, 1), rank)
+        total = None
+        for places in self._rounds(links):
+            part = padded[(..., places, *(slice(None),) * rank)]
+            total = part if total is None else total + part
+        return total
+
+    def _rounds(self, links: np.ndarray) -> list[np.ndarray]:
+        """For each link, which of `links` to add to it first, second, …; their number where none is left."""
+        rounds = [np.full(len(self.parents), len(links))]
+        seen: dict[int, int] = {}
+        for k, p in enumerate(self.parents[links].tolist()):
+            if p < 0:
+                continue
+            turn = seen[p] = seen.get(p, -1) + 1
+            if turn == len(rounds):
+                rounds.append(np.full(len(self.parents), len(links)))
+            rounds[turn][p] = k
+        return rounds
+
+
+class Collected:
+    """Values of n links that become known limb by limb; the world, link -1, may have one from the start."""
+
+    def __init__(self, n: int, world: Array = None) -> None:
+        self.n = n
+        self.place = np.zeros(n + 1, dtype=np.intp)
+        self.values: Any = None if world is None else world[..., None, :]
+
+    def add(self, links: np.ndarray, values: Array) -> None:
+        """Keep the values (…, limbs, length, k) of links (limbs, length)."""
+        flat = values.reshape((*values.shape[:-3], links.size, values.shape[-1]))
+        count = 0 if self.values is None else self.values.shape[-2]
+        self.place[links.ravel()] = count + np.arange(links.size)
+        self.values = flat if self.values is None else together(self.values, flat)
+
+    def at(self, links: np.ndarray) -> Array:
+        """The values of some links."""
+        return self.values[..., self.place[links], :]
+
+    def all(self) -> Array:
+        """The values of all links but the world."""
+        return self.at(np.arange(self.n))
+
+
+def _stacked(rows: list[Any]) -> Any:
+    """Rows, each a field without an axis of rows, as one field."""
+    arrays = zip(*((array for array, _ in row.arrays()) for row in rows), strict=True)
+    made = []
+    for several, rank in zip(arrays, rows[0].ranks, strict=True):
+        xp = namespace(*several)
+        batch = np.broadcast_shapes(*(x.shape[: x.ndim - rank] for x in several))
+        wide = [xp.broadcast_to(x, (*batch, *x.shape[x.ndim - rank :])) for x in several]
+        made.append(xp.stack(wide, axis=-1 - rank))
+    return type(rows[0])(*made)
