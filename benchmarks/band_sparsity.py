@@ -153,7 +153,8 @@ def traced(sizes: list[int]) -> dict[str, dict[int, tuple[float, float]]]:
     found: dict[str, dict[int, tuple[float, float]]] = {}
     for name, algorithm in {**PUBLISHED, **OURS}.items():
         for n in sizes:
-            cost = px.cost(px.chain(n), "forward_dynamics", algorithm=algorithm)
+            # The equations with their trees, of which loops make recursions.
+            cost = px.cost(px.chain(n), "forward_dynamics", algorithm=algorithm).written_out
             found.setdefault(name, {})[n] = cost.total, cost.span.total
     return found
 

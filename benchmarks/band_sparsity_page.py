@@ -8,8 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from phalanx.study.papers.band_sparsity.forward import LEVEL
+
 PUBLISHED = ("JSIIA", "hybrid ABIA", "CFA, odd-even")
-LEVEL = 1.25  # ratio of times up to which two algorithms are called level
 MANY = 1024  # processors whose gain is told
 
 
@@ -59,7 +60,10 @@ def claims(times: dict[str, Any]) -> list[tuple[str, str, str, str]]:
 def page(results: dict[str, Any]) -> str:
     """The part of docs/band_sparsity.md that measurements fill."""
     load = f", load {results['load']}" if "load" in results else ""
-    about = f"Measured on one machine: {results['machine']}, one thread, float64, {results['date']}{load}; best of several runs."
+    about = (
+        f"Measured on one machine: {results['machine']}, one thread, float64, {results['date']}{load}; best of several "
+        f"runs. Times within a factor of {LEVEL} are called level."
+    )
     made = claims(results["times"])
     lines = [about, "", "| claim | here, NumPy | verdict |", "|---|---|---|"]
     lines += [f"| {claim} | {here} | {verdict} |" for claim, here, verdict, _ in made]

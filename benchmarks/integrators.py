@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 
 import phalanx as px
+from phalanx.simulation.integrators import INTEGRATORS
 from phalanx.study.plotting import line_styles, new_figure, saved, styled
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from reference.stepping import distance, reference
 
-INTEGRATORS = ("euler", "implicit", "rk4", "variational")
 SECONDS = 0.25
 COUNTS = (16, 32, 64, 128, 256, 512, 1024)
 DT = 0.01
@@ -58,7 +58,7 @@ def orders() -> dict[str, list[float]]:
         found[integrator] = []
         for count in COUNTS:
             sim = robot.simulation(dt=SECONDS / count, integrator=integrator)
-            run = sim.rollout(q, qd, inputs=tau, steps=count, every=count)
+            run = sim.rollout(q, qd, controls=tau, steps=count, every=count)
             found[integrator].append(distance(robot, run.final, end))
     return found
 
@@ -118,7 +118,7 @@ def draw(errors: dict[str, list[float]], times: np.ndarray, energy: dict[str, np
         for axis in (left.xaxis, left.yaxis, right.xaxis, right.yaxis):
             axis.set_major_formatter(lambda x, _: f"{x:.0e}".replace("e-0", "e-").replace("e+0", "e+"))
             axis.set_minor_formatter(lambda x, _: "")
-        figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+        figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=len(INTEGRATORS))
     saved(figure, path)
 
 

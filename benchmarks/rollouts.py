@@ -292,7 +292,7 @@ def compare_quadruped(table: Table, batch: int, steps: int, rounds: int) -> None
         "dt": DT,
         "integrator": "implicit",
         "control": legs,
-        "inputs": 12,
+        "controls": 12,
         "friction": False,
         "limits": False,
     }

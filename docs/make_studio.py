@@ -54,7 +54,8 @@ def main() -> None:
             tab.set_default_timeout(180_000)
             tab.goto(page.address)
             tab.wait_for_selector("[data-name=gravity]", state="attached")
-            tab.locator(".mantine-Notification-closeButton").first.click()
+            if not args.phone:  # where the note that no graphics card draws is hidden
+                tab.locator(".mantine-Notification-closeButton").first.click()
             _show(page, tab, args.view)
             shot = tab.screenshot()
             chromium.close()

@@ -15,20 +15,22 @@ from pathlib import Path
 from typing import Any
 
 PAGES = Path(__file__).parent / "papers"
-SUMMARY = "Of all"
+SUMMARY = "In all"
 MEASURED = "(measured)"
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
-def table(records: Sequence[Any], sources: Mapping[str, str]) -> str:
-    """The records of a paper in Markdown: how many verdicts of each kind, then a table per source."""
-    exact = sum(r.verdict == "exact" for r in records)
-    differ = sum(r.verdict.startswith("differs") for r in records)
-    near = len(records) - exact - differ
-    parts = [f"{SUMMARY} {len(records)} rows {exact} are exact, {near} near, and {differ} differ."]
+def table(records: Sequence[Any], sources: Mapping[str, str], left_out: Mapping[str, str]) -> str:
+    """The records of a paper in Markdown: verdicts of each kind, a table per source, and what has no row."""
+    from phalanx.study.papers.records import count_in_words
+
+    parts = [f"{SUMMARY} {count_in_words(records)}."]
     for source in dict.fromkeys(r.source for r in records):
         heading = f"### {_plain(source)}: {_plain(sources[source])}"
         parts += [heading, _rows(r for r in records if r.source == source)]
+    if left_out:
+        lines = [f"- {_plain(place)}: {_plain(what)}." for place, what in left_out.items()]
+        parts += ["### Not recomputed", "\n".join(lines)]
     return "\n\n".join(parts)
 
 
@@ -43,7 +45,7 @@ def _rows(records: Iterable[Any]) -> str:
     lines = ["| item | published | computed | verdict |", "|---|---|---|---|"]
     for r in records:
         unit = f" [{r.unit.replace(' ', NO_BREAK)}]" if r.unit else ""
-        item = r.item + unit + ("" if r.printed else " (not printed)")
+        item = r.item + unit
         computed = shown(r.computed) + (f" {MEASURED}" if measured(r) else "")
         cells = [_plain(cell) for cell in (item, shown(r.published), computed, r.verdict)]
         notes = [*filter(None, [r.note]), *([r.how] if measured(r) else [])]
@@ -81,7 +83,8 @@ def fresh(name: str) -> tuple[Path, str]:
     from phalanx.study.papers.catalogue import paper
 
     file = PAGES / f"{name}.md"
-    made = table(reproduce(name), paper(name).sources)
+    told = paper(name)
+    made = table(reproduce(name), told.sources, told.left_out)
     return file, with_table(file.read_text(encoding="utf-8"), name, made)
 
 

@@ -27,7 +27,7 @@ def step(x, u):
 
 
 def linearised(x, u):
-    """The derivatives (…, 4, 5) of steps with respect to states and inputs."""
+    """The derivatives (…, 4, 5) of steps with respect to states and controls."""
     d = robot.forward_dynamics_derivatives(x[:, :2], x[:, 2:], u[:, None] * motor)
     rates = np.concatenate([dt * d.dq, np.eye(2) + dt * d.dqd, dt * d.dtau[..., 1:]], axis=-1)
     return np.concatenate([np.eye(2, 5) + dt * rates, rates], axis=-2)
@@ -35,15 +35,15 @@ def linearised(x, u):
 
 def rollout(x, u, more, gains):
     """The best path with u + scale * more, corrected by gains where it leaves x."""
-    paths, inputs = np.empty((len(scales), steps + 1, 4)), np.empty((len(scales), steps))
+    paths, controls = np.empty((len(scales), steps + 1, 4)), np.empty((len(scales), steps))
     paths[:, 0] = start
     for k in range(steps):
-        inputs[:, k] = u[k] + scales * more[k] + (paths[:, k] - x[k]) @ gains[k]
-        paths[:, k + 1] = step(paths[:, k], inputs[:, k])
-    z = np.concatenate([paths[:, :-1] - goal, inputs[..., None]], axis=-1)
+        controls[:, k] = u[k] + scales * more[k] + (paths[:, k] - x[k]) @ gains[k]
+        paths[:, k + 1] = step(paths[:, k], controls[:, k])
+    z = np.concatenate([paths[:, :-1] - goal, controls[..., None]], axis=-1)
     costs = np.sum(z**2 @ np.diag(running), axis=-1) + (paths[:, -1] - goal) ** 2 @ np.diag(final)
     best = np.nanargmin(costs)
-    return paths[best], inputs[best], costs[best]
+    return paths[best], controls[best], costs[best]
 
 
 def improvement(x, u, damping):
@@ -66,9 +66,9 @@ more, gains = np.zeros(steps), np.zeros((steps, 4))
 damping, history = 1.0, []
 with np.errstate(all="ignore"):  # steps that are too long may end anywhere
     for _ in range(60):
-        tried, inputs, spent = rollout(x, u, more, gains)
+        tried, controls, spent = rollout(x, u, more, gains)
         if not history or spent < history[-1]:
-            x, u, damping = tried, inputs, max(damping / 2, 1e-6)
+            x, u, damping = tried, controls, max(damping / 2, 1e-6)
             history.append(spent)
         else:
             damping *= 8

@@ -33,7 +33,7 @@ def law(t, q, qd, u, robot):
 
 
 ground = px.contact.ground(feet, stiffness=2e4, damping=200.0, friction=0.8)
-sim = robot.simulation(dt=1e-3, integrator="implicit", control=law, inputs=12, forces=ground)
+sim = robot.simulation(dt=1e-3, integrator="implicit", control=law, controls=12, forces=ground)
 
 # The trunk starts 40 cm above the ground, turned by up to 20 degrees about any axis.
 count, rng = 64, np.random.default_rng(1)
@@ -41,7 +41,7 @@ q = np.tile(np.concatenate([[0, 0, 0.4, 0, 0, 0, 1], stance]), (count, 1))
 turn = np.zeros((count, robot.nv))
 turn[:, :3] = rng.uniform(-0.35, 0.35, (count, 3)) * [1, 1, 0]
 q = robot.integrate(q, turn)
-run = sim.rollout(q, np.zeros((count, robot.nv)), inputs=stance, steps=3000, every=10)
+run = sim.rollout(q, np.zeros((count, robot.nv)), controls=stance, steps=3000, every=10)
 
 height = run.q[..., 2]
 lean = 2 * np.arcsin(np.minimum(1, np.linalg.norm(run.q[..., 3:5], axis=-1)))

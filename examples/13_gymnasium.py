@@ -52,7 +52,7 @@ class Reach(VectorEnv):
         fresh = self.over  # those that ended last time begin anew instead
         target = np.clip(self.q + 0.2 * np.asarray(actions, float), self.lower, self.upper)
         run = self.sim.rollout(
-            self.q, self.qd, inputs=target[:, None], steps=self.substeps, every=self.substeps
+            self.q, self.qd, controls=target[:, None], steps=self.substeps, every=self.substeps
         )
         self.q, self.qd = run.final
         self._restart(fresh | run.diverged)

@@ -116,7 +116,7 @@ def test_a_robot_that_is_dropped_falls_as_the_simulation_in_python_does(
     found = re.search(r'data-end="([^"]*)"', dom)
     assert found is not None
     time, *end = json.loads(found[1])
-    sim = robot.simulation(make.DT, "implicit")
+    sim = robot.simulation(make.DT, integrator="implicit")
     held = round(time / make.DT) - 700  # by motors that balance the weight: nothing moves
     start, rest = np.array(make._data(robot)["start"]), np.zeros(2)
     assert held >= 0

@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 import pickle
+import re
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,8 @@ import pytest
 
 import phalanx as px
 from phalanx.algorithms import FUNCTIONS
+from phalanx.backends.native.lowering import draft
+from phalanx.products import derivative_of
 from reference.effort import calls_of
 from reference.sampling import agree
 
@@ -59,6 +63,8 @@ def slope(f: Any, robot: px.Robot, inputs: Any, tangents: list[np.ndarray]) -> A
 @pytest.mark.parametrize("function", ONE_RESULT)
 @pytest.mark.parametrize("robot", ROBOTS.values(), ids=ROBOTS)
 def test_products_are_slopes_and_belong_together(robot: px.Robot, function: str) -> None:
+    if FUNCTIONS[function].full_rank and "" not in robot.q_slices:
+        robot = robot.with_floating_base()
     inputs, frame = states(robot, function), named(robot, function)
     rng = np.random.default_rng(2)
     tangents = [rng.standard_normal((3, robot.nv)) for _ in inputs]
@@ -270,7 +276,7 @@ def test_wrong_calls_say_what_was_expected() -> None:
     for wrong, message in (
         (
             lambda: robot.vjp("forward_dynamics", (q, qd), tau),
-            "inputs are 2 arrays, expected a tuple of 3: q, qd",
+            "primals are 2 arrays, expected a tuple of 3: q, qd",
         ),
         (lambda: robot.vjp("forward", (q, qd, tau), tau), "unknown function 'forward'"),
         (lambda: robot.vjp("forward_dynamics", (q, qd, tau), tau[:, :3]), r"cotangent has shape \(3, 3\)"),
@@ -371,7 +377,9 @@ def test_places_for_results_that_do_not_fit_are_refused_as_before() -> None:
 
 
 @pytest.mark.parametrize("backend", ["auto", "numpy", "jax"])
-@pytest.mark.parametrize("function", ["inverse_dynamics", "frame_pose", "center_of_mass", "momentum"])
+@pytest.mark.parametrize(
+    "function", ["inverse_dynamics", "frame_pose", "center_of_mass", "centroidal_momentum"]
+)
 def test_products_of_a_robot_without_joints_are_zero_or_empty(function: str, backend: Any) -> None:
     if backend == "jax":
         pytest.importorskip("jax")
@@ -387,3 +395,33 @@ def test_products_of_a_robot_without_joints_are_zero_or_empty(function: str, bac
         still.hvp(function, none, np.ones(result), none, backend=backend, **more),
     ):
         assert [x.shape for x in made] == [(3, 0)] * len(none)
+
+
+# ----------------------------------------------------------------------------------- long robots
+
+
+def test_products_without_loops_are_those_that_the_page_names() -> None:
+    """`docs/howto/derivatives.md`, "Long robots"."""
+    robot = px.chain(100)
+    without = []
+    for function in ONE_RESULT:
+        frame = robot.frame_names[-1] if FUNCTIONS[function].frame else None
+        try:
+            made = draft(derivative_of(robot, "jvp", function, "auto", frame), ())
+        except px.PhalanxError:  # too long to compile
+            without.append(function)
+        else:
+            assert made.loops is not None, function
+    page = (Path(__file__).parents[1] / "docs" / "howto" / "derivatives.md").read_text(encoding="utf-8")
+    told = page.partition("straight-line code: those of ")[2].partition(".")[0]
+    assert sorted(without) == sorted(re.findall(r"`(\w+)`", told))
+
+
+def test_inertias_are_the_parameters_of_the_robot_in_rows() -> None:
+    robot = px.load("ur5")
+    told = " ".join((robot.inverse_dynamics.__doc__ or "").split())
+    assert "`robot.inertial_parameters.reshape(-1, 10)`" in told
+    rows = robot.inertial_parameters.reshape(-1, 10)
+    assert rows.shape == (robot.n_links, 10)
+    q, qd, qdd = robot.random_state(rng=0)
+    agree(robot.inverse_dynamics(q, qd, qdd, inertias=rows), robot.inverse_dynamics(q, qd, qdd), 1e-12)

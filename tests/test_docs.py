@@ -108,6 +108,24 @@ def test_commands_of_a_page_exist(page: Path) -> None:
             build_parser().parse_args(words[1:])
 
 
+def test_extras_are_installed_from_a_clone_and_the_sentence_stands_once() -> None:
+    texts = {name(page): page.read_text(encoding="utf-8") for page in PAGES}
+    assert [page for page, text in texts.items() if re.search(r"""install ['"]?phalanx""", text)] == []
+    assert [page for page, text in texts.items() if re.search(r"""install ['"]?\.\[""", text)] == [
+        "README.md"
+    ]
+    sources = (ROOT / "src").rglob("*.py")
+    told = [path for path in sources if re.search(r"""phalanx\[[a-z{]""", path.read_text(encoding="utf-8"))]
+    assert told == [], "errors.installing says how to get an extra"
+
+
+def test_extras_that_messages_name_exist() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    texts = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    named = set(re.findall(r"""installing\(['"](\w+)['"]\)""", texts))
+    assert {"viz", "studio", "accuracy"} <= named <= set(project["optional-dependencies"])
+
+
 def test_samples_are_python_or_shell_or_output() -> None:
     """A sample in another language would not be checked by anyone."""
     known = {
@@ -125,7 +143,7 @@ def test_samples_are_python_or_shell_or_output() -> None:
 
 def test_every_public_name_is_in_the_reference() -> None:
     reference = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    missing = [n for n in px.__all__ if not re.search(rf"phalanx\.{n}\b", reference)]
+    missing = [n for n in px.__all__ if not re.search(rf"(?:phalanx|px)\.{n}\b", reference)]
     assert not missing
 
 
@@ -169,3 +187,14 @@ def test_the_site_builds_without_network_and_without_warnings(tmp_path: Path) ->
     # Nothing on the pages is fetched from elsewhere when they are read, either.
     outside = re.compile(r'<(?:script|link|img)[^>]*(?:src|href)="https?://')
     assert not [p.name for p in (tmp_path / "site").rglob("*.html") if outside.search(p.read_text("utf-8"))]
+
+
+def test_the_readme_names_where_versions_of_python_were_run() -> None:
+    """Those that classifiers name."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = re.findall(r"Python :: (3\.\d+)", "\n".join(project["classifiers"]))
+    assert named[0] == project["requires-python"].removeprefix(">=")
+    table = (ROOT / "README.md").read_text(encoding="utf-8").partition("What was run where")[2]
+    for version in named:
+        assert re.search(rf"\b{re.escape(version)}\b", table), version
+    assert ("Free Threading" in "".join(project["classifiers"])) == ("3.14t" in table)

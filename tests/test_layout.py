@@ -46,7 +46,10 @@ LAYERS = (
 
 # (file, imported layer): why this one import may point downwards.
 ALLOWED: dict[tuple[str, str], str] = {
-    ("robot/robot.py", "io"): "from_dh, to_dh and save are doors to formats that know descriptions only",
+    (
+        "robot/robot.py",
+        "io",
+    ): "from_dh, to_dh and save are in formats that know descriptions only",
     ("robot/api.py", "backends"): "the types of kernels and of functions of JAX arrays, for checkers only",
     ("robot/api.py", "simulation"): "the type of simulations, for checkers only",
 }

@@ -18,8 +18,8 @@ from phalanx.backends.base import installed
 
 ROOT = Path(__file__).parents[1]
 SIZES = {"q": "nq", "v": "nv", "l": "n_links"}
-ROBOT = px.load("two_link")
-FRAME = ROBOT.frame_names[-1]
+ROBOT = px.load("ur5")
+FRAME = ROBOT.link_names[-1]
 
 
 def kernel(function: str) -> px.Kernel:
@@ -77,6 +77,63 @@ def test_help_gives_the_shape_of_every_input(function: str) -> None:
         for name, symbols in (f.inputs | f.optional).items():
             assert f"`{name}` (…, {', '.join(SIZES.get(s, s) for s in symbols)}): " in text
         assert function in text or "__call__" in text
+
+
+TOP = """
+    Kernel PhalanxError PhalanxWarning Robot RobotBuilder Simulation accuracy algorithms chain closed_form
+    compare contact control convert cost data figures generators load machines papers recommend report robots
+    schedule set_threads snake tree visuals
+"""
+OF_ROBOTS = """
+    aba armature bias_forces center_of_mass center_of_mass_acceleration center_of_mass_jacobian
+    center_of_mass_velocity centroidal_momentum centroidal_momentum_matrix
+    centroidal_momentum_time_variation coriolis_matrix coupling crba damping depth description difference
+    digest expand export fix forward_dynamics forward_dynamics_derivatives forward_kinematics frame
+    frame_acceleration frame_names frame_pose frame_poses frame_velocity frames friction from_dh gravity
+    gravity_forces hvp inertial_parameters integrate inverse_dynamics inverse_dynamics_derivatives is_coupled
+    is_serial jacobian jacobian_time_derivative jax joint_names joint_types jvp kernel kinematic_hessian
+    kinetic_energy left_out limits link_masses link_names loops mass_matrix mass_matrix_inverse mimics
+    n_links name neutral normalize nq nv operational_space_inertia parents potential_energy q_slices
+    random_state regressor replace rnea save simulation spring_reference stiffness to_dh to_urdf torch
+    total_mass v_slices vjp with_floating_base with_payload wrenches
+"""
+
+
+def test_dir_shows_what_users_may_call_and_nothing_else() -> None:
+    assert dir(px) == TOP.split()
+    assert dir(ROBOT) == OF_ROBOTS.split()
+    assert dir(px.load("two_link")) == dir(ROBOT)  # whatever has been asked for so far
+    for name in TOP.split():
+        assert inspect.getdoc(getattr(px, name)), name
+    generators = px.generators.__all__
+    assert generators == ["chain", "coil", "dill", "snake", "tree"]
+    for name in generators:
+        assert isinstance(getattr(px.generators, name)(3), px.Robot)
+    for name in ("coil", "dill"):
+        assert not hasattr(px, name)
+
+
+OPTIONS_BY_NAME = {
+    "simulation": ["dt"],
+    "kernel": ["function", "algorithm", "dtype"],
+    "export": ["path", "functions"],
+    "jvp": ["function", "primals", "tangents"],
+    "vjp": ["function", "primals", "cotangent"],
+    "hvp": ["function", "primals", "cotangent", "tangents"],
+}
+
+
+def test_options_are_given_by_name() -> None:
+    for name, first in OPTIONS_BY_NAME.items():
+        found = inspect.signature(getattr(ROBOT, name)).parameters.values()
+        assert [p.name for p in found if p.kind is p.POSITIONAL_OR_KEYWORD] == first, name
+    for name in ("rollout", "step", "linearize", "bind"):
+        found = inspect.signature(getattr(px.Simulation, name)).parameters.values()
+        plain = [p.name for p in found if p.kind is p.POSITIONAL_OR_KEYWORD]
+        assert plain == ["self", "q", "qd", "controls"], name
+    for name, told in (("jvp", "tangents"), ("vjp", "cotangents")):
+        found = inspect.signature(getattr(px.Simulation, name)).parameters.values()
+        assert [p.name for p in found if p.kind is p.POSITIONAL_OR_KEYWORD] == ["self", "primals", told]
 
 
 def test_the_other_names_are_the_same_methods() -> None:

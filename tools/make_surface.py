@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from string import Template
+from textwrap import wrap
 
 from wording import (
     FUNCTIONS,
@@ -37,6 +39,8 @@ from wording import (
     typed,
     with_value,
 )
+
+from phalanx.simulation.integrators import DEFAULT, INTEGRATORS
 
 ALIASES = {"rnea": "inverse_dynamics", "crba": "mass_matrix", "aba": "forward_dynamics"}
 BATCH = "Any batch shape, by NumPy's rules of broadcasting."
@@ -75,7 +79,7 @@ def robot_functions() -> str:
     """`robot/functions.py`: the methods of a robot that compute."""
     text = HEAD.format(role="What a robot computes: one method for each registered function.")
     text += "from typing import Literal, overload\n\n"
-    text += "from ..typing import AlgorithmLike, Array, ArrayLike, Backend, External\n"
+    text += "from ..typing import AlgorithmLike, Array, ArrayLike, Backend, External, Reference\n"
     text += "from . import results\nfrom .motion import Motion\n\n\nclass Functions(Motion):\n"
     text += '    """The methods of `Robot` that compute; `methods` gives them their code."""\n'
     text += "".join(robot_method(f) for f in family("dynamics"))
@@ -87,7 +91,7 @@ def robot_motion() -> str:
     text = HEAD.format(
         role="How a robot moves: one method for each registered function of places and speeds."
     )
-    text += "from ..typing import AlgorithmLike, Array, ArrayLike, Axes, Backend\n\n\nclass Motion:\n"
+    text += "from ..typing import AlgorithmLike, Array, ArrayLike, Backend, Reference\n\n\nclass Motion:\n"
     text += '    """Methods of `Robot`, as `Functions`."""\n'
     return text + "".join(robot_method(f) for f in family("motion"))
 
@@ -116,12 +120,22 @@ def robot_method(f: Function) -> str:
 def robot_api() -> str:
     """`robot/api.py`: kernels, JAX, and several frames at once."""
     text = HEAD.format(role="What a robot hands out: kernels, functions of JAX arrays, poses of frames.")
-    text += API_HEAD + SIMULATION + EXPORT + DERIVATIVES
+    text += API_HEAD + simulation() + EXPORT + DERIVATIVES
     for f in FUNCTIONS.values():
         keywords = ["*", *(["frame: str", *choices(f)] if f.frame else []), "batch: int | None = None"]
         text += kernel_overload(f, keywords + ["value: Literal[False] = False"] * bool(f.value), f)
         text += kernel_overload(f, [*keywords, "value: Literal[True]"], with_value(f.name)) if f.value else ""
     return text + KERNEL
+
+
+def simulation() -> str:
+    """The declaration of `simulation`, with the integrators that there are."""
+    described = [f'"{i.name}" ({i.summary})' for i in INTEGRATORS.values()]
+    told = f"- `integrator`: {', '.join(described[:-1])} or {described[-1]}."
+    lines = wrap(told, 110, initial_indent=" " * 8, subsequent_indent=" " * 10)
+    names = ", ".join(f'"{name}"' for name in INTEGRATORS)
+    given = {"NAMES": names, "DEFAULT": DEFAULT, "INTEGRATORS": "\n".join(lines)}
+    return Template(SIMULATION).substitute(given)
 
 
 def kernel_overload(f: Function, keywords: list[str], made: Function) -> str:
@@ -135,7 +149,7 @@ def kernel_overload(f: Function, keywords: list[str], made: Function) -> str:
 API_HEAD = '''from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from ..typing import AlgorithmLike, Array, ArrayLike, Axes, Backend, Device, External, FloatType, Path
+from ..typing import AlgorithmLike, Array, ArrayLike, Backend, Device, External, FloatType, Path, Reference
 
 if TYPE_CHECKING:
     from ..backends.devices.kernel import DeviceKernel
@@ -173,23 +187,21 @@ class EntryPoints:
 '''
 SIMULATION = '''    def simulation(
         self, dt: float = 1e-3,
-        integrator: Literal["euler", "implicit", "rk4", "variational"] = "implicit",
-        control: Callable[..., Any] | None = None, forces: Any = None, damping: bool = True,
-        friction: bool = True, limits: bool = True, dtype: FloatType = "float64", *,
-        springs: bool = True, inputs: int | None = None,
+        *, integrator: Literal[$NAMES] = "$DEFAULT",
+        control: Callable[..., Any] | None = None, controls: int | None = None, forces: Any = None,
+        damping: bool = True, friction: bool = True, limits: bool = True, springs: bool = True,
         parameters: Mapping[str, int | tuple[int, ...]] | Iterable[str] | None = None,
-        divergence: float = 1e10,
+        dtype: FloatType = "float64", divergence: float = 1e10,
     ) -> Simulation:
         """A simulation in steps of `dt` seconds: whole rollouts inside one compiled loop over time.
 
-        - `integrator`: "implicit" (stable at stiff gains and contacts), "euler" (semi-implicit), "rk4", or
-          "variational" (symplectic, keeps momentum, for energy over long times).
+$INTEGRATORS
         - `control`: a law `f(t, q, qd, u, robot)` that returns joint forces (nv,), written with NumPy's own
-          functions, or one of `px.control`; without one, inputs are the joint forces.
+          functions, or one of `px.control`; without one, controls are the joint forces.
+        - `controls`: how many numbers the law is given as u (by default nv, or what the law says).
         - `forces`: a function `f(t, q, qd, u, robot)` that returns wrenches on frames, {"frame": (6,)}, one
           of `px.contact`, or a list of these.
         - `damping`, `friction`, `limits`, `springs`: whether what the file says of joints is applied.
-        - `inputs`: how many numbers the law is given as u (by default nv, or what the law says).
         - `parameters`: sizes, by name, of what may differ from simulation to simulation: "gravity",
           "inertias", "armature", "damping", "friction" and "stiffness" replace the robot's own, "effort"
           bounds the joint forces of the law, others are keywords of the law and of forces.
@@ -199,7 +211,7 @@ SIMULATION = '''    def simulation(
 '''
 EXPORT = '''    def export(
         self, path: Path, functions: Any = ("inverse_dynamics", "forward_dynamics"),
-        dtype: FloatType = "float64", target: str | None = None, **options: Any,
+        *, dtype: FloatType = "float64", target: str | None = None, **options: Any,
     ) -> list[Path]:
         """Write functions of this robot as code for other programs and machines; the files written.
 
@@ -215,14 +227,14 @@ EXPORT = '''    def export(
 
 '''
 DERIVATIVES = '''    def jvp(
-        self, function: str, inputs: Sequence[ArrayLike], tangents: Sequence[ArrayLike],
-        *, frame: str | None = None, axes: Axes | None = None, external: External | None = None,
+        self, function: str, primals: Sequence[ArrayLike], tangents: Sequence[ArrayLike],
+        *, frame: str | None = None, reference: Reference | None = None, external: External | None = None,
         inertias: ArrayLike | None = None, out: Array | None = None,
         algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
         """The derivative of a function's result along tangents of its inputs.
 
-        `inputs` are those of the method of that name. `tangents` has one for each, all of shape (…, nv): that
+        `primals` are the inputs of the method of that name. `tangents` has one for each, all (…, nv): that
         of q is in the tangent space, along `robot.integrate(q, dq)`.
 
         Any batch shape. `out` takes the result, an array of its shape; `algorithm` is one of
@@ -231,25 +243,26 @@ DERIVATIVES = '''    def jvp(
         """
 
     def vjp(
-        self, function: str, inputs: Sequence[ArrayLike], cotangent: ArrayLike,
-        *, frame: str | None = None, axes: Axes | None = None, external: External | None = None,
+        self, function: str, primals: Sequence[ArrayLike], cotangent: ArrayLike,
+        *, frame: str | None = None, reference: Reference | None = None, external: External | None = None,
         inertias: ArrayLike | None = None, out: tuple[Array, ...] | None = None,
         algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
     ) -> tuple[Array, ...]:
         """The derivatives (…, nv) of a function's result times a cotangent with respect to each input.
 
-        `inputs` are those of the method of that name, `cotangent` has the shape of its result. The derivative
-        with respect to q is in the tangent space, along `robot.integrate(q, dq)`. What else as in `jvp`.
+        `primals` are the inputs of the method of that name, `cotangent` has the shape of its result. The
+        derivative with respect to q is in the tangent space, along `robot.integrate(q, dq)`. The keywords
+        are those of `jvp`.
         """
 
     def hvp(
-        self, function: str, inputs: Sequence[ArrayLike], cotangent: ArrayLike,
+        self, function: str, primals: Sequence[ArrayLike], cotangent: ArrayLike,
         tangents: Sequence[ArrayLike],
-        *, frame: str | None = None, axes: Axes | None = None, external: External | None = None,
+        *, frame: str | None = None, reference: Reference | None = None, external: External | None = None,
         inertias: ArrayLike | None = None, out: tuple[Array, ...] | None = None,
         algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
     ) -> tuple[Array, ...]:
-        """The derivative of `vjp(function, inputs, cotangent)` along tangents of the inputs.
+        """The derivative of `vjp(function, primals, cotangent)` along tangents of the primals.
 
         With cotangent c and tangents t it is the second derivative of c . f times t, as differential dynamic
         programming asks for it; tuple by tuple the shapes are those of `vjp` and `jvp`.
@@ -259,31 +272,31 @@ DERIVATIVES = '''    def jvp(
 KERNEL = '''    @overload
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
-        device: Literal["cpu"] = "cpu", *, value: bool = False,
+        *, frame: str | None = None, reference: Reference | None = None, batch: int | None = None,
+        device: Literal["cpu"] = "cpu", value: bool = False,
     ) -> Kernel: ...
 
     @overload
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
-        *, device: Literal["opencl", "cuda"], value: bool = False,
+        *, frame: str | None = None, reference: Reference | None = None, batch: int | None = None,
+        device: Literal["opencl", "cuda"], value: bool = False,
     ) -> DeviceKernel: ...
 
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
-        device: Device = "cpu", *, value: bool = False,
+        *, frame: str | None = None, reference: Reference | None = None, batch: int | None = None,
+        device: Device = "cpu", value: bool = False,
     ) -> Any:
         """The function of that name compiled now; call it like the method, with the same inputs.
 
         `algorithm` is one of `px.algorithms(function)`; `dtype` is "float64" or "float32". Functions of a
         frame are told which one by `frame`, the name of a link of the file; all frames of a robot share
-        their machine code. `axes` is that of `jacobian`. A kernel has one algorithm, by default the one that
-        "auto" takes for many states; `batch=1` asks for the one that it takes for a single state, which is
-        another for long chains. `device` is "cpu", "opencl" or "cuda": kernels of the latter two take arrays
-        on the device, or NumPy's, which are copied there and back. With `value`, kernels of derivatives also
-        give what they are the derivatives of, as the methods do.
+        their machine code. `reference` is that of `jacobian`. A kernel has one algorithm, by default the one
+        that "auto" takes for many states; `batch=1` asks for the one that it takes for a single state, which
+        is another for long chains. `device` is "cpu", "opencl" or "cuda": kernels of the latter two take
+        arrays on the device, or NumPy's, which are copied there and back. With `value`, kernels of
+        derivatives also give what they are the derivatives of, as the methods do.
         """
 '''
 
@@ -331,7 +344,7 @@ def jax_signatures() -> str:
     text = HEAD.format(role="`robot.jax`: one method for each registered function.")
     text += "from collections.abc import Mapping\nfrom typing import TYPE_CHECKING\n\n"
     text += "from ...robot import results\n"
-    text += "from ...typing import AlgorithmLike, ArrayLike, Derivatives, External, Schedule\n"
+    text += "from ...typing import AlgorithmLike, ArrayLike, Derivatives, External, Reference, Schedule\n"
     text += "from .motion_signatures import MotionSignatures\n\n"
     text += JAX.format(name="JaxSignatures(MotionSignatures)", whose="JaxFunctions").rstrip() + "\n"
     return text + "".join(jax_method(f) for f in family("dynamics"))
@@ -341,7 +354,7 @@ def jax_motion_signatures() -> str:
     """`backends/jax/motion_signatures.py`: those of them that tell where and how fast links move."""
     text = HEAD.format(role="`robot.jax`: the functions of places and speeds.")
     text += "from collections.abc import Mapping\nfrom typing import TYPE_CHECKING, Any\n\n"
-    text += "from ...typing import AlgorithmLike, ArrayLike, Axes, Derivatives, Schedule\n\n"
+    text += "from ...typing import AlgorithmLike, ArrayLike, Derivatives, Reference, Schedule\n\n"
     text += JAX.format(name="MotionSignatures", whose="JaxFunctions")
     text += "    def evaluate(self, *args: Any, **kwargs: Any) -> Any: ...\n"
     return text + "".join(jax_method(f) for f in family("motion"))
@@ -381,7 +394,7 @@ def torch_signatures() -> str:
     """`backends/torch/signatures.py`: the functions of a robot on PyTorch."""
     text = HEAD.format(role="`robot.torch`: one method for each registered function.")
     text += "from collections.abc import Mapping\nfrom typing import TYPE_CHECKING\n\n"
-    text += "from ...robot import results\nfrom ...typing import AlgorithmLike\n"
+    text += "from ...robot import results\nfrom ...typing import AlgorithmLike, Reference\n"
     text += "from .motion_signatures import MotionSignatures\n\n"
     text += TORCH.format(name="TorchSignatures(MotionSignatures)").rstrip() + "\n"
     return text + "".join(torch_method(f) for f in family("dynamics"))
@@ -390,7 +403,7 @@ def torch_signatures() -> str:
 def torch_motion_signatures() -> str:
     """`backends/torch/motion_signatures.py`: those of them that tell where and how fast links move."""
     text = HEAD.format(role="`robot.torch`: the functions of places and speeds.")
-    text += "from typing import TYPE_CHECKING, Any\n\nfrom ...typing import AlgorithmLike, Axes\n\n"
+    text += "from typing import TYPE_CHECKING, Any\n\nfrom ...typing import AlgorithmLike, Reference\n\n"
     text += TORCH.format(name="MotionSignatures")
     text += "    def evaluate(self, *args: Any, **kwargs: Any) -> Any: ...\n"
     return text + "".join(torch_method(f) for f in family("motion"))

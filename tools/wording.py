@@ -30,15 +30,15 @@ INPUTS = {
     "tau": "joint forces (N m of turning joints, N of sliding ones)",
     "external": "wrenches [N m, N] on the links, each in its own link frame at its origin, or some of them "
     'by name as {"link": wrench} with (…, 6) each',
-    "inertias": "ten inertial parameters of each link in place of the robot's own, as in "
-    "`robot.inertial_parameters`",
+    "inertias": "ten inertial parameters of each link in place of the robot's own, which are "
+    "`robot.inertial_parameters.reshape(-1, 10)`",
     "base_velocity": "twist of the base [rad/s, m/s], in its own coordinates",
     "base_acceleration": "the component-wise derivative of that twist",
 }
 TYPES = {"external": "External"}  # of inputs other than ArrayLike
 SIZES = {"q": "nq", "v": "nv", "l": "n_links", "10l": "10 n_links"}
 NAMED = ("inertias",)  # optional inputs that nobody gives by position
-MOTION = ("kinematics", "energy", "momentum")  # files of algorithms
+MOTION = ("kinematics", "energy", "momentum", "center_of_mass")  # files of algorithms
 
 
 def family(name: str) -> list[Function]:

@@ -34,7 +34,7 @@ def page(robot: px.Robot) -> str:
         )
     with tempfile.TemporaryDirectory() as folder:
         wasm, script = robot.export(
-            Path(folder) / "robot.wasm", (*FUNCTIONS, robot.simulation(DT, "implicit"))
+            Path(folder) / "robot.wasm", (*FUNCTIONS, robot.simulation(DT, integrator="implicit"))
         )
         code, module = wasm.read_bytes(), script.read_text(encoding="utf-8")
     fill = {
@@ -63,7 +63,7 @@ def _data(robot: px.Robot) -> dict[str, Any]:
         "start": start.tolist(),
         "lower": lower.tolist(),
         "upper": upper.tolist(),
-        "units": ["m" if kind == "prismatic" else "rad" for kind in robot.joint_types],
+        "units": [unit for at in robot.coordinates for unit in at.kind.units],
         "reach": reach,
         "thick": reach / 12,
         "bones": [

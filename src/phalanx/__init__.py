@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from .algorithms import algorithms
 from .backends.base import set_threads
 from .errors import PhalanxError, PhalanxWarning
-from .io.loading import chain, coil, dill, load, robots, snake, tree
+from .io import generators
+from .io.generators import chain, snake, tree
+from .io.loading import load, robots
 from .methods import Robot
 from .robot.builder import RobotBuilder
 
@@ -41,15 +43,14 @@ __all__ = [
     "algorithms",
     "chain",
     "closed_form",
-    "coil",
     "compare",
     "contact",
     "control",
     "convert",
     "cost",
     "data",
-    "dill",
     "figures",
+    "generators",
     "load",
     "machines",
     "papers",

@@ -34,7 +34,7 @@ from .backends.base import (
     positive,
 )
 from .backends.devices.base import device_kernel
-from .backends.structure import factors_well, require_invertible, segments_well
+from .backends.structure import factors_well, require_invertible, require_six_directions, segments_well
 from .errors import PhalanxError, is_one_of, listing, shown
 from .program.task import cuts
 from .robot.frames import seats_of
@@ -200,17 +200,19 @@ def kernel(
     function: str,
     algorithm: Any = "auto",
     dtype: Any = "float64",
+    *,
     frame: str | None = None,
-    axes: str | None = None,
+    reference: str | None = None,
     batch: int | None = None,
     device: Any = "cpu",
-    *,
     value: bool = False,
 ) -> Any:
     """`Robot.kernel`, as `robot/api.py` declares it."""
     from .backends.native.kernel import kernel_class
 
-    call = resolve(robot, function, algorithm, frame, {} if axes is None else {"axes": axes}, batch)
+    call = resolve(
+        robot, function, algorithm, frame, {} if reference is None else {"reference": reference}, batch
+    )
     call = _with_value(call, value)
     kind = float_type(dtype, "kernel")
     if not is_native(call):
@@ -251,6 +253,8 @@ def resolve(
         raise PhalanxError(f"{function}: got frame={shown(frame)}, but takes none; leave it out.")
     if FUNCTIONS[function].inverts:
         require_invertible(robot)
+    if FUNCTIONS[function].full_rank:
+        require_six_directions(robot, function, str(frame))
     return Call(robot, chosen, frame, tuple(sorted(options.items())))
 
 
@@ -297,6 +301,8 @@ def choose(robot: Robot, function: str, batch: int | None = None) -> Algorithm:
         return find(function, "cartesian_tensor")
     if function == "forward_dynamics":
         return find(function, "jsiia" if robot.is_coupled or _may_factor(robot) else "aba")
+    if function == "operational_space_inertia":
+        return find(function, "ltl" if robot.is_coupled or _may_factor(robot) else "articulated")
     return next(iter(ALGORITHMS[function].values()))
 
 
@@ -310,7 +316,7 @@ def _may_cut(robot: Robot, function: str) -> bool:
     """Whether one state takes less time in segments than link by link, and keeps the digits."""
     if robot.nv <= _SEGMENTED.get(function, robot.nv):
         return False
-    well: bool = robot.memo(
+    well: bool = robot._memoized(
         ("goes in segments", function),
         lambda: cuts(robot.model) and (function != "forward_dynamics" or segments_well(robot)),
     )

@@ -57,6 +57,11 @@ def _readable(message: object) -> object:
     return shortened(printable(cut.translate(_SPACES)), _MOST)
 
 
+def installing(extra: str) -> str:
+    """How to get the packages of an extra: from a clone, since no index has Phalanx."""
+    return f'pip install ".[{extra}]" in a clone of Phalanx'
+
+
 def warn(message: str) -> None:
     """Give a `PhalanxWarning` that points at the caller's line: the first one outside this package.
 

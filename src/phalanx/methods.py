@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""The code of the methods of `Robot` that compute, and of its doors to kernels, JAX and PyTorch.
+"""The code of the methods of `Robot` that compute, and of its entry points to kernels, JAX and PyTorch.
 
 `robot/functions.py` and `robot/api.py` declare them: parameters, types and docstrings. Importing this
 module attaches the code.
@@ -167,17 +167,17 @@ class _ByBatch:
 def simulation(
     self: Robot,
     dt: float = 1e-3,
+    *,
     integrator: Any = "implicit",
     control: Any = None,
+    controls: int | None = None,
     forces: Any = None,
     damping: bool = True,
     friction: bool = True,
     limits: bool = True,
-    dtype: Any = "float64",
-    *,
     springs: bool = True,
-    inputs: int | None = None,
     parameters: Any = None,
+    dtype: Any = "float64",
     divergence: float = 1e10,
 ) -> Any:
     """`Robot.simulation`, as `robot/api.py` declares it; what it needs is imported now."""
@@ -193,7 +193,7 @@ def simulation(
         limits=limits,
         springs=springs,
         dtype=dtype,
-        inputs=inputs,
+        controls=controls,
         parameters=parameters,
         divergence=divergence,
     )
@@ -203,6 +203,7 @@ def export(
     self: Robot,
     path: Any,
     functions: Any = ("inverse_dynamics", "forward_dynamics"),
+    *,
     dtype: Any = "float64",
     target: str | None = None,
     **options: Any,
@@ -218,11 +219,11 @@ def formula(self: Robot, name: str, inputs: Any, outputs: Any, run: Any) -> Any:
 
 
 def _on_jax(robot: Robot) -> Any:
-    return robot.memo("jax", lambda: module_of("jax", "jax.functions").JaxFunctions(robot, resolve))
+    return robot._memoized("jax", lambda: module_of("jax", "jax.functions").JaxFunctions(robot, resolve))
 
 
 def _on_torch(robot: Robot) -> Any:
-    return robot.memo("torch", lambda: module_of("torch", "torch.functions").TorchFunctions(robot))
+    return robot._memoized("torch", lambda: module_of("torch", "torch.functions").TorchFunctions(robot))
 
 
 _SCOPE: Mapping[str, Any] = {

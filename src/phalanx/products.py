@@ -23,11 +23,11 @@ _JVP, _VJP, _HVP = (f"fast path of products: {mode}" for mode in ("jvp", "vjp", 
 def jvp(
     robot: Robot,
     function: str,
-    inputs: Any,
+    primals: Any,
     tangents: Any,
     *,
     frame: str | None = None,
-    axes: str | None = None,
+    reference: str | None = None,
     external: Any = None,
     inertias: Any = None,
     out: Any = None,
@@ -36,25 +36,25 @@ def jvp(
     threads: int | None = None,
 ) -> Any:
     """`Robot.jvp`, as `robot/api.py` declares it."""
-    words = (algorithm, backend, function, frame, axes, external is None, inertias is None)
+    words = (algorithm, backend, function, frame, reference, external is None, inertias is None)
     optional = (external, inertias)
-    if _are_groups(inputs, tangents):
-        made = again(robot, _JVP, words, (*inputs, *tangents), optional, out, threads)
+    if _are_groups(primals, tangents):
+        made = again(robot, _JVP, words, (*primals, *tangents), optional, out, threads)
         if made is not None:
             return made
-    call = derivative_of(robot, "jvp", function, algorithm, frame, axes)
-    arrays = _given(call, inputs=inputs, tangents=tangents)
+    call = derivative_of(robot, "jvp", function, algorithm, frame, reference)
+    arrays = _given(call, primals=primals, tangents=tangents)
     return _computed(call, _JVP, words, arrays, optional, out, threads)
 
 
 def vjp(
     robot: Robot,
     function: str,
-    inputs: Any,
+    primals: Any,
     cotangent: Any,
     *,
     frame: str | None = None,
-    axes: str | None = None,
+    reference: str | None = None,
     external: Any = None,
     inertias: Any = None,
     out: Any = None,
@@ -63,26 +63,26 @@ def vjp(
     threads: int | None = None,
 ) -> Any:
     """`Robot.vjp`, as `robot/api.py` declares it."""
-    words = (algorithm, backend, function, frame, axes, external is None, inertias is None)
+    words = (algorithm, backend, function, frame, reference, external is None, inertias is None)
     optional = (external, inertias)
-    if _are_groups(inputs):
-        made = again(robot, _VJP, words, (*inputs, cotangent), optional, out, threads)
+    if _are_groups(primals):
+        made = again(robot, _VJP, words, (*primals, cotangent), optional, out, threads)
         if made is not None:
             return made
-    call = derivative_of(robot, "vjp", function, algorithm, frame, axes)
-    arrays = (*_given(call, inputs=inputs), cotangent)
+    call = derivative_of(robot, "vjp", function, algorithm, frame, reference)
+    arrays = (*_given(call, primals=primals), cotangent)
     return _computed(call, _VJP, words, arrays, optional, out, threads)
 
 
 def hvp(
     robot: Robot,
     function: str,
-    inputs: Any,
+    primals: Any,
     cotangent: Any,
     tangents: Any,
     *,
     frame: str | None = None,
-    axes: str | None = None,
+    reference: str | None = None,
     external: Any = None,
     inertias: Any = None,
     out: Any = None,
@@ -91,22 +91,22 @@ def hvp(
     threads: int | None = None,
 ) -> Any:
     """`Robot.hvp`, as `robot/api.py` declares it."""
-    words = (algorithm, backend, function, frame, axes, external is None, inertias is None)
+    words = (algorithm, backend, function, frame, reference, external is None, inertias is None)
     optional = (external, inertias)
-    if _are_groups(inputs, tangents):
-        made = again(robot, _HVP, words, (*inputs, cotangent, *tangents), optional, out, threads)
+    if _are_groups(primals, tangents):
+        made = again(robot, _HVP, words, (*primals, cotangent, *tangents), optional, out, threads)
         if made is not None:
             return made
-    call = derivative_of(robot, "hvp", function, algorithm, frame, axes)
-    first, second = _given(call, inputs=inputs), _given(call, tangents=tangents)
+    call = derivative_of(robot, "hvp", function, algorithm, frame, reference)
+    first, second = _given(call, primals=primals), _given(call, tangents=tangents)
     return _computed(call, _HVP, words, (*first, cotangent, *second), optional, out, threads)
 
 
-def _are_groups(inputs: Any, *tangents: Any) -> bool:
+def _are_groups(primals: Any, *tangents: Any) -> bool:
     """Whether arrays come in tuples or lists; with tangents, in two of one length."""
-    if type(inputs) is not tuple and type(inputs) is not list:
+    if type(primals) is not tuple and type(primals) is not list:
         return False
-    return all(type(x) in (tuple, list) and len(x) == len(inputs) for x in tangents)
+    return all(type(x) in (tuple, list) and len(x) == len(primals) for x in tangents)
 
 
 def _computed(
@@ -130,10 +130,10 @@ def _computed(
 
 
 def derivative_of(
-    robot: Robot, mode: str, function: str, algorithm: Any, frame: str | None, axes: str | None = None
+    robot: Robot, mode: str, function: str, algorithm: Any, frame: str | None, reference: str | None = None
 ) -> Call:
     """The call that differentiates a function; "auto" takes an algorithm whose derivative compiles."""
-    call = resolve(robot, function, algorithm, frame, {} if axes is None else {"axes": axes})
+    call = resolve(robot, function, algorithm, frame, {} if reference is None else {"reference": reference})
     if len(call.function.outputs) > 1:
         raise PhalanxError(
             f"{mode}: {function} has several results, expected a function with one; differentiate what it "
@@ -153,7 +153,7 @@ def _has_code(call: Call) -> bool:
 
 
 def _given(call: Call, **groups: Any) -> tuple[Any, ...]:
-    """Inputs, then tangents, each as many as the function has inputs."""
+    """Primals, then tangents, each as many as the function has inputs."""
     f = FUNCTIONS[call.algorithm.function]
     for what, group in groups.items():
         if not isinstance(group, (tuple, list)) or len(group) != len(f.inputs):

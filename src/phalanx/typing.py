@@ -15,7 +15,6 @@ __all__ = [
     "AlgorithmLike",
     "Array",
     "ArrayLike",
-    "Axes",
     "Backend",
     "Bound",
     "Convention",
@@ -27,6 +26,7 @@ __all__ = [
     "InertiaLike",
     "Mimic",
     "Path",
+    "Reference",
     "Schedule",
     "Source",
     "Vector",
@@ -92,7 +92,7 @@ External: TypeAlias = ArrayLike | Mapping[str, ArrayLike]
 AlgorithmLike: TypeAlias = str | _NamedAlgorithm | tuple[str, Mapping[str, Any]]
 """A name, an entry of `px.algorithms`, or a name with options: ("cfa", {"solver": "serial"})."""
 
-Axes: TypeAlias = Literal["world", "local"]
+Reference: TypeAlias = Literal["world_aligned", "world", "local"]
 Backend: TypeAlias = Literal["auto", "native", "numpy", "jax"]
 Device: TypeAlias = Literal["cpu", "opencl", "cuda"]
 Schedule: TypeAlias = Literal["sequential", "doubling"]

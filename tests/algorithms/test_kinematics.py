@@ -46,6 +46,45 @@ def test_jacobians_agree_with_the_textbook(robot: px.Robot, seed: int) -> None:
         agree(robot.jacobian(q, frame), textbook.jacobian(robot, q, frame))
 
 
+@pytest.mark.parametrize("reference", ["world_aligned", "world", "local"])
+@given(trees(), seeds)
+def test_motions_of_frames_agree_with_the_textbook_in_every_reference(
+    reference: str, robot: px.Robot, seed: int
+) -> None:
+    q, qd, qdd = robot.random_state(rng=seed)
+    frame = robot.frame_names[seed % len(robot.frame_names)]
+    for function, state in {
+        "jacobian": (q,),
+        "frame_velocity": (q, qd),
+        "frame_acceleration": (q, qd, qdd),
+        "jacobian_time_derivative": (q, qd),
+        "kinematic_hessian": (q,),
+    }.items():
+        wanted = getattr(textbook, function)(robot, *state, frame, reference)
+        agree(getattr(robot, function)(*state, frame, reference=reference), wanted, 1e-8, least=1.0)
+
+
+def test_a_point_of_a_link_at_the_origin_of_the_world_has_the_velocity_of_reference_world() -> None:
+    """A link turns about an axis through (1, 0, 0): its point at the origin moves along -y."""
+    builder = px.RobotBuilder("arm")
+    builder.add_link("base")
+    builder.add_link("arm", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    builder.add_link("tool")
+    builder.add_joint("turn", "revolute", "base", "arm", origin=(1.0, 0.0, 0.0))
+    builder.add_joint("mount", "fixed", "arm", "tool", origin=(0.5, 0.0, 0.0))
+    robot, q, qd = builder.build(), [np.pi / 2], [2.0]
+    wanted = {
+        "world_aligned": [0, 0, 2, -1, 0, 0],
+        "local": [0, 0, 2, 0, 1, 0],
+        "world": [0, 0, 2, 0, -2, 0],
+    }
+    for reference, velocity in wanted.items():
+        agree(robot.frame_velocity(q, qd, "tool", reference=reference), velocity)
+    # Each point falls towards the axis with w^2 times its distance.
+    agree(robot.frame_acceleration(q, qd, [0.0], "tool", reference="world"), [0, 0, 0, 4, 0, 0])
+    agree(robot.frame_acceleration(q, qd, [0.0], "tool", reference="local"), [0, 0, 0, -2, 0, 0])
+
+
 def test_a_welded_frame_stands_where_the_file_puts_it() -> None:
     builder = px.RobotBuilder("arm")
     builder.add_link("base")

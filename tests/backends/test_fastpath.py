@@ -48,7 +48,7 @@ METHODS: dict[str, Callable[[px.Robot, State], Any]] = {
     "inertias": lambda r, s: r.gravity_forces(s[0], inertias=r.inertial_parameters.reshape(2, 10)),
     "several": lambda r, s: r.inverse_dynamics_derivatives(*s),
     "value": lambda r, s: r.inverse_dynamics_derivatives(*s, value=True),
-    "frame": lambda r, s: r.jacobian(s[0], TIP, axes="local"),
+    "frame": lambda r, s: r.jacobian(s[0], TIP, reference="local"),
     "frame by name": lambda r, s: r.frame_velocity(*s[:2], TIP, algorithm="recursive"),
     "jvp": lambda r, s: r.jvp("inverse_dynamics", s, [np.ones(2)] * 3),
     "vjp": lambda r, s: r.vjp("inverse_dynamics", list(s), np.ones(2)),
@@ -163,6 +163,14 @@ def test_kernels_give_the_value_too() -> None:
     same(out, tuple(made))
     with pytest.raises(px.PhalanxError, match="got value=True, but is no derivative"):
         robot.kernel("inverse_dynamics", value=True)
+
+
+def test_kernels_of_products_are_made_once() -> None:
+    kernel, state = arm().kernel("inverse_dynamics"), states(3)
+    for mode, more in (("jvp", state), ("vjp", state[:1]), ("hvp", (state[0], *state))):
+        product = getattr(kernel, mode)
+        assert getattr(kernel, mode) is product
+        assert calls_of(lambda m=mode, a=(*state, *more): getattr(kernel, m)(*a)) <= FEW
 
 
 def test_negative_masses_are_left_to_the_slow_path(monkeypatch: pytest.MonkeyPatch) -> None:

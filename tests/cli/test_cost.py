@@ -78,7 +78,7 @@ def test_without_matplotlib_it_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert main(["cost", "ur5", "--plot", "cost.png"]) == 2
-    assert 'pip install "phalanx[viz]"' in capsys.readouterr().err
+    assert 'pip install ".[viz]" in a clone' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

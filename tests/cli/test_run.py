@@ -34,7 +34,7 @@ def test_results_stand_beside_the_index(
     log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out.parquet"
-    assert run("torques", "power", "panda", log, "-o", out) == 0
+    assert run("panda", log, "-f", "torques", "-f", "power", "-o", out) == 0
     assert "500 frames" in capsys.readouterr().out
     assert np.array_equal(entries(out, "inverse_dynamics"), motion(PANDA, 500)["tau"])
     assert np.array_equal(entries(out, "timestamp").ravel(), np.arange(500) / 100.0)
@@ -51,7 +51,7 @@ def test_results_stand_beside_the_index(
 def test_columns_of_the_input_are_kept_as_asked(keep: str, columns: Any, log: Path, tmp_path: Path) -> None:
     import pyarrow.parquet as pq
 
-    assert run("energy", "panda", log, "-o", tmp_path / "out.parquet", "--keep", keep) == 0
+    assert run("panda", log, "-f", "energy", "-o", tmp_path / "out.parquet", "--keep", keep) == 0
     found = pq.read_schema(tmp_path / "out.parquet").names
     kept = pq.read_schema(log).names if columns is None else columns
     assert found == [*kept, "kinetic_energy", "potential_energy"]
@@ -63,12 +63,29 @@ def test_columns_of_the_input_are_kept_as_asked(keep: str, columns: Any, log: Pa
         )
 
 
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (["torques", "power", "panda", "log.npz"], "panda log.npz -o o.npz -f torques -f power"),
+        (["panda", "log.npz"], "panda log.npz -o o.npz -f inverse_dynamics"),
+        (["power", "panda", "log.npz", "-f", "torques"], "panda log.npz -o o.npz -f torques -f power"),
+    ],
+)
+def test_functions_that_are_not_named_by_f_are_one_line_with_the_right_order(
+    words: list[str], wanted: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*words, "-o", "o.npz") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("phalanx run: expected ROBOT RECORDING -o OUT -f FUNCTION")
+    assert line.endswith(f"such as phalanx run {wanted}")
+
+
 def test_a_dry_run_tells_and_writes_nothing(
     log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     out = tmp_path / "out.parquet"
-    assert run("torques", "energy", "panda", log, "-o", out, "--dry-run") == 0
+    assert run("panda", log, "-f", "torques", "-f", "energy", "-o", out, "--dry-run") == 0
     text = capsys.readouterr().out
     assert max(map(len, text.splitlines())) <= 80
     for word in ("inverse_dynamics", "kinetic_energy", "q from q", "28 kB", "reading", "Nothing was written"):
@@ -82,7 +99,7 @@ def test_derivatives_units_and_columns_from_the_command_line(tmp_path: Path) -> 
     np.savez(tmp_path / "a.npz", state=np.rad2deg(state["q"]) * sign)
     out = tmp_path / "b.npy"
     words = ("--columns", "q=state", "--rate", "100", "--units", "q=deg,panda_joint2=-1")
-    assert run("torques", "panda", tmp_path / "a.npz", "-o", out, *words) == 0
+    assert run("panda", tmp_path / "a.npz", "-f", "torques", "-o", out, *words) == 0
     q = np.rad2deg(state["q"]) * sign * (np.pi / 180.0 * sign)
     np.testing.assert_allclose(
         np.load(out), PANDA.inverse_dynamics(q, *px.data.differentiate(PANDA, q, 100.0))
@@ -92,15 +109,18 @@ def test_derivatives_units_and_columns_from_the_command_line(tmp_path: Path) -> 
 def test_shares_and_pictures(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
     out, picture = tmp_path / "out.parquet", tmp_path / "out.png"
-    assert run("residual", "panda", log, "-o", out, "--rows", 100, "--shard", "2/2") == 0
+    assert run("panda", log, "-f", "residual", "-o", out, "--rows", 100, "--shard", "2/2") == 0
     assert "not complete" in capsys.readouterr().out
-    assert run("residual", "panda", log, "-o", out, "--rows", 100, "--shard", "1/2", "--plot", picture) == 0
+    assert (
+        run("panda", log, "-f", "residual", "-o", out, "--rows", 100, "--shard", "1/2", "--plot", picture)
+        == 0
+    )
     assert np.abs(entries(out, "residual")).max() == 0.0
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
 def test_json_tells_what_was_done(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("torques", "panda", log, "-o", tmp_path / "o.npz", "--json") == 0
+    assert run("panda", log, "-f", "torques", "-o", tmp_path / "o.npz", "--json") == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["frames"] == 500
     assert facts["read"] == {"q": ["q"], "qd": ["qd"], "qdd": ["qdd"]}
@@ -133,7 +153,8 @@ def test_bad_arguments_are_one_line(
         pytest.importorskip("distributed")
         monkeypatch.setattr(cluster, "_PATIENCE", "0.2s")
     assert (
-        run("frame_pose", "panda", log, "-o", tmp_path / "o.parquet", "--frame", "panda_link7", *words) == 2
+        run("panda", log, "-f", "frame_pose", "-o", tmp_path / "o.parquet", "--frame", "panda_link7", *words)
+        == 2
     )
     [line] = capsys.readouterr().err.splitlines()
     assert told in line

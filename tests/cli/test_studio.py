@@ -38,7 +38,7 @@ def test_without_viser_it_names_the_extra(monkeypatch, capsys) -> None:
 
     monkeypatch.setattr(builtins, "__import__", refuse)
     assert main(["studio", "two_link", "--no-browser"]) == 2
-    assert 'pip install "phalanx[studio]"' in capsys.readouterr().err
+    assert 'pip install ".[studio]" in a clone' in capsys.readouterr().err
 
 
 def test_the_help_has_examples_that_fit_a_terminal(capsys, monkeypatch) -> None:

@@ -79,7 +79,7 @@ def test_turned_signs_are_found(names: tuple[str, ...], tmp_path: Path) -> None:
 def test_the_command_prints_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     robot = px.load("panda")
     np.savez(tmp_path / "log.npz", **{k: a[:, [0, 1, 2, 5, 4, 3, 6]] for k, a in motion(robot).items()})
-    line = ["run", "residual", "panda", str(tmp_path / "log.npz"), "-o", str(tmp_path / "out.npz")]
+    line = ["run", "panda", str(tmp_path / "log.npz"), "-f", "residual", "-o", str(tmp_path / "out.npz")]
     warnings.simplefilter("ignore", px.PhalanxWarning)  # that they are outside their limits
     assert main([*line, "--joints", "robot"]) == 0
     printed = " ".join(capsys.readouterr().out.split())

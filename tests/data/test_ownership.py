@@ -50,7 +50,7 @@ def test_folders_of_others_are_refused_and_stay(
     (precious / "parts").mkdir(parents=True)
     (precious / "thesis.txt").write_text("ten years")
     before = contents(tmp_path)
-    assert main(["run", "torques", "two_link", str(source), "-o", str(tmp_path / name), *fresh]) == 2
+    assert main(["run", "two_link", str(source), "-o", str(tmp_path / name), "-f", "torques", *fresh]) == 2
     [line] = capsys.readouterr().err.splitlines()
     assert str(precious) in line
     assert "choose another" in line

@@ -118,7 +118,7 @@ def test_elementary_functions_have_the_bits_of_kernels(target: str, dtype: Any, 
     if reason := BOARDS[target].missing or ("" if host().fma else "no fused multiply-add to compare with"):
         pytest.skip(reason)
     r = robot("ur5")
-    sim = r.simulation(1e-3, "implicit", control=law, dtype=dtype)
+    sim = r.simulation(1e-3, integrator="implicit", control=law, dtype=dtype)
     r.export(tmp_path / "arm.o", sim, dtype=dtype, target=target)
     (entry,) = entries(r, sim)
     q, qd, u = (a.astype(dtype) for a in r.random_state(4, rng=2))
@@ -191,7 +191,7 @@ def test_batches_of_any_size_touch_no_byte_outside_their_arrays(tmp_path: Path) 
     assert in_fresh_interpreter(code, PYTHONFAULTHANDLER="1") == "inside"
 
 
-STEPPED = px.load("ur5").simulation(1e-3, "implicit")
+STEPPED = px.load("ur5").simulation(1e-3, integrator="implicit")
 
 
 @pytest.mark.parametrize("target", targets.NAMES)

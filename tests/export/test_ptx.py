@@ -14,6 +14,7 @@ import pytest
 
 import phalanx as px
 from phalanx.export.entries import entries
+from phalanx.simulation.integrators import INTEGRATORS
 from reference.ptx_machine import Machine
 from reference.ptxas import assemble, ptxas
 
@@ -66,7 +67,6 @@ STEPPED = {
 }
 
 
-INTEGRATORS = ("euler", "implicit", "rk4", "variational")
 # Of all pairs, those that are run as well: machines of NumPy's are slow.
 RUN = [
     ("two_link", "rk4"),

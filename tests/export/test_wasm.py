@@ -61,7 +61,7 @@ def test_large_angles_turn_without_a_c_library(tmp_path: Path) -> None:
 
 def test_several_results_come_by_name_and_a_step_of_a_simulation_is_a_function(tmp_path: Path) -> None:
     r = robot("panda")
-    sim = r.simulation(2e-3, "implicit")
+    sim = r.simulation(2e-3, integrator="implicit")
     functions = ("inverse_dynamics_derivatives", sim)
     exported(r, functions, tmp_path)
     q, qd, qdd = r.random_state(3, rng=4)

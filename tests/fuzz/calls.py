@@ -17,8 +17,8 @@ import phalanx as px
 from phalanx.algorithms import FUNCTIONS
 
 from . import robot_files, tables
-from .doors import command_line, costs, machines, others
 from .elements import WORDS
+from .entry_points import command_line, costs, machines, others
 from .pool import ALL, NAMES, a_robot, near, robots, state
 from .values import REAL, anything, numbers
 
@@ -53,8 +53,8 @@ def dynamics(rng: Random) -> None:
     given, more, out = _inputs(rng, robot, function)
     if FUNCTIONS[function].frame:
         given.append(near(rng, rng.choice(robot.frame_names)))
-        if function == "jacobian" and rng.random() < 0.5:
-            more["axes"] = near(rng, rng.choice(("world", "local")))
+        if "reference" in FUNCTIONS[function].choices and rng.random() < 0.5:
+            more["reference"] = near(rng, rng.choice(("world_aligned", "world", "local")))
         if function == "frame_pose" and rng.random() < 0.5:
             frames = near(rng, rng.sample(robot.frame_names, min(2, len(robot.frame_names))))
             robot.frame_poses(given[0], frames, backend="numpy")
@@ -71,7 +71,7 @@ def kernels(rng: Random) -> None:
     robot, function = rng.choice(robots()[:2]), rng.choice(list(FUNCTIONS))
     frame = near(rng, robot.frame_names[-1]) if FUNCTIONS[function].frame else None
     dtype = near(rng, rng.choice(("float64", "float64", np.float32)), 0.1)
-    kernel = robot.kernel(near(rng, function, 0.05), near(rng, "auto", 0.1), dtype, frame)
+    kernel = robot.kernel(near(rng, function, 0.05), near(rng, "auto", 0.1), dtype, frame=frame)
     given, more, out = _inputs(rng, robot, kernel.function)
     if rng.random() < 0.4:
         more["out"] = near(rng, numbers(rng, out, kernel.dtype if rng.random() < 0.9 else "f8"))
@@ -213,9 +213,9 @@ def generators(rng: Random) -> None:
         case 2:
             px.snake(n)
         case 3:
-            px.coil(n)
+            px.generators.coil(n)
         case _:
-            px.dill(near(rng, 3, 0.5))
+            px.generators.dill(near(rng, 3, 0.5))
 
 
 def on_jax(rng: Random) -> None:

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 import phalanx as px
+from phalanx.simulation.integrators import INTEGRATORS
 
 from .pool import state
 from .values import REAL, anything, numbers
 
-INTEGRATORS = ("implicit", "euler", "rk4", "variational")
 NAMED = ("gain", "target", "wind")  # parameters of laws
 RECORDS = ("q", "qd", "tau", "qdd", "energy", "kinetic_energy", "center_of_mass", "mass_matrix")
 
@@ -192,7 +192,7 @@ def functionless(made: Any) -> Any:
     """The same as an object without a name."""
 
     class Law:
-        inputs = 3.5
+        controls = 3.5
 
         def __call__(self, *given: Any) -> Any:
             return made(*given)
@@ -208,13 +208,13 @@ def _options(rng: Random, robot: px.Robot) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for name, odds, values in (
         ("dt", 0.5, (1e-3, 4e-3, 1e-9, 10.0)),
-        ("integrator", 0.7, INTEGRATORS),
+        ("integrator", 0.7, tuple(INTEGRATORS)),
         ("damping", 0.1, (True, False)),
         ("friction", 0.1, (True, False)),
         ("limits", 0.1, (True, False)),
         ("springs", 0.1, (True, False)),
         ("dtype", 0.2, ("float64", "float32", np.float32, "float16")),
-        ("inputs", 0.1, (0, 1, robot.nv, 3, 60, 50_001, 10**9)),
+        ("controls", 0.1, (0, 1, robot.nv, 3, 60, 50_001, 10**9)),
         ("divergence", 0.1, (1e10, 1.0, np.inf)),
     ):
         if rng.random() < odds:
@@ -290,7 +290,7 @@ def _builtin_law(rng: Random) -> None:
             law = px.control.network(near(rng, weights, odds=0.05), biases, activation=which)
     options = _options(rng, robot)
     if rng.random() < 0.1:
-        law(0.0, *(numbers(rng, (n,), "f8") for n in (robot.nq, nv, law.inputs(robot))), robot)
+        law(0.0, *(numbers(rng, (n,), "f8") for n in (robot.nq, nv, law.controls(robot))), robot)
     _used(rng, robot, robot.simulation(control=law, **options))
 
 
@@ -323,7 +323,7 @@ def _used(rng: Random, robot: px.Robot, sim: Any) -> None:
     repr(sim)
     batch = rng.choice(((), (), (1,), (3,), (2, 2), (0,)))
     q, qd = (_state(rng, (*batch, n), sim.dtype) for n in (robot.nq, robot.nv))
-    u = near(rng, None, np.zeros(sim.inputs), np.ones((*batch, 1, sim.inputs)), np.ones(1), odds=0.05)
+    u = near(rng, None, np.zeros(sim.controls), np.ones((*batch, 1, sim.controls)), np.ones(1), odds=0.05)
     more: dict[str, Any] = {}
     if sim.parameters or rng.random() < 0.03:
         given = {name: np.ones((*batch, *shape), sim.dtype) for name, shape in sim.parameters.items()}
@@ -345,7 +345,7 @@ def _used(rng: Random, robot: px.Robot, sim: Any) -> None:
                     more["start"] = near(rng, 0, 5, 2**22, odds=0.3)
                 if rng.random() < 0.1:
                     more["out"] = near(rng, {"q": np.zeros((*batch, 6, robot.nq))}, {}, odds=0.3)
-                repr(sim.rollout(q, qd, u, steps, **more))
+                repr(sim.rollout(q, qd, u, steps=steps, **more))
             case 1:
                 sim.step(q, qd, u, **more)
                 sim.step(q, qd, u, **more)

@@ -50,7 +50,7 @@ def product(seed: int) -> None:
     if f.frame or rng.random() < 0.02:
         more["frame"] = near(rng, *robot.frame_names, odds=0.04)
     if rng.random() < 0.05:
-        more["axes"] = near(rng, "world", "local", "sideways", odds=0.2)
+        more["reference"] = near(rng, "world_aligned", "world", "local", "sideways", odds=0.2)
     if rng.random() < 0.08 and not native:
         known = [a.name for a in px.algorithms(function)]
         more["algorithm"] = near(rng, *known, rng.choice(NAMES), odds=0.1)

@@ -101,7 +101,7 @@ BOMB = (
 SOURCES: list[tuple[Any, str]] = [
     (
         "no/such/file.urdf",
-        r'load: cannot read "no/such/file.urdf": no such file. Expected a file or a built-in name',
+        r'load: cannot read "no/such/file.urdf": no such file. Expected a file, a built-in name',
     ),
     (Path("arm.urdf"), 'cannot read "arm.urdf": no such file'),
     ("/", 'cannot read "/": Is a directory'),

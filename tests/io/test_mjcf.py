@@ -342,7 +342,7 @@ def test_a_missing_file_is_named() -> None:
 @pytest.mark.usefixtures("without_mujoco")
 def test_without_the_package_the_remedy_is_named() -> None:
     with pytest.raises(
-        PhalanxError, match=r"^m\.xml: .*needs the package mujoco.*pip install phalanx\[mjcf\]"
+        PhalanxError, match=r'^m\.xml: .*needs the package mujoco.*pip install "\.\[mjcf\]" in a clone'
     ):
         read_mjcf("<mujoco/>", source="m.xml")
 

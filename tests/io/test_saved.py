@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phalanx.errors import PhalanxError
-from phalanx.io.robots import builtin, builtin_names, tree
+from phalanx.io.robots import builtin, builtin_names
+from phalanx.io.robots.generators import tree
 from phalanx.io.saved import read_description, write_description
 from phalanx.io.table import read_table
 from phalanx.robot.description import Description, FixedFrame, Joint, Link, LoopClosure, Mimic, Pose

@@ -176,7 +176,7 @@ def test_without_the_package_the_message_names_the_extra(arm: Path, monkeypatch:
 
     monkeypatch.delitem(sys.modules, "xacro", raising=False)
     monkeypatch.setattr(builtins, "__import__", refuse)
-    with pytest.raises(px.PhalanxError, match=r'needs the package xacro.*pip install "phalanx\[xacro\]"'):
+    with pytest.raises(px.PhalanxError, match=r'needs the package xacro.*pip install "\.\[xacro\]"'):
         px.load(arm)
 
 

@@ -233,10 +233,12 @@ def forward_kinematics(robot: Robot, q: np.ndarray) -> np.ndarray:
     return np.reshape([frame_pose(robot, q, name) for name in robot.link_names], (-1, 4, 4))
 
 
-def jacobian(robot: Robot, q: np.ndarray, frame: str) -> np.ndarray:
-    """J (6, nv) of a link in world axes at its origin."""
-    turned = pose(frame_pose(robot, q, frame)[:3, :3], np.zeros(3))
-    return adjoint(turned) @ body_jacobians(robot, q).get(frame, np.zeros((6, robot.nv)))
+def jacobian(robot: Robot, q: np.ndarray, frame: str, reference: str = "world_aligned") -> np.ndarray:
+    """J (6, nv) of a link in world axes at its origin, in its own axes, or at the world's origin."""
+    local = body_jacobians(robot, q).get(frame, np.zeros((6, robot.nv)))
+    T = frame_pose(robot, q, frame)
+    seen = {"local": np.eye(4), "world_aligned": pose(T[:3, :3], np.zeros(3)), "world": T}
+    return adjoint(seen[reference]) @ local
 
 
 def center_of_mass(robot: Robot, q: np.ndarray) -> np.ndarray:
@@ -282,8 +284,10 @@ BY_DIFFERENCES = (
     "coriolis_matrix",
     "regressor",
     "frame_acceleration",
-    "jacobian_rate",
-    "jacobian_derivative",
+    "jacobian_time_derivative",
+    "kinematic_hessian",
+    "centroidal_momentum_time_variation",
+    "center_of_mass_acceleration",
 )
 
 
@@ -365,7 +369,7 @@ def regressor(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> n
     return np.stack(parts, axis=-1) if parts else np.zeros((robot.nv, 0))
 
 
-def momentum_matrix(robot: Robot, q: np.ndarray) -> np.ndarray:
+def centroidal_momentum_matrix(robot: Robot, q: np.ndarray) -> np.ndarray:
     """A (6, nv) about the mass centre, along the world's axes."""
     J, center = body_jacobians(robot, q), center_of_mass(robot, q)
     A = np.zeros((6, robot.nv))
@@ -376,28 +380,81 @@ def momentum_matrix(robot: Robot, q: np.ndarray) -> np.ndarray:
     return A
 
 
-def momentum(robot: Robot, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+def centroidal_momentum(robot: Robot, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
     """Momentum (6,) about the mass centre, along the world's axes."""
-    return momentum_matrix(robot, q) @ qd
+    return centroidal_momentum_matrix(robot, q) @ qd
 
 
-def frame_velocity(robot: Robot, q: np.ndarray, qd: np.ndarray, frame: str) -> np.ndarray:
-    """Velocity (6,) of a link in world axes at its origin."""
-    return jacobian(robot, q, frame) @ qd
+def centroidal_momentum_time_variation(
+    robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray
+) -> np.ndarray:
+    """The rate (6,) of that momentum."""
+    rate = along(robot, lambda x: centroidal_momentum(robot, x, qd), q, qd)
+    return rate + centroidal_momentum(robot, q, qdd)
+
+
+def center_of_mass_jacobian(robot: Robot, q: np.ndarray) -> np.ndarray:
+    """J (3, nv): each link's part of the mass times the Jacobian of its mass centre."""
+    J, part = body_jacobians(robot, q), np.zeros((3, robot.nv))
+    moving = [link for link in robot.description.links if robot.frames[link.name].link >= 0]
+    for link in moving:
+        of = adjoint(pose(np.eye(3), -np.array(link.com))) @ J[link.name]
+        part = part + link.mass * frame_pose(robot, q, link.name)[:3, :3] @ of[3:]
+    return part / sum(link.mass for link in moving)
+
+
+def center_of_mass_velocity(robot: Robot, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    """Velocity (3,) of the mass centre."""
+    return center_of_mass_jacobian(robot, q) @ qd
+
+
+def center_of_mass_acceleration(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+    """The rate (3,) of that velocity."""
+    rate = along(robot, lambda x: center_of_mass_velocity(robot, x, qd), q, qd)
+    return rate + center_of_mass_velocity(robot, q, qdd)
+
+
+def operational_space_inertia(
+    robot: Robot, q: np.ndarray, frame: str, reference: str = "world_aligned"
+) -> np.ndarray:
+    """(J M^-1 J^T)^-1 (6, 6) of a link."""
+    J = jacobian(robot, q, frame, reference)
+    return np.linalg.inv(J @ np.linalg.solve(mass_matrix(robot, q), J.T))
+
+
+def frame_velocity(
+    robot: Robot, q: np.ndarray, qd: np.ndarray, frame: str, reference: str = "world_aligned"
+) -> np.ndarray:
+    """Velocity (6,) of a link in world axes at its origin, or in another reference."""
+    return jacobian(robot, q, frame, reference) @ qd
 
 
 def frame_acceleration(
-    robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, frame: str
+    robot: Robot,
+    q: np.ndarray,
+    qd: np.ndarray,
+    qdd: np.ndarray,
+    frame: str,
+    reference: str = "world_aligned",
 ) -> np.ndarray:
-    """The rate (6,) of the velocity above."""
-    return jacobian(robot, q, frame) @ qdd + jacobian_rate(robot, q, qd, frame) @ qd
+    """The rate (6,) of the velocity above, with the linear acceleration of a point."""
+    rate = jacobian(robot, q, frame, reference) @ qdd
+    rate = rate + jacobian_time_derivative(robot, q, qd, frame, reference) @ qd
+    if reference != "world_aligned":
+        V = frame_velocity(robot, q, qd, frame, reference)
+        rate[3:] += np.cross(V[:3], V[3:])
+    return rate
 
 
-def jacobian_rate(robot: Robot, q: np.ndarray, qd: np.ndarray, frame: str) -> np.ndarray:
-    """dJ/dt (6, nv) of a link in world axes at its origin."""
-    return along(robot, lambda x: jacobian(robot, x, frame), q, qd)
+def jacobian_time_derivative(
+    robot: Robot, q: np.ndarray, qd: np.ndarray, frame: str, reference: str = "world_aligned"
+) -> np.ndarray:
+    """dJ/dt (6, nv) of a link."""
+    return along(robot, lambda x: jacobian(robot, x, frame, reference), q, qd)
 
 
-def jacobian_derivative(robot: Robot, q: np.ndarray, frame: str) -> np.ndarray:
+def kinematic_hessian(
+    robot: Robot, q: np.ndarray, frame: str, reference: str = "world_aligned"
+) -> np.ndarray:
     """The derivative (6, nv, nv) of J along each rate."""
-    return columns(lambda v: along(robot, lambda x: jacobian(robot, x, frame), q, v), robot.nv)
+    return columns(lambda v: along(robot, lambda x: jacobian(robot, x, frame, reference), q, v), robot.nv)

@@ -48,7 +48,8 @@ def covered(*names: str) -> list[tuple[str, str, str]]:
 
 def frame_of(function: str, r: px.Robot) -> dict[str, str]:
     """The keyword for a function that is asked for one frame."""
-    return {"frame": r.frame_names[-1]} if FUNCTIONS[function].frame else {}
+    names = r.link_names if FUNCTIONS[function].full_rank else r.frame_names
+    return {"frame": names[-1]} if FUNCTIONS[function].frame else {}
 
 
 def kernel(name: str, function: str, dtype: Any = "float64") -> Any:

@@ -74,7 +74,12 @@ def reference(robot: px.Robot, function: str, algorithm: Any, *inputs: Any, **op
 def tolerance(robot: px.Robot, function: str, q: np.ndarray) -> float:
     if not FUNCTIONS[function].inverts:
         return 1e-13
-    return 1e-13 + 1e-14 * conditioning(robot.mass_matrix(q, backend="numpy"))
+    masses = robot.mass_matrix(q, backend="numpy")
+    if not FUNCTIONS[function].full_rank:
+        return 1e-13 + 1e-14 * conditioning(masses)
+    J = robot.jacobian(q, frame_of(robot, function), backend="numpy")
+    shown = np.linalg.cond(J @ np.linalg.solve(masses, np.swapaxes(J, -1, -2))).max()
+    return 1e-13 + 1e-15 * conditioning(masses) * float(shown)
 
 
 def block_lines(robot: px.Robot, function: str, algorithm: Any) -> tuple[int, int]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pickle
 from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -123,12 +124,12 @@ def test_wrong_positions_and_results_are_refused() -> None:
         robot.frame_poses(np.zeros(7), ["panda_hand"], out=np.zeros((4, 4)))
 
 
-# ------------------------------------------------------------------- axes
+# ------------------------------------------------------------------- references
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("floating", [False, True])
-def test_both_axes_agree_with_pinocchio(floating: bool, backend: str) -> None:
+def test_jacobians_in_all_references_agree_with_pinocchio(floating: bool, backend: str) -> None:
     pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
     from phalanx import convert
     from reference.pinocchio import model_of
@@ -143,34 +144,34 @@ def test_both_axes_agree_with_pinocchio(floating: bool, backend: str) -> None:
     data = model.createData()
     q, qd, _ = robot.random_state(rng=6)
     q_pin, _ = convert.to_pinocchio(robot, model, q, qd)
-    kinds = {"world": pin.LOCAL_WORLD_ALIGNED, "local": pin.LOCAL}
+    kinds = {"world_aligned": pin.LOCAL_WORLD_ALIGNED, "world": pin.WORLD, "local": pin.LOCAL}
     for frame in robot.frame_names:
         number = model.getFrameId(f"at {frame}")
-        for axes, kind in kinds.items():
+        for reference, kind in kinds.items():
             wanted = pin.computeFrameJacobian(model, data, q_pin, number, kind)[[3, 4, 5, 0, 1, 2]]
             wanted = np.stack(
                 [wanted @ convert.to_pinocchio(robot, model, q, row)[1] for row in np.eye(robot.nv)], axis=-1
             )
-            agree(robot.jacobian(q, frame, axes=axes, backend=backend), wanted, 1e-12)
+            agree(robot.jacobian(q, frame, reference=reference, backend=backend), wanted, 1e-12)
 
 
 @pytest.mark.parametrize("name", robots())
-def test_local_axes_are_those_of_the_frame(name: str) -> None:
+def test_local_means_the_axes_of_the_frame(name: str) -> None:
     robot = robots()[name]
     q = robot.random_state(5, rng=7)[0]
     for frame in {robot.frame_names[0], robot.frame_names[-1]}:
         turn = np.swapaxes(robot.frame_pose(q, frame)[:, :3, :3], -1, -2)
         world = robot.jacobian(q, frame).reshape(5, 2, 3, robot.nv)
         wanted = (turn[:, None] @ world).reshape(5, 6, robot.nv)
-        agree(robot.jacobian(q, frame, axes="local"), wanted, 1e-12)
+        agree(robot.jacobian(q, frame, reference="local"), wanted, 1e-12)
 
 
-def test_kernels_know_axes_and_frames() -> None:
+def test_kernels_know_references_and_frames() -> None:
     robot = px.load("panda")
     q = robot.random_state(4, rng=8)[0]
-    for axes in ("world", "local"):
-        k = robot.kernel("jacobian", frame="panda_hand", axes=axes)
-        wanted = robot.jacobian(q, "panda_hand", axes=axes)
+    for reference in ("world_aligned", "world", "local"):
+        k = robot.kernel("jacobian", frame="panda_hand", reference=reference)
+        wanted = robot.jacobian(q, "panda_hand", reference=reference)
         out = np.empty((4, 6, 7))
         k.bind(q, out=out)()
         for found in (k(q), out, pickle.loads(pickle.dumps(k))(q), k.ufunc(q)):
@@ -181,14 +182,15 @@ def test_kernels_know_axes_and_frames() -> None:
     assert elbow.cached
 
 
-@pytest.mark.parametrize("axes", ["body", None, 3, ["world"]])
-def test_other_axes_are_refused(axes: Any) -> None:
+@pytest.mark.parametrize("reference", ["body", None, 3, ["world"]])
+def test_other_references_are_refused(reference: Any) -> None:
     robot = px.chain(2)
-    for ask in (robot.jacobian, robot.jax.jacobian):
-        with pytest.raises(px.PhalanxError, match=r'jacobian: axes=.*, expected "world" or "local"'):
-            ask(np.zeros(2, np.float32), "link1", axes=axes)
-    with pytest.raises(px.PhalanxError, match="mass_matrix: takes no axes"):
-        robot.kernel("mass_matrix", axes="local")
+    told = r'jacobian: reference=.*, expected "world_aligned" or "world" or "local"'
+    for ask in (robot.jacobian, *([robot.jax.jacobian] if find_spec("jax") else [])):
+        with pytest.raises(px.PhalanxError, match=told):
+            ask(np.zeros(2, np.float32), "link1", reference=reference)
+    with pytest.raises(px.PhalanxError, match="mass_matrix: takes no reference"):
+        robot.kernel("mass_matrix", reference="local")
 
 
 # ------------------------------------------------------------------- how it works
@@ -262,4 +264,4 @@ def test_help_says_what_a_frame_is_and_what_the_rows_mean() -> None:
         assert "body" not in text
     text = px.Robot.jacobian.__doc__ or ""
     assert "first three rows" in text
-    assert 'axes="local"' in text
+    assert 'reference="local"' in text

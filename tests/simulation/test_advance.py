@@ -80,7 +80,7 @@ def test_a_step_is_that_of_mujoco(joint: str, size: float) -> None:
         state = convert.from_mujoco(r, model, data.qpos, data.qvel, data.qacc)
         mujoco.mj_Euler(model, data)
         wanted_q, wanted_qd = convert.from_mujoco(r, model, data.qpos, data.qvel)
-        q1, qd1 = advance(r.coordinates, *state, model.opt.timestep)
+        q1, qd1 = advance(r._coordinates, *state, model.opt.timestep)
         agree(r.difference(wanted_q, q1), np.zeros(r.nv), 1e-14)
         agree(qd1, wanted_qd, 1e-14, least=1.0)
 
@@ -88,7 +88,7 @@ def test_a_step_is_that_of_mujoco(joint: str, size: float) -> None:
 def test_a_step_of_a_coupled_robot_moves_drivers() -> None:
     r = px.load(GRIPPER, mimic="coupled")
     state = np.array([0.3]), np.array([0.5]), np.array([2.0])
-    q1, qd1 = advance(r.coordinates, *state, 0.1)
+    q1, qd1 = advance(r._coordinates, *state, 0.1)
     agree(qd1, [0.7])
     agree(q1, [0.37])
 
@@ -103,7 +103,7 @@ def test_recording_scalars_step_as_floats_do(function: str, size: float) -> None
     graph = Graph()
     symbols = {name: scalars(graph, name, x.shape[-1]) for name, x in state.items()}
     calls: dict[str, Any] = {
-        "advance": lambda q, qd, qdd: np.concatenate(advance(r.coordinates, q, qd, qdd, 0.5), axis=-1),
+        "advance": lambda q, qd, qdd: np.concatenate(advance(r._coordinates, q, qd, qdd, 0.5), axis=-1),
         "integrate": lambda q, qd, qdd: joined(r, lambda j: j.kind.integrate(q[..., j.q], qd[..., j.v])),
         "normalize": lambda q, qd, qdd: joined(r, lambda j: j.kind.normalize(q[..., j.q])),
     }
@@ -117,7 +117,7 @@ def test_recording_scalars_step_as_floats_do(function: str, size: float) -> None
 
 def joined(r: px.Robot, part: Any) -> np.ndarray:
     """What `part` gives for each joint, in a row."""
-    return np.concatenate([part(j) for j in r.coordinates], axis=-1)
+    return np.concatenate([part(j) for j in r._coordinates], axis=-1)
 
 
 @pytest.mark.parametrize("angle", [0.0, 1e-300, 1e-16, 1e-15, 1e-8, 1e-4, 0.4999, 0.5001, 3.0, 100.0])

@@ -102,7 +102,7 @@ def by_hand(robot: Any, integrator: str, q: Any, qd: Any, u: Any, own: Any) -> t
 
     def slopes(t: float, q: Any, qd: Any, u: Any) -> Any:
         rates = np.empty_like(q)
-        for c in robot.coordinates:
+        for c in robot._coordinates:
             if c.kind.quaternion is not None:  # half the product with the rate
                 (x, y, z, w), (a, b, d) = q[c.q], qd[c.v]
                 rates[c.q] = 0.5 * np.array(

@@ -41,7 +41,7 @@ LAWS: dict[str, tuple[Callable[[], Any], int | None]] = {
     "computed torque with rates": (lambda: px.control.computed_torque(100.0, 20.0), 14),
     "computed torque of a position": (lambda: px.control.computed_torque(100.0, 20.0), 7),
     "impedance": (lambda: px.control.impedance(TOOL, [20, 300], [3, 40], POSE), None),
-    "impedance of inputs": (lambda: px.control.impedance(TOOL, np.full(6, 50.0), np.eye(6)), None),
+    "impedance of controls": (lambda: px.control.impedance(TOOL, np.full(6, 50.0), np.eye(6)), None),
     "impedance of a position": (lambda: px.control.impedance(TOOL, [20, 300], [3, 40], gravity=False), 3),
     "impedance beside": (
         lambda: px.control.impedance(TOOL, [20, 300], [3, 40], POSE, nullspace=(10.0, 2.0, np.zeros(7))),
@@ -64,12 +64,12 @@ LAWS: dict[str, tuple[Callable[[], Any], int | None]] = {
 
 @pytest.mark.parametrize("name", LAWS)
 def test_a_law_gives_the_same_forces_in_a_simulation_and_on_arrays(name: str) -> None:
-    make, inputs = LAWS[name]
+    make, controls = LAWS[name]
     law, robot = make(), panda()
     q, qd, _ = robot.random_state(5, rng=1)
-    sim = robot.simulation(dt=1e-3, control=law, inputs=inputs)
-    u = np.random.default_rng(2).normal(size=(5, sim.inputs))
-    run = sim.rollout(q, qd, inputs=u[:, None] if sim.inputs else None, steps=1, record=("tau",))
+    sim = robot.simulation(dt=1e-3, control=law, controls=controls)
+    u = np.random.default_rng(2).normal(size=(5, sim.controls))
+    run = sim.rollout(q, qd, controls=u[:, None] if sim.controls else None, steps=1, record=("tau",))
     batch = law(0.0, q, qd, u, robot)
     np.testing.assert_allclose(run.tau[:, 0], batch, rtol=1e-11, atol=1e-10)
     np.testing.assert_allclose(law(0.0, q[2], qd[2], u[2], robot), batch[2], rtol=1e-12, atol=1e-12)
@@ -81,8 +81,8 @@ def test_ball_joints_and_floating_bases_are_drawn_along_the_turn_that_is_left(ki
     law = getattr(px.control, kind)(30.0, 4.0)
     q, qd, _ = robot.random_state(4, rng=3)
     target = robot.random_state(4, rng=4)[0]
-    sim = robot.simulation(dt=1e-3, control=law, inputs=robot.nq)
-    run = sim.rollout(q, qd, inputs=target[:, None], steps=1, record=("tau",))
+    sim = robot.simulation(dt=1e-3, control=law, controls=robot.nq)
+    run = sim.rollout(q, qd, controls=target[:, None], steps=1, record=("tau",))
     pull = 30.0 * robot.difference(q, target) - 4.0 * qd
     wanted = pull + robot.gravity_forces(q) if kind == "pd" else robot.inverse_dynamics(q, qd, pull)
     np.testing.assert_allclose(run.tau[:, 0], wanted, rtol=1e-10, atol=1e-10)
@@ -103,7 +103,7 @@ def test_traced_robots_integrate_and_normalize_as_robots_do() -> None:
         return robot.difference(q, q)
 
     sim = robot.simulation(dt=1e-9)
-    run = sim.rollout(q, qd, inputs=np.zeros(robot.nv), steps=1, record=("q", moved, unit, same))
+    run = sim.rollout(q, qd, controls=np.zeros(robot.nv), steps=1, record=("q", moved, unit, same))
     now = run.q[:, 0]
     np.testing.assert_allclose(
         run.moved[:, 0], robot.integrate(now, 0.3 * run.final[1]), rtol=1e-9, atol=1e-9
@@ -210,7 +210,7 @@ def test_a_network_is_what_its_layers_say() -> None:
     u = np.array([0.3, -0.7])
     x = np.concatenate([q, qd, u])
     law = px.control.network(WEIGHTS, BIASES)
-    assert law.inputs(robot) == 2
+    assert law.controls(robot) == 2
     wanted = WEIGHTS[1] @ np.tanh(WEIGHTS[0] @ x + BIASES[0]) + BIASES[1]
     np.testing.assert_allclose(law(0.0, q, qd, u, robot), wanted, rtol=1e-12)
 
@@ -247,15 +247,15 @@ def test_bad_gains_are_told(make: Any, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "inputs", "message"),
+    ("make", "controls", "message"),
     [
         (
             lambda c: c.pd(np.ones(6), 1.0),
             None,
             r'a gain has shape \(6,\), expected \(7,\) for robot "panda"',
         ),
-        (lambda c: c.pd(1.0, 1.0), 9, r"pd: there are 9 inputs, expected 7 or 14"),
-        (lambda c: c.computed_torque(1.0, 1.0), 5, r"there are 5 inputs, expected 7 or 14 or 21"),
+        (lambda c: c.pd(1.0, 1.0), 9, r"pd: there are 9 controls, expected 7 or 14"),
+        (lambda c: c.computed_torque(1.0, 1.0), 5, r"there are 5 controls, expected 7 or 14 or 21"),
         (lambda c: c.pd(1.0, 1.0, target=np.zeros(6)), None, r"target has shape \(6,\), expected \(7,\)"),
         (lambda c: c.impedance("nowhere", [1, 1], [1, 1], POSE), None, r"nowhere"),
         (
@@ -263,13 +263,13 @@ def test_bad_gains_are_told(make: Any, message: str) -> None:
             None,
             r"a gain has shape \(5,\), expected \(6,\)",
         ),
-        (lambda c: c.impedance(TOOL, [1, 1], [1, 1]), 5, r"there are 5 inputs, expected 7"),
+        (lambda c: c.impedance(TOOL, [1, 1], [1, 1]), 5, r"there are 5 controls, expected 7"),
         (lambda c: c.network(WEIGHTS, BIASES), 3, r"first layer takes 16 numbers.*17"),
         (lambda c: c.network(WEIGHTS[:1], BIASES[:1]), None, r"last layer has shape \(9,\), expected \(7,\)"),
     ],
 )
-def test_a_law_that_does_not_fit_the_robot_is_told(make: Any, inputs: int | None, message: str) -> None:
+def test_a_law_that_does_not_fit_the_robot_is_told(make: Any, controls: int | None, message: str) -> None:
     robot = panda()
-    sim = robot.simulation(control=make(px.control), inputs=inputs)
+    sim = robot.simulation(control=make(px.control), controls=controls)
     with pytest.raises(PhalanxError, match=message):
-        sim.rollout(robot.neutral(), np.zeros(7), inputs=np.zeros(sim.inputs), steps=1)
+        sim.rollout(robot.neutral(), np.zeros(7), controls=np.zeros(sim.controls), steps=1)

@@ -11,6 +11,7 @@ import pytest
 
 import phalanx as px
 from phalanx.simulation.declared import MOST
+from phalanx.simulation.integrators import INTEGRATORS
 
 DT = 1e-3
 
@@ -25,7 +26,7 @@ def arm() -> px.Robot:
     return builder.build()
 
 
-@pytest.mark.parametrize("integrator", ["euler", "implicit", "rk4", "variational"])
+@pytest.mark.parametrize("integrator", INTEGRATORS)
 def test_armature_stiffness_and_effort_are_those_of_each_simulation(integrator: str) -> None:
     robot = arm()
     given = {
@@ -33,10 +34,10 @@ def test_armature_stiffness_and_effort_are_those_of_each_simulation(integrator: 
         "stiffness": np.array([[9.0, 0.0], [1.0, 1.0]]),
         "effort": np.array([[0.5, 2.0], [np.inf, np.inf]]),
     }
-    sim = robot.simulation(DT, integrator, parameters=list(given))
+    sim = robot.simulation(DT, integrator=integrator, parameters=list(given))
     q, qd, u = np.array([0.3, -0.4]), np.array([0.1, 0.2]), np.array([3.0, -1.0])
     run = sim.rollout(q, qd, u, steps=50, every=50, record=("q", "tau"), parameters=given)
-    plain = robot.simulation(DT, integrator).rollout(q, qd, u, steps=50, every=50)
+    plain = robot.simulation(DT, integrator=integrator).rollout(q, qd, u, steps=50, every=50)
     np.testing.assert_allclose(run.q[1], plain.q, rtol=1e-12)
     np.testing.assert_array_equal(run.tau[:, 0], [[0.5, -1.0], [3.0, -1.0]])
     # Another robot with these rotors, springs as forces, motors within their limits.
@@ -45,7 +46,9 @@ def test_armature_stiffness_and_effort_are_those_of_each_simulation(integrator: 
     def law(t: Any, q: Any, qd: Any, u: Any, robot: Any) -> Any:
         return np.clip(u, -given["effort"][0], given["effort"][0]) - given["stiffness"][0] * (q - 0.2)
 
-    same = other.simulation(DT, integrator, law, springs=False).rollout(q, qd, u, steps=50, every=50)
+    same = other.simulation(DT, integrator=integrator, control=law, springs=False).rollout(
+        q, qd, u, steps=50, every=50
+    )
     np.testing.assert_allclose(run.q[0], same.q, rtol=1e-12)
 
 
@@ -87,6 +90,11 @@ def test_names_that_nothing_reads_are_refused_and_the_nearest_offered() -> None:
     assert list(sim.parameters) == ["hard", "rough", "gain"]
 
 
+def test_names_without_end_are_refused() -> None:
+    with pytest.raises(px.PhalanxError, match="expected a mapping of names to sizes"):
+        arm().simulation(DT, parameters=np.broadcast_to(0.0, 10**13))  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("size", [10**9, MOST + 1, (10**30, 2)])
 def test_sizes_that_no_step_could_read_are_refused(size: Any) -> None:
     def law(t: Any, q: Any, qd: Any, u: Any, robot: Any, *, gain: Any) -> Any:
@@ -94,5 +102,5 @@ def test_sizes_that_no_step_could_read_are_refused(size: Any) -> None:
 
     with pytest.raises(px.PhalanxError, match=f"numbers for each simulation, expected at most {MOST}"):
         arm().simulation(DT, control=law, parameters={"gain": size})
-    with pytest.raises(px.PhalanxError, match=f"inputs: got 1000000000, expected at most {MOST}"):
-        arm().simulation(DT, control=law, parameters={"gain": 1}, inputs=10**9)
+    with pytest.raises(px.PhalanxError, match=f"controls: got 1000000000, expected at most {MOST}"):
+        arm().simulation(DT, control=law, parameters={"gain": 1}, controls=10**9)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import phalanx as px
+from phalanx.simulation.integrators import INTEGRATORS
 from reference.sampling import agree
 
 DT = 1e-2
@@ -18,7 +19,6 @@ ROBOTS = {
     "floating": lambda: px.tree(4, 0.5, seed=1).with_floating_base(),
     "mixed": lambda: px.tree(5, 0.4, seed=3, joints=("spherical", "revolute", "prismatic")),
 }
-INTEGRATORS = ("euler", "implicit", "rk4", "variational")
 
 
 def states(robot: px.Robot, count: int = 5, rows: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -66,7 +66,7 @@ def test_linearized_steps_are_differences_of_steps(name: str, integrator: str) -
 @pytest.mark.parametrize("name", ROBOTS)
 @pytest.mark.parametrize("integrator", ["euler", "implicit"])
 def test_both_ways_through_a_rollout_agree(name: str, integrator: str) -> None:
-    """Cotangents times derivatives along tangents, multiplied out either way; inputs held over two steps."""
+    """Cotangents times derivatives along tangents, multiplied out either way; controls held two steps."""
     robot = ROBOTS[name]()
     sim = robot.simulation(DT, integrator=integrator, limits=False)
     q, qd, u = states(robot, rows=3)
@@ -79,7 +79,7 @@ def test_both_ways_through_a_rollout_agree(name: str, integrator: str) -> None:
         axes = tuple(range(1, len(shape)))
         one = sum((c * d).sum(axis=axes) for c, d in zip(weights, along, strict=True))
         other = (back.q * tangents[0]).sum(-1) + (back.qd * tangents[1]).sum(-1)
-        other = other + (back.inputs * tangents[2]).sum((-1, -2))
+        other = other + (back.controls * tangents[2]).sum((-1, -2))
         agree(other, one, 1e-12)
 
 
@@ -114,7 +114,7 @@ def test_derivatives_with_respect_to_parameters_and_constant_inputs() -> None:
     for k in range(2):
         step = e * np.eye(2)[k]
         np.testing.assert_allclose(
-            back.inputs[:, k],
+            back.controls[:, k],
             (value(u + step, given) - value(u - step, given)) / (2 * e),
             rtol=1e-7,
             atol=1e-9,
@@ -131,14 +131,14 @@ def test_derivatives_with_respect_to_parameters_and_constant_inputs() -> None:
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda s, q: s.jvp((q,), (q,)), r"jvp: inputs is .*expected \(q, qd\)"),
+        (lambda s, q: s.jvp((q,), (q,)), r"jvp: primals is .*expected \(q, qd\)"),
         (lambda s, q: s.jvp((q, q), (q, np.zeros(3))), r"jvp: the tangent of qd has shape \(3,\)"),
         (lambda s, q: s.vjp((q, q), (q, None), steps=4, every=3), "every=3 does not divide steps=4"),
         (
             lambda s, q: s.vjp((q, q), (np.zeros((3, 2)), None), steps=4, every=2),
             "the cotangent of q has shape",
         ),
-        (lambda s, q: s.linearize(q, q, np.zeros(3)), r"linearize: inputs have shape \(3,\)"),
+        (lambda s, q: s.linearize(q, q, np.zeros(3)), r"linearize: controls have shape \(3,\)"),
     ],
 )
 def test_wrong_derivatives_are_refused(call: Any, text: str) -> None:

@@ -87,12 +87,12 @@ def test_two_functions_of_one_name_are_refused(sim: px.Simulation) -> None:
 
 
 @pytest.mark.parametrize("name", ["q", "qd"])
-@pytest.mark.parametrize("shared", ["q", "qd", "inputs"])
+@pytest.mark.parametrize("shared", ["q", "qd", "controls"])
 def test_out_may_share_memory_with_what_enters(sim: px.Simulation, name: str, shared: str) -> None:
-    given = dict(zip(("q", "qd", "inputs"), states(), strict=True))
+    given = dict(zip(("q", "qd", "controls"), states(), strict=True))
     plain = sim.rollout(**given, steps=STEPS)
     out = {label: np.zeros((5, STEPS, 2)) for label in ("q", "qd")}
-    place = out[name] if shared == "inputs" else out[name][:, 0]
+    place = out[name] if shared == "controls" else out[name][:, 0]
     place[...] = given[shared]
     run = sim.rollout(**given | {shared: place}, steps=STEPS, out=out)
     assert run[name] is out[name]
@@ -198,7 +198,7 @@ def test_more_steps_than_one_call_counts_are_refused(sim: px.Simulation) -> None
 def test_bound_inputs_have_the_batch_or_none(sim: px.Simulation, shape: tuple[int, ...]) -> None:
     q, qd = np.zeros((2, 5, 3, 2))
     with pytest.raises(
-        px.PhalanxError, match=r"inputs have shape .*expected \(5, 3, 2\), the batch of q, or \(2,\)"
+        px.PhalanxError, match=r"controls have shape .*expected \(5, 3, 2\), the batch of q, or \(2,\)"
     ):
         sim.bind(q, qd, np.zeros(shape))
     for fits in (np.ones((5, 3, 2)), np.ones(2), np.ones((1, 1, 2))):
@@ -267,11 +267,11 @@ def gained(t, q, qd, u, robot, *, k):  # type: ignore[no-untyped-def]
 
 
 def test_tangents_and_cotangents_may_have_a_batch_of_their_own() -> None:
-    sim = px.load("two_link").simulation(1e-2, control=gained, inputs=2, parameters={"k": 2})
+    sim = px.load("two_link").simulation(1e-2, control=gained, controls=2, parameters={"k": 2})
     q, qd, k = np.array([0.1, 0.2]), np.array([0.3, -0.4]), {"k": np.array([2.0, 3.0])}
     along, _ = sim.jvp((q, qd), (None, None), steps=3, parameters=k, parameter_tangents={"k": np.eye(2)})
     back = sim.vjp((q, qd), (np.eye(2), None), steps=3, parameters=k)
-    assert back.q.shape == back.qd.shape == back.inputs.shape == (2, 2)
+    assert back.q.shape == back.qd.shape == back.controls.shape == (2, 2)
     assert np.allclose(along.T, back.parameters["k"], rtol=1e-12, atol=1e-18)
     for row, weights in zip(back.q, np.eye(2), strict=True):
         assert np.array_equal(row, sim.vjp((q, qd), (weights, None), steps=3, parameters=k).q)

@@ -36,7 +36,7 @@ def pendulum(**limits: Any) -> px.Robot:
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 def test_dry_friction_holds_what_is_weaker(integrator: str) -> None:
     sim = block(friction=FRICTION).simulation(dt=1e-3, integrator=integrator)
-    run = sim.rollout(np.zeros((2, 1)), np.zeros((2, 1)), inputs=[[[0.9 * FRICTION]], [[5.0]]], steps=1000)
+    run = sim.rollout(np.zeros((2, 1)), np.zeros((2, 1)), controls=[[[0.9 * FRICTION]], [[5.0]]], steps=1000)
     held, pushed = run.qd[:, -1, 0]
     assert 0.0 < held < 0.01  # it creeps, slower than friction needs to be full
     assert pushed == pytest.approx((5.0 - FRICTION) / MASS, rel=0.02)
@@ -140,5 +140,5 @@ def test_what_mimic_joints_do_is_felt_by_the_joint_they_follow(multiplier: float
     tau -= free.stiffness * (all_q - free.spring_reference) + free.bias_forces(all_q, all_qd)
     mass = robot.coupling.T @ free.mass_matrix(all_q) @ robot.coupling
     meant = np.linalg.solve(mass, robot.coupling.T @ tau)
-    _, found = robot.simulation(h, "euler").step(q, qd)
+    _, found = robot.simulation(h, integrator="euler").step(q, qd)
     assert np.allclose((found - qd) / h, meant, rtol=1e-9)

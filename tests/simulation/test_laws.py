@@ -207,7 +207,7 @@ REFUSED = {
     only_nan: r"returns nan whatever the state is, expected finite numbers",
     infinite: r"returns inf whatever the state is",
     clock: r"gives another result each time it runs.*it reads a clock.*use t for the time",
-    dice: r"random numbers.*pass what changes as inputs or parameters",
+    dice: r"random numbers.*pass what changes as controls or parameters",
     counter: r"a state of its own",
     growing: r"gives another result each time",
     changing: r'"q\[0\] = 0\.0" changes an array in place.*x = q\.copy\(\)',
@@ -215,7 +215,7 @@ REFUSED = {
     assigning: r'"tau\[0\] = -q\[0\]" puts a traced value into an array of floats; .*np\.zeros_like',
     among_numbers: r"raises TypeError.*no callable sin method\. np\.array leaves plain numbers.*np\.stack",
     as_index: r"raises IndexError.*np\.interp",
-    beyond: r"raises IndexError.*There are 3 inputs u; robot\.simulation\(…, inputs=k\)",
+    beyond: r"raises IndexError.*There are 3 controls u; robot\.simulation\(…, controls=k\)",
     wrong_shapes: r"raises ValueError: .*broadcast",
     deciding: r'"if t < 1\.0:" decides on a traced value',
     unknown: r"nowhere",
@@ -247,6 +247,16 @@ def test_values_of_another_run_are_refused() -> None:
 
     result(law)
     with pytest.raises(PhalanxError, match="uses a traced value of another run"):
+        result(law)
+
+
+def test_results_beyond_all_memory_are_refused() -> None:
+    def law(t: Any, q: Any, qd: Any, u: Any, robot: Any) -> Any:
+        return {"all": [np.broadcast_to(q, (10**13, len(q)))]}
+
+    with pytest.raises(
+        PhalanxError, match=r"returns 20,000,000,000,000 numbers.*expected at most 10,000,000"
+    ):
         result(law)
 
 
@@ -287,15 +297,15 @@ def test_a_law_in_a_simulation_gives_what_it_gives_on_arrays() -> None:
     q, qd, _ = panda.random_state(6, rng=3)
     u = np.random.default_rng(4).normal(size=(6, 7))
     sim = panda.simulation(dt=1e-3, control=law)
-    run = sim.rollout(q, qd, inputs=u[:, None], steps=1, record=("tau",))
+    run = sim.rollout(q, qd, controls=u[:, None], steps=1, record=("tau",))
     np.testing.assert_allclose(run.tau[:, 0], law(0.0, q, qd, u, panda), rtol=1e-12, atol=1e-12)
 
 
 def test_a_law_that_cannot_be_recorded_is_refused_by_the_simulation() -> None:
     state = robot().random_state(2, rng=1)[:2]
-    sim = robot().simulation(control=deciding, inputs=3)
+    sim = robot().simulation(control=deciding, controls=3)
     with pytest.raises(PhalanxError, match=r"test_laws\.py:\d+: \"if t < 1\.0:\" decides on a traced value"):
-        sim.rollout(*state, inputs=np.zeros(3), steps=1)
+        sim.rollout(*state, controls=np.zeros(3), steps=1)
 
 
 def test_a_step_with_a_law_of_many_functions_has_the_slopes_of_differences() -> None:
@@ -304,7 +314,7 @@ def test_a_step_with_a_law_of_many_functions_has_the_slopes_of_differences() -> 
         reach = np.sqrt(1.0 + np.sum(q * q)) + np.log(1.0 + np.abs(u[2])) + np.linalg.norm(qd)
         return np.minimum(soft, reach * qd[::-1]) + np.arctan2(q, 1.0 + qd**2) + np.maximum(u[:2], q)
 
-    sim = robot().simulation(dt=1e-2, control=law, inputs=3)
+    sim = robot().simulation(dt=1e-2, control=law, controls=3)
     q, qd = robot().random_state(8, rng=5)[:2]
     u = np.random.default_rng(6).normal(size=(8, 3))
     a, b = sim.linearize(q, qd, u)

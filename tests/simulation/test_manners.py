@@ -12,12 +12,11 @@ import pytest
 
 import phalanx as px
 from phalanx.errors import PhalanxError
-
-INTEGRATORS = ("euler", "implicit", "rk4", "variational")
+from phalanx.simulation.integrators import INTEGRATORS
 
 
 def spring_law(t, q, qd, u, robot):
-    """A law with time, inputs and kinematics in it."""
+    """A law with time, controls and kinematics in it."""
     pull = robot.frame_pose(q, robot.link_names[-1])[2, 3]
     return np.tanh(u - q) * 4.0 - 0.3 * qd + 0.1 * np.sin(t) * pull
 
@@ -25,11 +24,11 @@ def spring_law(t, q, qd, u, robot):
 @pytest.fixture(params=INTEGRATORS, scope="module", name="sim")
 def sim_(request: pytest.FixtureRequest) -> px.Simulation:
     robot = px.load("two_link")
-    return robot.simulation(dt=1e-2, integrator=request.param, control=spring_law, inputs=2)
+    return robot.simulation(dt=1e-2, integrator=request.param, control=spring_law, controls=2)
 
 
 def states(sim: px.Simulation, count: int = 37) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Starts, and inputs that change with time."""
+    """Starts, and controls that change with time."""
     q, qd, _ = sim.robot.random_state(count, rng=0)
     return q, qd, np.random.default_rng(1).standard_normal((count, 6, 2))
 
@@ -47,16 +46,16 @@ def same(one: object, other: object) -> None:
 
 def test_a_simulation_has_the_same_bits_alone_and_in_a_batch(sim: px.Simulation) -> None:
     q, qd, u = states(sim)
-    together = sim.rollout(q, qd, inputs=u, steps=60, every=3)
+    together = sim.rollout(q, qd, controls=u, steps=60, every=3)
     for k in (0, 7, 8, 36):
-        alone = sim.rollout(q[k], qd[k], inputs=u[k], steps=60, every=3)
+        alone = sim.rollout(q[k], qd[k], controls=u[k], steps=60, every=3)
         same(alone.q, together.q[k])
         same(alone.qd, together.qd[k])
 
 
 def test_threads_change_no_bit(sim: px.Simulation) -> None:
     q, qd, u = states(sim, 301)
-    runs = [sim.rollout(q, qd, inputs=u, steps=60, every=3, threads=n) for n in (1, 2, 3)]
+    runs = [sim.rollout(q, qd, controls=u, steps=60, every=3, threads=n) for n in (1, 2, 3)]
     for run in runs[1:]:
         same(run.q, runs[0].q)
         same(run.qd, runs[0].qd)
@@ -65,9 +64,9 @@ def test_threads_change_no_bit(sim: px.Simulation) -> None:
 
 def test_two_halves_are_one_rollout(sim: px.Simulation) -> None:
     q, qd, u = states(sim)
-    whole = sim.rollout(q, qd, inputs=u, steps=60, every=5)
-    first = sim.rollout(q, qd, inputs=u[:, :3], steps=30, every=5)
-    second = sim.rollout(*first.final, inputs=u[:, 3:], steps=30, every=5, start=30)
+    whole = sim.rollout(q, qd, controls=u, steps=60, every=5)
+    first = sim.rollout(q, qd, controls=u[:, :3], steps=30, every=5)
+    second = sim.rollout(*first.final, controls=u[:, 3:], steps=30, every=5, start=30)
     same(np.concatenate([first.q, second.q], axis=-2), whole.q)
     same(np.concatenate([first.qd, second.qd], axis=-2), whole.qd)
     same(np.concatenate([first.time, second.time]), whole.time)
@@ -77,8 +76,8 @@ def test_two_halves_are_one_rollout(sim: px.Simulation) -> None:
 
 def test_what_is_recorded_changes_no_bit(sim: px.Simulation) -> None:
     q, qd, u = states(sim)
-    one = sim.rollout(q, qd, inputs=u, steps=60, every=60)
-    other = sim.rollout(q, qd, inputs=u, steps=60, every=2, record=("q", "qd", "tau", "energy"))
+    one = sim.rollout(q, qd, controls=u, steps=60, every=60)
+    other = sim.rollout(q, qd, controls=u, steps=60, every=2, record=("q", "qd", "tau", "energy"))
     same(other.q[:, -1], one.q[:, 0])
     same(other.final[1], one.final[1])
 
@@ -112,7 +111,7 @@ def test_steps_one_by_one_are_the_rollout(sim: px.Simulation) -> None:
     """Without time in the law: a single step begins at time zero."""
     sim = sim.robot.simulation(dt=1e-2, integrator=sim.integrator)
     q, qd, u = states(sim, 5)
-    expected = sim.rollout(q, qd, inputs=u[:, :1], steps=4, every=4)
+    expected = sim.rollout(q, qd, controls=u[:, :1], steps=4, every=4)
     for _ in range(4):
         q, qd = sim.step(q, qd, u[:, 0])
     same(q, expected.q[:, 0])
@@ -123,8 +122,8 @@ def test_a_bound_step_advances_its_arrays_in_place() -> None:
     robot = px.load("two_link")
     sim = robot.simulation(dt=1e-2)
     q, qd, u = np.array([0.3, -0.4]), np.array([0.1, 0.2]), np.array([1.0, -2.0])
-    expected = sim.rollout(q, qd, inputs=u, steps=3, every=3)
-    step = sim.bind(q, qd, inputs=u)
+    expected = sim.rollout(q, qd, controls=u, steps=3, every=3)
+    step = sim.bind(q, qd, controls=u)
     for _ in range(3):
         step()
     same(q, expected.q[0])
@@ -138,7 +137,7 @@ def test_float32_follows_float64() -> None:
         robot.simulation(dt=1e-3, dtype=dtype).rollout(
             q.astype(dtype),
             0.1 * qd.astype(dtype),
-            inputs=robot.gravity_forces(q)[:, None].astype(dtype),
+            controls=robot.gravity_forces(q)[:, None].astype(dtype),
             steps=200,
             every=50,
         )
@@ -156,13 +155,13 @@ def test_batches_have_any_shape_and_broadcast() -> None:
     sim = robot.simulation(dt=1e-2)
     q, qd, _ = robot.random_state((3, 4), rng=0)
     u = np.random.default_rng(0).standard_normal((4, 5, 2))
-    run = sim.rollout(q, qd, inputs=u, steps=10, every=2)
+    run = sim.rollout(q, qd, controls=u, steps=10, every=2)
     assert run.q.shape == (3, 4, 5, 2)
     assert run.time.shape == (5,)
     np.testing.assert_allclose(run.time, 1e-2 * np.arange(2, 11, 2))
     assert run.final[0].shape == (3, 4, 2)
     assert run.diverged.shape == (3, 4)
-    same(run.q[1, 2], sim.rollout(q[1, 2], qd[1, 2], inputs=u[2], steps=10, every=2).q)
+    same(run.q[1, 2], sim.rollout(q[1, 2], qd[1, 2], controls=u[2], steps=10, every=2).q)
     empty = sim.rollout(np.zeros((0, 2)), np.zeros((0, 2)), steps=10)
     assert empty.q.shape == (0, 10, 2)
 
@@ -176,11 +175,19 @@ def test_records_are_what_the_functions_say_about_the_states() -> None:
         return robot.center_of_mass(q)[2]
 
     tool = robot.link_names[-1]
-    names = ("q", "qd", "kinetic_energy", "potential_energy", "energy", "center_of_mass", "momentum")
+    names = (
+        "q",
+        "qd",
+        "kinetic_energy",
+        "potential_energy",
+        "energy",
+        "center_of_mass",
+        "centroidal_momentum",
+    )
     run = sim.rollout(
         q,
         qd,
-        inputs=q[:, None],
+        controls=q[:, None],
         steps=20,
         every=4,
         record=(*names, f"frame_pose:{tool}", f"frame_velocity:{tool}", height),
@@ -191,7 +198,7 @@ def test_records_are_what_the_functions_say_about_the_states() -> None:
         "potential_energy": potential,
         "energy": kinetic + potential,
         "center_of_mass": robot.center_of_mass(run.q),
-        "momentum": robot.momentum(run.q, run.qd),
+        "centroidal_momentum": robot.centroidal_momentum(run.q, run.qd),
         f"frame_pose:{tool}": robot.frame_pose(run.q, tool),
         f"frame_velocity:{tool}": robot.frame_velocity(run.q, run.qd, tool),
         "height": robot.center_of_mass(run.q)[..., 2],
@@ -217,18 +224,18 @@ def test_derivatives_beyond_all_memory_are_refused() -> None:
 
 
 @pytest.mark.parametrize("poison", [np.nan, np.inf])
-@pytest.mark.parametrize("where", ["q", "qd", "inputs"])
+@pytest.mark.parametrize("where", ["q", "qd", "controls"])
 def test_what_is_not_a_number_stays_in_its_own_simulation(where: str, poison: float) -> None:
     robot = px.load("panda")
     sim = robot.simulation(dt=1e-3, control=px.control.pd(100.0, 10.0))
     q, qd, _ = robot.random_state(21, rng=0)
-    given = {"q": q.copy(), "qd": qd.copy(), "inputs": q.copy()}
-    clean = sim.rollout(q, qd, inputs=q[:, None], steps=30, every=10)
+    given = {"q": q.copy(), "qd": qd.copy(), "controls": q.copy()}
+    clean = sim.rollout(q, qd, controls=q[:, None], steps=30, every=10)
     given[where][5, 2] = poison
     told = '1 of 21 simulations of robot "panda" diverged, the first at 5'
-    told += ".* start that are not finite" if where != "inputs" else ""
+    told += ".* start that are not finite" if where != "controls" else ""
     with pytest.warns(px.PhalanxWarning, match=told):
-        run = sim.rollout(given["q"], given["qd"], inputs=given["inputs"][:, None], steps=30, every=10)
+        run = sim.rollout(given["q"], given["qd"], controls=given["controls"][:, None], steps=30, every=10)
     others = np.arange(21) != 5
     assert run.diverged.tolist() == [k == 5 for k in range(21)]
     assert np.isnan(run.q[5]).all()
@@ -247,7 +254,7 @@ def test_a_simulation_that_explodes_is_listed() -> None:
     u = np.zeros((3, 7))
     u[1] = 1e300
     with pytest.warns(px.PhalanxWarning, match="1 of 3 simulations .*dt = 0.01 s.*gains of the law"):
-        run = sim.rollout(q, 0.1 * qd, inputs=u[:, None], steps=50, every=25)
+        run = sim.rollout(q, 0.1 * qd, controls=u[:, None], steps=50, every=25)
     assert run.diverged.tolist() == [False, True, False]
     assert np.isnan(run.final[0][1]).all()
     assert np.isfinite(run.final[0][[0, 2]]).all()
@@ -293,7 +300,7 @@ def test_inputs_with_the_batch_of_the_states_are_ambiguous() -> None:
     robot = px.load("two_link")
     sim = robot.simulation(1e-3)
     q, qd, u = np.zeros((4, 2)), np.zeros((4, 2)), np.arange(8.0).reshape(4, 2)
-    told = r"inputs have shape \(4, 2\).*inputs\[..., None, :\] .*inputs\[None\]"
+    told = r"controls have shape \(4, 2\).*controls\[..., None, :\] .*controls\[None\]"
     with pytest.raises(PhalanxError, match=told):
         sim.rollout(q, qd, u, steps=8)
     with pytest.raises(PhalanxError, match=told):
@@ -309,7 +316,7 @@ def test_inputs_with_the_batch_of_the_states_are_ambiguous() -> None:
     heavy = robot.simulation(1e-3, parameters=("gravity",))  # a batch of parameters is one of simulations
     with pytest.raises(PhalanxError, match=told):
         heavy.rollout(q[0], qd[0], u, steps=8, parameters={"gravity": np.zeros((4, 3))})
-    with pytest.raises(PhalanxError, match=r"inputs have shape \(4, 3, 2\)"):
+    with pytest.raises(PhalanxError, match=r"controls have shape \(4, 3, 2\)"):
         sim.rollout(q[:, None], qd[None, :3], np.zeros((4, 3, 2)), steps=12)
 
 
@@ -327,7 +334,7 @@ def test_a_step_must_be_a_positive_number(dt: object) -> None:
         ({"dtype": "int32"}, "dtype|int32"),
         ({"control": 3.0}, "control"),
         ({"forces": "wind"}, "forces"),
-        ({"inputs": -1}, "inputs"),
+        ({"controls": -1}, "controls"),
     ],
 )
 def test_options_are_checked(options: dict[str, object], text: str) -> None:
@@ -345,9 +352,9 @@ def test_options_are_checked(options: dict[str, object], text: str) -> None:
         ({"steps": 10, "every": 0}, "every"),
         ({"record": ("speed",)}, "speed"),
         ({"record": ("frame_pose:nowhere",)}, "nowhere"),
-        ({"inputs": np.zeros(3)}, "inputs"),
-        ({"inputs": np.zeros((3, 2)), "steps": 10}, "3"),
-        ({"inputs": ["a", "b"]}, "inputs"),
+        ({"controls": np.zeros(3)}, "controls"),
+        ({"controls": np.zeros((3, 2)), "steps": 10}, "3"),
+        ({"controls": ["a", "b"]}, "controls"),
         ({"parameters": {"payload": 1.0}}, "payload"),
     ],
 )

@@ -119,7 +119,7 @@ def compare(robot: px.Robot, model: Any, integrator: str) -> None:
     tau = torques(robot, q)
     expected_q, expected_qd = mujoco_states(robot, model, q, qd, tau)
     sim = robot.simulation(dt=DT, integrator=integrator, friction=False, limits=False)
-    run = sim.rollout(q, qd, inputs=tau, steps=STEPS, every=HELD)
+    run = sim.rollout(q, qd, controls=tau, steps=STEPS, every=HELD)
     assert not run.diverged
     assert np.abs(expected_qd).max() > 0.1  # it moves
     assert np.abs(robot.difference(run.q, expected_q)).max() < 1e-9

@@ -43,7 +43,9 @@ def test_a_network_beside_a_damper_leaves_the_step_implicit(form: str) -> None:
     robot = px.load("two_link")
     q, qd = np.array([0.3, 0.2]), np.array([1.0, -1.0])
     plain, beside = (
-        robot.simulation(DT, "implicit", damped(hidden, form), inputs=0).rollout(q, qd, steps=50)
+        robot.simulation(DT, integrator="implicit", control=damped(hidden, form), controls=0).rollout(
+            q, qd, steps=50
+        )
         for hidden in (1, 24)
     )
     np.testing.assert_allclose(beside.q, plain.q, atol=1e-7)

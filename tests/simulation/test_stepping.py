@@ -11,6 +11,7 @@ import pytest
 
 import phalanx as px
 from phalanx.simulation import simulation
+from phalanx.simulation.integrators import names
 from reference.sampling import agree
 
 RECORD = ("q", "qd", "tau", "qdd", "energy", "center_of_mass")
@@ -21,7 +22,7 @@ def height(t: Any, q: Any, qd: Any, u: Any, robot: Any) -> Any:
     return robot.center_of_mass(q)[..., 2] + 0.0 * t
 
 
-@pytest.mark.parametrize("integrator", ["euler", "rk4"])
+@pytest.mark.parametrize("integrator", names(explicit=True))
 def test_both_ways_agree(integrator: str, monkeypatch: pytest.MonkeyPatch) -> None:
     robot = px.tree(5, 0.4, seed=3, joints=("spherical", "revolute", "prismatic")).with_floating_base()
     rng = np.random.default_rng(0)
@@ -32,7 +33,7 @@ def test_both_ways_agree(integrator: str, monkeypatch: pytest.MonkeyPatch) -> No
         "forces": lambda t, q, qd, u, robot: {robot.link_names[-1]: np.array([0.0, 0.1, 0.0, 1.0, 0.0, 2.0])},
     }
     arguments: dict[str, Any] = {
-        "inputs": np.broadcast_to(robot.neutral(), (4, 2, robot.nq)),
+        "controls": np.broadcast_to(robot.neutral(), (4, 2, robot.nq)),
         "parameters": {"kd": rng.uniform(0.1, 0.3, (4, robot.nv))},
         "steps": 20,
         "every": 5,
@@ -93,13 +94,15 @@ def test_laws_of_long_robots_cannot_change_the_state_in_place() -> None:
         return u
 
     with pytest.raises(px.PhalanxError, match=r"control law: it raises ValueError: .*read-only"):
-        px.snake(300).simulation(1e-3, "euler", control=law).step(np.ones(300), np.ones(300))
+        px.snake(300).simulation(1e-3, integrator="euler", control=law).step(np.ones(300), np.ones(300))
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_a_snake_of_300_links_moves(dtype: str) -> None:
     robot = px.snake(300)
-    sim = robot.simulation(1e-3, "euler", px.control.pd(5.0, 1.0, gravity=False), dtype=dtype)
+    sim = robot.simulation(
+        1e-3, integrator="euler", control=px.control.pd(5.0, 1.0, gravity=False), dtype=dtype
+    )
     rng = np.random.default_rng(0)
     q = 0.1 * rng.normal(size=(3, 300))
     run = sim.rollout(q, np.zeros_like(q), np.zeros(300), steps=4, every=2, record=("q", "energy"))
@@ -136,7 +139,7 @@ def test_long_robots_without_a_law_take_forces_for_all_alike() -> None:
     robot = px.snake(300)
     q = 0.1 * np.random.default_rng(0).normal(size=(3, 300))
     for u in (None, np.ones(300), np.ones((3, 300))):
-        found, _ = robot.simulation(1e-3, "euler", damping=False).step(q, 0.0 * q, u)
+        found, _ = robot.simulation(1e-3, integrator="euler", damping=False).step(q, 0.0 * q, u)
         tau = np.zeros(300) if u is None else u
         agree(found, q + 1e-6 * robot.forward_dynamics(q, 0.0 * q, tau), 1e-12)
 
@@ -165,18 +168,18 @@ def test_what_long_robots_lack_is_refused(options: dict[str, Any], text: str) ->
         (lambda sim, q: sim.cost, "no program of a whole step; ask px.cost"),
         (lambda sim, q: sim.llvm_ir(), "several kernels"),
         (
-            lambda sim, q: sim.robot.simulation(1e-3, "euler", control=_one).step(q, q),
+            lambda sim, q: sim.robot.simulation(1e-3, integrator="euler", control=_one).step(q, q),
             r"shape \(1,\), expected \(300,\)",
         ),
         (
-            lambda sim, q: sim.robot.simulation(1e-3, "euler", control=_fails).step(q, q),
+            lambda sim, q: sim.robot.simulation(1e-3, integrator="euler", control=_fails).step(q, q),
             "control law: it raises ZeroDivisionError",
         ),
     ],
 )
 def test_what_one_kernel_would_do_is_refused(ask: Any, text: str) -> None:
     with pytest.raises(px.PhalanxError, match=text):
-        ask(px.snake(300).simulation(1e-3, "euler"), np.zeros(300))
+        ask(px.snake(300).simulation(1e-3, integrator="euler"), np.zeros(300))
 
 
 def _one(t: Any, q: Any, qd: Any, u: Any, robot: Any) -> Any:
@@ -190,7 +193,7 @@ def _fails(t: Any, q: Any, qd: Any, u: Any, robot: Any) -> Any:
 def test_four_evaluations_a_step_count_as_four_robots() -> None:
     robot = px.snake(60)
     q = np.full(60, 0.1)
-    run = robot.simulation(1e-3, "rk4").rollout(q, 0.0 * q, steps=2, record="energy")
+    run = robot.simulation(1e-3, integrator="rk4").rollout(q, 0.0 * q, steps=2, record="energy")
     assert abs(run.energy[1] - run.energy[0]) < 1e-6 * abs(run.energy[0])
 
 

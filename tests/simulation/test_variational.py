@@ -41,7 +41,7 @@ def exact(r: px.Robot, q: np.ndarray, qd: np.ndarray, time: float, force: Any) -
 
     def slope(t: float, y: np.ndarray) -> np.ndarray:
         q, qd = y[: r.nq], y[r.nq :]
-        rates = [c.kind.coordinate_rates(q[None, c.q], qd[None, c.v])[0] for c in r.coordinates]
+        rates = [c.kind.coordinate_rates(q[None, c.q], qd[None, c.v])[0] for c in r._coordinates]
         return np.concatenate([*rates, r.forward_dynamics(q, qd, force(q, qd), backend="numpy")])
 
     y = solve_ivp(slope, (0.0, time), np.concatenate([q, qd]), method="DOP853", rtol=1e-11, atol=1e-12).y[
@@ -98,16 +98,16 @@ def test_a_law_keeps_the_order() -> None:
         return {"link3": np.array([0.0, 0.1, 0.0, 1.0, 0.0, 2.0]) * (1.0 + q[0])}
 
     def force(q: np.ndarray, qd: np.ndarray) -> Any:
-        J = r.jacobian(q, "link3", axes="local", backend="numpy")
+        J = r.jacobian(q, "link3", reference="local", backend="numpy")
         return law(0.0, q, qd, np.ones(3), r) + J.T @ push(0.0, q, qd, None, r)["link3"]
 
     end = exact(r, q, qd, 0.1, force)
     errors = []
     for steps in (25, 50):
         sim = r.simulation(
-            dt=0.1 / steps, integrator="variational", control=law, inputs=3, forces=push, **FREE
+            dt=0.1 / steps, integrator="variational", control=law, controls=3, forces=push, **FREE
         )
-        errors.append(distance(r, sim.rollout(q, qd, inputs=np.ones(3), steps=steps).final, end))
+        errors.append(distance(r, sim.rollout(q, qd, controls=np.ones(3), steps=steps).final, end))
     assert abs(np.log2(errors[0] / errors[1]) - 2.0) < 0.1
 
 
@@ -117,7 +117,7 @@ def test_springs_of_the_surroundings_keep_the_order() -> None:
     spring = px.contact.spring("link2", (None, (1.0, 0.0, 1.0)), stiffness=200.0, damping=5.0, length=0.2)
 
     def force(q: np.ndarray, qd: np.ndarray) -> Any:
-        J = r.jacobian(q, "link2", axes="local", backend="numpy")
+        J = r.jacobian(q, "link2", reference="local", backend="numpy")
         return J.T @ spring(0.0, q, qd, None, r)["link2"]
 
     end = exact(r, q, qd, 0.1, force)
@@ -132,7 +132,7 @@ def test_compiled_steps_are_those_of_the_text() -> None:
     r = px.tree(5, 0.3, seed=2, joints=("revolute", "spherical", "helical")).with_floating_base()
     q, qd, tau = r.random_state(3, rng=1)
     sim = r.simulation(dt=1e-3, integrator="variational", **FREE)
-    run = sim.rollout(q, qd, inputs=tau[:, None, :], steps=5)
+    run = sim.rollout(q, qd, controls=tau[:, None, :], steps=5)
     wanted = stepped(r, q, qd, 1e-3, 5, tau)
     agree(run.final[0], wanted[0], 1e-13)
     agree(run.final[1], wanted[1], 1e-12)
@@ -143,9 +143,11 @@ def test_momentum_of_a_free_robot_is_kept_to_rounding() -> None:
     r = r.with_floating_base().replace(gravity=(0.0, 0.0, 0.0), armature=0.0)
     q, qd, _ = r.random_state(4, rng=5)
     sim = r.simulation(dt=2e-3, integrator="variational", **FREE)
-    run = sim.rollout(q, qd, steps=5000, every=500, record=("momentum",))
-    start = r.momentum(q, qd)
-    drift = np.abs(run["momentum"] - start[:, None]).max(axis=(-1, -2)) / np.abs(start).max(axis=-1)
+    run = sim.rollout(q, qd, steps=5000, every=500, record=("centroidal_momentum",))
+    start = r.centroidal_momentum(q, qd)
+    drift = np.abs(run["centroidal_momentum"] - start[:, None]).max(axis=(-1, -2)) / np.abs(start).max(
+        axis=-1
+    )
     assert drift.max() < 1e-13
 
 
@@ -154,9 +156,9 @@ def test_internal_forces_do_not_change_momentum() -> None:
     q, qd, _ = r.random_state(rng=5)
     sim = r.simulation(dt=2e-3, integrator="variational", **FREE)
     tau = np.r_[np.zeros(6), 1.0, -2.0, 0.5]
-    final = sim.rollout(q, qd, inputs=tau, steps=500, every=500).final
+    final = sim.rollout(q, qd, controls=tau, steps=500, every=500).final
     assert np.abs(final[1] - qd).max() > 0.1
-    agree(r.momentum(*final), r.momentum(q, qd), 1e-13)
+    agree(r.centroidal_momentum(*final), r.centroidal_momentum(q, qd), 1e-13)
 
 
 @pytest.mark.parametrize("bodies", [2, 3])
@@ -188,7 +190,7 @@ def test_a_free_body_follows_the_known_solution() -> None:
         qd = np.r_[w0, np.cross(c, w0)]
         final = sim.rollout(r.neutral(), qd, steps=steps, every=steps).final
         errors.append(np.abs(final[1][:3] - wanted).max())
-        agree(r.momentum(*final), r.momentum(r.neutral(), qd), 1e-13)
+        agree(r.centroidal_momentum(*final), r.centroidal_momentum(r.neutral(), qd), 1e-13)
         agree(r.center_of_mass(final[0]), c, 1e-13)
     assert errors[1] < 1e-4
     assert abs(np.log2(errors[0] / errors[1]) - 2.0) < 0.02

@@ -151,6 +151,48 @@ def test_a_slider_moved_by_keys_changes_pose_torques_and_picture(view: View) -> 
     view.until(lambda: np.abs(view.picture().astype(int) - before).mean() > 0.1)
 
 
+def test_bars_reach_to_the_limits_of_the_joints(view: View) -> None:
+    session = view.page.session
+    view.press("Home")
+    forces, limits = session.robot.gravity_forces(session.q), session.robot.limits.effort
+    wanted = 50 * np.abs(forces) / limits
+    fills = view.tab.locator("[data-name=gravity] [title*=' of '] > div")
+
+    def widths() -> list[float]:
+        return fills.evaluate_all("all => all.map((e) => parseFloat(e.style.width))")
+
+    view.until(lambda: np.allclose(widths(), wanted, atol=0.06))
+    assert f"of {limits[1]:.4g}" in fills.nth(1).locator("..").get_attribute("title")
+
+
+def test_views_of_schedules_begin_with_one(view: View) -> None:
+    """Nobody has pressed anything yet."""
+    view.go("Parallelism")
+    view.until(lambda: view.tab.locator("svg[data-name=schedule] rect").count() > 100)
+    assert not view.page.parallel_view.playing
+    view.go("Compare")
+    view.until(lambda: view.tab.locator("svg[data-name^=schedule]:visible").count() == 2)
+    table = view.tab.locator("[data-name=compared]")
+    view.until(lambda: table.count() and "multiplications" in table.inner_text())
+
+
+def test_letters_of_charts_have_names(view: View) -> None:
+    view.go("Parallelism")
+    legend = view.tab.locator("[data-name=legend]:visible").first
+    assert legend.locator("b").first.inner_text() == "F"
+    for entry in legend.locator("> span").all_inner_texts():
+        assert len(entry.split()) > 1, f"{entry} is a letter without a name"
+    titles = view.tab.locator("svg[data-name=schedule] rect title").all_text_contents()
+    assert any("angular acceleration" in title for title in titles)
+
+
+def test_another_choice_is_drawn_at_once(view: View) -> None:
+    before = view.page.compare_view._plays
+    view.page.compare_view._count.value = 3
+    view.until(lambda: view.page.compare_view._plays not in ([], before))
+    assert [len(play.rows) for play in view.page.compare_view._plays] == [3, 3]
+
+
 def test_a_simulation_runs_and_pauses(view: View) -> None:
     view.go("Dynamics")
     view.press("Start")
@@ -159,6 +201,14 @@ def test_a_simulation_runs_and_pauses(view: View) -> None:
     first = clock.inner_text()
     view.until(lambda: clock.inner_text() != first)
     assert view.tab.locator("svg[data-name=energies] polyline").count() == 3
+    coordinates = view.tab.locator("svg[data-name='coordinates in rad']")
+    assert coordinates.locator("polyline").count() == 7  # every joint, none left out
+    lines = coordinates.locator("polyline").evaluate_all(
+        "all => all.map((e) => e.getAttribute('stroke') + e.getAttribute('stroke-dasharray'))"
+    )
+    assert len(set(lines)) == 7  # and each told apart
+    legend = coordinates.locator("xpath=../following-sibling::div[1]").inner_text()
+    assert all(name in legend for name in view.page.session.rate_names)
     view.press("Pause")
     view.until(lambda: not view.page.dynamics_view.playing)
 
@@ -206,6 +256,12 @@ def test_the_page_is_dark_on_demand(view: View) -> None:
 
 def test_a_phone_is_a_second_browser_and_may_leave(view: View, browser: Any) -> None:
     other = View(view.page, browser, 390, 700)
+    panel = other.tab.locator(".mantine-Paper-root", has=other.tab.get_by_role("tab")).first
+    for name in ("Dynamics", "Parallelism", "Compare", "Robot"):
+        other.go(name)
+        # The panel has all of the width, and the 3D view above it less than half of the screen.
+        other.until(lambda: panel.bounding_box()["width"] == 390 and panel.bounding_box()["y"] < 0.45 * 700)
+    assert other.tab.evaluate("document.documentElement.scrollWidth") == 390
     assert not other.complaints
     view.until(lambda: len(view.page.server.get_clients()) == 2)
     other.close()
@@ -213,6 +269,18 @@ def test_a_phone_is_a_second_browser_and_may_leave(view: View, browser: Any) -> 
     view.go("Robot")
     view.press("Random")
     view.until(lambda: view.page.session.q.any())
+
+
+def test_a_table_wider_than_the_panel_scrolls_and_says_so(view: View) -> None:
+    view.go("Compare")
+    box = view.tab.locator(".scrolls:visible").first
+    view.until(lambda: box.get_attribute("data-more") == "")
+    # A table of long names; the page replaces what it draws anew, and nothing is drawn now.
+    box.evaluate("e => { e.firstElementChild.style.width = '900px'; }")
+    view.until(lambda: box.get_attribute("data-more") == "right")
+    assert "scroll" in box.evaluate("e => getComputedStyle(e, '::after').content")
+    box.evaluate("e => { e.scrollLeft = e.scrollWidth; }")
+    view.until(lambda: box.get_attribute("data-more") == "left")
 
 
 def test_nothing_was_asked_of_another_machine_and_nothing_complained(view: View) -> None:
@@ -243,6 +311,29 @@ def test_a_hostile_file_is_only_text(browser: Any) -> None:
         refused = view.tab.evaluate("fetch('http://192.0.2.1/').then(() => 'sent', () => 'refused')")
         assert refused == "refused"
         assert any("Content Security Policy" in text for text in view.complaints)
+    finally:
+        view.close()
+        page.close()
+
+
+def test_many_joints_come_in_groups(browser: Any) -> None:
+    page = Page(px.visuals("snake:40"))
+    view = View(page, browser)
+    try:
+        shown = view.tab.get_by_role("slider")
+        view.until(lambda: shown.count() >= 16)
+        titles = [f"Joints {a} to {b}" for a, b in ((1, 16), (17, 32), (33, 40))]
+        for title in titles:
+            assert view.tab.get_by_text(title, exact=True).count() >= 1
+        visible = [handle for handle in shown.all() if handle.is_visible()]
+        assert len(visible) == 16  # of 40
+        bars = view.tab.locator("[data-name=gravity]")
+        assert "joint16" in bars.inner_text()
+        assert "joint17" not in bars.inner_text()
+        page.robot_view._group.value = titles[2]
+        view.until(lambda: "joint40" in bars.inner_text())
+        assert "joint1 " not in bars.inner_text()
+        assert view.complaints == []
     finally:
         view.close()
         page.close()

@@ -3,6 +3,7 @@
 """Markup: whatever names hold, the page gets text; read back by the standard library's parser."""
 
 import math
+import re
 from html.parser import HTMLParser
 
 import pytest
@@ -19,7 +20,7 @@ HOSTILE = [
     "a\x00b\x1b[31m\u202e",
     "x" * 5000,
 ]
-ELEMENTS = {"div", "table", "thead", "tbody", "tr", "th", "td", "span"}
+ELEMENTS = {"b", "div", "table", "thead", "tbody", "tr", "th", "td", "span"}
 ELEMENTS |= {"svg", "line", "text", "rect", "title", "polyline", "circle"}
 
 
@@ -70,6 +71,26 @@ def test_bars_are_as_long_as_their_values() -> None:
     both = markup.bars([("a", 10.0, "10"), ("b", -5.0, "-5"), ("c", math.nan, "nan")], name="x")
     assert "left:25.0%;width:25.0%" in both
     assert "nan%" not in both
+
+
+def test_bars_with_limits_reach_to_their_own_limit_from_the_middle() -> None:
+    rows = [("a", 5.0, "5 N"), ("b", -5.0, "-5 N"), ("c", 5.0, "5 N"), ("d", 30.0, "30 N")]
+    text = markup.bars(rows, name="x", limits=[10.0, 20.0, math.inf, 20.0], most=50.0)
+    assert "left:50.0%;width:25.0%" in text  # half of 10
+    assert "left:37.5%;width:12.5%" in text  # a quarter of 20
+    assert "left:50.0%;width:5.0%" in text  # a tenth of the largest seen
+    assert "left:50.0%;width:50.0%" in text  # beyond its limit, and marked
+    assert text.count(markup.BEYOND) == 1
+    assert 'title="5 N of 10"' in text
+    assert 'title="5 N, no limit"' in text
+
+
+def test_every_line_of_a_plot_is_told_apart() -> None:
+    many = {f"joint{k}": [0.0, float(k)] for k in range(16)}
+    text = markup.curves([0.0, 1.0], many, name="x", x_label="x", y_label="y")
+    looks = re.findall(r'<polyline .*?stroke="(.*?)".*?stroke-dasharray="(.*?)"', text)
+    assert len(set(looks)) == 16
+    assert all(name in text[text.index("</svg>") :] for name in many)
 
 
 def test_charts_survive_numbers_without_end() -> None:

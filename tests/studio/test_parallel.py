@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.studio.parallel import MACHINES, PROCESSORS, choices, functions, playback, speedups
+from phalanx.studio.parallel import (
+    MACHINES,
+    PROCESSORS,
+    begins_drawn,
+    choices,
+    functions,
+    playback,
+    rivals,
+    speedups,
+)
 
 ROBOT = px.load("panda")
 
@@ -70,3 +79,13 @@ def test_speedups_are_those_of_schedules() -> None:
             for n in found
         )
         assert gains[PROCESSORS.index(8)] == pytest.approx(least / graph.makespan)
+
+
+def test_a_comparison_of_a_long_robot_begins_with_algorithms_of_little_work() -> None:
+    assert rivals(px.load("panda"), "inverse_dynamics") == ("cartesian_tensor", "lathrop")
+    first, second = rivals(px.snake(50), "inverse_dynamics")
+    spans = {a.name: a.span for a in px.algorithms("inverse_dynamics")}
+    assert "log" not in spans[first] + spans[second]
+    assert first != second
+    assert begins_drawn(px.snake(200))
+    assert not begins_drawn(px.snake(500))

@@ -9,7 +9,7 @@ import pytest
 
 import phalanx as px
 from phalanx.studio.running import DROP, HOLD, LAW, LiveSimulation
-from phalanx.studio.session import Session
+from phalanx.studio.session import Session, groups
 from phalanx.studio.stage import quaternions
 
 KINDS = ("revolute", "spherical", "prismatic", "planar", "universal", "helical")
@@ -168,3 +168,8 @@ def test_a_diverging_law_ends_in_words(tmp_path) -> None:
     run = LiveSimulation(px.load("two_link"), np.array([0.3, 0.2]), np.zeros(2), LAW, str(law))
     with pytest.raises(px.PhalanxError, match="diverged"):
         run.advance(3.0, np.zeros(2))
+
+
+def test_many_joints_come_in_groups() -> None:
+    assert groups(7) == {"Joints": slice(0, 7)}
+    assert groups(20) == {"Joints 1 to 16": slice(0, 16), "Joints 17 to 20": slice(16, 20)}

@@ -18,12 +18,12 @@ FUNCTIONS = {
     "forward_dynamics_derivatives": None,
     "coriolis_matrix": None,
     "regressor": None,
-    "momentum": None,
-    "momentum_matrix": None,
+    "centroidal_momentum": None,
+    "centroidal_momentum_matrix": None,
     "frame_velocity": "tool0",
     "frame_acceleration": "tool0",
-    "jacobian_rate": "tool0",
-    "jacobian_derivative": "tool0",
+    "jacobian_time_derivative": "tool0",
+    "kinematic_hessian": "tool0",
 }
 ROBOT = px.load("ur5")
 
@@ -96,7 +96,7 @@ def test_products_are_counted_on_the_command_line(capsys: pytest.CaptureFixture[
 def test_the_frame_is_that_of_the_last_link_unless_named(capsys: pytest.CaptureFixture[str]) -> None:
     told = []
     for more in ([], ["--frame", "wrist_3_link"], ["--frame", "shoulder_link"]):
-        assert main(["cost", "ur5", "--function", "jacobian_rate", "--json", *more]) == 0
+        assert main(["cost", "ur5", "--function", "jacobian_time_derivative", "--json", *more]) == 0
         told.append(json.loads(capsys.readouterr().out)["total"])
     assert told[0] == told[1] != told[2]
 
@@ -111,6 +111,6 @@ def test_wrong_choices_say_what_was_expected(capsys: pytest.CaptureFixture[str])
     with pytest.raises(px.PhalanxError, match="has several results"):
         px.cost(ROBOT, "inverse_dynamics_derivatives", derivative="vjp")
     with pytest.raises(px.PhalanxError, match="got frame='tool0', but takes none"):
-        px.compare(ROBOT, "momentum", frame="tool0")
+        px.compare(ROBOT, "centroidal_momentum", frame="tool0")
     assert main(["cost", "ur5", "--derivative", "vjp", "--formula"]) == 2
     assert "no formula in n is implemented for inverse_dynamics.vjp" in capsys.readouterr().err

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from collections import Counter
 from functools import cache
@@ -195,12 +196,39 @@ def test_cost_and_kernel_tell_what_loops_carry_out() -> None:
     assert found.looped
     assert Count(*found._all()) == in_text(resolve(r, "forward_dynamics", "cfa"))
     assert found.span.total == len(found.width) > 0
+    assert sum(found.width) == found.total
     kernel = r.kernel("forward_dynamics", algorithm="cfa").cost
     assert (kernel.total, kernel.span, kernel.by_quantity) == (found.total, found.span, found.by_quantity)
-    assert found.span_with(multiplication=2.0).total > 0
+    assert found.span_with() == found.span
+    with pytest.raises(px.PhalanxError, match=r"span_with: .* known at unit times only; ask written_out"):
+        found.span_with(multiplication=2.0)
+    assert found.written_out.span_with(multiplication=2.0).total > 0
     assert set(found.by_link) <= {*r.link_names, "world"}
     straight = px.cost(r, "forward_dynamics", "aba")
     assert not straight.looped
+
+
+@pytest.mark.parametrize("algorithm", ["abia", "cfa", "dca", "aba", "partition"])
+def test_work_and_path_of_a_cost_are_of_one_program(algorithm: str) -> None:
+    loops = px.cost(px.chain(26), "forward_dynamics", algorithm)
+    assert loops.looped
+    assert sum(loops.width) == loops.total
+    assert len(loops.width) == loops.span.total
+    tree = loops.written_out
+    assert not tree.looped
+    assert sum(tree.width) == tree.total
+    assert len(tree.width) == tree.span.total
+    assert tree.written_out is tree
+    assert pickle.loads(pickle.dumps(loops)).width == loops.width
+    if algorithm == "abia":  # a tree in the equations, a recursion in loops
+        assert tree.total > 3 * loops.total
+        assert tree.span.total < 0.6 * loops.span.total
+
+
+def test_the_path_of_loops_is_at_least_that_of_equations_in_the_same_order() -> None:
+    for n in (24, 25, 26):
+        loops = px.cost(px.chain(n), "forward_dynamics", "aba")
+        assert loops.written_out.span.total <= loops.span.total <= 1.05 * loops.written_out.span.total
 
 
 def test_a_body_of_the_loops_costs_what_a_further_link_costs_straight_line_code() -> None:
@@ -226,8 +254,8 @@ def test_robots_too_long_to_be_written_out_have_counts_but_no_paths() -> None:
     assert found.looped
     assert found.total > 1_000_000
     assert (found.span, found.width, found.max_width) == (Count(), (), 0)
-    with pytest.raises(px.PhalanxError, match=r"operations in loops over bodies, too many to be written out"):
-        found.span_with(multiplication=2.0)
+    with pytest.raises(px.PhalanxError, match=r"has about .* operations, more than 1,000,000"):
+        _ = found.written_out
 
 
 def test_a_robot_that_cannot_move_gives_no_warning() -> None:

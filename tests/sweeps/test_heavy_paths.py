@@ -14,7 +14,7 @@ from phalanx.sweeps.heavy_paths import ArrayLinks, Collected
 
 TREES = [
     px.chain(9).parents,
-    px.dill(6).parents,
+    px.generators.dill(6).parents,
     px.tree(80, 0.4, seed=1).parents,
     px.tree(50, 1.0, seed=2).parents,
 ]

@@ -35,7 +35,9 @@ def dynamics(robot: px.Robot) -> Floats:
     robot.forward_dynamics(q, qd, tau, out=out, threads=1)
     mass = robot.mass_matrix(q[0].tolist(), algorithm=("crba", {}))
     pose = robot.frame_pose(q, robot.frame_names[-1])
-    turn = robot.jacobian(q, "tool" if "tool" in robot.frame_names else robot.link_names[-1], axes="local")
+    turn = robot.jacobian(
+        q, "tool" if "tool" in robot.frame_names else robot.link_names[-1], reference="local"
+    )
     poses = robot.frame_poses(q, robot.frame_names)
     energy = float(robot.kinetic_energy(q[0], qd[0]) + robot.potential_energy(q[0]))
     for algorithm in px.algorithms("forward_dynamics"):
@@ -59,7 +61,7 @@ def loop(robot: px.Robot) -> Array:
     qdd = kernel(q, qd, tau, threads=None)
     step: Callable[[], None] = kernel.bind(q, qd, tau, out=qdd)
     step()
-    hand = robot.kernel("jacobian", frame=robot.link_names[-1], axes="world", dtype=np.float32)
+    hand = robot.kernel("jacobian", frame=robot.link_names[-1], reference="world_aligned", dtype=np.float32)
     hand(q, out=np.empty((6, robot.nv), np.float32))
     kernels: list[px.Kernel] = [kernel, hand]
     names = [f"{k.function} {k.algorithm} {k.signature} {k.cost.total} {k.compile_seconds}" for k in kernels]

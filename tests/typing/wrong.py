@@ -20,7 +20,7 @@ robot.mass_matrix(q, backend="nativ")  # type: ignore[arg-type] # pyright: ignor
 robot.mass_matrix(q, threads="all")  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
 robot.mass_matrix(q, out=[0.0] * 49)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
 robot.jacobian(q)  # type: ignore[call-arg] # pyright: ignore[reportCallIssue]
-robot.jacobian(q, "panda_hand", axes="wrold")  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
+robot.jacobian(q, "panda_hand", reference="wrold")  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
 robot.mass_matrix(q).trace_of()  # type: ignore[attr-defined] # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
 robot.mass_matrx(q)  # type: ignore[attr-defined] # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """One file per published algorithm, equations only; importing a file registers it."""
 
-from . import derivatives, energy, forward, inertia, inverse, kinematics, momentum
+from . import center_of_mass, derivatives, energy, forward, inertia, inverse, kinematics, momentum
 from .registry import (
     ALGORITHMS,
     FUNCTIONS,
@@ -22,6 +22,7 @@ __all__ = [
     "Algorithm",
     "Function",
     "algorithms",
+    "center_of_mass",
     "derivatives",
     "energy",
     "find",

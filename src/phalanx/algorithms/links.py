@@ -179,9 +179,9 @@ def _axes(model: Model, last: np.ndarray, d: int) -> np.ndarray:
     axis, rest = model.axis.astype(float), model.rest.map(lambda a, _: a.astype(float))
     if d == 1:
         return axis[last][..., None]
-    moves, turns = (np.zeros(model.n, dtype=bool) for _ in range(2))
+    moves, turns = np.zeros(model.n, dtype=bool), model.rates[:, 0] != 0.0
     for g in model.groups:
-        moves[g.bodies], turns[g.bodies] = g.motion.nq > 0, g.motion.turns
+        moves[g.bodies] = g.motion.nq > 0
     columns: list[np.ndarray] = []
     for k in range(d - 1, 0, -1):
         body = last - k

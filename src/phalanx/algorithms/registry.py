@@ -35,7 +35,8 @@ class _Integers:
 INTEGERS = _Integers()
 VALUE = ".value"  # how names of functions end that also tell what they differentiate
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-AXES = MappingProxyType({"axes": ("world", "local")})  # along which a velocity is given
+# Of which point and along which axes the motion of a frame is given.
+REFERENCE = MappingProxyType({"reference": ("world_aligned", "world", "local")})
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ class Function:
     symbol: str = "result"  # what the literature calls it
     forces: str = ""
     inverts: bool = False  # whether it needs the inverse of the mass matrix
+    full_rank: bool = False  # whether its frame must move in all six directions
     motion: bool = False  # whether inertias matter to it as far as they change forces and motions
     value: str = ""  # what it is the derivative of, if it can tell that besides
     solves: str = ""  # the function that gives its last input if its result stands there instead
@@ -142,7 +144,9 @@ class Algorithm:
             return " with its mimic joints"
         if self.frames == "bodies":
             return self._refusal_of_bodies(robot)
-        told: str = robot.memo(("refusal in DH frames", self.joints), lambda: self._refusal_of_frames(robot))
+        told: str = robot._memoized(
+            ("refusal in DH frames", self.joints), lambda: self._refusal_of_frames(robot)
+        )
         return told
 
     def _refusal_of_frames(self, robot: Robot) -> str:
@@ -157,7 +161,7 @@ class Algorithm:
             return ": it branches"
         if self.bodies != "definite":
             return ""
-        singular = robot.memo("singular link", lambda: singular_link(robot.model))
+        singular = robot._memoized("singular link", lambda: singular_link(robot.model))
         return "" if singular < 0 else f': the inertia of link "{robot.link_names[singular]}" has no inverse'
 
 
@@ -280,7 +284,7 @@ function("gravity_forces", {"q": "q"}, "v", optional=INERTIAS, motion=True)
 function("mass_matrix_inverse", {"q": "q"}, "vv", optional=INERTIAS, inverts=True, motion=True)
 function("forward_kinematics", {"q": "q"}, "l44")
 function("frame_pose", {"q": "q"}, "44", frame=True)
-function("jacobian", {"q": "q"}, "6v", frame=True, choices=AXES)
+function("jacobian", {"q": "q"}, "6v", frame=True, choices=REFERENCE)
 function("center_of_mass", {"q": "q"}, "3", optional=INERTIAS)
 function("kinetic_energy", {"q": "q", "qd": "v"}, "", optional=INERTIAS)
 function("potential_energy", {"q": "q"}, "", optional=INERTIAS)
@@ -304,9 +308,38 @@ function(
 )
 function("coriolis_matrix", {"q": "q", "qd": "v"}, "vv", optional=INERTIAS, symbol="C", motion=True)
 function("regressor", {"q": "q", "qd": "v", "qdd": "v"}, ("v", "10l"), symbol="Y")
-function("momentum", {"q": "q", "qd": "v"}, "6", optional=INERTIAS, symbol="h")
-function("momentum_matrix", {"q": "q"}, "6v", optional=INERTIAS, symbol="A")
-function("frame_velocity", {"q": "q", "qd": "v"}, "6", frame=True, symbol="V")
-function("frame_acceleration", {"q": "q", "qd": "v", "qdd": "v"}, "6", frame=True, symbol="A")
-function("jacobian_rate", {"q": "q", "qd": "v"}, "6v", frame=True, symbol="Jd")
-function("jacobian_derivative", {"q": "q"}, "6vv", frame=True, symbol="dJ")
+function("centroidal_momentum", {"q": "q", "qd": "v"}, "6", optional=INERTIAS, symbol="h")
+function("centroidal_momentum_matrix", {"q": "q"}, "6v", optional=INERTIAS, symbol="A")
+function(
+    "centroidal_momentum_time_variation",
+    {"q": "q", "qd": "v", "qdd": "v"},
+    "6",
+    optional=INERTIAS,
+    symbol="hd",
+)
+function("center_of_mass_jacobian", {"q": "q"}, "3v", optional=INERTIAS, symbol="J")
+function("center_of_mass_velocity", {"q": "q", "qd": "v"}, "3", optional=INERTIAS)
+function("center_of_mass_acceleration", {"q": "q", "qd": "v", "qdd": "v"}, "3", optional=INERTIAS)
+function(
+    "operational_space_inertia",
+    {"q": "q"},
+    "66",
+    optional=INERTIAS,
+    frame=True,
+    choices=REFERENCE,
+    symbol="Lambda",
+    inverts=True,
+    full_rank=True,
+    motion=True,
+)
+function("frame_velocity", {"q": "q", "qd": "v"}, "6", frame=True, choices=REFERENCE, symbol="V")
+function(
+    "frame_acceleration",
+    {"q": "q", "qd": "v", "qdd": "v"},
+    "6",
+    frame=True,
+    choices=REFERENCE,
+    symbol="A",
+)
+function("jacobian_time_derivative", {"q": "q", "qd": "v"}, "6v", frame=True, choices=REFERENCE, symbol="Jd")
+function("kinematic_hessian", {"q": "q"}, "6vv", frame=True, choices=REFERENCE, symbol="dJ")

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..algorithms import Algorithm, Function, algorithms
 from ..arrays import MOST_AXES, is_masked_array, overlaps_itself
-from ..errors import PhalanxError, listing, nearest, shown
+from ..errors import PhalanxError, installing, listing, nearest, shown
 from ..program.task import TraceTask
 from ..robot.checks import require_masses
 from ..robot.configurations import real_array
@@ -93,7 +93,7 @@ class Call:
             self.output_sizes(),
             {name: self.sizes(f.optional[name]) for name in optional},
             arguments,
-            self.robot.coordinates if self.algorithm.derivative else (),
+            self.robot._coordinates if self.algorithm.derivative else (),
         )
 
 
@@ -290,8 +290,7 @@ def module_of(name: str, path: str) -> Any:
         if error.name is None or error.name.split(".")[0] != _EXTRAS.get(name):
             raise
         raise PhalanxError(
-            f'"{name}" needs the package "{error.name}", which is not installed; '
-            f"pip install 'phalanx[{name}]'."
+            f'"{name}" needs the package "{error.name}", which is not installed; {installing(name)}.'
         ) from None
 
 

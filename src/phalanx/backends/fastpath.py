@@ -139,7 +139,7 @@ def knows(robot: Any, place: str, words: tuple[Any, ...]) -> bool:
 
 def remember(robot: Any, place: str, words: tuple[Any, ...], built: Any, most: int = _MOST) -> None:
     """Let later calls with the same keywords find what was built; words without a hash are not remembered."""
-    known = robot.memo(place, dict)
+    known = robot._memoized(place, dict)
     if len(known) >= max(most, _MOST):
         known.clear()
     with suppress(TypeError):

@@ -35,7 +35,7 @@ class NumpyBackend(Backend):
     ) -> None:
         dtype = outs[0].dtype
         model = model_in(call.robot, dtype)
-        order = call.robot.memo("sequential", lambda: Sequential(model.parents, model.pattern))
+        order = call.robot._memoized("sequential", lambda: Sequential(model.parents, model.pattern))
         arguments = call.arguments()
         if "frame" in arguments:
             arguments["frame"] = arguments["frame"].map(lambda array: array.astype(dtype))
@@ -94,7 +94,7 @@ def _differentiated(call: Call, optional: tuple[str, ...]) -> Callable[..., Any]
     from ..program.trace import TracedProgram, trace
 
     key = ("scalar program", call.function.name, call.algorithm.name, call.options, call.frame, optional)
-    program: TracedProgram = call.robot.memo(key, lambda: trace(call.task(optional)))
+    program: TracedProgram = call.robot._memoized(key, lambda: trace(call.task(optional)))
 
     def compute(model: Model, *inputs: np.ndarray, **more: Any) -> Any:
         arrays = dict(zip(call.function.inputs, inputs, strict=True))
@@ -107,7 +107,7 @@ def model_in(robot: Robot, dtype: np.dtype) -> Model:
     """The robot's model with arrays of that dtype."""
     if dtype == np.float64:
         return robot.model
-    model: Model = robot.memo(("model", dtype.str), lambda: robot.model.cast(lambda a: a.astype(dtype)))
+    model: Model = robot._memoized(("model", dtype.str), lambda: robot.model.cast(lambda a: a.astype(dtype)))
     return model
 
 

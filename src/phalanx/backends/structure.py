@@ -1,13 +1,15 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Structural facts of a robot that need its mass matrix: is it invertible at all, and how well?"""
+"""Structural facts of a robot: whether its mass matrix can be inverted, how well; how a frame can move."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..algorithms.inertia.crba import crba
+from ..algorithms.kinematics import jacobian
 from ..errors import PhalanxError, listing
+from ..robot.frames import placement_of
 from ..robot.robot import Robot
 from ..sweeps.orders.sequential import Sequential
 from ..sweeps.verbs import eliminate, ordering
@@ -17,18 +19,40 @@ _TOLERANCE = 1e-13
 _LARGEST = 256  # degrees of freedom up to which a condition number is computed
 _WELL = 1e3  # median condition up to which a factor loses no two digits (docs/band_sparsity.md)
 _STATES = 32  # configurations whose median is taken; fewer for many degrees of freedom
+_RANK = 1e-10  # of the largest singular value, below which a direction is none
+_TRIES = 8  # configurations in which a frame may move in all directions
 _SPREAD = 100.0  # ratio of masses up to which segments lose no two digits (docs/band_sparsity.md)
 
 
 def require_invertible(robot: Robot) -> None:
     """Raise if some joint moves nothing that resists, whatever the configuration."""
-    loose = robot.memo("loose joints", lambda: _loose_joints(robot))
+    loose = robot._memoized("loose joints", lambda: _loose_joints(robot))
     if loose:
         raise PhalanxError(
             f'robot "{robot.name}": the mass matrix is singular in every configuration, because nothing '
             f"with inertia resists joint{'s' if len(loose) > 1 else ''} {listing(loose)}. "
             f"{_remedy(robot, loose)}"
         )
+
+
+def require_six_directions(robot: Robot, function: str, frame: str) -> None:
+    """Raise if the joints cannot move a frame in all six directions, whatever the configuration."""
+    carrier = robot.frame(frame).link  # all frames of a link are alike
+    found: int = robot._memoized(("directions of a link", carrier), lambda: _directions(robot, frame))
+    if found < 6:
+        raise PhalanxError(
+            f'{function}: the joints of robot "{robot.name}" move frame "{frame}" in {found} directions, '
+            "expected 6: J M^-1 J^T has no inverse in any configuration. Invert a part of it, with some rows "
+            "of J = robot.jacobian(q, frame) and robot.mass_matrix_inverse(q)."
+        )
+
+
+def _directions(robot: Robot, frame: str) -> int:
+    """The largest rank of a frame's Jacobian in a few random configurations."""
+    q = robot.random_state(_TRIES, rng=0)[0]
+    with ordering(Sequential(robot.model.parents)):
+        found = jacobian(robot.model, q, frame=placement_of(robot, frame))
+    return int(np.linalg.matrix_rank(found, rtol=_RANK).max(initial=0)) if found.size else 0
 
 
 def _remedy(robot: Robot, loose: list[str]) -> str:
@@ -50,7 +74,9 @@ def factors_well(robot: Robot) -> bool:
     diagonal scaled to one, which light links, heavy tips and long chains make large. The median of many
     configurations tells robots apart; the largest of a few depends on which ones were drawn.
     """
-    found: bool = robot.memo("factors well", lambda: 0 < robot.nv <= _LARGEST and _condition(robot) < _WELL)
+    found: bool = robot._memoized(
+        "factors well", lambda: 0 < robot.nv <= _LARGEST and _condition(robot) < _WELL
+    )
     return found
 
 

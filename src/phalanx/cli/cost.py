@@ -43,7 +43,7 @@ def add(commands: Any) -> None:
             phalanx cost puma560 --algorithm zomaya_morris --customise semi --formula
             phalanx cost ur5 --algorithm lathrop --plot lathrop.png --json
             phalanx cost panda --function forward_dynamics --derivative vjp
-            phalanx cost ur5 --function jacobian_rate --frame tool0
+            phalanx cost ur5 --function jacobian_time_derivative --frame tool0
         """,
     )
     add_robot(parser)
@@ -130,17 +130,13 @@ def _parts(found: Cost, by: str) -> list[str]:
 def _notes(found: Cost) -> list[str]:
     """Width and bytes in words, and what the convention charges."""
     b, steps = found.bytes, len(found.width)
-    loops = "The kernel consists of loops over bodies, counted as often as they turn"
-    written_out = (
-        f"{loops}. Written out, its equations have {sum(found.width):,} operations; the path is theirs. "
-        if steps
-        else f"{loops}{'' if found.has_path else '; it is too long for a path'}. "
-    )
+    too_long = "" if found.has_path else "; their path is not known"
+    loops = f"The kernel consists of loops over bodies, which operations and path are about{too_long}. "
     at_once = (
         f"With as many processors as there is work for: {steps:,} steps, at most {found.max_width:,} "
         f"operations in one, {sum(found.width) / max(steps, 1):.1f} on average. "
     )
-    flow = written_out + at_once * bool(steps) if found.looped else at_once
+    flow = loops * found.looped + at_once * (steps > 0 or not found.looped)
     flow += (
         f"A state moves {b.inputs:,} bytes in, {b.outputs:,} out and {b.parameters:,} of parameters, "
         f"and {b.intermediate:,} if every partial result goes through memory."

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import PhalanxError
+from ..export.api import FORMATS
 from ..robot.robot import Robot
+from ..simulation.integrators import DEFAULT, names
 from .arguments import add_command, add_robot, load_robot
 from .report import emit, emit_json, terminal_width
 
@@ -44,7 +46,7 @@ def add(commands: Any) -> None:
         "--output",
         required=True,
         metavar="FILE",
-        help="its suffix tells the language: .h .c .cl .cu .cuh .ptx .ll .o .wasm",
+        help=f"its suffix tells the language: {' '.join(FORMATS)}",
     )
     parser.add_argument(
         "--functions",
@@ -61,7 +63,7 @@ def add(commands: Any) -> None:
         "--dt", type=float, default=1e-3, metavar="S", help="seconds of a step (default: 0.001)"
     )
     parser.add_argument(
-        "--integrator", choices=("implicit", "euler", "rk4"), default="implicit", help="of a step"
+        "--integrator", choices=names(), default=DEFAULT, help=f"of a step (default: {DEFAULT})"
     )
 
 
@@ -74,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     functions = _functions(robot, args)
     dtype: Any = "float32" if args.float32 else "float64"
     options = {name: True for name in ("casadi", "cmake") if getattr(args, name)}
-    written = robot.export(args.output, functions, dtype, args.target, **options)
+    written = robot.export(args.output, functions, dtype=dtype, target=args.target, **options)
     made = entries(robot, functions)
     version = Request(robot, made, Path(args.output), _dtype(dtype)).version
     sizes = {str(path): os.path.getsize(path) for path in written}

@@ -141,8 +141,10 @@ def simulated(robot: Robot, args: argparse.Namespace) -> SimulatedMotion:
         dtype=args.dtype,
         **driven(robot, args, q),
     )
-    inputs = q if sim.inputs == robot.nq and (args.hold or args.control) else np.zeros((len(q), sim.inputs))
-    go = _rollout(sim, inputs.astype(args.dtype)[:, None], every, args.threads)
+    controls = (
+        q if sim.controls == robot.nq and (args.hold or args.control) else np.zeros((len(q), sim.controls))
+    )
+    go = _rollout(sim, controls.astype(args.dtype)[:, None], every, args.threads)
     state = q.astype(args.dtype), qd.astype(args.dtype)
     go(state[0][:1], state[1][:1], 1, 0)  # compiles
     preparing = time.perf_counter() - begin
@@ -159,9 +161,9 @@ def simulated(robot: Robot, args: argparse.Namespace) -> SimulatedMotion:
     )
 
 
-def _rollout(sim: Any, inputs: np.ndarray, every: int, threads: int | None) -> Callable[..., Any]:
+def _rollout(sim: Any, controls: np.ndarray, every: int, threads: int | None) -> Callable[..., Any]:
     def go(q: np.ndarray, qd: np.ndarray, rows: int, start: int) -> Any:
-        own = inputs[: len(q)]
+        own = controls[: len(q)]
         return sim._rolled(q, qd, own, rows * every, every, RECORD, threads, start=start)
 
     return go

@@ -1,21 +1,29 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""`phalanx papers`: every published table, formula and claim next to what this library computes."""
+"""`phalanx papers`: published tables, formulas and claims next to what this library computes."""
 
 from __future__ import annotations
 
 import argparse
 import textwrap
-from collections import Counter
 from itertools import zip_longest
 from typing import Any
 
-from ..study.papers import Record, names, paper, reproduce
-from ..study.papers.records import Claim, shown
+from ..study.papers import Record, names, paper
+from ..study.papers.records import ASSUMED, NOT_PRINTED, OF_PRINT, Claim, count_in_words, shown
+from ..study.papers.reproduction import reproduce_all
 from .arguments import add_command
 from .report import GAP, emit, emit_json, terminal_width
 
-VERDICTS = ("exact", "within", "differs")
+# Words of the command line for the kinds of verdicts.
+VERDICTS = {
+    "exact": "exact",
+    "assumption": ASSUMED,
+    "within": "within",
+    "differs": "differs",
+    "arithmetic": OF_PRINT,
+    "not-printed": NOT_PRINTED,
+}
 
 
 def add(commands: Any) -> None:
@@ -29,18 +37,22 @@ def add(commands: Any) -> None:
             phalanx papers
             phalanx papers lathrop
             phalanx papers kane --only differs
+            phalanx papers kane --only arithmetic
             phalanx papers zomaya_morris --json
+
+            all papers take about a minute; a bar on a terminal tells how far it is.
         """,
     )
     parser.add_argument("name", metavar="NAME", nargs="?", help=f"one of {', '.join(names())} (default: all)")
-    parser.add_argument("--only", choices=VERDICTS, help="only rows with this verdict")
+    parser.add_argument("--only", choices=VERDICTS, help="only rows with this kind of verdict")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print a table for each paper; exit status 0."""
     chosen = names() if args.name is None else [args.name]
-    found = {name: reproduce(name) for name in chosen}
-    kept = {name: [r for r in rows if args.only in (None, kind(r))] for name, rows in found.items()}
+    found = reproduce_all(chosen)
+    kind = VERDICTS.get(args.only)
+    kept = {name: [r for r in rows if kind in (None, r.kind)] for name, rows in found.items()}
     if args.json:
         emit_json([_plain(record) for rows in kept.values() for record in rows])
         return 0
@@ -49,14 +61,10 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def kind(record: Record) -> str:
-    """The verdict without its figure or reason."""
-    return record.verdict.partition(" ")[0].rstrip(":")
-
-
 def _plain(record: Record) -> dict[str, Any]:
     """A record for JSON: numbers stay numbers, formulas and claims become text."""
-    return {**vars(record), "published": _value(record.published), "computed": _value(record.computed)}
+    sides = {"published": _value(record.published), "computed": _value(record.computed)}
+    return {**vars(record), **sides, "kind": record.kind}
 
 
 def _value(value: Any) -> Any:
@@ -80,22 +88,17 @@ def _page(name: str, records: list[Record], everything: list[Record], width: int
     below = [f"({number}) {note}" for note, number in notes.items() if number]
     below += [text for sign, text in _LEGEND.items() if any(sign in line for line in lines)]
     wrapped = [line for note in below for line in textwrap.wrap(note, width, subsequent_indent="    ")]
-    counts = Counter(kind(record) for record in everything)
-    total = ", ".join(f"{counts[v]} {word}" for v, word in _SUMMARY.items() if counts[v])
+    without = [f"Not recomputed: {place}: {what}." for place, what in told.left_out.items()]
+    wrapped += [line for text in without for line in textwrap.wrap(text, width, subsequent_indent="    ")]
     head = _cells([["item"], ["published"], ["computed"], ["verdict"]], width)
     rule = [GAP.join("─" * size for size in _sizes(width))]
-    return [*title, "", *head, *rule, *lines, "", *wrapped, "", f"{len(everything)} rows: {total}."]
+    return [*title, "", *head, *rule, *lines, "", *wrapped, "", f"{count_in_words(everything)}."]
 
 
-_SUMMARY = {
-    "exact": "exact",
-    "within": "within some percent",
-    "differs": "differ",
-    "not": "not computed",
-}
 _LEGEND = {
     " / ": "a / b / c: multiplications, additions and divisions where no unit tells otherwise.",
-    "°": "° not printed: counted from the paper's equations by other code than this library.",
+    "not printed": "not printed: counted from the paper's equations by other code than this library.",
+    "arithmetic": "arithmetic of the print: both sides follow from printed figures, no algorithm ran.",
 }
 
 
@@ -103,13 +106,12 @@ def _row(record: Record, note: int, width: int) -> list[str]:
     item, published, computed, verdict = _sizes(width)
     unit = f" [{record.unit}]" if record.unit and not record.unit.startswith("*") else ""
     mark = f" ({note})" if note else ""
-    short = record.verdict.partition(":")[0]
     return _cells(
         [
-            textwrap.wrap(record.item + unit + ("" if record.printed else " °"), item),
+            textwrap.wrap(record.item + unit, item),
             _lines(shown(record.published), published),
             _lines(_short(record.computed), computed),
-            textwrap.wrap(short + mark, verdict),
+            textwrap.wrap(_short_verdict(record) + mark, verdict),
         ],
         width,
     )
@@ -131,11 +133,22 @@ def _short(value: Any) -> str:
     return text if not text.startswith("no formula") else "no formula"
 
 
+def _short_verdict(record: Record) -> str:
+    """A verdict without its reason or assumption, which go to the notes."""
+    if record.kind == ASSUMED:
+        return ASSUMED
+    if record.computed is None:
+        return record.kind
+    first, differs, _ = record.verdict.partition("differs: ")
+    return first + differs.removesuffix(": ")
+
+
 def _note(record: Record) -> str:
     """What stands below the table: figures of a claim, the reason of a difference, remarks."""
     parts = [record.note]
-    if record.differs or record.computed is None:
-        parts.insert(0, f"{record.item}: {record.verdict.removeprefix('differs: ').removesuffix('.')}.")
+    if record.differs or record.computed is None or record.kind == ASSUMED:
+        *_, why = record.verdict.partition("differs: " if record.differs else ": ")
+        parts.insert(0, f"{record.item}: {why.removesuffix('.')}.")
     elif isinstance(record.computed, Claim):
         parts.insert(0, f"{record.computed.figures}.")
     return " ".join(part for part in parts if part)
@@ -151,5 +164,5 @@ def _cells(cells: list[list[str]], width: int) -> list[str]:
 
 def _sizes(width: int) -> tuple[int, int, int, int]:
     """Columns of item, published, computed and verdict; the item takes what is left."""
-    value, verdict = 19 + max(width - 80, 0) // 4, 12
+    value, verdict = 18 + max(width - 80, 0) // 4, 14
     return width - 2 * value - verdict - 3 * len(GAP), value, value, verdict

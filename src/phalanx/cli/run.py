@@ -29,26 +29,35 @@ def add(commands: Any) -> None:
         run,
         summary="compute functions for every frame of a recording",
         examples="""
-            phalanx run inverse_dynamics power panda log.parquet -o torques.parquet
-            phalanx run residual ur5 log.mcap -o residual.npz --plot residual.png
-            phalanx run inverse_dynamics so100.urdf data/ -o out/ --units deg
-            phalanx run energy panda log.parquet -o e.parquet --dry-run
-            phalanx run torques panda big.parquet -o t.parquet --scheduler local:4
-            phalanx run torques panda big.parquet -o t.parquet --shard 3/16
+            phalanx run panda log.parquet -o tau.npz -f inverse_dynamics -f power
+            phalanx run ur5 log.mcap -o residual.npz -f residual --plot residual.png
+            phalanx run so100.urdf data/ -o out/ -f inverse_dynamics --units deg
+            phalanx run panda log.parquet -o e.parquet -f energy --dry-run
+            phalanx run panda big.parquet -o t.parquet -f torques --scheduler local:4
+            phalanx run panda big.parquet -o t.parquet -f torques --shard 3/16
 
             FUNCTION: inverse_dynamics (or torques), power, energy, kinetic_energy,
             potential_energy, limit_violations (or limits), residual (measured less
             computed), frame_pose and other functions of frames with --frame, and
-            every function of a robot with one result. IN and OUT: .npy, .npz,
-            .parquet, .h5, .hdf5, .zarr, .mcap, or a folder of them, such as a
-            LeRobot data set. A run that was interrupted goes on where it stopped
+            every function of a robot with one result. RECORDING and OUT: .npy,
+            .npz, .parquet, .h5, .hdf5, .zarr, .mcap, or a folder of them, such as
+            a LeRobot data set. A run that was interrupted goes on where it stopped
             when it is started again, and gives the same bytes.
         """,
     )
-    parser.add_argument("functions", metavar="FUNCTION", nargs="+", help="what to compute (see below)")
     add_robot(parser)
-    parser.add_argument("input", metavar="IN", help="a recording: a file or a folder")
+    parser.add_argument("recording", metavar="RECORDING", help="a file or a folder")
+    parser.add_argument("others", nargs="*", help=argparse.SUPPRESS)  # refused with a hint
     parser.add_argument("-o", "--output", metavar="OUT", required=True, help="file or folder to write")
+    parser.add_argument(
+        "-f",
+        "--function",
+        dest="functions",
+        action="append",
+        default=[],
+        metavar="FUNCTION",
+        help="what to compute (see below); once for each function",
+    )
     group = parser.add_argument_group("what the recording is")
     group.add_argument(
         "--joints", metavar="J,…", help='joints in the order of its entries, "-" for none; or robot'
@@ -64,7 +73,7 @@ def add(commands: Any) -> None:
         "--frame", action="append", default=[], metavar="NAME", help="for frame_pose and the like"
     )
     group.add_argument(
-        "--keep", default="index", metavar="C", help="columns of IN: index (default), all, none, a,b"
+        "--keep", default="index", metavar="C", help="columns of RECORDING: index (default), all, none, a,b"
     )
     group.add_argument(
         "--window", type=int, default=11, metavar="N", help="frames of the fit that differentiates"
@@ -103,13 +112,14 @@ def run(args: argparse.Namespace) -> int:
     from ..data.engine import execute, planned
     from ..data.job import Options
 
+    _require_functions(args)
     if args.plot:
         require_drawable(args.plot)
     if args.threads:
         set_threads(args.threads)
     robot = load_robot(args)
     recording = data.open(
-        args.input,
+        args.recording,
         robot,
         _joints(args.joints),
         _units(args.units),
@@ -145,6 +155,18 @@ def _tell(args: argparse.Namespace, facts: dict[str, Any], lines: Any) -> None:
 
 
 # ------------------------------------------------------------------------ arguments
+
+
+def _require_functions(args: argparse.Namespace) -> None:
+    """Raise unless functions are named by -f, and nothing stands beside robot and recording."""
+    words: list[str] = [args.robot, args.recording, *args.others]
+    *names, robot, recording = words
+    if names or not args.functions:
+        functions = [*args.functions, *names] or ["inverse_dynamics"]
+        wanted = " ".join([robot, recording, "-o", args.output, *(f"-f {name}" for name in functions)])
+        raise PhalanxError(
+            f"expected ROBOT RECORDING -o OUT -f FUNCTION, functions by -f only; such as phalanx run {wanted}"
+        )
 
 
 def _pairs(text: str, option: str) -> dict[str, str]:

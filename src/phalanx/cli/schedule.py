@@ -7,14 +7,12 @@ from __future__ import annotations
 import argparse
 import inspect
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 from ..errors import PhalanxError, nearest, printable
-from ..study import machines
 from ..study.cost import LEVELS
-from ..study.machines import Machine, ProcessorArray
-from ..study.schedule import schedule
+from ..study.machines import MACHINES, Machine
+from ..study.schedule import has_paper_assignment, schedule
 from ..study.scheduling.array_program import ArraySchedule
 from ..study.scheduling.placement import Schedule
 from ..study.scheduling.reservation import SystolicSchedule
@@ -32,12 +30,6 @@ from .arguments import (
 )
 from .report import emit, emit_json, number, table, terminal_width
 
-MACHINES: dict[str, Callable[..., Machine]] = {
-    "pram": machines.pram,
-    "transputers": machines.transputers,
-    "systolic": machines.systolic,
-    "array": machines.processor_array,
-}
 _MOST_ROWS = 24
 
 
@@ -69,8 +61,8 @@ def add(commands: Any) -> None:
         "--machine",
         default="pram",
         metavar="M",
-        help="pram, transputers, systolic or array, with options as in pram:8 or "
-        "transputers:assignment=list (default: pram:4)",
+        help=f"{', '.join(MACHINES)}; with options as in pram:8 or transputers:assignment=list "
+        "(default: pram:4)",
     )
     parser.add_argument(
         "--processors", type=positive_integer, metavar="P", help="processors of a pram or of transputers"
@@ -93,9 +85,9 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the schedule; exit status 0."""
     machine = machine_of(args.machine, args.processors)
-    on_array = isinstance(machine, ProcessorArray) and machine.assignment == "paper"
     robot = load_robot(args)
-    function = args.function or ("mass_matrix" if on_array else "inverse_dynamics")
+    own = machine.paper if has_paper_assignment(machine) else None
+    function = args.function or (own[0] if own else "inverse_dynamics")
     found = schedule(
         robot,
         function,

@@ -15,12 +15,12 @@ import numpy as np
 from ..data.naming import coordinates, rates
 from ..errors import PhalanxError, printable
 from ..files import writing
+from ..simulation.integrators import DEFAULT, names
 from ..study.plotting import place_of, require_drawable
 from .arguments import add_command, add_robot, load_robot, positive_integer
 from .motions import SimulatedMotion, simulated
 from .report import emit, emit_json, number, table, terminal_width
 
-INTEGRATORS = ("implicit", "euler", "rk4", "variational")
 _MOST_LIMITS = 12  # lines about them in print
 _NOTHING = 1e-12  # coordinates and energies below are rounding
 
@@ -54,7 +54,7 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--dt", type=_positive, default=1e-3, metavar="S", help="step (default: 0.001)")
     parser.add_argument(
-        "--integrator", choices=INTEGRATORS, default="implicit", help="default: implicit, stable when stiff"
+        "--integrator", choices=names(), default=DEFAULT, help=f"default: {DEFAULT}, stable when stiff"
     )
     parser.add_argument(
         "--batch", type=positive_integer, default=1, metavar="N", help="simulations (default: 1)"

@@ -8,4 +8,4 @@ from .opening import open
 from .recording import Recording
 from .transform import BatchTransform, transform
 
-__all__ = ["Recording", "RunReport", "BatchTransform", "differentiate", "open", "run", "transform"]
+__all__ = ["BatchTransform", "Recording", "RunReport", "differentiate", "open", "run", "transform"]

@@ -129,7 +129,7 @@ class _Change:
 
 def _changes(robot: Robot) -> Iterator[_Change]:
     """All exchanges of two joints with one coordinate, and all signs."""
-    single = [(c.q.start, c.v.start) for c in robot.coordinates if c.q.stop - c.q.start == 1]
+    single = [(c.q.start, c.v.start) for c in robot._coordinates if c.q.stop - c.q.start == 1]
     names = rates(robot)
     for (q, v), (p, w) in combinations(single, 2):
         yield _Change(f"{names[v]} exchanged with {names[w]}", _ENTRIES, ((q, p), (v, w)), False)

@@ -16,10 +16,11 @@ from ..robot.robot import Robot
 from .entries import NONE, JointNames
 from .naming import candidates, coordinates, one_of, rates, split_label, wide_groups
 from .source import Column
-from .units import QUANTITIES, factors
+from .units import QUANTITIES, coordinate_units, factors
 
 _SLACK, _OFTEN = 0.01, 0.01  # of a joint's range, of all frames: beyond limits by so much, so often, is told
 _MANY = 8  # joints in a warning
+_WIDEST = 1_000_000  # entries of a column
 _DEGREES = 4.0  # times the range of a joint, beyond which numbers are no radians
 
 
@@ -192,6 +193,10 @@ def _bind(
         if len(names) > 1 and columns[name].width != 1:
             raise PhalanxError(f'{where}: column "{name}" has {columns[name].width} entries, expected one.')
     count = len(names) if len(names) > 1 else columns[names[0]].width
+    if count > _WIDEST:
+        raise PhalanxError(
+            f'{where}: column "{names[0]}" has {count:,} entries, expected at most {_WIDEST:,}.'
+        )
     picks = joints.picks(quantity, count, found.labels, own=found.own, ordered=found.told)
     width = robot.nq if quantity == "q" else robot.nv
     scale = factors(robot, quantity, units)
@@ -202,19 +207,22 @@ def _bind(
 
 
 def require_plausible(robot: Robot, q: np.ndarray, where: str, units: Any) -> None:
-    """Raise where positions can hardly be radians and nobody said in which unit they are."""
+    """Raise where positions can hardly be radians or metres and nobody said in which unit they are."""
     if units is not None or not len(q):
         return
     with np.errstate(invalid="ignore"):
         reach = np.nanmax(np.abs(np.where(np.isfinite(q), q, 0.0)), axis=0)
         bound = np.maximum(np.abs(robot.limits.lower), np.abs(robot.limits.upper))
-    angular = np.isfinite(bound) & (bound > 0.0)
-    far = np.flatnonzero(angular & (reach > _DEGREES * bound) & (reach > _DEGREES * np.pi))
+    limited = np.isfinite(bound) & (bound > 0.0)
+    far = np.flatnonzero(limited & (reach > _DEGREES * bound) & (reach > _DEGREES * np.pi))
     if len(far):
         k = int(far[0])
+        own = coordinate_units(robot)[k]
+        word, unit = ("millimetres", "mm") if own == "m" else ("degrees", "deg")
         raise PhalanxError(
-            f'{where}: "{coordinates(robot)[k]}" goes to {reach[k]:.4g}, its limit is {bound[k]:.4g} rad: '
-            'these look like degrees; say units="deg" (--units deg), or units="rad" to take them as they are.'
+            f'{where}: "{coordinates(robot)[k]}" goes to {reach[k]:.4g}, its limit is {bound[k]:.4g} {own}: '
+            f'these look like {word}; say units="{unit}" (--units {unit}), or units="{own}" to take them as '
+            "they are."
         )
 
 

@@ -131,7 +131,7 @@ def _tangent(robot: Robot, q: np.ndarray) -> _Values:
 
 def _is_plain(robot: Robot) -> bool:
     """Whether positions simply add."""
-    return robot.nq == robot.nv and all(c.kind.quaternion is None for c in robot.coordinates)
+    return robot.nq == robot.nv and all(c.kind.quaternion is None for c in robot._coordinates)
 
 
 def _fitted(

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import PhalanxError, listing, shown
 from ..robot.robot import Robot
@@ -19,15 +19,25 @@ from .recording import Recording, RecordingLayout
 from .source import Source
 from .writer import FormatWriter
 
-# Suffix: format, the function that opens it and the class that writes it, each with its module.
-FORMATS = {
-    ".npy": ("npy", "npy.open_npy", "npy.NpyWriter"),
-    ".npz": ("npz", "npy.open_npz", "npy.NpzWriter"),
-    ".parquet": ("parquet", "parquet.open_parquet", "row_groups.ParquetWriter"),
-    ".h5": ("hdf5", "hdf5.open_hdf5", "hdf5.Hdf5Writer"),
-    ".hdf5": ("hdf5", "hdf5.open_hdf5", "hdf5.Hdf5Writer"),
-    ".zarr": ("zarr", "zarr.open_zarr", "zarr.ZarrWriter"),
-    ".mcap": ("mcap", "mcap.open_mcap", "mcap.McapWriter"),
+
+class Format(NamedTuple):
+    """A format of recordings: the function that opens it and the class that writes it, with their modules."""
+
+    name: str
+    opens: str
+    writes: str
+    has_groups: bool = False  # whether files have groups to choose from
+
+
+_HDF5 = Format("hdf5", "hdf5.open_hdf5", "hdf5.Hdf5Writer", has_groups=True)
+FORMATS = {  # by suffix
+    ".npy": Format("npy", "npy.open_npy", "npy.NpyWriter"),
+    ".npz": Format("npz", "npy.open_npz", "npy.NpzWriter"),
+    ".parquet": Format("parquet", "parquet.open_parquet", "row_groups.ParquetWriter"),
+    ".h5": _HDF5,
+    ".hdf5": _HDF5,
+    ".zarr": Format("zarr", "zarr.open_zarr", "zarr.ZarrWriter"),
+    ".mcap": Format("mcap", "mcap.open_mcap", "mcap.McapWriter"),
 }
 
 
@@ -62,41 +72,46 @@ def open(
 def format_of(place: Path) -> str:
     """The format that a suffix tells; none for a folder."""
     suffix = place.suffix.lower()
-    return FORMATS[suffix][0] if suffix in FORMATS else ""
+    return FORMATS[suffix].name if suffix in FORMATS else ""
 
 
 def writer_class(format: str) -> type[FormatWriter]:
     """The class that writes a format."""
-    for name, _, writer in FORMATS.values():
-        if name == format:
-            found: type[FormatWriter] = _found(writer)
+    for known in FORMATS.values():
+        if known.name == format:
+            found: type[FormatWriter] = _found(known.writes)
             return found
     raise PhalanxError(
         f"cannot write {shown(format)}; known formats: "
-        f"{listing(dict.fromkeys(f[0] for f in FORMATS.values()))}."
+        f"{listing(dict.fromkeys(f.name for f in FORMATS.values()))}."
     )
 
 
 def _opened(place: Path, groups: tuple[str, ...]) -> tuple[list[Source], RecordingLayout]:
     sources, layout = _all_of(place, groups)
-    if groups and layout.format != "hdf5":
+    grouped = {f.name for f in FORMATS.values() if f.has_groups}
+    if groups and layout.format not in grouped:
         raise PhalanxError(f"groups: {place} is {layout.format}; only HDF5 files have groups to choose from.")
     return sources, layout
 
 
 def _all_of(place: Path, groups: tuple[str, ...]) -> tuple[list[Source], RecordingLayout]:
-    if not place.exists() and ".mcap:" in str(place):
+    try:
+        is_there = place.exists()
+    except OSError as error:  # names that are too long, in most file systems above 255 bytes
+        raise PhalanxError(f"{shown(str(place))} cannot be read: {error.strerror}.") from None
+    if not is_there and ".mcap:" in str(place):
         from .formats.mcap import open_mcap
 
         name, _, topic = str(place).partition(".mcap:")
         sources, metadata = open_mcap(Path(f"{name}.mcap"), topic)
         return sources, RecordingLayout("mcap", place, metadata)
-    if not place.exists():
+    if not is_there:
         raise PhalanxError(f"{place}: there is no such file or folder.")
     suffix = place.suffix.lower()
     if suffix in FORMATS:
         sources, metadata = _reader(suffix, groups)(place)
-        return sources, RecordingLayout(FORMATS[suffix][0], place, metadata, metadata.get("rate"))
+        return sources, RecordingLayout(FORMATS[suffix].name, place, metadata, metadata.get("rate"))
     if not place.is_dir():
         raise PhalanxError(
             f"{place}: ends in {place.suffix!r}, expected one of {', '.join(FORMATS)}, or a folder."
@@ -119,7 +134,7 @@ def _all_of(place: Path, groups: tuple[str, ...]) -> tuple[list[Source], Recordi
             source.number = len(found)
             found.append(source)
         first = first or metadata
-    return found, RecordingLayout(FORMATS[kinds[0]][0], place, first, first.get("rate"))
+    return found, RecordingLayout(FORMATS[kinds[0]].name, place, first, first.get("rate"))
 
 
 def _inside(file: Path, root: Path) -> bool:
@@ -128,8 +143,8 @@ def _inside(file: Path, root: Path) -> bool:
 
 
 def _reader(suffix: str, groups: tuple[str, ...]) -> Callable[[Path], tuple[list[Source], dict[str, Any]]]:
-    made: Any = _found(FORMATS[suffix][1])
-    return partial(made, groups=groups) if FORMATS[suffix][0] == "hdf5" else made
+    made: Any = _found(FORMATS[suffix].opens)
+    return partial(made, groups=groups) if FORMATS[suffix].has_groups else made
 
 
 def _found(place: str) -> Any:

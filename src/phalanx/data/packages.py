@@ -7,7 +7,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from ..errors import PhalanxError
+from ..errors import PhalanxError, installing
 
 # Which extra of the project brings a package.
 EXTRAS = {
@@ -25,7 +25,6 @@ def package(name: str, what: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        extra = EXTRAS[top]
         raise PhalanxError(
-            f'{what}: the package {top} is not installed; pip install "phalanx[{extra}]".'
+            f"{what}: the package {top} is not installed; {installing(EXTRAS[top])}."
         ) from None

@@ -64,7 +64,7 @@ def kernel_of(robot: Robot, function: str, dtype: np.dtype[Any], frame: str | No
     more: dict[str, Any] = {"frame": frame} if frame is not None else {}
     made: Any = robot.kernel
     key = ("data", function, dtype.name, frame)
-    return robot.memo(key, lambda: made(function, dtype=dtype.name, **more))
+    return robot._memoized(key, lambda: made(function, dtype=dtype.name, **more))
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arrays import UNREADABLE
 from ..errors import PhalanxError, nearest, shown
+from ..robot.joints import joint_type
 from ..robot.robot import Robot
 
 QUANTITIES = ("q", "qd", "qdd", "tau")
@@ -27,7 +28,8 @@ FACTORS = {
     "N": 1.0,
     "SI": 1.0,
 }
-_ANGLES = ("rad", "deg", "turn")
+_ANGLES, _LENGTHS = ("rad", "deg", "turn"), ("m", "cm", "mm")
+_OTHER = {"rad": "m", "m": "rad"}
 
 
 def factors(robot: Robot, quantity: str, units: Any) -> np.ndarray | None:
@@ -61,15 +63,29 @@ def factors(robot: Robot, quantity: str, units: Any) -> np.ndarray | None:
     return None if np.all(result == 1.0) else result
 
 
+def coordinate_units(robot: Robot) -> list[str]:
+    """The unit of each coordinate, "" for the numbers of a quaternion."""
+    found = [""] * robot.nq
+    for at in robot._coordinates:
+        if at.kind.quaternion is None:
+            found[at.q] = at.kind.units
+    return found
+
+
 def _scale(
     result: np.ndarray, robot: Robot, joint: str, part: slice, quantity: str, name: Any, unit: Any
 ) -> None:
     """Multiply the entries of one joint; joints of several coordinates take signs and plain factors only."""
-    factor, angle = _factor(unit, name)
-    linear = dict(zip(robot.joint_names, robot.joint_types, strict=True))[joint] == "prismatic"
-    if name in QUANTITIES and angle and (linear or part.stop - part.start > 1 or quantity == "tau"):
-        return  # "deg" speaks of angles
-    if angle and quantity == "tau":
+    factor, of = _factor(unit, name)
+    own = joint_type(robot.joint_types[robot.joint_names.index(joint)]).units
+    if name in QUANTITIES and of and (own != (of,) or quantity == "tau"):
+        return  # "deg" speaks of angles, "mm" of lengths
+    if of and own == (_OTHER[of],):
+        raise PhalanxError(
+            f'units: joint "{joint}" moves in {own[0]}, got {shown(unit)}; expected a unit of that kind, '
+            "or a factor."
+        )
+    if of and quantity == "tau":
         factor = math.copysign(1.0, factor)  # a joint's unit of length or angle says nothing of its force
     if part.stop - part.start > 1 and abs(factor) != 1.0:
         raise PhalanxError(
@@ -78,14 +94,14 @@ def _scale(
     result[part] *= factor
 
 
-def _factor(unit: Any, name: Any) -> tuple[float, bool]:
-    """A factor, and whether it belongs to an angle or a length of a joint."""
+def _factor(unit: Any, name: Any) -> tuple[float, str]:
+    """A factor, and "rad" or "m" if the unit is one of angles or of lengths."""
     if isinstance(unit, str):
         text = unit.strip()
         sign, word = (-1.0, text[1:]) if text.startswith("-") else (1.0, text)
         word = word.strip().removesuffix("/s^2").removesuffix("/s")
         if word in FACTORS:
-            return sign * FACTORS[word], word in (*_ANGLES, "m", "cm", "mm")
+            return sign * FACTORS[word], "rad" if word in _ANGLES else "m" if word in _LENGTHS else ""
         known = nearest(word, FACTORS, what="units")
         raise PhalanxError(f"units: {shown(unit)} for {shown(name)} is unknown;{known}")
     try:
@@ -96,4 +112,4 @@ def _factor(unit: Any, name: Any) -> tuple[float, bool]:
         raise PhalanxError(
             f"units: {shown(unit)} for {shown(name)}, expected a unit or a factor other than 0."
         )
-    return number, False
+    return number, ""

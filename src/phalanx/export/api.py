@@ -18,7 +18,7 @@ from .entries import entries
 from .request import Request
 
 # The module that writes files of a suffix: its `files(request)` gives their names and contents.
-_FORMATS = {
+FORMATS = {
     ".h": "c",
     ".c": "c",
     ".cl": "opencl",
@@ -44,7 +44,7 @@ def export(
     request = Request(
         robot, entries(robot, functions), place, float_type(dtype, "export"), target, dict(options)
     )
-    module = import_module(f".{_FORMATS[place.suffix]}", __package__)
+    module = import_module(f".{FORMATS[place.suffix]}", __package__)
     contents: Mapping[str, bytes | str] = module.files(request)
     return write_files(place.parent, contents, where="export")
 
@@ -54,8 +54,8 @@ def _checked(path: Any) -> Path:
     if not isinstance(path, (str, os.PathLike)):
         raise PhalanxError(f"export: path is {shown(path)}, expected the name of a file such as arm.h.")
     place = Path(path_text(path, "export"))
-    if place.suffix not in _FORMATS:
-        known = nearest(place.suffix, _FORMATS, what="suffixes")
+    if place.suffix not in FORMATS:
+        known = nearest(place.suffix, FORMATS, what="suffixes")
         raise PhalanxError(f'export: "{place.name}" has the suffix {shown(place.suffix)};{known}')
     try:
         is_there, is_folder = place.parent.is_dir(), place.is_dir()

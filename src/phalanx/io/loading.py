@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""From a file, a text, a built-in name or a generator to a Robot."""
+"""From a file, a text or a built-in name to a Robot."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import gc
 import json
 import os
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,7 @@ def load(
 ) -> Robot:
     """The robot of a URDF, MJCF, SDF, DH or saved file, a file object, a text or a built-in name.
 
+    Names of generated robots hold their size: "snake:200", "chain:50,seed=3", "tree:30,branching=0.5".
     A `mujoco.MjModel` or `mujoco.MjSpec` is taken as it is.
     What a file has beside links and joints (actuators, transmissions, sensors) is counted in one warning and
     in `robot.left_out`. `strict` refuses inertias that no rigid body has; `mimic="independent"` gives mimic
@@ -83,31 +84,6 @@ def robots() -> list[str]:
     return catalogue.builtin_names()
 
 
-def chain(n: int, seed: int = 0, prismatic: float = 0.0) -> Robot:
-    """A random serial chain of n links in general position; a fraction `prismatic` of its joints slides."""
-    return Robot(catalogue.chain(n, seed, prismatic))
-
-
-def tree(n: int, branching: float = 0.3, seed: int = 0, joints: Sequence[str] = ("revolute",)) -> Robot:
-    """A random tree of n links with joints of the given types."""
-    return Robot(catalogue.tree(n, branching, seed, joints))
-
-
-def snake(n: int) -> Robot:
-    """A snake of n modules with alternating axes."""
-    return Robot(catalogue.snake(n))
-
-
-def coil(n: int) -> Robot:
-    """Featherstone's coil of n links, a test of accuracy on long chains."""
-    return Robot(catalogue.coil(n))
-
-
-def dill(k: int) -> Robot:
-    """Featherstone's dill tree of order k, a test of accuracy on branched systems."""
-    return Robot(catalogue.dill(k))
-
-
 def _describe(source: Any, strict: bool, macros: Macros | None) -> Description:
     if macros is not None and (isinstance(source, Description) or is_builtin(source)):
         raise PhalanxError(f"load: {source!r:.60} is no file; xacro_args and packages are for xacro files.")
@@ -136,8 +112,8 @@ def _describe(source: Any, strict: bool, macros: Macros | None) -> Description:
     except OSError as error:
         reason = "no such file" if isinstance(error, FileNotFoundError) else str(error.strerror or error)
         raise PhalanxError(
-            f'load: cannot read "{path}": {reason}. Expected a file or a built-in name '
-            f"({', '.join(robots())})."
+            f'load: cannot read "{path}": {reason}. Expected a file, a built-in name '
+            f"({', '.join(robots())}) or a generated robot such as snake:200."
         ) from None
     if path.suffix.lower() == ".xacro":
         macros = macros or Macros()
@@ -153,6 +129,8 @@ def is_builtin(source: Any) -> bool:
     if not isinstance(source, str) or is_text(source):
         return False
     path = Path(source)
+    if catalogue.names_generator(source):  # chain:50,prismatic=0.5 is no file with a suffix
+        return not path.exists()
     return path.name == source and not path.suffix and not source.startswith("~") and not path.exists()
 
 
@@ -173,18 +151,26 @@ def _parse(
     head = start if isinstance(start, str) else start.decode("latin-1")
     suffix = path.suffix.lower() if path else ""
     if head in ("<", "") or suffix in (".urdf", ".xml", ".mjcf", ".sdf"):
-        tag = root_tag(content, source=label)
-        if tag == "mujoco":
-            return _mjcf(path if path else content, label)
-        if tag == "sdf":
-            return read_sdf(content, source=label)
-        described = read_urdf(content, source=label, strict=strict)
-        _tell_of_no_mass(described)
-        return described
+        read = READERS.get(root_tag(content, source=label), _urdf)
+        return read(content, label, path, strict)
     table = parsed_table(content, label, as_json=head == "{")
     if "format" in table:
         return read_description(table, source=label)
     return read_table(table, source=label)
+
+
+def _urdf(content: Any, label: str, path: Path | None, strict: bool) -> Description:
+    described = read_urdf(content, source=label, strict=strict)
+    _tell_of_no_mass(described)
+    return described
+
+
+# Readers of XML by its root element: of the content, its label in messages, its path if any, and strict.
+READERS: dict[str, Callable[[Any, str, Path | None, bool], Description]] = {
+    "robot": _urdf,
+    "mujoco": lambda content, label, path, strict: _mjcf(path if path else content, label),
+    "sdf": lambda content, label, path, strict: read_sdf(content, source=label),
+}
 
 
 def _mjcf(given: Any, label: str) -> Description:

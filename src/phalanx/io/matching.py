@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ..errors import PhalanxError, listing, shown
 from ..robot.assembly import BASE
 from ..robot.joints import FREE
-from ..robot.joints.orderings import MUJOCO, PINOCCHIO, Rule
+from ..robot.joints.orderings import MUJOCO, PINOCCHIO, Rule, rule
 from ..robot.robot import Robot, require_robot
 from .mujoco_names import MujocoNames
 
@@ -68,7 +68,7 @@ def known_match(robot: Robot, model: Any, find: Callable[[Robot, Any], Match]) -
         known = Known(match, weakref.ref(model), find, {})
     except TypeError:  # whatever looks like a model
         return Known(match, lambda: None, find, {})
-    table = robot.memo(_MATCHES, dict)
+    table = robot._memoized(_MATCHES, dict)
     if len(table) >= _MOST:
         table.clear()
     table[id(model)] = known
@@ -120,13 +120,14 @@ def _pairs(
             foreign.append(name)
             continue
         kind = missing.pop(name)
-        if (kind, size) not in rules:
+        found = rule(rules, kind, size)
+        if found is None:
             raise PhalanxError(
                 f'convert: joint "{place.name}" of robot "{robot.name}" is {kind}, but has {size} '
                 f"coordinates in the {engine} model; expected a model of the same robot."
             )
         here = places_here[name]
-        pairs.append(Pair(rules[kind, size], here.q, here.v, place))
+        pairs.append(Pair(found, here.q, here.v, place))
     missing = {name: kind for name, kind in missing.items() if name not in robot.mimics}
     if missing or foreign:
         raise _mismatch(robot, engine, missing, foreign)

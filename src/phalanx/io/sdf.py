@@ -21,7 +21,7 @@ from phalanx.io.urdf import UNLIMITED, turned_inertias
 from phalanx.io.xml import Element, parse
 from phalanx.robot.checks import reversed_range
 from phalanx.robot.description import IDENTITY, Description, FixedFrame, Joint, Link, Mimic, Pose, Triple
-from phalanx.robot.joints import transpose_quaternion
+from phalanx.robot.joints import joint_type, transpose_quaternion
 from phalanx.spatial import times
 
 WORLD, MODEL = "world", "__model__"
@@ -35,7 +35,6 @@ _TYPES = {
     "revolute2": "universal",
     "screw": "helical",
 }
-_AXES = {"revolute": 1, "continuous": 1, "prismatic": 1, "helical": 1, "universal": 2}
 _DYNAMICS = {
     "damping": "damping",
     "friction": "friction",
@@ -215,7 +214,7 @@ class _SdfReader:
             raise self.error(element, f'{where} has type "{given}"; supported: {", ".join(_TYPES)}.')
         kind = _TYPES[given]
         ends: dict[str, Any] = {role: self.carrier(self.end(element, role)) for role in ("parent", "child")}
-        holders = [element.find(tag) for tag in ("axis", "axis2")[: _AXES.get(kind, 0)]]
+        holders = [element.find(tag) for tag in ("axis", "axis2")[: joint_type(kind).axes]]
         axes = [_Z if holder is None else self.axis(holder, name) for holder in holders]
         more: dict[str, Any] = dict(zip(("axis", "axis2"), axes, strict=False))
         if holders:

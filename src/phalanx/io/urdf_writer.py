@@ -26,7 +26,7 @@ import numpy as np
 
 from ..errors import PhalanxError, listing
 from ..robot.description import IDENTITY, Description, Joint, Link, LoopClosure, Mimic, Pose, Triple
-from ..robot.joints import frame_along
+from ..robot.joints import frame_along, joint_type
 from ..spatial import times
 from .angles import roll_pitch_yaw
 from .urdf import TYPES, UNLIMITED
@@ -91,33 +91,38 @@ class _Rewriter:
             axes = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0))
             bare = replace(joint, **_NONE)
             yield from self.row(bare, ("_z", "_y", "_x"), "continuous", axes)
-        elif joint.type == "helical" and joint.pitch:
-            turn, slide = self.row(joint, ("", "_slide"), "revolute", (joint.axis, joint.axis))
-            lower, upper = sorted(joint.pitch * x for x in (_one(joint.lower, -1), _one(joint.upper, 1)))
-            driver = joint.mimic or Mimic(joint.name)
-            follow = Mimic(driver.joint, joint.pitch * driver.multiplier, joint.pitch * driver.offset)
-            yield turn
-            yield replace(
-                slide,
-                **_NONE | {"lower": (lower,), "upper": (upper,)},
-                type="prismatic",
-                mimic=follow,
-            )
         elif joint.type == "planar":
             self.drop(joint)
             frame = frame_along(joint.axis)
             aligned = joint if _is_identity(frame) else _turned(joint, frame)
             yield replace(aligned, **_NONE, axis=(0.0, 0.0, 1.0))
-        elif joint.type in (*_ONE_COORDINATE, "helical"):
-            yield replace(joint, type="revolute") if joint.type == "helical" else joint
+        elif joint.type in _ONE_COORDINATE:
+            yield joint
         elif joint.type in TYPES:
             self.drop(joint)
             yield replace(joint, **_NONE)
+        elif 1.0 in (rates := _screw_rates(joint)):
+            yield from self.screw(joint, *rates)
         else:
             raise PhalanxError(
                 f'to_urdf: joint "{joint.name}" has type "{joint.type}", which URDF cannot write; '
                 'robot.save("….json") keeps it.'
             )
+
+    def screw(self, joint: Joint, turn: float, slide: float) -> Iterator[Joint]:
+        """A screw as the joint that has its coordinate and one that follows it, if it turns and slides."""
+        kinds = ("revolute", "prismatic") if turn == 1.0 else ("prismatic", "revolute")
+        ratio = slide if turn == 1.0 else turn
+        if not ratio:
+            yield replace(joint, type=kinds[0])
+            return
+        endings = ("", "_slide" if turn == 1.0 else "_turn")
+        first, second = self.row(joint, endings, kinds[0], (joint.axis, joint.axis))
+        lower, upper = sorted(ratio * x for x in (_one(joint.lower, -1), _one(joint.upper, 1)))
+        driver = joint.mimic or Mimic(joint.name)
+        follow = Mimic(driver.joint, ratio * driver.multiplier, ratio * driver.offset)
+        yield first
+        yield replace(second, **_NONE | {"lower": (lower,), "upper": (upper,)}, type=kinds[1], mimic=follow)
 
     def row(self, joint: Joint, endings: Sequence[str], kind: str, axes: Sequence[Triple]) -> Iterator[Joint]:
         """One joint for each axis; the first has the origin, the last leads to the child."""
@@ -186,6 +191,12 @@ def _free(name: str, taken: set[str]) -> str:
         name += "_"
     taken.add(name)
     return name
+
+
+def _screw_rates(joint: Joint) -> tuple[float, float]:
+    """Radians about its axis and metres along it per unit of the coordinate; zeros unless a screw."""
+    steps = joint_type(joint.type).steps(joint.axis, joint.axis2, joint.pitch)
+    return (steps[0].turn, steps[0].slide) if len(steps) == 1 else (0.0, 0.0)
 
 
 def _on_axis(joint: Joint) -> bool:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import PhalanxError, listing, nearest, shown
+from ..errors import PhalanxError, installing, listing, nearest, shown
 from .xml import parse
 
 ENVIRONMENT = ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH")
@@ -53,7 +53,7 @@ def _expanded(
     except ImportError:
         raise PhalanxError(
             f"{source}: expanding xacro needs the package xacro, which is not installed; "
-            'pip install "phalanx[xacro]", or run `xacro robot.xacro > robot.urdf` elsewhere.'
+            f"{installing('xacro')}, or run `xacro robot.xacro > robot.urdf` elsewhere."
         ) from None
     root = parse(content, source=source)  # not well-formed, or with a document type: told with its line
     data = content.encode() if isinstance(content, str) else content

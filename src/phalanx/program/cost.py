@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf, prod
@@ -22,6 +22,8 @@ from .trace import TracedProgram
 
 REAL = 8  # bytes of a number
 _FLOW = "_flow"
+_WIDTH = "_width"
+_WRITTEN_OUT = "_written_out"
 _UNIT = (1.0, 1.0, 1.0, 0.0)
 
 
@@ -70,9 +72,10 @@ class Bytes:
 class Cost(Count):
     """Operations of a program, by quantity and by link, along its critical path and over time.
 
-    If it is `looped`, operations are those that loops over bodies carry out, while `span` and `width` are
-    those of the same equations written out, and empty where these would be too long. `form` tells in which
-    form a kernel is compiled, and the counts that decided it.
+    If it is `looped`, all of it is about loops over bodies: how often they carry out each operation, and
+    which of these wait for which. `written_out` is the cost of the same equations without any loop: another
+    program, in which runs of links may be joined in trees. `form` tells in which form a kernel is compiled,
+    and the counts that decided it.
     """
 
     span: Count = field(default_factory=Count)
@@ -86,13 +89,18 @@ class Cost(Count):
 
     @property
     def has_path(self) -> bool:
-        """Whether `span` is known."""
+        """Whether `span` and `width` are known.
+
+        They are not of more than five million operations in loops, nor of matrices with columns in lanes.
+        """
         return not self.looped or bool(self.span.total)
 
     @cached_property
     def width(self) -> tuple[int, ...]:
-        """Operations that start at each step, as early as they can; of loops as they are written out now."""
-        flow = self._flowing()
+        """Operations that start at each step, as early as they can."""
+        if self.looped:
+            return tuple(getattr(self, _WIDTH, ()))
+        flow = getattr(self, _FLOW, None)
         return () if flow is None else flow.width()
 
     @property
@@ -118,13 +126,31 @@ class Cost(Count):
         for name, time in times.items():
             if isinstance(time, bool) or not isinstance(time, int | float) or not 0.0 <= time < inf:
                 raise PhalanxError(f"span_with: {name}={shown(time)}, expected a time of zero or more.")
-        flow = self._flowing()
+        if tuple(times.values()) == _UNIT and self.has_path:
+            return self.span
+        flow = getattr(self, _FLOW, None)
         if flow is None:
             raise PhalanxError(
-                f"span_with: {self.total:,} operations in loops over bodies, too many to be written out for "
-                "their critical path; count a shorter chain, or ask px.closed_form for a formula in n."
+                f"span_with: {self.total:,} operations in loops over bodies, whose path is known at unit "
+                "times only; ask written_out, the cost of the same equations without loops."
             )
         return flow.longest(tuple(times.values()))
+
+    @property
+    def written_out(self) -> Cost:
+        """The cost of the same equations without loops: this one, unless it is `looped`.
+
+        It is made when it is first asked for, which takes seconds for a hundred thousand operations; more
+        than a million raise a `PhalanxError`.
+        """
+        if not self.looped:
+            return self
+        made = getattr(self, _WRITTEN_OUT)
+        if callable(made):
+            made = made()
+            object.__setattr__(self, _WRITTEN_OUT, made)
+        found: Cost = made
+        return found
 
     def named(self, robot: Robot) -> Cost:
         """The same cost by the names of links instead of bodies; what belongs to none is the world's."""
@@ -133,18 +159,26 @@ class Cost(Count):
             link = int(np.searchsorted(robot.model.links, body))
             name = robot.link_names[link] if body >= 0 else "world"
             names[name] = names.get(name, Count()) + count
-        return replace(self, by_link=names).with_flow(getattr(self, _FLOW, None))
+        return self._with(by_link=names)
 
-    def _flowing(self) -> Flow | None:
-        """Who needs whose result, found when it is first asked for."""
-        flow = getattr(self, _FLOW, None)
-        if callable(flow):
-            flow = replace(flow(), nodes=[])
-            object.__setattr__(self, _FLOW, flow)
-        return flow
+    def with_path(self, span: Count, width: Sequence[int]) -> Cost:
+        """This cost of loops with its critical path, and how many operations start at each step."""
+        found = self._with(span=span)
+        object.__setattr__(found, _WIDTH, tuple(width))
+        return found
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, _FLOW: self._flowing()}
+    def with_written_out(self, made: Callable[[], Cost]) -> Cost:
+        """This cost of loops with a function that finds that of the same equations without loops."""
+        object.__setattr__(self, _WRITTEN_OUT, made)
+        return self
+
+    def _with(self, **changed: Any) -> Cost:
+        """This cost with other fields; what is no field stays."""
+        found = replace(self, **changed)
+        for name in (_FLOW, _WIDTH, _WRITTEN_OUT):
+            if hasattr(self, name):
+                object.__setattr__(found, name, getattr(self, name))
+        return found
 
     def __repr__(self) -> str:
         path = f"critical path {self.span.total:,}" if self.has_path else "in loops"
@@ -156,9 +190,9 @@ class Cost(Count):
     def __str__(self) -> str:
         b = self.bytes
         path = (
-            f"{self.span.total:,} operations" + f"; at most {self.max_width:,} at once" * (not self.looped)
+            f"{self.span.total:,} operations; at most {self.max_width:,} at once"
             if self.has_path
-            else "not known: too many operations to write the loops out"
+            else "not known: too many operations in loops, or columns in lanes"
         )
         most = sorted(self.by_quantity.items(), key=lambda item: -item[1].total)[:4]
         largest = ", ".join(f"{name} {count.total:,}" for name, count in most if count.total)
@@ -174,10 +208,10 @@ class Cost(Count):
             )
         )
 
-    def with_flow(self, flow: Flow | Callable[[], Flow] | None) -> Cost:
-        """This cost with the paths of a flow, or of one that is made when it is needed."""
+    def with_flow(self, flow: Flow) -> Cost:
+        """This cost with the paths of a flow."""
         # No field, so that it is neither told nor compared; and it must not keep the program alive.
-        object.__setattr__(self, _FLOW, replace(flow, nodes=[]) if isinstance(flow, Flow) else flow)
+        object.__setattr__(self, _FLOW, replace(flow, nodes=[]))
         return self
 
 

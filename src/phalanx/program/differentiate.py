@@ -83,7 +83,7 @@ def tangents(results: Sequence[Any], seeds: Mapping[int, Any], still: Container[
     """
     rate: dict[int, Any] = dict(seeds)
     for node in moving(results):
-        if node.op not in PARTIALS or node.number in still:
+        if node.op in CONSTANT or node.number in still:
             continue
         total: Any = _rate_of_choice(node, rate) if node.op in _CHOICES else 0.0
         for a, partial in partials(node) if node.op not in _CHOICES else ():
@@ -103,7 +103,7 @@ def adjoints(results: Sequence[Any], weights: Sequence[Any]) -> dict[int, Any]:
             total[x.number] = total.get(x.number, 0.0) + weight
     for node in reversed(nodes):
         mine = total.get(node.number, 0.0)
-        if node.op not in PARTIALS or (type(mine) is not Node and mine == 0.0):
+        if node.op in CONSTANT or (type(mine) is not Node and mine == 0.0):
             continue
         for a, share in _shares(node, mine):
             total[a.number] = total.get(a.number, 0.0) + share
@@ -155,5 +155,6 @@ def partials(node: Node) -> list[tuple[Node, Any]]:
     """The operands of a node that are no constants, each with its partial derivative."""
     if node.op in CONSTANT:
         return []
-    found = PARTIALS[node.op](node, *node.args)
+    rule = PARTIALS.get(node.op)
+    found = _refuse(node.op) if rule is None else rule(node, *node.args)
     return [(a, partial) for a, partial in zip(node.args, found, strict=True) if type(a) is Node]

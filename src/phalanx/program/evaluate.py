@@ -72,7 +72,10 @@ def program_on_arrays(program: TracedProgram, inputs: Mapping[str, np.ndarray]) 
             name, index = node.args
             values[node.number] = flat[name][:, index]
         else:
-            values[node.number] = RULES[node.op](*map(value, node.args))
+            rule = RULES.get(node.op)
+            if rule is None:
+                raise TypeError(f"arrays: no rule for the operation {node.op}.")
+            values[node.number] = rule(*map(value, node.args))
     results, made = iter(program.results), []
     for shape in program.outputs.values():
         columns = np.empty((count, prod(shape)), dtype)

@@ -15,7 +15,7 @@ from .ops import COS, INPUT, NEG, OPS, SIN
 from .rewrite import Code
 
 
-def cost_of_loops(program: Program, result: str, span: Count | None = None, form: str = "") -> Cost:
+def cost_of_loops(program: Program, result: str, form: str = "") -> Cost:
     """The cost of a program of loops; what has no name of its own belongs to the quantity `result`."""
     quantities: dict[str, np.ndarray] = {}
     links = np.zeros((0, 4), dtype=np.int64)
@@ -44,13 +44,12 @@ def cost_of_loops(program: Program, result: str, span: Count | None = None, form
         additions=total[1],
         divisions=total[2],
         trigonometric=total[3],
-        span=span or Count(),
         by_quantity={name: _count(sums) for name, sums in quantities.items() if sums.any()},
         by_link={b: _count(sums) for b, sums in zip(bodies, links, strict=True) if sums.any()},
         bytes=moved,
         looped=True,
         form=form,
-    ).with_flow(None)
+    )
 
 
 def _count(numbers: np.ndarray) -> Count:

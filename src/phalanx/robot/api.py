@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from ..typing import AlgorithmLike, Array, ArrayLike, Axes, Backend, Device, External, FloatType, Path
+from ..typing import AlgorithmLike, Array, ArrayLike, Backend, Device, External, FloatType, Path, Reference
 
 if TYPE_CHECKING:
     from ..backends.devices.kernel import DeviceKernel
@@ -49,23 +49,22 @@ class EntryPoints:
 
     def simulation(
         self, dt: float = 1e-3,
-        integrator: Literal["euler", "implicit", "rk4", "variational"] = "implicit",
-        control: Callable[..., Any] | None = None, forces: Any = None, damping: bool = True,
-        friction: bool = True, limits: bool = True, dtype: FloatType = "float64", *,
-        springs: bool = True, inputs: int | None = None,
+        *, integrator: Literal["implicit", "euler", "rk4", "variational"] = "implicit",
+        control: Callable[..., Any] | None = None, controls: int | None = None, forces: Any = None,
+        damping: bool = True, friction: bool = True, limits: bool = True, springs: bool = True,
         parameters: Mapping[str, int | tuple[int, ...]] | Iterable[str] | None = None,
-        divergence: float = 1e10,
+        dtype: FloatType = "float64", divergence: float = 1e10,
     ) -> Simulation:
         """A simulation in steps of `dt` seconds: whole rollouts inside one compiled loop over time.
 
-        - `integrator`: "implicit" (stable at stiff gains and contacts), "euler" (semi-implicit), "rk4", or
-          "variational" (symplectic, keeps momentum, for energy over long times).
+        - `integrator`: "implicit" (stable at stiff gains and contacts), "euler" (semi-implicit), "rk4" (for
+          smooth motion) or "variational" (symplectic, keeps momentum, for energy over long times).
         - `control`: a law `f(t, q, qd, u, robot)` that returns joint forces (nv,), written with NumPy's own
-          functions, or one of `px.control`; without one, inputs are the joint forces.
+          functions, or one of `px.control`; without one, controls are the joint forces.
+        - `controls`: how many numbers the law is given as u (by default nv, or what the law says).
         - `forces`: a function `f(t, q, qd, u, robot)` that returns wrenches on frames, {"frame": (6,)}, one
           of `px.contact`, or a list of these.
         - `damping`, `friction`, `limits`, `springs`: whether what the file says of joints is applied.
-        - `inputs`: how many numbers the law is given as u (by default nv, or what the law says).
         - `parameters`: sizes, by name, of what may differ from simulation to simulation: "gravity",
           "inertias", "armature", "damping", "friction" and "stiffness" replace the robot's own, "effort"
           bounds the joint forces of the law, others are keywords of the law and of forces.
@@ -74,7 +73,7 @@ class EntryPoints:
 
     def export(
         self, path: Path, functions: Any = ("inverse_dynamics", "forward_dynamics"),
-        dtype: FloatType = "float64", target: str | None = None, **options: Any,
+        *, dtype: FloatType = "float64", target: str | None = None, **options: Any,
     ) -> list[Path]:
         """Write functions of this robot as code for other programs and machines; the files written.
 
@@ -89,14 +88,14 @@ class EntryPoints:
         """
 
     def jvp(
-        self, function: str, inputs: Sequence[ArrayLike], tangents: Sequence[ArrayLike],
-        *, frame: str | None = None, axes: Axes | None = None, external: External | None = None,
+        self, function: str, primals: Sequence[ArrayLike], tangents: Sequence[ArrayLike],
+        *, frame: str | None = None, reference: Reference | None = None, external: External | None = None,
         inertias: ArrayLike | None = None, out: Array | None = None,
         algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
         """The derivative of a function's result along tangents of its inputs.
 
-        `inputs` are those of the method of that name. `tangents` has one for each, all of shape (…, nv): that
+        `primals` are the inputs of the method of that name. `tangents` has one for each, all (…, nv): that
         of q is in the tangent space, along `robot.integrate(q, dq)`.
 
         Any batch shape. `out` takes the result, an array of its shape; `algorithm` is one of
@@ -105,25 +104,26 @@ class EntryPoints:
         """
 
     def vjp(
-        self, function: str, inputs: Sequence[ArrayLike], cotangent: ArrayLike,
-        *, frame: str | None = None, axes: Axes | None = None, external: External | None = None,
+        self, function: str, primals: Sequence[ArrayLike], cotangent: ArrayLike,
+        *, frame: str | None = None, reference: Reference | None = None, external: External | None = None,
         inertias: ArrayLike | None = None, out: tuple[Array, ...] | None = None,
         algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
     ) -> tuple[Array, ...]:
         """The derivatives (…, nv) of a function's result times a cotangent with respect to each input.
 
-        `inputs` are those of the method of that name, `cotangent` has the shape of its result. The derivative
-        with respect to q is in the tangent space, along `robot.integrate(q, dq)`. What else as in `jvp`.
+        `primals` are the inputs of the method of that name, `cotangent` has the shape of its result. The
+        derivative with respect to q is in the tangent space, along `robot.integrate(q, dq)`. The keywords
+        are those of `jvp`.
         """
 
     def hvp(
-        self, function: str, inputs: Sequence[ArrayLike], cotangent: ArrayLike,
+        self, function: str, primals: Sequence[ArrayLike], cotangent: ArrayLike,
         tangents: Sequence[ArrayLike],
-        *, frame: str | None = None, axes: Axes | None = None, external: External | None = None,
+        *, frame: str | None = None, reference: Reference | None = None, external: External | None = None,
         inertias: ArrayLike | None = None, out: tuple[Array, ...] | None = None,
         algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
     ) -> tuple[Array, ...]:
-        """The derivative of `vjp(function, inputs, cotangent)` along tangents of the inputs.
+        """The derivative of `vjp(function, primals, cotangent)` along tangents of the primals.
 
         With cotangent c and tangents t it is the second derivative of c . f times t, as differential dynamic
         programming asks for it; tuple by tuple the shapes are those of `vjp` and `jvp`.
@@ -189,7 +189,7 @@ class EntryPoints:
     def kernel(
         self, function: Literal["jacobian"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, frame: str, axes: Axes = "world", batch: int | None = None,
+        *, frame: str, reference: Reference = "world_aligned", batch: int | None = None,
     ) -> kernels.JacobianKernel: ...
 
     @overload
@@ -257,72 +257,107 @@ class EntryPoints:
 
     @overload
     def kernel(
-        self, function: Literal["momentum"],
+        self, function: Literal["centroidal_momentum"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
         *, batch: int | None = None,
-    ) -> kernels.MomentumKernel: ...
+    ) -> kernels.CentroidalMomentumKernel: ...
 
     @overload
     def kernel(
-        self, function: Literal["momentum_matrix"],
+        self, function: Literal["centroidal_momentum_matrix"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
         *, batch: int | None = None,
-    ) -> kernels.MomentumMatrixKernel: ...
+    ) -> kernels.CentroidalMomentumMatrixKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["centroidal_momentum_time_variation"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.CentroidalMomentumTimeVariationKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["center_of_mass_jacobian"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.CenterOfMassJacobianKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["center_of_mass_velocity"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.CenterOfMassVelocityKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["center_of_mass_acceleration"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, batch: int | None = None,
+    ) -> kernels.CenterOfMassAccelerationKernel: ...
+
+    @overload
+    def kernel(
+        self, function: Literal["operational_space_inertia"],
+        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, frame: str, reference: Reference = "world_aligned", batch: int | None = None,
+    ) -> kernels.OperationalSpaceInertiaKernel: ...
 
     @overload
     def kernel(
         self, function: Literal["frame_velocity"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, frame: str, batch: int | None = None,
+        *, frame: str, reference: Reference = "world_aligned", batch: int | None = None,
     ) -> kernels.FrameVelocityKernel: ...
 
     @overload
     def kernel(
         self, function: Literal["frame_acceleration"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, frame: str, batch: int | None = None,
+        *, frame: str, reference: Reference = "world_aligned", batch: int | None = None,
     ) -> kernels.FrameAccelerationKernel: ...
 
     @overload
     def kernel(
-        self, function: Literal["jacobian_rate"],
+        self, function: Literal["jacobian_time_derivative"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, frame: str, batch: int | None = None,
-    ) -> kernels.JacobianRateKernel: ...
+        *, frame: str, reference: Reference = "world_aligned", batch: int | None = None,
+    ) -> kernels.JacobianTimeDerivativeKernel: ...
 
     @overload
     def kernel(
-        self, function: Literal["jacobian_derivative"],
+        self, function: Literal["kinematic_hessian"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, frame: str, batch: int | None = None,
-    ) -> kernels.JacobianDerivativeKernel: ...
+        *, frame: str, reference: Reference = "world_aligned", batch: int | None = None,
+    ) -> kernels.KinematicHessianKernel: ...
 
     @overload
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
-        device: Literal["cpu"] = "cpu", *, value: bool = False,
+        *, frame: str | None = None, reference: Reference | None = None, batch: int | None = None,
+        device: Literal["cpu"] = "cpu", value: bool = False,
     ) -> Kernel: ...
 
     @overload
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
-        *, device: Literal["opencl", "cuda"], value: bool = False,
+        *, frame: str | None = None, reference: Reference | None = None, batch: int | None = None,
+        device: Literal["opencl", "cuda"], value: bool = False,
     ) -> DeviceKernel: ...
 
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        frame: str | None = None, axes: Axes | None = None, batch: int | None = None,
-        device: Device = "cpu", *, value: bool = False,
+        *, frame: str | None = None, reference: Reference | None = None, batch: int | None = None,
+        device: Device = "cpu", value: bool = False,
     ) -> Any:
         """The function of that name compiled now; call it like the method, with the same inputs.
 
         `algorithm` is one of `px.algorithms(function)`; `dtype` is "float64" or "float32". Functions of a
         frame are told which one by `frame`, the name of a link of the file; all frames of a robot share
-        their machine code. `axes` is that of `jacobian`. A kernel has one algorithm, by default the one that
-        "auto" takes for many states; `batch=1` asks for the one that it takes for a single state, which is
-        another for long chains. `device` is "cpu", "opencl" or "cuda": kernels of the latter two take arrays
-        on the device, or NumPy's, which are copied there and back. With `value`, kernels of derivatives also
-        give what they are the derivatives of, as the methods do.
+        their machine code. `reference` is that of `jacobian`. A kernel has one algorithm, by default the one
+        that "auto" takes for many states; `batch=1` asks for the one that it takes for a single state, which
+        is another for long chains. `device` is "cpu", "opencl" or "cuda": kernels of the latter two take
+        arrays on the device, or NumPy's, which are copied there and back. With `value`, kernels of
+        derivatives also give what they are the derivatives of, as the methods do.
         """

@@ -249,10 +249,9 @@ def _model(robot: Assembly) -> Model:
     at_rest = _transform(rest)
     groups = _groups(steps)
     offset = np.zeros(n)
-    for group in groups:
-        if group.motion.turns:
-            for i in group.bodies[nearly_straight(at_rest.E[group.bodies])]:
-                at_rest.E[i], offset[i] = split_rotation(at_rest.E[i])
+    turns = np.array([step.turn != 0.0 for step in steps], dtype=bool)
+    for i in np.flatnonzero(turns & nearly_straight(at_rest.E)):
+        at_rest.E[i], offset[i] = split_rotation(at_rest.E[i])
     return Model(
         n=n,
         nq=robot.nq,
@@ -261,7 +260,6 @@ def _model(robot: Assembly) -> Model:
         groups=groups,
         rest=at_rest,
         offset=offset,
-        pitch=np.array([step.pitch for step in steps], dtype=float),
         axis=np.array([step.axis for step in steps], dtype=float).reshape(n, 6),
         carrier=np.arange(n) + np.array([step.carrier for step in steps], dtype=np.intp),
         inertia=_inertias(robot, n, links, link_frame),

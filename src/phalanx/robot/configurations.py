@@ -254,7 +254,9 @@ def wrenches(assembly: Assembly, given: Mapping[str, Any], array: Callable[[Any,
 
 def quick_wrenches(robot: Any, given: Mapping[str, Any]) -> Any:
     """What `wrenches` makes of plain arrays of float64; None leaves all else, and errors, to it."""
-    carriers, shape = robot._memo.get(_CARRIERS) or robot.memo(_CARRIERS, lambda: _carriers(robot._assembly))
+    carriers, shape = robot._memo.get(_CARRIERS) or robot._memoized(
+        _CARRIERS, lambda: _carriers(robot._assembly)
+    )
     total = np.zeros(shape)
     is_only = len(given) == 1
     for frame, wrench in given.items():

@@ -19,6 +19,7 @@ import numpy as np
 
 from ..arrays import real_numbers
 from ..errors import PhalanxError, is_one_of, listing, nearest, shown
+from .joints import WELD
 
 Triple = tuple[float, float, float]
 _NOTHING = 1e-15  # what a product of right angles leaves behind
@@ -362,9 +363,7 @@ def is_coupled(mimic: Any, where: str) -> bool:
 def weld(description: Description, values: Mapping[str, Pose]) -> Description:
     """Return the description with each named joint fixed at the given pose of its motion."""
     joints = tuple(
-        Joint(j.name, "fixed", j.parent, j.child, j.origin @ values[j.name], j.after)
-        if j.name in values
-        else j
+        Joint(j.name, WELD, j.parent, j.child, j.origin @ values[j.name], j.after) if j.name in values else j
         for j in description.joints
     )
     return replace(description, joints=joints)

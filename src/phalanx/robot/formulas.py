@@ -104,7 +104,7 @@ def _prepared(
     run: Callable[..., Any],
 ) -> Any:
     """What is quick from now on: a function of NumPy, or a formula that the first call compiles."""
-    if all(c.kind.adds for c in robot.coordinates):
+    if all(c.kind.adds for c in robot._coordinates):
         return robot._memo.setdefault(name, _Adding(adding, robot.nq))
     joints = robot._assembly.joined
 

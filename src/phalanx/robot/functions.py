@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Literal, overload
 
-from ..typing import AlgorithmLike, Array, ArrayLike, Backend, External
+from ..typing import AlgorithmLike, Array, ArrayLike, Backend, External, Reference
 from . import results
 from .motion import Motion
 
@@ -34,8 +34,8 @@ class Functions(Motion):
           origin, or some of them by name as {"link": wrench} with (…, 6) each.
         - `base_velocity` (…, 6): twist of the base [rad/s, m/s], in its own coordinates.
         - `base_acceleration` (…, 6): the component-wise derivative of that twist.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("inverse_dynamics")` (cartesian_tensor, lathrop, luh_walker_paul,
@@ -51,8 +51,8 @@ class Functions(Motion):
         """The mass matrix `M` (…, nv, nv).
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("mass_matrix")` (crba, composite_original, composite_variant,
@@ -73,8 +73,8 @@ class Functions(Motion):
         - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
         - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
           origin, or some of them by name as {"link": wrench} with (…, 6) each.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("forward_dynamics")` (aba, abia, cfa, contraction, dca, jsiia,
@@ -91,8 +91,8 @@ class Functions(Motion):
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("bias_forces")`; `backend` is "auto", "native", "numpy" or "jax";
@@ -107,8 +107,8 @@ class Functions(Motion):
         """Joint forces (…, nv) that hold the robot at rest at q.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("gravity_forces")`; `backend` is "auto", "native", "numpy" or
@@ -123,8 +123,8 @@ class Functions(Motion):
         """The inverse (…, nv, nv) of the mass matrix, by its sparse factor.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("mass_matrix_inverse")`; `backend` is "auto", "native", "numpy"
@@ -159,8 +159,8 @@ class Functions(Motion):
         - `qdd` (…, nv): accelerations.
         - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
           origin, or some of them by name as {"link": wrench} with (…, 6) each.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the results, 3 arrays of their shapes;
         `algorithm` is one of `px.algorithms("inverse_dynamics_derivatives")` (idsva, carpentier_mansard);
@@ -196,8 +196,8 @@ class Functions(Motion):
         - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
         - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
           origin, or some of them by name as {"link": wrench} with (…, 6) each.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the results, 3 arrays of their shapes;
         `algorithm` is one of `px.algorithms("forward_dynamics_derivatives")`; `backend` is "auto", "native",
@@ -214,8 +214,8 @@ class Functions(Motion):
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("coriolis_matrix")`; `backend` is "auto", "native", "numpy" or
@@ -236,6 +236,32 @@ class Functions(Motion):
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
         `algorithm` is one of `px.algorithms("regressor")`; `backend` is "auto", "native", "numpy" or "jax";
         at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def operational_space_inertia(
+        self, q: ArrayLike, frame: str,
+        *, inertias: ArrayLike | None = None, reference: Reference = "world_aligned",
+        out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> Array:
+        """Inertia (…, 6, 6) that a frame shows: (J M^-1 J^T)^-1, from its acceleration to the wrench on it.
+
+        `frame` is a name in `robot.frame_names`, `reference` that of its Jacobian J. The joints must be able
+        to move the frame in all six directions, or the robot is refused. In single configurations where they
+        cannot the inertia is infinite: entries of that state are huge or not finite, those of others are as
+        ever.
+
+        Source: Khatib 1987; the factor of M is Featherstone 2008, Table 6.3. Cost: work O(n depth^2), span
+        O(depth^2).
+
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
+        `algorithm` is one of `px.algorithms("operational_space_inertia")` (ltl, articulated); `backend` is
+        "auto", "native", "numpy" or "jax"; at most `threads` threads share a large batch (None:
+        `px.set_threads`).
         """
 
     rnea = inverse_dynamics

@@ -68,8 +68,7 @@ class Model:
     parents: np.ndarray  # (n,)
     groups: tuple[Group, ...]
     rest: Transform  # X of each body from its parent with all coordinates zero
-    offset: Array  # (n,) constant part of the angle of a turn
-    pitch: Array  # (n,) metres per radian of a screw
+    offset: Array  # (n,) constant part of the angle of a screw
     axis: Array  # (n, 6) joint axis in the body's frame
     carrier: np.ndarray  # (n,) the body on which the twist of this body's joint is complete
     inertia: Inertia
@@ -96,7 +95,6 @@ class Model:
             self,
             rest=self.rest.map(each),
             offset=convert(self.offset),
-            pitch=convert(self.pitch),
             axis=convert(self.axis),
             inertia=self.inertia.map(each),
             armature=convert(self.armature),
@@ -131,10 +129,11 @@ class Model:
         J = unpack(second_moments(self.inertia.moment))
         own = self.inertia.moment[:, 5]
         stays = np.abs(J[:, 0, 0] + J[:, 1, 1] - own) > _REGROUPED_DIGITS * np.abs(own)
-        turning = {int(i) for g in self.groups if g.motion.keeps_axis for i in g.bodies}
+        turn, slide = self.rates.T
+        turning = (turn != 0.0) & (slide == 0.0)  # the points of their axes stay where they are
         for i in range(self.n - 1, -1, -1):
             p, r, z = int(self.parents[i]), self.rest.r[i], self.rest.E[i, 2]
-            if i not in turning or stays[i] or (p >= 0 and (m[p] == 0.0 or stays[p])):
+            if not turning[i] or stays[i] or (p >= 0 and (m[p] == 0.0 or stays[p])):
                 continue
             mass, first, second = m[i], h[i, 2], J[i, 2, 2]
             m[i] = h[i, 2] = J[i, 2, 2] = 0.0
@@ -162,11 +161,27 @@ class Model:
     def constants(self) -> list[np.ndarray]:
         """All arrays of real numbers."""
         G, X, Y = self.inertia, self.rest, self.link_frame
-        arrays = [X.E, X.r, self.offset, self.pitch, self.axis, G.m, G.h, G.moment]
+        arrays = [X.E, X.r, self.offset, self.axis, G.m, G.h, G.moment]
         arrays += [self.armature, self.gravity, Y.E, Y.r]
         if self.coupling is not None:
             arrays += [self.coupling.Q, self.coupling.offset, self.coupling.A]
         return arrays
+
+    @cached_property
+    def rates(self) -> np.ndarray:
+        """Rotation about z and translation along z of each body per unit of its coordinate (n, 2).
+
+        They are zero for bodies whose motion is not a one-degree-of-freedom screw.
+        """
+        rates = np.zeros((self.n, 2))
+        for g in self.groups:
+            if g.motion.is_screw:
+                rates[g.bodies] = self.axis[g.bodies][:, [2, 5]]
+        return rates
+
+    def moving_axes(self, group: Group) -> Array:
+        """The axes along which the bodies of a group move (k, 6)."""
+        return self.axis[group.bodies]
 
     @cached_property
     def is_chain(self) -> bool:
@@ -286,7 +301,7 @@ def joint_kinematics(model: Model, q: Array) -> tuple[Transform, Axes, Any]:
         q = matvec(model.coupling.Q, q) + model.coupling.offset
     parts = [
         g.motion.transform(
-            q[..., g.coordinates], model.rest[g.bodies], model.offset[g.bodies], model.pitch[g.bodies]
+            q[..., g.coordinates], model.rest[g.bodies], model.offset[g.bodies], model.moving_axes(g)
         )
         for g in model.groups
     ]
@@ -306,7 +321,7 @@ def joint_displacements(model: Model, step: Array) -> Displacement:
     """
     rates = model.body_rates(step)
     parts = [
-        g.motion.displacement(rates[..., g.bodies[:, None] + np.arange(g.motion.nv)], model.pitch[g.bodies])
+        g.motion.displacement(rates[..., g.bodies[:, None] + np.arange(g.motion.nv)], model.moving_axes(g))
         for g in model.groups
     ]
     whole = [

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Robot: an immutable robot, its facts and its changed copies; no algorithm.
 
-The methods that compute are declared in `functions` and `doors`; `methods`, which lies below the algorithms,
+The methods that compute are declared in `functions` and `api`; `methods`, which lies below the algorithms,
 gives them their code.
 """
 
@@ -40,7 +40,8 @@ from .model import frozen, link_parameters
 class Robot(Functions, EntryPoints):
     """An immutable robot; made by `px.load`, the generators or `px.RobotBuilder`.
 
-    Safe to share between threads; pickles and copies by its description.
+    Safe to share between threads; pickles and copies by its description. `description` has its links and
+    joints as the file tells them.
     """
 
     def __init__(self, description: Description, *, strict: bool = False, warn: bool = True) -> None:
@@ -116,7 +117,7 @@ class Robot(Functions, EntryPoints):
         return configurations.limits_of(self._assembly)
 
     @cached_property
-    def coordinates(self) -> tuple[Coordinates, ...]:
+    def _coordinates(self) -> tuple[Coordinates, ...]:
         """The type of each joint, and where its coordinates and rates stand in q and qd."""
         return self._assembly.coordinates
 
@@ -217,7 +218,7 @@ class Robot(Functions, EntryPoints):
             sha.update(np.ascontiguousarray(array).tobytes())
         return sha.hexdigest()
 
-    def memo(self, key: Any, make: Callable[[], Any]) -> Any:
+    def _memoized(self, key: Any, make: Callable[[], Any]) -> Any:
         """What `make()` returned the first time for this key; robots never change."""
         try:
             return self._memo[key]
@@ -232,6 +233,9 @@ class Robot(Functions, EntryPoints):
             raise PhalanxError(
                 f'robot "{self.name}" has no frame {shown(name)};{nearest(name, self.frames, what="frames")}'
             ) from None
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not name.startswith("_") and name != "model"]
 
     def __repr__(self) -> str:
         name, shape = printable(self.name), "chain" if self.is_serial else "tree"
@@ -367,12 +371,18 @@ class Robot(Functions, EntryPoints):
         """
         return configurations.random_state(self._assembly, self.limits, batch, rng)
 
-    def wrenches(self, given: Mapping[str, ArrayLike], array: Callable[[Any, str], Any] | None = None) -> Any:
+    def wrenches(self, given: Mapping[str, ArrayLike]) -> Array:
         """Wrenches (…, n_links, 6) on all links from {"link": wrench} (…, 6), each in its own frame.
 
-        What `external={"link": wrench}` does; any frame of the file is a link here. `array` reads a value.
+        What `external={"link": wrench}` does; any frame of the file is a link here.
         """
-        read = array or (lambda value, where: configurations.real_array(value, where, self.name))
+        made: Array = self._wrenches(
+            given, lambda value, where: configurations.real_array(value, where, self.name)
+        )
+        return made
+
+    def _wrenches(self, given: Mapping[str, Any], read: Callable[[Any, str], Any]) -> Any:
+        """The same for values that `read(value, where)` makes arrays of."""
         return configurations.wrenches(self._assembly, given, read)
 
     def expand(self, q: ArrayLike) -> Array:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""What users pass to a simulation, checked: states, inputs over time, parameters."""
+"""What users pass to a simulation, checked: states, controls over time, parameters."""
 
 from __future__ import annotations
 
@@ -83,20 +83,20 @@ class Arguments:
 
     q: np.ndarray
     qd: np.ndarray
-    inputs: np.ndarray  # (…, rows, k)
+    controls: np.ndarray  # (…, rows, k)
     parameters: np.ndarray  # (…, all of them)
     batch: tuple[int, ...]
     hold: int
 
     def finer(self, rows: int) -> Arguments:
-        """The same with so many rows of inputs at least, each held over fewer steps."""
-        times = math.lcm(rows, self.inputs.shape[-2]) // self.inputs.shape[-2]
-        return replace(self, inputs=np.repeat(self.inputs, times, axis=-2), hold=self.hold // times)
+        """The same with so many rows of controls at least, each held over fewer steps."""
+        times = math.lcm(rows, self.controls.shape[-2]) // self.controls.shape[-2]
+        return replace(self, controls=np.repeat(self.controls, times, axis=-2), hold=self.hold // times)
 
     def apart_from(self, others: Iterable[np.ndarray]) -> Arguments:
         """The same, with copies of what shares memory with arrays that are about to be filled."""
         others = list(others)
-        own = {name: getattr(self, name) for name in ("q", "qd", "inputs", "parameters")}
+        own = {name: getattr(self, name) for name in ("q", "qd", "controls", "parameters")}
         copies = {n: a.copy() for n, a in own.items() if any(np.may_share_memory(a, b) for b in others)}
         return replace(self, **copies)
 
@@ -104,7 +104,7 @@ class Arguments:
         """The same with one more axis of the batch, of length one, behind all others."""
         _require_axes("linearize", [self.batch], MOST_AXES - 1)
         far = [a[..., None, :] for a in (self.q, self.qd, self.parameters)]
-        return Arguments(far[0], far[1], self.inputs[..., None, :, :], far[2], (*self.batch, 1), self.hold)
+        return Arguments(far[0], far[1], self.controls[..., None, :, :], far[2], (*self.batch, 1), self.hold)
 
 
 @dataclass(frozen=True)
@@ -113,14 +113,14 @@ class Gradient:
 
     q: np.ndarray
     qd: np.ndarray
-    inputs: np.ndarray | None
+    controls: np.ndarray | None
     parameters: dict[str, np.ndarray]
 
 
 def gradient(
     s: Settings, made: list[np.ndarray], slopes: np.ndarray | None, given: Any, hold: int
 ) -> Gradient:
-    """Derivatives with those of inputs summed over what was held, and parameters by name."""
+    """Derivatives with those of controls summed over what was held, and parameters by name."""
     if slopes is not None:
         if given is None or np.ndim(given) < 2:
             slopes = slopes.sum(axis=-2)
@@ -137,7 +137,7 @@ def gradient(
 
 
 def checked(
-    where: str, s: Settings, dtype: np.dtype, q: Any, qd: Any, inputs: Any, parameters: Any, steps: int
+    where: str, s: Settings, dtype: np.dtype, q: Any, qd: Any, controls: Any, parameters: Any, steps: int
 ) -> Arguments:
     """The arguments of a rollout, or an error that says what is wrong."""
     robot = s.robot
@@ -146,11 +146,11 @@ def checked(
         for label, value, size, symbol in (("q", q, robot.nq, "nq"), ("qd", qd, robot.nv, "nv"))
     ]
     packed = _parameters(where, s, parameters)
-    given = _inputs(where, s, inputs, steps, _batches([*state, packed]))
+    given = _controls(where, s, controls, steps, _batches([*state, packed]))
     if "inertias" in s.parameters:
         inertias = np.asarray(parameters["inertias"], float)
         require_masses(f"{where}: parameter 'inertias'", inertias, robot.link_names, robot.name)
-    arrays = {"q": (state[0], 1), "qd": (state[1], 1), "inputs": (given, 2), "parameters": (packed, 1)}
+    arrays = {"q": (state[0], 1), "qd": (state[1], 1), "controls": (given, 2), "parameters": (packed, 1)}
     batches = {name: a.shape[: a.ndim - core] for name, (a, core) in arrays.items()}
     _require_axes(where, batches.values())
     try:
@@ -167,7 +167,7 @@ def checked(
 def checked_tangents(
     where: str, s: Settings, dtype: np.dtype, given: Any, at: Arguments, parameters: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Tangents of state, inputs and parameters; zeros where there are none."""
+    """Tangents of state, controls and parameters; zeros where there are none."""
     made = []
     for label, value in zip(("q", "qd"), given[:2], strict=True):
         zero = np.zeros(s.nv)
@@ -177,8 +177,8 @@ def checked_tangents(
             else _array(f"{where}: the tangent of {label}", s.robot.name, value, (s.nv,), f"nv = {s.nv}")
         )
         made.append(_plain(array, 1, dtype))
-    steps = at.inputs.shape[-2] * at.hold
-    du = _inputs(f"{where}: the tangent", s, given[2], steps, (at.batch,))
+    steps = at.controls.shape[-2] * at.hold
+    du = _controls(f"{where}: the tangent", s, given[2], steps, (at.batch,))
     label = f"{where}: the tangent"
     more = np.zeros(s.packed) if parameters is None else _parameters(label, s, parameters)
     _require_batch(where, at.batch, [made[0].shape[:-1], made[1].shape[:-1], du.shape[:-2], more.shape[:-1]])
@@ -232,32 +232,32 @@ def _batches(arrays: Iterable[np.ndarray]) -> tuple[tuple[int, ...], ...]:
         return each
 
 
-def _inputs(
-    where: str, s: Settings, inputs: Any, steps: int, states: tuple[tuple[int, ...], ...]
+def _controls(
+    where: str, s: Settings, controls: Any, steps: int, states: tuple[tuple[int, ...], ...]
 ) -> np.ndarray:
-    if inputs is None:
-        return np.zeros((1, s.inputs))
-    k = s.inputs
-    array = real_array(inputs, f"{where}: inputs", s.robot.name)
+    if controls is None:
+        return np.zeros((1, s.controls))
+    k = s.controls
+    array = real_array(controls, f"{where}: controls", s.robot.name)
     if array.ndim == 0 or array.shape[-1] != k:
         raise PhalanxError(
-            f"{where}: inputs have shape {array.shape}, expected ({k},) or (…, T, {k}): this simulation of "
-            f'robot "{s.robot.name}" takes {k} numbers a step; `robot.simulation(inputs=…)` changes that.'
+            f"{where}: controls have shape {array.shape}, expected ({k},) or (…, T, {k}): this simulation of "
+            f'robot "{s.robot.name}" takes {k} numbers a step; `robot.simulation(controls=…)` changes that.'
         )
     if array.ndim == 1:
         return array[None]
     if array.shape[:-1] in states and math.prod(array.shape[:-1]) > 1:
         raise PhalanxError(
-            f"{where}: inputs have shape {array.shape}, and the simulations the batch {array.shape[:-1]}: "
-            "that is a row for each simulation or a row for each time; say which: inputs[..., None, :] holds "
-            "a row in each simulation, inputs[None] gives all of them the same rows in time."
+            f"{where}: controls have shape {array.shape}, and the simulations the batch {array.shape[:-1]}: "
+            "that is a row for each simulation or a row for each time; say which: controls[..., None, :] "
+            "holds a row in each simulation, controls[None] gives all of them the same rows in time."
         )
     rows = array.shape[-2]
     if rows == 0 or steps % rows:
         raise PhalanxError(
-            f"{where}: inputs have shape {array.shape}: {rows} rows do not divide {steps} steps; expected "
+            f"{where}: controls have shape {array.shape}: {rows} rows do not divide {steps} steps; expected "
             f"(…, T, {k}) where T divides the steps. What is constant for each simulation has T = 1: "
-            "inputs[..., None, :]."
+            "controls[..., None, :]."
         )
     return array
 
@@ -311,13 +311,13 @@ def as_plain(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return array if array.dtype is dtype else array.view(dtype)
 
 
-def inputs_of_states(inputs: Any) -> Any:
+def controls_of_states(controls: Any) -> Any:
     """Inputs (…, k) of one step of each state, as those of rollouts are."""
     try:
-        rows = None if inputs is None else np.asarray(inputs)
+        rows = None if controls is None else np.asarray(controls)
     except UNREADABLE:
-        return inputs  # what it is, the check of all arguments says
-    return inputs if rows is None or rows.ndim < 2 else rows[..., None, :]
+        return controls  # what it is, the check of all arguments says
+    return controls if rows is None or rows.ndim < 2 else rows[..., None, :]
 
 
 def _is_place(array: Any, dtype: np.dtype) -> bool:

@@ -74,7 +74,7 @@ class Batched:
         own = {name: rng.uniform(0.5, 1.5, (_TRIED, *shape)) for name, shape in s.parameters.items()}
         if "inertias" in own:
             own["inertias"] = own["inertias"][:, :1, :1] * robot.inertial_parameters.reshape(-1, 10)
-        state = (0.37, q, qd, rng.normal(size=(_TRIED, s.inputs)), own)
+        state = (0.37, q, qd, rng.normal(size=(_TRIED, s.controls)), own)
         apart = self._one_by_one(*state)
         try:
             return _same(self._called(*state), apart)

@@ -33,12 +33,12 @@ ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
 
 
 class Law(Protocol):
-    """A control law: joint forces (…, nv) at time t, coordinates q, rates qd and inputs u."""
+    """A control law: joint forces (…, nv) at time t, coordinates q, rates qd and controls u."""
 
     def __call__(self, t: Any, q: Any, qd: Any, u: Any, robot: Any, **parameters: Any) -> Any: ...
 
-    def inputs(self, robot: Any) -> int:
-        """How many inputs it takes of its own accord."""
+    def controls(self, robot: Any) -> int:
+        """How many controls it takes of its own accord."""
 
     def parameters(self, robot: Any) -> dict[str, tuple[int, ...]]:
         """The parameters that its gains are, by name, with their shapes."""
@@ -48,8 +48,8 @@ def pd(kp: Gain, kd: Gain, target: ArrayLike | None = None, gravity: bool = True
     """PD control of the joints: kp (q_d ⊖ q) + kd (qd_d - qd), with the forces of gravity added.
 
     - `kp` and `kd`: gains (nv,) or one number for all joints, in N·m/rad and N·m·s/rad (N/m and N·s/m).
-    - `target` (nq,): the coordinates to hold. Without, they are inputs: u is q_d (nq,), or q_d and then its
-      rates qd_d (nq + nv,) with `robot.simulation(inputs=robot.nq + robot.nv)`.
+    - `target` (nq,): the coordinates to hold. Without, they are controls: u is q_d (nq,), or q_d and then its
+      rates qd_d (nq + nv,) with `robot.simulation(controls=robot.nq + robot.nv)`.
     - `gravity`: whether the forces that hold the robot against gravity are added.
 
     Differences of coordinates are those of `robot.difference`: of a ball joint the turn that is left.
@@ -65,7 +65,7 @@ def computed_torque(kp: Gain, kd: Gain, target: ArrayLike | None = None) -> Law:
     - `kp` and `kd`: gains (nv,) or one number, in 1/s² and 1/s. With kd = 2 sqrt(kp) errors fade without
       overshoot.
     - `target` (nq,): the coordinates to hold. Without, u is q_d, qd_d and qdd_d one after another
-      (nq + 2 nv,), or less of it, if `robot.simulation(inputs=…)` says so: (nq + nv,) or (nq,).
+      (nq + 2 nv,), or less of it, if `robot.simulation(controls=…)` says so: (nq + nv,) or (nq,).
     """
     where = "computed_torque"
     return _Joints(
@@ -87,7 +87,7 @@ def impedance(
     - `stiffness` and `damping` (6,) or (6, 6), along the axes of the base, [angular; linear]: N·m/rad and
       N/m, N·m·s/rad and N·s/m. A pair (angular, linear) is for all directions alike.
     - `target` (4, 4): the pose. Without, u is the position and a quaternion xyzw (7,), or the position alone
-      (3,) with `robot.simulation(inputs=3)`: then only the last three of the gains act.
+      (3,) with `robot.simulation(controls=3)`: then only the last three of the gains act.
     - `nullspace` (kp, kd, q): joints are also drawn to the coordinates q (nq,), as far as that does not
       accelerate the frame: what would is projected out, M⁻¹ taken into account.
 
@@ -186,7 +186,7 @@ class _Joints(_NamedLaw):
     def parameters(self, robot: Any) -> dict[str, tuple[int, ...]]:
         return _named((self.kp, self.kd), (int(robot.nv),))
 
-    def inputs(self, robot: Any) -> int:
+    def controls(self, robot: Any) -> int:
         if self.target is not None:
             return 0
         return int(robot.nq) + (2 * int(robot.nv) if self.kind == "computed_torque" else 0)
@@ -210,8 +210,8 @@ class _Joints(_NamedLaw):
         if count not in sizes:
             told = " or ".join(map(str, sizes))
             raise PhalanxError(
-                f'{self.kind}: there are {count} inputs, expected {told} for robot "{robot.name}": '
-                "coordinates that are wanted, then their rates; pass inputs=… to robot.simulation, or a "
+                f'{self.kind}: there are {count} controls, expected {told} for robot "{robot.name}": '
+                "coordinates that are wanted, then their rates; pass controls=… to robot.simulation, or a "
                 "target."
             )
         velocity = u[..., nq : nq + nv] if count > nq else 0.0
@@ -235,7 +235,7 @@ class _Impedance(_NamedLaw):
         own = {} if self.posture is None else self.posture.parameters(robot)
         return own | _named((self.stiffness, self.damping), (6,))
 
-    def inputs(self, robot: Any) -> int:
+    def controls(self, robot: Any) -> int:
         return 0 if self.target is not None else 7
 
     def __call__(self, t: Any, q: Any, qd: Any, u: Any, robot: Any, **parameters: Any) -> Any:
@@ -261,8 +261,8 @@ class _Impedance(_NamedLaw):
             return u - pose[..., :3, 3], slice(3, 6)
         if count != 7:
             raise PhalanxError(
-                f"impedance: there are {count} inputs, expected 7 (position, quaternion xyzw) or 3 "
-                f'(position) for robot "{robot.name}"; pass inputs=… to robot.simulation, or a target.'
+                f"impedance: there are {count} controls, expected 7 (position, quaternion xyzw) or 3 "
+                f'(position) for robot "{robot.name}"; pass controls=… to robot.simulation, or a target.'
             )
         return _left(pose, _rotation(u[..., 3:]), u[..., :3]), slice(0, 6)
 
@@ -281,7 +281,7 @@ class _Network(_NamedLaw):
     def parameters(self, robot: Any) -> dict[str, tuple[int, ...]]:
         return _named((self.scale,), (int(robot.nv),))
 
-    def inputs(self, robot: Any) -> int:
+    def controls(self, robot: Any) -> int:
         own = int(robot.nq) + int(robot.nv)
         return max(0, self.layers[0][0].shape[1] - own) if self.observe is None else int(robot.nv)
 
@@ -294,7 +294,7 @@ class _Network(_NamedLaw):
         if np.shape(x)[-1] != first:
             raise PhalanxError(
                 f"network: the first layer takes {first} numbers, but q, qd and u, or what `observe` gives, "
-                f'are {np.shape(x)[-1]} for robot "{robot.name}"; pass inputs=… to robot.simulation.'
+                f'are {np.shape(x)[-1]} for robot "{robot.name}"; pass controls=… to robot.simulation.'
             )
         expect((last,), (int(robot.nv),), "network: the last layer", robot)
         f = ACTIVATIONS[self.activation]

@@ -27,7 +27,7 @@ _SWITCHES = ("damping", "friction", "limits", "springs")
 def simulation(robot: Robot, **given: Any) -> Simulation:
     """The simulation of what users have passed, checked."""
     where = "simulation"
-    dt, integrator, control, inputs = (given[k] for k in ("dt", "integrator", "control", "inputs"))
+    dt, integrator, control, controls = (given[k] for k in ("dt", "integrator", "control", "controls"))
     if isinstance(dt, (bool, str)) or not isinstance(dt, _NUMBER) or not 0.0 < dt <= _LARGEST:
         raise PhalanxError(f"{where}: dt={shown(dt)}, expected a positive number of seconds.")
     if not isinstance(integrator, str) or integrator not in INTEGRATORS:
@@ -48,24 +48,25 @@ def simulation(robot: Robot, **given: Any) -> Simulation:
             f"{where}: control is {shown(control)}, expected a function law(t, q, qd, u, robot) or None."
         )
     precision = float_type(given["dtype"], where)
-    if inputs is None:
-        inputs = robot.nv if control is None else _inputs_of(control, robot)
+    if controls is None:
+        controls = robot.nv if control is None else _controls_of(control, robot)
     forces = several(given["forces"], robot)
     settings = Settings(
         robot=robot,
         dt=float(dt),
         integrator=integrator,
+        stiff=INTEGRATORS[integrator].stiff,
         control=control,
         forces=forces,
         **{name: bool(given[name]) for name in _SWITCHES},
-        inputs=integer_of(inputs, f"{where}: inputs", 0, MOST),
+        controls=integer_of(controls, f"{where}: controls", 0, MOST),
         divergence=_bound(given["divergence"], f"{where}: divergence"),
         parameters=declared(given["parameters"], robot, control, forces),
     )
-    if control is None and settings.inputs != robot.nv:
+    if control is None and settings.controls != robot.nv:
         raise PhalanxError(
-            f"{where}: inputs={inputs}, but without a law inputs are the joint forces: {robot.nv} for robot "
-            f'"{robot.name}".'
+            f"{where}: controls={controls}, but without a law controls are the joint forces: {robot.nv} for "
+            f'robot "{robot.name}".'
         )
     if count := len(robot.loops):
         joints = "joint that closes" if count == 1 else "joints that close"
@@ -83,7 +84,7 @@ def _bound(value: Any, where: str) -> float:
     return math.inf if value > _LARGEST else float(value)
 
 
-def _inputs_of(control: Any, robot: Robot) -> Any:
-    """How many inputs a law says it takes, as a number or as a function of the robot; else nv."""
-    told = getattr(control, "inputs", robot.nv)
+def _controls_of(control: Any, robot: Robot) -> Any:
+    """How many controls a law says it takes, as a number or as a function of the robot; else nv."""
+    told = getattr(control, "controls", robot.nv)
     return told(robot) if callable(told) else told

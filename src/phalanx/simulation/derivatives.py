@@ -18,11 +18,11 @@ from .step import Step
 
 
 def along(step: Step, after: Next) -> Repeated:
-    """A step together with its derivative along tangents of state, inputs and parameters."""
+    """A step together with its derivative along tangents of state, controls and parameters."""
     s, graph = step.settings, step.graph
     dq, dqd = symbols(graph, "dq", (s.nv,)), symbols(graph, "dqd", (s.nv,))
     seeds = _numbered(step.q, step.rates(step.q, dq)) | _numbered(step.qd, dqd)
-    seeds |= _numbered(step.u, symbols(graph, "du", (s.inputs,)))
+    seeds |= _numbered(step.u, symbols(graph, "du", (s.controls,)))
     flat = symbols(graph, "parameters", (s.packed,))
     seeds |= _numbered(flat, symbols(graph, "dparameters", (s.packed,)))
     nq = len(step.q)
@@ -32,7 +32,7 @@ def along(step: Step, after: Next) -> Repeated:
     return Repeated(
         dt=s.dt,
         state=state,
-        held={"u": s.inputs, "du": s.inputs} if s.inputs else {},
+        held={"u": s.controls, "du": s.controls} if s.controls else {},
         fixed=whole_of(parameters=s.packed, dparameters=s.packed),
         records={name: symbols(graph, name, (s.nv,)) for name in ("dq", "dqd")},
     )
@@ -54,11 +54,11 @@ def against(step: Step, after: Next) -> Reversed:
             "lq": _by_joint(s.robot, "along_rates", step.q, slope(step.q), "q", "v"),
             "lqd": slope(step.qd),
         },
-        held={"u": s.inputs} if s.inputs else {},
+        held={"u": s.controls} if s.controls else {},
         fixed=whole_of(parameters=s.packed),
         laid={"q": s.robot.nq, "qd": s.nv},
         summed={"lparameters": slope(flat)} if s.packed else {},
-        rows={"lu": slope(step.u)} if s.inputs else {},
+        rows={"lu": slope(step.u)} if s.controls else {},
     )
 
 
@@ -69,7 +69,7 @@ def _numbered(leaves: np.ndarray, rates: np.ndarray) -> dict[int, Any]:
 def _by_joint(robot: Robot, method: str, q: np.ndarray, values: np.ndarray, of: str, to: str) -> np.ndarray:
     """Values of coordinates ("q") or rates ("v") as those of the other, joint by joint."""
     made = np.zeros(robot.nq if to == "q" else robot.nv, dtype=object)
-    for c in robot.coordinates:
+    for c in robot._coordinates:
         convert = getattr(c.kind, method)
         made[getattr(c, to)] = convert(q[None, c.q], values[None, getattr(c, of)])[0]
     return made

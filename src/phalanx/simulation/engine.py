@@ -56,7 +56,7 @@ class Engine:
         """The scalars of one step, traced once."""
         try:
             step = Step(self.settings)
-            return step, INTEGRATORS[self.settings.integrator](step)
+            return step, INTEGRATORS[self.settings.integrator].advance(step)
         except TooLongError:
             robot = self.settings.robot
             raise PhalanxError(
@@ -94,7 +94,7 @@ class Engine:
         return Repeated(
             dt=s.dt,
             state={"q": after.q, "qd": after.qd},
-            held={"u": s.inputs} if s.inputs else {},
+            held={"u": s.controls} if s.controls else {},
             fixed=whole_of(parameters=s.packed),
             shown={name: last[name] for name in SHOWN if name in asked.values()},
             records=recorded(step, asked),
@@ -110,13 +110,16 @@ class Engine:
         if len(program.inputs) + len(program.outputs) > OPERANDS:
             joined = np.concatenate([array.ravel() for array in step.records.values()])
             program = told(replace(step, records={"all": joined}))
-        made = self._compiled[key] = compiled(program, "rollout", self.dtype), shapes
+        made = self._compiled[key] = compiled(program, "rollout", self.dtype, self.settings.nv), shapes
         return made
 
     def _derived(self, kind: str, program: Callable[[], Any]) -> Rollout:
         with building:
             if kind not in self._compiled:
-                self._compiled[kind] = compiled(program(), f"rollout_{kind}", self.dtype), {}
+                self._compiled[kind] = (
+                    compiled(program(), f"rollout_{kind}", self.dtype, self.settings.nv),
+                    {},
+                )
             return self._compiled[kind][0]
 
     def run(
@@ -132,8 +135,8 @@ class Engine:
         joined = built.outputs < _STATE + len(records)
         state = [given.q, given.qd, self._clock(span.start)]
         for first, stop in span.pieces(hold, _AT_ONCE // max(1, prod(given.batch))):
-            inputs = given.inputs[..., first // hold : -(-stop // hold), :]
-            arrays, cores = self.operands([*state], inputs, given.parameters)
+            controls = given.controls[..., first // hold : -(-stop // hold), :]
+            arrays, cores = self.operands([*state], controls, given.parameters)
             sizes = (stop - first, min(span.every, stop - first), hold)
             begun, ended = first // span.every, stop // span.every
             rows = [a[..., begun:ended, :] for a in records.values()]
@@ -158,15 +161,15 @@ class Engine:
         s, d = self.settings, self.dtype
         if s.packed or not usable():
             return None
-        nq, nv, k = s.robot.nq, s.nv, s.inputs
+        nq, nv, k = s.robot.nq, s.nv, s.controls
         shapes = [(nq,), (nv,), (CLOCK,), *[(k,)] * bool(k), (nq,), (nv,), (CLOCK,)]
         direct = self.built({})[0].function(shapes, (1, 1, 1))
         none, zero = np.zeros(k, d), self._clock(0)
 
-        def stepped(q: Any, qd: Any, inputs: Any, start: int) -> tuple[np.ndarray, np.ndarray] | None:
-            if inputs is None:
-                inputs = none
-            for x in (q, qd, inputs):
+        def stepped(q: Any, qd: Any, controls: Any, start: int) -> tuple[np.ndarray, np.ndarray] | None:
+            if controls is None:
+                controls = none
+            for x in (q, qd, controls):
                 if type(x) is not np.ndarray or not x.flags.c_contiguous or x.size > _FEW:
                     return None
             batch = q.shape[:-1]
@@ -176,8 +179,8 @@ class Engine:
                 np.empty((*batch, CLOCK), d),
             )
             since = zero if start == 0 else self._clock(start)
-            given = (q, qd, since, inputs) if k else (q, qd, since)
-            return (q1, qd1) if direct(*given, q1, qd1, clock) and (k or inputs is none) else None
+            given = (q, qd, since, controls) if k else (q, qd, since)
+            return (q1, qd1) if direct(*given, q1, qd1, clock) and (k or controls is none) else None
 
         return stepped
 
@@ -199,9 +202,9 @@ class Engine:
             given.batch, dq.shape[:-1], dqd.shape[:-1], du.shape[:-2], more.shape[:-1]
         )
         given = given.finer(du.shape[-2])
-        du = np.repeat(du, given.inputs.shape[-2] // du.shape[-2], axis=-2)
+        du = np.repeat(du, given.controls.shape[-2] // du.shape[-2], axis=-2)
         state = [given.q, given.qd, dq, dqd, self._clock(span.start)]
-        arrays, cores = self.operands(state, (given.inputs, du), (given.parameters, more))
+        arrays, cores = self.operands(state, (given.controls, du), (given.parameters, more))
         final = [np.empty((*batch, n), d) for n in (s.robot.nq, s.nv, s.nv, s.nv, CLOCK)]
         records = [np.empty((*batch, span.rows, s.nv), d) for _ in range(2)]
         outs = [*final, *records]
@@ -214,15 +217,15 @@ class Engine:
         rows: tuple[np.ndarray, np.ndarray],
         span: Span,
     ) -> tuple[list[np.ndarray], np.ndarray | None]:
-        """Derivatives of all that enters, those of inputs for each step apart."""
+        """Derivatives of all that enters, those of controls for each step apart."""
         s, d = self.settings, self.dtype
         batch = np.broadcast_shapes(given.batch, *(row.shape[:-2] for row in rows))
         trail = self._trail(given, span)
         built = self._derived("against", lambda: backward(against(*self.traced)))
         end = self._clock(span.start + span.steps)
-        arrays, cores = self.operands([end], given.inputs, given.parameters)
+        arrays, cores = self.operands([end], given.controls, given.parameters)
         made = [np.empty((*batch, n), d) for n in (s.nv, s.nv, *([s.packed] if s.packed else []))]
-        slopes = [np.empty((*batch, span.steps, s.inputs), d)] if s.inputs else []
+        slopes = [np.empty((*batch, span.steps, s.controls), d)] if s.controls else []
         outs = [*made, *slopes]
         self._fill(
             built,
@@ -256,10 +259,10 @@ class Engine:
     ) -> Bound:
         """A function without arguments that takes so many steps and leaves the state where it was.
 
-        `own` are parameters by name, `sources` the arrays whose memory inputs and parameters are.
+        `own` are parameters by name, `sources` the arrays whose memory controls and parameters are.
         """
         built = self._apart() if len(own) > 1 else self.built({})[0]
-        arrays, cores = self.operands(state, given.inputs, tuple(own.values()))
+        arrays, cores = self.operands(state, given.controls, tuple(own.values()))
         told = (steps, steps, given.hold)
         step: Bound = built.bound([*arrays, *state], [*cores, 1, 1, 1], told, sources)
         return step
@@ -279,11 +282,11 @@ class Engine:
         return self._derived("apart", lambda: told(step))
 
     def operands(
-        self, state: list[np.ndarray], inputs: Any, parameters: Any
+        self, state: list[np.ndarray], controls: Any, parameters: Any
     ) -> tuple[list[np.ndarray], list[int]]:
         """Inputs of compiled code, and how many axes of each belong to one simulation."""
         s, arrays, cores = self.settings, list(state), [1] * len(state)
-        for there, more, core in ((s.packed, parameters, 1), (s.inputs, inputs, 2)):
+        for there, more, core in ((s.packed, parameters, 1), (s.controls, controls, 2)):
             several = more if isinstance(more, tuple) else (more,)
             arrays += several if there else ()
             cores += [core] * len(several) if there else []

@@ -126,7 +126,7 @@ class TracedRobot:
         """Coordinates (nq,) as `q`, with every quaternion at unit length."""
         robot = self._equations.robot
         made = scalars_of(q, (robot.nq,), "normalize: q").copy()
-        for c in robot.coordinates:
+        for c in robot._coordinates:
             if (at := c.kind.quaternion) is not None:
                 place = slice(c.q.start + at.start, c.q.start + at.stop)
                 made[place] = unit_quaternion(made[None, place])[0]
@@ -141,7 +141,7 @@ class TracedRobot:
             for label, (value, kind) in given.items()
         ]
         made = np.empty(sizes[to], dtype=object)
-        for c in robot.coordinates:
+        for c in robot._coordinates:
             parts = (array[None, getattr(c, kind)] for array, kind in arrays)
             made[getattr(c, to)] = getattr(c.kind, name)(*parts)[0]
         return Traced(made)
@@ -177,7 +177,7 @@ class TracedRobot:
 
     def _wrenches(self, given: Mapping[str, Any]) -> Any:
         """Wrenches on links or frames by name as those on all links."""
-        return self._equations.robot.wrenches(given, lambda value, where: scalars_of(value, (6,), where))
+        return self._equations.robot._wrenches(given, lambda value, where: scalars_of(value, (6,), where))
 
 
 def _numbers(x: Node) -> tuple[int, ...]:

@@ -1,6 +1,10 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""How a state becomes the next: one function for each integrator, on the scalars of a step."""
+"""How a state becomes the next: one function for each integrator, on the scalars of a step.
+
+`@integrator` declares one. The method `simulation` with its type and docstring, the commands, the benchmark
+and the tests read `INTEGRATORS`.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +29,42 @@ class Next:
     qdd: np.ndarray
 
 
-def euler(step: Step) -> Next:
-    """Semi-implicit (symplectic) Euler: rates first, then coordinates with the new rates. Order 1."""
-    forces = step.forces(step.time, step.q, step.qd)
-    qdd = step.accelerations(step.q, step.qd, forces)
-    return Next(*step.advanced(step.q, step.qd, qdd, step.h), forces.law, qdd)
+@dataclass(frozen=True)
+class Integrator:
+    """An integrator: its function and what is known of it."""
+
+    name: str
+    advance: Callable[[Any], Next]
+    summary: str  # a few words for those who choose one
+    order: int
+    evaluations: int = 1  # of the dynamics in one step
+    # Whether it asks for nothing but forces and accelerations, so that it runs on numbers as well.
+    explicit: bool = False
+    # Whether it takes stiff forces as they are at the end of the step, and so is stable at any stiffness.
+    stiff: bool = False
 
 
+INTEGRATORS: dict[str, Integrator] = {}
+DEFAULT = "implicit"
+
+
+def integrator(**facts: Any) -> Callable[[Callable[[Any], Next]], Callable[[Any], Next]]:
+    """Make the decorated function known as the integrator of its name."""
+
+    def declare(advance: Callable[[Any], Next]) -> Callable[[Any], Next]:
+        INTEGRATORS[advance.__name__] = Integrator(advance.__name__, advance, **facts)
+        return advance
+
+    return declare
+
+
+def names(*, explicit: bool = False, stiff: bool = False) -> list[str]:
+    """The names of all integrators, or of those that are explicit, or stable when stiff."""
+    found = INTEGRATORS.values()
+    return [i.name for i in found if (i.explicit or not explicit) and (i.stiff or not stiff)]
+
+
+@integrator(order=1, stiff=True, summary="stable at stiff gains and contacts")
 def implicit(step: Step) -> Next:
     """Semi-implicit Euler with stiff forces as they are at the end of the step. Order 1.
 
@@ -43,6 +76,15 @@ def implicit(step: Step) -> Next:
     return Next(*step.advanced(step.q, step.qd, qdd, step.h), forces.law, qdd)
 
 
+@integrator(order=1, explicit=True, summary="semi-implicit")
+def euler(step: Step) -> Next:
+    """Semi-implicit (symplectic) Euler: rates first, then coordinates with the new rates. Order 1."""
+    forces = step.forces(step.time, step.q, step.qd)
+    qdd = step.accelerations(step.q, step.qd, forces)
+    return Next(*step.advanced(step.q, step.qd, qdd, step.h), forces.law, qdd)
+
+
+@integrator(order=4, evaluations=4, explicit=True, summary="for smooth motion")
 def rk4(step: Step) -> Next:
     """The classical Runge-Kutta method on coordinates, the law evaluated at each stage. Order 4."""
     h = step.h
@@ -64,6 +106,7 @@ def rk4(step: Step) -> Next:
     return Next(step.normalized(q1), qd1, *first)
 
 
+@integrator(order=2, summary="symplectic, keeps momentum, for energy over long times")
 def variational(step: Step) -> Next:
     """Discrete mechanics: momentum is kept, energy stays near what it was over any number of steps. Order 2.
 
@@ -88,9 +131,3 @@ def variational(step: Step) -> Next:
     with step.equations.ordered:
         qd = kick(model, after, tau, h, **more)
     return Next(after.q, qd, first.law, (qd - step.qd) * (1.0 / h))
-
-
-EVALUATIONS = {"rk4": 4}  # of the dynamics in one step, if more than one
-# Those that ask for nothing but forces and accelerations, so that they run on numbers as well.
-EXPLICIT: dict[str, Callable[[Any], Next]] = {"euler": euler, "rk4": rk4}
-INTEGRATORS: dict[str, Callable[[Step], Next]] = EXPLICIT | {"implicit": implicit, "variational": variational}

@@ -13,6 +13,7 @@ import numpy as np
 from ..robot.configurations import resistances
 from ..robot.joints import at_least, choose_less
 from ..robot.robot import Robot
+from ..spatial import coarse
 
 if TYPE_CHECKING:
     from .step import Settings
@@ -51,7 +52,7 @@ class JointForces:
         damping = self.damping + self.friction / at_least(np.abs(qd), SLIDING)
         force = -(damping * qd)
         stiffness = np.zeros_like(force)
-        for c in self.robot.coordinates if self.stiffness.any() else ():
+        for c in self.robot._coordinates if self.stiffness.any() else ():
             if (k := self.stiffness[..., c.v]).any():
                 away = c.kind.difference(self.rest[None, c.q], q[None, ..., c.q])[0]
                 force[..., c.v] = force[..., c.v] - k * away
@@ -70,7 +71,7 @@ class JointForces:
 def joint_forces(settings: Settings, parameters: Mapping[str, np.ndarray]) -> JointForces:
     """What the joints of a robot do in a simulation; parameters take the place of the file's numbers."""
     robot, nothing = settings.robot, np.zeros(settings.nv)
-    own = robot.memo("resistances", lambda: resistances(robot._assembly))
+    own = robot._memoized("resistances", lambda: resistances(robot._assembly))
     damping = parameters.get("damping", own.damping if settings.damping else nothing)
     friction = parameters.get("friction", own.friction if settings.friction else nothing)
     stiffness = parameters.get("stiffness", own.stiffness if settings.springs else nothing)
@@ -87,15 +88,15 @@ def _stops(settings: Settings) -> tuple[Stops, ...]:
     limits = robot.limits
     if not settings.limits or not (np.isfinite(limits.lower).any() or np.isfinite(limits.upper).any()):
         return ()
-    most, least = robot.memo("inertias at joints", lambda: inertias_at_joints(robot))
+    most, least = robot._memoized("inertias at joints", lambda: inertias_at_joints(robot))
     time = max(STOP_TIME, _STOP_STEPS * h)
-    stiff, damp = most / time**2, 2.0 * most / time
-    if settings.integrator != "implicit":
-        stiff = np.minimum(stiff, least / (2.0 * h) ** 2)
+    stiff, damp = most / (time * time), 2.0 * most / time
+    if not settings.stiff:
+        stiff = np.minimum(stiff, least / (4.0 * h * h))
         damp = np.minimum(2.0 * np.sqrt(stiff * least), least / (2.0 * h))
     places = [
         (k, i)
-        for c in robot.coordinates
+        for c in robot._coordinates
         if c.kind.quaternion is None
         for k, i in zip(range(c.q.start, c.q.stop), range(c.v.start, c.v.stop), strict=True)
     ]
@@ -116,7 +117,7 @@ def inertias_at_joints(robot: Any) -> tuple[np.ndarray, np.ndarray]:
     q = np.concatenate([robot.neutral()[None], robot.random_state((poses,), np.random.default_rng(0))[0]])
     held = np.diagonal(robot.mass_matrix(q, backend=backend), axis1=-2, axis2=-1)
     free = 1.0 / np.diagonal(robot.mass_matrix_inverse(q, backend=backend), axis1=-2, axis2=-1)
-    return held.max(axis=0), free.min(axis=0)
+    return coarse(held.max(axis=0)), coarse(free.min(axis=0))
 
 
 def _places(numbers: list[int]) -> list[int] | slice:

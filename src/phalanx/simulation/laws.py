@@ -22,6 +22,7 @@ from .traced import Traced, scalars_of
 
 ARGUMENTS = ("t", "q", "qd", "u", "robot")
 _FORM = f"f({', '.join(ARGUMENTS)})"
+_MOST = 10_000_000  # scalars of a result
 
 
 def run_law(
@@ -56,6 +57,8 @@ def run(
     made, again = (_called(function, kept, robot, parameters, where) for _ in range(2))
     if made is None:
         raise PhalanxError(f"{where} returns nothing, expected an array; is a return missing{_at(function)}?")
+    if (size := _size(made)) > _MOST:
+        raise PhalanxError(f"{where} returns {size:,} numbers{_at(function)}, expected at most {_MOST:,}.")
     graph = next((x.graph for array in kept for x in array.scalars.ravel() if type(x) is Node), None)
     seen: set[int] = set()
     for x in _leaves(made):
@@ -64,7 +67,7 @@ def run(
         raise PhalanxError(
             f"{where} gives another result each time it runs{_at(function)}: it reads a clock, random "
             "numbers or a state of its own, which a recorded function cannot; use t for the time, and pass "
-            "what changes as inputs or parameters."
+            "what changes as controls or parameters."
         )
     return made
 
@@ -150,7 +153,7 @@ def _full_stop(error: Exception) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def _hint(error: Exception, inputs: int) -> str:
+def _hint(error: Exception, controls: int) -> str:
     """What helps where NumPy meets traced values as plain objects."""
     text = str(error)
     if "callable" in text and "method" in text:
@@ -159,7 +162,7 @@ def _hint(error: Exception, inputs: int) -> str:
         )
     if isinstance(error, IndexError):
         if "out of bounds" in text:
-            return f" There are {inputs} inputs u; robot.simulation(…, inputs=k) tells how many."
+            return f" There are {controls} controls u; robot.simulation(…, controls=k) tells how many."
         return " Traced values are no indices; np.where and np.interp choose by a value."
     if "dtype('O')" in text or "object arrays" in text or "type object" in text or "ufunc" in text:
         return (
@@ -187,6 +190,17 @@ def _at(function: Any) -> str:
 
 
 # ------------------------------------------------------------------- the result
+
+
+def _size(value: Any) -> int:
+    """How many scalars there are in what a function has returned; arrays may repeat few of them."""
+    if isinstance(value, Mapping):
+        return sum(map(_size, value.values()))
+    if isinstance(value, (list, tuple)):
+        return sum(map(_size, value))
+    if isinstance(value, Traced):
+        value = value.scalars
+    return value.size if isinstance(value, np.ndarray) else 1
 
 
 def _leaves(value: Any) -> Iterator[Any]:

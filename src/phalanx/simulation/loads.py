@@ -99,7 +99,7 @@ def on_links(of: Equations, q: np.ndarray, loads: Iterable[FrameLoad]) -> np.nda
     for load in loads:
         link = robot.frame(load.frame).link
         if load.wrench is not None:
-            total = total + robot.wrenches({load.frame: load.wrench}, lambda value, where: value)
+            total = total + robot._wrenches({load.frame: load.wrench}, lambda value, where: value)
         if link < 0 or not load.forces:
             continue
         if load.axes == "body":
@@ -117,7 +117,7 @@ def on_bodies(of: Equations, model: Any, q: np.ndarray, loads: Iterable[FrameLoa
     total = np.zeros((model.n, 6), dtype=object)
     for load in loads:
         if load.wrench is not None:
-            moved = robot.wrenches({load.frame: load.wrench}, lambda value, where: value)
+            moved = robot._wrenches({load.frame: load.wrench}, lambda value, where: value)
             total = total + link_wrenches(model, moved)
         body = _body(robot, model, load.frame)
         if body >= 0:

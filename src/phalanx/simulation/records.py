@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import FUNCTIONS
-from ..errors import PhalanxError, nearest, shown, warn
+from ..errors import PhalanxError, listing, nearest, shown, warn
 from ..robot.robot import Robot
 from ..typing import Array
 from .equations import TracedRobot, symbols
+from .integrators import names
 from .laws import run_function
 from .step import Settings, Step
 from .traced import Traced
@@ -127,9 +128,10 @@ def warn_diverged(diverged: np.ndarray, s: Settings, q: Any = None, qd: Any = No
     reasons = []
     if any(x is not None and not np.isfinite(np.asarray(x, dtype=float)).all() for x in (q, qd)):
         reasons.append("states at the start that are not finite")
-    if s.integrator != "implicit" and s.robot.model.n <= LONG:
+    if not s.stiff and s.robot.model.n <= LONG:
         reasons.append(
-            f'integrator "{s.integrator}", where "implicit" stays stable with stiff gains and contacts'
+            f'integrator "{s.integrator}", where {listing(names(stiff=True))} stays stable with stiff gains '
+            "and contacts"
         )
     reasons.append(f"dt = {s.dt:g} s, too long for what is stiff or fast")
     if s.control is not None:

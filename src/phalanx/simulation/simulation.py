@@ -21,16 +21,16 @@ from .arguments import (
     checked,
     checked_cotangents,
     checked_tangents,
+    controls_of_states,
     gradient,
     in_place,
-    inputs_of_states,
     places_of,
     require_countable,
     require_place,
     span_of,
 )
 from .engine import Engine
-from .integrators import EVALUATIONS
+from .integrators import INTEGRATORS
 from .records import Run, entries, has_diverged, warn_diverged
 from .rollout import AGE, CLOCK
 from .step import Settings
@@ -82,9 +82,9 @@ class Simulation:
         return self._settings.integrator
 
     @property
-    def inputs(self) -> int:
-        """How many numbers `inputs` has for each step."""
-        return self._settings.inputs
+    def controls(self) -> int:
+        """How many numbers `controls` has for each step."""
+        return self._settings.controls
 
     @property
     def parameters(self) -> dict[str, tuple[int, ...]]:
@@ -100,20 +100,20 @@ class Simulation:
         self,
         q: ArrayLike,
         qd: ArrayLike,
-        inputs: ArrayLike | None = None,
+        controls: ArrayLike | None = None,
+        *,
         steps: int = 1000,
         every: int = 1,
         record: Any = ("q", "qd"),
-        threads: int | None = None,
-        *,
         parameters: Mapping[str, ArrayLike] | None = None,
         start: int = 0,
+        threads: int | None = None,
         out: Mapping[str, Array] | None = None,
     ) -> Run:
         """So many steps from each of a batch of states, recorded after every `every`-th of them.
 
         - `q` (…, nq), `qd` (…, nv): the states at the beginning.
-        - `inputs` (k,) constant, or (…, T, k) where T divides `steps`, each held over steps / T of them.
+        - `controls` (k,) constant, or (…, T, k) where T divides `steps`, each held over steps / T of them.
         - `record`: names, functions `f(t, q, qd, u, robot)`, or a mapping of names to them. Names are "q",
           "qd", "tau" and "qdd" of the step that has just ended, "energy", and functions of the state such as
           "kinetic_energy", "center_of_mass", "frame_pose:FRAME".
@@ -124,7 +124,7 @@ class Simulation:
         The record has `time` (T,), `final` (q, qd), `diverged` (…,) and (…, T, ·) for each name. Where
         simulations diverge there is one warning.
         """
-        run = self._rolled(q, qd, inputs, steps, every, record, threads, parameters, start, out)
+        run = self._rolled(q, qd, controls, steps, every, record, threads, parameters, start, out)
         warn_diverged(run.diverged, self._settings, q, qd)
         return run
 
@@ -132,7 +132,7 @@ class Simulation:
         self,
         q: ArrayLike,
         qd: ArrayLike,
-        inputs: ArrayLike | None,
+        controls: ArrayLike | None,
         steps: int,
         every: int,
         record: Any,
@@ -144,7 +144,7 @@ class Simulation:
         """`rollout` without its warning, for callers that report divergence themselves."""
         span = span_of("rollout", steps, every, start, threads)
         asked = entries(record, self.robot)
-        given = checked("rollout", self._settings, self._dtype, q, qd, inputs, parameters, span.steps)
+        given = checked("rollout", self._settings, self._dtype, q, qd, controls, parameters, span.steps)
         built, shapes = self._engine.built(asked)
         wanted = {name: (*given.batch, span.rows, *shapes[name]) for name in asked}
         with memory_for("rollout", _FEWER):
@@ -170,19 +170,19 @@ class Simulation:
         self,
         q: ArrayLike,
         qd: ArrayLike,
-        inputs: ArrayLike | None = None,
+        controls: ArrayLike | None = None,
         *,
         parameters: Mapping[str, ArrayLike] | None = None,
         start: int = 0,
         threads: int | None = None,
     ) -> tuple[Array, Array]:
-        """The states (q, qd) after one step; `inputs` (…, k) are those of each state."""
+        """The states (q, qd) after one step; `controls` (…, k) are those of each state."""
         quick = self._engine.quick if parameters is None and threads is None else None
         if quick is not None and type(start) is int and 0 <= start < AGE:
-            made = quick(q, qd, inputs, start)
+            made = quick(q, qd, controls, start)
             if made is not None:
                 return made
-        rows = inputs_of_states(inputs)
+        rows = controls_of_states(controls)
         given = checked("step", self._settings, self._dtype, q, qd, rows, parameters, 1)
         span = span_of("step", 1, 1, start, threads)
         after = self._engine.run(self._engine.built({})[0], given, {}, span)
@@ -193,39 +193,39 @@ class Simulation:
         self,
         q: Array,
         qd: Array,
-        inputs: Array | None = None,
+        controls: Array | None = None,
         *,
         parameters: Mapping[str, Array] | None = None,
         steps: int = 1,
     ) -> Bound:
         """A function without arguments that takes so many steps and leaves the state in these very arrays.
 
-        For loops in real time: set `inputs` (…, k) and `parameters` (…, size) in place, call, read `q` and
+        For loops in real time: set `controls` (…, k) and `parameters` (…, size) in place, call, read `q` and
         `qd` in place. Time goes on.
         """
         span = span_of("bind", steps, None, 0, 1)
         require_countable("bind", span)
-        for label, array in (("q", q), ("qd", qd), *([] if inputs is None else [("inputs", inputs)])):
+        for label, array in (("q", q), ("qd", qd), *([] if controls is None else [("controls", controls)])):
             require_place("bind", label, array, self._dtype)
         given = checked(
-            "bind", self._settings, self._dtype, q, qd, inputs_of_states(inputs), parameters, span.steps
+            "bind", self._settings, self._dtype, q, qd, controls_of_states(controls), parameters, span.steps
         )
         if q.shape[:-1] != given.batch or qd.shape[:-1] != given.batch:
             raise PhalanxError(
                 f"bind: q {q.shape} and qd {qd.shape} do not have the whole batch {given.batch}."
             )
-        if inputs is not None and inputs.size != self.inputs and inputs.shape[:-1] != given.batch:
+        if controls is not None and controls.size != self.controls and controls.shape[:-1] != given.batch:
             raise PhalanxError(
-                f"bind: inputs have shape {inputs.shape}, expected {(*given.batch, self.inputs)}, the batch "
-                f"of q, or ({self.inputs},) for all alike: they are read where they lie."
+                f"bind: controls have shape {controls.shape}, expected {(*given.batch, self.controls)}, the "
+                f"batch of q, or ({self.controls},) for all alike: they are read where they lie."
             )
         own = in_place("bind", self._settings, self._dtype, parameters or {}, given.batch)
-        read = [given.inputs, *own.values()]
+        read = [given.controls, *own.values()]
         if np.may_share_memory(q, qd) or any(np.may_share_memory(a, b) for a in read for b in (q, qd)):
-            raise PhalanxError("bind: q, qd, inputs and parameters share memory; pass arrays of their own.")
+            raise PhalanxError("bind: q, qd, controls and parameters share memory; pass arrays of their own.")
         clock = np.zeros((*given.batch, CLOCK), self._dtype)
         return self._engine.bound(
-            given, own, [q, qd, clock], span.steps, (inputs, *(parameters or {}).values())
+            given, own, [q, qd, clock], span.steps, (controls, *(parameters or {}).values())
         )
 
     # ------------------------------------------------------------- derivatives
@@ -234,7 +234,7 @@ class Simulation:
         self,
         q: ArrayLike,
         qd: ArrayLike,
-        inputs: ArrayLike | None = None,
+        controls: ArrayLike | None = None,
         *,
         parameters: Mapping[str, ArrayLike] | None = None,
         start: int = 0,
@@ -242,11 +242,11 @@ class Simulation:
     ) -> tuple[Array, Array]:
         """A (…, 2 nv, 2 nv) and B (…, 2 nv, k) of one step, exact, in the tangent space of q.
 
-        A change [dq; dqd] of the state and du of the inputs (…, k) become A [dq; dqd] + B du: to first order
-        the next state is `robot.integrate(q1, …)` of its upper half, and qd1 plus its lower half.
+        A change [dq; dqd] of the state and du of the controls (…, k) become A [dq; dqd] + B du: to first
+        order the next state is `robot.integrate(q1, …)` of its upper half, and qd1 plus its lower half.
         """
-        nv, k = self._settings.nv, self._settings.inputs
-        rows = inputs_of_states(inputs)
+        nv, k = self._settings.nv, self._settings.controls
+        rows = controls_of_states(controls)
         given = checked("linearize", self._settings, self._dtype, q, qd, rows, parameters, 1)
         eye = np.eye(2 * nv + k, dtype=self._dtype)
         rates = tuple(map(np.ascontiguousarray, (eye[:, :nv], eye[:, nv : 2 * nv], eye[:, None, 2 * nv :])))
@@ -262,7 +262,7 @@ class Simulation:
 
     def jvp(
         self,
-        inputs: Sequence[ArrayLike | None],
+        primals: Sequence[ArrayLike | None],
         tangents: Sequence[ArrayLike | None],
         *,
         steps: int = 1,
@@ -274,10 +274,10 @@ class Simulation:
     ) -> tuple[Array, Array]:
         """The derivative (dq, dqd), (…, nv) each, of the state after so many steps along tangents.
 
-        `inputs` are (q, qd) or (q, qd, inputs) of a rollout, `tangents` one for each or None: that of q is in
-        the tangent space. With `every`, the derivatives of all records, (…, T, nv) each.
+        `primals` are (q, qd) or (q, qd, controls) of a rollout, `tangents` one for each or None: that of q is
+        in the tangent space. With `every`, the derivatives of all records, (…, T, nv) each.
         """
-        (q, qd, u), rates = _three("jvp", "inputs", inputs), _three("jvp", "tangents", tangents)
+        (q, qd, u), rates = _three("jvp", "primals", primals), _three("jvp", "tangents", tangents)
         span = span_of("jvp", steps, every, start, threads)
         require_countable("jvp", span, self._dtype)
         given = checked("jvp", self._settings, self._dtype, q, qd, u, parameters, span.steps)
@@ -289,7 +289,7 @@ class Simulation:
 
     def vjp(
         self,
-        inputs: Sequence[ArrayLike | None],
+        primals: Sequence[ArrayLike | None],
         cotangents: Sequence[ArrayLike | None],
         *,
         steps: int = 1,
@@ -300,12 +300,12 @@ class Simulation:
     ) -> Gradient:
         """The derivatives of the state after so many steps times cotangents, with respect to all that enters.
 
-        `inputs` are (q, qd) or (q, qd, inputs) of a rollout; `cotangents` (…, nv) for q, in the tangent
+        `primals` are (q, qd) or (q, qd, controls) of a rollout; `cotangents` (…, nv) for q, in the tangent
         space, and for qd, or None. With `every`, those of all records, (…, T, nv) each. The states of all
-        steps are kept meanwhile. The result has `q`, `qd` (…, nv), `inputs` as they were given, and
+        steps are kept meanwhile. The result has `q`, `qd` (…, nv), `controls` as they were given, and
         `parameters` by name.
         """
-        q, qd, u = _three("vjp", "inputs", inputs)
+        q, qd, u = _three("vjp", "primals", primals)
         weights = _three("vjp", "cotangents", cotangents)[:2]
         span, s = span_of("vjp", steps, every, start, threads), self._settings
         require_countable("vjp", span, self._dtype)
@@ -347,13 +347,13 @@ class Simulation:
 
 def engine_of(settings: Settings, dtype: np.dtype) -> Engine | Stepping:
     """One kernel with a loop over time, or kernels with loops over many bodies."""
-    bodies = settings.robot.model.n * EVALUATIONS.get(settings.integrator, 1)
+    bodies = settings.robot.model.n * INTEGRATORS[settings.integrator].evaluations
     return (Stepping if bodies > LONG else Engine)(settings, dtype)
 
 
 def _three(where: str, label: str, given: Any) -> tuple[Any, Any, Any]:
     if not isinstance(given, (tuple, list)) or not 2 <= len(given) <= 3:
-        raise PhalanxError(f"{where}: {label} is {shown(given)}, expected (q, qd) or (q, qd, inputs).")
+        raise PhalanxError(f"{where}: {label} is {shown(given)}, expected (q, qd) or (q, qd, controls).")
     q, qd, *rest = given
     return q, qd, rest[0] if rest else None
 

@@ -38,13 +38,14 @@ class Settings:
     robot: Robot
     dt: float
     integrator: str
+    stiff: bool  # whether that takes stiff forces at the end of a step
     control: Callable[..., Any] | None
     forces: tuple[Any, ...]
     damping: bool
     friction: bool
     limits: bool
     springs: bool
-    inputs: int
+    controls: int
     divergence: float  # rates and accelerations beyond are no motion any more
     parameters: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
@@ -123,7 +124,7 @@ class MovingCoordinates:
 
 
 class Step(MovingCoordinates):
-    """The scalars of one step: inputs as leaves, and what integrators ask for."""
+    """The scalars of one step: controls as leaves, and what integrators ask for."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -133,7 +134,7 @@ class Step(MovingCoordinates):
         self.time = symbols(self.graph, "time", ())
         self.q = symbols(self.graph, "q", (robot.nq,))
         self.qd = symbols(self.graph, "qd", (robot.nv,))
-        self.u = symbols(self.graph, "u", (settings.inputs,))
+        self.u = symbols(self.graph, "u", (settings.controls,))
         self.parameters = settings.unpacked(symbols(self.graph, "parameters", (settings.packed,)))
         self.equations = Equations(robot, self.graph, self.parameters)
 
@@ -156,7 +157,7 @@ class Step(MovingCoordinates):
             stiffness, damping = self._slopes(law, q, qd, view._told)
         own_force, k, d = self.joints(q, qd)
         loads = loads_of(s.forces, given, view, own, self.h, implicit=implicit)
-        for load in loads if s.integrator == "implicit" else ():
+        for load in loads if s.stiff else ():
             if load.wrench is not None:
                 more = in_joints(load, given[1], given[2], self._coordinate, view)
                 stiffness, damping = stiffness + more[0], damping + more[1]
@@ -182,7 +183,7 @@ class Step(MovingCoordinates):
     def _coordinate(self) -> list[int | None]:
         """The coordinate whose rate each degree of freedom is, if there is one."""
         found: list[int | None] = [None] * self.robot.nv
-        for c in self.robot.coordinates:
+        for c in self.robot._coordinates:
             if c.kind.quaternion is None:
                 for k, i in zip(range(c.q.start, c.q.stop), range(c.v.start, c.v.stop), strict=True):
                     found[i] = k

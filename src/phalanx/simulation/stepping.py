@@ -18,7 +18,7 @@ from ..algorithms import FUNCTIONS
 from ..errors import PhalanxError, shown
 from .arguments import Arguments, Span
 from .batches import Batched
-from .integrators import EXPLICIT, Next
+from .integrators import INTEGRATORS, Next, names
 from .joints import JointForces, joint_forces
 from .records import LONG, SHOWN
 from .step import MovingCoordinates, Settings
@@ -122,8 +122,8 @@ class Stepping:
     def __init__(self, settings: Settings, dtype: np.dtype) -> None:
         self.settings, self.dtype = settings, dtype
         self._users: dict[int, tuple[Any, Batched]] = {}
-        known = f"use {' or '.join(map(repr, EXPLICIT))}"
-        if settings.integrator not in EXPLICIT:
+        if not INTEGRATORS[settings.integrator].explicit:
+            known = f"use {' or '.join(map(repr, names(explicit=True)))}"
             self._refuse(f'integrator "{settings.integrator}"', known)
         for name in ("gravity", "armature"):
             if name in settings.parameters:
@@ -142,7 +142,7 @@ class Stepping:
         s, zero = self.settings, np.zeros(self.settings.nv)
         own = {name: np.zeros(shape) for name, shape in s.parameters.items()}
         joints = joint_forces(s, own)
-        step = _Step(s, 0.0, s.robot.neutral(), zero, np.zeros(s.inputs), own, joints, self._user)
+        step = _Step(s, 0.0, s.robot.neutral(), zero, np.zeros(s.controls), own, joints, self._user)
         last = dict.fromkeys(SHOWN, zero)
         return dict(asked), {name: np.shape(step.recorded(entry, last)) for name, entry in asked.items()}
 
@@ -168,7 +168,7 @@ class Stepping:
     ) -> tuple[np.ndarray, np.ndarray]:
         s, (q, qd), joints = self.settings, state, joint_forces(self.settings, own)
         for k in range(span.steps if q.size else 0):
-            u, passed = given.inputs[..., k // given.hold, :], span.start + k
+            u, passed = given.controls[..., k // given.hold, :], span.start + k
             after = self._advanced(_Step(s, s.dt * passed, q, qd, u, own, joints, self._user, span.threads))
             q, qd = np.asarray(after.q, self.dtype), np.asarray(after.qd, self.dtype)
             if (k + 1) % span.every == 0:
@@ -180,7 +180,7 @@ class Stepping:
 
     @property
     def _advanced(self) -> Callable[[Any], Next]:
-        return EXPLICIT[self.settings.integrator]
+        return INTEGRATORS[self.settings.integrator].advance
 
     def _refuse(self, what: str, remedy: str) -> NoReturn:
         robot = self.settings.robot

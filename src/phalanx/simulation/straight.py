@@ -28,7 +28,7 @@ def straight_step(sim: Any) -> Program:
     step, after = engine.traced
     s = sim._settings
     inputs: dict[str, tuple[int, ...]] = {"q": step.q.shape, "qd": step.qd.shape}
-    inputs |= {"u": (s.inputs,)} if s.inputs else {}
+    inputs |= {"u": (s.controls,)} if s.controls else {}
     inputs |= {"parameters": (s.packed,)} if s.packed else {}
     inputs |= {TIME: (1,)}
     outputs = {f"{NEXT}q": step.q.shape, f"{NEXT}qd": step.qd.shape}

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from . import markup
-from .parallel import Playback, choices, functions, playback
+from .parallel import Playback, begins_drawn, choices, functions, playback, rivals
 from .parallel_view import SECONDS
 from .stage import RobotView3D, label_text
 
@@ -27,35 +27,52 @@ class CompareView:
         self._plays: list[Playback] = []
         self._second: RobotView3D | None = None
         self._begun = self._part = 0.0
+        self._quiet = False  # while choices follow another one
         gui, robot = page.server.gui, page.session.robot
         self._function = gui.add_dropdown("Function", functions())
         names = choices(robot, functions()[0])
         self._names = [
-            gui.add_dropdown("First", names),
-            gui.add_dropdown("Second", names, initial_value=names[min(1, len(names) - 1)]),
+            gui.add_dropdown(label, names, initial_value=name)
+            for label, name in zip(("First", "Second"), rivals(robot, functions()[0]), strict=True)
         ]
         self._count = gui.add_slider("Processors p", 1, 64, 1, 8)
         self._buttons = gui.add_button_group("Schedules", ("Play", "Pause", "Draw"))
-        self.told = gui.add_html(markup.note("Draw or play both schedules; the second has its own robot."))
-        self._table = gui.add_html("")
-        self._charts = []
+        self.told = gui.add_html(markup.note("Scheduling …"))
+        self._titles, self._charts, self._legends = [], [], []
         for _ in range(2):
+            self._titles.append(gui.add_html(""))
             self._charts.append((gui.add_html(""), gui.add_html("")))
+            self._legends.append(gui.add_html(""))
+        self._table = gui.add_html("")
         self._links = gui.add_html("")
         self._function.on_update(self._other_function)
         for handle in (*self._names, self._count):
-            handle.on_update(lambda _: self._forget())
+            handle.on_update(lambda _: None if self._quiet else self._changed())
         self._buttons.on_click(self._pressed)
 
     def _other_function(self, _: Any) -> None:
-        names = choices(self.page.session.robot, self._function.value)
-        for k, handle in enumerate(self._names):
-            handle.options = names
-            handle.value = names[min(k, len(names) - 1)]
-        self._forget()
+        function = self._function.value
+        names = choices(self.page.session.robot, function)
+        self._quiet = True
+        try:
+            for handle, name in zip(self._names, rivals(self.page.session.robot, function), strict=True):
+                handle.options = names
+                handle.value = name
+        finally:
+            self._quiet = False
+        self._changed()
 
-    def _forget(self) -> None:
+    def begin(self) -> None:
+        """Draw the first two schedules, for whoever comes to this view."""
+        if not begins_drawn(self.page.session.robot):
+            self.told.content = markup.note("Schedules of so many links take a while: draw or play them.")
+        elif not self._plays:
+            self.page.safely(lambda: self._start(False), self.told)
+
+    def _changed(self) -> None:
+        """Another choice: what is drawn is always what is chosen."""
         self.playing, self._plays, self._part = False, [], 0.0
+        self.page.safely(lambda: self._start(False), self.told)
 
     def _pressed(self, event: Any) -> None:
         word = event.target.value
@@ -97,10 +114,11 @@ class CompareView:
                 name=f"schedule {play.schedule.graph.title}",
             )
             head.content = markup.playhead(0.0, len(play.rows))
+        for k, play in enumerate(self._plays):
+            self._titles[k].content = markup.note(labels[k])
+            self._legends[k].content = markup.swatches(play.legend())
         rows = [(what, *told) for what, told in self._compared()]
-        self._table.content = markup.table(("", *labels), rows, name="compared") + "".join(
-            markup.swatches(p.legend()) for p in self._plays[:1]
-        )
+        self._table.content = markup.table(("", *labels), rows, name="compared")
         counts = [p.by_link() for p in self._plays]
         names = list(dict.fromkeys(name for c in counts for name in c))[:_ROWS]
         self._links.content = markup.table(
@@ -108,6 +126,8 @@ class CompareView:
             [(label_text(name), *(f"{c.get(name, 0):,}" for c in counts)) for name in names],
             name="links compared",
         )
+        if (more := max(map(len, counts)) - _ROWS) > 0:
+            self._links.content += markup.note(f"and {more:,} more links")
 
     def _compared(self) -> list[tuple[str, list[str]]]:
         """What is compared, for each of the two."""

@@ -12,14 +12,14 @@ import numpy as np
 from ..errors import PhalanxError
 from . import markup
 from .running import DROP, HOLD, LAW, LiveSimulation
+from .session import Slider, groups
 from .stage import NEGATIVE, label_text, linear
 
 if TYPE_CHECKING:
     from .page import Page
 
-_ROWS = 16  # joints in tables
-_LINES = 6  # joints in plots
 _PLOTS = 0.2  # seconds between two plots
+_START = "Start a simulation to see energies and coordinates over time, and the joint forces of a law."
 _MOTIONS = {"Drop it": DROP, "Hold the pose": HOLD, "Law of the file": LAW}
 
 
@@ -39,11 +39,14 @@ class DynamicsView:
         )
         self._play = gui.add_button_group("Time", ("Start", "Pause", "Reset"))
         self._play.on_click(self._pressed)
+        self._shown = groups(session.robot.nv)
+        self._group: Any = None
+        if len(self._shown) > 1:
+            self._group = gui.add_dropdown("Show", list(self._shown))
+            self._group.on_update(lambda _: page.refresh())
         self._live = gui.add_html("")
         with gui.add_folder("Over time", expand_by_default=True):
-            self._plots = gui.add_html(
-                markup.note("Start a simulation to see joint forces and energies over time.")
-            )
+            self._plots = gui.add_html(markup.note(_START))
         with gui.add_folder("Push a link", expand_by_default=False):
             names = [label_text(name) for name in session.frame_names]
             self._frames = dict(zip(names, session.frame_names, strict=True))
@@ -74,9 +77,7 @@ class DynamicsView:
             with self.page.lock:
                 self.halt()
                 self.page.session.reset()
-            self._plots.content = markup.note(
-                "Start a simulation to see joint forces and energies over time."
-            )
+            self._plots.content = markup.note(_START)
             self.page.robot_view.follow()
             self.page.refresh()
             return
@@ -124,35 +125,39 @@ class DynamicsView:
         page.server.flush()
 
     def _draw(self, run: LiveSimulation) -> None:
-        past, session = run.history(), self.page.session
-        largest = np.argsort(-np.abs(past["tau"]).max(axis=0, initial=0.0))[:_LINES]
-        forces = {label_text(session.rate_names[k]): past["tau"][:, k].tolist() for k in sorted(largest)}
+        """Plot energies, coordinates and forces of a law: all joints of the group, a plot for each unit."""
+        past, session, part = run.history(), self.page.session, self._part()
+        rates = range(session.robot.nv)[part]
         energies = {
             "kinetic": past["kinetic"],
             "potential": past["potential"],
             "sum": [a + b for a, b in zip(past["kinetic"], past["potential"], strict=True)],
         }
-        angles = {
-            label_text(s.label): past["q"][:, s.index].tolist()
-            for s in session.sliders[:_LINES]
-            if s.angle < 0
-        }
-        parts = [
-            markup.curves(past["time"], energies, name="energies", x_label="time [s]", y_label="energy [J]")
-        ]
+        plots = [("energies", "energy [J]", energies)]
         if run.kind != DROP:
-            unit = " or ".join(dict.fromkeys(session.units))
-            parts.append(
-                markup.curves(
-                    past["time"], forces, name="forces", x_label="time [s]", y_label=f"joint force [{unit}]"
-                )
-            )
-        parts.append(
-            markup.curves(
-                past["time"], angles, name="coordinates", x_label="time [s]", y_label="coordinate [rad, m]"
-            )
+            for unit in dict.fromkeys(session.units[k] for k in rates):
+                lines = {
+                    label_text(session.rate_names[k]): past["tau"][:, k].tolist()
+                    for k in rates
+                    if session.units[k] == unit
+                }
+                plots.append((f"forces in {unit}", f"joint force [{unit}]", lines))
+        sliders = self._sliders(rates)
+        for unit in dict.fromkeys(s.unit for s in sliders):
+            lines = {label_text(s.label): [s.of(q) for q in past["q"]] for s in sliders if s.unit == unit}
+            plots.append((f"coordinates in {unit}", f"coordinate [{unit}]", lines))
+        self._plots.content = "".join(
+            markup.curves(past["time"], lines, name=name, x_label="time [s]", y_label=label)
+            for name, label, lines in plots
         )
-        self._plots.content = "".join(parts)
+
+    def _part(self) -> slice:
+        """The joints that are shown."""
+        return self._shown[self._group.value] if self._group is not None else slice(None)
+
+    def _sliders(self, rates: range) -> list[Slider]:
+        """The coordinates of the group: as many sliders as there are degrees of freedom, in their order."""
+        return self.page.session.sliders[rates.start : rates.stop]
 
     # --------------------------------------------------------------------------- live
 
@@ -163,20 +168,25 @@ class DynamicsView:
         tau = np.zeros(session.robot.nv) if run is None else run.tau
         qdd = session.accelerations() if run is None else run.qdd
         what = "let go" if run is None else f"t = {run.seconds:.2f} s"
-        units = [("m/s²" if u == "N" else "rad/s²") for u in session.units]
-        rows = [
-            (label_text(name), markup.figure(t, u), markup.figure(v, "", 3), markup.figure(a, w))
-            for name, t, u, v, a, w in zip(
-                session.rate_names, tau, session.units, session.qd, qdd, units, strict=True
+        rows = []
+        for k in range(session.robot.nv)[self._part()]:
+            unit = session.units[k]
+            length = "m" if unit == "N" else "rad"
+            rows.append(
+                (
+                    label_text(session.rate_names[k]),
+                    markup.figure(tau[k], unit),
+                    markup.figure(session.qd[k], f"{length}/s", 3),
+                    markup.figure(qdd[k], f"{length}/s²"),
+                )
             )
-        ]
         energies = [
             ("kinetic energy", f"{kinetic:.4g} J"),
             ("potential energy", f"{potential:.4g} J"),
             ("sum", f"{kinetic + potential:.6g} J"),
         ]
         self._live.content = markup.table(("energy", what), energies, name="energy") + markup.table(
-            ("joint", "force", "rate", "acceleration"), rows[:_ROWS], name="live"
+            ("joint", "force", "rate", "acceleration"), rows, name="live"
         )
         self._place_arrow()
 

@@ -16,6 +16,8 @@ from ..errors import printable, shortened
 
 BLUE, ORANGE, GREEN, VERMILION, SKY, PURPLE = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7"
 LINES = (BLUE, ORANGE, GREEN, VERMILION, SKY, PURPLE)
+BEYOND = "▲"  # of a value over its limit
+_DASHES = ("", "6 3", "2 2", "9 3 2 3")  # of the second, third and fourth line of a colour
 _LONGEST = 60  # characters of a name
 _SMALL = "font-size:0.78em;line-height:1.35"
 _PAD = "padding:0 1.1em 0.35em 0.6em"
@@ -57,42 +59,68 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]], *, name: str = "")
         for row in rows
     )
     return (
-        f'<div style="{_SMALL};{_PAD};overflow-x:auto"><table data-name="{text(name)}" '
-        f'style="border-collapse:collapse;width:100%"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
+        f'<div style="{_SMALL};{_PAD}"><div class="scrolls" style="overflow-x:auto">'
+        f'<table data-name="{text(name)}" style="border-collapse:collapse;width:100%">'
+        f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div></div>"
     )
 
 
-def bars(rows: Sequence[tuple[str, float, str]], *, name: str, unit: str = "") -> str:
-    """Bars from zero, which is in the middle if some are negative: a label, a value and its text for each."""
-    most = max((abs(v) for _, v, _ in rows if math.isfinite(v)), default=0.0) or 1.0
-    zero = 50.0 if any(v < 0 for _, v, _ in rows) else 0.0
+def bars(
+    rows: Sequence[tuple[str, float, str]],
+    *,
+    name: str,
+    unit: str = "",
+    limits: Sequence[float] | None = None,
+    most: float | None = None,
+) -> str:
+    """Bars from zero: a label, a value and its text for each.
+
+    With `limits`, zero is in the middle and each bar reaches to its own limit, with a mark beyond it; where
+    that is infinite, and without limits, to `most`, by default the largest value shown.
+    """
+    largest = most or max((abs(v) for _, v, _ in rows if math.isfinite(v)), default=0.0) or 1.0
+    zero = 50.0 if limits is not None or any(v < 0 for _, v, _ in rows) else 0.0
     lines = []
-    for label, value, told in rows:
-        part = (100.0 - zero) * abs(value) / most if math.isfinite(value) else 0.0
+    for k, (label, value, told) in enumerate(rows):
+        limit = limits[k] if limits is not None else math.inf
+        whole = limit if 0.0 < limit < math.inf else largest
+        part = (100.0 - zero) * min(abs(value) / whole, 1.0) if math.isfinite(value) else 0.0
         start = zero if value >= 0 else zero - part
+        colour = BLUE if value >= 0 else VERMILION
+        mark = f"{BEYOND} " if abs(value) > limit else ""
         words = text(label)
+        against = f"{told} of {limit:.4g}" if math.isfinite(limit) else f"{told}, no limit"
+        hint = f' title="{text(against)}"' if limits is not None else ""
         lines.append(
             '<div style="display:flex;align-items:center;gap:0.5em">'
             '<div style="flex:0 0 36%;overflow:hidden;text-overflow:ellipsis;white-space:nowrap" '
-            f'title="{words}">{words}</div><div style="flex:1;position:relative;height:0.75em;'
+            f'title="{words}">{words}</div><div{hint} style="flex:1;position:relative;height:0.75em;'
             'background:rgba(128,128,128,0.18);border-radius:2px">'
             f'<div style="position:absolute;top:0;bottom:0;left:{start:.1f}%;width:{part:.1f}%;'
-            f'background:{BLUE if value >= 0 else VERMILION};border-radius:2px"></div></div>'
+            f'background:{colour};border-radius:2px"></div></div>'
             '<div style="flex:0 0 25%;text-align:right;font-variant-numeric:tabular-nums">'
-            f"{text(told)}</div></div>"
+            f"{mark}{text(told)}</div></div>"
         )
     head = f'<div style="opacity:0.75;font-weight:600">{text(unit)}</div>' if unit else ""
     return f'<div data-name="{text(name)}" style="{_SMALL};{_PAD}">{head}{"".join(lines)}</div>'
 
 
-def swatches(names: Mapping[str, str]) -> str:
-    """The meaning of colours, in one line."""
-    items = "".join(
-        f'<span style="white-space:nowrap;margin-right:0.9em"><span style="display:inline-block;width:0.75em;'
-        f'height:0.75em;border-radius:2px;background:{colour};margin-right:0.3em"></span>{text(label)}</span>'
-        for label, colour in names.items()
-    )
-    return f'<div style="{_SMALL};{_PAD}">{items}</div>'
+def swatches(names: Mapping[str, str], *, dashes: Sequence[str] = ()) -> str:
+    """The meaning of colours, and of dashes where lines have some; what stands before a colon is bold."""
+    items = []
+    for k, (label, colour) in enumerate(names.items()):
+        dash = dashes[k % len(dashes)] if dashes else ""
+        mark = (
+            f'<svg width="22" height="8" style="margin-right:0.3em"><line x1="0" x2="22" y1="4" y2="4" '
+            f'stroke="{colour}" stroke-width="2.5" stroke-dasharray="{dash}"/></svg>'
+            if dashes
+            else f'<span style="display:inline-block;width:0.75em;height:0.75em;border-radius:2px;'
+            f'background:{colour};margin-right:0.35em"></span>'
+        )
+        letter, colon, meaning = label.partition(": ")
+        words = f"<b>{text(letter)}</b> {text(meaning)}" if colon else text(label)
+        items.append(f'<span style="display:inline-block;margin-right:0.9em">{mark}{words}</span>')
+    return f'<div data-name="legend" style="{_SMALL};{_PAD}">{"".join(items)}</div>'
 
 
 def gantt(
@@ -120,7 +148,8 @@ def gantt(
         if k % every == 0:
             label = text(row if len(row) <= 9 else row[:8] + "…")
             parts.append(
-                f'<text x="{left - 5}" y="{step * (k + 0.5) + 3:.1f}" text-anchor="end">{label}</text>'
+                f'<text x="{left - 5}" y="{step * (k + 0.5) + 3:.1f}" text-anchor="end">{label}'
+                f"<title>{text(row)}</title></text>"
             )
     for row_, start, end, colour, label in spans:
         parts.append(
@@ -195,11 +224,13 @@ def curves(
     for a in x if log else ticks(x[0], x[-1], 5):
         at = place(a, values[0])[0]
         parts.append(f'<text x="{at:.1f}" y="{height - foot + 12:.1f}" text-anchor="middle">{a:.4g}</text>')
-    for (label, ys), colour in zip(lines.items(), _cycled(len(lines)), strict=True):
+    dashes = [_DASHES[k // len(LINES) % len(_DASHES)] for k in range(len(lines))]
+    for (label, ys), colour, dash in zip(lines.items(), _cycled(len(lines)), dashes, strict=True):
         points = [place(a, b) for a, b in zip(x, ys, strict=True) if math.isfinite(b)]
         path = " ".join(f"{a:.1f},{b:.1f}" for a, b in points)
         parts.append(
-            f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.6"><title>{text(label)}'
+            f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.6" '
+            f'stroke-dasharray="{dash}"><title>{text(label)}'
             "</title></polyline>"
         )
         if dots:
@@ -209,7 +240,8 @@ def curves(
         f'<text x="10" y="{(height - foot) / 2}" text-anchor="middle" '
         f'transform="rotate(-90 10 {(height - foot) / 2})">{text(y_label)}</text>'
     )
-    legend = swatches(dict(zip(lines, _cycled(len(lines)), strict=True))) if len(lines) > 1 else ""
+    colours = dict(zip(lines, _cycled(len(lines)), strict=True))
+    legend = swatches(colours, dashes=dashes if any(dashes) else ())
     return _svg(parts, width, height, name) + legend
 
 

@@ -46,6 +46,8 @@ class Page:
             raise
         self._clock = threading.Thread(target=self._run_clock, daemon=True, name="phalanx studio")
         self._clock.start()
+        self._drawing = threading.Thread(target=self._draw_first, daemon=True, name="phalanx schedules")
+        self._drawing.start()
 
     @property
     def port(self) -> int:
@@ -61,7 +63,8 @@ class Page:
         """End the page and its threads."""
         self._ending.set()
         self._moved.set()
-        self._clock.join(timeout=2.0)
+        for thread in (self._clock, self._drawing):
+            thread.join(timeout=2.0)
         server.stop(self.server)
 
     # ------------------------------------------------------------------------ making
@@ -90,13 +93,13 @@ class Page:
         self.stage = RobotView3D(self.server, s, "/robot", (0.0, 0.0, 0.0))
 
     def _fit(self, client: Any, middle: Any, size: float) -> None:
-        """Stand back where the view is narrow, as on a phone, whose lower half is the panel."""
+        """Stand back where the view is narrow, as on a phone, whose lower two thirds are the panel."""
         aspect = client.camera.aspect
         if aspect < 0.9:
-            back = min(1.0 / aspect, 2.5)
+            back = min(max(1.0 / aspect, 2.6), 3.0)
             # In this order: a new position takes along the point that is looked at.
             client.camera.position = middle + size * back * np.array([1.0, -0.9, 0.25])
-            client.camera.look_at = middle - (0.0, 0.0, 0.22 * size * back)
+            client.camera.look_at = middle - (0.0, 0.0, 0.37 * size * back)
 
     def _set_panel(self, dark: bool) -> None:
         gui = self.server.gui
@@ -166,6 +169,20 @@ class Page:
             last = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{last.name}, line {last.lineno}"
             told.content = markup.note(f"{type(error).__name__}: {error} ({where})", is_error=True)
+
+    def _draw_first(self) -> None:
+        """Schedules for the views that show some, once somebody looks: they take a second or two."""
+        while not self.server.get_clients():
+            if self._ending.wait(0.1):
+                return
+        for view in (self.parallel_view, self.compare_view):
+            try:
+                if not self._ending.is_set():
+                    view.begin()
+                    self.server.flush()
+            except Exception:  # the page was closed meanwhile, and takes no more
+                if not self._ending.is_set():
+                    raise
 
     def _run_clock(self) -> None:
         """Pictures at an even pace, while a simulation or a schedule plays and somebody looks."""

@@ -17,15 +17,18 @@ from ..program.cost import Cost
 from ..robot.robot import Robot
 from ..study import machines
 from ..study.charts.colours import OTHERS, OTHERS_NAME, colours_of
+from ..study.charts.meanings import explained, explained_kinds, meaning
 from ..study.cost import cost
 from ..study.machines import Machine
 from ..study.schedule import place, schedule, task_graph
 from ..study.scheduling.placement import PlacedTask, Schedule
 
 SHOWN = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_forces", "gravity_forces")
-MACHINES = ("p processors", "transputers", "systolic", "processor array")
+_TITLES = {"pram": "p processors", "array": "processor array"}  # of others, their names
+MACHINES = tuple(_TITLES.get(name, name) for name in machines.MACHINES)
 PROCESSORS = (1, 2, 4, 8, 16, 32, 64)
 _MANY = 40  # links from which on tasks are whole equations
+_MOST_BEGUN = 400  # links whose schedules are drawn before anybody asks
 _MOST_SPANS = 1200  # bars of a chart
 _MOST_ROWS = 64
 
@@ -42,17 +45,31 @@ def choices(robot: Robot, function: str) -> list[str]:
     return [auto, *(name for name in names if name != auto)]
 
 
+def rivals(robot: Robot, function: str) -> tuple[str, str]:
+    """Two algorithms to begin a comparison with; of a long robot two with little work, drawn in seconds."""
+    first, *others = choices(robot, function)
+    if robot.n_links > _MANY:
+        light = {a.name for a in algorithms(function) if "log" not in a.span}
+        others.sort(key=lambda name: name not in light)
+    return first, others[0] if others else first
+
+
+def begins_drawn(robot: Robot) -> bool:
+    """Whether the schedules of a robot are made in seconds, before anybody asks for them."""
+    return robot.n_links <= _MOST_BEGUN
+
+
 def machine_of(name: str, processors: int, algorithm: str, function: str) -> Machine:
     """The machine of that name; with a paper's own program where the algorithm is that of the paper."""
     if name == "transputers":
         own = processors == 4 and (function, algorithm) == ("inverse_dynamics", "zomaya_morris")
         return machines.transputers(max(processors, 2), assignment="paper" if own else "list")
-    if name == "systolic":
-        return machines.systolic()
     if name == "processor array":
         own = (function, algorithm) == ("mass_matrix", "processor_array")
         return machines.processor_array(assignment="paper" if own else "list")
-    return machines.pram(processors)
+    if name == _TITLES["pram"]:
+        return machines.pram(processors)
+    return machines.MACHINES[name]()
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +116,8 @@ class Playback:
     def _bar(self, t: PlacedTask, end: float) -> tuple[int, float, float, str, str]:
         link = self.link_name(t.link)
         label = f"{t.name}, {link}" if link and link not in t.name else t.name
+        told = meaning(t.quantity, self.schedule.graph.algorithm)
+        label = f"{label}: {told}" if told else label
         return t.processor, t.start, end, self.colours[t.quantity], label
 
     def link_name(self, link: int) -> str:
@@ -127,8 +146,16 @@ class Playback:
         return found
 
     def legend(self) -> dict[str, str]:
-        """Quantities and their colours, the rest as one."""
-        return {OTHERS_NAME if colour == OTHERS else name: colour for name, colour in self.colours.items()}
+        """Quantities with their plain names and their colours, the rest as one."""
+        algorithm = self.schedule.graph.algorithm
+        return {
+            OTHERS_NAME if colour == OTHERS else explained(name, algorithm): colour
+            for name, colour in self.colours.items()
+        }
+
+    def kinds(self) -> str:
+        """What the letters in the names of the processors stand for."""
+        return explained_kinds(self.rows)
 
     def critical(self) -> list[str]:
         """The names of the tasks on the critical chain."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..study.recommend import recommend
 from . import markup
-from .parallel import MACHINES, PROCESSORS, Playback, choices, functions, playback, speedups
+from .parallel import MACHINES, PROCESSORS, Playback, begins_drawn, choices, functions, playback, speedups
 from .stage import label_text
 
 if TYPE_CHECKING:
@@ -30,13 +30,14 @@ class ParallelView:
         self._begun = 0.0
         self._part = 0.0
         self._dirty = True
+        self._quiet = False  # while choices follow another one
         gui, robot = page.server.gui, page.session.robot
         self._function = gui.add_dropdown("Function", functions())
         self._algorithm = gui.add_dropdown("Algorithm", choices(robot, functions()[0]))
         self._machine = gui.add_dropdown("Machine", MACHINES)
         self._count = gui.add_slider("Processors p", 1, 64, 1, 4)
         self._buttons = gui.add_button_group("Schedule", ("Play", "Pause", "Draw"))
-        self.told = gui.add_html(markup.note("Draw or play the schedule of this choice."))
+        self.told = gui.add_html(markup.note("Scheduling …"))
         self._chart = gui.add_html("")
         self._head = gui.add_html("")
         self._facts = gui.add_html("")
@@ -50,11 +51,18 @@ class ParallelView:
             self._advice = gui.add_html(markup.note(self._auto()))
         self._function.on_update(self._other_function)
         for handle in (self._algorithm, self._machine, self._count):
-            handle.on_update(lambda _: self._changed())
+            handle.on_update(lambda _: None if self._quiet else self._changed())
         self._buttons.on_click(self._pressed)
         self._paint.on_update(lambda _: self.page.safely(self._coloured, self.told))
         self._more.on_click(lambda _: self.page.safely(self._gain, self._speed))
         self._ask.on_click(lambda _: self.page.safely(self._recommend, self._advice))
+
+    def begin(self) -> None:
+        """Draw the first schedule, for whoever comes to this view."""
+        if not begins_drawn(self.page.session.robot):
+            self.told.content = markup.note("A schedule of so many links takes a while: draw or play it.")
+        elif self.play is None:
+            self.page.safely(lambda: self._start(False), self.told)
 
     def _auto(self) -> str:
         name = choices(self.page.session.robot, self._function.value)[0]
@@ -62,8 +70,12 @@ class ParallelView:
 
     def _other_function(self, _: Any) -> None:
         names = choices(self.page.session.robot, self._function.value)
-        self._algorithm.options = names
-        self._algorithm.value = names[0]
+        self._quiet = True
+        try:
+            self._algorithm.options = names
+            self._algorithm.value = names[0]
+        finally:
+            self._quiet = False
         self._advice.content = markup.note(self._auto())
         self._speed.content = ""
         self._changed()
@@ -84,6 +96,8 @@ class ParallelView:
         if self._dirty or self.play is None:
             self.told.content = markup.note("Scheduling …")
             self.page.server.flush()
+            for handle in (self._chart, self._head, self._facts):
+                handle.content = ""  # of another choice
             self.play = playback(
                 self.page.session.robot,
                 self._function.value,
@@ -111,6 +125,7 @@ class ParallelView:
         path = " → ".join(chain[:4]) + (f" → … → {chain[-1]}" if len(chain) > 5 else "")
         self._facts.content = (
             markup.swatches(self.play.legend())
+            + (markup.note(f"processors: {kinds}") if (kinds := self.play.kinds()) else "")
             + markup.table(("schedule", str(s.machine)), self.play.facts(), name="facts")
             + (markup.note(f"critical chain of {len(chain)} tasks: {path}") if chain else "")
             + self._by_link()
@@ -119,7 +134,12 @@ class ParallelView:
     def _by_link(self) -> str:
         assert self.play is not None
         rows = [(label_text(name), float(n), f"{n:,}") for name, n in self.play.by_link().items()]
-        return markup.bars(rows[:_ROWS], name="by link", unit="Operations by link") if rows else ""
+        if not rows:
+            return ""
+        more = len(rows) - _ROWS
+        return markup.bars(rows[:_ROWS], name="by link", unit="Operations by link") + (
+            markup.note(f"and {more:,} more links") if more > 0 else ""
+        )
 
     def tick(self) -> None:
         """One picture later: the line moves on, and links at work have the colour of what they compute."""

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import markup
-from .session import Slider
+from .session import Slider, groups
 from .stage import label_text
 
 if TYPE_CHECKING:
     from .page import Page
 
-_GROUP = 16  # sliders in a folder
+
+_ARROWS = 32  # that one still tells apart
 
 
 class RobotView:
@@ -26,18 +27,21 @@ class RobotView:
         self.quiet = False  # while sliders follow a simulation
         gui, session = page.server.gui, page.session
         self.sliders: list[tuple[Slider, Any]] = []
+        self._largest = 1e-9  # of the forces seen, where no limit says how long a bar is
+        self._shown = groups(session.robot.nv)
+        self._group: Any = None
+        if len(self._shown) > 1:
+            self._group = gui.add_dropdown("Forces of", list(self._shown))
+            self._group.on_update(lambda _: page.refresh())
         self._torques = gui.add_html("")
-        groups = [session.sliders[k : k + _GROUP] for k in range(0, len(session.sliders), _GROUP)]
-        for number, group in enumerate(groups):
-            first = 1 + number * _GROUP
-            title = "Joints" if len(groups) == 1 else f"Joints {first} to {first + len(group) - 1}"
+        for number, (title, part) in enumerate(groups(len(session.sliders)).items()):
             with gui.add_folder(title, expand_by_default=number == 0):
-                for slider in group:
+                for slider in session.sliders[part]:
                     self._add_slider(slider)
         with gui.add_folder("Pose", expand_by_default=True):
             gui.add_button_group("Go to", ("Home", "Random")).on_click(self._go)
         with gui.add_folder("Show", expand_by_default=True):
-            self._arrows = self._switch("Gravity torques", True)
+            self._arrows = self._switch("Gravity torques", session.robot.nv <= _ARROWS)
             for what, label in (
                 ("names", "Link names"),
                 ("frames", "Frames"),
@@ -117,13 +121,22 @@ class RobotView:
         """Show the forces of gravity as figures; these forces (nv,)."""
         session = self.page.session
         forces = session.gravity_torques()
+        self._largest = max(self._largest, float(np.abs(forces).max()))
+        part = self._shown[self._group.value] if self._group is not None else slice(None)
+        limits = session.robot.limits.effort[part].tolist()
         rows = [
             (label_text(name), float(value), markup.figure(value, unit))
-            for name, value, unit in zip(session.rate_names, forces, session.units, strict=True)
+            for name, value, unit in zip(
+                session.rate_names[part], forces[part], session.units[part], strict=True
+            )
         ]
         self._torques.content = markup.bars(
-            rows[:_GROUP], name="gravity", unit="Joint forces that hold the robot against gravity"
-        )
+            rows,
+            name="gravity",
+            unit="Joint forces that hold the robot against gravity",
+            limits=limits,
+            most=self._largest,
+        ) + markup.note(_reach(limits))
         return forces
 
     def refresh(self, poses: Any, tau: Any = None) -> None:
@@ -147,3 +160,14 @@ class RobotView:
         if others:
             rows.append(("frames", ", ".join(others[:4]) + (" …" if len(others) > 4 else "")))
         self._link.content = markup.table(("link", ""), rows, name="link")
+
+
+def _reach(limits: list[float]) -> str:
+    """How long a bar is."""
+    known = sum(np.isfinite(limits))
+    if known == len(limits):
+        return f"Bars reach to the limits of the file; {markup.BEYOND} is beyond."
+    if not known:
+        return "The file has no limits: bars reach to the largest force seen."
+    with_one = f"Bars reach to the limits of the file ({markup.BEYOND} is beyond)"
+    return f"{with_one}, without one to the largest force seen."

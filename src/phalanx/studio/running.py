@@ -38,9 +38,9 @@ class LiveSimulation:
             self._aims = np.zeros(0)
             return
         options = _driven(robot, q, kind, law)
-        self._own = _inputs(options.get("control"), robot)
+        self._own = _controls(options.get("control"), robot)
         self._aims = q if kind != DROP and self._own == robot.nq else np.zeros(self._own)
-        if options.get("control") is not None:  # without a law, inputs are joint forces already
+        if options.get("control") is not None:  # without a law, controls are joint forces already
             options["control"] = _with_push(options["control"], robot, self._own)
         self._sim = robot.simulation(dt=_STEP, integrator="implicit", **options)
         self._advance(np.zeros(robot.nv), 1, keep=False)  # compiles; a broken law is found out here
@@ -58,8 +58,8 @@ class LiveSimulation:
         if self._sim is None:
             self._by_hand(push, steps)
             return
-        inputs = np.concatenate([self._aims, push])
-        run = self._sim._rolled(self.q, self.qd, inputs, steps, steps, _RECORD, None, start=self.steps)
+        controls = np.concatenate([self._aims, push])
+        run = self._sim._rolled(self.q, self.qd, controls, steps, steps, _RECORD, None, start=self.steps)
         if not keep:
             return
         q, qd = (np.array(x) for x in run.final)
@@ -125,19 +125,19 @@ def _driven(robot: Robot, q: Array, kind: str, law: str | None) -> dict[str, Any
     return {}
 
 
-def _inputs(law: Any, robot: Robot) -> int:
-    """How many inputs a law takes."""
+def _controls(law: Any, robot: Robot) -> int:
+    """How many controls a law takes."""
     if law is None:
         return 0
-    told = getattr(law, "inputs", robot.nv)
+    told = getattr(law, "controls", robot.nv)
     return int(told(robot) if callable(told) else told)
 
 
 def _with_push(law: Any, robot: Robot, own: int) -> Any:
-    """The law with joint forces added, which follow its own inputs."""
+    """The law with joint forces added, which follow its own controls."""
 
     def control(t: Any, q: Any, qd: Any, u: Any, robot: Any) -> Any:
         return law(t, q, qd, u[:own], robot) + u[own:]
 
-    control.inputs = own + robot.nv  # type: ignore[attr-defined]
+    control.controls = own + robot.nv  # type: ignore[attr-defined]
     return control

@@ -3,8 +3,9 @@
 """viser's server, closed to everybody but this machine's own page.
 
 It listens on the loopback address, takes connections only from pages that it has served itself (any page in
-the same browser could open a socket to it otherwise), forbids its page every request elsewhere, and cannot
-ask for a public address. Before viser's client runs a short script of ours (`assets/client.js`).
+the same browser could open a socket to it otherwise), forbids its page every request elsewhere, cannot
+ask for a public address, and drops messages that no element of its page sends. Before viser's client come
+a short style and a script of ours (`assets/client.css`, `assets/client.js`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib.resources import files
 from typing import Any
 
-from ..errors import PhalanxError
+from ..errors import PhalanxError, installing
+from .messages import guard
 
 HOST = "127.0.0.1"
 _LOCK = threading.Lock()  # while functions of `websockets` are replaced
@@ -36,7 +38,7 @@ def start(port: int | None, label: str, names: Sequence[str] = ("",)) -> Any:
         from viser import _messages
     except ImportError as error:
         raise PhalanxError(
-            f'studio: needs the package {error.name}, which is not installed; pip install "phalanx[studio]".'
+            f"studio: needs the package {error.name}, which is not installed; {installing('studio')}."
         ) from None
     number = _free_port(port)
     with _LOCK, _guarded(number, script(names)), contextlib.redirect_stdout(io.StringIO()):
@@ -47,6 +49,7 @@ def start(port: int | None, label: str, names: Sequence[str] = ("",)) -> Any:
     for message in (_messages.ShareUrlRequest, _messages.ShareUrlDisconnect):
         # A page could make this process ask a server on the network for a public address.
         server._websock_server.unregister_handler(message)
+    guard(server)
     return server
 
 
@@ -71,10 +74,12 @@ def policy(port: int) -> str:
 
 
 def script(names: Sequence[str]) -> bytes:
-    """The script of the page as an element, with names as text that cannot end it."""
+    """The style and the script of the page as elements, with names as text that cannot end them."""
     told = json.dumps(list(names)).replace("<", "\\u003c")
-    code = files(__package__).joinpath("assets/client.js").read_text(encoding="utf-8")
-    return f"<script>{code.replace('NAMES', told)}</script>".encode()
+    assets = files(__package__).joinpath("assets")
+    style = assets.joinpath("client.css").read_text(encoding="utf-8")
+    code = assets.joinpath("client.js").read_text(encoding="utf-8")
+    return f"<style>{style}</style><script>{code.replace('NAMES', told)}</script>".encode()
 
 
 def _free_port(port: int | None) -> int:

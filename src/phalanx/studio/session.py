@@ -15,12 +15,13 @@ from ..errors import PhalanxError
 from ..io.visuals import Scene
 from ..io.visuals.generated import inertia_ellipsoids, joint_axes
 from ..io.visuals.shapes import Ellipsoid
+from ..robot.assembly import Coordinates
 from ..robot.robot import Robot
-from ..simulation.driving import floats, middle
+from ..simulation.driving import middle
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-_TURN, _FORCE, _TORQUE = "rad", "N", "N·m"
+_TURN = "rad"
 
 
 @dataclass(frozen=True)
@@ -34,10 +35,27 @@ class Slider:
     index: int  # in q; of a quaternion's angle, where the quaternion begins
     angle: int = -1  # 0, 1, 2: roll, pitch or yaw of a quaternion
 
+    def of(self, q: Array) -> float:
+        """Its number at the coordinates q (nq,)."""
+        if self.angle < 0:
+            return float(q[self.index])
+        return _angles(q[self.index : self.index + 4])[self.angle]
+
     @property
     def step(self) -> float:
         """A round step, some hundred of which make the whole way."""
         return float(10.0 ** math.floor(math.log10(max(self.upper - self.lower, 1e-6) / 200.0)))
+
+
+GROUP = 16  # joints that are shown together
+
+
+def groups(count: int) -> dict[str, slice]:
+    """Joints in groups that one can look at, by title: "Joints 1 to 16" and so on."""
+    starts = range(0, count, GROUP)
+    if len(starts) < 2:
+        return {"Joints": slice(0, count)}
+    return {f"Joints {k + 1} to {min(k + GROUP, count)}": slice(k, min(k + GROUP, count)) for k in starts}
 
 
 class Arrow(NamedTuple):
@@ -77,11 +95,7 @@ class Session:
 
     def value(self, slider: Slider) -> float:
         """What a slider shows, within its range."""
-        if slider.angle < 0:
-            value = float(self.q[slider.index])
-        else:
-            value = _angles(self.q[slider.index : slider.index + 4])[slider.angle]
-        return min(max(value, slider.lower), slider.upper)
+        return min(max(slider.of(self.q), slider.lower), slider.upper)
 
     def move(self, slider: Slider, value: float) -> None:
         """Set what a slider stands for; the robot is at rest then."""
@@ -186,42 +200,36 @@ class Session:
 # ------------------------------------------------------------------------ names and sliders
 
 
+def _joints(robot: Robot) -> list[tuple[str, Coordinates]]:
+    """The name and the coordinates of each joint that has some of its own; the base first."""
+    names = [name or "base" for name in robot.q_slices if name not in robot.mimics]
+    return list(zip(names, robot._coordinates, strict=True))
+
+
 def _sliders(robot: Robot) -> list[Slider]:
     found: list[Slider] = []
-    taken: set[int] = set()
-    names = [*([""] if floats(robot) else []), *robot.joint_names]
-    for name in names:
-        at = robot.q_slices[name]
-        if at.start in taken:  # a mimic joint shows its driver's coordinate
-            continue
-        taken.add(at.start)
-        label = name or "base"
-        kind = "floating" if not name else robot.joint_types[robot.joint_names.index(name)]
-        found += _of_joint(robot, label, kind, at)
+    for name, at in _joints(robot):
+        found += _of_joint(robot, name, at)
     return found
 
 
-def _of_joint(robot: Robot, label: str, kind: str, at: slice) -> list[Slider]:
-    if kind in ("floating", "spherical"):
+def _of_joint(robot: Robot, name: str, at: Coordinates) -> list[Slider]:
+    kind, start = at.kind, at.q.start
+    if kind.quaternion is not None:
         angles = [
-            Slider(f"{label} {word}", _TURN, -bound, bound, at.stop - 4, k)
+            Slider(f"{name} {word}", _TURN, -bound, bound, start + kind.quaternion.start, k)
             for k, (word, bound) in enumerate((("roll", math.pi), ("pitch", 1.55), ("yaw", math.pi)))
         ]
-        places = [Slider(f"{label} {c}", "m", -2.0, 2.0, at.start + k) for k, c in enumerate("xyz")]
-        return angles if kind == "spherical" else places + angles
-    units = (
-        ["m", "m", _TURN]
-        if kind == "planar"
-        else ["m" if kind == "prismatic" else _TURN] * (at.stop - at.start)
-    )
-    parts = {"planar": (" x", " y", " angle"), "universal": (" first", " second")}.get(kind, ("",))
+        lengths = zip("xyz", range(start, start + kind.quaternion.start), strict=False)
+        return [Slider(f"{name} {letter}", "m", -2.0, 2.0, k) for letter, k in lengths] + angles
     found = []
-    for k, (unit, part) in enumerate(zip(units, parts, strict=True)):
-        lower, upper = (float(x[at.start + k]) for x in (robot.limits.lower, robot.limits.upper))
+    for k, (unit, label) in enumerate(zip(kind.units, kind.labels, strict=True)):
+        lower, upper = (float(x[start + k]) for x in (robot.limits.lower, robot.limits.upper))
         wide = math.pi if unit == _TURN else 1.0
         lower = lower if math.isfinite(lower) else min(-wide, upper if math.isfinite(upper) else 0.0)
         upper = upper if math.isfinite(upper) else max(wide, lower)
-        found.append(Slider(f"{label}{part}", unit, *_rounded(lower, max(upper, lower)), at.start + k))
+        bounds = _rounded(lower, max(upper, lower))
+        found.append(Slider(f"{name} {label}".strip(), unit, *bounds, start + k))
     return found
 
 
@@ -231,46 +239,18 @@ def _rounded(lower: float, upper: float) -> tuple[float, float]:
     return inside if inside[1] - inside[0] > 0.01 else (lower, upper)
 
 
-def _kinds(robot: Robot) -> list[tuple[str, str, slice]]:
-    """The name, type and rates of each joint that has rates of its own; the base first."""
-    found = [("base", "floating", robot.v_slices[""])] if floats(robot) else []
-    taken = {at.start for _, _, at in found}
-    for name, kind in zip(robot.joint_names, robot.joint_types, strict=True):
-        at = robot.v_slices[name]
-        if at.start not in taken:
-            taken.add(at.start)
-            found.append((name, kind, at))
-    return found
-
-
 def _units(robot: Robot) -> list[str]:
     """The unit of each joint force."""
-    units = [_TORQUE] * robot.nv
-    for _, kind, at in _kinds(robot):
-        linear = {"prismatic": [0], "planar": [0, 1], "floating": [3, 4, 5]}.get(kind, [])
-        for k in linear:
-            units[at.start + k] = _FORCE
-    return units
+    return [unit for _, at in _joints(robot) for unit in at.kind.force_units()]
 
 
 def _rate_names(robot: Robot) -> list[str]:
     """A name for each degree of freedom."""
-    names = [""] * robot.nv
-    parts = {
-        "floating": ("ωx", "ωy", "ωz", "vx", "vy", "vz"),
-        "spherical": ("ωx", "ωy", "ωz"),
-        "planar": ("x", "y", "angle"),
-        "universal": ("first", "second"),
-    }
-    for name, kind, at in _kinds(robot):
-        several = parts.get(kind, ("",))
-        for k in range(at.stop - at.start):
-            names[at.start + k] = f"{name} {several[k]}".strip()
-    return names
+    return [f"{name} {label}".strip() for name, at in _joints(robot) for label in at.kind.labels]
 
 
 def _arrows(robot: Robot) -> list[Arrow]:
-    at = {name: rates.start for name, _, rates in _kinds(robot)}
+    at = {name: coordinates.v.start for name, coordinates in _joints(robot)}
     return [Arrow(at[name], link, place, axis) for name, link, place, axis in joint_axes(robot) if name in at]
 
 

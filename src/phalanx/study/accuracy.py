@@ -14,7 +14,7 @@ import numpy as np
 from ..algorithms import FUNCTIONS, functions_algorithms
 from ..arrays import float_type
 from ..dispatch import resolve
-from ..errors import PhalanxError, printable, shown
+from ..errors import PhalanxError, installing, printable, shown
 from ..robot.robot import Robot, require_robot
 from ..sweeps.orders.sequential import Sequential
 from ..sweeps.verbs import ordering
@@ -205,7 +205,8 @@ def _extended(digits: int) -> Any:
         import mpmath
     except ImportError:
         raise PhalanxError(
-            'accuracy: extended precision needs the package mpmath; install "phalanx[accuracy]".'
+            "accuracy: extended precision needs the package mpmath, which is not installed; "
+            f"{installing('accuracy')}."
         ) from None
     context = mpmath.MPContext()
     context.dps = digits

@@ -36,10 +36,10 @@ def cost(
     motion and tip wrench symbolic, nothing folded or shared. "semi": structure (z0, the zero of A,
     inertias without products where the robot has none). "full": every instruction of the kernel, as often
     as it is carried out for one state. Kernels of long robots are loops over bodies (`looped`): they
-    compute the same for every body, whatever its zeros, and some values twice instead of keeping them.
-    Their `span` and `width` are those of the same equations written out, and empty beyond a million
-    operations; the `span` of chains whose loops keep the order of the equations reaches further. `form`
-    says why a kernel is unrolled or looped.
+    compute the same for every body, whatever its zeros, and some values twice instead of keeping them; what
+    the equations join in a tree they may compute one body after another. Operations, `span` and `width` are
+    all of the loops then (the last two are empty beyond five million operations), and `written_out` is the
+    cost of the same equations without loops, trees and all. `form` says why a kernel is unrolled or looped.
 
     `convention` names whose bookkeeping decides what is charged: one of
     `phalanx.study.conventions.CONVENTIONS`. None is that of the algorithm's source for "none" and
@@ -60,7 +60,7 @@ def cost(
 
     Of the result: `multiplications`, `additions`, `divisions`, `trigonometric`, `total` (the first
     three), `span` (along the critical path), `span_with(multiplication=…, addition=…)`, `width`,
-    `by_quantity`, `by_link`, `bytes`.
+    `by_quantity`, `by_link`, `bytes`, `written_out`.
     """
     call, rules = charged(robot, function, algorithm, customise, convention, frame, derivative)
     if _is_kernel(call, customise, rules):

@@ -15,7 +15,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from ..errors import PhalanxError, shown
+from ..errors import PhalanxError, installing, shown
 
 # Okabe and Ito, Color Universal Design (2008), without the yellow that paper swallows.
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
@@ -121,6 +121,6 @@ def _matplotlib() -> Any:
         import matplotlib
     except ImportError:
         raise PhalanxError(
-            'plot: pictures need the package matplotlib, which is not installed; pip install "phalanx[viz]".'
+            f"plot: pictures need the package matplotlib, which is not installed; {installing('viz')}."
         ) from None
     return matplotlib

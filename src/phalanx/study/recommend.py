@@ -228,7 +228,7 @@ def _variants(call: Call) -> Iterator[Call]:
 def _timed_per_state(call: Call, batch: int, name: str, dtype: np.dtype) -> float:
     """Seconds per state measured instead of predicted: from the times of one state and of a few."""
     key = ("pace", call.algorithm.function, label(call), name, dtype.str)
-    first, each = call.robot.memo(key, lambda: _throughput(call, name, dtype))
+    first, each = call.robot._memoized(key, lambda: _throughput(call, name, dtype))
     return float((first - each) / batch + each)
 
 

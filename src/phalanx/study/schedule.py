@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
@@ -15,11 +15,11 @@ from ..errors import PhalanxError, is_one_of, shown
 from ..robot.robot import Robot, require_robot
 from ..typing import AlgorithmLike, Customise
 from .cost import charged, program_at
-from .machines import Machine, Pram, ProcessorArray, Systolic, Transputers, pram
+from .machines import MACHINES, Machine, Pram, ProcessorArray, Systolic, Transputers, pram
 from .machines.many import numbered
 from .scheduling.array_program import array_schedule
 from .scheduling.list_scheduler import Placed, on_network, on_shared_memory
-from .scheduling.networks import Network, all_pairs, array_network
+from .scheduling.networks import Network, all_pairs, array_network, own_network
 from .scheduling.placement import Baseline, PlacedTask, Schedule
 from .scheduling.reservation import SystolicSchedule, on_dedicated_processors
 from .scheduling.tasks import TaskGraph, require_granularity, task_graph_of
@@ -51,12 +51,10 @@ def schedule(
     """
     machine = pram() if machine is None else machine
     require_robot(robot, "schedule")
-    if isinstance(machine, Transputers) and machine.assignment == "paper":
-        _require(machine, algorithm, "zomaya_morris", function, "inverse_dynamics", granularity)
-        return paper_schedule(robot, machine)
-    if isinstance(machine, ProcessorArray) and machine.assignment == "paper":
-        _require(machine, algorithm, "processor_array", function, "mass_matrix", granularity)
-        return array_schedule(robot, machine, algorithm=algorithm)
+    _require_machine(machine)
+    if has_paper_assignment(machine):
+        _require(machine, algorithm, function, granularity)
+        return _of_kind(machine, _PAPERS)(robot, machine, algorithm)
     cut = default_granularity(machine) if granularity is None else granularity
     graph = task_graph(
         robot,
@@ -88,7 +86,7 @@ def _least(robot: Robot, function: str, own: Baseline, machine: Machine, **more:
     found = [own]
     for name in dict.fromkeys(names):
         durations = task_graph(robot, function, name, **more).durations(
-            machine.times, at_once=isinstance(machine, Systolic)
+            machine.times, at_once=machine.at_once
         )
         found.append(Baseline(name, sum(durations)))
     return min(found, key=lambda b: b.work)
@@ -96,9 +94,7 @@ def _least(robot: Robot, function: str, own: Baseline, machine: Machine, **more:
 
 def default_granularity(machine: Machine) -> str:
     """What suits a machine: whole vectors for matrix-vector processors, whole equations for messages."""
-    if isinstance(machine, Systolic):
-        return "vector"
-    return "scalar" if isinstance(machine, Pram) else "equation"
+    return machine.granularity
 
 
 def task_graph(
@@ -125,52 +121,112 @@ def task_graph(
             fused=customise == "full" and rules.name == "program",
             title=f"{call.function.name} of {robot.name} by {call.algorithm.name}",
             links=robot.link_names,
+            algorithm=call.algorithm.name,
         )
 
     what = (call.function.name, call.algorithm.name, call.options, call.frame)
     key = ("task graph", *what, granularity, customise, rules.name)
-    graph: TaskGraph = robot.memo(key, make)
+    graph: TaskGraph = robot._memoized(key, make)
     return graph
 
 
 def place(graph: TaskGraph, machine: Machine) -> Schedule:
     """A task graph on a machine, by list scheduling or, on systolic machines, step by step."""
+    _require_machine(machine)
+    return _of_kind(machine, PLACING)(graph, machine)
+
+
+def _require_machine(machine: Any) -> None:
     if not isinstance(machine, Machine):
+        known = ", ".join(make.__name__ for make in MACHINES.values())
         raise PhalanxError(
-            f"schedule: machine is {shown(machine)}, expected one of phalanx.machines: pram, transputers, "
-            "systolic, processor_array."
+            f"schedule: machine is {shown(machine)}, expected one of phalanx.machines: {known}."
         )
-    durations = graph.durations(machine.times, at_once=isinstance(machine, Systolic))
-    if isinstance(machine, Pram):
-        all_names = numbered(machine.count)
-        return _schedule(graph, machine, all_names, on_shared_memory(graph, durations, machine.count))
-    if isinstance(machine, Systolic):
-        names, placed = on_dedicated_processors(graph, durations, machine.nodes)
-        one = _schedule(graph, machine, names, placed)
-        return SystolicSchedule(graph, machine, names, one.tasks, at_once=True)
-    network = _network(machine, len(graph.links), len(graph))
-    placed, messages = on_network(graph, durations, network)
-    return replace(
-        _schedule(graph, machine, _names(machine, network), placed), messages=tuple(messages), network=network
+
+
+# How to place tasks on each kind of machine.
+PLACING: dict[type[Machine], Callable[[TaskGraph, Any], Schedule]] = {}
+
+
+def placing(kind: type[Machine]) -> Callable[[Any], Any]:
+    """Let the decorated function place task graphs on machines of a kind."""
+
+    def declare(put: Any) -> Any:
+        PLACING[kind] = put
+        return put
+
+    return declare
+
+
+@placing(Pram)
+def _on_pram(graph: TaskGraph, machine: Pram) -> Schedule:
+    names = numbered(machine.count)
+    return placed_on(
+        graph, machine, names, on_shared_memory(graph, _durations(graph, machine), machine.count)
     )
 
 
-def _network(machine: Machine, n: int, tasks: int) -> Network:
-    """The processors of a machine that so many tasks can use, for a chain of n links."""
-    if isinstance(machine, Transputers):
-        return all_pairs(tuple(machine.names[: tasks + 2]), machine.links, master=0)
-    if isinstance(machine, ProcessorArray):
-        return array_network(machine, n)
-    raise PhalanxError(f"schedule: a {type(machine).__name__} has no links to place tasks on.")
+@placing(Machine)
+def _on_own_links(graph: TaskGraph, machine: Machine) -> Schedule:
+    """On a machine of the user's own, which says by `pairs` who is linked."""
+    network = own_network(machine)
+    return _on_links(graph, machine, network, network.names)
 
 
-def _names(machine: Machine, network: Network) -> Sequence[str]:
-    """All processors, those without work too."""
-    return machine.names if isinstance(machine, Transputers) else network.names
+@placing(Systolic)
+def _on_systolic(graph: TaskGraph, machine: Systolic) -> Schedule:
+    names, placed = on_dedicated_processors(graph, _durations(graph, machine), machine.nodes)
+    one = placed_on(graph, machine, names, placed)
+    return SystolicSchedule(graph, machine, names, one.tasks, at_once=True)
 
 
-def _schedule(graph: TaskGraph, machine: Machine, names: Sequence[str], placed: Placed) -> Schedule:
-    durations = graph.durations(machine.times, at_once=isinstance(machine, Systolic))
+@placing(Transputers)
+def _on_transputers(graph: TaskGraph, machine: Transputers) -> Schedule:
+    network = all_pairs(tuple(machine.names[: len(graph) + 2]), machine.links, master=0)
+    return _on_links(graph, machine, network, machine.names)  # those without work too
+
+
+@placing(ProcessorArray)
+def _on_array(graph: TaskGraph, machine: ProcessorArray) -> Schedule:
+    network = array_network(machine, len(graph.links))
+    return _on_links(graph, machine, network, network.names)
+
+
+def _on_links(graph: TaskGraph, machine: Machine, network: Network, names: Sequence[str]) -> Schedule:
+    placed, messages = on_network(graph, _durations(graph, machine), network)
+    made = placed_on(graph, machine, names, placed)
+    return replace(made, messages=tuple(messages), network=network)
+
+
+_PAPERS: dict[type[Machine], Callable[[Robot, Any, Any], Schedule]] = {
+    Transputers: lambda robot, machine, _: paper_schedule(robot, machine),
+    ProcessorArray: lambda robot, machine, algorithm: array_schedule(robot, machine, algorithm=algorithm),
+}
+
+
+def has_paper_assignment(machine: Machine) -> bool:
+    """Whether a paper says which processor of a machine does what."""
+    return getattr(machine, "assignment", "list") == "paper"
+
+
+def _of_kind(machine: Machine, known: Mapping[type[Machine], Any]) -> Any:
+    """What is known for the kind of a machine, or for one that it is a special case of."""
+    for kind in type(machine).__mro__:
+        if kind in known:
+            return known[kind]
+    raise PhalanxError(
+        f"schedule: no way to place tasks on a {type(machine).__name__} is known; declare one with "
+        "@phalanx.study.schedule.placing."
+    )
+
+
+def _durations(graph: TaskGraph, machine: Machine) -> list[float]:
+    return graph.durations(machine.times, at_once=machine.at_once)
+
+
+def placed_on(graph: TaskGraph, machine: Machine, names: Sequence[str], placed: Placed) -> Schedule:
+    """The schedule of tasks that begin on processors (by number) at times."""
+    durations = _durations(graph, machine)
     tasks = tuple(
         PlacedTask(k, p, start, start + durations[k], t.quantity, t.link, t.name)
         for k, p, start in sorted(placed, key=lambda x: (x[2], x[1], x[0]))
@@ -179,10 +235,10 @@ def _schedule(graph: TaskGraph, machine: Machine, names: Sequence[str], placed: 
     return Schedule(graph, machine, names, tasks)
 
 
-def _require(
-    machine: Machine, algorithm: Any, name: str, function: str, only: str, granularity: str | None
-) -> None:
+def _require(machine: Machine, algorithm: Any, function: str, granularity: str | None) -> None:
     """Raise unless what is asked for is what a paper's assignment is for."""
+    assert machine.paper is not None
+    only, name = machine.paper
     asked = algorithm[0] if isinstance(algorithm, tuple) else algorithm
     if not is_one_of(function, (only,)) or not is_one_of(asked, ("auto", name)):
         raise PhalanxError(

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..spatial import Array
 from .links import Halving
-from .rows import after, count, together, woven, zeros
+from .rows import after, among_zeros, count, together, woven
 
 
 def joined(how: Halving, parts: Any) -> tuple[Any, Any]:
@@ -28,8 +28,7 @@ def joined(how: Halving, parts: Any) -> tuple[Any, Any]:
 
 def _padded(x: Array, rank: int) -> Array:
     """The rows of x between two of zeros."""
-    none = zeros(x, rank, 1)
-    return together(together(none, x, rank), none, rank)
+    return among_zeros(x, rank, before=1, after=1)
 
 
 def unfolded(how: Halving, levels: Any, x: Array) -> Array:

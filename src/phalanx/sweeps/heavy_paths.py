@@ -15,23 +15,29 @@ from ..spatial import Array, Field, namespace
 from ..spatial import at as taken
 from .halving import joined, unfolded
 from .links import Halving, Level, LinkSweeps
-from .rows import after, before, count, together, zeros
+from .rows import after, among_zeros, before, count, together, zeros
 
 
 class RowsApart(Level):
-    """Rows of arrays."""
+    """Rows of arrays, n in all, of which the first n - h have one h after them."""
 
-    def __init__(self, h: int) -> None:
-        self.h = h
+    def __init__(self, h: int, n: int) -> None:
+        self.h, self.n = h, n
 
     def before(self, x: Array, *, zero: bool = True) -> Array:
-        return before(x, 2, step=self.h)
+        return among_zeros(self.coupled(x), 2, before=self.h)
 
     def after(self, x: Array, *, zero: bool = True) -> Array:
-        return after(x, 2, step=self.h)
+        return x[..., self.h :, :, :]
 
     def kept(self, x: Array) -> Array:
         return x
+
+    def coupled(self, x: Array) -> Array:
+        return x[..., : self.n - self.h, :, :]
+
+    def padded(self, x: Array) -> Array:
+        return among_zeros(x, 2, after=self.h)
 
 
 class HeavyPath(NamedTuple):
@@ -102,7 +108,7 @@ class ArrayLinks(LinkSweeps):
     def levels(self, step: Callable[[Level, Any], Any], rows: Any) -> Any:
         h, n = 1, count(rows)
         while h < n:
-            rows = step(RowsApart(h), rows)
+            rows = step(RowsApart(h, n), rows)
             h *= 2
         return rows
 

@@ -118,8 +118,16 @@ class Level(ABC):
 
     @abstractmethod
     def after(self, x: Array, *, zero: bool = True) -> Array:
-        """The value (…, n, k, k) of the row h after each one."""
+        """The value (…, n, k, k) of the row h after each one; of arrays, for coupled rows only."""
 
     @abstractmethod
     def kept(self, x: Array) -> Array:
         """x itself, which other rows read: it is worked out for all rows beforehand."""
+
+    def coupled(self, x: Array) -> Array:
+        """x of the rows that have one h after them: arrays then compute nothing for the others."""
+        return x
+
+    def padded(self, x: Array) -> Array:
+        """x of coupled rows, as all rows have it: zero where no row is h after."""
+        return x

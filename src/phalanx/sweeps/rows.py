@@ -16,13 +16,30 @@ from ..spatial import Array, Field, namespace
 
 def before(x: Array, rank: int = 1, *, first: Array = None, step: int = 1) -> Array:
     """The value `step` rows before each one; `first`, or zero, where there is none."""
-    head = zeros(x, rank, min(step, x.shape[-1 - rank]))
-    return together(head if first is None else head + first, _rows(x, rank, slice(0, -step)), rank)
+    step = min(step, x.shape[-1 - rank])
+    rows = _rows(x, rank, slice(0, -step))
+    if first is None:
+        return among_zeros(rows, rank, before=step)
+    return together(zeros(x, rank, step) + first, rows, rank)
 
 
 def after(x: Array, rank: int = 1, *, step: int = 1) -> Array:
     """The value `step` rows after each one, zero where there is none."""
-    return together(_rows(x, rank, slice(step, None)), zeros(x, rank, min(step, x.shape[-1 - rank])), rank)
+    step = min(step, x.shape[-1 - rank])
+    return among_zeros(_rows(x, rank, slice(step, None)), rank, after=step)
+
+
+def among_zeros(x: Array, rank: int, *, before: int = 0, after: int = 0) -> Array:
+    """The rows of x with so many rows of zeros before and after them."""
+    if isinstance(x, np.ndarray) and not x.dtype.hasobject:
+        # Four times as fast as joining arrays, and of all that block solvers do the most frequent.
+        axis = x.ndim - rank - 1
+        count = x.shape[axis]
+        found = np.zeros((*x.shape[:axis], before + count + after, *x.shape[axis + 1 :]), x.dtype)
+        _rows(found, rank, slice(before, before + count))[...] = x
+        return found
+    x = together(zeros(x, rank, before), x, rank) if before else x
+    return together(x, zeros(x, rank, after), rank) if after else x
 
 
 def together(a: Any, b: Any, rank: int = 1) -> Any:
@@ -31,6 +48,8 @@ def together(a: Any, b: Any, rank: int = 1) -> Any:
         return a.zip(b, together)
     xp = namespace(a, b)
     split = [x.ndim - rank - 1 for x in (a, b)]
+    if a.shape[: split[0]] == b.shape[: split[1]]:
+        return xp.concatenate([a, b], axis=-1 - rank)
     batch = np.broadcast_shapes(a.shape[: split[0]], b.shape[: split[1]])
     a, b = (xp.broadcast_to(x, (*batch, *x.shape[k:])) for x, k in zip((a, b), split, strict=True))
     return xp.concatenate([a, b], axis=-1 - rank)

@@ -15,6 +15,7 @@ from phalanx.algorithms.banded import SOLVERS
 from phalanx.algorithms.banded.solvers import Solver
 from phalanx.program.scalar import Graph
 from phalanx.sweeps.heavy_paths import ArrayLinks
+from reference.effort import calls_of
 from reference.sampling import agree
 
 SIZES = (*range(1, 34), 100)
@@ -63,6 +64,13 @@ def test_solutions_are_those_of_scipy(solver: Solver, k: int, sizes: tuple[int, 
     for n in sizes:
         D, U, R, x, condition = known(n, k)
         agree(solved(solver, D, U, R), x, 1e-14 * condition)
+
+
+@pytest.mark.parametrize(("name", "most"), [("odd_even", 800), ("cyclic_reduction", 2000)])
+def test_shifting_rows_of_arrays_takes_few_calls(name: str, most: int) -> None:
+    # Ten small blocks are all overhead: joining arrays with zeros took half of the time.
+    _, D, U, R = system(10, 5, 1)
+    assert calls_of(lambda: solved(SOLVERS[name], D, U, R)) < most
 
 
 @each_solver

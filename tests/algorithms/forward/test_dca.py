@@ -52,7 +52,9 @@ def test_trees_agree_with_articulated_bodies(robot: px.Robot, seed: int) -> None
     agrees_with_articulated_bodies("dca", robot, seed, scale=1e3)
 
 
-@pytest.mark.parametrize("robot", [px.dill(6), px.tree(200, 0.2, seed=1), px.tree(200, 1.0, seed=2)])
+@pytest.mark.parametrize(
+    "robot", [px.generators.dill(6), px.tree(200, 0.2, seed=1), px.tree(200, 1.0, seed=2)]
+)
 def test_large_trees_agree_with_articulated_bodies(robot: px.Robot) -> None:
     q, qd, tau = robot.random_state((2,), rng=1)
     found, wanted = (robot.forward_dynamics(q, qd, tau, algorithm=a) for a in ("dca", "aba"))

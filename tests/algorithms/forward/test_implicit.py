@@ -69,7 +69,7 @@ def wanted(r: px.Robot, q: np.ndarray, qd: np.ndarray, tau: np.ndarray, given: d
     M = r.mass_matrix(q) + np.eye(r.nv) * given["diagonal"][..., None]
     force = tau - r.bias_forces(q, qd)
     for k, link in enumerate(r.link_names):
-        J, R = r.jacobian(q, link, axes="local"), r.frame_pose(q, link)[..., :3, :3].swapaxes(-1, -2)
+        J, R = r.jacobian(q, link, reference="local"), r.frame_pose(q, link)[..., :3, :3].swapaxes(-1, -2)
         w, v = np.split((J @ qd[..., None])[..., 0], 2, axis=-1)
         wd, vd = np.split(r.frame_acceleration(q, qd, 0.0 * qd, link), 2, axis=-1)
         a = np.concatenate(

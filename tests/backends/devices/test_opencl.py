@@ -18,6 +18,7 @@ import pytest
 import phalanx as px
 from phalanx.algorithms import FUNCTIONS
 from reference import opencl_device
+from reference.sampling import agree
 
 cl = pytest.importorskip("pyopencl", reason="pyopencl is not installed")
 cl_array = pytest.importorskip("pyopencl.array")
@@ -67,6 +68,7 @@ def cases() -> list[tuple[str, str, str]]:
     made = []
     for k, f in enumerate(name for name in FUNCTIONS if "." not in name):
         robot = "two_link" if any(word in f for word in LONG) else names[k % len(names)]
+        robot = "panda" if FUNCTIONS[f].full_rank else robot
         made.append((f, robot, DTYPES[k % 2]))
     return made
 
@@ -79,7 +81,10 @@ def test_functions_have_the_numbers_of_the_processors_kernels(function: str, nam
     inputs = states(robot, kernel._call.input_sizes(), 13, dtype)
     # A frame is a part of the program here, and told to kernels of the processor: they round differently.
     wanted = robot.kernel(function, dtype=dtype, **frame)(*inputs)
-    same(kernel(*inputs), wanted, exactly=not frame)
+    if FUNCTIONS[function].full_rank:  # which loses the digits of its condition
+        agree(kernel(*inputs), wanted, 100.0 * np.finfo(dtype).eps * np.linalg.cond(wanted).max())
+    else:
+        same(kernel(*inputs), wanted, exactly=not frame)
 
 
 @pytest.mark.parametrize("mode", ["vectors", "tiles"])

@@ -67,7 +67,7 @@ def test_dynamics_equal_those_of_numpy(kind: str, function: str, schedule: str) 
     ("function", "kind", "schedule"), pairwise(FUNCTIONS, ["arm", "mixed tree"], SCHEDULES)
 )
 def test_every_function_serves_one_state(function: str, kind: str, schedule: str) -> None:
-    robot = robot_of(kind)
+    robot = robot_of("arm" if FUNCTIONS[function].full_rank else kind)
     values = state(robot)
     wanted = call(robot, function, values, robot, backend="numpy")
     agree(np.asarray(call(robot.jax, function, values, robot, schedule=schedule)), wanted, 1e-10)
@@ -231,5 +231,5 @@ def test_without_jax_the_message_says_what_to_install(monkeypatch: pytest.Monkey
         raise ModuleNotFoundError("No module named 'jax'", name="jax")
 
     monkeypatch.setattr(base, "import_module", missing)
-    with pytest.raises(px.PhalanxError, match=r"pip install 'phalanx\[jax\]'"):
+    with pytest.raises(px.PhalanxError, match=r'pip install "\.\[jax\]" in a clone'):
         px.chain(2).jax  # noqa: B018

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phalanx.errors import PhalanxError
-from phalanx.io.robots import chain, coil, dill, snake, tree
+from phalanx.io.robots.generators import chain, coil, dill, snake, tree
 from phalanx.robot.checks import check_numbers, unphysical
 from phalanx.robot.description import Description, ordered
 from reference.effort import calls_of

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.io.robots import builtin, builtin_names, chain
+from phalanx.io.robots import builtin, builtin_names
+from phalanx.io.robots.generators import chain
 from phalanx.robot.description import Description
 
 Build = Callable[[Description], Any]

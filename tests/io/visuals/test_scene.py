@@ -12,7 +12,7 @@ import pytest
 import phalanx as px
 from phalanx.io.visuals.generated import inertia_ellipsoids
 from phalanx.io.visuals.mesh_files import MeshFiles
-from phalanx.io.visuals.shapes import Box, Mesh, Sphere
+from phalanx.io.visuals.shapes import Box, Capsule, Mesh, Sphere
 
 trimesh = pytest.importorskip("trimesh", reason="meshes are read with trimesh")
 
@@ -149,7 +149,7 @@ def test_built_in_robots_have_shapes_on_every_link_of_some_extent(name: str) -> 
     [
         px.chain(30),
         px.snake(4),
-        px.dill(3),
+        px.generators.dill(3),
         px.tree(12, joints=("revolute", "spherical", "prismatic", "planar", "universal", "helical")),
         px.tree(5).with_floating_base(),
     ],
@@ -170,11 +170,52 @@ def test_a_changed_robot_keeps_the_shapes_of_its_file(tmp_path) -> None:
         assert [p.visual.frame for p in px.visuals(other).parts] == ["base", "arm"]
 
 
-def test_a_file_without_visuals_shows_joints_and_inertias() -> None:
-    scene = px.visuals(URDF.replace("<visual>", "<nothing>").replace("</visual>", "</nothing>") % "")
+BARE = URDF.replace("<visual>", "<nothing>").replace("</visual>", "</nothing>") % ""
+
+
+def test_a_file_without_visuals_is_a_skeleton() -> None:
+    scene = px.visuals(BARE)
     assert scene.is_generated
-    kinds = {type(part.visual.shape).__name__ for part in scene.parts}
-    assert {"Ellipsoid", "Cylinder"} <= kinds
+    kinds = [type(part.visual.shape).__name__ for part in scene.parts]
+    assert "Ellipsoid" not in kinds  # they hide each other, and say nothing about where joints are
+    assert {"Capsule", "Cylinder"} <= set(kinds)
+    assert kinds.count("Cylinder") == 4  # the drum of the hinge, and three axes of its frame
+
+
+@pytest.mark.parametrize("robot", [px.chain(6), px.tree(9), px.snake(5)], ids=lambda r: r.name)
+def test_bones_go_from_joint_to_joint(robot: px.Robot) -> None:
+    q, _, _ = robot.random_state(rng=2)
+    joints = robot.forward_kinematics(q)[:, :3, 3]
+    scene = px.visuals(robot)
+    bones = [
+        (pose, part.visual.shape.length)
+        for part, pose in zip(scene.parts, scene.poses(q), strict=True)
+        if isinstance(part.visual.shape, Capsule)
+    ]
+    ends = np.array([pose[:3, 3] + s * 0.5 * length * pose[:3, 2] for pose, length in bones for s in (-1, 1)])
+    apart = np.linalg.norm(joints[:, None] - ends[None], axis=-1).min(axis=1)
+    np.testing.assert_allclose(apart, 0.0, atol=1e-9)
+    assert all(
+        part.visual.shape.radius < 0.02 * np.linalg.norm(np.ptp(joints, axis=0)) + 0.02
+        for part in scene.parts
+        if isinstance(part.visual.shape, Capsule)
+    )
+
+
+@pytest.mark.parametrize("robot", [px.snake(200), px.coil(100)], ids=lambda r: r.name)
+def test_a_long_robot_is_thick_enough_to_see(robot: px.Robot) -> None:
+    scene = px.visuals(robot)
+    long = np.linalg.norm(np.ptp(robot.forward_kinematics(robot.neutral())[:, :3, 3], axis=0))
+    thick = [2 * p.visual.shape.radius for p in scene.parts if isinstance(p.visual.shape, Capsule)]
+    assert min(thick) > 0.01 * long  # six pixels of a view 600 pixels wide
+
+
+def test_a_single_free_body_is_its_ellipsoid() -> None:
+    text = """<robot name="brick"><link name="brick"><inertial><mass value="2"/>
+      <inertia ixx="0.02" iyy="0.02" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>"""
+    scene = px.visuals(px.load(text, floating_base=True))
+    assert [type(part.visual.shape).__name__ for part in scene.parts] == ["Ellipsoid"]
+    assert px.visuals(text).parts == ()  # nothing moves, nothing is drawn
 
 
 def test_tables_may_have_shapes_of_their_own() -> None:
@@ -268,7 +309,7 @@ def test_missing_and_broken_meshes_are_drawn_without_and_told_once(tmp_path) -> 
         scene = px.visuals(path)
     assert len(caught) == 1
     assert len(scene.missing) == 6
-    assert {part.link for part in scene.parts} == {-1, 0}  # the arm is drawn from its inertia
+    assert {part.link for part in scene.parts} == {-1, 0}  # the arm is drawn from its joint
 
 
 def test_a_mesh_names_no_further_files(tmp_path) -> None:

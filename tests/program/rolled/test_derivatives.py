@@ -47,7 +47,7 @@ CASES = [
     ("forward_dynamics", "aba"),
     ("forward_kinematics", "recursive"),
     ("jacobian", "recursive"),
-    ("momentum", "sum"),
+    ("centroidal_momentum", "sum"),
 ]
 
 

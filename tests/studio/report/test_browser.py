@@ -41,6 +41,18 @@ HOSTILE = """<robot name="&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;">
   <child link="&lt;img src=x onerror=alert(2)&gt;"/><axis xyz="0 1 0"/></joint></robot>"""
 
 
+# Two bars that lie: the second has no limit, and the first is strong enough to hold a tenth of them.
+LIMITS = """<robot name="bars"><link name="base"/>
+<link name="a"><inertial><mass value="1"/><origin xyz="1 0 0"/>
+  <inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<link name="b"><inertial><mass value="1"/><origin xyz="1 0 0"/>
+  <inertia ixx=".1" iyy=".1" izz=".1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="weak" type="revolute"><parent link="base"/><child link="a"/><axis xyz="0 1 0"/>
+  <limit lower="-2" upper="2" effort="100" velocity="9"/></joint>
+<joint name="free" type="continuous"><parent link="a"/><child link="b"/><origin xyz="2 0 0"/>
+  <axis xyz="0 1 0"/></joint></robot>"""
+
+
 @dataclass
 class Open:
     """A page that is open, and what it complained of or asked for."""
@@ -104,7 +116,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
     arm = px.report(px.load("puma560"), folder / "arm.html", quick=True, functions=["inverse_dynamics"])
     bad = px.report(px.load(HOSTILE), folder / "bad.html", quick=True, functions=["gravity_forces"])
-    return {"arm": arm.path, "bad": bad.path}
+    few = {"quick": True, "functions": ["gravity_forces"]}
+    long = px.report(px.snake(40), folder / "long.html", **few)
+    limits = px.report(px.load(LIMITS), folder / "limits.html", **few)
+    return {"arm": arm.path, "bad": bad.path, "long": long.path, "limits": limits.path}
 
 
 @pytest.fixture(scope="module")
@@ -203,7 +218,7 @@ def test_a_fall_is_that_of_the_library(
     assert fall.inner_text() == "▶ Let go"
     sim = robot.simulation(dt=DT, integrator="implicit")
     steps = round(seconds / DT)
-    run = sim.rollout(start, np.zeros(6), inputs=np.zeros(6), steps=steps)
+    run = sim.rollout(start, np.zeros(6), controls=np.zeros(6), steps=steps)
     np.testing.assert_allclose(q, run.final[0], atol=1e-9)
     assert np.abs(np.array(q) - start).max() > 0.01
     assert open_page.is_clean()
@@ -337,4 +352,79 @@ def test_hostile_names_run_nothing(files: dict[str, Path], visit: Callable[..., 
     assert page.locator("main img").count() == 0
     page.locator("#view").hover()
     page.wait_for_timeout(100)
+    assert open_page.is_clean()
+
+
+def test_letters_of_a_schedule_have_names(files: dict[str, Path], visit: Callable[..., Open]) -> None:
+    open_page = visit(files["arm"])
+    legend = open_page.page.locator("#schedules .legend")
+    letters = legend.locator("b").all_inner_texts()
+    assert "F" in letters
+    for entry in legend.locator("span").all_inner_texts():
+        assert len(entry.split()) > 1, f"{entry} is a letter without a name"
+    titles = open_page.page.locator("#gantt g title").all_text_contents()
+    assert any("angular acceleration" in title for title in titles)
+    machines = open_page.page.locator("#machine")
+    machines.select_option(index=machines.locator("option").count() - 1)  # systolic: operations by kind
+    assert "SV: scaled vector" in legend.inner_text()
+    still = visit(files["arm"], ready=False, java_script_enabled=False).page.locator(".still svg").first
+    assert "angular acceleration" in (still.text_content() or "")
+    assert open_page.is_clean()
+
+
+def test_bars_reach_to_the_limit(files: dict[str, Path], visit: Callable[..., Open]) -> None:
+    open_page = visit(files["limits"])
+    weak, free = px.load(LIMITS).gravity_forces(open_page.q)
+    widths = open_page.page.locator(".bar i").evaluate_all("all => all.map((e) => parseFloat(e.style.width))")
+    assert widths[0] == pytest.approx(50 * abs(weak) / 100, abs=0.1)
+    assert widths[1] == pytest.approx(50 * abs(free) / max(abs(weak), abs(free)), abs=0.1)
+    assert "limit 100" in (open_page.page.locator(".bar").first.get_attribute("title") or "")
+    assert open_page.is_clean()
+
+
+def test_many_sliders_fold_into_groups(files: dict[str, Path], visit: Callable[..., Open]) -> None:
+    open_page = visit(files["long"])
+    groups = open_page.page.locator(".rows details")
+    assert groups.count() == 3
+    assert open_page.page.locator(".rows input").count() == 40
+    assert [groups.nth(k).get_attribute("open") is not None for k in range(3)] == [True, False, False]
+    assert groups.nth(2).locator("summary").inner_text() == "Joints 33 to 40: joint33 … joint40"
+    assert not open_page.page.locator("#slider39").is_visible()
+    groups.nth(2).locator("summary").click()
+    assert open_page.page.locator("#slider39").is_visible()
+    assert open_page.is_clean()
+
+
+def test_a_table_that_is_cut_off_scrolls_and_says_so(
+    files: dict[str, Path], visit: Callable[..., Open]
+) -> None:
+    wide = visit(files["arm"], viewport={"width": 1600, "height": 800})
+    narrow = visit(files["arm"], viewport={"width": 400, "height": 800}, has_touch=True, is_mobile=True)
+    hint = "#costs .scrolls + .more"
+    assert not wide.page.locator("#accuracy .scrolls + .more").is_visible()  # a table of few columns
+    table = narrow.page.locator("#costs .scrolls").first
+    assert table.evaluate("e => e.scrollWidth > e.clientWidth")
+    assert table.get_attribute("data-more") == "right"
+    assert narrow.page.locator(hint).first.is_visible()
+    assert "scroll" in narrow.page.locator(hint).first.inner_text()
+    table.evaluate("e => { e.scrollLeft = e.scrollWidth; }")
+    narrow.wait(lambda: table.get_attribute("data-more") == "left")
+    name = table.locator("tbody th").first.bounding_box()
+    assert name["x"] >= table.bounding_box()["x"] - 1  # whose row it is stays in sight
+    assert wide.is_clean()
+    assert narrow.is_clean()
+
+
+@pytest.mark.parametrize(("width", "height"), [(400, 800), (375, 640), (800, 400)])
+def test_on_a_phone_the_view_takes_less_than_half_of_the_screen(
+    files: dict[str, Path], visit: Callable[..., Open], width: int, height: int
+) -> None:
+    size = {"width": width, "height": height}
+    open_page = visit(files["arm"], viewport=size, has_touch=True, is_mobile=True)
+    open_page.page.locator("#costs").evaluate("e => e.scrollIntoView({ behavior: 'instant' })")
+    open_page.page.wait_for_timeout(100)
+    box = open_page.page.locator("aside").bounding_box()
+    seen = max(0.0, min(box["y"] + box["height"], height) - max(box["y"], 0.0))
+    assert seen <= 0.4 * height
+    assert open_page.page.locator("#costs h2").is_visible()
     assert open_page.is_clean()

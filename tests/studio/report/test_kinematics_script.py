@@ -2,19 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Poses and gravity forces by the script of the page, run by Node.js, against the library's own."""
 
-import json
-import shutil
-import subprocess
-
 import numpy as np
 import pytest
 
 import phalanx as px
 from phalanx.robot.joints import joint_types
-from phalanx.studio.report import page
-from phalanx.studio.report.scene import kinematics
+from reference.page_script import NODE, by_script
 
-NODE = shutil.which("node")
 pytestmark = pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
 
 MIMIC = """<robot name="coupled"><link name="base"/>
@@ -28,22 +22,6 @@ MIMIC = """<robot name="coupled"><link name="base"/>
   <origin xyz="0.5 0 0"/><limit lower="-2" upper="2" effort="1" velocity="1"/>
   <mimic joint="j" multiplier="-0.7" offset="0.3"/></joint>
 </robot>"""
-
-
-def by_script(robot: px.Robot, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Poses (…, n, 3, 4) and gravity forces (…, nv) as the page computes them without WebAssembly."""
-    data = json.dumps({"robot": kinematics(robot), "shapes": {}})
-    text = f"""const document = {{ getElementById: () => ({{ textContent: {json.dumps(data)} }}) }};
-{page._asset("kinematics.js")}
-const states = {json.dumps(states.tolist())};
-const forces = (q) => Array.from(gravityForces(Float64Array.from(q)));
-console.log(JSON.stringify(states.map((q) => [posesOf(q), forces(q)])));"""
-    done = subprocess.run(
-        [str(NODE), "-"], input=text, capture_output=True, text=True, timeout=60, check=True
-    )
-    found = json.loads(done.stdout)
-    poses = np.array([p for p, _ in found]).reshape(len(states), robot.n_links, 3, 4)
-    return poses, np.array([g for _, g in found]).reshape(len(states), robot.nv)
 
 
 def robots() -> list[px.Robot]:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, dataclass, field
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ import pytest
 import phalanx as px
 from phalanx.program.cost import Count
 from phalanx.study.machines import T800, LinkTimes, Times
+from phalanx.study.scheduling.validity import require_valid
 
 
 def test_operations_take_the_weights_of_cost_by_default() -> None:
@@ -39,6 +40,53 @@ def test_transputers_count_operations_or_microseconds() -> None:
     own = px.machines.transputers(figures=T800(bytes_per_real=8.0), unit="microseconds", start_up=1.0)
     assert own.links.of(1) == pytest.approx(1.0 + 8 / 1.7)
     assert px.machines.transputers(addition=2.0).times == Times(1.0, 2.0)
+
+
+@dataclass(frozen=True)
+class Ring(px.machines.Machine):
+    """A machine as users write one."""
+
+    count: int = 5
+    links: LinkTimes = field(default_factory=lambda: LinkTimes(1.0, 0.25))
+    master: int | None = None
+
+    def pairs(self) -> list[tuple[int, int]]:
+        return [(k, (k + 1) % self.count) for k in range(self.count)]
+
+
+@pytest.mark.parametrize("master", [None, 0, 3])
+def test_a_machine_of_ones_own_is_scheduled_along_its_links(master: int | None) -> None:
+    robot = px.load("puma560")
+    found = require_valid(px.schedule(robot, "mass_matrix", "crba", Ring(master=master)))
+    assert len(found.processors) == 5
+    assert 1.0 <= found.makespan <= found.work + 100.0
+    hops = {(hop.sender, hop.receiver) for message in found.messages for hop in message.hops}
+    assert hops
+    assert all((b - a) % 5 in (1, 4) for a, b in hops)
+    free = px.schedule(robot, "mass_matrix", "crba", Ring(links=LinkTimes()))
+    assert free.makespan <= found.makespan
+    assert found.speedup == pytest.approx(found.least.work / found.makespan)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "told"),
+    [
+        ([(0, 1), (2, 3)], "no links lead from processor 0 to processor 2 of"),
+        ([(0, 0)], r"has \(0, 0\), expected two different numbers from 0 on"),
+        ([(0, -1)], "expected two different numbers"),
+        ([(0, 1.5)], "expected two different numbers"),
+        ([], r"pairs\(\) is empty"),
+    ],
+)
+def test_links_that_join_nothing_are_refused(pairs: list[Any], told: str) -> None:
+    class Broken(px.machines.Machine):
+        def pairs(self) -> list[Any]:
+            return pairs
+
+    with pytest.raises(px.PhalanxError, match=told):
+        px.schedule(px.load("two_link"), "mass_matrix", machine=Broken())
+    with pytest.raises(px.PhalanxError, match=r"no links to place tasks on; give it a method pairs\(\)"):
+        px.schedule(px.load("two_link"), "mass_matrix", machine=px.machines.Machine())
 
 
 @pytest.mark.parametrize("n", [1, 2, 6, 9])

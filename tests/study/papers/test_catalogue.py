@@ -67,7 +67,7 @@ LISTING = {
     "band_sparsity": {
         "section I": 6,
         "eqs. (4), (5), (17)": 3,
-        "section III": 2,
+        "section II-C": 2,
         "section IV": 1,
         "Fig. 1": 1,
         "Fig. 2": 4,
@@ -112,6 +112,27 @@ def test_every_source_has_rows_and_a_caption(name: str) -> None:
     assert told.title
     assert told.authors
     assert 1980 < told.year < 2020
+
+
+@pytest.mark.parametrize("name", LISTING)
+def test_what_has_no_row_is_named(name: str) -> None:
+    assert all(paper(name).left_out.values())
+    assert paper(name).left_out
+
+
+def test_figures_and_claims_without_a_row_are_named() -> None:
+    assert {"Fig. 2", "Fig. 4", "section 7.1.1"} <= set(paper("lathrop").left_out)
+    assert {"frames", "mapping"} <= set(paper("kane").left_out)
+    assert "wavefront" in paper("kane").left_out["mapping"]
+
+
+def test_places_in_the_paper_on_band_sparsity() -> None:
+    sources = {a.name: a.source for f in ("inverse_dynamics", "forward_dynamics") for a in px.algorithms(f)}
+    for name, place in {"jsiia": "II-B", "abia": "II-B", "scan": "II-C", "cfa": "III"}.items():
+        assert f"2017, section {place}" in sources[name].replace(";", " ").replace("(", " ")
+    (row,) = [r for r in paper("band_sparsity").rows if r.item == "inverse dynamics by scans: O(log n)"]
+    assert row.source == "section II-C"
+    assert row.given["algorithm"] == "scan"
 
 
 @pytest.mark.parametrize("name", LISTING)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from phalanx.study.papers.formulas import parse
-from phalanx.study.papers.records import Claim, Record, sentence, shown, verdict
+from phalanx.study.papers.records import KINDS, Claim, Record, qualified, sentence, shown, verdict
 
 
 @pytest.mark.parametrize(
@@ -97,3 +97,31 @@ def test_a_record_reads_as_sentences(published: Any, computed: Any, told: str) -
 def test_values_in_print() -> None:
     assert shown((parse("2n+3"), Fraction(1, 2), 2.71234, Decimal("2.40"))) == "2n + 3 / 1/2 / 2.712 / 2.40"
     assert shown(Claim(True, "3 at n = 8")) == "holds: 3 at n = 8"
+
+
+@pytest.mark.parametrize(
+    ("plain", "limits", "told", "agrees", "differs"),
+    [
+        ("exact", {}, "exact", True, False),
+        ("exact", {"printed": False}, "not printed: agrees", True, False),
+        ("differs: 3 less.", {"printed": False}, "not printed: differs: 3 less.", False, True),
+        ("exact", {"of_print": True}, "arithmetic of the print: agrees", True, False),
+        ("within 1.4 %", {"of_print": True}, "arithmetic of the print: within 1.4 %", False, False),
+        ("exact", {"assumption": "1.7 MB/s"}, "exact under an assumption: 1.7 MB/s", True, False),
+        ("within 2 %", {"assumption": "1.7 MB/s"}, "within 2 %", False, False),
+    ],
+)  # fmt: skip
+def test_what_limits_a_verdict_stands_in_front(
+    plain: str, limits: dict[str, Any], told: str, agrees: bool, differs: bool
+) -> None:
+    found = qualified(plain, **limits)
+    assert found == told
+    record = Record("kane", "costs", "PA", 1, 1, found, "", "", "counted", limits.get("printed", True))
+    assert record.kind in KINDS
+    assert told.startswith(record.kind)
+    assert (record.exact, record.agrees, record.differs) == (told == "exact", agrees, differs)
+
+
+def test_a_row_with_a_limit_reads_as_a_sentence() -> None:
+    record = Record("kane", "costs", "PA", 21, 21, "not printed: agrees", "", "", "counted", False)
+    assert str(record) == "PA: 21 counted elsewhere and computed; not printed: agrees."

@@ -94,15 +94,16 @@ def odd_even(rows: LinkSweeps, D: Array, U: Array, R: Array) -> Array:
     """
 
     def meet(level: Level, row: BlockRow) -> BlockRow:
-        D, U, R = row.D, row.U, row.R
+        D, U, R = row.D, level.coupled(row.U), row.R
         pivots = factor(D)
         next_to = partial(level.after, zero=False)  # beyond the ends no row is coupled to another
         later = [([next_to(x) for x in right], next_to(pivot)) for right, pivot in pivots]
+        own = [([level.coupled(x) for x in right], level.coupled(pivot)) for right, pivot in pivots]
         E = transpose(solve(later, transpose(U)))
-        K = level.kept(transpose(solve(pivots, U)))
-        D = D - E @ transpose(U) - level.before(K) @ level.before(U, zero=False)
-        R = R - E @ level.after(R) - level.before(K) @ level.before(R, zero=False)
-        return BlockRow(mirrored(D), -E @ level.after(U), R)
+        K = level.kept(transpose(solve(own, U)))
+        D = D - level.padded(E @ transpose(U)) - level.before(K) @ level.before(U, zero=False)
+        R = R - level.padded(E @ level.after(R)) - level.before(K) @ level.before(R, zero=False)
+        return BlockRow(mirrored(D), level.padded(-E @ level.after(row.U)), R)
 
     alone = rows.levels(meet, BlockRow(D, U, R[..., None]))
     return solve(factor(alone.D), alone.R)[..., 0]

@@ -74,7 +74,7 @@ class Affine(Field):
 
 @algorithm(
     "forward_dynamics",
-    source="Yang, Wu, Pan 2017, section III.B (ABIA); scattering elements in place of its serial recursion",
+    source="Yang, Wu, Pan 2017, section II-B (ABIA); scattering elements in place of its serial recursion",
     topology="chain",
     bodies="rigid",
     work="O(n log n)",
@@ -92,7 +92,7 @@ def abia(
     links from k to the tip acts on link k-1 by P and r of `LinkRun`. `form="hybrid"` is the published one.
 
     Source: Yang, Wu, Pan, "Unified GPU-parallelizable robot forward dynamics computation using band
-    sparsity", 2017, section III.B; the scan of scattering elements (Redheffer) is not in the paper.
+    sparsity", 2017, section II-B; the scan of scattering elements (Redheffer) is not in the paper.
     Cost:   work O(n log n), span O(log n).
     """
     if form == "hybrid":

@@ -14,7 +14,7 @@ from ..registry import algorithm
 
 @algorithm(
     "forward_dynamics",
-    source="Yang, Wu, Pan 2017, section III.C (CFA); Fijany and Featherstone 2013",
+    source="Yang, Wu, Pan 2017, section III (CFA); Fijany and Featherstone 2013",
     topology="chain",
     bodies="definite",
     work="O(n log n)",
@@ -48,7 +48,7 @@ def cfa(
     others on all but the lightest links.
 
     Source: Yang, Wu, Pan, "Unified GPU-parallelizable robot forward dynamics computation using band
-    sparsity", 2017, section III.C, with a dual basis T in place of S; local bias, rotors and joints of
+    sparsity", 2017, section III, with a dual basis T in place of S; local bias, rotors and joints of
     several degrees of freedom are the library's.
     Cost:   work O(n log n), span O(log n); with `solver="serial"` span O(n).
     """

@@ -13,7 +13,7 @@ from ..registry import algorithm
 
 @algorithm(
     "forward_dynamics",
-    source="Yang, Wu, Pan 2017, section III.A; Featherstone 2008, section 6.5",
+    source="Yang, Wu, Pan 2017, section II-B; Featherstone 2008, section 6.5",
     coupled=True,
     work="O(n depth^2)",
     span="O(depth^2)",
@@ -28,7 +28,7 @@ def jsiia(
     `inertia` tells how the mass matrix comes about: by composite bodies, or as published column by
     column, each an inverse dynamics of its own.
 
-    Source: Yang, Wu, Pan 2017, section III.A; the factor M = L^T D L without fill-in is
+    Source: Yang, Wu, Pan 2017, section II-B; the factor M = L^T D L without fill-in is
     Featherstone 2008, Table 6.3.
     Cost:   work O(n depth^2), span O(depth^2).
     """

@@ -10,7 +10,7 @@ from ..registry import algorithm
 
 @algorithm(
     "inverse_dynamics",
-    source="Yang, Wu, Pan 2017, inverse dynamics by band sparsity; pointer jumping for trees",
+    source="Yang, Wu, Pan 2017, section II-C (scans); pointer jumping for trees",
     work="O(n log n)",
     span="O(log depth)",
 )
@@ -37,7 +37,7 @@ def scan(
     with what 1, 2, 4, … ancestors away has been joined already.
 
     Source: Yang, Wu, Pan, "Unified GPU-parallelizable robot forward dynamics computation using band
-    sparsity", 2017, the systems of inverse dynamics; trees by pointer jumping are the library's.
+    sparsity", 2017, section II-C; trees by pointer jumping are the library's.
     Cost:   work O(n log depth), span O(log depth).
     """
     G = model.inertia

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any
 
-from ...errors import PhalanxError
+from ...errors import PhalanxError, installing
 
 _NO_DEVICE = 100
 
@@ -147,6 +147,6 @@ def driver() -> Driver:
         from cuda.bindings import driver as api
     except ModuleNotFoundError as error:
         raise PhalanxError(
-            f'"cuda" needs the package "{error.name}", which is not installed; pip install \'phalanx[cuda]\'.'
+            f'"cuda" needs the package "{error.name}", which is not installed; {installing("cuda")}.'
         ) from None
     return Driver(api)

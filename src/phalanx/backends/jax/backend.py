@@ -43,7 +43,9 @@ class JaxBackend(Backend):
         key = ("jax", *memo_key(replace(call, frame=None), tuple(optional), dtype))  # one for all frames
         # The precision is that of the arrays, whatever JAX is set to outside.
         with jax.enable_x64(True):
-            compiled = call.robot.memo(key, lambda: jax.jit(partial(run, call, JaxLevels, dtype, {}, False)))
+            compiled = call.robot._memoized(
+                key, lambda: jax.jit(partial(run, call, JaxLevels, dtype, {}, False))
+            )
             made = compiled(rows, None, frame_of(call, dtype))
         for out, result in zip(outs, made if isinstance(made, tuple) else (made,), strict=True):
             computed = np.array(result)[:count]

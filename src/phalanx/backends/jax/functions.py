@@ -108,7 +108,7 @@ class JaxFunctions(JaxSignatures):
         call = self._resolve(self.robot, function, algorithm, frame, choices)
         inputs = {n: v for n, v in inputs.items() if v is not None or n in call.function.inputs}
         if isinstance(inputs.get("external"), Mapping):
-            inputs = {**inputs, "external": self.robot.wrenches(inputs["external"], _real)}
+            inputs = {**inputs, "external": self.robot._wrenches(inputs["external"], _real)}
         arrays, dtype = checked_inputs(call, inputs)
         if parameters is not None:
             parameters = check_parameters(self.robot, parameters, function)
@@ -193,7 +193,7 @@ def run(
     compute: Callable[[dict[str, Any]], tuple[Any, ...]] = lambda arrays: whole(arrays, parameters)  # noqa: E731
     if call.algorithm.derivative:
         names = list(text.served.inputs)
-        compute = differentiated(compute, call.algorithm.derivative, names, call.robot.coordinates)
+        compute = differentiated(compute, call.algorithm.derivative, names, call.robot._coordinates)
     cores = {name: len({**f.inputs, **f.optional}[name]) for name in arrays}
     return f.packed(over_batch(compute, arrays, cores, list(call.output_sizes().values()), dtype))
 

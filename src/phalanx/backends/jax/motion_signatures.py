@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...typing import AlgorithmLike, ArrayLike, Axes, Derivatives, Schedule
+from ...typing import AlgorithmLike, ArrayLike, Derivatives, Reference, Schedule
 
 if TYPE_CHECKING:
     from jax import Array
@@ -65,14 +65,16 @@ class MotionSignatures:
 
     def jacobian(
         self, q: ArrayLike, frame: str,
-        *, axes: Axes = "world", algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None, derivatives: Derivatives = "auto",
+        *, reference: Reference = "world_aligned", algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
+        derivatives: Derivatives = "auto",
     ) -> Array:
         """Jacobian J (…, 6, nv) of a frame: J @ qd is its velocity [angular; linear].
 
         `frame` is a name in `robot.frame_names`: of any link of the file, welded or not. The first three rows
-        give its angular velocity (rad/s), the last three the velocity of its origin (m/s), both along the
-        axes of the base frame of the file, or with `axes="local"` along those of the frame itself.
+        give its angular velocity (rad/s), the last three a velocity (m/s): that of its origin along the axes
+        of the base frame of the file (`reference="world_aligned"`) or along its own ("local"), or that of the
+        point of its link at the world's origin, along the world's axes ("world").
 
         - `q` (…, nq): positions.
 
@@ -82,8 +84,8 @@ class MotionSignatures:
         there are any.
         """
         return self.evaluate(
-            "jacobian", {"q": q}, frame=frame, choices={"axes": axes}, algorithm=algorithm, schedule=schedule,
-            parameters=parameters, derivatives=derivatives,
+            "jacobian", {"q": q}, frame=frame, choices={"reference": reference}, algorithm=algorithm,
+            schedule=schedule, parameters=parameters, derivatives=derivatives,
         )
 
     def center_of_mass(
@@ -95,8 +97,8 @@ class MotionSignatures:
         """Centre of mass (…, 3) of all moving links, in the world frame; NaN if none has mass.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("center_of_mass")`; `schedule` is "sequential"
         or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own;
@@ -118,8 +120,8 @@ class MotionSignatures:
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("kinetic_energy")`; `schedule` is "sequential"
         or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own;
@@ -140,8 +142,8 @@ class MotionSignatures:
         """Potential energy (…) in the field of gravity, zero at the world's origin.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("potential_energy")`; `schedule` is "sequential"
         or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own;
@@ -153,7 +155,7 @@ class MotionSignatures:
             parameters=parameters, derivatives=derivatives,
         )
 
-    def momentum(
+    def centroidal_momentum(
         self, q: ArrayLike, qd: ArrayLike,
         *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
         schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
@@ -163,20 +165,20 @@ class MotionSignatures:
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
-        Any batch shape. `algorithm` is one of `px.algorithms("momentum")`; `schedule` is "sequential" or
-        "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own;
-        `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the first where
-        there are any.
+        Any batch shape. `algorithm` is one of `px.algorithms("centroidal_momentum")`; `schedule` is
+        "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
+        robot's own; `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the
+        first where there are any.
         """
         return self.evaluate(
-            "momentum", {"q": q, "qd": qd, "inertias": inertias}, algorithm=algorithm, schedule=schedule,
-            parameters=parameters, derivatives=derivatives,
+            "centroidal_momentum", {"q": q, "qd": qd, "inertias": inertias}, algorithm=algorithm,
+            schedule=schedule, parameters=parameters, derivatives=derivatives,
         )
 
-    def momentum_matrix(
+    def centroidal_momentum_matrix(
         self, q: ArrayLike,
         *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
         schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
@@ -185,27 +187,122 @@ class MotionSignatures:
         """The matrix A (…, 6, nv) with momentum A qd about the mass centre, along the world's axes.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
-        Any batch shape. `algorithm` is one of `px.algorithms("momentum_matrix")`; `schedule` is "sequential"
-        or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own;
-        `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the first where
-        there are any.
+        Any batch shape. `algorithm` is one of `px.algorithms("centroidal_momentum_matrix")`; `schedule` is
+        "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
+        robot's own; `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the
+        first where there are any.
         """
         return self.evaluate(
-            "momentum_matrix", {"q": q, "inertias": inertias}, algorithm=algorithm, schedule=schedule,
+            "centroidal_momentum_matrix", {"q": q, "inertias": inertias}, algorithm=algorithm,
+            schedule=schedule, parameters=parameters, derivatives=derivatives,
+        )
+
+    def centroidal_momentum_time_variation(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
+        derivatives: Derivatives = "auto",
+    ) -> Array:
+        """Rate (…, 6) [angular; linear] of the momentum about the mass centre, along the world's axes.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
+
+        Any batch shape. `algorithm` is one of `px.algorithms("centroidal_momentum_time_variation")`;
+        `schedule` is "sequential" or "doubling" (logarithmic depth); `parameters` from
+        `robot.jax.parameters()` replace the robot's own; `derivatives` by JAX are those of the "analytic"
+        algorithms, of "xla", or by default the first where there are any.
+        """
+        return self.evaluate(
+            "centroidal_momentum_time_variation", {"q": q, "qd": qd, "qdd": qdd, "inertias": inertias},
+            algorithm=algorithm, schedule=schedule, parameters=parameters, derivatives=derivatives,
+        )
+
+    def center_of_mass_jacobian(
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
+        derivatives: Derivatives = "auto",
+    ) -> Array:
+        """Jacobian (…, 3, nv) of the centre of mass: times qd it is its velocity, along the world's axes.
+
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
+
+        Any batch shape. `algorithm` is one of `px.algorithms("center_of_mass_jacobian")`; `schedule` is
+        "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
+        robot's own; `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the
+        first where there are any.
+        """
+        return self.evaluate(
+            "center_of_mass_jacobian", {"q": q, "inertias": inertias}, algorithm=algorithm, schedule=schedule,
             parameters=parameters, derivatives=derivatives,
+        )
+
+    def center_of_mass_velocity(
+        self, q: ArrayLike, qd: ArrayLike,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
+        derivatives: Derivatives = "auto",
+    ) -> Array:
+        """Velocity (…, 3) of the centre of mass, along the world's axes; NaN if no link has mass.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
+
+        Any batch shape. `algorithm` is one of `px.algorithms("center_of_mass_velocity")`; `schedule` is
+        "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
+        robot's own; `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the
+        first where there are any.
+        """
+        return self.evaluate(
+            "center_of_mass_velocity", {"q": q, "qd": qd, "inertias": inertias}, algorithm=algorithm,
+            schedule=schedule, parameters=parameters, derivatives=derivatives,
+        )
+
+    def center_of_mass_acceleration(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
+        *, inertias: ArrayLike | None = None, algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
+        derivatives: Derivatives = "auto",
+    ) -> Array:
+        """Acceleration (…, 3) of the centre of mass, along the world's axes; NaN if no link has mass.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
+
+        Any batch shape. `algorithm` is one of `px.algorithms("center_of_mass_acceleration")`; `schedule` is
+        "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
+        robot's own; `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the
+        first where there are any.
+        """
+        return self.evaluate(
+            "center_of_mass_acceleration", {"q": q, "qd": qd, "qdd": qdd, "inertias": inertias},
+            algorithm=algorithm, schedule=schedule, parameters=parameters, derivatives=derivatives,
         )
 
     def frame_velocity(
         self, q: ArrayLike, qd: ArrayLike, frame: str,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None, derivatives: Derivatives = "auto",
+        *, reference: Reference = "world_aligned", algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
+        derivatives: Derivatives = "auto",
     ) -> Array:
         """Velocity (…, 6) [angular; linear] of a frame and its origin, along the axes of the base frame.
 
-        `frame` is a name in `robot.frame_names`. It is J qd of the frame's Jacobian.
+        `frame` is a name in `robot.frame_names`. It is J qd of the frame's Jacobian with the same
+        `reference`: "world_aligned", "world" or "local".
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
@@ -216,19 +313,22 @@ class MotionSignatures:
         there are any.
         """
         return self.evaluate(
-            "frame_velocity", {"q": q, "qd": qd}, frame=frame, algorithm=algorithm, schedule=schedule,
-            parameters=parameters, derivatives=derivatives,
+            "frame_velocity", {"q": q, "qd": qd}, frame=frame, choices={"reference": reference},
+            algorithm=algorithm, schedule=schedule, parameters=parameters, derivatives=derivatives,
         )
 
     def frame_acceleration(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, frame: str,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None, derivatives: Derivatives = "auto",
+        *, reference: Reference = "world_aligned", algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
+        derivatives: Derivatives = "auto",
     ) -> Array:
         """Acceleration (…, 6) [angular; linear] of a frame and its origin, along the axes of the base frame.
 
         `frame` is a name in `robot.frame_names`. The linear half is what an accelerometer at rest in the
-        world would see of the origin: the second derivative of its position, without gravity.
+        world would see of the origin: the second derivative of its position, without gravity. With
+        `reference="local"` both halves are along the frame's own axes; with "world" the linear half is that
+        of the point of its link at the world's origin.
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
@@ -240,50 +340,56 @@ class MotionSignatures:
         first where there are any.
         """
         return self.evaluate(
-            "frame_acceleration", {"q": q, "qd": qd, "qdd": qdd}, frame=frame, algorithm=algorithm,
-            schedule=schedule, parameters=parameters, derivatives=derivatives,
+            "frame_acceleration", {"q": q, "qd": qd, "qdd": qdd}, frame=frame,
+            choices={"reference": reference}, algorithm=algorithm, schedule=schedule, parameters=parameters,
+            derivatives=derivatives,
         )
 
-    def jacobian_rate(
+    def jacobian_time_derivative(
         self, q: ArrayLike, qd: ArrayLike, frame: str,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None, derivatives: Derivatives = "auto",
+        *, reference: Reference = "world_aligned", algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
+        derivatives: Derivatives = "auto",
     ) -> Array:
-        """The rate dJ/dt (…, 6, nv) of a frame's Jacobian, along the axes of the base frame.
+        """The time derivative dJ/dt (…, 6, nv) of a frame's Jacobian, entry by entry.
 
-        `frame` is a name in `robot.frame_names`. Its acceleration is J qdd + dJ/dt qd.
+        `frame` is a name in `robot.frame_names`, `reference` that of the Jacobian: "world_aligned", "world"
+        or "local". The frame's acceleration is J qdd + dJ/dt qd; with "world" and "local" it is the spatial
+        acceleration, to which the classical one adds the product of angular and linear velocity.
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
 
-        Any batch shape. `algorithm` is one of `px.algorithms("jacobian_rate")`; `schedule` is "sequential" or
-        "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own;
-        `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the first where
-        there are any.
-        """
-        return self.evaluate(
-            "jacobian_rate", {"q": q, "qd": qd}, frame=frame, algorithm=algorithm, schedule=schedule,
-            parameters=parameters, derivatives=derivatives,
-        )
-
-    def jacobian_derivative(
-        self, q: ArrayLike, frame: str,
-        *, algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
-        parameters: Mapping[str, ArrayLike] | None = None, derivatives: Derivatives = "auto",
-    ) -> Array:
-        """The derivative (…, 6, nv, nv) of a frame's Jacobian in the tangent space of q.
-
-        Entry [:, j, k] is that of column j along joint k. `frame` is a name in `robot.frame_names`. A joint
-        turns the columns of all joints beyond it, and moves the frame that those before it turn.
-
-        - `q` (…, nq): positions.
-
-        Any batch shape. `algorithm` is one of `px.algorithms("jacobian_derivative")`; `schedule` is
+        Any batch shape. `algorithm` is one of `px.algorithms("jacobian_time_derivative")`; `schedule` is
         "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
         robot's own; `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the
         first where there are any.
         """
         return self.evaluate(
-            "jacobian_derivative", {"q": q}, frame=frame, algorithm=algorithm, schedule=schedule,
-            parameters=parameters, derivatives=derivatives,
+            "jacobian_time_derivative", {"q": q, "qd": qd}, frame=frame, choices={"reference": reference},
+            algorithm=algorithm, schedule=schedule, parameters=parameters, derivatives=derivatives,
+        )
+
+    def kinematic_hessian(
+        self, q: ArrayLike, frame: str,
+        *, reference: Reference = "world_aligned", algorithm: AlgorithmLike = "auto",
+        schedule: Schedule = "sequential", parameters: Mapping[str, ArrayLike] | None = None,
+        derivatives: Derivatives = "auto",
+    ) -> Array:
+        """The derivative (…, 6, nv, nv) of a frame's Jacobian in the tangent space of q.
+
+        Entry [:, j, k] is that of column j along joint k. `frame` is a name in `robot.frame_names`,
+        `reference` that of the Jacobian: "world_aligned", "world" or "local". A joint turns the columns of
+        all joints beyond it, and moves the frame that those before it turn.
+
+        - `q` (…, nq): positions.
+
+        Any batch shape. `algorithm` is one of `px.algorithms("kinematic_hessian")`; `schedule` is
+        "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
+        robot's own; `derivatives` by JAX are those of the "analytic" algorithms, of "xla", or by default the
+        first where there are any.
+        """
+        return self.evaluate(
+            "kinematic_hessian", {"q": q}, frame=frame, choices={"reference": reference}, algorithm=algorithm,
+            schedule=schedule, parameters=parameters, derivatives=derivatives,
         )

@@ -139,7 +139,7 @@ class NativeSignatures:
         """
         return self.evaluate("regressor", (q, qd, qdd))
 
-    def momentum(self, q: ArrayLike, qd: ArrayLike) -> Array:
+    def centroidal_momentum(self, q: ArrayLike, qd: ArrayLike) -> Array:
         """Momentum (…, 6) [angular; linear] of all links about their mass centre, along the world's axes.
 
         - `q` (…, nq): positions.
@@ -147,13 +147,54 @@ class NativeSignatures:
 
         By the native kernel. Any batch shape.
         """
-        return self.evaluate("momentum", (q, qd))
+        return self.evaluate("centroidal_momentum", (q, qd))
 
-    def momentum_matrix(self, q: ArrayLike) -> Array:
+    def centroidal_momentum_matrix(self, q: ArrayLike) -> Array:
         """The matrix A (…, 6, nv) with momentum A qd about the mass centre, along the world's axes.
 
         - `q` (…, nq): positions.
 
         By the native kernel. Any batch shape.
         """
-        return self.evaluate("momentum_matrix", (q,))
+        return self.evaluate("centroidal_momentum_matrix", (q,))
+
+    def centroidal_momentum_time_variation(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
+        """Rate (…, 6) [angular; linear] of the momentum about the mass centre, along the world's axes.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+
+        By the native kernel. Any batch shape.
+        """
+        return self.evaluate("centroidal_momentum_time_variation", (q, qd, qdd))
+
+    def center_of_mass_jacobian(self, q: ArrayLike) -> Array:
+        """Jacobian (…, 3, nv) of the centre of mass: times qd it is its velocity, along the world's axes.
+
+        - `q` (…, nq): positions.
+
+        By the native kernel. Any batch shape.
+        """
+        return self.evaluate("center_of_mass_jacobian", (q,))
+
+    def center_of_mass_velocity(self, q: ArrayLike, qd: ArrayLike) -> Array:
+        """Velocity (…, 3) of the centre of mass, along the world's axes; NaN if no link has mass.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+
+        By the native kernel. Any batch shape.
+        """
+        return self.evaluate("center_of_mass_velocity", (q, qd))
+
+    def center_of_mass_acceleration(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
+        """Acceleration (…, 3) of the centre of mass, along the world's axes; NaN if no link has mass.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+
+        By the native kernel. Any batch shape.
+        """
+        return self.evaluate("center_of_mass_acceleration", (q, qd, qdd))

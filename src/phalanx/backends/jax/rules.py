@@ -67,7 +67,7 @@ def ruled(
         total = jnp.zeros_like(result[0])
         for name, matrix in zip(slopes.served.inputs, matrices, strict=True):
             if name in f.inputs and not isinstance(change := changes[name], SymbolicZero):
-                rate = rates_of(arrays["q"], change, call.robot.coordinates) if name == "q" else change
+                rate = rates_of(arrays["q"], change, call.robot._coordinates) if name == "q" else change
                 total = total + jnp.matmul(matrix, rate, precision=EXACT)
 
         def forces(optional: dict[str, Any], parameters: Parameters) -> Any:

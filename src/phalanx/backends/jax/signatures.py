@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ...robot import results
-from ...typing import AlgorithmLike, ArrayLike, Derivatives, External, Schedule
+from ...typing import AlgorithmLike, ArrayLike, Derivatives, External, Reference, Schedule
 from .motion_signatures import MotionSignatures
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ class JaxSignatures(MotionSignatures):
           origin, or some of them by name as {"link": wrench} with (…, 6) each.
         - `base_velocity` (…, 6): twist of the base [rad/s, m/s], in its own coordinates.
         - `base_acceleration` (…, 6): the component-wise derivative of that twist.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("inverse_dynamics")` (cartesian_tensor, lathrop,
         luh_walker_paul, newton_euler, partition, scan, zomaya_morris); `schedule` is "sequential" or
@@ -63,8 +63,8 @@ class JaxSignatures(MotionSignatures):
         """The mass matrix `M` (…, nv, nv).
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("mass_matrix")` (crba, composite_original,
         composite_variant, kane_original, kane_variant, newton_euler_original, newton_euler_variant,
@@ -90,8 +90,8 @@ class JaxSignatures(MotionSignatures):
         - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
         - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
           origin, or some of them by name as {"link": wrench} with (…, 6) each.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("forward_dynamics")` (aba, abia, cfa,
         contraction, dca, jsiia, partition); `schedule` is "sequential" or "doubling" (logarithmic depth);
@@ -113,8 +113,8 @@ class JaxSignatures(MotionSignatures):
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("bias_forces")`; `schedule` is "sequential" or
         "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own;
@@ -135,8 +135,8 @@ class JaxSignatures(MotionSignatures):
         """Joint forces (…, nv) that hold the robot at rest at q.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("gravity_forces")`; `schedule` is "sequential"
         or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own;
@@ -157,8 +157,8 @@ class JaxSignatures(MotionSignatures):
         """The inverse (…, nv, nv) of the mass matrix, by its sparse factor.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("mass_matrix_inverse")`; `schedule` is
         "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
@@ -183,8 +183,8 @@ class JaxSignatures(MotionSignatures):
         - `qdd` (…, nv): accelerations.
         - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
           origin, or some of them by name as {"link": wrench} with (…, 6) each.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("inverse_dynamics_derivatives")` (idsva,
         carpentier_mansard); `schedule` is "sequential" or "doubling" (logarithmic depth); `parameters` from
@@ -210,8 +210,8 @@ class JaxSignatures(MotionSignatures):
         - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
         - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
           origin, or some of them by name as {"link": wrench} with (…, 6) each.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("forward_dynamics_derivatives")`; `schedule` is
         "sequential" or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the
@@ -234,8 +234,8 @@ class JaxSignatures(MotionSignatures):
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape. `algorithm` is one of `px.algorithms("coriolis_matrix")`; `schedule` is "sequential"
         or "doubling" (logarithmic depth); `parameters` from `robot.jax.parameters()` replace the robot's own;
@@ -266,4 +266,35 @@ class JaxSignatures(MotionSignatures):
         return self.evaluate(
             "regressor", {"q": q, "qd": qd, "qdd": qdd}, algorithm=algorithm, schedule=schedule,
             parameters=parameters, derivatives=derivatives,
+        )
+
+    def operational_space_inertia(
+        self, q: ArrayLike, frame: str,
+        *, inertias: ArrayLike | None = None, reference: Reference = "world_aligned",
+        algorithm: AlgorithmLike = "auto", schedule: Schedule = "sequential",
+        parameters: Mapping[str, ArrayLike] | None = None, derivatives: Derivatives = "auto",
+    ) -> Array:
+        """Inertia (…, 6, 6) that a frame shows: (J M^-1 J^T)^-1, from its acceleration to the wrench on it.
+
+        `frame` is a name in `robot.frame_names`, `reference` that of its Jacobian J. The joints must be able
+        to move the frame in all six directions, or the robot is refused. In single configurations where they
+        cannot the inertia is infinite: entries of that state are huge or not finite, those of others are as
+        ever.
+
+        Source: Khatib 1987; the factor of M is Featherstone 2008, Table 6.3. Cost: work O(n depth^2), span
+        O(depth^2).
+
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
+
+        Any batch shape. `algorithm` is one of `px.algorithms("operational_space_inertia")` (ltl,
+        articulated); `schedule` is "sequential" or "doubling" (logarithmic depth); `parameters` from
+        `robot.jax.parameters()` replace the robot's own; `derivatives` by JAX are those of the "analytic"
+        algorithms, of "xla", or by default the first where there are any.
+        """
+        return self.evaluate(
+            "operational_space_inertia", {"q": q, "inertias": inertias}, frame=frame,
+            choices={"reference": reference}, algorithm=algorithm, schedule=schedule, parameters=parameters,
+            derivatives=derivatives,
         )

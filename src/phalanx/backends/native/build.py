@@ -95,7 +95,7 @@ def native(call: Call, optional: Sequence[str] = (), dtype: Any = np.float64) ->
         with building:
             if call.function.frame:
                 _make_room(call.robot)
-            found = call.robot.memo(key, lambda: _build(call, names, dtype))
+            found = call.robot._memoized(key, lambda: _build(call, names, dtype))
     assert found is not None
     return found
 
@@ -153,7 +153,7 @@ def _told(call: Call, dtype: np.dtype) -> np.ndarray:
     frame, robot = placement_of(call.robot, call.frame), call.robot
     number = 0  # which loops do not read
     if large_form(call) is None:
-        number = branch_of(robot.memo("branches", lambda: branches(robot.model)), frame)
+        number = branch_of(robot._memoized("branches", lambda: branches(robot.model)), frame)
     branch = np.array([number], np.int64)
     return np.frombuffer(branch.tobytes() + frame.numbers().astype(dtype).tobytes(), np.uint8)
 

@@ -4,47 +4,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 
 from ...errors import PhalanxError
-from ...program.cost import Cost, Count, Flow, cost_of, flow_of_kernel
-from ...program.form.critical_path import critical_path
+from ...program.cost import Cost, Count, cost_of
+from ...program.form.critical_path import carried_out
 from ...program.loops import cost_of_loops
-from ...program.rolled import RolledProgram
 from ..base import Call
 from .lowering import lowered, operations_in_loops, traced, unrolls
 
 LONGEST = 1_000_000  # operations: about a minute of writing out
 _WALKED = 5_000_000  # operations in loops whose path is found in some seconds
-_QUICK = 20_000  # operations in loops that are written out in a second or two
+_QUICK = 20_000  # operations in loops that are counted in a moment
 
 
 def kernel_cost(call: Call) -> Cost:
     """The cost of the kernel of a call, every instruction as often as it is carried out.
 
-    The critical path and the width of loops are those of the same equations written out. Where loops keep
-    the order of the equations, a walk over the loops finds the path; else, and for the width, they are
-    written out, unless that would take too long.
+    Critical path and width of loops are those of the operations that the loops carry out, in their order.
     """
     made = lowered(call, ())
     form = str(made.form)
     if made.loops is None:
         return cost_of(traced(call, ()), fused=True, form=form).named(call.robot)
-    operations, program = operations_in_loops(call), made.loops.built()
+    program = made.loops.built()
+    found = cost_of_loops(program, call.function.symbol, form=form)
+    if found.total <= _WALKED:
+        # Segments in lanes depend on each other as in a row; columns in lanes are another program in a row.
+        path, width = carried_out(program if program.lanes == 1 else made.loops.built(1))
+        found = found.with_path(Count(*path), width) if sum(width) == found.total else found
+    return found.with_written_out(partial(_written_out, call)).named(call.robot)
 
-    def written_out() -> Flow:
-        return flow_of_kernel(traced(call, ()))
 
-    is_short = operations <= LONGEST
-    flow: Flow | Callable[[], Flow] | None = written_out if is_short else None
-    span = Count()
-    keeps_order = isinstance(made.loops, RolledProgram) and made.loops.keeps_order
-    if keeps_order and program.lanes == 1 and operations <= _WALKED:
-        span = Count(*critical_path(program))
-    elif is_short:
-        flow = written_out()
-        span = flow.longest()
-    return cost_of_loops(program, call.function.symbol, span, form).with_flow(flow).named(call.robot)
+def _written_out(call: Call) -> Cost:
+    """The cost of the equations of a call, written out, none of them in a loop."""
+    require_short(call)
+    return cost_of(traced(call, ()), fused=True).named(call.robot)
 
 
 def is_countable(call: Call) -> bool:

@@ -33,8 +33,8 @@ class InverseDynamicsKernel(Kernel):
           origin, or some of them by name as {"link": wrench} with (…, 6) each.
         - `base_velocity` (…, 6): twist of the base [rad/s, m/s], in its own coordinates.
         - `base_acceleration` (…, 6): the component-wise derivative of that twist.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -65,8 +65,8 @@ class MassMatrixKernel(Kernel):
         """The mass matrix `M` (…, nv, nv).
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -95,8 +95,8 @@ class ForwardDynamicsKernel(Kernel):
         - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
         - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
           origin, or some of them by name as {"link": wrench} with (…, 6) each.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -124,8 +124,8 @@ class BiasForcesKernel(Kernel):
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -149,8 +149,8 @@ class GravityForcesKernel(Kernel):
         """Joint forces (…, nv) that hold the robot at rest at q.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -174,8 +174,8 @@ class MassMatrixInverseKernel(Kernel):
         """The inverse (…, nv, nv) of the mass matrix, by its sparse factor.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -204,8 +204,8 @@ class InverseDynamicsDerivativesKernel(Kernel):
         - `qdd` (…, nv): accelerations.
         - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
           origin, or some of them by name as {"link": wrench} with (…, 6) each.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the results, 3 arrays of their shapes;
         at most `threads` threads share a large batch (None: `px.set_threads`).
@@ -237,8 +237,8 @@ class ForwardDynamicsDerivativesKernel(Kernel):
         - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
         - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
           origin, or some of them by name as {"link": wrench} with (…, 6) each.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the results, 3 arrays of their shapes;
         at most `threads` threads share a large batch (None: `px.set_threads`).
@@ -266,8 +266,8 @@ class CoriolisMatrixKernel(Kernel):
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -306,6 +306,31 @@ class RegressorKernel(Kernel):
         return self._bound((q, qd, qdd), {}, out)
 
 
+class OperationalSpaceInertiaKernel(Kernel):
+    """`operational_space_inertia` of one robot, compiled."""
+
+    def __call__(
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, threads: int | None = None,
+    ) -> Array:
+        """Inertia (…, 6, 6) that a frame shows: (J M^-1 J^T)^-1, from its acceleration to the wrench on it.
+
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
+        most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def bind(self, q: Array, *, out: Array, inertias: Array | None = None) -> Bound:
+        """A step() that recomputes `out` (…, 6, 6) from these very arrays.
+
+        For control loops: fill the inputs in place, call, read `out` in place.
+        """
+        return self._bound((q,), {"inertias": inertias}, out)
+
+
 class InverseDynamicsDerivativesValueKernel(Kernel):
     """`inverse_dynamics_derivatives` of one robot, with its value, compiled."""
 
@@ -321,8 +346,8 @@ class InverseDynamicsDerivativesValueKernel(Kernel):
         - `qdd` (…, nv): accelerations.
         - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
           origin, or some of them by name as {"link": wrench} with (…, 6) each.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the results, 4 arrays of their shapes;
         at most `threads` threads share a large batch (None: `px.set_threads`).
@@ -355,8 +380,8 @@ class ForwardDynamicsDerivativesValueKernel(Kernel):
         - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
         - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
           origin, or some of them by name as {"link": wrench} with (…, 6) each.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the results, 4 arrays of their shapes;
         at most `threads` threads share a large batch (None: `px.set_threads`).

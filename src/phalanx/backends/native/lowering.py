@@ -115,7 +115,7 @@ def operations_in_loops(call: Call) -> int:
         return 0
     key = ("operations in loops", call.function.name, call.algorithm.name, call.options)
     try:
-        found: int = call.robot.memo(key, lambda: _counted(call, _rolled(call, ())).operations)
+        found: int = call.robot._memoized(key, lambda: _counted(call, _rolled(call, ())).operations)
     except PhalanxError:  # of joints that loops do not know
         return 0
     return found
@@ -248,5 +248,5 @@ def model_of(call: Call, optional: tuple[str, ...], *, regrouped: bool) -> Model
     as_given = a.frames == "dh" or a.bodies != "any"
     if not call.function.motion or "inertias" in optional or as_given or not regrouped:
         return model
-    found: Model = call.robot.memo("regrouped", model.regrouped)
+    found: Model = call.robot._memoized("regrouped", model.regrouped)
     return found

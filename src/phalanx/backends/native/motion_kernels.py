@@ -83,8 +83,8 @@ class CenterOfMassKernel(Kernel):
         """Centre of mass (…, 3) of all moving links, in the world frame; NaN if none has mass.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -109,8 +109,8 @@ class KineticEnergyKernel(Kernel):
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -134,8 +134,8 @@ class PotentialEnergyKernel(Kernel):
         """Potential energy (…) in the field of gravity, zero at the world's origin.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -149,8 +149,8 @@ class PotentialEnergyKernel(Kernel):
         return self._bound((q,), {"inertias": inertias}, out)
 
 
-class MomentumKernel(Kernel):
-    """`momentum` of one robot, compiled."""
+class CentroidalMomentumKernel(Kernel):
+    """`centroidal_momentum` of one robot, compiled."""
 
     def __call__(
         self, q: ArrayLike, qd: ArrayLike,
@@ -160,8 +160,8 @@ class MomentumKernel(Kernel):
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -175,8 +175,8 @@ class MomentumKernel(Kernel):
         return self._bound((q, qd), {"inertias": inertias}, out)
 
 
-class MomentumMatrixKernel(Kernel):
-    """`momentum_matrix` of one robot, compiled."""
+class CentroidalMomentumMatrixKernel(Kernel):
+    """`centroidal_momentum_matrix` of one robot, compiled."""
 
     def __call__(
         self, q: ArrayLike,
@@ -185,8 +185,8 @@ class MomentumMatrixKernel(Kernel):
         """The matrix A (…, 6, nv) with momentum A qd about the mass centre, along the world's axes.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -198,6 +198,111 @@ class MomentumMatrixKernel(Kernel):
         For control loops: fill the inputs in place, call, read `out` in place.
         """
         return self._bound((q,), {"inertias": inertias}, out)
+
+
+class CentroidalMomentumTimeVariationKernel(Kernel):
+    """`centroidal_momentum_time_variation` of one robot, compiled."""
+
+    def __call__(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, threads: int | None = None,
+    ) -> Array:
+        """Rate (…, 6) [angular; linear] of the momentum about the mass centre, along the world's axes.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
+        most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def bind(self, q: Array, qd: Array, qdd: Array, *, out: Array, inertias: Array | None = None) -> Bound:
+        """A step() that recomputes `out` (…, 6) from these very arrays.
+
+        For control loops: fill the inputs in place, call, read `out` in place.
+        """
+        return self._bound((q, qd, qdd), {"inertias": inertias}, out)
+
+
+class CenterOfMassJacobianKernel(Kernel):
+    """`center_of_mass_jacobian` of one robot, compiled."""
+
+    def __call__(
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, threads: int | None = None,
+    ) -> Array:
+        """Jacobian (…, 3, nv) of the centre of mass: times qd it is its velocity, along the world's axes.
+
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
+        most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def bind(self, q: Array, *, out: Array, inertias: Array | None = None) -> Bound:
+        """A step() that recomputes `out` (…, 3, nv) from these very arrays.
+
+        For control loops: fill the inputs in place, call, read `out` in place.
+        """
+        return self._bound((q,), {"inertias": inertias}, out)
+
+
+class CenterOfMassVelocityKernel(Kernel):
+    """`center_of_mass_velocity` of one robot, compiled."""
+
+    def __call__(
+        self, q: ArrayLike, qd: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, threads: int | None = None,
+    ) -> Array:
+        """Velocity (…, 3) of the centre of mass, along the world's axes; NaN if no link has mass.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
+        most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def bind(self, q: Array, qd: Array, *, out: Array, inertias: Array | None = None) -> Bound:
+        """A step() that recomputes `out` (…, 3) from these very arrays.
+
+        For control loops: fill the inputs in place, call, read `out` in place.
+        """
+        return self._bound((q, qd), {"inertias": inertias}, out)
+
+
+class CenterOfMassAccelerationKernel(Kernel):
+    """`center_of_mass_acceleration` of one robot, compiled."""
+
+    def __call__(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, threads: int | None = None,
+    ) -> Array:
+        """Acceleration (…, 3) of the centre of mass, along the world's axes; NaN if no link has mass.
+
+        - `q` (…, nq): positions.
+        - `qd` (…, nv): rates.
+        - `qdd` (…, nv): accelerations.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
+
+        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape; at
+        most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def bind(self, q: Array, qd: Array, qdd: Array, *, out: Array, inertias: Array | None = None) -> Bound:
+        """A step() that recomputes `out` (…, 3) from these very arrays.
+
+        For control loops: fill the inputs in place, call, read `out` in place.
+        """
+        return self._bound((q, qd, qdd), {"inertias": inertias}, out)
 
 
 class FrameVelocityKernel(Kernel):
@@ -249,14 +354,14 @@ class FrameAccelerationKernel(Kernel):
         return self._bound((q, qd, qdd), {}, out)
 
 
-class JacobianRateKernel(Kernel):
-    """`jacobian_rate` of one robot, compiled."""
+class JacobianTimeDerivativeKernel(Kernel):
+    """`jacobian_time_derivative` of one robot, compiled."""
 
     def __call__(
         self, q: ArrayLike, qd: ArrayLike,
         *, out: Array | None = None, threads: int | None = None,
     ) -> Array:
-        """The rate dJ/dt (…, 6, nv) of a frame's Jacobian, along the axes of the base frame.
+        """The time derivative dJ/dt (…, 6, nv) of a frame's Jacobian, entry by entry.
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
@@ -273,8 +378,8 @@ class JacobianRateKernel(Kernel):
         return self._bound((q, qd), {}, out)
 
 
-class JacobianDerivativeKernel(Kernel):
-    """`jacobian_derivative` of one robot, compiled."""
+class KinematicHessianKernel(Kernel):
+    """`kinematic_hessian` of one robot, compiled."""
 
     def __call__(self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None) -> Array:
         """The derivative (…, 6, nv, nv) of a frame's Jacobian in the tangent space of q.

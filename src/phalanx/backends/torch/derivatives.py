@@ -61,7 +61,7 @@ class Work:
     @cached_property
     def is_flat(self) -> bool:
         """Whether rates are those of the coordinates: no joint has a quaternion."""
-        return all(c.kind.quaternion is None for c in self.robot.coordinates)
+        return all(c.kind.quaternion is None for c in self.robot._coordinates)
 
     # ------------------------------------------------------------------ the function and its derivatives
 
@@ -130,7 +130,7 @@ class Work:
         batch = np.broadcast_shapes(q.shape[:-1], values.shape[:-1])
         made = np.empty((*batch, size), values.dtype)
         with np.errstate(all="ignore"):
-            for c in self.robot.coordinates:
+            for c in self.robot._coordinates:
                 there, here = (c.v, c.q) if how == "coordinate_slopes" else (c.q, c.v)
                 made[..., here] = getattr(c.kind, how)(q[..., c.q], values[..., there])
         return made

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ...robot import results
-from ...typing import AlgorithmLike
+from ...typing import AlgorithmLike, Reference
 from .motion_signatures import MotionSignatures
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ class TorchSignatures(MotionSignatures):
           origin, or some of them by name as {"link": wrench} with (…, 6) each.
         - `base_velocity` (…, 6): twist of the base [rad/s, m/s], in its own coordinates.
         - `base_acceleration` (…, 6): the component-wise derivative of that twist.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Tensors on the CPU, any batch shape. `algorithm` is one of `px.algorithms("inverse_dynamics")`
         (cartesian_tensor, lathrop, luh_walker_paul, newton_euler, partition, scan, zomaya_morris); at most
@@ -57,8 +57,8 @@ class TorchSignatures(MotionSignatures):
         """The mass matrix `M` (…, nv, nv).
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Tensors on the CPU, any batch shape. `algorithm` is one of `px.algorithms("mass_matrix")` (crba,
         composite_original, composite_variant, kane_original, kane_variant, newton_euler_original,
@@ -80,8 +80,8 @@ class TorchSignatures(MotionSignatures):
         - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
         - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
           origin, or some of them by name as {"link": wrench} with (…, 6) each.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Tensors on the CPU, any batch shape. `algorithm` is one of `px.algorithms("forward_dynamics")` (aba,
         abia, cfa, contraction, dca, jsiia, partition); at most `threads` threads share a large batch (None:
@@ -100,8 +100,8 @@ class TorchSignatures(MotionSignatures):
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Tensors on the CPU, any batch shape. `algorithm` is one of `px.algorithms("bias_forces")`; at most
         `threads` threads share a large batch (None: `px.set_threads`).
@@ -117,8 +117,8 @@ class TorchSignatures(MotionSignatures):
         """Joint forces (…, nv) that hold the robot at rest at q.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Tensors on the CPU, any batch shape. `algorithm` is one of `px.algorithms("gravity_forces")`; at most
         `threads` threads share a large batch (None: `px.set_threads`).
@@ -134,8 +134,8 @@ class TorchSignatures(MotionSignatures):
         """The inverse (…, nv, nv) of the mass matrix, by its sparse factor.
 
         - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Tensors on the CPU, any batch shape. `algorithm` is one of `px.algorithms("mass_matrix_inverse")`; at
         most `threads` threads share a large batch (None: `px.set_threads`).
@@ -155,8 +155,8 @@ class TorchSignatures(MotionSignatures):
         - `qdd` (…, nv): accelerations.
         - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
           origin, or some of them by name as {"link": wrench} with (…, 6) each.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Tensors on the CPU, any batch shape. `algorithm` is one of
         `px.algorithms("inverse_dynamics_derivatives")` (idsva, carpentier_mansard); at most `threads` threads
@@ -178,8 +178,8 @@ class TorchSignatures(MotionSignatures):
         - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
         - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
           origin, or some of them by name as {"link": wrench} with (…, 6) each.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Tensors on the CPU, any batch shape. `algorithm` is one of
         `px.algorithms("forward_dynamics_derivatives")`; at most `threads` threads share a large batch (None:
@@ -198,8 +198,8 @@ class TorchSignatures(MotionSignatures):
 
         - `q` (…, nq): positions.
         - `qd` (…, nv): rates.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, as in
-          `robot.inertial_parameters`.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
 
         Tensors on the CPU, any batch shape. `algorithm` is one of `px.algorithms("coriolis_matrix")`; at most
         `threads` threads share a large batch (None: `px.set_threads`).
@@ -223,4 +223,32 @@ class TorchSignatures(MotionSignatures):
         """
         return self.evaluate(
             "regressor", {"q": q, "qd": qd, "qdd": qdd}, algorithm=algorithm, threads=threads,
+        )
+
+    def operational_space_inertia(
+        self, q: Tensor, frame: str,
+        *, inertias: Tensor | None = None, reference: Reference = "world_aligned",
+        algorithm: AlgorithmLike = "auto", threads: int | None = None,
+    ) -> Tensor:
+        """Inertia (…, 6, 6) that a frame shows: (J M^-1 J^T)^-1, from its acceleration to the wrench on it.
+
+        `frame` is a name in `robot.frame_names`, `reference` that of its Jacobian J. The joints must be able
+        to move the frame in all six directions, or the robot is refused. In single configurations where they
+        cannot the inertia is infinite: entries of that state are huge or not finite, those of others are as
+        ever.
+
+        Source: Khatib 1987; the factor of M is Featherstone 2008, Table 6.3. Cost: work O(n depth^2), span
+        O(depth^2).
+
+        - `q` (…, nq): positions.
+        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
+          are `robot.inertial_parameters.reshape(-1, 10)`.
+
+        Tensors on the CPU, any batch shape. `algorithm` is one of
+        `px.algorithms("operational_space_inertia")` (ltl, articulated); at most `threads` threads share a
+        large batch (None: `px.set_threads`).
+        """
+        return self.evaluate(
+            "operational_space_inertia", {"q": q, "inertias": inertias}, frame=frame,
+            choices={"reference": reference}, algorithm=algorithm, threads=threads,
         )

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from phalanx.errors import PhalanxError
+from phalanx.errors import PhalanxError, installing
 from phalanx.io.mjcf.assets import drop_files, named_files, refuse_irregular
 from phalanx.io.mjcf.scan import check_file, check_text
 from phalanx.io.xml import root_tag
@@ -50,7 +50,7 @@ def compiled(given: Any, source: str) -> CompiledModel:
         import mujoco
     except ImportError:
         raise PhalanxError(
-            f"{source}: reading MJCF needs the package mujoco. Install it: pip install phalanx[mjcf]"
+            f"{source}: reading MJCF needs the package mujoco, which is not installed; {installing('mjcf')}."
         ) from None
     if isinstance(given, mujoco.MjModel):
         return CompiledModel(given, given.nsensor)

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The built-in robots as parameter files, and generators of test robots."""
 
-from .builtin import builtin, builtin_names, builtin_table
-from .generators import chain, coil, dill, snake, tree
+from .builtin import builtin, builtin_names, builtin_table, names_generator
 
-__all__ = ["builtin", "builtin_names", "builtin_table", "chain", "coil", "dill", "snake", "tree"]
+__all__ = ["builtin", "builtin_names", "builtin_table", "names_generator"]

@@ -183,7 +183,7 @@ def _random(
     chosen = (rng.random(n) < limited).tolist()
     joints = []
     for i, kind in enumerate(kinds):
-        plain = kind.quaternion is None and kind.nq > 0 and kind.name != "continuous"
+        plain = kind.limited
         extra: dict[str, Any] = {}
         if plain and chosen[i]:
             lower, upper, velocity, effort = bounds[i]

@@ -1,9 +1,10 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Shapes for robots whose file has none: from the places of joints and axes, or from inertias.
+"""Shapes for robots whose file has none: tubes along Denavit-Hartenberg parameters, or a skeleton.
 
-A link is a tube from its joint to the next ones, first along its own axis and then across it, as the
-Denavit-Hartenberg parameters go; a joint that turns is a drum about its axis, one that slides a beam.
+Of a table, a link is a tube from its joint to the next ones, first along its own axis and then across it, as
+the parameters go; a joint that turns is a drum about its axis, one that slides a beam. Any other robot is a
+skeleton: straight bones from joint to joint, a small drum at each joint, and the axes of its frame.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 
 from ...robot.assembly import MovingJoint
 from ...robot.description import Pose
+from ...robot.joints import FREE
 from ...robot.robot import Robot
 from .shapes import Array, Box, Capsule, Colour, Cylinder, Ellipsoid, Shape, Sphere, Visual, along
 
@@ -23,8 +25,13 @@ TUBE: Colour = (0.83, 0.85, 0.88, 1.0)  # no colour that means something on a ch
 DRUM: Colour = (0.24, 0.29, 0.36, 1.0)
 TIP: Colour = (0.902, 0.624, 0.0, 1.0)
 DARK: Colour = (0.30, 0.33, 0.37, 1.0)
-MASS: Colour = (0.337, 0.706, 0.914, 0.55)
+AXES: tuple[Colour, ...] = ((0.835, 0.369, 0.0, 1.0), (0.0, 0.62, 0.451, 1.0), (0.0, 0.447, 0.698, 1.0))
 
+_THINNEST = 0.007  # radius over the size of the robot: thinner lines cannot be seen
+_BONE = 0.09  # radius of a bone over the usual distance of joints
+_THICKEST = 0.012  # and over the size of the robot
+_NOWHERE = 0.2  # metres that a robot is drawn as whose joints are all at one point, without mass
+_MOST_FRAMES = 64  # links whose frames are still told apart
 _REACH = 0.05  # radius of the first link over the length of the robot, at most
 _SEGMENT = 0.32  # and over the mean distance of joints
 _TAPER = 0.42  # how much thinner the last link is
@@ -62,14 +69,20 @@ def generated(robot: Robot) -> list[Visual]:
     return [visual for piece in pieces for visual in _drawn(piece, radius * (1.0 - _TAPER * piece.depth))]
 
 
-def inertial(robot: Robot) -> list[Visual]:
-    """Drums for joints, thin tubes between them, and the ellipsoid of each link's inertia."""
-    pieces = _pieces(robot)
-    radius = _radius(robot, pieces)
-    found = [visual for piece in pieces for visual in _drawn(piece, 0.4 * radius)]
-    for name, shape, pose in inertia_ellipsoids(robot):
-        found.append(Visual(name, shape, pose, MASS))
-    return found
+def skeleton(robot: Robot) -> list[Visual]:
+    """Straight bones between joints, a drum at each joint, and small axes of x, y and z there.
+
+    A robot without any extent, such as a single free body, is its ellipsoids of inertia.
+    """
+    pieces, size = _pieces(robot), _size(robot)
+    lengths, bodies = _lengths(pieces), inertia_ellipsoids(robot)
+    if not lengths and bodies:
+        return [Visual(name, shape, pose, TUBE) for name, shape, pose in bodies]
+    usual = float(np.median(lengths)) if lengths else _NOWHERE
+    size = size if lengths else _NOWHERE
+    radius = max(min(_BONE * usual, _THICKEST * size), _THINNEST * size)
+    arms = min(0.35 * usual, 6.0 * radius) if robot.n_links <= _MOST_FRAMES else 0.0
+    return [visual for piece in pieces for visual in _bones(piece, radius, usual, arms)]
 
 
 def inertia_ellipsoids(robot: Robot) -> list[tuple[str, Ellipsoid, Pose]]:
@@ -120,7 +133,7 @@ def _pieces(robot: Robot) -> list[_Piece]:
     moving = robot._assembly.moving
     exits: dict[int, list[_Joint]] = defaultdict(list)
     for m in moving:
-        if m.joint.type != "floating":
+        if m.joint.type != FREE:
             exits[m.parent].append(_seen(m, m.origin.matrix))
     ends: dict[int, list[Array]] = defaultdict(list)
     for name, frame in robot.frames.items():
@@ -135,7 +148,7 @@ def _pieces(robot: Robot) -> list[_Piece]:
         found.append(_Piece(root_frame(robot), None, tuple(exits[-1]), (), 0.0))
     for i, m in enumerate(moving):
         entry = None
-        if m.joint.type != "floating":
+        if m.joint.type != FREE:
             entry = _seen(m, np.linalg.inv(m.joint.after.matrix))
         leaf = _ends(robot, i, entry, ends[i]) if not exits[i] else []
         found.append(_Piece(m.joint.child, entry, tuple(exits[i]), tuple(leaf), deep[i] / most))
@@ -144,13 +157,12 @@ def _pieces(robot: Robot) -> list[_Piece]:
 
 def _seen(m: MovingJoint, frame: Array) -> _Joint:
     """A moving joint whose frame stands there."""
-    kind = m.joint.type
-    straight = kind in ("revolute", "continuous", "prismatic", "helical")
+    straight = len(m.steps) == 1 and m.steps[0].motion.is_screw
     axis = frame[:3, :3] @ np.asarray(m.joint.axis) if straight else None
     if axis is not None:
         length = float(np.linalg.norm(axis))
         axis = axis / length if length > 0.0 else None
-    slides = kind == "prismatic"
+    slides = m.kind.units == ("m",)
     bounds = [abs(x) for x in (*m.joint.lower, *m.joint.upper) if np.isfinite(x)] if slides else []
     return _Joint(frame[:3, 3], axis, slides, max(bounds, default=0.0))
 
@@ -168,16 +180,28 @@ def _ends(robot: Robot, i: int, entry: _Joint | None, frames: list[Array]) -> li
     return [start + 2.0 * (row[1:4] / row[0] - start)] if row[0] > 0.0 else []
 
 
-def _radius(robot: Robot, pieces: list[_Piece]) -> float:
-    """The radius of the first link."""
-    lengths = [
+def _lengths(pieces: list[_Piece]) -> list[float]:
+    """The distances from the joint of a link to the next ones and to its ends."""
+    found = [
         float(np.linalg.norm(at - piece.start))
         for piece in pieces
         for at in (*(joint.at for joint in piece.exits), *piece.ends)
     ]
-    lengths = [x for x in lengths if x > 1e-6]
+    return [x for x in found if x > 1e-6]
+
+
+def _size(robot: Robot) -> float:
+    """The diagonal of the box around all joints in the neutral pose."""
+    places = np.asarray(robot.forward_kinematics(robot.neutral(), backend="numpy"))[:, :3, 3]
+    return float(np.linalg.norm(np.ptp(np.vstack([places, np.zeros(3)]), axis=0)))
+
+
+def _radius(robot: Robot, pieces: list[_Piece]) -> float:
+    """The radius of the first link."""
+    lengths = _lengths(pieces)
     if lengths:
-        return max(min(_REACH * sum(lengths), _SEGMENT * sum(lengths) / len(lengths)), 1e-4)
+        thin = min(_REACH * sum(lengths), _SEGMENT * sum(lengths) / len(lengths))
+        return max(thin, _THINNEST * _size(robot), 1e-4)
     sizes = [max(shape.radii) for _, shape, _ in inertia_ellipsoids(robot)]
     return max(0.5 * max(sizes, default=0.1), 1e-4)
 
@@ -214,6 +238,37 @@ def _drawn(piece: _Piece, r: float) -> list[Visual]:
         way = at - start
         axis = way if np.linalg.norm(way) > 0.5 * r else None if entry is None else entry.axis
         add(Cylinder(1.0 * r, 0.5 * r), at, axis, TIP)
+    return found
+
+
+def _bones(piece: _Piece, r: float, usual: float, arms: float) -> list[Visual]:
+    """The shapes of one link of a skeleton whose bones have that radius, and frames arms of that length."""
+    found: list[Visual] = []
+
+    def add(shape: Shape, at: Any, axis: Any, colour: Colour) -> None:
+        turn = along(axis) if axis is not None else np.eye(3)
+        found.append(Visual(piece.frame, shape, Pose.of(turn, at), colour))
+
+    entry, start = piece.entry, piece.start
+    if entry is None:
+        if piece.exits:
+            add(Sphere(1.7 * r), start, None, DARK)
+    elif entry.axis is None:
+        add(Sphere(1.7 * r), start, None, DRUM)
+    else:
+        # Where bones are shorter than thick, joints are only rings: a long chain still shows its links.
+        wide, long = (1.6 * r, 3.4 * r) if usual > 4.0 * r else (r, 0.3 * usual)
+        shape = Box((1.6 * wide, 1.6 * wide, long)) if entry.slides else Cylinder(wide, long)
+        add(shape, start, entry.axis, DRUM)
+    for at in (*(joint.at for joint in piece.exits), *piece.ends):
+        length = float(np.linalg.norm(at - start))
+        if length > 0.3 * r:
+            add(Capsule(0.8 * r, length), 0.5 * (start + at), at - start, TUBE)
+    for at in piece.ends:
+        add(Sphere(1.3 * r), at, None, TIP)
+    if entry is not None and arms > 2.2 * r:
+        for axis, colour in zip(np.eye(3), AXES, strict=True):
+            add(Cylinder(0.35 * r, arms), start + 0.5 * arms * axis, axis, colour)
     return found
 
 

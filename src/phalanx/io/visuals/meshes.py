@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import PhalanxError
+from ...errors import PhalanxError, installing
 from ...files import read_bytes
 from .shapes import Surface
 
@@ -36,7 +36,7 @@ def read_mesh(path: str) -> list[Surface]:
     except ImportError as error:
         raise PhalanxError(
             f'mesh "{path}": reading it needs the package {error.name}, which is not installed; '
-            'pip install "phalanx[studio]".'
+            f"{installing('studio')}."
         ) from None
     try:
         content = read_bytes(path)

@@ -22,7 +22,7 @@ from .. import robots as catalogue
 from ..loading import is_builtin, is_text, load, parsed_table
 from ..xacro import Macros
 from ..xml import root_tag
-from .generated import generated, inertial
+from .generated import generated, skeleton
 from .mesh_files import MeshFiles
 from .of_table import table_visuals
 from .of_urdf import Found, sdf_visuals, urdf_visuals
@@ -98,9 +98,9 @@ def visuals(
     bare = {frame for frame, _ in (*found.missing, *unread)} - {part.visual.frame for part in parts}
     missing = tuple(dict.fromkeys(what for _, what in (*found.missing, *unread)))
     is_generated = not parts
-    is_table = given is None or is_builtin(given) or _is_table(given)
+    is_table = given is not None and _is_table(given)
     if is_generated or is_table or bare:
-        made = generated(robot) if is_table else inertial(robot)
+        made = generated(robot) if is_table else skeleton(robot)
         own = {part.visual.frame for part in parts}
         wanted = [
             v
@@ -124,6 +124,9 @@ def _source_of(robot: Robot) -> Any:
 
 
 def _is_table(source: Any) -> bool:
+    """Whether a source has Denavit-Hartenberg rows or links in a table: a built-in robot, TOML or JSON."""
+    if is_builtin(source):
+        return not catalogue.names_generator(source)
     if not isinstance(source, (str, os.PathLike)) or (isinstance(source, str) and is_text(source)):
         text = source if isinstance(source, str) else bytes(source or b"").decode("latin-1")
         return not text.lstrip("\ufeff \t\r\n").startswith("<")
@@ -137,6 +140,8 @@ def _found(source: Any, xacro_args: Any, packages: Any) -> Found:
 
         return mjcf_visuals(source, source=type(source).__name__)
     if is_builtin(source):
+        if catalogue.names_generator(source):
+            return Found()
         return Found(table_visuals(catalogue.builtin_table(source), source=f"{source}.toml"))
     path = None
     content: Any = source

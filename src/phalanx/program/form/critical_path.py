@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: MIT
 """The critical path of a program, whatever its loops: maximum and plus in place of its operations.
 
-Every number is either a constant, of which only matters whether it is zero or one, or is told by the longest
-chain of operations behind it; loads and stores carry that through memory. As in equations written out, an
-operation on constants takes nothing; neither does adding zero or multiplying by zero or one, and two
-constant factors are one.
+Every number is told by the longest chain of operations behind it, constants by none; loads and stores carry
+that through memory. Every operation that the program carries out takes one step, also those with zeros and
+ones of its tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import collections
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -37,21 +37,27 @@ from .program import (
 )
 
 # A chain of operations as one integer: the longer one is larger, of equally long ones that with more
-# multiplications, then divisions, then sines and cosines. The last bit marks a product with a constant.
-_TRIGONOMETRIC, _DIVISIONS, _MULTIPLICATIONS, _LENGTH = 1, 5, 25, 50
-_SCALED = 1
-_ZERO, _ONE, _SOME = 0.0, 1.0, 2.0  # constants: zero, one of either sign, any other
-_Known = Any  # a constant (float) or a chain of operations (int)
+# multiplications, then divisions, then sines and cosines.
+_TRIGONOMETRIC, _DIVISIONS, _MULTIPLICATIONS, _LENGTH = 0, 5, 25, 50
+_CONSTANT = object()  # stands for all constants
 
 
-def critical_path(program: Program) -> tuple[int, int, int, int]:
-    """(multiplications, additions, divisions, sines and cosines) along the critical path of one state."""
+def carried_out(program: Program) -> tuple[tuple[int, int, int, int], tuple[int, ...]]:
+    """(counts along the longest chain of operations, how many operations start at each step).
+
+    Every operation takes one step and starts as early as it can: the second adds up to the operations of the
+    program, and is as long as the first.
+    """
     if program.lanes != 1:
         raise TypeError("paths: no rule for a program whose lanes are segments.")
     run = _PathTrace(program)
     run.body(program.body, {})
-    ends = (x for buffer in program.outputs for x in run.memory[buffer] if type(x) is int)
-    longest = max(ends, default=0)
+    steps = max(run.started, default=-1) + 1
+    return _counts(run.longest[0]), tuple(run.started[k] for k in range(steps))
+
+
+def _counts(longest: int) -> tuple[int, int, int, int]:
+    """(multiplications, additions, divisions, sines and cosines) of a chain of operations."""
     trigonometric, divisions, multiplications = (
         (longest >> low) & ((1 << high - low) - 1)
         for low, high in (
@@ -76,72 +82,6 @@ def _length(op: Op) -> int:
     )
 
 
-_PRODUCT, _SUM, _QUOTIENT = (_length(OPS[op]) for op in (ops.MUL, ops.ADD, ops.DIV))
-
-
-def _mul(a: _Known, b: _Known) -> _Known:
-    if type(a) is float:
-        a, b = b, a
-    if type(b) is float:
-        if type(a) is float:
-            return _ZERO if a == _ZERO or b == _ZERO else _ONE if a == b == _ONE else _SOME
-        if b == _ZERO:
-            return _ZERO
-        return a if b == _ONE or a & _SCALED else a + _PRODUCT + _SCALED
-    return ((a if a > b else b) | _SCALED) - _SCALED + _PRODUCT
-
-
-def _add(a: _Known, b: _Known) -> _Known:
-    if type(a) is float:
-        a, b = b, a
-    if type(b) is float:
-        if b == _ZERO:
-            return a
-        if type(a) is float:
-            return b if a == _ZERO else _SOME
-        return (a | _SCALED) - _SCALED + _SUM
-    return ((a if a > b else b) | _SCALED) - _SCALED + _SUM
-
-
-def _div(a: _Known, b: _Known) -> _Known:
-    if type(b) is float:
-        return _mul(a, b)
-    if type(a) is float:
-        return _ZERO if a == _ZERO else (b | _SCALED) - _SCALED + _QUOTIENT
-    return ((a if a > b else b) | _SCALED) - _SCALED + _QUOTIENT
-
-
-def _choose(mask: _Known, a: _Known, b: _Known) -> _Known:
-    if type(mask) is float:
-        return a if mask != _ZERO else b
-    return _other(OPS[ops.SELECT])(mask, a, b)
-
-
-def _other(op: Op) -> Callable[..., _Known]:
-    def rule(*args: _Known) -> _Known:
-        behind = [x for x in args if type(x) is int]
-        return (max(behind) | _SCALED) - _SCALED + _length(op) if behind else _SOME
-
-    return rule
-
-
-_RULES: dict[str, Callable[..., _Known]] = {name: _other(op) for name, op in OPS.items()} | {
-    ops.ADD: _add,
-    ops.SUB: _add,
-    ops.MUL: _mul,
-    ops.DIV: _div,
-    ops.NEG: lambda a: a,
-    ops.FMA: lambda a, b, c: _add(_mul(a, b), c),
-    ops.FMS: lambda a, b, c: _add(_mul(a, b), c),
-    ops.FNMA: lambda a, b, c: _add(_mul(a, b), c),
-    ops.SELECT: _choose,
-}
-
-
-def _constant(x: float) -> float:
-    return _ZERO if x == 0.0 else _ONE if abs(x) == 1.0 else _SOME
-
-
 # ------------------------------------------------------------------- blocks
 
 
@@ -149,32 +89,32 @@ def _constant(x: float) -> float:
 class _StatementBlock:
     """Statements without control among them: what they read, do and leave, by place.
 
-    Places are filled with numbers from before, then those read, then constants and those computed.
+    Places are filled with numbers from before, those read, one for all constants, and those computed.
     """
 
     outer: list[Any]
     reads: list[Load]
     decisions: list[Index]
-    constants: list[float]
     steps: list[tuple[Any, tuple[int, ...], int]]
     leaves: list[tuple[Any, int]]  # what other blocks need
     stores: list[tuple[Store, int]]
     size: int
 
 
-def _block(statements: list[Any], needed: set[Any]) -> _StatementBlock:
+def _block(
+    statements: list[Any], needed: set[Any], rules: Mapping[str, Callable[..., int]]
+) -> _StatementBlock:
     inside = {s for s in statements if not isinstance(s, Store)}
     read = [x for s in statements for x in _operands(s)]
     outer = list(dict.fromkeys(x for x in read if type(x) is not float and x not in inside))
     reads = [s for s in statements if isinstance(s, Load)]
-    constants = list(dict.fromkeys(_constant(x) for x in read if type(x) is float))
-    place: dict[Any, int] = {x: k for k, x in enumerate([*outer, *reads, *constants])}
+    place: dict[Any, int] = {x: k for k, x in enumerate([*outer, *reads, _CONSTANT])}
     steps: list[tuple[Any, tuple[int, ...], int]] = []
     decisions: list[Index] = []
     stores: list[tuple[Store, int]] = []
 
     def at(x: Any) -> int:
-        return place[_constant(x) if type(x) is float else x]
+        return place[_CONSTANT if type(x) is float else x]
 
     for s in statements:
         if isinstance(s, Store):
@@ -185,9 +125,9 @@ def _block(statements: list[Any], needed: set[Any]) -> _StatementBlock:
             decisions.append(s.condition)
         elif isinstance(s, Value):
             place[s] = len(place)
-            steps.append((_RULES[s.op], tuple(at(a) for a in s.args), place[s]))
+            steps.append((rules[s.op], tuple(at(a) for a in s.args), place[s]))
     leaves = [(x, k) for x, k in place.items() if x in needed and x in inside]
-    return _StatementBlock(outer, reads, decisions, constants, steps, leaves, stores, len(place))
+    return _StatementBlock(outer, reads, decisions, steps, leaves, stores, len(place))
 
 
 def _pieces(statements: tuple[Any, ...]) -> Iterator[tuple[list[Any], Any]]:
@@ -246,28 +186,49 @@ class _PathTrace:
     """A program under way: what stands in its memory, and the numbers of its statements."""
 
     def __init__(self, program: Program) -> None:
+        self.started: collections.Counter[int] = collections.Counter()  # how many operations at each step
+        self.longest = [0]
+        self.rules = {name: self._rule(op) for name, op in OPS.items()}
+        for name in (ops.FMA, ops.FMS, ops.FNMA):
+            self.rules[name] = self._product_and_sum
+        self._multiply, self._plus = self.rules[ops.MUL], self.rules[ops.ADD]
         arguments = [*program.inputs, *([] if program.uniform is None else [program.uniform])]
-        self.memory: dict[Any, list[_Known]] = {r: [0] * r.size for r in arguments}
-        self.memory |= {r: [_ZERO] * r.size for r in (*program.outputs, *program.scratch)}
-        self.tables: dict[Any, list[float]] = {}
-        self.values: dict[Any, _Known] = {}
+        buffers = (*arguments, *program.outputs, *program.scratch)
+        self.memory: dict[Any, list[int]] = {r: [0] * r.size for r in buffers}
+        self.values: dict[Any, int] = {}
         self.parts: dict[int, list[Any]] = {}
         self._prepare(program.body, _read_elsewhere(program.body))
+
+    def _rule(self, op: Op) -> Callable[..., int]:
+        """What an operation does to the chains behind its operands; it is noted when it starts."""
+        size, works, started, longest = _length(op), _length(op) >> _LENGTH, self.started, self.longest
+
+        def rule(*args: int) -> int:
+            behind = max(args)
+            if works:
+                started[behind >> _LENGTH] += works
+            done = behind + size
+            if done > longest[0]:
+                longest[0] = done
+            return done
+
+        return rule
+
+    def _product_and_sum(self, a: int, b: int, c: int) -> int:
+        return self._plus(self._multiply(a, b), c)
 
     def _prepare(self, statements: tuple[Any, ...], needed: set[Any]) -> None:
         """Cut statements into blocks and those that steer others, inside these too."""
         found: list[Any] = []
         for plain, s in _pieces(statements):
-            found += [_block(plain, needed)] if plain else []
+            found += [_block(plain, needed, self.rules)] if plain else []
             found += [] if s is None else [s]
             if isinstance(s, For | If | Attributed | SimdRegion):
                 self._prepare(s.body, needed)
         self.parts[id(statements)] = found
 
-    def real(self, x: Any) -> _Known:
-        if type(x) is float:
-            return _constant(x)
-        return self.values[x]
+    def real(self, x: Any) -> int:
+        return 0 if type(x) is float else self.values[x]
 
     def body(self, statements: tuple[Any, ...], counters: dict[InductionVariable, Any]) -> None:
         for part in self._flat(statements):
@@ -316,25 +277,23 @@ class _PathTrace:
 
         def listed(index: Index) -> list[Any]:
             found = evaluate(index, counters, known)
-            return found.tolist() if isinstance(found, np.ndarray) else [found] * rounds
+            # Tables of segments, one in each lane, have an axis of lanes.
+            return found.ravel().tolist() if isinstance(found, np.ndarray) else [found] * rounds
 
         reads = [(self._source(s.buffer), listed(s.index)) for s in block.reads]
         stores = [(self.memory[s.buffer], listed(s.index), place) for s, place in block.stores]
         return reads, [listed(x) for x in block.decisions], stores
 
-    def _source(self, where: Any) -> Sequence[_Known]:
-        if not isinstance(where, Table):
-            return self.memory[where]
-        if where not in self.tables:
-            self.tables[where] = [_constant(x) for x in where.values.ravel().tolist()]
-        return self.tables[where]
+    def _source(self, where: Any) -> Sequence[int]:
+        if isinstance(where, Table) and where not in self.memory:
+            self.memory[where] = [0] * where.values.size
+        return self.memory[where]
 
     def _block(self, block: _StatementBlock, places: Any, k: int) -> None:
         reads, decisions, stores = places
         numbers = [self.real(x) for x in block.outer]
         numbers += [where[at[k]] for where, at in reads]
-        numbers += block.constants
-        numbers += [_ZERO] * (block.size - len(numbers))
+        numbers += [0] * (block.size - len(numbers))
         for rule, args, place in block.steps:
             if rule is Select:
                 numbers[place] = numbers[args[1] if decisions[args[0]][k] else args[2]]

@@ -126,7 +126,10 @@ class _Interpretation:
         self.values[s] = self.real(s.a if self.whole(s.condition) else s.b)
 
     def value(self, s: Value) -> None:
-        self.values[s] = self.rules[s.op](*(self.real(a) for a in s.args))
+        rule = self.rules.get(s.op)
+        if rule is None:
+            raise TypeError(f"interpreter: no rule for the operation {s.op}.")
+        self.values[s] = rule(*(self.real(a) for a in s.args))
 
     # ------------------------------------------------------------- control
 

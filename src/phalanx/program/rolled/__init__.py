@@ -84,8 +84,7 @@ def roll(task: TraceTask) -> RolledProgram:
         order.heavy_path_rows,
         uniform_count(model) if task.has_uniforms else 0,
     )
-    rewritten = bool(algorithm.derivative) or isinstance(values[0], Solved)
-    return RolledProgram(layout, [*rest, *planned], order.reordered, rewritten)
+    return RolledProgram(layout, [*rest, *planned], order.reordered)
 
 
 def _residual(

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...errors import PhalanxError
 from ..form.interpret import RULES
 from ..ops import (
     ABS,
@@ -169,12 +170,14 @@ class BodyGraph(Graph):
         return node
 
 
-_COPIED: dict[str, Callable[..., Any]] = {
+COPIED: dict[str, Callable[..., Any]] = {
     ADD: lambda graph, a, b: a + b,
     SUB: lambda graph, a, b: a - b,
     MUL: lambda graph, a, b: a * b,
     DIV: lambda graph, a, b: a / b,
     NEG: Graph.neg,
+    SIN: Graph.sin,
+    COS: Graph.cos,
     ABS: Graph.abs,
     MAX: Graph.maximum,
     RESCALE: Graph.rescale,
@@ -191,4 +194,7 @@ _COPIED: dict[str, Callable[..., Any]] = {
 
 def copied(graph: Graph, node: Node, args: list[Any]) -> Any:
     """The operation of a node on operands of another graph."""
-    return _COPIED[node.op](graph, *args)
+    rule = COPIED.get(node.op)
+    if rule is None:
+        raise PhalanxError(f"loops over bodies: no rule for the operation {node.op}; use the NumPy backend.")
+    return rule(graph, *args)

@@ -23,16 +23,6 @@ class RolledProgram:
     layout: StageLayout
     stages: list[Stage]
     reordered: bool = False  # whether bodies go one after another where the text joins whole runs
-    rewritten: bool = False  # whether they compute otherwise than the text: its derivatives, or solutions
-
-    @property
-    def keeps_order(self) -> bool:
-        """Whether operations wait for each other as in the equations written out.
-
-        In a tree what several children send is added up before the parent's own.
-        """
-        changed = self.reordered or self.rewritten
-        return not changed and self.layout.parents is None and not self.layout.told
 
     @property
     def _walked(self) -> AncestorPairs | None:

@@ -79,16 +79,16 @@ def refusal(model: Any, joints: Sequence[str] = ()) -> str:
         return "no joint moves"
     if model.coupling is not None:
         return "its mimic joints follow other joints"
-    bodies_of = np.diff(model.links, prepend=-1)
+    # The coordinate of a joint is an angle theta or a distance d: nothing in between, and no multiple of it.
+    covered = (model.rates == (1.0, 0.0)).all(axis=1) | (model.rates == (0.0, 1.0)).all(axis=1)
+    covered &= (np.diff(model.links, prepend=-1) == 1)[np.searchsorted(model.links, np.arange(model.n))]
     for g in model.groups:
-        covered = g.motion.keeps_axis or g.motion.rates == (0.0, 1.0)
-        for body in g.bodies.tolist():
+        for body in g.bodies[~covered[g.bodies]].tolist():
             k = int(np.searchsorted(model.links, body))
-            if not covered or bodies_of[k] > 1:
-                if joints and not joints[k]:
-                    return "its base floats"
-                joint = f'joint "{joints[k]}"' if joints else f"joint {k + 1}"
-                return f"{joint} is neither revolute nor prismatic"
+            if joints and not joints[k]:
+                return "its base floats"
+            joint = f'joint "{joints[k]}"' if joints else f"joint {k + 1}"
+            return f"{joint} is neither revolute nor prismatic"
     return "" if model.is_chain else "it branches"
 
 
@@ -96,9 +96,7 @@ def chain_of(model: Any, name: str = "") -> DHChain:
     """The bodies of a model of floats in DH frames, or an error that names the reason."""
     require_chain(model, name)
     n, rest = model.n, model.rest
-    turns = np.zeros(n, dtype=bool)
-    for g in model.groups:
-        turns[g.bodies] = g.motion.keeps_axis
+    turns = model.rates[:, 0] != 0.0
     size = _size(model)
     first = origin, x = _first(rest[0], bool(turns[0]), size)
     rows, frames = [], []

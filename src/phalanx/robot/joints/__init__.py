@@ -13,7 +13,7 @@ acceleration that neither qdd nor the velocity product V x VJ explains. All the 
 have cJ = 0: constant axes leave none.
 """
 
-from .motions import MOTIONS, Helix, Motion, nearly_straight, split_rotation
+from .motions import Helix, Motion, nearly_straight, split_rotation
 from .quaternions import (
     quaternion_exp,
     quaternion_log,
@@ -24,16 +24,26 @@ from .quaternions import (
 )
 from .scaling import leveled, rescale
 from .trigonometry import at_least, choose_less, cos, sin
-from .types import FREE, WELD, JointBody, JointType, frame_along, joint_type, joint_types, pose_of
+from .types import (
+    FREE,
+    WELD,
+    JointBody,
+    JointType,
+    frame_along,
+    joint_type,
+    joint_types,
+    pose_of,
+    register,
+    screw,
+)
 
 __all__ = [
     "FREE",
-    "MOTIONS",
     "WELD",
     "Helix",
+    "JointBody",
     "JointType",
     "Motion",
-    "JointBody",
     "at_least",
     "choose_less",
     "cos",
@@ -46,8 +56,10 @@ __all__ = [
     "quaternion_exp",
     "quaternion_log",
     "quaternion_product",
+    "register",
     "rescale",
     "rotate",
+    "screw",
     "sin",
     "split_rotation",
     "transpose_quaternion",

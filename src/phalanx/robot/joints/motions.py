@@ -19,25 +19,22 @@ class Motion(ABC):
 
     nq: ClassVar[int]
     nv: ClassVar[int] = 1  # rates of it, those of the bodies behind it that stand still
-    turns: ClassVar[bool] = False  # whether its coordinate is an angle about z
-    keeps_axis: ClassVar[bool] = False  # whether the points of the z axis stay where they are
-    rates: ClassVar[tuple[float, float] | None] = None  # turn about z and slide along z per unit of q
+    # Whether the body rotates about z and translates along z in proportion to its one coordinate: per unit by
+    # as much as its axis says, [0, 0, radians, 0, 0, metres]. `Helix` computes all of them.
+    is_screw: ClassVar[bool] = False
 
     @classmethod
     @abstractmethod
-    def transform(cls, q: Array, rest: Transform, offset: Array, pitch: Array) -> Transform:
+    def transform(cls, q: Array, rest: Transform, offset: Array, axis: Array) -> Transform:
         """X from the parent at coordinates q (…, k, nq) for k bodies at rest in `rest`.
 
-        `offset` (k,) is added to angles, `pitch` (k,) moves a screw by that much per radian.
+        `offset` (k,) is added to the angles of screws, `axis` (k, 6) is the joint axis in the body's frame.
         """
 
     @classmethod
-    def displacement(cls, step: Array, pitch: Array) -> Displacement:
-        """How k bodies move against their parents at constant rates (…, k, nv) for unit time.
-
-        `Helix`, which stands for several motions in loops over bodies, has none: nothing steps there.
-        """
-        raise NotImplementedError(cls.__name__)
+    @abstractmethod
+    def displacement(cls, step: Array, axis: Array) -> Displacement:
+        """How k bodies move against their parents at constant rates (…, k, nv) for unit time."""
 
 
 def _turned(q: Array, rest: Transform) -> Array:
@@ -65,69 +62,59 @@ def _turn_and_slide(angle: Array, way: Array) -> Displacement:
     return Displacement(_along_z(sin(half)), cos(half)[..., None], _along_z(way))
 
 
-class Turn(Motion):
-    """Rotation about z."""
+class Helix(Motion):
+    """Rotation about z and translation along z, both in proportion to q, as the axis says."""
 
     nq = 1
-    turns = True
-    keeps_axis = True
-    rates = (1.0, 0.0)
+    is_screw = True
 
     @classmethod
-    def transform(cls, q: Array, rest: Transform, offset: Array, pitch: Array) -> Transform:
+    def transform(cls, q: Array, rest: Transform, offset: Array, axis: Array) -> Transform:
+        angle, way = q[..., 0] * axis[..., 2], q[..., 0] * axis[..., 5]
+        return Transform(_turned(angle + offset, rest), _slid(way, rest))
+
+    @classmethod
+    def displacement(cls, step: Array, axis: Array) -> Displacement:
+        return _turn_and_slide(step[..., 0] * axis[..., 2], step[..., 0] * axis[..., 5])
+
+
+class Turn(Helix):
+    """Rotation about z by q."""
+
+    @classmethod
+    def transform(cls, q: Array, rest: Transform, offset: Array, axis: Array) -> Transform:
         E = _turned(q[..., 0] + offset, rest)
         return Transform(E, namespace(q).broadcast_to(rest.r, E.shape[:-1]))
 
     @classmethod
-    def displacement(cls, step: Array, pitch: Array) -> Displacement:
+    def displacement(cls, step: Array, axis: Array) -> Displacement:
         return _turn_and_slide(step[..., 0], step[..., 0] * 0.0)
 
 
-class Slide(Motion):
-    """Translation along z."""
-
-    nq = 1
-    rates = (0.0, 1.0)
+class Slide(Helix):
+    """Translation along z by q."""
 
     @classmethod
-    def transform(cls, q: Array, rest: Transform, offset: Array, pitch: Array) -> Transform:
+    def transform(cls, q: Array, rest: Transform, offset: Array, axis: Array) -> Transform:
         r = _slid(q[..., 0], rest)
         return Transform(namespace(q).broadcast_to(rest.E, (*r.shape, 3)), r)
 
     @classmethod
-    def displacement(cls, step: Array, pitch: Array) -> Displacement:
+    def displacement(cls, step: Array, axis: Array) -> Displacement:
         return _turn_and_slide(step[..., 0] * 0.0, step[..., 0])
 
 
-class Screw(Motion):
-    """Rotation about z with a translation of `pitch` metres per radian along it."""
-
-    nq = 1
-    turns = True
-    rates = (1.0, 0.0)
+class Screw(Helix):
+    """Rotation about z by q with a translation along z in proportion to it."""
 
     @classmethod
-    def transform(cls, q: Array, rest: Transform, offset: Array, pitch: Array) -> Transform:
+    def transform(cls, q: Array, rest: Transform, offset: Array, axis: Array) -> Transform:
         angle = q[..., 0]
-        return Transform(_turned(angle + offset, rest), _slid(angle * pitch, rest))
+        return Transform(_turned(angle + offset, rest), _slid(angle * axis[..., 5], rest))
 
     @classmethod
-    def displacement(cls, step: Array, pitch: Array) -> Displacement:
-        return _turn_and_slide(step[..., 0], step[..., 0] * pitch)
-
-
-class Helix(Motion):
-    """A turn about z and a slide along it at rates of their own: what the motions above have in common.
-
-    `pitch` (k, 2) holds both rates, a turn and a slide per unit of q.
-    """
-
-    nq = 1
-
-    @classmethod
-    def transform(cls, q: Array, rest: Transform, offset: Array, pitch: Array) -> Transform:
-        angle, way = q[..., 0] * pitch[..., 0], q[..., 0] * pitch[..., 1]
-        return Transform(_turned(angle + offset, rest), _slid(way, rest))
+    def displacement(cls, step: Array, axis: Array) -> Displacement:
+        return _turn_and_slide(step[..., 0], step[..., 0] * axis[..., 5])
 
 
 class Ball(Motion):
@@ -137,12 +124,12 @@ class Ball(Motion):
     nv = 3
 
     @classmethod
-    def transform(cls, q: Array, rest: Transform, offset: Array, pitch: Array) -> Transform:
+    def transform(cls, q: Array, rest: Transform, offset: Array, axis: Array) -> Transform:
         E = transpose_quaternion(q) @ rest.E
         return Transform(E, namespace(q).broadcast_to(rest.r, E.shape[:-1]))
 
     @classmethod
-    def displacement(cls, step: Array, pitch: Array) -> Displacement:
+    def displacement(cls, step: Array, axis: Array) -> Displacement:
         turn = quaternion_exp(step)
         return Displacement(turn[..., :3], turn[..., 3:], step * 0.0)
 
@@ -154,13 +141,13 @@ class Free(Motion):
     nv = 6
 
     @classmethod
-    def transform(cls, q: Array, rest: Transform, offset: Array, pitch: Array) -> Transform:
+    def transform(cls, q: Array, rest: Transform, offset: Array, axis: Array) -> Transform:
         p = q[..., :3]
         moved = dot(rest.E.swapaxes(-1, -2), p[..., None, :])
         return Transform(transpose_quaternion(q[..., 3:]) @ rest.E, rest.r + moved)
 
     @classmethod
-    def displacement(cls, step: Array, pitch: Array) -> Displacement:
+    def displacement(cls, step: Array, axis: Array) -> Displacement:
         w, v = step[..., :3], step[..., 3:]
         turn = quaternion_exp(w)
         return Displacement(turn[..., :3], turn[..., 3:], v + left_jacobian_tail(w, v))
@@ -171,10 +158,9 @@ class Still(Motion):
 
     nq = 0
     nv = 0
-    rates = (0.0, 0.0)
 
     @classmethod
-    def transform(cls, q: Array, rest: Transform, offset: Array, pitch: Array) -> Transform:
+    def transform(cls, q: Array, rest: Transform, offset: Array, axis: Array) -> Transform:
         xp = namespace(q)
         batch = q.shape[:-2]
         return Transform(
@@ -182,7 +168,7 @@ class Still(Motion):
         )
 
     @classmethod
-    def displacement(cls, step: Array, pitch: Array) -> Displacement:
+    def displacement(cls, step: Array, axis: Array) -> Displacement:
         nothing = namespace(step).zeros((*step.shape[:-1], 3)).astype(step.dtype)
         return Displacement(nothing, nothing[..., :1] + 1.0, nothing)
 
@@ -215,4 +201,8 @@ def split_rotation(E: np.ndarray) -> tuple[np.ndarray, float]:
     return best
 
 
-MOTIONS: tuple[type[Motion], ...] = (Turn, Slide, Screw, Ball, Free, Still)
+def screw_motion(turn: float, slide: float) -> type[Motion]:
+    """The motion of least arithmetic by so many radians about z and metres along z per unit of q."""
+    if turn == 1.0:
+        return Turn if slide == 0.0 else Screw
+    return Slide if (turn, slide) == (0.0, 1.0) else Helix

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .quaternions import transpose_quaternion
+from .types import joint_type
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -92,10 +93,8 @@ def _world_linear_drift(q: Array, qd: Array) -> Array:
 
 _SAME = Rule(_same, _same)
 _COSINE_SINE = Rule(_angle_to, _angle_back)
-# By the joint's type here and the number of its coordinates there.
-_SCALARS = {(kind, 1): _SAME for kind in ("revolute", "continuous", "prismatic", "helical")}
+# By the joint's type here and the number of its coordinates there. One coordinate is the same everywhere.
 PINOCCHIO = {
-    **_SCALARS,
     ("revolute", 2): _COSINE_SINE,
     ("continuous", 2): _COSINE_SINE,
     ("universal", 2): _SAME,
@@ -104,7 +103,11 @@ PINOCCHIO = {
     ("floating", 7): Rule(_same, _same, _swapped),
 }
 MUJOCO = {
-    **_SCALARS,
     ("spherical", 4): Rule(_scalar_first, _scalar_last),
     ("floating", 7): Rule(_scalar_first, _scalar_last, _world_linear, _world_linear_drift),
 }
+
+
+def rule(rules: dict[tuple[str, int], Rule], kind: str, size: int) -> Rule | None:
+    """The rule of a joint type for a joint of so many coordinates, None if they are not the same joint."""
+    return _SAME if size == joint_type(kind).nq == 1 else rules.get((kind, size))

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import PhalanxError, nearest
 from ...spatial import Array, Transform, cross, join, matvec, product, transpose
-from .motions import Ball, Free, Motion, Screw, Slide, Still, Turn
+from .motions import Ball, Free, Helix, Motion, Still, screw_motion
 from .quaternions import (
     conjugate,
     inverse_left_jacobian,
@@ -40,19 +40,30 @@ from .scaling import leveled
 class JointBody:
     """One body of a joint: its motion, its axis, and the rotation of its frame.
 
-    `frame` holds the axes of the body's frame in the joint's frame as columns; `carrier`
-    tells how many bodies further on the joint's twist is complete.
+    `axis` is the twist [angular; linear] of the body per unit of its rate, in its own frame; `frame` holds
+    the axes of the body's frame in the joint's frame as columns; `carrier` tells how many bodies further on
+    the joint's twist is complete.
     """
 
     motion: type[Motion]
     axis: tuple[float, ...]
     frame: np.ndarray
-    pitch: float = 0.0
     carrier: int = 0
 
+    @property
+    def turn(self) -> float:
+        """Radians about z per unit of the coordinate of a screw; zero of other motions."""
+        return self.axis[2] if self.motion.is_screw else 0.0
 
-_ANGULAR_Z = (0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
-_LINEAR_Z = (0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+    @property
+    def slide(self) -> float:
+        """Metres along z per unit of the coordinate of a screw; zero of other motions."""
+        return self.axis[5] if self.motion.is_screw else 0.0
+
+
+def screw(axis: Sequence[float] | np.ndarray, *, turn: float = 0.0, slide: float = 0.0) -> JointBody:
+    """The body that rotates about an axis and translates along it, by so much per unit of its coordinate."""
+    return JointBody(screw_motion(turn, slide), (0.0, 0.0, turn, 0.0, 0.0, slide), frame_along(axis))
 
 
 def frame_along(axis: Sequence[float] | np.ndarray) -> np.ndarray:
@@ -90,6 +101,9 @@ class JointType(ABC):
     nq: ClassVar[int]
     nv: ClassVar[int]
     axes: ClassVar[int] = 0  # how many axis vectors of the description it reads
+    units: ClassVar[tuple[str, ...]]  # "rad" or "m" for each rate: of what it is the time derivative
+    labels: ClassVar[tuple[str, ...]] = ("",)  # what tells the rates of one joint apart, for people
+    limited: ClassVar[bool] = True  # whether files may bound its coordinates
     quaternion: ClassVar[slice | None] = None
     adds: ClassVar[bool] = True  # whether its coordinates change by just its rates
 
@@ -97,6 +111,11 @@ class JointType(ABC):
     @abstractmethod
     def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[JointBody]:
         """The bodies of the joint, from the parent to the child."""
+
+    @classmethod
+    def force_units(cls) -> tuple[str, ...]:
+        """The unit of the force that belongs to each rate."""
+        return tuple(_FORCES[unit] for unit in cls.units)
 
     @classmethod
     def neutral(cls) -> np.ndarray:
@@ -153,6 +172,8 @@ class JointType(ABC):
 
 class Fixed(JointType):
     name, nq, nv = "fixed", 0, 0
+    units = labels = ()
+    limited = False
 
     @classmethod
     def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[JointBody]:
@@ -161,65 +182,70 @@ class Fixed(JointType):
 
 class Revolute(JointType):
     name, nq, nv, axes = "revolute", 1, 1, 1
+    units = ("rad",)
 
     @classmethod
     def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[JointBody]:
-        return [JointBody(Turn, _ANGULAR_Z, frame_along(axis))]
+        return [screw(axis, turn=1.0)]
 
 
 class Continuous(Revolute):
     name = "continuous"
+    limited = False
 
 
 class Prismatic(JointType):
     name, nq, nv, axes = "prismatic", 1, 1, 1
+    units = ("m",)
 
     @classmethod
     def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[JointBody]:
-        return [JointBody(Slide, _LINEAR_Z, frame_along(axis))]
+        return [screw(axis, slide=1.0)]
 
 
 class Helical(JointType):
+    """A turn about `axis` that advances along it by `pitch` metres per radian."""
+
     name, nq, nv, axes = "helical", 1, 1, 1
+    units = ("rad",)
 
     @classmethod
     def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[JointBody]:
-        return [JointBody(Screw, (0.0, 0.0, 1.0, 0.0, 0.0, pitch), frame_along(axis), pitch)]
+        return [screw(axis, turn=1.0, slide=pitch)]
 
 
 class Universal(JointType):
     """A turn about `axis`, then about `axis2` as that turn has moved it."""
 
     name, nq, nv, axes = "universal", 2, 2, 2
+    units = ("rad", "rad")
+    labels = ("first", "second")
 
     @classmethod
     def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[JointBody]:
-        return [
-            JointBody(Turn, _ANGULAR_Z, frame_along(axis)),
-            JointBody(Turn, _ANGULAR_Z, frame_along(axis2)),
-        ]
+        return [screw(axis, turn=1.0), screw(axis2, turn=1.0)]
 
 
 class Planar(JointType):
     """Two slides in the plane normal to `axis`, then a turn about it: q = [x, y, angle]."""
 
     name, nq, nv, axes = "planar", 3, 3, 1
+    units = ("m", "m", "rad")
+    labels = ("x", "y", "angle")
 
     @classmethod
     def steps(cls, axis: Sequence[float], axis2: Sequence[float], pitch: float) -> list[JointBody]:
-        frame = frame_along(axis)
-        x, y = frame[:, 0], frame[:, 1]
-        return [
-            JointBody(Slide, _LINEAR_Z, frame_along(x)),
-            JointBody(Slide, _LINEAR_Z, frame_along(y)),
-            JointBody(Turn, _ANGULAR_Z, frame),
-        ]
+        x, y, _ = frame_along(axis).T
+        return [screw(x, slide=1.0), screw(y, slide=1.0), screw(axis, turn=1.0)]
 
 
 class Spherical(JointType):
     """q = quaternion xyzw; qd = angular velocity of the child in its own coordinates."""
 
     name, nq, nv = "spherical", 4, 3
+    units = ("rad",) * 3
+    labels = ("turn x", "turn y", "turn z")
+    limited = False
     adds = False
     quaternion = slice(0, 4)
 
@@ -265,6 +291,9 @@ class Floating(JointType):
     """q = [x y z, quaternion xyzw]; qd = [angular; linear] of the child in its own coordinates."""
 
     name, nq, nv = "floating", 7, 6
+    units = ("rad",) * 3 + ("m",) * 3
+    labels = ("turn x", "turn y", "turn z", "shift x", "shift y", "shift z")
+    limited = False
     adds = False
     quaternion = slice(3, 7)
 
@@ -336,10 +365,45 @@ def _unit_steps(motion: type[Motion], components: range) -> list[JointBody]:
     ]
 
 
-_TYPES: dict[str, type[JointType]] = {
-    t.name: t
-    for t in (Fixed, Revolute, Continuous, Prismatic, Helical, Universal, Planar, Spherical, Floating)
-}
+_FORCES = {"rad": "N·m", "m": "N"}
+_TYPES: dict[str, type[JointType]] = {}
+
+
+def register(kind: type[JointType]) -> None:
+    """Make a joint type known by its name, or raise if what it says of itself does not fit together."""
+    where = f"joint type {kind.__name__}"
+    if kind.name in _TYPES:
+        raise PhalanxError(f'{where}: there is a joint type "{kind.name}" already; give it another name.')
+    units = getattr(kind, "units", ())
+    if len(units) != kind.nv or not set(units) <= set(_FORCES):
+        raise PhalanxError(f'{where}: units are {units}, expected "rad" or "m" for each of {kind.nv} rates.')
+    if len(kind.labels) != kind.nv:
+        raise PhalanxError(f"{where}: labels are {kind.labels}, expected one for each of {kind.nv} rates.")
+    steps = kind.steps((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), 1.0)
+    if len(steps) != kind.nv or sum(step.motion.nq for step in steps) != kind.nq:
+        raise PhalanxError(
+            f"{where}: it has {len(steps)} bodies with {sum(step.motion.nq for step in steps)} coordinates, "
+            f"expected one for each of {kind.nv} rates and {kind.nq} coordinates in all."
+        )
+    for step in steps:
+        if step.motion.is_screw and not _moves_along_its_axis(step):
+            raise PhalanxError(
+                f"{where}: {step.motion.__name__} does not move along the axis {step.axis}; "
+                "screw(axis, turn=…, slide=…) makes a body that does."
+            )
+    _TYPES[kind.name] = kind
+
+
+def _moves_along_its_axis(step: JointBody) -> bool:
+    """Whether a screw turns about z and slides along z as its axis says, which is all that others look at."""
+    off, q = np.array(step.axis)[[0, 1, 3, 4]], np.full((1, 1), 0.7)
+    rest, given = Transform(np.eye(3)[None], np.zeros((1, 3))), np.array([step.axis])
+    found, wanted = (m.transform(q, rest, np.zeros(1), given) for m in (step.motion, Helix))
+    return not off.any() and np.allclose(found.E, wanted.E) and np.allclose(found.r, wanted.r)
+
+
+for _kind in (Fixed, Revolute, Continuous, Prismatic, Helical, Universal, Planar, Spherical, Floating):
+    register(_kind)
 
 
 WELD, FREE = Fixed.name, Floating.name  # what a payload hangs on, what a floating base stands on
@@ -371,7 +435,7 @@ def pose_of(steps: list[JointBody], q: Any) -> np.ndarray:
         own = q[:n].copy()
         own[n - 4 :] = leveled(own[n - 4 :]) if n >= 4 else own[n - 4 :]  # a quaternion of any length
         # Products and sines of objects are those of single floats, the same on every processor.
-        X = step.motion.transform(own.astype(object)[None], rest, np.zeros(1), np.array([step.pitch]))
+        X = step.motion.transform(own.astype(object)[None], rest, np.zeros(1), np.array([step.axis]))
         E, r = (np.asarray(x[0], dtype=float) for x in (X.E, X.r))
         q = q[n:]
         local = np.eye(4)

@@ -1,6 +1,7 @@
 // Copyright (c) 2026 The Phalanx developers
 // SPDX-License-Identifier: MIT
-// Runs before viser's client: fewer pixels where no graphics card draws, and names of links under the pointer.
+// Runs before viser's client: fewer pixels where no graphics card draws, tables that show that they scroll, and
+// names of links under the pointer.
 "use strict";
 ((names) => {
   const plain = HTMLCanvasElement.prototype.getContext;
@@ -27,6 +28,17 @@
       clearInterval(wait);
     }, 100);
   }
+
+  // Tables that are wider than the panel tell so at their edges (client.css).
+  const marked = (box) => {
+    const more = [];
+    if (box.scrollLeft > 1) more.push("left");
+    if (box.scrollLeft + box.clientWidth < box.scrollWidth - 1) more.push("right");
+    const told = more.join(" ");
+    if ((box.dataset.more ?? "") !== told) box.dataset.more = told;
+  };
+  addEventListener("scroll", ({ target }) => target instanceof Element && target.matches(".scrolls") && marked(target), true);
+  setInterval(() => document.querySelectorAll(".scrolls").forEach(marked), 400);
 
   // The client keeps what is under the pointer; without these names of its own there is only no label.
   const hovered = () => {

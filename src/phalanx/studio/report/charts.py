@@ -9,13 +9,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...study.plotting import BLUE, COLOURS, GREEN, ORANGE, PURPLE, SKY, VERMILION
-from .markup import Markup, join, tag, time_of
+from .markup import Markup, join, scrolling, tag, time_of
 
 # Black lines would vanish on a dark page: the last colour is the page's own ink.
 SERIES = (*COLOURS[:-1], "currentColor")
 assert set(SERIES[:-1]) == {BLUE, ORANGE, GREEN, VERMILION, SKY, PURPLE}
 _DASHES = (None, "6 3", "2 3", "8 3 2 3")
 _WIDTH, _HEIGHT = 640, 330
+_COLOURED = 11  # quantities with a colour of their own
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 196, 14, 44
 
 
@@ -51,7 +52,7 @@ def speedup_lines(processors: Sequence[int], curves: Mapping[str, Sequence[float
         _curve(name, [(x(p), y(v)) for p, v in zip(processors, curve, strict=True)], processors, curve, k, at)
         for k, ((name, curve), at) in enumerate(zip(curves.items(), places, strict=True))
     ]
-    return _svg(_WIDTH, _HEIGHT, title, *grid, *lines)
+    return scrolling(_svg(_WIDTH, _HEIGHT, title, *grid, *lines), title, "the chart goes on: scroll sideways")
 
 
 def _curve(
@@ -149,7 +150,7 @@ def time_bars(rows: Sequence[tuple[str, float, float, bool]], batch: int, title:
                     )
                 )
                 parts.append(_text(end + 6, at + 9, time_of(value), "start", "small"))
-    return _svg(width, height, title, *parts)
+    return scrolling(_svg(width, height, title, *parts), title, "the chart goes on: scroll sideways")
 
 
 def gantt(chart: Mapping[str, Any], title: str) -> Markup:
@@ -173,9 +174,14 @@ def gantt(chart: Mapping[str, Any], title: str) -> Markup:
                     fill=colour,
                 )
             )
-    height = step * len(rows) + 24
-    parts.append(_text(names, height - 6, "0", "start"))
-    parts.append(_text(width - 10, height - 6, f"{chart['makespan']:g} {chart['unit']}", "end"))
+    foot = step * len(rows) + 24
+    parts.append(_text(names, foot - 6, "0", "start"))
+    parts.append(_text(width - 10, foot - 6, f"{chart['makespan']:g} {chart['unit']}", "end"))
+    for k, (name, colour, _, meaning) in enumerate(chart["quantities"][:_COLOURED]):
+        at = foot + 17 * k
+        parts.append(tag("rect", x=names, y=at, width=11, height=11, fill=colour, rx=2))
+        parts.append(_text(names + 17, at + 10, f"{name}: {meaning}" if meaning else name, "start"))
+    height = foot + 17 * min(len(chart["quantities"]), _COLOURED) + 4
     return _svg(width, height, title, *parts)
 
 

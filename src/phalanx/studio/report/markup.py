@@ -97,19 +97,20 @@ def table(
         )
         for (title, told), cell in zip(head, first, strict=True)
     ]
-    return tag(
-        "div",
-        tag(
-            "table",
-            tag("caption", label, class_="hidden"),
-            tag("thead", tag("tr", *cells)),
-            tag("tbody", *(_row(row) for row in rows)),
-            class_="sortable" if sortable else None,
-        ),
-        class_="wide",
-        tabindex="0",
-        role="region",
-        aria_label=label,
+    made = tag(
+        "table",
+        tag("caption", label, class_="hidden"),
+        tag("thead", tag("tr", *cells)),
+        tag("tbody", *(_row(row) for row in rows)),
+        class_="sortable" if sortable else None,
+    )
+    return scrolling(made, label, "more columns: scroll sideways")
+
+
+def scrolling(inside: Markup, label: str, hint: str) -> Markup:
+    """What may be wider than the page, with a line below it that the script shows where it is."""
+    return tag("div", inside, class_="wide scrolls", tabindex="0", role="region", aria_label=label) + tag(
+        "p", "⇆ ", hint, class_="more note"
     )
 
 

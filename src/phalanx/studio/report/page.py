@@ -157,7 +157,7 @@ def _stage(contents: Contents) -> Markup:
             tag("div", id="tip", role="status", hidden=True),
             id="screen",
         ),
-        tag("div", id="toolbar", hidden=True),
+        tag("div", id="toolbar", class_="scrolls", hidden=True),
         tag("p", id="legend", class_="note"),
         id="stage",
         aria_label="Robot",

@@ -11,19 +11,19 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import PhalanxError
 from ...io.visuals import Scene
 from ...io.visuals.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere, Surface
 from ...robot.assembly import BASE
 from ...robot.configurations import resistances
 from ...robot.description import Joint
 from ...robot.joints import FREE, JointBody, Motion, joint_type
-from ...robot.joints.motions import Ball, Free, Screw, Slide, Still, Turn
+from ...robot.joints.motions import Ball, Free
 from ...robot.robot import Robot
 from .decimation import simplified
 
-_AXES = "xyz"
-# Motions as the page names them; a body that stands still only completes the twist of another.
-_MOTIONS: dict[type[Motion], str] = {Turn: "turn", Slide: "slide", Screw: "screw", Ball: "ball", Free: "free"}
+# Motions by a quaternion as the page names them.
+_MOTIONS: dict[type[Motion], str] = {Ball: "ball", Free: "free"}
 _FLOATING = "floating base"
 
 
@@ -54,7 +54,7 @@ def start(robot: Robot) -> np.ndarray:
     """The neutral pose, moved into the limits where it lies outside."""
     q = np.array(robot.neutral())
     lower, upper = robot.limits.lower, robot.limits.upper
-    for c in robot.coordinates:
+    for c in robot._coordinates:
         if c.kind.adds:
             low, high = lower[c.q], upper[c.q]
             outside = np.isfinite(low) & np.isfinite(high) & ((q[c.q] < low) | (q[c.q] > high))
@@ -80,12 +80,17 @@ def _joint(robot: Robot, link: int) -> dict[str, Any]:
     mimic = robot.mimics.get(name)
     moves, at, rate = [], robot.q_slices[name].start, robot.v_slices[name].start
     for step in _steps(found):
-        if step.motion in _MOTIONS:
-            move: dict[str, Any] = {"kind": _MOTIONS[step.motion], "q": at, "v": rate}
-            if step.motion in (Turn, Slide, Screw):
-                move["axis"] = _numbers(step.frame[:, 2])
-            if step.motion is Screw:
-                move["pitch"] = step.pitch
+        if step.motion.nq:  # a body that stands still only completes the twist of another
+            move: dict[str, Any] = {"kind": "screw", "q": at, "v": rate}
+            if step.motion.is_screw:
+                move |= {"axis": _numbers(step.frame[:, 2]), "turn": step.turn, "slide": step.slide}
+            elif step.motion in _MOTIONS:
+                move["kind"] = _MOTIONS[step.motion]
+            else:
+                raise PhalanxError(
+                    f'report: joint "{name}" moves by {step.motion.__name__}, which the page cannot draw; '
+                    "expected a screw, Ball or Free."
+                )
             if mimic is not None:
                 move |= {"times": mimic.multiplier, "plus": mimic.offset}
             moves.append(move)
@@ -104,7 +109,7 @@ def _joint(robot: Robot, link: int) -> dict[str, Any]:
 
 def _described(robot: Robot, name: str) -> Joint | None:
     """The joint of that name; None for the one under a floating base."""
-    joints: dict[str, Joint] = robot.memo(
+    joints: dict[str, Joint] = robot._memoized(
         "joints by name", lambda: {j.name: j for j in robot.description.joints}
     )
     return None if name == BASE else joints[name]
@@ -122,15 +127,15 @@ def sliders(robot: Robot) -> Iterator[dict[str, Any]]:
     limits, length = robot.limits, max(size_of(robot, start(robot)) / 2, 0.1)
     own = resistances(robot._assembly)
     names = [name for name in robot.q_slices if name not in robot.mimics]
-    for name, c in zip(names, robot.coordinates, strict=True):
+    for name, c in zip(names, robot._coordinates, strict=True):
         shown, steps = name or _FLOATING, _steps(_described(robot, name))
         for k, step in enumerate(steps):
-            turns, rate = any(step.axis[:3]), c.v.start + k
+            turns, rate = c.kind.units[k] == "rad", c.v.start + k
             one: dict[str, Any] = {
-                "label": shown if len(steps) == 1 else f"{shown}, {_part(step, k, turns)}",
+                "label": f"{shown}, {c.kind.labels[k]}" if c.kind.labels[k] else shown,
                 "v": rate,
-                "unit": "rad" if turns else "m",
-                "force": "N·m" if turns else "N",
+                "unit": c.kind.units[k],
+                "force": c.kind.force_units()[k],
                 "effort": _bound(limits.effort[rate]),
                 "damping": float(own.damping[rate]),
                 "friction": float(own.friction[rate]),
@@ -151,13 +156,6 @@ def sliders(robot: Robot) -> Iterator[dict[str, Any]]:
                 "stiffness": float(own.stiffness[rate]),
                 "rest": float(own.spring_reference[place]),
             }
-
-
-def _part(step: JointBody, k: int, turns: bool) -> str:
-    """What one degree of freedom of several is called."""
-    if step.motion in (Ball, Free, Still):
-        return f"{'turn' if turns else 'shift'} {_AXES[_main(step.axis[:3] if turns else step.axis[3:])]}"
-    return f"{'turn' if turns else 'shift'} {k + 1}"
 
 
 def _main(axis: Sequence[float]) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 from ...errors import PhalanxError
 from ...robot.robot import Robot
 from ...study.charts.colours import colours_of, ink_on
+from ...study.charts.meanings import explained_kinds, meaning
 from ...study.machines import Machine, pram, processor_array, systolic, transputers
 from ...study.schedule import place, schedule, task_graph
 from ...study.scheduling.placement import Schedule
@@ -100,7 +101,10 @@ def chart(found: Schedule, algorithm: str, title: str, fine: float | None = None
         "facts": _facts(found, fine),
         "granularity": found.graph.granularity,
         "processors": list(found.drawn),
-        "quantities": [[q, colours[q], ink_on(colours[q])] for q in colours],
+        "quantities": [
+            [q, colours[q], ink_on(colours[q]), meaning(q, found.graph.algorithm)] for q in colours
+        ],
+        "kinds": explained_kinds(found.drawn),
         "tasks": [
             [
                 t.processor,

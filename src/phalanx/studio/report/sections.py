@@ -132,7 +132,7 @@ def _cost_row(study: Study, row: AlgorithmRow) -> list[Any]:
 
 def _counts(c: Cost) -> list[Any]:
     path = c.span.total if c.has_path else math.nan
-    wide = c.max_width if not c.looped else math.nan
+    wide = c.max_width if c.has_path else math.nan
     return [
         *((n, f"{n:,}") for n in (c.multiplications, c.additions, c.divisions, c.trigonometric, c.total)),
         (path, f"{path:,}"),

@@ -13,6 +13,7 @@ from ..plotting import FORMATS, GREY, new_figure, saved, styled
 from ..scheduling.placement import PlacedTask, Schedule
 from .colours import OTHERS, OTHERS_NAME, colours_of, ink_on
 from .gantt_page import page
+from .meanings import explained, explained_kinds
 
 _MOST_MESSAGES = 300  # arrows that one can still see
 _MOST_NAMES = 60  # processors whose names find room
@@ -46,14 +47,14 @@ def write(path: Path, text: str) -> None:
 
 def _picture(schedule: Schedule) -> Any:
     rows = len(schedule.drawn)
-    figure, axes = new_figure(11.0, min(1.9 + 0.45 * rows, 20.0))
+    figure, axes = new_figure(13.7, min(1.9 + 0.45 * rows, 20.0))
     tasks = schedule.timed
     colours = colours_of((t.quantity for t in tasks), (t.end - t.start for t in tasks))
     _bars(axes, tasks, colours)
     _labels(axes, schedule, tasks, colours)
     _arrows(axes, schedule)
     _frame(axes, schedule)
-    _legend(axes, colours)
+    _legend(axes, colours, schedule.graph.algorithm)
     return figure
 
 
@@ -97,15 +98,16 @@ def _frame(axes: Any, schedule: Schedule) -> None:
     axes.set_yticks(range(0, len(schedule.drawn), step), schedule.drawn[::step])
     axes.set_xlim(0.0, schedule.makespan or 1.0)
     axes.set_xlabel(f"time in {schedule.machine.unit}")
-    axes.set_ylabel("processor")
+    kinds = explained_kinds(schedule.drawn)
+    axes.set_ylabel(f"processor ({kinds})" if kinds else "processor")
     axes.set_title(f"{schedule.graph.title} on {schedule.machine}\n{summary_line(schedule)}")
     axes.grid(visible=False, axis="y")
 
 
-def _legend(axes: Any, colours: dict[str, str]) -> None:
+def _legend(axes: Any, colours: dict[str, str], algorithm: str) -> None:
     from matplotlib.patches import Patch
 
-    names = {OTHERS_NAME if c == OTHERS else q: c for q, c in colours.items()}
+    names = {OTHERS_NAME if c == OTHERS else explained(q, algorithm): c for q, c in colours.items()}
     if names:
         axes.legend(
             handles=[Patch(facecolor=colour, label=name) for name, colour in names.items()],

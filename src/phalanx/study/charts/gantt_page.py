@@ -12,6 +12,7 @@ from typing import Any
 from ..scheduling.placement import PlacedTask, Schedule
 from ..scheduling.reservation import SystolicSchedule
 from .colours import colours_of, ink_on
+from .meanings import explained_kinds, meaning
 
 
 def page(schedule: Schedule) -> str:
@@ -29,6 +30,8 @@ def page(schedule: Schedule) -> str:
     if isinstance(schedule, SystolicSchedule):
         facts["interval"] = f"{schedule.interval:g} {schedule.machine.unit}"
         facts["gain at that interval"] = f"{schedule.gain:.2f}"
+    if kinds := explained_kinds(schedule.drawn):
+        facts["operations of the processors"] = kinds
     told = "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in facts.items())
     # Inside a script only the end of the script could be mistaken.
     data = json.dumps(_data(schedule), separators=(",", ":")).replace("<", "\\u003c")
@@ -47,7 +50,9 @@ def _data(schedule: Schedule) -> dict[str, Any]:
         "unit": schedule.machine.unit,
         "makespan": schedule.makespan,
         "processors": list(schedule.drawn),
-        "quantities": [[q, colours[q], ink_on(colours[q])] for q in quantities],
+        "quantities": [
+            [q, colours[q], ink_on(colours[q]), meaning(q, schedule.graph.algorithm)] for q in quantities
+        ],
         "tasks": [
             [
                 t.processor,
@@ -140,7 +145,8 @@ function button(label,pressed,act,colour){const b=document.createElement("button
  if(colour){const i=document.createElement("i");i.style.background=colour;b.append(i)}
  b.append(label);b.setAttribute("aria-pressed",pressed);
  b.onclick=()=>{b.setAttribute("aria-pressed",act());draw()};document.getElementById("bar").append(b)}
-D.quantities.forEach(([name,colour],q)=>button(name,false,()=>{only.has(q)?only.delete(q):only.add(q);
+D.quantities.forEach(([name,colour,,told],q)=>button(told?name+": "+told:name,false,
+ ()=>{only.has(q)?only.delete(q):only.add(q);
  return only.has(q)},colour));
 button("critical chain",false,()=>critical=!critical);
 if(D.messages.length)button("messages",arrows,()=>arrows=!arrows);
@@ -157,9 +163,12 @@ canvas.onpointermove=e=>{
  const t=time(e.offsetX),p=Math.floor(e.offsetY/row);
  const hit=D.tasks.find(k=>k[0]===p&&k[1]<=t&&t<k[2]);
  if(!hit){tip.style.display="none";return}
- tip.textContent=hit[4]+(hit[5]?"  ("+hit[5]+")":"")+"\\n"+hit[6]+"\\n"+D.processors[p]+", "+
+ const told=D.quantities[hit[3]][3];
+ tip.textContent=hit[4]+(hit[5]?"  ("+hit[5]+")":"")+(told?"\\n"+told:"")+"\\n"+hit[6]+"\\n"+
+  D.processors[p]+", "+
   +hit[1].toPrecision(8)+" to "+ +hit[2].toPrecision(8)+(hit[7]?"\\non the critical chain":"");
- tip.style.display="block";tip.style.left=Math.min(e.clientX+14,innerWidth-260)+"px";tip.style.top=e.clientY+14+"px"};
+ tip.style.display="block";
+ tip.style.left=Math.min(e.clientX+14,innerWidth-260)+"px";tip.style.top=e.clientY+14+"px"};
 window.onresize=draw;draw();
 </script></body></html>
 """

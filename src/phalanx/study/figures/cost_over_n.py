@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from ...algorithms import FUNCTIONS, algorithms
 from ...errors import PhalanxError, is_one_of, shown
-from ...io.loading import chain
+from ...io.generators import chain
 from ...progress import steps
 from ...typing import Customise, Path
 from ..cost import cost
@@ -29,8 +29,9 @@ def cost_over_n(
 ) -> Any:
     """Operations ("work") or those along the critical path ("span") over chains of n links, all charged.
 
-    The chains are random, in general position; `customise` is that of `phalanx.cost`. A function of a frame
-    is asked for the last one of each chain.
+    The chains are random, in general position; `customise` is that of `phalanx.cost`. Work is that of the
+    kernel, in loops where it has loops; paths are those of the equations written out, with the trees of which
+    loops make recursions. A function of a frame is asked for the last one of each chain.
     """
     if not is_one_of(quantity, ("work", "span")):
         raise PhalanxError(f'figures.cost_over_n: quantity {shown(quantity)}, expected "work" or "span".')
@@ -50,7 +51,7 @@ def cost_over_n(
         robot = robots[n]
         frame = robot.frame_names[-1] if FUNCTIONS[function].frame else None
         found = cost(robot, function, algorithm.name, customise=customise, convention="program", frame=frame)
-        total = found.total if quantity == "work" else found.span_with().total
+        total = found.total if quantity == "work" else found.written_out.span.total
         lines.setdefault(algorithm.name, []).append((n, total))
     with styled():
         figure, axes = new_figure()

@@ -40,8 +40,8 @@ def cost_profile(cost: Cost, path: Any = None, *, title: str = "", by: str = "qu
             over_time.set_axis_off()
             over_time.set_title(f"{cost.total:,} operations in loops")
         else:
-            written_out = " written out" if cost.looped else ""
-            over_time.set_title(f"{sum(cost.width):,} operations{written_out}, path of {cost.span.total}")
+            loops = " in loops" * cost.looped
+            over_time.set_title(f"{cost.total:,} operations{loops}, path of {cost.span.total:,}")
         names = [str(name) for name, *_ in bars]
         first = [m for _, m, _ in bars]
         shares.barh(names, first, color=BLUE, label="multiplications")

@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 from ...errors import PhalanxError, is_one_of, shown
 from .times import Times
@@ -17,15 +18,36 @@ ASSIGNMENTS = ("paper", "list")  # a paper's own, or by our list scheduler
 
 @dataclass(frozen=True)
 class Machine:
-    """Processors and what their operations take; times are in `unit`."""
+    """Processors and what their operations take; times are in `unit`.
+
+    It says what its tasks are by default ("scalar", "vector", "equation"), whether a processor computes the
+    coordinates of a vector at once, and for which function and algorithm it has a paper's own assignment.
+    """
+
+    granularity: ClassVar[str] = "equation"
+    at_once: ClassVar[bool] = False
+    paper: ClassVar[tuple[str, str] | None] = None
 
     times: Times = field(default_factory=Times)
     unit: str = "operations"
+
+    def pairs(self) -> Iterable[tuple[int, int]]:
+        """The pairs of processors that are linked, both ways: what a machine of your own has to say.
+
+        Processors are numbered from 0. A field `links` (`LinkTimes`) holds what a message takes, nothing by
+        default, `master` the number of a processor that has the inputs and wants the results, if any.
+        """
+        raise PhalanxError(
+            f"schedule: a {type(self).__name__} has no links to place tasks on; give it a method pairs() "
+            "that tells which processors are linked."
+        )
 
 
 @dataclass(frozen=True)
 class Pram(Machine):
     """Processors around one memory: a value is at hand for all as soon as it is computed."""
+
+    granularity = "scalar"
 
     count: int = 4
 

@@ -21,6 +21,8 @@ class ProcessorArray(Machine):
     perfect shuffle besides; rows need none.
     """
 
+    paper = ("mass_matrix", "processor_array")
+
     processors: str = "n(n+1)/2"
     network: str = "shuffle-exchange"
     links: LinkTimes = field(default_factory=LinkTimes)

@@ -21,6 +21,9 @@ class Systolic(Machine):
     done with the one before; nothing inside it overlaps.
     """
 
+    granularity = "vector"
+    at_once = True
+
     nodes: str = "per link"
 
     def __str__(self) -> str:

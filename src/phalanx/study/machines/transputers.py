@@ -42,6 +42,8 @@ class T800:
 class Transputers(Machine):
     """A master P0 that hands out the joint data and collects the results, and workers P1, P2, …"""
 
+    paper = ("inverse_dynamics", "zomaya_morris")
+
     count: int = 4
     links: LinkTimes = field(default_factory=LinkTimes)
     assignment: str = "paper"

@@ -32,6 +32,7 @@ class CatalogueRow:
     unit: str = ""
     why: str = ""  # why the computed value differs, where that is known
     note: str = ""
+    assumption: str = ""  # a figure that the paper does not give and the computed side takes from elsewhere
     printed: bool = True
 
 
@@ -45,6 +46,7 @@ class Paper:
     year: int
     sources: Mapping[str, str]  # of every table, formula, figure: what it shows
     facts: Mapping[str, Any]  # figures that nothing computes: machines, dates
+    left_out: Mapping[str, str]  # figures and claims without a row: where, and what they say
     rows: tuple[CatalogueRow, ...]
 
 
@@ -65,7 +67,7 @@ def _read(name: str) -> Paper:
     text = resources.files(__package__).joinpath(name, f"{name}.toml").read_text(encoding="utf-8")
     data = tomllib.loads(text, parse_float=Decimal)  # keeps the digits that were printed
     rows = tuple(_row(name, entry) for entry in data.pop("row"))
-    return Paper(name, **{"facts": {}, **data}, rows=rows)
+    return Paper(name, **{"facts": {}, "left_out": {}, **data}, rows=rows)
 
 
 def _row(name: str, entry: dict[str, Any]) -> CatalogueRow:

@@ -10,12 +10,24 @@ from typing import Any
 Quantity = Callable[..., Any]
 
 QUANTITIES: dict[str, Quantity] = {}
+_OF_PRINT: set[str] = set()  # quantities that take nothing but printed figures
 
 
 def quantity(function: Quantity) -> Quantity:
     """Register a function under its own name; its docstring tells how the value comes about."""
     QUANTITIES[function.__name__] = function
     return function
+
+
+def arithmetic_of_print(function: Quantity) -> Quantity:
+    """Register a quantity that only calculates with printed figures: no algorithm runs for it."""
+    _OF_PRINT.add(function.__name__)
+    return quantity(function)
+
+
+def is_arithmetic_of_print(name: str) -> bool:
+    """Whether the quantity of that name compares print with print."""
+    return name in _OF_PRINT
 
 
 def find(name: str) -> Quantity:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -14,6 +15,11 @@ from typing import Any
 from .formulas import PrintedFormula
 
 EXACT = "exact"
+ASSUMED = "exact under an assumption"
+OF_PRINT = "arithmetic of the print"
+NOT_PRINTED = "not printed"
+# Of every verdict the kind, which is how it begins; the first that fits.
+KINDS = (ASSUMED, EXACT, "within", "differs", OF_PRINT, NOT_PRINTED, "not computed")
 CLOSE = 0.1  # deviations up to this part are told as a percentage
 
 
@@ -26,33 +32,50 @@ class Record:
     item: str
     published: Any
     computed: Any
-    verdict: str  # "exact", "within x %", "differs: why"; "not computed: why" where a package is missing
+    verdict: str  # its kind first, then how much, why or on which assumption
     note: str
     unit: str
     how: str
     printed: bool = True  # False: not in the paper, but counted independently from its equations
 
     @property
+    def kind(self) -> str:
+        """The verdict without figures and reasons, one of these.
+
+        - "exact", "within" (some percent), "differs": a printed figure and what the library computes;
+        - "exact under an assumption": the same, with a figure that the paper does not give;
+        - "arithmetic of the print": both sides follow from printed figures, no algorithm ran;
+        - "not printed": the other side is no figure of the paper, but counted from its equations elsewhere;
+        - "not computed": a package is missing.
+        """
+        return next(kind for kind in KINDS if self.verdict.startswith(kind))
+
+    @property
     def exact(self) -> bool:
-        """Whether both sides are the same."""
-        return self.verdict == EXACT
+        """Whether a printed figure is the computed one, without any assumption."""
+        return self.kind == EXACT
+
+    @property
+    def agrees(self) -> bool:
+        """Whether both sides are the same, whatever the kind of the row."""
+        return self.kind in (EXACT, ASSUMED) or self.verdict.endswith(": agrees")
 
     @property
     def differs(self) -> bool:
-        """Whether the two sides differ by more than a few percent."""
-        return self.verdict.startswith("differs")
+        """Whether the two sides differ by more than a few percent, whatever the kind of the row."""
+        return "differs:" in self.verdict
 
     def __str__(self) -> str:
         """The record as sentences."""
-        told = f"{self.item}: {shown(self.published)} published"
+        told = f"{self.item}: {shown(self.published)} {'published' if self.printed else 'counted elsewhere'}"
         if isinstance(self.computed, Claim):
             told += f"; {'it holds' if self.computed.holds else 'it does not hold'}: {self.computed.figures}"
             why = self.verdict.partition(f"{self.computed.figures}. ")[2]
             return f"{told}.{f' {why}' if why else ''}"
         if self.computed is None:
             return f"{told}; {self.verdict}."
-        if self.exact:
-            return f"{told} and computed."
+        if self.agrees:
+            return f"{told} and computed{'' if self.exact else f'; {self.verdict}'}."
         return f"{told}, {shown(self.computed)} computed; {self.verdict.removesuffix('.')}."
 
     def __repr__(self) -> str:
@@ -84,6 +107,32 @@ def verdict(published: Any, computed: Any, why: str = "", unit: str = "") -> str
     if (part := _deviation(theirs, ours)) <= CLOSE:
         return f"within {_percent(part)} %"
     return _differs(_difference(theirs, ours, unit), why)
+
+
+def count_in_words(records: Sequence[Record]) -> str:
+    """How many records there are of each kind of verdict."""
+    counts = Counter(record.kind for record in records)
+    told = ", ".join(f"{counts[kind]} {word}" for kind, word in _IN_WORDS.items() if counts[kind])
+    return f"{len(records)} rows: {told}"
+
+
+_IN_WORDS = {
+    EXACT: "exact",
+    ASSUMED: "exact under an assumption",
+    "within": "within 10 %",
+    "differs": "differ",
+    OF_PRINT: "arithmetic of the print",
+    NOT_PRINTED: "not printed",
+    "not computed": "not computed",
+}
+
+
+def qualified(plain: str, *, printed: bool = True, of_print: bool = False, assumption: str = "") -> str:
+    """A verdict with what limits it: both sides from print, one side not printed, a figure assumed."""
+    limit = OF_PRINT if of_print else "" if printed else NOT_PRINTED
+    if limit:
+        return f"{limit}: {'agrees' if plain == EXACT else plain}"
+    return f"{ASSUMED}: {assumption}" if assumption and plain == EXACT else plain
 
 
 def sentence(text: str) -> str:

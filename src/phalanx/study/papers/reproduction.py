@@ -1,23 +1,24 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Every published figure recomputed and judged."""
+"""The rows of a paper recomputed and judged."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from ...errors import PhalanxError, shown
 from ...progress import steps
 from .catalogue import CatalogueRow, Paper, paper
-from .quantities import find, how
-from .records import Record, sentence, verdict
+from .quantities import find, how, is_arithmetic_of_print
+from .records import Record, qualified, sentence, verdict
 
 Progress = Callable[[str, int, int], None]  # item, how many are done, of how many
 
 
 def reproduce(name: str, *, progress: Progress | None = None) -> list[Record]:
-    """A record for every table entry, formula and claim of a paper: published, computed, verdict.
+    """A record for every row of a paper (`paper(name).rows`): published, computed, verdict.
 
+    What a paper has beyond its rows is listed in `paper(name).left_out`.
     `progress` is called before each row with its item, its number and the number of rows.
     """
     from . import computed as _registered  # noqa: F401  the quantities, imported when first needed
@@ -35,15 +36,34 @@ def reproduce(name: str, *, progress: Progress | None = None) -> list[Record]:
     return records
 
 
+def reproduce_all(names: Iterable[str]) -> dict[str, list[Record]]:
+    """The records of several papers by name, with one progress bar over all their rows."""
+    from . import computed as _registered  # noqa: F401
+
+    papers = [paper(name) for name in names]
+    found: dict[str, list[Record]] = {chosen.name: [] for chosen in papers}
+    rows = [(chosen, row) for chosen in papers for row in chosen.rows]
+    for chosen, row in steps(rows, "papers", lambda pair: f"{pair[0].name}: {pair[1].item}"):
+        found[chosen.name].append(_record(chosen, row))
+    return found
+
+
 def _record(chosen: Paper, row: CatalogueRow) -> Record:
     try:
         value = find(row.quantity)(**row.given)
     except PhalanxError as error:  # a package that is not installed, say: the other rows are still worth it
         value, told = None, f"not computed: {error}".rstrip(".")
+        cause = ""
     else:
-        told = verdict(row.published, value, row.why, row.unit)
-    # Of a small deviation the verdict gives the size; its cause goes to the notes.
-    cause = row.why if told.startswith("within") else ""
+        plain = verdict(row.published, value, row.why, row.unit)
+        # Of a small deviation the verdict gives the size; its cause goes to the notes.
+        cause = row.why if plain.startswith("within") else ""
+        told = qualified(
+            plain,
+            printed=row.printed,
+            of_print=is_arithmetic_of_print(row.quantity),
+            assumption=row.assumption,
+        )
     return Record(
         paper=chosen.name,
         source=row.source,

@@ -24,7 +24,7 @@ import numpy as np
 from ...backends.base import Call
 from ...dispatch import resolve
 from ...files import write_chunks
-from ...io.loading import chain, tree
+from ...io.generators import chain, tree
 from ...progress import announce, steps
 from ...robot.robot import Robot
 from .timing import job, sample, timed

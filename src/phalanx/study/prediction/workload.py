@@ -62,7 +62,7 @@ def workload(call: Call, dtype: Any = np.float64) -> Workload:
 
     lanes = host().lanes(np.dtype(dtype).itemsize)
     key = ("workload", call.algorithm.function, call.algorithm.name, call.options, lanes)
-    found: Workload = call.robot.memo(key, lambda: _workload(call, lanes))
+    found: Workload = call.robot._memoized(key, lambda: _workload(call, lanes))
     return found
 
 

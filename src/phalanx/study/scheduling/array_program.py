@@ -67,7 +67,7 @@ def array_schedule(
     told = ", ".join(f'{key}="{value}"' for key, value in options.items())
     title = f"mass_matrix of {robot.name} by processor_array{f' ({told})' * bool(told)}"
     return ArraySchedule(
-        TaskGraph(tasks, title, "equation", robot.link_names, robot.nv),
+        TaskGraph(tasks, title, "equation", robot.link_names, robot.nv, "processor_array"),
         machine,
         network.names,
         tuple(sorted(steps.placed, key=lambda t: (t.start, t.processor, t.task))),

@@ -121,13 +121,15 @@ class Lockstep:
 
         Every processor joins its value with that of one further on (step 1) or before (step -1);
         `along(level, place)` is what it has besides. With a shuffle, values move so that partners are
-        neighbours, and home again in the end.
+        neighbours, and home again in the end, unless going from neighbour to neighbour takes fewer steps.
         """
+        levels = max(map(_levels, self.columns), default=0)
+        shuffled = self.shuffled and _steps_with_shuffle(levels) <= _steps_by_neighbours(levels)
         at = [list(range(len(c))) for c in self.columns]  # where the value of each row is
         history = []
-        for level in range(max(map(_levels, self.columns), default=0)):
+        for level in range(levels):
             history.append({place: self.values[content, place] for place in range(len(self.rows))})
-            if self.shuffled and level:
+            if shuffled and level:
                 self._shuffle(content, at, level, forwards=False)
             pairs = [
                 (column, where, k, k + step * (1 << level))
@@ -135,7 +137,7 @@ class Lockstep:
                 for k in range(len(column))
                 if 0 <= k + step * (1 << level) < len(column)
             ]
-            self._meet(content, pairs, level, step)
+            self._meet(content, pairs, level, step, shuffled)
             work = []
             for c, where, k, other in pairs:
                 own, partner = self.values[content, c[k]], self.values[content, c[other]]
@@ -143,17 +145,17 @@ class Lockstep:
                 work.append((c[k], c[where[k]], [own, partner, *more], join))
             for place, value in self._work(content, work):
                 self.values[content, place] = value
-        while self.shuffled and any(where != sorted(where) for where in at):
+        while shuffled and any(where != sorted(where) for where in at):
             self._shuffle(content, at, None, forwards=True)
         return history
 
-    def _meet(self, content: str, pairs: list[Any], level: int, step: int) -> None:
+    def _meet(self, content: str, pairs: list[Any], level: int, step: int, shuffled: bool) -> None:
         """Partners' values come: at once to a neighbour, else row by row."""
-        for distance in range(1 if self.shuffled else 1 << level):
+        for distance in range(1 if shuffled else 1 << level):
             moved = []
             for column, where, k, other in pairs:
                 sender, receiver = where[other] - step * distance, where[other] - step * (distance + 1)
-                if self.shuffled:
+                if shuffled:
                     sender, receiver = where[other], where[k]
                 moved.append((column[sender], column[receiver], self.values[content, column[other]]))
             self._pass_on(moved)
@@ -238,3 +240,13 @@ def operations(run: Callable[..., Any], shapes: tuple[tuple[int, ...], ...]) -> 
 
 def _levels(column: list[int]) -> int:
     return (len(column) - 1).bit_length()
+
+
+def _steps_with_shuffle(levels: int) -> int:
+    """Steps of communication of a doubling: an exchange a level, shuffles between levels, and home again."""
+    return levels + 2 * max(levels - 1, 0)
+
+
+def _steps_by_neighbours(levels: int) -> int:
+    """Steps of communication of a doubling: 1, 2, 4, … from neighbour to neighbour."""
+    return (1 << levels) - 1

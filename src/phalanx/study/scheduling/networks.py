@@ -7,9 +7,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
+from numbers import Integral
+from typing import Any
 
+from ...errors import PhalanxError, shown
 from ...sweeps.triangle import triangle
-from ..machines import LinkTimes, ProcessorArray
+from ..machines import LinkTimes, Machine, ProcessorArray
 from .tasks import require_networkx
 
 Link = tuple[int, int]  # from one processor to another
@@ -80,6 +83,30 @@ def array_network(machine: ProcessorArray, n: int) -> Network:
         links |= column_links(pair.place[i:, i].tolist(), machine.network)
         links |= column_links(pair.place[i, : i + 1].tolist(), "nearest")
     return Network(names, both_ways(links), machine.links)
+
+
+def own_network(machine: Machine) -> Network:
+    """The processors of a machine that tells by `pairs` which of them are linked."""
+    pairs: list[Any] = list(machine.pairs())
+    for pair in pairs:
+        if not (isinstance(pair, tuple) and len(pair) == 2 and pair[0] != pair[1]) or not all(
+            isinstance(k, Integral) and int(k) >= 0 for k in pair
+        ):
+            raise PhalanxError(
+                f"schedule: {machine}.pairs() has {shown(pair)}, expected two different numbers from 0 on."
+            )
+    if not pairs:
+        raise PhalanxError(f"schedule: {machine}.pairs() is empty, expected pairs of processors.")
+    links, count = both_ways(pairs), 1 + max(map(max, pairs))
+    reached, found = {0}, [0]
+    for k in found:  # grows while it is read
+        found += (near := {b for a, b in links if a == k} - reached)
+        reached |= near
+    if len(reached) < count:
+        apart = next(k for k in range(count) if k not in reached)
+        raise PhalanxError(f"schedule: no links lead from processor 0 to processor {apart} of {machine}.")
+    names = tuple(f"P{k}" for k in range(count))
+    return Network(names, links, getattr(machine, "links", LinkTimes()), getattr(machine, "master", None))
 
 
 def column_links(places: list[int], network: str) -> set[Link]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import PhalanxError, is_one_of, shown
+from ...errors import PhalanxError, installing, is_one_of, shown
 from ...program.cost import Count, Flow, cost_of, flow_of
 from ...program.ops import ADD, INPUT, MUL, SUB
 from ...program.rewrite import fusions
@@ -57,6 +57,7 @@ class TaskGraph:
     granularity: str = "scalar"
     links: tuple[str, ...] = ()  # names, for what is shown
     input_words: int = 0
+    algorithm: str = ""  # whose equations these are
 
     def __len__(self) -> int:
         return len(self.tasks)
@@ -90,7 +91,7 @@ def require_networkx() -> Any:
         import networkx
     except ImportError:
         raise PhalanxError(
-            'networkx is not installed, and graphs go through it; pip install "phalanx[explain]".'
+            f"networkx is not installed, and graphs go through it; {installing('explain')}."
         ) from None
     return networkx
 
@@ -111,6 +112,7 @@ def task_graph_of(
     fused: bool = False,
     title: str = "",
     links: Iterable[str] = (),
+    algorithm: str = "",
 ) -> TaskGraph:
     """The tasks of a program; what is charged, `free` or `fused` is as in `cost_of`."""
     require_granularity(granularity)
@@ -132,6 +134,7 @@ def task_graph_of(
         granularity,
         tuple(links),
         sum(x.op is INPUT and x.args[0] in program.inputs for x in program.nodes),
+        algorithm,
     )
 
 

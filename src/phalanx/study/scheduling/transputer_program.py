@@ -74,7 +74,7 @@ def paper_tasks(robot: Robot, program: str = "repaired") -> tuple[TaskGraph, dic
         for i, line in lines
     )
     title = f"inverse_dynamics of {robot.name} by zomaya_morris"
-    return TaskGraph(tasks, title, "equation", robot.link_names, 3 * n), number
+    return TaskGraph(tasks, title, "equation", robot.link_names, 3 * n, "zomaya_morris"), number
 
 
 def _sorted(lines: list[tuple[int, Compute]]) -> list[tuple[int, Compute]]:

@@ -73,6 +73,10 @@ class BodyModel(Model):
     """The model of one body that stands for all."""
 
     source: Any = None
+    screw: Any = None  # (1, 6) along which it moves; zero where the transform of a body is an input
+
+    def moving_axes(self, group: Group) -> Array:
+        return self.screw
 
     def axes(self) -> BodyAxes:
         return BodyAxes(self.axis, self.source)
@@ -203,19 +207,6 @@ def rotor_products(model: Model) -> tuple[np.ndarray, np.ndarray]:
     return factors, bodies
 
 
-def rates(model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """Turn and slide of each body per unit of its coordinate (n, 2), and which are not screws (n,)."""
-    both = np.zeros((model.n, 2))
-    other = np.zeros(model.n, dtype=bool)
-    for g in model.groups:
-        if g.motion.rates is None:
-            other[g.bodies] = True
-        else:
-            both[g.bodies] = g.motion.rates
-            both[g.bodies, 1] += model.pitch[g.bodies]
-    return both, other
-
-
 def body_model(graph: BodyGraph, model: Model, order: Any = None) -> BodyModel:
     """The model of one body that stands for all bodies of `model`, visited in an order."""
     coordinate = np.zeros(model.n, dtype=np.intp)
@@ -238,10 +229,11 @@ def body_model(graph: BodyGraph, model: Model, order: Any = None) -> BodyModel:
         maps[DOF] = joints.dof
         armature = np.where(joints.first, armature[joints.dof], 0.0)
     source = BodySource(graph, model, maps, order, joints)
-    helix, other = rates(model)
+    screw = np.zeros((model.n, 6))
+    screw[:, [2, 5]] = model.rates
     frames = model.link_frame.map(lambda array, _: array[link])
     rest = model.rest.map(lambda array, _: graph.params(array))
-    if other.any():
+    if other_motions(model):
         values = np.empty(12, dtype=object)
         values[:] = [source.state(REST, OWN, 12, k) for k in range(12)]
         rest = Transform(values[:9].reshape(1, 3, 3), values[9:].reshape(1, 3))
@@ -254,7 +246,6 @@ def body_model(graph: BodyGraph, model: Model, order: Any = None) -> BodyModel:
         groups=(group,),
         rest=rest,
         offset=graph.params(model.offset),
-        pitch=graph.params(helix),
         axis=graph.params(model.axis),
         carrier=np.zeros(1, dtype=np.intp),
         inertia=model.inertia.map(lambda array, _: graph.params(array)),
@@ -264,6 +255,7 @@ def body_model(graph: BodyGraph, model: Model, order: Any = None) -> BodyModel:
         link_frame=frames.map(lambda array, _: graph.params(array)),
         dh_of=lambda: body_chain(graph, model.dh),
         source=source,
+        screw=graph.params(screw),
     )
 
 
@@ -367,7 +359,15 @@ def body_wrenches(model: BodyModel, wrench: Array) -> Array:
 
 def other_motions(model: Model) -> list[Group]:
     """The groups of bodies whose motion is not a one-degree-of-freedom screw."""
-    return [g for g in model.groups if g.motion.rates is None]
+    return [g for g in model.groups if g.motion.nq and not g.motion.is_screw]
+
+
+def other_bodies(model: Model) -> np.ndarray:
+    """One for each body of these groups, zero for others (n,)."""
+    found = np.zeros(model.n)
+    for g in other_motions(model):
+        found[g.bodies] = 1.0
+    return found
 
 
 def moving_rest(source: BodySource, group: Group) -> Any:
@@ -376,5 +376,5 @@ def moving_rest(source: BodySource, group: Group) -> Any:
     q = np.empty((1, group.motion.nq), dtype=object)
     q[0, :] = [source.state("q", "q", 1, k) for k in range(group.motion.nq)]
     rest = model.rest.map(lambda array, _: source.graph.params(array))
-    X = group.motion.transform(q, rest, source.graph.params(model.offset), source.graph.params(model.pitch))
+    X = group.motion.transform(q, rest, source.graph.params(model.offset), source.graph.params(model.axis))
     return [*X.E.ravel().tolist(), *X.r.ravel().tolist()]

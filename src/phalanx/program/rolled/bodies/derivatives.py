@@ -22,7 +22,7 @@ from ..differentiate import LoopDerivatives
 from ..planning.loops import Wanted
 from ..stages.bodies import DOF, JOINT
 from ..sweeps.order import Rolled
-from .body import REST, BodyModel, link_map, rates
+from .body import REST, BodyModel, link_map, other_bodies
 
 # The forces that some accelerations of one body take.
 Residual = Callable[[list[Any]], Any]
@@ -102,8 +102,8 @@ class _Moves:
     def _rest_rates(self, name: str) -> list[Any]:
         """The rates of the transforms of bodies that are not screws: they turn and move with the joint."""
         rate = np.array([self.source.state(name, JOINT, 1, 0)], dtype=object)
-        _, moves = rates(self.source.model)
-        twist = self.body.axes().across(rate) * self.source.graph.param(moves.astype(float))
+        moves = self.source.graph.param(other_bodies(self.source.model))
+        twist = self.body.axes().across(rate) * moves
         X = self.body.rest
         turned = -transpose(cross(angular(twist)[..., None, :], transpose(X.E)))
         moved = matvec(transpose(X.E), linear(twist))

@@ -86,7 +86,6 @@ def filled_up(model: Model, rows: np.ndarray, fills: np.ndarray) -> Model:
         groups=groups,
         rest=Transform(masked(model.rest.E, np.eye(3)), masked(model.rest.r, 0.0)),
         offset=masked(model.offset, 0.0),
-        pitch=model.pitch[rows],
         axis=model.axis[rows],
         carrier=np.arange(n) + masked(model.carrier - np.arange(model.n), 0),  # no joint is cut
         inertia=Inertia(*(masked(array, 0.0) for array, _ in model.inertia.arrays())),

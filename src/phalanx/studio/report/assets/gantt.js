@@ -5,6 +5,7 @@
 const SVG = "http" + "://www.w3.org/2000/svg"; // a name that SVG elements are made with, not an address
 const PLAY = 8; // seconds that a schedule takes to play
 const MOST_LABELS = 400;
+const MOST_COLOURS = 11; // quantities with a colour of their own
 
 function drawn(name, attributes, ...children) {
   const made = document.createElementNS(SVG, name);
@@ -55,11 +56,14 @@ function makeGantt(host, onTasks) {
     chart = next;
     playing = false;
     told.textContent = chart.facts;
-    legend.replaceChildren(...chart.quantities.slice(0, 12).map(([name, colour]) => {
+    const entries = chart.quantities.slice(0, MOST_COLOURS).map(([name, colour, , meaning]) => {
       const dot = make("i");
       dot.style.background = colour;
-      return make("span", {}, dot, name);
-    }));
+      return make("span", {}, dot, make("b", { textContent: name }), meaning ? ` ${meaning}` : "");
+    });
+    if (chart.quantities.length > MOST_COLOURS) entries.push(make("span", { textContent: `grey: ${chart.quantities.length - MOST_COLOURS} others, named where you point` }));
+    if (chart.kinds) entries.push(make("span", { textContent: `processors: ${chart.kinds}` }));
+    legend.replaceChildren(...entries);
     draw();
     seek(0);
     onTasks(null);
@@ -81,10 +85,10 @@ function makeGantt(host, onTasks) {
       parts.push(drawn("text", { x: left + t * scale, y: bottom + 15, "text-anchor": "middle" }, shown(t, 4)));
     }
     for (const [p, start, length, quantity, link, chained] of chart.tasks) {
-      const [name, colour, ink] = chart.quantities[quantity];
+      const [name, colour, ink, meaning] = chart.quantities[quantity];
       const [x, w] = [left + start * scale, Math.max(length * scale - 0.6, 0.6)];
       const label = link >= 0 ? `${name}[${link}]` : name;
-      const told = `${label}${link >= 0 ? ` (${ROBOT.links[link] ?? ""})` : ""}: ${names[p]}, ${shown(start, 6)} to ${shown(start + length, 6)} ${chart.unit}`;
+      const told = `${label}${meaning ? `, ${meaning}` : ""}${link >= 0 ? ` (${ROBOT.links[link] ?? ""})` : ""}: ${names[p]}, ${shown(start, 6)} to ${shown(start + length, 6)} ${chart.unit}`;
       const g = drawn("g", critical && !chained ? { class: "faded" } : {}, drawn("title", {}, told), drawn("rect", { x, y: row * p + 1, width: w, height: row - 2, fill: colour, rx: Math.min(2, w / 3) }));
       if (row > 12 && w > 6.5 * label.length + 4 && chart.tasks.length < MOST_LABELS) {
         const text = drawn("text", { x: x + w / 2, y: row * (p + 0.5) + 4, "text-anchor": "middle", class: "inside" }, label);

@@ -66,8 +66,8 @@ function motion(move, q) {
   if (move.kind === "ball") return quaternionPose(q.slice(at, at + 4));
   if (move.kind === "free") return quaternionPose(q.slice(at + 3, at + 7), q.slice(at, at + 3));
   const value = (move.times ?? 1) * q[at] + (move.plus ?? 0);
-  const along = move.axis.map((x) => x * value * (move.kind === "slide" ? 1 : (move.pitch ?? 0)));
-  return move.kind === "slide" ? [1, 0, 0, along[0], 0, 1, 0, along[1], 0, 0, 1, along[2]] : turned(move.axis, value, along);
+  const along = move.axis.map((x) => x * value * move.slide);
+  return move.turn ? turned(move.axis, value * move.turn, along) : [1, 0, 0, along[0], 0, 1, 0, along[1], 0, 0, 1, along[2]];
 }
 
 /** The pose of every link at coordinates q; `axes` collects how each degree of freedom moves what hangs on it. */
@@ -83,8 +83,8 @@ function posesOf(q, axes = null) {
         const times = move.times ?? 1;
         if (move.axis) {
           const a = rotated(T, move.axis);
-          const turn = move.kind === "slide" ? null : a;
-          const slide = move.kind === "slide" ? a : a.map((x) => x * (move.pitch ?? 0));
+          const turn = move.turn ? a.map((x) => x * move.turn) : null;
+          const slide = move.slide ? a.map((x) => x * move.slide) : null;
           axes.push({ link, v: move.v, times, turn, slide, at: column(T, 3) });
         } else {
           for (let k = 0; k < 3; ++k) {

@@ -51,6 +51,21 @@ function sortTables() {
   }
 }
 
+/** Boxes that scroll sideways say beyond which of their edges there is more. */
+function markScrolling() {
+  const mark = (box) => {
+    const more = [];
+    if (box.scrollLeft > 1) more.push("left");
+    if (box.scrollLeft + box.clientWidth < box.scrollWidth - 1) more.push("right");
+    box.dataset.more = more.join(" ");
+  };
+  const sizes = new ResizeObserver((found) => found.forEach(({ target }) => mark(target)));
+  for (const box of document.querySelectorAll(".scrolls")) {
+    box.addEventListener("scroll", () => mark(box), { passive: true });
+    sizes.observe(box);
+  }
+}
+
 /** Colours of links by a quantity: what is chosen, and a line that tells what it means. */
 function makeColours(view, legend) {
   const choices = [["own", "own colours"]];
@@ -174,6 +189,7 @@ async function main() {
     stage.colours.running = links;
     stage.colours.apply();
   });
+  markScrolling();
   document.documentElement.dataset.ready = "true";
 }
 

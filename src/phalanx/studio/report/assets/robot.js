@@ -11,6 +11,7 @@ const RATE = { qd: 3, qdd: 10 }; // how far sliders of rates reach, in rad or m
 const MOST_MATRIX = 40; // rows of a mass matrix that one can look at
 const FREE = new Set(ROBOT.joints.flatMap((j) => j.moves.filter((m) => m.kind === "free").flatMap((m) => [0, 1, 2, 3, 4, 5].map((k) => m.v + k))));
 const STIFFNESS = 8; // rad/s: how fast a held robot comes to its sliders
+const GROUP = 16; // sliders that fold together
 const SLIDING = 1e-2; // rad/s or m/s: the rate from which dry friction of the simulation is full
 
 /** An element with properties; `class` and others with a hyphen are attributes. */
@@ -106,6 +107,18 @@ async function makeRobot(host, onChange) {
     });
     rows.push({ slider, input, value, fill, mark, bar, force });
     return make("div", { className: "row" }, name, input, value, bar, force);
+  }
+
+  /** All rows; many of them in groups, of which the first is open. */
+  function folded(sliders) {
+    if (sliders.length <= GROUP) return sliders.map(rowOf);
+    const groups = [];
+    for (let k = 0; k < sliders.length; k += GROUP) {
+      const some = sliders.slice(k, k + GROUP);
+      const title = `Joints ${k + 1} to ${k + some.length}: ${some[0].label} … ${some[some.length - 1].label}`;
+      groups.push(make("details", { open: k === 0 }, make("summary", { textContent: title }), ...some.map(rowOf)));
+    }
+    return groups;
   }
 
   /** Sliders where the state is; one that is being dragged stays under the finger. */
@@ -319,7 +332,7 @@ async function makeRobot(host, onChange) {
       ...(compiled?.inverse_dynamics ? [choice("Sliders", Object.entries(KINDS).map(([k, { title }]) => [k, title]), (k) => ((kind = k), refresh()))] : []),
       ...(simulation ? [...simulation.buttons, simulation.note] : []),
     ),
-    make("div", { className: "rows", tabIndex: ROBOT.sliders.length > 14 ? 0 : -1 }, ...ROBOT.sliders.map(rowOf)),
+    make("div", { className: "rows", tabIndex: ROBOT.sliders.length > 14 ? 0 : -1 }, ...folded(ROBOT.sliders)),
     sums,
     make("p", { className: "note", id: "engine" }),
     ...(matrix ? [matrix.host] : []),

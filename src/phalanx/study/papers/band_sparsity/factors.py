@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 
-from ....io.loading import chain
+from ....io.generators import chain
 from ....robot.model import joint_kinematics
 from ..quantities import quantity
 from ..records import Claim

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...fitting import fit
 from ..formulas import PrintedFormula, formula, parse
-from ..quantities import quantity
+from ..quantities import arithmetic_of_print
 
 
 def fitted(values: Mapping[int, int], levels: str = "n") -> PrintedFormula | str:
@@ -22,13 +22,13 @@ def fitted(values: Mapping[int, int], levels: str = "n") -> PrintedFormula | str
     return formula({level if term == "L" else term: c for term, c in found.coefficients.items()})
 
 
-@quantity
+@arithmetic_of_print
 def formula_at(formulas: Sequence[str], n: int) -> tuple[int | Fraction, ...]:
     """the printed formula evaluated"""
     return tuple(whole(parse(text)(n)) for text in formulas)
 
 
-@quantity
+@arithmetic_of_print
 def formula_over(
     formulas: Sequence[str], divisor: str, n: int | None = None
 ) -> tuple[PrintedFormula | int, ...]:

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from ....algorithms import find
-from ....io.loading import chain
+from ....io.generators import chain
 from ....program.cost import Cost, Count, cost_of
 from ....program.task import TraceTask
 from ....program.trace import trace

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from ....algorithms import find
-from ....io.loading import chain
+from ....io.generators import chain
 from ....program.bookkeeping import Bookkeeping
 from ....program.ops import ADD, MUL, SUB
 from ....program.scalar import Node

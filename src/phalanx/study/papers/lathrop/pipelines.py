@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from ....io.loading import chain, load
+from ....io.generators import chain
+from ....io.loading import load
 from ...machines import Times, systolic
 from ...schedule import schedule, task_graph
 from ...scheduling.reservation import SystolicSchedule, on_assigned_processors
