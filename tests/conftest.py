@@ -9,9 +9,11 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -61,9 +63,21 @@ settings.load_profile("phalanx")
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects by marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave to `make test-all` what shows nothing new for a value of a parameter."""
+    """Leave to `make test-all` what shows nothing new for a value of a parameter; skip "jax" without it."""
     for case in exhaustive(items):
         case.add_marker(MARK)
+    if find_spec("jax") is None:
+        for case in items:
+            if any(isinstance(x, str) and x == "jax" for x in _parameters(case)):
+                case.add_marker(pytest.mark.skip(reason="jax is not installed"))
+
+
+def _parameters(case: pytest.Item) -> Iterable[Any]:
+    return (
+        case.callspec.params.values()
+        if isinstance(case, pytest.Function) and hasattr(case, "callspec")
+        else ()
+    )
 
 
 def pytest_unconfigure() -> None:

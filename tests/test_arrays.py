@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -82,6 +84,17 @@ def test_a_masked_array_takes_no_result(backend: str) -> None:
         kernel(PLAIN, PLAIN, PLAIN, out=np.ma.empty(2))
     with pytest.raises(px.PhalanxError, match=r"out for robot .* is MaskedArray"):
         kernel.bind(PLAIN, PLAIN, PLAIN, out=np.ma.empty(2))
+
+
+def test_arrays_are_looked_at_while_another_thread_imports_masked_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A module is there before its contents are."""
+    q = ROBOT.neutral()
+    wanted = ROBOT.mass_matrix(q)
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "numpy.ma", ModuleType("numpy.ma"))
+        np.testing.assert_array_equal(ROBOT.mass_matrix(q.tolist()), wanted)
 
 
 def test_a_masked_array_without_masked_entries_is_read_as_it_is() -> None:

@@ -187,3 +187,14 @@ def test_the_site_builds_without_network_and_without_warnings(tmp_path: Path) ->
     # Nothing on the pages is fetched from elsewhere when they are read, either.
     outside = re.compile(r'<(?:script|link|img)[^>]*(?:src|href)="https?://')
     assert not [p.name for p in (tmp_path / "site").rglob("*.html") if outside.search(p.read_text("utf-8"))]
+
+
+def test_the_readme_names_where_versions_of_python_were_run() -> None:
+    """Those that classifiers name."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = re.findall(r"Python :: (3\.\d+)", "\n".join(project["classifiers"]))
+    assert named[0] == project["requires-python"].removeprefix(">=")
+    table = (ROOT / "README.md").read_text(encoding="utf-8").partition("What was run where")[2]
+    for version in named:
+        assert re.search(rf"\b{re.escape(version)}\b", table), version
+    assert ("Free Threading" in "".join(project["classifiers"])) == ("3.14t" in table)

@@ -64,8 +64,9 @@ def float_type(value: Any, where: str) -> np.dtype:
 
 def is_masked_array(value: Any) -> bool:
     """Whether a value is a masked array, masked entries or not."""
-    masked = sys.modules.get("numpy.ma")  # what was never imported made no array
-    return masked is not None and isinstance(value, masked.MaskedArray)
+    # What was never imported, or is being imported by another thread, made no array.
+    kind = getattr(sys.modules.get("numpy.ma"), "MaskedArray", None)
+    return kind is not None and isinstance(value, kind)
 
 
 def overlaps_itself(array: np.ndarray) -> bool:

@@ -165,6 +165,14 @@ def test_kernels_give_the_value_too() -> None:
         robot.kernel("inverse_dynamics", value=True)
 
 
+def test_kernels_of_products_are_made_once() -> None:
+    kernel, state = arm().kernel("inverse_dynamics"), states(3)
+    for mode, more in (("jvp", state), ("vjp", state[:1]), ("hvp", (state[0], *state))):
+        product = getattr(kernel, mode)
+        assert getattr(kernel, mode) is product
+        assert calls_of(lambda m=mode, a=(*state, *more): getattr(kernel, m)(*a)) <= FEW
+
+
 def test_negative_masses_are_left_to_the_slow_path(monkeypatch: pytest.MonkeyPatch) -> None:
     robot, q = arm(), states()[0]
     inertias = robot.inertial_parameters.reshape(2, 10).copy()

@@ -179,6 +179,12 @@ def test_a_file_is_saved_whole_or_stays_as_it_was(
     assert file.read_bytes() == b"old"
 
 
+def test_the_command_integrates_as_the_method_does(capsys: pytest.CaptureFixture[str]) -> None:
+    """Unless told otherwise."""
+    assert px.load("two_link").simulation().integrator == "implicit"
+    assert report(capsys, "two_link", "--drop", "--seconds", "0.01")["integrator"] == "implicit"
+
+
 @pytest.mark.filterwarnings("default::phalanx.PhalanxWarning")
 def test_simulations_that_diverge_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = tmp_path / "law.py"

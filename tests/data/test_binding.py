@@ -239,6 +239,12 @@ def test_joints_outside_their_limits_are_told(tmp_path: Path, state: dict[str, n
     opened(tmp_path, {"q": q})
 
 
+@pytest.mark.parametrize("joints", [{3: "panda_joint1"}, {"a": 3}, {10**5000: "panda_joint1"}])
+def test_mappings_of_joints_have_names(joints: Any, tmp_path: Path, state: dict[str, np.ndarray]) -> None:
+    with pytest.raises(px.PhalanxError, match="expected names of entries and joints"):
+        opened(tmp_path, {"q": state["q"]}, joints=joints)
+
+
 @pytest.mark.parametrize(
     "columns", [3, "q", {"q": 3}, {"q": []}, {"q": [1]}, {"p": "q"}, {3: "q"}, {"q": None}]
 )

@@ -76,6 +76,7 @@ def test_recorded_rates_are_taken_as_they_are() -> None:
     [
         ({"q": np.zeros((5, 3))}, r"q has shape \(5, 3\)"),
         ({"rate": 0.0}, "rate: got 0.0"),
+        ({"rate": 1e300}, r"rate: got 1e\+300, expected frames a second above 0, up to 1e\+12"),
         ({"window": 4}, "odd window"),
         ({"polynomial": 11}, "degree"),
         ({"ends": [5, 5, 20]}, "ends must rise"),

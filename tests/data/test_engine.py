@@ -196,6 +196,13 @@ def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path, monkeypatch: pyte
     assert digest(tmp_path / "out.npy") == digest(tmp_path / "whole.npy")
 
 
+def test_numbers_of_rows_have_any_type_of_integer(tmp_path: Path) -> None:
+    source = recording(tmp_path)
+    px.data.run(source, "torques", tmp_path / "one.npy", rows=100)
+    px.data.run(source, "torques", tmp_path / "two.npy", rows=np.int8(100))  # type: ignore[arg-type]
+    assert digest(tmp_path / "one.npy") == digest(tmp_path / "two.npy")
+
+
 def test_an_error_in_the_middle_keeps_what_was_done(tmp_path: Path) -> None:
     values = motion(ROBOT, FRAMES)
     values["qd"][3000, 0] = np.inf
@@ -294,7 +301,7 @@ def test_what_was_left_out_is_tried_again_unless_it_may_be(tmp_path: Path) -> No
     source = bad(tmp_path / "in.npz", slice(25, 30))
     for i in (2, 1):
         px.data.run(source, "torques", tmp_path / "out.npy", rows=20, skip_bad=True, shard=(i, 3))
-    with pytest.raises(px.PhalanxError, match="row 25: q is"):
+    with pytest.raises(px.PhalanxError, match="row 25: q is nan; repair"):
         px.data.run(source, "torques", tmp_path / "out.npy", rows=20)
     report = px.data.run(source, "torques", tmp_path / "out.npy", rows=20, skip_bad=True)
     assert (report.frames, report.skipped_frames, len(report.skipped)) == (40, 20, 1)

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -331,6 +332,50 @@ def test_pipes_inside_a_zarr_group_are_refused(tmp_path: Path) -> None:
         os.mkfifo(path)
         with pytest.raises(px.PhalanxError, match="is a pipe"):
             px.data.open(tmp_path / "a.zarr", ROBOT)[0:10]
+
+
+def test_names_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["q"] = state(20)["q"]
+        file[b"q\xff"] = state(20)["qd"]
+    with pytest.raises(px.PhalanxError, match=r"the name b'q\\xff' is no text in UTF-8"):
+        px.data.open(tmp_path / "a.h5", ROBOT)
+
+
+def test_names_that_are_too_long_are_refused() -> None:
+    for name in ("x" * 5000, "x" * 5000 + ".npz"):
+        with pytest.raises(px.PhalanxError, match="cannot be read: File name too long"):
+            px.data.open(name, ROBOT)
+
+
+def test_a_column_wider_than_any_robot_is_refused(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("q", shape=(5, 2**40), chunks=(5, 2), dtype="f8")  # none of it is written
+    with pytest.raises(px.PhalanxError, match='column "q" has 1,099,511,627,776 entries, expected at most'):
+        px.data.open(tmp_path / "a.h5", ROBOT, joints="robot")
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("length", [0, 10, 120, 318777567])
+def test_chunks_that_blosc_would_read_beyond_their_end_are_refused(
+    version: Literal[2, 3], length: int, tmp_path: Path
+) -> None:
+    """It reads as far as their heads say, and may end the process."""
+    zarr, numcodecs = pytest.importorskip("zarr"), pytest.importorskip("numcodecs")
+    root = zarr.open_group(str(tmp_path / "a.zarr"), mode="w", zarr_format=version)
+    packer = numcodecs.Blosc() if version == 2 else zarr.codecs.BloscCodec()
+    for name in ("q", "qd"):
+        root.create_array(name, data=state(24)[name], chunks=(10, 2), compressors=[packer])
+    assert px.data.open(tmp_path / "a.zarr", ROBOT)[:]["q"].shape == (24, 2)
+    chunk = tmp_path / "a.zarr" / "q" / ("2.0" if version == 2 else "c/2/0")
+    whole = chunk.read_bytes()
+    assert int.from_bytes(whole[12:16], "little") == len(whole)
+    damaged = whole[:length] if length < 100 else whole[:12] + length.to_bytes(4, "little") + whole[16:]
+    chunk.write_bytes(damaged)
+    with pytest.raises(px.PhalanxError, match="is no whole chunk of Blosc; the file is damaged"):
+        px.data.open(tmp_path / "a.zarr", ROBOT)[:]
 
 
 def test_a_damaged_parquet_footer_does_not_end_the_process(tmp_path: Path) -> None:

@@ -102,6 +102,19 @@ def test_a_step_of_a_long_robot_is_refused_with_a_remedy(tmp_path: Path) -> None
         robot.export(tmp_path / "arm.h", robot.simulation(integrator="euler"))
 
 
+@pytest.mark.parametrize("value", [1, "yes", None, [True, False]])
+def test_options_are_true_or_false(value: Any, tmp_path: Path) -> None:
+    for name, option in (("arm.c", "casadi"), ("arm.h", "cmake"), ("arm.cl", "vectors")):
+        with pytest.raises(px.PhalanxError, match=f"export: {option} is .*, expected True or False"):
+            ARM.export(tmp_path / name, "mass_matrix", **{option: value})
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_target_of_any_kind_is_refused_where_there_is_none(tmp_path: Path) -> None:
+    with pytest.raises(px.PhalanxError, match="export: target=.*, which has none"):
+        ARM.export(tmp_path / "arm.cu", "mass_matrix", target=10**5000)  # type: ignore[arg-type]
+
+
 def test_names_of_functions_become_identifiers() -> None:
     made = entries(ARM, ["vjp:forward_dynamics", "jacobian:link2", "inverse_dynamics_derivatives+value"])
     assert [e.name for e in made] == [

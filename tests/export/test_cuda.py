@@ -32,6 +32,8 @@ def test_the_host_computes_what_kernels_do(compiler: str, dtype: Any, tmp_path: 
 
 
 def test_far_angles_are_turned_by_the_library(tmp_path: Path) -> None:
+    if shutil.which("g++") is None:
+        pytest.skip("g++ is not installed")
     robot = px.load("two_link")
     q, qd, qdd = robot.random_state(3, rng=0)
     q[1] = [4e7, -3e15]

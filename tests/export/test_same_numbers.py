@@ -129,3 +129,18 @@ def test_every_language_gives_the_same_numbers(name: str, dtype: str, tmp_path: 
             elif exactly and exactly != "native":
                 np.testing.assert_array_equal(found, made[exactly][f], err_msg=f"{language}, {f}")
         print(f"  {language}: {', '.join(told)}")
+
+
+@pytest.mark.parametrize("frame", ["panda_hand", "panda_link3"])
+def test_functions_of_a_frame_differ_from_kernels_by_rounding_only(frame: str, tmp_path: Path) -> None:
+    """The frame is folded into exported code; kernels are told theirs."""
+    if shutil.which("gcc") is None:
+        pytest.skip("gcc is not installed")
+    robot = px.load("panda")
+    q, qd, x = robot.random_state(COUNT, rng=0)
+    inputs = {"frame_pose": [q], "jacobian": [q], "frame_acceleration": [q, qd, x]}
+    library = Library(robot, {f: f"{f}:{frame}" for f in inputs}, tmp_path)
+    for function, arrays in inputs.items():
+        wanted = getattr(robot, function)(*arrays, frame)
+        for batch in (True, False):
+            assert units(library(function, *arrays, batch=batch)[0], wanted) < 16

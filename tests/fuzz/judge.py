@@ -34,6 +34,7 @@ from fuzz.laws import law_case  # noqa: E402
 from fuzz.products import product  # noqa: E402
 from fuzz.recordings import data_call, recording  # noqa: E402
 from fuzz.robot_files import RobotFile, robot_file  # noqa: E402
+from fuzz.studio import studio  # noqa: E402
 
 POOLS = ("phalanx-", "zarr", "asyncio_")  # threads that wait for work: ours, and those of zarr
 LONGEST = 2000  # characters of a message
@@ -45,6 +46,7 @@ CALLS = {
     "law": law_case,
     "export": export,
     "product": product,
+    "studio": studio,
 }
 
 

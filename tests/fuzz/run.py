@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Hostile robot files and calls by the thousand: every exception is a PhalanxError, nothing hangs or stays.
+"""Hostile files, calls and messages by the thousand: each exception is a PhalanxError, none hangs or stays.
 
     python tests/fuzz/run.py --cases 200000 --processes 2
     python tests/fuzz/run.py --kind urdf --seed 1234 --cases 1 --show   # one case again

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Some thousand hostile robot files and calls; `run.py` does as many as one likes."""
+"""Some thousand hostile files, calls, laws and messages; `run.py` does as many as one likes."""
 
 from __future__ import annotations
 
@@ -14,16 +14,25 @@ from fuzz.robot_files import FORMATS, robot_file
 from fuzz.run import judged
 
 CASES = {"urdf": 700, "mjcf": 500, "dh": 400, "table": 300, "saved": 300, "sdf": 200, "call": 1500}
+CASES |= {"recording": 250, "data": 150, "law": 100, "export": 100, "product": 300, "studio": 300}
+NEEDED = {
+    "mjcf": ("mujoco",),
+    "recording": ("pyarrow", "h5py", "zarr", "mcap"),
+    "data": ("pyarrow", "h5py", "zarr", "mcap"),
+    "studio": ("viser", "trimesh"),
+}
 SEED = int(os.environ.get("PHALANX_FUZZ_SEED", "0"))
 
 
 @pytest.mark.parametrize("kind", CASES)
 def test_hostile_inputs_are_refused_in_our_words_and_leave_nothing_behind(kind: str) -> None:
-    if kind == "mjcf":
-        pytest.importorskip("mujoco")
+    for package in NEEDED.get(kind, ()):
+        pytest.importorskip(package)
     report = judged(kind, SEED, SEED + CASES[kind])
     assert not report.findings, f"{report}"
     assert sum(report.counts.values()) == CASES[kind]
+    if kind == "studio":  # which drops what is hostile, without a word
+        return
     assert report.counts["refused"] > 0.2 * CASES[kind], "the cases are not hostile"
     assert report.counts["fine"] > 0.05 * CASES[kind], "the cases have nothing of a robot"
 

@@ -12,6 +12,7 @@ from hashlib import sha256
 import phalanx as px
 from phalanx.io.robots import generators
 from phalanx.robot.joints import joint_types
+from phalanx.simulation.joints import inertias_at_joints
 
 
 def digests() -> dict[str, str]:
@@ -32,6 +33,9 @@ def digests() -> dict[str, str]:
         chain = robot.model.dh
         arrays = (chain.a, chain.alpha, chain.d, chain.theta, chain.s, chain.J, chain.base.E, chain.links.r)
         made[f"{name} in DH frames"] = sha256(b"".join(x.tobytes() for x in arrays)).hexdigest()
+    for name in ("panda", "chain"):
+        inertias = inertias_at_joints(few.get(name) or panda)
+        made[f"{name}, inertias at its joints"] = sha256(b"".join(x.tobytes() for x in inertias)).hexdigest()
     made["panda, inertias of the links"] = sha256(panda.inertial_parameters.tobytes()).hexdigest()
     return made
 

@@ -90,6 +90,11 @@ def test_names_that_nothing_reads_are_refused_and_the_nearest_offered() -> None:
     assert list(sim.parameters) == ["hard", "rough", "gain"]
 
 
+def test_names_without_end_are_refused() -> None:
+    with pytest.raises(px.PhalanxError, match="expected a mapping of names to sizes"):
+        arm().simulation(DT, parameters=np.broadcast_to(0.0, 10**13))  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("size", [10**9, MOST + 1, (10**30, 2)])
 def test_sizes_that_no_step_could_read_are_refused(size: Any) -> None:
     def law(t: Any, q: Any, qd: Any, u: Any, robot: Any, *, gain: Any) -> Any:

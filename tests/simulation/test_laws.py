@@ -250,6 +250,16 @@ def test_values_of_another_run_are_refused() -> None:
         result(law)
 
 
+def test_results_beyond_all_memory_are_refused() -> None:
+    def law(t: Any, q: Any, qd: Any, u: Any, robot: Any) -> Any:
+        return {"all": [np.broadcast_to(q, (10**13, len(q)))]}
+
+    with pytest.raises(
+        PhalanxError, match=r"returns 20,000,000,000,000 numbers.*expected at most 10,000,000"
+    ):
+        result(law)
+
+
 def test_an_interrupt_is_handed_on() -> None:
     def law(t: Any, q: Any, qd: Any, u: Any, robot: Any) -> Any:
         raise KeyboardInterrupt

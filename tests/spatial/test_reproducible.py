@@ -92,3 +92,13 @@ def test_lengths_neither_overflow_nor_vanish():
     assert reproducible.length(3e200, 4e200) == pytest.approx(5e200)
     assert reproducible.length(3e-200, -4e-200) == pytest.approx(5e-200)
     assert reproducible.length(0.0, 0.0) == 0.0
+
+
+def test_coarse_numbers_do_not_see_the_last_bits():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=200) * 10.0 ** rng.uniform(-200.0, 200.0, 200)
+    found = reproducible.coarse(x)
+    np.testing.assert_allclose(found, x, rtol=2.0**-24)
+    for other in (np.nextafter(x, np.inf), np.nextafter(x, -np.inf)):
+        np.testing.assert_array_equal(reproducible.coarse(other), found)
+    np.testing.assert_array_equal(reproducible.coarse([0.0, np.inf, 1.5]), [0.0, np.inf, 1.5])

@@ -17,6 +17,8 @@ from ..files import path_text
 from ..io.loading import load
 from ..robot.robot import Robot
 
+_FASTEST = 1e12  # frames a second
+
 
 def path_from(value: Any, where: str) -> Path:
     """The path that a string or an object of pathlib is."""
@@ -78,6 +80,8 @@ def rate_from(value: Any, where: str) -> float:
         rate = float(value) if isinstance(value, int | float | np.number) else 0.0
     except UNREADABLE:
         rate = 0.0
-    if isinstance(value, bool) or not 0.0 < rate < np.inf:
-        raise PhalanxError(f"{where}: got {shown(value)}, expected frames a second above 0.")
+    if isinstance(value, bool) or not 0.0 < rate <= _FASTEST:
+        raise PhalanxError(
+            f"{where}: got {shown(value)}, expected frames a second above 0, up to {_FASTEST:g}."
+        )
     return rate

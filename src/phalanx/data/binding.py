@@ -20,6 +20,7 @@ from .units import QUANTITIES, coordinate_units, factors
 
 _SLACK, _OFTEN = 0.01, 0.01  # of a joint's range, of all frames: beyond limits by so much, so often, is told
 _MANY = 8  # joints in a warning
+_WIDEST = 1_000_000  # entries of a column
 _DEGREES = 4.0  # times the range of a joint, beyond which numbers are no radians
 
 
@@ -192,6 +193,10 @@ def _bind(
         if len(names) > 1 and columns[name].width != 1:
             raise PhalanxError(f'{where}: column "{name}" has {columns[name].width} entries, expected one.')
     count = len(names) if len(names) > 1 else columns[names[0]].width
+    if count > _WIDEST:
+        raise PhalanxError(
+            f'{where}: column "{names[0]}" has {count:,} entries, expected at most {_WIDEST:,}.'
+        )
     picks = joints.picks(quantity, count, found.labels, own=found.own, ordered=found.told)
     width = robot.nq if quantity == "q" else robot.nv
     scale = factors(robot, quantity, units)

@@ -25,7 +25,11 @@ class JointNames:
         self.in_order = isinstance(given, str) and given == ROBOT
         self._used: set[str] = set()
         if isinstance(given, Mapping):
-            self.renamed = {str(k): NONE if v is None else str(v) for k, v in given.items()}
+            if not all(isinstance(k, str) and (v is None or isinstance(v, str)) for k, v in given.items()):
+                raise PhalanxError(
+                    f"{where}: joints= holds {shown(given)}, expected names of entries and joints."
+                )
+            self.renamed = {k: NONE if v is None else v for k, v in given.items()}
         elif given is not None and not self.in_order:
             if not isinstance(given, list | tuple):
                 raise PhalanxError(

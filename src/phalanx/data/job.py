@@ -182,7 +182,7 @@ class Job:
         size = sum(self.recording.columns[n].nbytes for n in {*read, *self.kept}) + sum(
             c.nbytes for c in self.columns
         )
-        most = min(MOST, (self.options.rows or MANY) * size)
+        most = min(MOST, int(self.options.rows or MANY) * size)
         if self.recording.rows * size > most * _TASKS:
             raise PhalanxError(
                 f"{root}: says that it holds {self.recording.rows} frames, more than {_TASKS} tasks of "

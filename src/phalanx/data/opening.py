@@ -96,13 +96,17 @@ def _opened(place: Path, groups: tuple[str, ...]) -> tuple[list[Source], Recordi
 
 
 def _all_of(place: Path, groups: tuple[str, ...]) -> tuple[list[Source], RecordingLayout]:
-    if not place.exists() and ".mcap:" in str(place):
+    try:
+        is_there = place.exists()
+    except OSError as error:  # names that are too long, in most file systems above 255 bytes
+        raise PhalanxError(f"{shown(str(place))} cannot be read: {error.strerror}.") from None
+    if not is_there and ".mcap:" in str(place):
         from .formats.mcap import open_mcap
 
         name, _, topic = str(place).partition(".mcap:")
         sources, metadata = open_mcap(Path(f"{name}.mcap"), topic)
         return sources, RecordingLayout("mcap", place, metadata)
-    if not place.exists():
+    if not is_there:
         raise PhalanxError(f"{place}: there is no such file or folder.")
     suffix = place.suffix.lower()
     if suffix in FORMATS:

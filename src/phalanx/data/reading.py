@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import PhalanxError, shown
+from ..errors import PhalanxError
 from .differentiation import episode
 from .recording import Recording
 from .source import Source
@@ -139,7 +139,7 @@ def _require_finite(source: Source, name: str, values: np.ndarray, start: int, d
         bad = np.flatnonzero(~np.isfinite(values.reshape(len(values), -1)).all(axis=1))
     if len(bad):
         row = start + int(bad[0])
-        entry = shown(values[bad[0]][~np.isfinite(values[bad[0]])][0])
+        entry = float(values[bad[0]][~np.isfinite(values[bad[0]])][0])
         how = " by differentiating" if derived else ""
         raise PhalanxError(
             f"{source.where}: episode {source.episode(row)}, row {row}: {name} is {entry}{how}; "

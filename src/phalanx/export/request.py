@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import PhalanxError, nearest
+from ..errors import PhalanxError, nearest, shown
 from ..languages.dialects import Dialect
 from ..languages.names import identifier
 from ..languages.routine import Routine
@@ -54,15 +54,17 @@ class Request:
 
     def chosen(self, **defaults: Any) -> dict[str, Any]:
         """The options of a format, `defaults` where none are given; all are known, or it raises."""
-        for name in self.options:
+        for name, value in self.options.items():
             if name not in defaults:
                 known = nearest(name, defaults, what="options")
                 raise PhalanxError(
                     f'export: files such as "{self.path.name}" have no option {name!r};{known}'
                 )
+            if isinstance(defaults[name], bool) and not isinstance(value, bool | np.bool_):
+                raise PhalanxError(f"export: {name} is {shown(value)}, expected True or False.")
         if self.target is not None and "target" not in defaults:
             raise PhalanxError(
-                f'export: target={self.target!r} for "{self.path.name}", which has none; use .o, .ll or .ptx.'
+                f'export: target={shown(self.target)} for "{self.path.name}", which has none; use .o, .ll or .ptx.'
             )
         return {**defaults, **self.options}
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,7 @@ def _sizes(parameters: Any, robot: Robot) -> dict[str, tuple[int, ...]]:
         parameters = (parameters,)
     if not isinstance(parameters, Mapping):
         try:
-            names = list(parameters)
+            names = list(islice(parameters, MOST))  # of arrays without end, as many as could be
             if unknown := [name for name in names if isinstance(name, str) and name not in own]:
                 _refuse(unknown[0], robot, set())
             parameters = {name: own[name] for name in names}

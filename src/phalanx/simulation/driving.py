@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import PhalanxError, nearest, shown
 from ..robot.robot import Robot
+from ..spatial import coarse
 
 LAW, FORCES = "law", "forces"  # what a file of laws defines
 BASE = 6  # degrees of freedom of a floating base, which come first
@@ -44,8 +45,8 @@ def holding(robot: Robot, q: np.ndarray, bandwidth: float, feet: list[str]) -> A
         for foot in feet:  # its legs move the robot, not only themselves
             moved = robot.jacobian(q, foot)[..., 3:, :]
             inertia = inertia + robot.total_mass / len(feet) * np.sum(moved**2, axis=-2).mean(axis=0)
-    rate = 2.0 * math.pi * bandwidth
-    law = control.pd(rate**2 * inertia, 2.0 * rate * inertia, gravity=True)
+    inertia, rate = coarse(inertia), 2.0 * math.pi * bandwidth
+    law = control.pd(rate * rate * inertia, 2.0 * rate * inertia, gravity=True)
     if not floats(robot):
         return law
 

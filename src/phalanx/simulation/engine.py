@@ -110,13 +110,16 @@ class Engine:
         if len(program.inputs) + len(program.outputs) > OPERANDS:
             joined = np.concatenate([array.ravel() for array in step.records.values()])
             program = told(replace(step, records={"all": joined}))
-        made = self._compiled[key] = compiled(program, "rollout", self.dtype), shapes
+        made = self._compiled[key] = compiled(program, "rollout", self.dtype, self.settings.nv), shapes
         return made
 
     def _derived(self, kind: str, program: Callable[[], Any]) -> Rollout:
         with building:
             if kind not in self._compiled:
-                self._compiled[kind] = compiled(program(), f"rollout_{kind}", self.dtype), {}
+                self._compiled[kind] = (
+                    compiled(program(), f"rollout_{kind}", self.dtype, self.settings.nv),
+                    {},
+                )
             return self._compiled[kind][0]
 
     def run(

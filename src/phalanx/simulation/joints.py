@@ -13,6 +13,7 @@ import numpy as np
 from ..robot.configurations import resistances
 from ..robot.joints import at_least, choose_less
 from ..robot.robot import Robot
+from ..spatial import coarse
 
 if TYPE_CHECKING:
     from .step import Settings
@@ -89,9 +90,9 @@ def _stops(settings: Settings) -> tuple[Stops, ...]:
         return ()
     most, least = robot._memoized("inertias at joints", lambda: inertias_at_joints(robot))
     time = max(STOP_TIME, _STOP_STEPS * h)
-    stiff, damp = most / time**2, 2.0 * most / time
+    stiff, damp = most / (time * time), 2.0 * most / time
     if not settings.stiff:
-        stiff = np.minimum(stiff, least / (2.0 * h) ** 2)
+        stiff = np.minimum(stiff, least / (4.0 * h * h))
         damp = np.minimum(2.0 * np.sqrt(stiff * least), least / (2.0 * h))
     places = [
         (k, i)
@@ -116,7 +117,7 @@ def inertias_at_joints(robot: Any) -> tuple[np.ndarray, np.ndarray]:
     q = np.concatenate([robot.neutral()[None], robot.random_state((poses,), np.random.default_rng(0))[0]])
     held = np.diagonal(robot.mass_matrix(q, backend=backend), axis1=-2, axis2=-1)
     free = 1.0 / np.diagonal(robot.mass_matrix_inverse(q, backend=backend), axis1=-2, axis2=-1)
-    return held.max(axis=0), free.min(axis=0)
+    return coarse(held.max(axis=0)), coarse(free.min(axis=0))
 
 
 def _places(numbers: list[int]) -> list[int] | slice:

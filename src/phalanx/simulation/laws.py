@@ -22,6 +22,7 @@ from .traced import Traced, scalars_of
 
 ARGUMENTS = ("t", "q", "qd", "u", "robot")
 _FORM = f"f({', '.join(ARGUMENTS)})"
+_MOST = 10_000_000  # scalars of a result
 
 
 def run_law(
@@ -56,6 +57,8 @@ def run(
     made, again = (_called(function, kept, robot, parameters, where) for _ in range(2))
     if made is None:
         raise PhalanxError(f"{where} returns nothing, expected an array; is a return missing{_at(function)}?")
+    if (size := _size(made)) > _MOST:
+        raise PhalanxError(f"{where} returns {size:,} numbers{_at(function)}, expected at most {_MOST:,}.")
     graph = next((x.graph for array in kept for x in array.scalars.ravel() if type(x) is Node), None)
     seen: set[int] = set()
     for x in _leaves(made):
@@ -187,6 +190,17 @@ def _at(function: Any) -> str:
 
 
 # ------------------------------------------------------------------- the result
+
+
+def _size(value: Any) -> int:
+    """How many scalars there are in what a function has returned; arrays may repeat few of them."""
+    if isinstance(value, Mapping):
+        return sum(map(_size, value.values()))
+    if isinstance(value, (list, tuple)):
+        return sum(map(_size, value))
+    if isinstance(value, Traced):
+        value = value.scalars
+    return value.size if isinstance(value, np.ndarray) else 1
 
 
 def _leaves(value: Any) -> Iterator[Any]:

@@ -29,7 +29,18 @@ from .operators import (
     each,
     unit_inertias,
 )
-from .reproducible import arctan2, composed, congruent, cos_sin, inverse, length, moved, product, times
+from .reproducible import (
+    arctan2,
+    coarse,
+    composed,
+    congruent,
+    cos_sin,
+    inverse,
+    length,
+    moved,
+    product,
+    times,
+)
 from .tensors import Identity, Tensor, acceleration_tensor, inertial_wrench
 from .vectors import (
     Array,
@@ -72,6 +83,7 @@ __all__ = [
     "at",
     "beneath",
     "beside",
+    "coarse",
     "composed",
     "congruent",
     "cos_sin",

@@ -189,6 +189,15 @@ def _series() -> tuple[list[int], list[int]]:
     return cosine, sine
 
 
+def coarse(values: Any) -> np.ndarray:
+    """Numbers of 24 bits: what processors round differently is the same then, but for one in 100 million.
+
+    For constants that need no more: sizes and gains that kernels or BLAS have computed.
+    """
+    mantissa, exponent = np.frexp(values)
+    return np.asarray(np.ldexp(np.round(mantissa * 2.0**24), exponent - 24))
+
+
 @cache
 def _table() -> list[tuple[int, int]]:
     """Cosine and sine of k / 16 up to an eighth of a turn: those of 1 / 32 added up."""

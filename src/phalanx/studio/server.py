@@ -3,9 +3,9 @@
 """viser's server, closed to everybody but this machine's own page.
 
 It listens on the loopback address, takes connections only from pages that it has served itself (any page in
-the same browser could open a socket to it otherwise), forbids its page every request elsewhere, and cannot
-ask for a public address. Before viser's client come a short style and a script of
-ours (`assets/client.css`, `assets/client.js`).
+the same browser could open a socket to it otherwise), forbids its page every request elsewhere, cannot
+ask for a public address, and drops messages that no element of its page sends. Before viser's client come
+a short style and a script of ours (`assets/client.css`, `assets/client.js`).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from importlib.resources import files
 from typing import Any
 
 from ..errors import PhalanxError, installing
+from .messages import guard
 
 HOST = "127.0.0.1"
 _LOCK = threading.Lock()  # while functions of `websockets` are replaced
@@ -48,6 +49,7 @@ def start(port: int | None, label: str, names: Sequence[str] = ("",)) -> Any:
     for message in (_messages.ShareUrlRequest, _messages.ShareUrlDisconnect):
         # A page could make this process ask a server on the network for a public address.
         server._websock_server.unregister_handler(message)
+    guard(server)
     return server
 
 

@@ -24,7 +24,9 @@ from phalanx.program.rewrite import instructions
 from phalanx.program.rolled import roll
 from phalanx.program.rolled.segments.roll import roll_segments
 from phalanx.program.trace import trace
+from reference import opencl_device
 from reference.c_library import Library
+from reference.cuda_library import on_host
 from reference.node import called
 from reference.ptx_machine import Machine
 
@@ -88,10 +90,12 @@ SOME = (
 )
 
 
-@pytest.mark.parametrize("backend", ["numpy", "native"])
+@pytest.mark.parametrize("backend", ["numpy", "native", "jax"])
 @pytest.mark.parametrize("robot", [FIXED, FLOATING], ids=["fixed", "floating"])
 @pytest.mark.parametrize("function", SOME)
 def test_no_backend_loses_what_is_not_finite(function: str, robot: px.Robot, backend: Any) -> None:
+    if backend == "jax":
+        pytest.importorskip("jax")
     more = ("arm",) if FUNCTIONS[function].frame else ()
 
     def compute(*inputs: np.ndarray) -> Any:
@@ -197,6 +201,26 @@ def test_exported_c(tmp_path: Path) -> None:
             assert_nothing_finite(
                 lambda *x, f=function, b=batch: library(f, *x, batch=b)[0], arguments(FLOATING, function, 5)
             )
+
+
+def test_exported_cuda_on_the_host(tmp_path: Path) -> None:
+    if shutil.which("g++") is None:
+        pytest.skip("g++ is not installed")
+
+    def compute(*inputs: np.ndarray) -> np.ndarray:
+        (found,) = on_host(
+            FIXED, "inverse_dynamics", tmp_path, "float64", "g++", {"inverse_dynamics": [*inputs]}
+        ).values()
+        return found[0]
+
+    assert_nothing_finite(compute, arguments(FIXED, "inverse_dynamics", 5))
+
+
+@pytest.mark.skipif(bool(opencl_device.missing()), reason="there is no OpenCL device")
+@pytest.mark.parametrize("function", EXPORTED)
+def test_opencl(function: str) -> None:
+    kernel = FLOATING.kernel(function, device="opencl")
+    assert_nothing_finite(lambda *x: np.asarray(kernel(*x)), arguments(FLOATING, function, 5))
 
 
 def test_exported_webassembly(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 from ...errors import PhalanxError, listing
 from . import cache
 from .availability import llvm, version
+from .interrupts import leavable
 from .locks import building
 
 
@@ -103,6 +104,11 @@ def aarch64() -> Target:
 # Characters of LLVM text from which instructions are selected with less effort: on very long straight-line
 # code that takes more than half of the time, and what it compiles to runs within a few percent as fast.
 LONG = 1_000_000
+# Those that take a good part of a second: Ctrl-C is answered meanwhile.
+_SLOW = 400_000
+# The first line of LLVM text so long that its time would grow with the square of its length: a step with a
+# law of a thousand sines. With the least effort it compiles in seconds and runs at two thirds of the speed.
+HASTY = "; longer than what is worth an effort\n"
 
 
 # The first line of LLVM text that computes several matrices in one block, or a long one without symmetry: its
@@ -145,16 +151,20 @@ def optimised(text: str, target: Target) -> tuple[Any, Any]:
     """The parsed module and the code generator that will translate it."""
     module = llvm.parse_assembly(f'target triple = "{target.triple}"\n{text}')
     module.verify()  # LLVM aborts the process on text that is not valid
-    machine = target.machine(1 if len(text) > LONG else 2)
+    machine = target.machine(0 if text.startswith(HASTY) else 1 if len(text) > LONG else 2)
     module.data_layout = str(machine.target_data)
     return module, machine
 
 
 def object_code(text: str, target: Target) -> bytes:
     """Relocatable object code of a module."""
-    module, machine = optimised(text, target)
-    with _scheduling(text):
-        return bytes(machine.emit_object(module))
+
+    def made() -> bytes:
+        module, machine = optimised(text, target)
+        with _scheduling(text):
+            return bytes(machine.emit_object(module))
+
+    return leavable(made) if len(text) > _SLOW else made()
 
 
 def assembly(text: str, target: Target) -> str:

@@ -122,17 +122,17 @@ class Kernel:
         """
         raise NotImplementedError
 
-    @property
+    @cached_property
     def jvp(self) -> DerivativeKernel:
         """The kernel of `robot.jvp` of this function; call it with inputs, then tangents."""
         return self._derived("jvp")
 
-    @property
+    @cached_property
     def vjp(self) -> DerivativeKernel:
         """The kernel of `robot.vjp` of this function; call it with inputs, then the cotangent."""
         return self._derived("vjp")
 
-    @property
+    @cached_property
     def hvp(self) -> DerivativeKernel:
         """The kernel of `robot.hvp` of this function; call it with inputs, cotangent and tangents."""
         return self._derived("hvp")

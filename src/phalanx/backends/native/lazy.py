@@ -65,7 +65,8 @@ def _facts_of(ufunc: Any) -> Facts | None:
 def lazily(ufunc: Any, /, *inputs: Any, **options: Any) -> Any:
     """The result of a kernel's ufunc as Dask arrays, nothing computed yet; NotImplemented without any."""
     arrays, facts = sys.modules.get("dask.array"), _facts_of(ufunc)
-    if arrays is None or facts is None or not any(isinstance(x, arrays.Array) for x in inputs):
+    kind = getattr(arrays, "Array", None)  # none as long as another thread imports it
+    if arrays is None or kind is None or facts is None or not any(isinstance(x, kind) for x in inputs):
         return NotImplemented
     where = f"{ufunc.__name__} on Dask arrays"
     unknown = [name for name in options if name != "axes"]

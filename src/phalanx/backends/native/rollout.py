@@ -25,6 +25,8 @@ from .loop import ELEMENTS, attributes, floating_point_status, runtime_text
 from .threads import Throughput, fill
 
 _SOME = 64  # numbers of steps for which functions are kept
+# Characters of text that are worth an effort, and more for each degree of freedom: laws are long, not robots.
+_LONGEST, _OF_EACH = 4_000_000, 250_000
 
 
 @dataclass(eq=False)
@@ -85,12 +87,14 @@ class Rollout:
         return objects.bound_function(self.loaded, self.name, arrays, cores, sizes.ctypes.data, keep)
 
 
-def compiled(program: Program, name: str, dtype: np.dtype) -> Rollout:
-    """The machine code of a program, made now or taken from disk."""
+def compiled(program: Program, name: str, dtype: np.dtype, degrees: int) -> Rollout:
+    """The machine code of a program for so many degrees of freedom, made now or taken from disk."""
     cache.check_variables()
     availability.require()
     start = time.perf_counter()
     text = module(program, dtype, host())
+    if len(text) > _LONGEST + _OF_EACH * degrees:
+        text = compile.HASTY + text
     loaded, cached = compile.cached_or_made(("rollout", text), lambda: text)
     seconds = time.perf_counter() - start
     return Rollout(name, dtype, loaded, len(program.outputs), seconds, cached, text)

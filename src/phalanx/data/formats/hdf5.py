@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import PhalanxError, listing
+from ...errors import PhalanxError, listing, shown
 from ..naming import ALIASES
 from ..packages import package
 from ..source import Arrays, Column, Source, explained, regular_file
@@ -110,7 +110,9 @@ def _sets(path: Path) -> dict[str, _LazyDataset]:
     h5py = package("h5py", str(path))
     found: dict[str, _LazyDataset] = {}
 
-    def note(name: str, item: Any) -> None:
+    def note(name: Any, item: Any) -> None:
+        if isinstance(name, bytes):
+            raise PhalanxError(f"{path}: the name {shown(name)} is no text in UTF-8; rename it.")
         if isinstance(item, h5py.Dataset) and item.ndim >= 1:
             if item.is_virtual or item.external:
                 raise PhalanxError(f'{path}: "{name}" lies in another file, which is not followed; refused.')

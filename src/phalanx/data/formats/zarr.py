@@ -22,14 +22,17 @@ from .npy import checked_ends
 _DATA, _ENDS = ("data/", ""), ("meta/episode_ends", "episode_ends")
 _STATE = {alias for aliases in ALIASES.values() for alias in aliases}
 _CHUNK = 1 << 20  # bytes
+_METADATA, _HEAD = (".zarray", ".zattrs", ".zgroup", "zarr.json"), 16  # bytes before a chunk of Blosc
 
 
 def open_zarr(path: Path) -> tuple[list[Source], dict[str, Any]]:
     """The source that a group of arrays is, or the arrays in its group `data`."""
     zarr = package("zarr", str(path))
     with explained(f"{path}: no Zarr group that can be read"):
-        root = zarr.open_group(_store_class()(path, read_only=True), mode="r")
+        store = _store_class()(path, read_only=True)
+        root = zarr.open_group(store, mode="r")
         arrays = {name: item for name, item in root.members(max_depth=None) if hasattr(item, "dtype")}
+        store.packed = tuple(f"{item.path}/" for item in arrays.values() if _is_blosc(item.metadata))
     ends = next((arrays.pop(name) for name in _ENDS if name in arrays), None)
     prefix = next((p for p in _DATA if any(name.startswith(p) for name in arrays)), "")
     named = {
@@ -50,19 +53,37 @@ def open_zarr(path: Path) -> tuple[list[Source], dict[str, Any]]:
 
 @cache
 def _store_class() -> Any:
-    """Zarr's store of files, which reads regular files only: a pipe in place of a chunk would never end."""
+    """Zarr's store of files, which reads regular files only: a pipe in place of a chunk would never end.
+
+    Nor does it hand on chunks that Blosc would read beyond their end: it believes the length in their head.
+    """
 
     class Files(package("zarr.storage", "Zarr").LocalStore):  # type: ignore[misc]
         """Reads nothing but regular files."""
+
+        packed: tuple[str, ...] = ()  # where chunks are Blosc's
 
         async def get(self, key: str, *args: Any, **options: Any) -> Any:
             """The bytes of a key."""
             path = self.root / key
             if path.exists() and not path.is_dir():
                 regular_file(path)
-            return await super().get(key, *args, **options)
+            found = await super().get(key, *args, **options)
+            if found is not None and key.startswith(self.packed) and path.name not in _METADATA:
+                data = found.to_bytes()
+                if len(data) < _HEAD or int.from_bytes(data[12:16], "little") != len(data):
+                    raise PhalanxError(f"{path}: is no whole chunk of Blosc; the file is damaged.")
+            return found
 
     return Files
+
+
+def _is_blosc(metadata: Any) -> bool:
+    """Whether chunks of an array are what Blosc has written."""
+    compressor = getattr(metadata, "compressor", None) or next(
+        reversed(getattr(metadata, "codecs", ())), None
+    )
+    return type(compressor).__name__ in ("Blosc", "BloscCodec")
 
 
 class _LazyArray:
