@@ -111,7 +111,7 @@ def test_options_are_true_or_false(value: Any, tmp_path: Path) -> None:
 
 
 def test_a_target_of_any_kind_is_refused_where_there_is_none(tmp_path: Path) -> None:
-    with pytest.raises(px.PhalanxError, match="export: target=.*, which has none"):
+    with pytest.raises(px.PhalanxError, match=r"export: target=.*, which has none"):
         ARM.export(tmp_path / "arm.cu", "mass_matrix", target=10**5000)  # type: ignore[arg-type]
 
 

@@ -64,7 +64,8 @@ class Request:
                 raise PhalanxError(f"export: {name} is {shown(value)}, expected True or False.")
         if self.target is not None and "target" not in defaults:
             raise PhalanxError(
-                f'export: target={shown(self.target)} for "{self.path.name}", which has none; use .o, .ll or .ptx.'
+                f'export: target={shown(self.target)} for "{self.path.name}", which has none; use .o, .ll '
+                "or .ptx."
             )
         return {**defaults, **self.options}
 
