@@ -16,7 +16,7 @@ import pytest
 
 import phalanx as px
 from phalanx.algorithms import FUNCTIONS
-from phalanx.backends.native.lowering import draft
+from phalanx.backends.native.lowering import lowered
 from phalanx.products import derivative_of
 from reference.effort import calls_of
 from reference.sampling import agree
@@ -407,7 +407,7 @@ def test_products_without_loops_are_those_that_the_page_names() -> None:
     for function in ONE_RESULT:
         frame = robot.frame_names[-1] if FUNCTIONS[function].frame else None
         try:
-            made = draft(derivative_of(robot, "jvp", function, "auto", frame), ())
+            made = lowered(derivative_of(robot, "jvp", function, "auto", frame), ())
         except px.PhalanxError:  # too long to compile
             without.append(function)
         else:

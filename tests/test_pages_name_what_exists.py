@@ -320,7 +320,7 @@ def test_what_does_not_exist_is_found(span: str) -> None:
         "phalanx papers --only arithmetic",
         "make check",
         "robot/robot.py",
-        "emit/walk.py",
+        "emit/codegen.py",
         "tests/algorithms/<function>/test_<name>.py",
         "Robot",
         "customise=\"full\"",

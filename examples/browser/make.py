@@ -63,7 +63,7 @@ def _data(robot: px.Robot) -> dict[str, Any]:
         "start": start.tolist(),
         "lower": lower.tolist(),
         "upper": upper.tolist(),
-        "units": [unit for at in robot.coordinates for unit in at.kind.units],
+        "units": ["m" if kind == "prismatic" else "rad" for kind in robot.joint_types],
         "reach": reach,
         "thick": reach / 12,
         "bones": [

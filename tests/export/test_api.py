@@ -133,12 +133,12 @@ def test_names_of_functions_become_identifiers() -> None:
 
 
 def test_versions_tell_robots_functions_and_precisions_apart(tmp_path: Path) -> None:
-    def version(robot: Any, *more: Any) -> str:
-        (made,) = robot.export(tmp_path / "arm.h", *more)
+    def version(robot: Any, *functions: Any, **options: Any) -> str:
+        (made,) = robot.export(tmp_path / "arm.h", *functions, **options)
         return next(line for line in made.read_text().splitlines() if "_VERSION" in line)
 
     first = version(ARM)
     assert version(ARM) == first
     others = [version(ARM, "mass_matrix"), version(ARM.replace(gravity=(0, 0, 0)))]
-    others.append(version(ARM, ("inverse_dynamics", "forward_dynamics"), "float32"))
+    others.append(version(ARM, ("inverse_dynamics", "forward_dynamics"), dtype="float32"))
     assert len({first, *others}) == 4

@@ -101,7 +101,7 @@ def test_steps_of_simulations_have_all_elementary_functions(queue: Any, tmp_path
 
 def test_options_are_checked(tmp_path: Path) -> None:
     robot = px.load("two_link")
-    with pytest.raises(px.PhalanxError, match="vectors=3, expected True or False"):
+    with pytest.raises(px.PhalanxError, match="vectors is 3, expected True or False"):
         robot.export(tmp_path / "arm.cl", vectors=3)
     with pytest.raises(px.PhalanxError, match="have no option 'casadi'"):
         robot.export(tmp_path / "arm.cu", casadi=True)

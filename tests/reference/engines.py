@@ -368,8 +368,10 @@ class Mujoco(Oracle):
             "coriolis_matrix",
             "regressor",
             "frame_acceleration",
-            "jacobian_rate",
-            "jacobian_derivative",
+            "jacobian_time_derivative",
+            "kinematic_hessian",
+            "centroidal_momentum_time_variation",
+            "center_of_mass_acceleration",
         }
     )
 
@@ -419,10 +421,10 @@ class Mujoco(Oracle):
     def frame_velocity(self, q: np.ndarray, qd: np.ndarray, frame: str) -> np.ndarray:
         return (self.jacobian(q, frame) @ qd[..., None])[..., 0]
 
-    def momentum(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        return (self.momentum_matrix(q) @ qd[..., None])[..., 0]
+    def centroidal_momentum(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return (self.centroidal_momentum_matrix(q) @ qd[..., None])[..., 0]
 
-    def momentum_matrix(self, q: np.ndarray) -> np.ndarray:
+    def centroidal_momentum_matrix(self, q: np.ndarray) -> np.ndarray:
         """The sum over bodies of their momenta about the mass centre of all."""
         found = np.zeros((len(q), 6, self.model.nv))
         turn, shift = np.zeros((2, 3, self.model.nv))
@@ -443,6 +445,14 @@ class Mujoco(Oracle):
         return np.array(
             [np.average(d.xipos[moving], axis=0, weights=self.model.body_mass[moving]) for d in data]
         )
+
+    def center_of_mass_jacobian(self, q: np.ndarray) -> np.ndarray:
+        return (
+            self.centroidal_momentum_matrix(q)[:, 3:] / self.model.body_mass[self.model.body_weldid > 0].sum()
+        )
+
+    def center_of_mass_velocity(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return (self.center_of_mass_jacobian(q) @ qd[..., None])[..., 0]
 
     def kinetic_energy(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         states = zip(*convert.to_mujoco(self.robot, self.model, q, qd), strict=True)

@@ -264,4 +264,5 @@ def test_help_says_what_a_frame_is_and_what_the_rows_mean() -> None:
         assert "body" not in text
     text = px.Robot.jacobian.__doc__ or ""
     assert "first three rows" in text
-    assert 'reference="local"' in text
+    assert '`reference="world_aligned"`' in text
+    assert '"local"' in text

@@ -62,5 +62,5 @@ def test_unknown_endings_and_folders_are_told(tmp_path: Path) -> None:
 
 def test_without_matplotlib_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(PhalanxError, match=r"phalanx\[viz\]"):
+    with pytest.raises(PhalanxError, match=r"\.\[viz\]"):
         plotting.new_figure()

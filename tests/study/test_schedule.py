@@ -241,7 +241,7 @@ def test_a_result_travels_once_to_each_processor_that_needs_it() -> None:
         ({"customise": "half"}, "customise='half'"),
         ({"algorithm": "nothing"}, "unknown algorithm 'nothing'"),
         ({"machine": "pram"}, "machine is 'pram', expected one of phalanx.machines"),
-        ({"machine": Machine()}, "no way to place tasks on a Machine is known; declare one"),
+        ({"machine": Machine()}, "a Machine has no links to place tasks on"),
         ({"machine": M.transputers(), "algorithm": "lathrop"}, "by 'lathrop'; use assignment=\"list\""),
         ({"machine": M.transputers(), "granularity": "scalar"}, "has equations for tasks, got 'scalar'"),
         ({"machine": M.processor_array()}, "is for mass_matrix"),

@@ -44,7 +44,12 @@ def add(commands: Any) -> None:
         """,
     )
     parser.add_argument("name", metavar="NAME", nargs="?", help=f"one of {', '.join(names())} (default: all)")
-    parser.add_argument("--only", choices=VERDICTS, help="only rows with this kind of verdict")
+    parser.add_argument(
+        "--only",
+        choices=VERDICTS,
+        metavar="KIND",
+        help=f"only rows with this kind of verdict: {', '.join(VERDICTS)}",
+    )
 
 
 def run(args: argparse.Namespace) -> int:

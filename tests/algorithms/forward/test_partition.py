@@ -103,7 +103,7 @@ def several_axes(joints: tuple[str, ...]) -> tuple[Any, ...]:
     return robot, *state, exact_result(robot, "forward_dynamics", list(state))
 
 
-def test_without_a_lent_inertia_light_tips_leave_no_digit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_shifted_inertia_light_tips_leave_no_digit(monkeypatch: pytest.MonkeyPatch) -> None:
     tips = set((starts(np.arange(64), 8)[1:] - 1).tolist())
     robot = scaled(chain(64), lambda i: 1e-9 if i in tips else 1.0)
     q, qd, tau = robot.random_state(rng=0)
@@ -116,7 +116,7 @@ def test_without_a_lent_inertia_light_tips_leave_no_digit(monkeypatch: pytest.Mo
     assert off() < 1e-10
     text = find("forward_dynamics", "partition").run
     nothing = lambda model: shifted_inertia(model).map(lambda a, _: a * 0.0)  # noqa: E731
-    monkeypatch.setitem(text.__globals__, "lent_inertia", nothing)
+    monkeypatch.setitem(text.__globals__, "shifted_inertia", nothing)
     assert off() > 1e-6
 
 

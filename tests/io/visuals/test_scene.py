@@ -202,7 +202,7 @@ def test_bones_go_from_joint_to_joint(robot: px.Robot) -> None:
     )
 
 
-@pytest.mark.parametrize("robot", [px.snake(200), px.coil(100)], ids=lambda r: r.name)
+@pytest.mark.parametrize("robot", [px.snake(200), px.generators.coil(100)], ids=lambda r: r.name)
 def test_a_long_robot_is_thick_enough_to_see(robot: px.Robot) -> None:
     scene = px.visuals(robot)
     long = np.linalg.norm(np.ptp(robot.forward_kinematics(robot.neutral())[:, :3, 3], axis=0))

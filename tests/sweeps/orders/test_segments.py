@@ -117,7 +117,7 @@ def test_what_has_no_segments_is_refused() -> None:
         with segments(2, ENDS).inside():
             with pytest.raises(px.PhalanxError, match="inside, there are the sweeps"):
                 total(C[..., 0])
-            with pytest.raises(px.PhalanxError, match="segments: Inside does not cut a chain"):
+            with pytest.raises(px.PhalanxError, match="segments: WithinSegments does not cut a chain"):
                 segments(2, ENDS)
             with pytest.raises(px.PhalanxError, match="contract: joins runs of single links, which this"):
                 contract(None, C, load=None, loaded=None)

@@ -46,7 +46,7 @@ def partition(
     a before it and the wrench f that its last link passes on; f = P a + Phi f_tip + r and
     a_tip = Phi^T a + K f_tip + d. The segments are then joined one after another.
 
-    A segment that ends in a light link would divide by nearly nothing. So its tip is lent an inertia
+    A segment that ends in a light link would divide by nearly nothing. So an inertia is shifted to its tip
     Sigma: f_tip stands for f_tip - Sigma a_tip, and whatever lies beyond pays it back. Exact for any Sigma.
 
     `segments` may be any number; fewer where links are fewer, since a joint with several axes stays whole.
