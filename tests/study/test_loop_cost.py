@@ -183,9 +183,9 @@ def kinds_of_stages(loops: Any) -> set[str]:
 
 @pytest.mark.exhaustive
 def test_every_kind_of_stage_is_among_the_cases() -> None:
-    plain = ("Loop", "Once", "Solve", "InverseOut", "MatrixOut pairs", "Factor pairs", "Factor square")
-    wanted = {*plain, *(f"coupled {kind}" for kind in plain), "segments Loop", "segments Once"}
-    wanted |= {"Levels", "MatricesOut", "SolvedOut"}
+    plain = ("BodyLoop", "Once", "Solve", "InverseOut", "MatrixOut pairs", "Factor pairs", "Factor square")
+    wanted = {*plain, *(f"coupled {kind}" for kind in plain), "segments BodyLoop", "segments Once"}
+    wanted |= {"EliminationLevels", "MatricesOut", "SolvedOut"}
     wanted |= {f"MatrixOut {shape}" for shape in ("columns", "rows", "square")}
     assert set().union(*(counted(case)[1] for case in range(len(CASES)))) == wanted
 
