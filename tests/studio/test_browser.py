@@ -274,7 +274,8 @@ def test_a_phone_is_a_second_browser_and_may_leave(view: View, browser: Any) -> 
 def test_a_table_wider_than_the_panel_scrolls_and_says_so(view: View) -> None:
     view.go("Compare")
     box = view.tab.locator(".scrolls:visible").first
-    view.until(lambda: box.get_attribute("data-more") == "")
+    # Whether it fits already depends on the numbers in it.
+    view.until(lambda: box.get_attribute("data-more") in ("", "right"))
     # A table of long names; the page replaces what it draws anew, and nothing is drawn now.
     box.evaluate("e => { e.firstElementChild.style.width = '900px'; }")
     view.until(lambda: box.get_attribute("data-more") == "right")
