@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
-from scipy.spatial.transform import Rotation
 
 import phalanx as px
 from phalanx.robot.checks import unphysical
 from phalanx.robot.description import Description, Joint, Link, Pose, ordered, packed_inertia, pose
 from reference.sampling import agree, seeds
+
+Rotation = pytest.importorskip("scipy.spatial.transform", reason="SciPy is not installed").Rotation
 
 A, B, C, D = (Link(name, 1.0) for name in "abcd")
 
