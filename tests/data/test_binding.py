@@ -253,3 +253,9 @@ def test_columns_that_are_none_are_refused(
 ) -> None:
     with pytest.raises(px.PhalanxError, match="columns: got"):
         opened(tmp_path, {"q": state["q"]}, columns=columns)
+
+
+def test_quantities_that_are_no_names_are_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "in.npz", q=np.zeros((4, 2)))
+    with pytest.raises(px.PhalanxError, match=r"columns: got .*, expected a mapping"):
+        px.data.open(tmp_path / "in.npz", px.load("two_link"), columns={10**5000: "q"})

@@ -273,3 +273,13 @@ def test_a_law_that_does_not_fit_the_robot_is_told(make: Any, controls: int | No
     sim = robot.simulation(control=make(px.control), controls=controls)
     with pytest.raises(PhalanxError, match=message):
         sim.rollout(robot.neutral(), np.zeros(7), controls=np.zeros(sim.controls), steps=1)
+
+
+def test_a_network_takes_no_masked_numbers() -> None:
+    robot = px.load("two_link")
+    law = px.control.network([np.ones((4, 4)), np.ones((2, 4))], [np.zeros(4), np.zeros(2)])
+    q, qd, _ = robot.random_state(rng=0)
+    plain = law(0.0, q, qd, np.zeros(0), robot)
+    np.testing.assert_array_equal(law(0.0, np.ma.masked_array(q), qd, np.zeros(0), robot), plain)
+    with pytest.raises(px.PhalanxError, match="network: a state has masked entries"):
+        law(0.0, np.ma.masked_array(q, [True, False]), qd, np.zeros(0), robot)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import PhalanxError, listing, shown, warn
+from ..errors import PhalanxError, is_one_of, listing, shown, warn
 from ..robot.robot import Robot
 from .entries import NONE, JointNames
 from .naming import candidates, coordinates, one_of, rates, split_label, wide_groups
@@ -90,7 +90,7 @@ def _named(names: Any) -> dict[str, tuple[str, ...]]:
     """What the user says about columns: one for a quantity, one for each of its entries, or none."""
     if names is None:
         return {}
-    if not isinstance(names, Mapping) or not set(map(str, names)) <= set(QUANTITIES):
+    if not isinstance(names, Mapping) or not all(is_one_of(name, QUANTITIES) for name in names):
         raise PhalanxError(
             f'columns: got {shown(names)}, expected a mapping such as {{"q": "observation.state"}}.'
         )

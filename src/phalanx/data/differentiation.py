@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays import memory_for
 from ..errors import PhalanxError, shown
 from ..robot.configurations import difference
 from ..robot.robot import Robot
@@ -72,7 +73,8 @@ def differentiate(
         cuts = [0, *map(int, given_ends)] if given_ends.dtype.kind in "iu" else [0, -1]
     if cuts[-1] != len(positions) or any(a >= b for a, b in pairwise(cuts)):
         raise PhalanxError(f"differentiate: ends must rise to the number of frames, {len(positions)}.")
-    first, second = (np.empty((len(positions), robot.nv), positions.dtype) for _ in range(2))
+    with memory_for("differentiate: the rates", "pass fewer frames at a time"):
+        first, second = (np.empty((len(positions), robot.nv), positions.dtype) for _ in range(2))
     for a, b in pairwise(cuts):
         own = None if given is None else given[a:b]
         first[a:b], second[a:b] = episode(robot, positions[a:b], rate, own, window, polynomial)

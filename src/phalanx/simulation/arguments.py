@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import MOST_AXES, UNREADABLE, is_masked_array
+from ..arrays import MOST_AXES, UNREADABLE, is_masked_array, memory_for
 from ..errors import PhalanxError, nearest, shown
 from ..robot.checks import require_masses
 from ..robot.configurations import real_array
@@ -286,7 +286,8 @@ def _parameters(where: str, s: Settings, given: Any) -> np.ndarray:
     except ValueError:
         told = ", ".join(f"{n} {a.shape[:-1]}" for n, a in zip(s.parameters, arrays, strict=True))
         raise PhalanxError(f"{where}: the batch shapes of parameters do not broadcast: {told}.") from None
-    return np.concatenate([np.broadcast_to(a, (*batch, a.shape[-1])) for a in arrays], axis=-1)
+    with memory_for(f"{where}: the parameters", "use a smaller batch"):
+        return np.concatenate([np.broadcast_to(a, (*batch, a.shape[-1])) for a in arrays], axis=-1)
 
 
 def _plain(array: np.ndarray, core: int, dtype: np.dtype) -> np.ndarray:

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..arrays import is_masked_array, refuse_masks
 from ..errors import PhalanxError, nearest, shown
 from ..typing import ArrayLike
 from .gains import Gain, expect, finite, gain_of, given, of_joints, of_pose, pose_of, switch, target_of
@@ -289,7 +290,9 @@ class _Network(_NamedLaw):
         if self.observe is not None:
             x = self.observe(t, q, qd, u, robot)
         else:
+            refuse_masks((q, qd, u), "network: a state")
             x = np.concatenate([q, qd, u], axis=-1)
+            x = x.data if is_masked_array(x) else x  # nothing is masked: NumPy's product fails on such arrays
         first, last = self.layers[0][0].shape[1], self.layers[-1][0].shape[0]
         if np.shape(x)[-1] != first:
             raise PhalanxError(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import PhalanxError, nearest
+from ...errors import PhalanxError, is_one_of, nearest, shown
 from .availability import llvm
 from .compile import Target, host
 
@@ -68,11 +68,11 @@ _LINKED = ("x86_64", "aarch64", "riscv64")  # machines with shared libraries: th
 
 def machine(name: Any, dtype: np.dtype) -> TargetMachine:
     """The machine of a name, None being the host, for numbers of some precision."""
-    if name is None or name == "host":
+    if name is None or is_one_of(name, ("host",)):
         here = host()
         return TargetMachine(here.triple, here.cpu, here.features, here.bits, here.fma, "pic", "", 64)
-    if not isinstance(name, str) or name not in _KNOWN:
-        raise PhalanxError(f"export: unknown target {name!r};{nearest(name, NAMES, what='targets')}")
+    if not is_one_of(name, _KNOWN):
+        raise PhalanxError(f"export: unknown target {shown(name)};{nearest(name, NAMES, what='targets')}")
     if name in _SINGLE_ONLY and dtype == np.float64:
         raise PhalanxError(
             f'export: "{name}" computes float32 only, and float64 would need a library; use dtype="float32".'
