@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""How many digits the algorithms of forward dynamics keep along a chain, against 50-digit arithmetic.
+"""How many digits does each algorithm of forward dynamics lose along a chain, against 50-digit arithmetic?
 
     python benchmarks/accuracy.py [--links 10 100 1000] [--seeds 2] [--json FILE]
 
@@ -19,6 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from machine import conditions
 
 import phalanx as px
 from phalanx.study.accuracy import exact_result, relative_error
@@ -88,6 +89,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
+    print(conditions())
     results = {}
     for n in options.links:
         results[n] = table = measure(n, options.seeds)

@@ -1,8 +1,9 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""The figures of the band-sparsity paper on this machine, and what p processors would change.
+"""Do the figures of the band-sparsity paper hold on this machine, and what would p processors change?
 
     python benchmarks/band_sparsity.py [--folder docs] [--quick] [--predict-only | --page-only]
+    python benchmarks/band_sparsity.py --device opencl|cuda [--group 16] [--quick]
 
 Yang, Wu, Pan 2017, Figs. 2, 3a and 3b: one chain of n links, many chains of 10, many of 200. Times are worth
 something on an idle machine only; the load is noted beside them. Where two algorithms change places from one
@@ -10,7 +11,8 @@ size to the next, the sizes between are bisected. Measured are the
 paper's three algorithms as published and the serial recursion that the paper leaves out, on NumPy (which, like a
 GPU, does all links or states of a step at once and pays for every step), on JAX, and compiled (native). Predicted
 are times on p processors from work and span of the traced programs: work / p + span, Brent's bound, without any
-cost of communication.
+cost of communication. With `--device`, the published forms run on an OpenCL device or a GPU, one state in each
+work-group, and figures are printed with the name of the device.
 """
 
 from __future__ import annotations
@@ -18,8 +20,6 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-import os
-import platform
 import time
 from collections.abc import Callable, Collection
 from itertools import combinations, pairwise
@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 from band_sparsity_page import write_page
+from machine import conditions, load, processor
 
 import phalanx as px
 
@@ -43,7 +44,7 @@ OURS: dict[str, Any] = {
     "DCA": "dca",
     "contraction": "contraction",
 }
-# Okabe and Ito's colours, told apart by any eye; shapes repeat the distinction.
+# Okabe and Ito's colours, which are colour-blind safe; shapes repeat the distinction.
 LOOKS = {
     "JSIIA": ("#0072B2", "o"),
     "hybrid ABIA": ("#E69F00", "s"),
@@ -259,23 +260,8 @@ def plot_processors(results: dict[str, Any], file: Path) -> None:
     plt.close(figure)
 
 
-def processor() -> str:
-    """The processor by its name."""
-    for line in (
-        Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        if Path("/proc/cpuinfo").exists()
-        else ()
-    ):
-        if line.startswith("model name"):
-            return " ".join(line.partition(":")[2].split())
-    return platform.processor() or platform.machine()
-
-
 def main() -> None:
     """Measure, predict, print, and write the plots and their numbers."""
-    import jax
-
-    jax.config.update("jax_enable_x64", True)
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -285,7 +271,25 @@ def main() -> None:
     parser.add_argument(
         "--page-only", action="store_true", help="write the page from the numbers that there are"
     )
+    parser.add_argument(
+        "--device", choices=("opencl", "cuda"), help="run the published forms there, and print"
+    )
+    parser.add_argument("--group", type=int, default=16, help="work-items that share a state on the device")
+    parser.add_argument("--most", type=int, default=1000, help="links, and chains, at most on the device")
     options = parser.parse_args()
+    if options.device:
+        from band_sparsity_device import measure
+
+        print(conditions())
+        sizes = QUICK if options.quick else SIZES
+        points = [
+            (f, *shape(f, size)) for f, every in sizes.items() for size in every if size <= options.most
+        ]
+        measure(options.device, options.group, points, PUBLISHED, 0.05 if options.quick else 0.4, best_of)
+        return
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
     file = options.folder / "band_sparsity.json"
     before = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     if options.page_only:
@@ -300,8 +304,8 @@ def main() -> None:
         about = measurements(QUICK if options.quick else SIZES, budget)
     forecast = predicted(traced([4, 8, 10, 16] if options.quick else [8, 10, 16, 32, 64]), [10, 200, 1000])
     for n, table in forecast.items():
-        told = ", ".join(f"{name} {p or 'never'}" for name, p in table["wins_from"].items())
-        print(f"{n} links, processors from which each beats serial ABA: {told}", flush=True)
+        entries = ", ".join(f"{name} {p or 'never'}" for name, p in table["wins_from"].items())
+        print(f"{n} links, processors from which each beats serial ABA: {entries}", flush=True)
     unit = {"unit": "seconds per call, best of several; operations for predictions", "processors": PROCESSORS}
     rounded = json.loads(json.dumps({**about, **unit, "predicted": forecast}), parse_float=_short)
     file.write_text(json.dumps(rounded, indent=1) + "\n", encoding="utf-8")
@@ -312,22 +316,23 @@ def main() -> None:
 
 def measurements(sizes: dict[str, tuple[int, ...]], budget: float) -> dict[str, Any]:
     """The times of all figures and where algorithms change places, with machine, date and load."""
-    load = os.getloadavg()[0]
-    if load > 0.3:
-        print(f"The machine is not idle: its load is {load:.2f}.", flush=True)
+    busy = load()
+    print(conditions())
+    if busy > 0.3:
+        print(f"The machine is not idle: its load is {busy:.2f}.", flush=True)
     times: dict[str, Any] = {}
     for figure, points in sizes.items():
         for size in points:
             n, batch = shape(figure, size)
             row = measured(n, batch, budget, jax=figure == "2")
             times.setdefault(figure, {})[str(size)] = row
-            told = ", ".join(f"{name} {t * 1e3:.3g}" for name, t in row.items())
-            print(f"Fig. {figure}: {n} links, {batch} chains [ms]: {told}", flush=True)
+            entries = ", ".join(f"{name} {t * 1e3:.3g}" for name, t in row.items())
+            print(f"Fig. {figure}: {n} links, {batch} chains [ms]: {entries}", flush=True)
     found = {figure: crossovers(figure, rows, budget) for figure, rows in times.items()}
     return {
         "machine": processor(),
         "date": str(datetime.date.today()),
-        "load": round(load, 2),
+        "load": round(busy, 2),
         "times": times,
         "crossovers": found,
     }

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from phalanx.study.papers.band_sparsity.forward import LEVEL
+from phalanx.study.papers.band_sparsity.rankings import LEVEL
 
 PUBLISHED = ("JSIIA", "hybrid ABIA", "CFA, odd-even")
-MANY = 1024  # processors whose gain is told
+MANY = 1024  # processors whose gain is in the table
 
 
 def claims(times: dict[str, Any]) -> list[tuple[str, str, str, str]]:
@@ -21,7 +21,7 @@ def claims(times: dict[str, Any]) -> list[tuple[str, str, str, str]]:
     def level(row: dict[str, float], a: str, b: str) -> bool:
         return max(row[a], row[b]) <= LEVEL * min(row[a], row[b])
 
-    def told(figure: str, keep: Callable[[int], bool], test: Callable[[dict[str, float]], bool]) -> Any:
+    def checked(figure: str, keep: Callable[[int], bool], test: Callable[[dict[str, float]], bool]) -> Any:
         rows = {int(k): row for k, row in times[figure].items() if keep(int(k))}
         holds = [k for k, row in rows.items() if test(row)]
         shown = dict.fromkeys([min(rows), max(rows)])
@@ -52,7 +52,7 @@ def claims(times: dict[str, Any]) -> list[tuple[str, str, str, str]]:
         published = {k: {a: row[a] for a in PUBLISHED if a in row} for k, row in times[figure].items()}
         times = {**times, figure: {k: row for k, row in published.items() if len(row) == len(PUBLISHED)}}
         if any(keep(int(k)) for k in times[figure]):
-            here, verdict = told(figure, keep, test)
+            here, verdict = checked(figure, keep, test)
             made.append((claim, here, verdict, "" if verdict == "holds" else why))
     return made
 
@@ -91,12 +91,12 @@ def page(results: dict[str, Any]) -> str:
 def serial(rows: dict[str, dict[str, float]]) -> str:
     """What the figures leave out."""
     short, long = min(rows, key=int), max(rows, key=int)
-    told = f"{_time(rows[short]['ABA, native'])} for {short} links, {_time(rows[long]['ABA, native'])} for {long}"
+    both = f"{_time(rows[short]['ABA, native'])} for {short} links, {_time(rows[long]['ABA, native'])} for {long}"
     cut = rows[long].get("partition, native")
     more = f" Cut into segments (`partition`) one chain of {long} links takes {_time(cut)}." if cut else ""
     return (
         "What the figures leave out is the serial recursion, compiled, one chain per lane of a register (dashed "
-        f"black): {told}.{more}"
+        f"black): {both}.{more}"
     )
 
 
@@ -105,14 +105,14 @@ def prediction(results: dict[str, Any]) -> str:
     processors, tables = results["processors"], results["predicted"]
     lines = ["| | " + " | ".join(f"{n} links" for n in tables) + " |", "|---" * (len(tables) + 1) + "|"]
 
-    def row(what: str, tell: Callable[[dict[str, Any]], str]) -> None:
-        lines.append(f"| {what} | " + " | ".join(tell(table) for table in tables.values()) + " |")
+    def row(what: str, cell: Callable[[dict[str, Any]], str]) -> None:
+        lines.append(f"| {what} | " + " | ".join(cell(table) for table in tables.values()) + " |")
 
     def fastest(table: dict[str, Any]) -> str:
-        told: dict[str, int] = {}  # of each algorithm the first p where it is the fastest
+        first: dict[str, int] = {}  # of each algorithm the first p where it is the fastest
         for k, p in enumerate(processors):
-            told.setdefault(min(table["steps"], key=lambda name: table["steps"][name][k]), p)
-        return "; ".join(f"{name} from {p}" for name, p in told.items())
+            first.setdefault(min(table["steps"], key=lambda name: table["steps"][name][k]), p)
+        return "; ".join(f"{name} from {p}" for name, p in first.items())
 
     def gain(table: dict[str, Any]) -> str:
         k = processors.index(MANY)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""What a call from Python costs: each method on one state beside its bound kernel, in microseconds.
+"""What does a call from Python cost: each method on one state beside its bound kernel, in microseconds?
 
     python benchmarks/calls.py [--rounds 5] [--base SRC] [--json FILE]
 
@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from machine import conditions, load, processor
 
 _BATCH = 512
 _BURST = 2e-4  # seconds of calls that are timed together
@@ -237,13 +238,6 @@ def smaller(a: Any, b: Any) -> Any:
     return [x if y is None else min(x, y) for x, y in zip(a, b, strict=True)] if isinstance(a, list) else a
 
 
-def processor() -> str:
-    """The name of the processor."""
-    path = Path("/proc/cpuinfo")
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "?")
-
-
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(
@@ -264,9 +258,8 @@ def main() -> None:
         if options.base:
             then = elsewhere(options.base, options.rounds)
             base = then if base is None else smaller(base, then)
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
-    print(f"{processor()}, Python {sys.version.split()[0]}, NumPy {np.__version__},", end=" ")
-    print(f"{datetime.date.today()}, load {load:.1f}; microseconds of a call")
+    busy = load()
+    print(f"{conditions()}; microseconds of a call")
     assert made is not None
     for robot, rows in made.items():
         print(f"\n{robot:44}{'bound':>9}{'method':>9}{'over':>9}{'  base' if base else ''}")
@@ -275,7 +268,7 @@ def main() -> None:
             before = f"{base[robot][label][0]:9.2f}" if base else ""
             print(f"{label:44}{'' if bound is None else f'{bound:.2f}':>9}{taken:9.2f}{over:>9}{before}")
     if options.json:
-        about = {"processor": processor(), "date": str(datetime.date.today()), "load": load}
+        about = {"processor": processor(), "date": str(datetime.date.today()), "load": busy}
         options.json.write_text(json.dumps({**about, "now": made, "base": base}, indent=1))
 
 

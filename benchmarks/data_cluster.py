@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""From one core to a hundred machines: the task graph of a run simulated with task times measured here.
+"""What limits runs over recordings on up to a hundred machines? The task graph, simulated with measured tasks.
 
 python benchmarks/data_cluster.py [--frames 4e6] [--save docs/scale.png]
 
@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from data_scale import make
+from machine import conditions
 
 import phalanx as px
 from phalanx.data.engine import planned
@@ -193,7 +194,7 @@ def simulate(task: Task, cluster: Cluster, count: int) -> tuple[float, str]:
     return total, max(busy, key=lambda name: busy[name])
 
 
-def tell(task: Task, save: Path | None) -> None:
+def report(task: Task, save: Path | None) -> None:
     frames = 10_000_000_000
     count = frames // task.frames
     base = Cluster(1)
@@ -265,13 +266,14 @@ def main() -> None:
     parser.add_argument("--frames", type=float, default=8 * GROUP)
     parser.add_argument("--save", type=Path)
     options = parser.parse_args()
+    print(conditions())
     with tempfile.TemporaryDirectory(prefix="phalanx-data-") as folder:
         task = measured(Path(folder), px.load(options.robot), int(options.frames))
     print(json.dumps(asdict(task)))
     print(
         f"one core: {task.frames / task.work / 1e6:.2f} M frames/s; reading {task.read / task.work:.0%}, computing {task.compute / task.work:.0%}, encoding {task.encode / task.work:.0%}"
     )
-    tell(task, options.save)
+    report(task, options.save)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from machine import conditions
 
 import phalanx as px
 
@@ -298,6 +299,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--folder", help="where the files are made (default: the system's folder for them)")
     options = parser.parse_args()
+    print(conditions())
     robot = px.load(options.robot)
     counts = [int(x) for x in options.frames]
     for folder in places(options.folder):

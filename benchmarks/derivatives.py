@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Derivatives beside Pinocchio's, which is called in a loop from Python, on one thread.
+"""How fast are derivatives beside Pinocchio's, called in a loop from Python, on one thread?
 
     python benchmarks/derivatives.py [--robots ur5 panda …] [--batch 1024] [--seconds 1] [--json FILE]
 
@@ -26,7 +26,8 @@ os.environ["PHALANX_CACHE_DIR"] = tempfile.mkdtemp(prefix="phalanx-derivatives-"
 
 import numpy as np
 import pinocchio as pin
-from peers import ROBOTS, Pair, cpu_name
+from machine import conditions, load, processor
+from peers import ROBOTS, Pair
 
 import phalanx as px
 
@@ -217,8 +218,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=1.0, help="per robot and function")
     parser.add_argument("--json")
     options = parser.parse_args()
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
-    print(f"{cpu_name()}; load {load:.1f}; batch {options.batch}, float64, one thread; {date.today()}")
+    print(f"{conditions()}; batch {options.batch}, float64, one thread")
     print(f"Pinocchio {pin.__version__} in a loop from Python; ns a state, one state bound in µs")
     print(
         f"{'robot':18} {'function':29} {'phalanx':>7} {'pinocchio':>9} {'times':>6} {'stores':>7} {'bound':>7} "
@@ -238,9 +238,9 @@ def main() -> None:
     if options.json:
         facts = {
             "date": date.today().isoformat(),
-            "cpu": cpu_name(),
+            "cpu": processor(),
             "pinocchio": pin.__version__,
-            "load": load,
+            "load": load(),
         }
         Path(options.json).write_text(json.dumps({**facts, "robots": results}, indent=1))
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Exported C beside the bound kernel, CasADi's C and Pinocchio, in one run.
+"""How fast is exported C beside the bound kernel, CasADi's C and Pinocchio?
 
     python benchmarks/exported_c.py [--robot panda] [--compiler gcc] [--flags=-O2 -march=native] [--casadi]
 
@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import peers
+from machine import conditions
 
 import phalanx as px
 from phalanx.backends.native.compile import host
@@ -95,6 +96,7 @@ def main() -> None:
     parser.add_argument("--flags", default="-O2 -march=native -mprefer-vector-width=512")
     parser.add_argument("--casadi", action="store_true", help="compile CasADi's C too (half a minute)")
     options = parser.parse_args()
+    print(conditions())
     pair = peers.ROBOTS[options.robot]()
     robot = pair.robot
     states, _ = pair.states(BATCH)
@@ -137,11 +139,11 @@ def report(f: str, robot: px.Robot, states: list[np.ndarray], library: Any, pino
     getattr(library, f"many_{f}")(ctypes.c_long(BATCH), *rows)
     same = np.array_equal(out, kernel(*states))
     print(f"{f}: " + ", ".join(f"{name} {value:.1f} ns" for name, value in ns.items()))
-    told = f"  one state / bound {ns['one state'] / ns['bound']:.2f}, batch {ns['pinocchio'] / ns['batch']:.1f} x"
-    told += f" Pinocchio, {ns['batch'] / ns['native batch']:.2f} of native; same bits: {same}"
+    summary = f"  one state / bound {ns['one state'] / ns['bound']:.2f}, batch {ns['pinocchio'] / ns['batch']:.1f} x"
+    summary += f" Pinocchio, {ns['batch'] / ns['native batch']:.2f} of native; same bits: {same}"
     if "casadi" in ns:
-        told += f"; CasADi / ours {ns['casadi'] / ns['one state']:.2f}"
-    print(told)
+        summary += f"; CasADi / ours {ns['casadi'] / ns['one state']:.2f}"
+    print(summary)
 
 
 def timed(function: Any, rounds: int, pointers: list[Any]) -> float:

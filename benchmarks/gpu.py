@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Kernels on NVIDIA's GPUs: registers, spills and occupancy as NVIDIA's assembler reports them, work as counted,
-and states per second as a roofline predicts them.
+"""What would kernels reach on NVIDIA's GPUs: registers, spills and occupancy as NVIDIA's assembler reports them, work
+as counted, and states per second as a roofline predicts them?
 
     python benchmarks/gpu.py            writes the tables of docs/gpu.md
     python benchmarks/gpu.py --json     prints the figures
@@ -23,14 +23,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from machine import conditions
 
 import phalanx as px
-from phalanx.backends.devices.grid import Grid, LaunchLayout
-from phalanx.backends.devices.ptx import PtxSource, assembled, translated
-from phalanx.backends.native.lowering import _rolled
+from phalanx.backends.devices.ptx import Grid, LaunchLayout, assembled, reordered, translated
+from phalanx.backends.native.freestanding import ExportedFunction
 from phalanx.dispatch import resolve
-from phalanx.export.entries import ExportEntry, entries
-from phalanx.program.form.register_pressure import for_registers, peak
+from phalanx.export.api import ExportEntry, entries
+from phalanx.program.lowering import _rolled
+from phalanx.program.passes.register_pressure import for_registers, peak
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -162,14 +163,13 @@ def case_of(
 ) -> Case:
     start = time.process_time()
     (entry,) = entries(robot, function)
-    source = PtxSource("kernel", entry.built(1), entry.told)
-    first = assembled([source], ELEMENTS[dtype], "sm_75")
+    kernel = ExportedFunction("kernel", reordered(entry.built(1)), entry.uniforms)
+    first, (layout,) = assembled([kernel], ELEMENTS[dtype], "sm_75")
     seconds = time.process_time() - start
-    texts = {t: assembled([source], ELEMENTS[dtype], t).text for t in targets}
+    texts = {t: assembled([kernel], ELEMENTS[dtype], t)[0] for t in targets}
     with ThreadPoolExecutor(2) as pool:
         reports = dict(zip(texts, pool.map(assemble, texts.values(), texts), strict=True))
-    layout = first.layouts[0]
-    counts = counted(entry, first.text, layout, dtype)
+    counts = counted(entry, first, layout, dtype)
     print(f"{name} {short} {dtype}: {reports} {seconds:.2f} s", file=sys.stderr, flush=True)
     return Case(name, short, dtype, entry, layout, seconds, reports, counts)
 
@@ -203,7 +203,7 @@ def forms() -> list[dict[str, Any]]:
         for form, program in programs.items():
             grid = Grid("float")
             layout = grid.kernel(program, "kernel")
-            texts = {t: translated(grid.whole_text, t) for t in TARGETS}
+            texts = {t: translated(grid.llvm_ir, t) for t in TARGETS}
             reports = {t: assemble(text, t) for t, text in texts.items()}
             counts = counted(entry, texts["sm_75"], layout, "float32")
             case = Case(name, form, "float32", entry, layout, 0.0, reports, counts)
@@ -254,12 +254,12 @@ def roofline_table(every: list[Case], dtype: str, gpus: tuple[Gpu, ...]) -> str:
     for c in every:
         if c.dtype != dtype:
             continue
-        told = []
+        cells = []
         for gpu in gpus:
             bounds = c.bounds(gpu)
             limit = min(bounds, key=bounds.__getitem__)
-            told.append(f"{in_words(bounds[limit])}, {limit}, {c.occupancy(gpu)} w")
-        lines.append(row(c.robot, c.function, c.io, c.kept, c.arithmetic, c.counts.total(), *told))
+            cells.append(f"{in_words(bounds[limit])}, {limit}, {c.occupancy(gpu)} w")
+        lines.append(row(c.robot, c.function, c.io, c.kept, c.arithmetic, c.counts.total(), *cells))
     return "\n".join(lines)
 
 
@@ -279,14 +279,14 @@ def forms_table(every: list[dict[str, Any]]) -> str:
         c = each["case"]
         bounds = c.bounds(gpu)
         limit = min(bounds, key=bounds.__getitem__)
-        told = [spilt(c.reports[t]) for t in TARGETS]
+        cells = [spilt(c.reports[t]) for t in TARGETS]
         lines.append(
             row(
                 c.robot,
                 c.function,
                 each["algorithm"],
                 each["peak"] or "–",
-                *told,
+                *cells,
                 c.counts.total(),
                 c.kept,
                 f"{in_words(bounds[limit])}, {limit}",
@@ -298,17 +298,22 @@ def forms_table(every: list[dict[str, Any]]) -> str:
 def gpus_table() -> str:
     lines = head("GPU", "Multiprocessors", "float32", "float64", "Memory", "Shared memory", "Warps")
     for g in GPUS:
-        told = [f"{g.float32 / 1e12:.3g} T/s", f"{g.float64 / 1e12:.2g} T/s", f"{g.bandwidth / 1e9:.4g} GB/s"]
-        lines.append(row(g.name, g.multiprocessors, *told, f"{g.shared >> 10} KB", g.warps))
+        cells = [
+            f"{g.float32 / 1e12:.3g} T/s",
+            f"{g.float64 / 1e12:.2g} T/s",
+            f"{g.bandwidth / 1e9:.4g} GB/s",
+        ]
+        lines.append(row(g.name, g.multiprocessors, *cells, f"{g.shared >> 10} KB", g.warps))
     return "\n".join(lines)
 
 
 def main() -> None:
     if ptxas() is None:
         raise SystemExit("gpu.py needs NVIDIA's assembler: pip install nvidia-cuda-nvcc")
+    print(conditions(), file=sys.stderr)
     every, alternatives = cases(), forms()
     if "--json" in sys.argv:
-        told = [
+        cells = [
             {
                 "robot": c.robot,
                 "function": c.function,
@@ -322,7 +327,7 @@ def main() -> None:
             }
             for c in every
         ]
-        print(json.dumps(told, indent=1))
+        print(json.dumps(cells, indent=1))
         return
     tables = {
         "registers float32": registers_table(every, "float32"),

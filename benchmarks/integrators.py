@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Orders of convergence of the integrators, their energy over long times, and what a step costs; one picture.
+"""Which order do the integrators have, how does their energy drift, and what does a step cost? With one picture.
 
     python benchmarks/integrators.py [--plot docs/integrators.png] [--steps 1000000]
 
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from machine import conditions
 
 import phalanx as px
 from phalanx.simulation.integrators import INTEGRATORS
@@ -129,6 +130,7 @@ def main() -> None:
     parser.add_argument("--plot")
     parser.add_argument("--steps", type=int, default=1_000_000)
     options = parser.parse_args()
+    print(conditions())
     errors = orders()
     times, energy, cost = energies(options.steps)
     print(

@@ -21,6 +21,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
 
+from machine import conditions
+
 SHAPES = ("chain", "tree")
 # What a device does not launch: renaming, and values that are there from the start.
 FREE = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "iota", "partition-id"}
@@ -112,6 +114,7 @@ def main() -> None:
     parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=["chain"])
     parser.add_argument("--written-out", action="store_true")
     options = parser.parse_args()
+    print(conditions())
     if options.written_out:
         from phalanx.backends.jax import pointer_jumping
 
@@ -123,8 +126,8 @@ def main() -> None:
             robot = px.chain(n) if shape == "chain" else px.tree(n, 0.3, seed=1)
             program, seconds = compiled(robot, function, schedule)
             kernels, depth = parse(program.as_text()).measure()
-            told = f"{function:17} {schedule:11} {shape:6} {n:5} {kernels:8} {depth:6} {seconds:7.1f} s"
-            print(told, flush=True)
+            row = f"{function:17} {schedule:11} {shape:6} {n:5} {kernels:8} {depth:6} {seconds:7.1f} s"
+            print(row, flush=True)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from machine import conditions
 
 import phalanx as px
 
@@ -49,6 +50,7 @@ def main() -> None:
     parser.add_argument("--batches", type=int, nargs="+", default=[1])
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
+    print(conditions())
     robot = px.load(options.robot or panda())
     print(f"jax {jax.__version__}, {jax.default_backend()}, {robot!r}")
     print(

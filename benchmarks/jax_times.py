@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 import jax
+from machine import conditions
 
 import phalanx as px
 
@@ -42,6 +43,7 @@ def main() -> None:
     parser.add_argument("--robot", default="panda")
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 64, 1024, 16384])
     options = parser.parse_args()
+    print(conditions())
     robot = px.load(options.robot)
     print(f"jax {jax.__version__}, {jax.default_backend()}, {robot!r}, float64")
     print(f"{'function':18} {'batch':>6} {'way':>18} {'compile':>9} {'per state':>12}")

@@ -1,8 +1,8 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""How close kernels come to the machine: operations per second against the measured peak.
+"""How close do kernels come to the machine's peak of operations per second?
 
-    python benchmarks/limits.py [--robots ur5 panda …]
+    python benchmarks/limits.py [--robots ur5 panda …] [--json FILE]
 
 The peak is what a loop of independent fused multiply-adds reaches on this core, in the same run.
 """
@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import json
 import re
 import statistics
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import llvmlite.binding as llvm
 import numpy as np
+from machine import conditions
 from peers import ROBOTS
 
 from phalanx.backends.native.compile import host
@@ -79,10 +82,13 @@ def main() -> None:
     parser.add_argument(
         "--robots", nargs="*", default=["ur5", "panda", "talos", "anymal"], choices=list(ROBOTS)
     )
+    parser.add_argument("--json", type=Path)
     options = parser.parse_args()
+    print(conditions())
     peak = fma_peak()
+    rows = []
     print(
-        f"{'robot':19} {'function':17} {'ops':>6} {'instr':>6} {'moves':>6} {'ns':>7} {'Gop/s':>6} {'peak':>6} part"
+        f"{'robot':19} {'function':17} {'ops':>6} {'instr':>6} {'moves':>6} {'ns':>7} {'Gop/s':>6} {'peak':>6} share"
     )
     for name in options.robots:
         pair = ROBOTS[name]()
@@ -111,6 +117,9 @@ def main() -> None:
                 f"{pair.label:19} {function:17} {operations:6} {len(lines):6} {moves:6} {seconds * 1e9:7.1f} "
                 f"{rate / 1e9:6.1f} {best / 1e9:6.1f} {rate / best:.2f}"
             )
+            rows.append({"robot": pair.label, "function": function, "share": rate / best, "peak": best})
+    if options.json:
+        options.json.write_text(json.dumps({"rows": rows}, indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""What a robot's functions take of a microcontroller: flash, RAM, stack, instructions and cycles.
+"""What do a robot's functions take of a microcontroller: flash, RAM, stack, instructions and cycles?
 
     python benchmarks/microcontrollers.py             prints the tables
     python benchmarks/microcontrollers.py --write     and writes docs/microcontrollers.md
@@ -23,18 +23,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from machine import conditions
 
 import phalanx as px
-from phalanx.backends.native.compile import VERSION, assembly
+from phalanx.backends.native.availability import version
+from phalanx.backends.native.compile import assembly
 from phalanx.backends.native.freestanding import ExportedFunction
-from phalanx.backends.native.lowering import _rolled
 from phalanx.backends.native.targets import machine
 from phalanx.dispatch import resolve
 from phalanx.export import objects
-from phalanx.export.elf import read_elf
-from phalanx.export.entries import ExportEntry, entry_of
-from phalanx.export.objects import CompiledObject
-from phalanx.export.request import Request
+from phalanx.export.api import ExportEntry, Request, entry_of
+from phalanx.export.objects import CompiledObject, read_elf
+from phalanx.program.lowering import _rolled
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -108,9 +108,9 @@ def measured(robot: px.Robot, function: str, target: str, form: str) -> Figures:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         request = Request(robot, [wanted], folder / "arm.o", dtype, target)
-        code = [ExportedFunction(f"arm_{wanted.name}", wanted.built(1), wanted.told)]
+        code = [ExportedFunction(f"arm_{wanted.name}", wanted.built(1), wanted.uniforms)]
         made = CompiledObject(request, machine(target, dtype), code)
-        (needs,) = made.workspaces
+        (workspace,) = made.workspaces.values()
         libraries: list[str] = []
         if form == IN_C:
             flash, libraries = written_in_c(robot, function, target, folder), ["-lm", "-lc", "-lgcc"]
@@ -125,7 +125,7 @@ def measured(robot: px.Robot, function: str, target: str, form: str) -> Figures:
         known = dict(zip(("q", "qd", "qdd", "tau"), (*state, state[2]), strict=True))
         inputs = {key: known[key] for key in wanted.inputs}
         size = int(np.prod(*wanted.outputs.values()))
-        arguments = [*(f"in_{key}.at" for key in inputs), "out", *["work"] * bool(needs.workspace)]
+        arguments = [*(f"in_{key}.at" for key in inputs), "out", *["work"] * bool(workspace)]
         given = {f"in_{key}": a for key, a in inputs.items()}
         given["far_q"] = np.where(np.arange(robot.nq) == 1, np.float32(3e5), inputs["q"])
         board = BOARDS[target]
@@ -133,7 +133,7 @@ def measured(robot: px.Robot, function: str, target: str, form: str) -> Figures:
         program = PROGRAM.format(
             inputs="".join(initialiser(name, a) for name, a in given.items()),
             size=size,
-            work=max(1, needs.workspace),
+            work=max(1, workspace),
             name=wanted.name,
             arguments=", ".join(arguments),
             others=", ".join(arguments[1:]),
@@ -144,7 +144,7 @@ def measured(robot: px.Robot, function: str, target: str, form: str) -> Figures:
     _compare(words[:size].view(np.float32), robot, function, inputs, form)
     stack, ticks, million = (int(x) for x in words[size:])
     cycles = predicted(made, target) if form == STRAIGHT and target in MODELLED else None
-    return Figures(flash, 4 * needs.workspace, stack, round(ticks / million * 2e6 / CALLS), cycles)
+    return Figures(flash, 4 * workspace, stack, round(ticks / million * 2e6 / CALLS), cycles)
 
 
 def written_in_c(robot: px.Robot, function: str, target: str, folder: Path) -> int:
@@ -177,7 +177,7 @@ def _compare(
 
 def predicted(made: CompiledObject, target: str) -> int:
     """Cycles of the block of straight-line code, angles below 1e5, by llvm-mca."""
-    lines = assembly(made.text, made.machine).split("\n")
+    lines = assembly(made.llvm_ir, made.machine).split("\n")
     start = next(k for k, line in enumerate(lines) if line.startswith(f"{made.functions[0].name}_block:"))
     body = []
     for line in lines[start + 1 :]:
@@ -254,6 +254,7 @@ def main() -> None:
     )
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(ROOT)}")
     args = parser.parse_args()
+    print(conditions())
     parts, figures = [HEAD], {}
     for target in BOARD_NAMES:
         if missing := BOARDS[target].missing:
@@ -269,7 +270,7 @@ def main() -> None:
         print(parts[-1], end="\n\n", flush=True)
     cycles = figures["cortex-m4", "ur5", "inverse_dynamics", STRAIGHT].cycles
     parts[0] += SPEED.format(cycles=cycles, microseconds=cycles / 168)
-    made = f"Measured with {VERSION}; {command('qemu-system-arm', '--version')}; {command('llvm-mca', '--version')}"
+    made = f"Measured with {version()}; {command('qemu-system-arm', '--version')}; {command('llvm-mca', '--version')}"
     parts.append(f"{made}.\n")
     if args.write:
         PAGE.write_text("\n\n".join(parts).replace("\n\n\n", "\n\n"), encoding="utf-8")

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""How fast OpenCL kernels are on this processor beside native ones: PoCL on device arrays, the same threads.
+"""How fast are OpenCL kernels on this processor beside native ones? PoCL on device arrays, the same threads.
 
     python benchmarks/opencl.py [--robot panda] [--batch 65536] [--threads 1] [--rounds 31]
 
@@ -13,6 +13,8 @@ import argparse
 import os
 import time
 
+from machine import conditions
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -22,6 +24,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=31)
     parser.add_argument("--cpu", action="store_true", help="processor time in place of wall-clock time")
     args = parser.parse_args()
+    print(conditions())
     os.environ["POCL_MAX_PTHREAD_COUNT"] = str(args.threads)  # read when PoCL is loaded
 
     import numpy as np
@@ -34,9 +37,7 @@ def main() -> None:
     queue = cl.CommandQueue(cl.Context(devices[:1]))
     clock = time.process_time if args.cpu else time.perf_counter
     robot = px.load(args.robot)
-    print(
-        f"{robot.name}, {args.batch} states, {args.threads} threads, {devices[0].name.strip()}, load {os.getloadavg()[0]:.1f}"
-    )
+    print(f"{robot.name}, {args.batch} states, {args.threads} threads, {devices[0].name.strip()}")
     print(
         f"{'function':20} {'dtype':8} {'build s':>8} {'native ns':>10} {'OpenCL ns':>10} {'ratio':>6}  bits"
     )

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""One state of one long chain on one core: segments in SIMD lanes against the serial recursion.
+"""Are segments of one long chain in SIMD lanes faster than the serial recursion? One state, one core.
 
     python benchmarks/partition.py [--links 1000] [--joints TYPE ...] [--floating-base] [--segments 8]
                                    [--rounds 40] [--json FILE]
@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from machine import conditions
 
 import phalanx as px
 
@@ -89,6 +90,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
+    print(conditions())
     alike = options.joints == ["revolute"]
     robot = px.chain(options.links) if alike else px.tree(options.links, 0.0, joints=options.joints)
     robot = robot.with_floating_base() if options.floating_base else robot

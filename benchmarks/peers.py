@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Phalanx beside Pinocchio, MuJoCo and CasADi-generated C, in one run.
+"""How fast is Phalanx beside Pinocchio, MuJoCo and CasADi-generated C, in one run?
 
     python benchmarks/peers.py [--robots ur5 panda …] [--threads N] [--json FILE] [--plot FILE] [--casadi]
 
@@ -31,6 +31,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pinocchio as pin
+from machine import conditions, processor
 
 import phalanx as px
 from phalanx.dispatch import resolve
@@ -369,6 +370,7 @@ def main() -> None:
     parser.add_argument("--json")
     parser.add_argument("--plot")
     options = parser.parse_args()
+    print(conditions())
     with tempfile.TemporaryDirectory() as folder:
         generated = {
             name: casadi_functions(name, folder) if options.casadi else {} for name in options.robots
@@ -382,11 +384,11 @@ def main() -> None:
         single = {name: latency(name, generated[name]) for name in options.robots if name in ("ur5", "panda")}
     for name, rows in single.items():
         for f, best in rows.items():
-            told = ", ".join(f"{k} {v:.2f} us ({v / best['pinocchio']:.2f})" for k, v in best.items())
-            print(f"one state, {name}, {f}: {told}")
-    facts = {"date": date.today().isoformat(), "machine": platform.processor() or platform.machine()}
+            entries = ", ".join(f"{k} {v:.2f} us ({v / best['pinocchio']:.2f})" for k, v in best.items())
+            print(f"one state, {name}, {f}: {entries}")
+    facts = {"date": date.today().isoformat(), "machine": platform.machine()}
     facts |= {
-        "cpu": cpu_name(),
+        "cpu": processor(),
         "numpy": np.__version__,
         "pinocchio": pin.__version__,
         "phalanx": px.__version__,
@@ -397,14 +399,6 @@ def main() -> None:
         )
     if options.plot:
         plot(results, options.plot)
-
-
-def cpu_name() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""One state from Python, and Python threads that compute side by side, on any build of Python.
+"""What does one state cost from Python, and how do Python threads scale, on any build of Python?
 
     python benchmarks/python_threads.py [--robot panda] [--threads N] [--through-ufunc]
 
@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from machine import conditions
 
 import phalanx as px
 from phalanx.backends.base import available_threads
@@ -101,10 +101,9 @@ def main() -> None:
         "--through-ufunc", action="store_true", help="as where objects are laid out differently"
     )
     options = parser.parse_args()
+    print(conditions())
     if options.through_ufunc:
         objects.usable = lambda: False  # type: ignore[assignment]
-    locked = getattr(sys, "_is_gil_enabled", lambda: True)()
-    print(f"Python {sys.version.split()[0]} {'with' if locked else 'without'} lock, NumPy {np.__version__}")
     robot = px.load(options.robot)
     each = [ways(robot, seed) for seed in range(options.threads)]
     print(f"\n{'':14}     ns  {options.threads} threads")

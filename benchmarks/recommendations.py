@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""How often the recommendation is the measured fastest, on robots that nothing was tuned for.
+"""How often is the recommended algorithm the measured fastest, on robots that nothing was tuned for?
 
     python benchmarks/recommendations.py [--batches 1 64 4096] [--rounds 15] [--json FILE]
 
@@ -23,10 +23,11 @@ from pathlib import Path
 from typing import Any
 
 import pinocchio as pin
+from machine import conditions
 
 import phalanx as px
 from phalanx.dispatch import resolve
-from phalanx.study.prediction.timing import job, sample, timed
+from phalanx.study.calibration import job, sample, timed
 from phalanx.study.recommend import served
 
 SHARE = Path(pin.__file__).parents[4] / "share" / "example-robot-data" / "robots"
@@ -129,6 +130,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
+    print(conditions())
     rows: list[dict[str, Any]] = []
     for robot in robots(args.robots):
         for row in cases(robot, args.batches, args.rounds):

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Whole rollouts beside `mujoco.rollout`, the loop over time beside single steps, and threads; in one run.
+"""How fast are rollouts beside `mujoco.rollout`, the loop over time beside single steps, and threads?
 
     python benchmarks/rollouts.py [--batch 1024] [--steps 50] [--rounds 15] [--json FILE]
 
@@ -16,8 +16,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import sys
 import threading
 import time
@@ -31,6 +29,7 @@ from typing import Any
 import mujoco
 import mujoco.rollout
 import numpy as np
+from machine import conditions, processor
 
 import phalanx as px
 from phalanx.backends.native.compile import host
@@ -212,16 +211,6 @@ def independent(
     return threads * one / many
 
 
-def processor() -> str:
-    """Its name, and what kernels are compiled for."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        name = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        name = platform.processor() or platform.machine()
-    return f"{name} ({host().cpu}, {host().bits}-bit lanes)"
-
-
 # ------------------------------------------------------------------------ reporting
 
 
@@ -239,8 +228,8 @@ class Table:
         ns = 1e9 * seconds / steps
         ratio = None if base is None else base / ns
         self.rows.append({"what": title, "ns": ns, "ratio": ratio})
-        told = "" if ratio is None else f"{ratio:8.2f}"
-        print(f"{title:46}{ns:10.1f} {1e3 / ns:10.3f} {told:>8}", flush=True)
+        shown = "" if ratio is None else f"{ratio:8.2f}"
+        print(f"{title:46}{ns:10.1f} {1e3 / ns:10.3f} {shown:>8}", flush=True)
 
 
 def compare_panda(table: Table, batch: int, steps: int, rounds: int) -> None:
@@ -324,10 +313,7 @@ def main(arguments: Iterable[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(None if arguments is None else list(arguments))
-    load = os.getloadavg()[0]
-    print(
-        f"{processor()}, {os.cpu_count()} cores, load {load:.1f}; MuJoCo {mujoco.__version__}, {date.today()}"
-    )
+    print(f"{conditions()}; {host().cpu}, {host().bits}-bit lanes; MuJoCo {mujoco.__version__}")
     table = Table()
     for compare in (compare_panda, compare_quadruped):
         compare(table, options.batch, options.steps, options.rounds)

@@ -17,6 +17,7 @@ import statistics
 import sys
 import time
 
+from machine import conditions
 from playwright.sync_api import sync_playwright
 
 import phalanx as px
@@ -44,7 +45,7 @@ KEY = """() => new Promise(done => {
 def main() -> None:
     """Print the figures of one robot."""
     robot = sys.argv[1] if len(sys.argv) > 1 else "panda"
-    print(f"{robot}; load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
+    print(f"{conditions()}; {robot}")
     begin = time.perf_counter()
     page = Page(px.visuals(robot))
     print(f"page ready after {time.perf_counter() - begin:.2f} s")
@@ -66,13 +67,13 @@ def main() -> None:
             page.robot_view.follow()
             page.refresh()
             tab.wait_for_timeout(1500)
-            for pause, told in ((500, "after a rest"), (100, "ten a second"), (0, "without a pause")):
+            for pause, rhythm in ((500, "after a rest"), (100, "ten a second"), (0, "without a pause")):
                 times = []
                 for _ in range(10):
                     tab.wait_for_timeout(pause)
                     times.append(tab.evaluate(KEY))
                 middle, worst = statistics.median(times), max(times)
-                print(f"shadows {shadows}: key to torques {middle:.0f} ms (worst {worst:.0f}), {told}")
+                print(f"shadows {shadows}: key to torques {middle:.0f} ms (worst {worst:.0f}), {rhythm}")
             page.dynamics_view._start()
             tab.wait_for_timeout(1500)
             steps, frames = page.dynamics_view.run.steps, tab.evaluate("window.drawn")

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Threads against one thread, by size of the batch, and what the machine itself allows.
+"""How much faster are several threads than one, by size of the batch, and what does the machine allow?
 
     python benchmarks/threads.py [--robot panda] [--function forward_dynamics] [--threads N] [--json FILE]
 
@@ -23,6 +23,7 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+from machine import conditions
 
 import phalanx as px
 from phalanx.backends.base import available_threads
@@ -92,6 +93,7 @@ def main() -> None:
     parser.add_argument("--bursts", type=int, default=20)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
+    print(conditions())
     robot = px.load(options.robot)
     kernel = robot.kernel(options.function)
     rows = []

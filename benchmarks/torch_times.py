@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from machine import conditions
 
 import phalanx as px
 
@@ -39,6 +40,7 @@ def main() -> None:
     parser.add_argument("--robot", default="panda")
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 1024])
     options = parser.parse_args()
+    print(conditions())
     torch.set_num_threads(1)
     px.set_threads(1)
     robot = px.load(options.robot)

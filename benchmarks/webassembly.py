@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""How fast exported WebAssembly runs in Node, one thread, beside kernels on the same core.
+"""How fast does exported WebAssembly run in Node, one thread, beside kernels on the same core?
 
     python benchmarks/webassembly.py [--robot panda]
 
@@ -20,10 +20,11 @@ import time
 from pathlib import Path
 
 import numpy as np
+from machine import conditions
 
 import phalanx as px
 from phalanx.backends.native.compile import host
-from phalanx.export.entries import entries
+from phalanx.export.api import entries
 
 FUNCTIONS = (
     "inverse_dynamics",
@@ -84,6 +85,7 @@ def main() -> None:
     )
     parser.add_argument("--robot", default="panda")
     args = parser.parse_args()
+    print(conditions())
     robot = px.load(args.robot)
     node = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout.strip()
     print(f"{robot.name}, Node {node}, {host().cpu}, {platform.machine()}; million states a second\n")
@@ -98,8 +100,8 @@ def main() -> None:
                 sizes[function] = robot.export(folder / "arm.wasm", function, dtype=dtype)[0].stat().st_size
             robot.export(folder / "arm.wasm", FUNCTIONS, dtype=dtype)
             for function, rates in in_node(folder).items():
-                told = " | ".join(f"{x:.2f}" for x in (*rates, of_kernel(robot, function, dtype)))
-                print(f"| `{function}` | {dtype} | {sizes[function] / 1024:.0f} KB | {told} |")
+                cells = " | ".join(f"{x:.2f}" for x in (*rates, of_kernel(robot, function, dtype)))
+                print(f"| `{function}` | {dtype} | {sizes[function] / 1024:.0f} KB | {cells} |")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 
 def table(records: Sequence[Any], sources: Mapping[str, str], left_out: Mapping[str, str]) -> str:
     """The records of a paper in Markdown: verdicts of each kind, a table per source, and what has no row."""
-    from phalanx.study.papers.records import count_in_words
+    from phalanx.study.papers.verdicts import count_in_words
 
     parts = [f"{SUMMARY} {count_in_words(records)}."]
     for source in dict.fromkeys(r.source for r in records):
@@ -40,7 +40,7 @@ def measured(record: Any) -> bool:
 
 
 def _rows(records: Iterable[Any]) -> str:
-    from phalanx.study.papers.records import shown
+    from phalanx.study.papers.verdicts import shown
 
     lines = ["| item | published | computed | verdict |", "|---|---|---|---|"]
     for r in records:
@@ -83,8 +83,8 @@ def fresh(name: str) -> tuple[Path, str]:
     from phalanx.study.papers.catalogue import paper
 
     file = PAGES / f"{name}.md"
-    told = paper(name)
-    made = table(reproduce(name), told.sources, told.left_out)
+    about = paper(name)
+    made = table(reproduce(name), about.sources, about.left_out)
     return file, with_table(file.read_text(encoding="utf-8"), name, made)
 
 

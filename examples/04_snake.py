@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""A snake of 1000 links lets go of its joints: accelerations of one state, and what algorithms make of it."""
+"""A push at one joint of a snake of 1000 links: accelerations of one state by several algorithms."""
 
 from time import perf_counter
 

@@ -28,7 +28,7 @@ def loss(mass: jax.Array) -> jax.Array:
 
 
 mass = jnp.array(0.0)
-for turn in range(3):  # torques are linear in the mass, so Newton's method needs one step
-    print(f"turn {turn}: {mass:.6f} kg, mean squared error {loss(mass):.1e} (N·m)²")
+for iteration in range(3):  # torques are linear in the mass, so Newton's method needs one step
+    print(f"iteration {iteration}: {mass:.6f} kg, mean squared error {loss(mass):.1e} (N·m)²")
     mass -= jax.grad(loss)(mass) / jax.hessian(loss)(mass)
 assert abs(mass - 0.7) < 1e-9

@@ -7,7 +7,7 @@ import phalanx as px
 robot = px.load("puma560")
 processors = (1, 2, 4, 8, 16, 32)
 
-print("operations until all torques are there, one operation a time step, results at hand at once")
+print("operations until all torques are computed, one operation a time step, communication free")
 print(f"{'processors':18}" + "".join(f"{p:6}" for p in processors) + "  critical path")
 best: dict[int, tuple[float, str]] = {}
 for algorithm in px.algorithms("inverse_dynamics"):

@@ -82,7 +82,7 @@ assert miss.max() < 0.05
 assert history[-1] < 1e-3 * history[0]
 
 links = robot.forward_kinematics(x[:, :2])
-elbow, tip = links[:, 0, :3, 3], links[:, 1, :3, 3]  # frames of a DH table stand at the ends of links
+elbow, tip = links[:, 0, :3, 3], links[:, 1, :3, 3]  # frames of a DH table are at the ends of links
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4), width_ratios=(1, 1.4), layout="constrained")
 for k in range(0, steps + 1, 8):
     shade = str(0.85 - 0.85 * k / steps)

@@ -35,7 +35,7 @@ def law(t, q, qd, u, robot):
 ground = px.contact.ground(feet, stiffness=2e4, damping=200.0, friction=0.8)
 sim = robot.simulation(dt=1e-3, integrator="implicit", control=law, controls=12, forces=ground)
 
-# The trunk starts 40 cm above the ground, turned by up to 20 degrees about any axis.
+# The trunk starts 40 cm above the ground, rotated by up to 20 degrees about any axis.
 count, rng = 64, np.random.default_rng(1)
 q = np.tile(np.concatenate([[0, 0, 0.4, 0, 0, 0, 1], stance]), (count, 1))
 turn = np.zeros((count, robot.nv))

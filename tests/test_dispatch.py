@@ -60,7 +60,10 @@ ALGORITHMS: list[tuple[Any, str]] = [
         ("newton_euler", 3),
         "algorithm=('newton_euler', 3); expected a name or a pair of a name and its options",
     ),
-    (("newton_euler", {"solver": 1}), 'algorithm "newton_euler" has no option solver=1; options: none.'),
+    (
+        ("newton_euler", {"solver": 1}),
+        "algorithm \"newton_euler\" has no option solver=1; options: {'segments': [",
+    ),
 ]
 
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The pages: every sample runs as it stands, every command exists, and the site builds without network."""
 
+import ast
 import json
 import os
 import re
@@ -115,8 +116,8 @@ def test_extras_are_installed_from_a_clone_and_the_sentence_stands_once() -> Non
         "README.md"
     ]
     sources = (ROOT / "src").rglob("*.py")
-    told = [path for path in sources if re.search(r"""phalanx\[[a-z{]""", path.read_text(encoding="utf-8"))]
-    assert told == [], "errors.installing says how to get an extra"
+    named = [path for path in sources if re.search(r"""phalanx\[[a-z{]""", path.read_text(encoding="utf-8"))]
+    assert named == [], "errors.installing says how to get an extra"
 
 
 def test_extras_that_messages_name_exist() -> None:
@@ -152,6 +153,17 @@ def test_every_example_is_on_the_page_of_examples() -> None:
         r"literalinclude\} \.\./\.\./(.*)", (ROOT / "docs/howto/examples.md").read_text("utf-8")
     )
     assert shown == [name(file) for file in sorted((ROOT / "examples").glob("*.py"))]
+
+
+def test_every_benchmark_asks_a_question_and_names_its_machine() -> None:
+    """The first paragraph of its docstring ends with a question; it prints `machine.conditions()`."""
+    scripts = [p for p in (ROOT / "benchmarks").glob("*.py") if "__main__" in p.read_text(encoding="utf-8")]
+    assert len(scripts) > 20
+    for script in scripts:
+        text = script.read_text(encoding="utf-8")
+        asked = (ast.get_docstring(ast.parse(text)) or "").partition("\n\n")[0]
+        assert "?" in asked, script.name
+        assert "conditions()" in text, script.name
 
 
 def test_every_page_is_reached_from_the_index() -> None:

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""The first call of a method: its way to machine code, module by module, is the one that the page draws."""
+"""Journeys from a user's call to its result: the pages name and count the modules that run."""
 
 from __future__ import annotations
 
@@ -13,8 +13,18 @@ import pytest
 
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
-PAGE = Path(__file__).parents[1] / "ARCHITECTURE.md"
-MOST = 24
+from reference.journeys import modules_of
+
+ROOT = Path(__file__).parents[1]
+FIRST_CALL_PAGE = ROOT / "docs" / "explain" / "first_call.md"
+COUNTED = {  # journeys in ARCHITECTURE.md
+    "first call": "first call of `robot.inverse_dynamics`",
+    "rollout": "first rollout of a simulation",
+    "export": "`phalanx export panda -o arm.h`",
+    "run": "`phalanx run panda recording.npz -o torques.npz -f inverse_dynamics`",
+}
+# The modules of each journey: these numbers only shrink.
+FEWEST = {"first call": 37, "rollout": 53, "export": 50, "run": 63}
 # What the equations are about and are written in; they run while a kernel is traced. So do those of a sine.
 EQUATIONS = ("robot", "spatial", "sweeps", "algorithms", "program.elementary")
 MATHEMATICS = tuple(f"{name}." for name in EQUATIONS)
@@ -47,14 +57,12 @@ print(*touched)
 
 
 def drawn() -> list[str]:
-    """The modules that the page draws on the way."""
-    page = PAGE.read_text(encoding="utf-8")
-    start = page.index("## From a method to machine code")
-    section = page[start : page.index("\n## ", start + 1)]
-    return [name.replace("/", ".") for name in re.findall(r"(?m)^ {4} *([a-z_/]+)  ", section)]
+    """The modules in the drawing of the first call."""
+    page = FIRST_CALL_PAGE.read_text(encoding="utf-8")
+    return [name.replace("/", ".") for name in re.findall(r"(?m)^ {4} *([a-z_/]+)  ", page)]
 
 
-def test_the_first_call_goes_the_way_that_is_drawn(tmp_path: Path) -> None:
+def test_the_first_call_runs_the_modules_that_are_drawn(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", FIRST_CALL.format(folder=str(tmp_path))],
         capture_output=True,
@@ -66,5 +74,12 @@ def test_the_first_call_goes_the_way_that_is_drawn(tmp_path: Path) -> None:
     assert sorted(drawn()) == sorted(touched)
 
 
-def test_the_way_is_short() -> None:
-    assert len(drawn()) == len(set(drawn())) <= MOST
+def test_the_drawing_is_short() -> None:
+    assert len(drawn()) == len(set(drawn())) <= FEWEST["first call"]
+
+
+@pytest.mark.parametrize("journey", COUNTED)
+def test_the_architecture_page_counts_the_modules_of_a_journey(journey: str) -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    (printed,) = re.findall(rf"(?m)^\| {re.escape(COUNTED[journey])} \| (\d+) \|$", page)
+    assert len(modules_of(journey)) == int(printed) <= FEWEST[journey]

@@ -273,6 +273,18 @@ def test_what_a_page_names_exists(page: Path) -> None:
     assert wrong(page) == []
 
 
+PACKAGES = sorted((ROOT / "src" / "phalanx").rglob("__init__.py"))
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda p: p.parent.relative_to(ROOT / "src").as_posix())
+def test_what_the_docstring_of_a_package_names_exists(package: Path) -> None:
+    """Its own modules by their names, anything else as on a page."""
+    described = ast.get_docstring(ast.parse(package.read_text(encoding="utf-8"))) or ""
+    own = {path.name.removesuffix(".py") for path in package.parent.iterdir()}
+    others = [span for span in SPAN.findall(described) if span.removesuffix(".py").rstrip("/") not in own]
+    assert [span for span in others if not all(exists(span, frozenset()))] == []
+
+
 def test_words_of_others_are_needed() -> None:
     text = "\n".join(span for page in PAGES for span in spans(page))
     assert [word for word in FOREIGN if word not in text] == []
@@ -314,7 +326,7 @@ def test_what_does_not_exist_is_found(span: str) -> None:
     "span",
     [
         "px.machines.pram(4)",
-        "phalanx.study.machines.channels",
+        "phalanx.study.scheduling.networks",
         "robot.inverse_dynamics(q, qd, qdd)",
         "robot.jax",
         "phalanx papers --only arithmetic",

@@ -60,7 +60,7 @@ def test_blocks_of_another_size_are_not_wasted_and_few_are_kept() -> None:
     gc.collect()
     assert len(arrays._spare) == 4
     made = empty_result((1 << 16,), "float64")
-    assert address(made) not in [block.place[0] for block in arrays._spare]
+    assert address(made) not in [block.data[0] for block in arrays._spare]
     assert len(arrays._spare) == 4
 
 

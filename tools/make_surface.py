@@ -1,51 +1,34 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Write the signatures that editors, type checkers and `help` show, from the registered functions.
+"""Write the declarations that editors and type checkers read, from the registered functions.
 
     python tools/make_surface.py  # after a change of algorithms/registry.py
 
-The files can be read like any other but are never edited: `tests/test_surface.py` compares them.
+The files can be read like any other but are never edited: `tests/test_surface.py` compares them. What `help`
+shows comes from the same source, by `backends/signatures.py`, at run time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from string import Template
 from textwrap import wrap
+from types import ModuleType
 
-from wording import (
-    FUNCTIONS,
-    SOURCE,
-    Function,
-    algorithm,
-    camel,
-    choices,
-    details,
-    family,
-    filled,
-    inputs,
-    method,
-    optional,
-    pairs,
-    parameters,
-    places,
-    required,
-    result,
-    shape,
-    shapes,
-    summary,
-    together,
-    typed,
-    with_value,
-)
+SOURCE = Path(__file__).parents[1] / "src" / "phalanx"
+if "phalanx" not in sys.modules:  # the registry alone: methods of new functions are not declared yet
+    package = ModuleType("phalanx")
+    package.__path__ = [str(SOURCE)]
+    sys.modules["phalanx"] = package
 
-from phalanx.simulation.integrators import DEFAULT, INTEGRATORS
+from phalanx.algorithms import ALIASES, FUNCTIONS, Function  # noqa: E402
+from phalanx.algorithms.registry import VALUE, with_value  # noqa: E402
+from phalanx.backends.signatures import JAX, ROBOT, Parameters, camel, outs, shape, summary  # noqa: E402
+from phalanx.simulation.integrators import DEFAULT, INTEGRATORS  # noqa: E402
 
-ALIASES = {"rnea": "inverse_dynamics", "crba": "mass_matrix", "aba": "forward_dynamics"}
-BATCH = "Any batch shape, by NumPy's rules of broadcasting."
-THREADS = "at most `threads` threads share a large batch (None: `px.set_threads`)"
-
+WIDTH = 110
 HEAD = '''# Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
 """{role}
@@ -64,14 +47,16 @@ from __future__ import annotations
 
 def robot_results() -> str:
     """`robot/results.py`: the named tuples of functions with several results."""
-    text = HEAD.format(role="What functions with several results give: tuples with a name for each.")
+    text = HEAD.format(role="The results of functions that have several: named tuples.")
     text += 'from typing import Generic, NamedTuple, TypeVar\n\nA = TypeVar("A")\n'
     several = [f for f in FUNCTIONS.values() if len(f.outputs) > 1]
     for f in [*several, *(with_value(f.name) for f in several if f.value)]:
         rows = [f"    {name}: A  # ({shape(sizes)})" for name, sizes in f.outputs.items()]
         of, _, value = f.name.partition(".")
-        told = f'    """The results of `{of}`{" with its value" * bool(value)}."""'
-        text += "\n".join(["", "", f"class {camel(f.name)}(NamedTuple, Generic[A]):", told, "", *rows, ""])
+        described = f'    """The results of `{of}`{" with its value" * bool(value)}."""'
+        text += "\n".join(
+            ["", "", f"class {camel(f.name)}(NamedTuple, Generic[A]):", described, "", *rows, ""]
+        )
     return text
 
 
@@ -79,91 +64,99 @@ def robot_functions() -> str:
     """`robot/functions.py`: the methods of a robot that compute."""
     text = HEAD.format(role="What a robot computes: one method for each registered function.")
     text += "from typing import Literal, overload\n\n"
-    text += "from ..typing import AlgorithmLike, Array, ArrayLike, Backend, External, Reference\n"
-    text += (
-        "from . import results\nfrom .motion import MotionFunctions\n\n\nclass Functions(MotionFunctions):\n"
-    )
-    text += '    """The methods of `Robot` that compute; `methods` gives them their code."""\n'
-    text += "".join(robot_method(f) for f in family("dynamics"))
+    text += "from ..typing import AlgorithmLike, Array, ArrayLike, Backend, External, Frames, Reference\n"
+    text += "from . import results\n\n\nclass Functions:\n"
+    text += '    """The methods of `Robot` that compute; `methods` gives them their code and docstrings."""\n'
+    text += "".join(robot_method(f) for f in FUNCTIONS.values())
     return text + "".join(f"\n    {alias} = {name}" for alias, name in ALIASES.items()) + "\n"
 
 
-def robot_motion() -> str:
-    """`robot/motion.py`: those of them that tell where and how fast links move."""
-    text = HEAD.format(
-        role="How a robot moves: one method for each registered function of places and speeds."
-    )
-    text += "from ..typing import AlgorithmLike, Array, ArrayLike, Backend, Reference\n\n\n"
-    text += "class MotionFunctions:\n"
-    text += '    """Methods of `Robot`, as `Functions`."""\n'
-    return text + "".join(robot_method(f) for f in family("motion"))
-
-
 def robot_method(f: Function) -> str:
-    keywords = [f"out: {places(f)} | None = None", 'algorithm: AlgorithmLike = "auto"']
-    keywords += ['backend: Backend = "auto"', "threads: int | None = None"]
-    told = f"{BATCH} {filled(f)}; {algorithm(f)}; "
-    told += f'`backend` is "auto", "native", "numpy" or "jax"; {THREADS}.'
-    described = [summary(f), *details(f), *inputs(f), told]
-    if not f.value:
-        return "\n" + method(f.name, parameters(f, *keywords), result(f), described)
-    more = with_value(f.name)
-    described[-1] += f" With `value` also `{f.value}`, of the same pass."
+    parameters = Parameters(f, ROBOT)
+    rows = declarations(parameters)
     text = ""
-    for kind, of in (("Literal[False] = False", f), ("Literal[True]", more)):
-        keywords[0] = f"out: {places(of)} | None = None"
-        text += "\n    @overload\n" + method(
-            f.name, parameters(f, f"value: {kind}", *keywords), result(of), None
-        )
-    keywords[0] = "out: tuple[Array, ...] | None = None"
-    either = f"{result(f)} | {result(more)}"
-    return text + "\n" + method(f.name, parameters(f, "value: bool = False", *keywords), either, described)
+    if f.value:
+        for kind, of in (("Literal[False] = False", f), ("Literal[True]", with_value(f.name))):
+            types = {"value": f"value: {kind}", "out": f"out: {outs(of)} | None = None"}
+            own = [types.get(row.partition(":")[0], row) for row in rows]
+            text += "\n    @overload\n" + method(f.name, own, f"results.{camel(of.name)}[Array]")
+    return text + "\n" + method(f.name, rows, parameters.result, summary(f))
+
+
+def array_functions() -> str:
+    """`backends/array_functions.py`: the functions of a robot on arrays of other libraries."""
+    text = HEAD.format(role="`robot.jax` and `robot.torch`: one method for each registered function.")
+    text += "from collections.abc import Mapping\nfrom typing import Generic, TypeVar, Unpack\n\n"
+    text += "from ..robot import results\nfrom ..typing import ArrayOptions, Reference\n\n"
+    text += 'X = TypeVar("X")  # arrays that are given\nA = TypeVar("A")  # arrays that are returned\n\n\n'
+    text += "class ArrayFunctions(Generic[X, A]):\n"
+    text += (
+        '    """The methods of `JaxFunctions` and `TorchFunctions`, where they get code and docstrings."""\n'
+    )
+    for f in FUNCTIONS.values():
+        parameters = Parameters(f, JAX)
+        types = {"external": "external: X | Mapping[str, X] | None = None"}
+        rows = [row for row in declarations(parameters) if row.partition(":")[0] not in JAX.options]
+        rows = [types.get(row.partition(":")[0], row.replace("ArrayLike", "X")) for row in rows]
+        rows = (rows[:-1] if rows[-1] == "*" else rows) + ["**options: Unpack[ArrayOptions]"]
+        text += "\n" + method(f.name, rows, parameters.result.replace("Array", "A"), summary(f))
+    return text
 
 
 def robot_api() -> str:
-    """`robot/api.py`: kernels, JAX, and several frames at once."""
-    text = HEAD.format(role="What a robot hands out: kernels, functions of JAX arrays, poses of frames.")
-    text += API_HEAD + simulation() + EXPORT + DERIVATIVES
+    """`robot/api.py`: kernels, simulations, exports, derivatives, functions of other arrays."""
+    text = HEAD.format(
+        role="What a robot makes: kernels, simulations, exports, derivatives, functions of other arrays."
+    )
+    text += IMPORTS + one_result() + API_HEAD + FUNCTION + simulation() + EXPORT + DERIVATIVES
     for f in FUNCTIONS.values():
-        keywords = ["*", *(["frame: str", *choices(f)] if f.frame else []), "batch: int | None = None"]
-        text += kernel_overload(f, keywords + ["value: Literal[False] = False"] * bool(f.value), f)
-        text += kernel_overload(f, [*keywords, "value: Literal[True]"], with_value(f.name)) if f.value else ""
+        if len(f.outputs) > 1:
+            text += kernel_overload(f, ["value: Literal[False] = False"] * bool(f.value), f.name)
+            text += kernel_overload(f, ["value: Literal[True]"], f.name + VALUE) if f.value else ""
     return text + KERNEL
 
 
+def one_result() -> str:
+    """The type of the names of functions with one result."""
+    names = [f'"{f.name}"' for f in FUNCTIONS.values() if len(f.outputs) == 1]
+    return "\n".join(["_OneResult: TypeAlias = Literal[", *_rows(names, 4), "]\n\n\n"])
+
+
 def simulation() -> str:
-    """The declaration of `simulation`, with the integrators that there are."""
+    """The declaration of `simulation`, with all integrators."""
     described = [f'"{i.name}" ({i.summary})' for i in INTEGRATORS.values()]
-    told = f"- `integrator`: {', '.join(described[:-1])} or {described[-1]}."
-    lines = wrap(told, 110, initial_indent=" " * 8, subsequent_indent=" " * 10)
+    line = f"- `integrator`: {', '.join(described[:-1])} or {described[-1]}."
+    lines = wrap(line, 110, initial_indent=" " * 8, subsequent_indent=" " * 10)
     names = ", ".join(f'"{name}"' for name in INTEGRATORS)
     given = {"NAMES": names, "DEFAULT": DEFAULT, "INTEGRATORS": "\n".join(lines)}
     return Template(SIMULATION).substitute(given)
 
 
-def kernel_overload(f: Function, keywords: list[str], made: Function) -> str:
+def kernel_overload(f: Function, value: list[str], made: str) -> str:
     rows = [f'self, function: Literal["{f.name}"],', 'algorithm: AlgorithmLike = "auto", ']
     rows[1] += 'dtype: FloatType = "float64",'
-    rows += [f"{', '.join(keywords)},"]
+    rows += [f"{', '.join(['*', 'batch: int | None = None', *value])},"]
     body = "\n".join(f"        {row}" for row in rows)
-    return f"    @overload\n    def kernel(\n{body}\n    ) -> kernels.{kernel(made)}: ...\n\n"
+    result = f"FunctionKernel[results.{camel(made)}[Array]]"
+    return f"    @overload\n    def kernel(\n{body}\n    ) -> {result}: ...\n\n"
 
 
-API_HEAD = '''from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, overload
+IMPORTS = """from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from ..typing import AlgorithmLike, Array, ArrayLike, Backend, Device, External, FloatType, Path, Reference
+from . import results
 
 if TYPE_CHECKING:
-    from ..backends.devices.kernel import DeviceKernel
+    from ..backends.devices.base import DeviceKernel
     from ..backends.jax.functions import JaxFunctions
-    from ..backends.native import kernels
-    from ..backends.native.kernel import Kernel
+    from ..backends.native.kernel import FunctionKernel, Kernel
     from ..backends.torch.functions import TorchFunctions
     from ..simulation.simulation import Simulation
+    from ..tracing.function import OwnFunction
 
-
-class EntryPoints:
+"""
+API_HEAD = '''class EntryPoints:
     """What a robot hands out; `methods` gives it its code."""
 
     @property
@@ -185,6 +178,22 @@ class EntryPoints:
 
         Any batch shape. `out` takes the result, an array of its shape; `backend` is "auto", "native",
         "numpy" or "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+'''
+FUNCTION = '''    def function(
+        self, f: Callable[..., Any] | str, /, **sizes: int | tuple[int, ...] | str,
+    ) -> OwnFunction:
+        """A function of your own, compiled: NumPy on arrays and the robot's own functions, with derivatives.
+
+        - `f`: a Python function such as `f(q, qd, target, robot, *, stiffness)` that returns an array, or
+          arrays in dicts, tuples and lists. It is traced now: what cannot be is refused with your line.
+          Or "integrate", "difference" or "normalize": those of the robot, with derivatives along rates.
+        - `sizes`: the size of each argument, a number of entries, a shape, or the name of what it is like, as
+          in `goal="q"`. `t`, `q`, `qd`, `qdd`, `tau` and `u` (nv) are known by name, and so are `gravity`,
+          `inertias` and `armature`, which replace the robot's own; an argument with a default is a constant.
+
+        What it returns is called as `f` is, without the robot, on any batch shape; see `OwnFunction`.
         """
 
 '''
@@ -213,17 +222,20 @@ $INTEGRATORS
 
 '''
 EXPORT = '''    def export(
-        self, path: Path, functions: Any = ("inverse_dynamics", "forward_dynamics"),
+        self, path: Path, functions: Any = None,
         *, dtype: FloatType = "float64", target: str | None = None, **options: Any,
     ) -> list[Path]:
         """Write functions of this robot as code for other programs and machines; the files written.
 
         - `path`: its suffix tells the language: .h or .c (C99), .cl (OpenCL C), .cu or .cuh (CUDA), .ptx,
-          .ll or .o (LLVM's own output for `target`), .wasm.
+          .ll or .o (LLVM's own output for `target`), .wasm, .v (pipelines in Verilog).
         - `functions`: names such as "inverse_dynamics", "vjp:forward_dynamics", "jacobian:FRAME",
-          "forward_dynamics+external"; kernels; simulations, of which it is the step; or a mapping from the
-          names they shall have to any of these.
-        - `target`: a processor such as "cortex-m4" or "aarch64" (.ll, .o), an architecture such as "sm_80".
+          "forward_dynamics+external"; kernels; what `robot.function` returns, and derivatives of it;
+          simulations, of which it is the step; or a mapping from the names they shall have to any of these.
+          Default: "inverse_dynamics" and, but for .v, "forward_dynamics".
+        - `target`: a processor such as "cortex-m4" or "aarch64" (.ll, .o), an architecture such as "sm_80",
+          the FPGA whose cells Yosys shall count for .v: "xilinx", "ecp5" or "generic".
+        - `options` of single languages, such as `accuracy`, `word`, `interval` and `bounds` of .v.
 
         Files appear under their names only when they are complete.
         """
@@ -274,6 +286,13 @@ DERIVATIVES = '''    def jvp(
 '''
 KERNEL = '''    @overload
     def kernel(
+        self, function: _OneResult, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, frame: str | None = None, reference: Reference | None = None, batch: int | None = None,
+        device: Literal["cpu"] = "cpu",
+    ) -> FunctionKernel[Array]: ...
+
+    @overload
+    def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
         *, frame: str | None = None, reference: Reference | None = None, batch: int | None = None,
         device: Literal["cpu"] = "cpu", value: bool = False,
@@ -283,13 +302,15 @@ KERNEL = '''    @overload
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
         *, frame: str | None = None, reference: Reference | None = None, batch: int | None = None,
-        device: Literal["opencl", "cuda"], value: bool = False,
+        device: Literal["opencl", "cuda"], value: bool = False, group: int | None = None,
+        memory: Literal["auto", "local", "global"] = "auto",
     ) -> DeviceKernel: ...
 
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
         *, frame: str | None = None, reference: Reference | None = None, batch: int | None = None,
-        device: Device = "cpu", value: bool = False,
+        device: Device = "cpu", value: bool = False, group: int | None = None,
+        memory: Literal["auto", "local", "global"] = "auto",
     ) -> Any:
         """The function of that name compiled now; call it like the method, with the same inputs.
 
@@ -300,171 +321,65 @@ KERNEL = '''    @overload
         is another for long chains. `device` is "cpu", "opencl" or "cuda": kernels of the latter two take
         arrays on the device, or NumPy's, which are copied there and back. With `value`, kernels of
         derivatives also give what they are the derivatives of, as the methods do.
+
+        On "opencl" and "cuda" each work-item, or thread, has a state of its own. With `group`, that many
+        share the links of one state of a chain; `memory` says where their scratch memory is: in local
+        (shared) memory as far as that goes ("auto"), only there ("local"), or in global memory.
         """
 '''
 
 
-def native_kernels() -> str:
-    """`backends/native/kernels.py`: the class of kernels of each function."""
-    text = HEAD.format(role="The kernels of each registered function: how to call and how to bind them.")
-    text += "from ...robot import results\nfrom ...typing import Array, ArrayLike, Bound, External\n"
-    text += "from .kernel import Kernel\nfrom .motion_kernels import *  # noqa: F403\n"
-    every = family("dynamics")
-    return text + "".join(kernel_class(f) for f in [*every, *(with_value(f.name) for f in every if f.value)])
+# ------------------------------------------------------------------------------------------- methods
 
 
-def motion_kernels() -> str:
-    """`backends/native/motion_kernels.py`: those of them that tell where and how fast links move."""
-    text = HEAD.format(role="Kernels of functions of places and speeds, as `kernels`.")
-    text += "from ...typing import Array, ArrayLike, Bound\nfrom .kernel import Kernel\n"
-    return text + "".join(kernel_class(f) for f in family("motion"))
+def declarations(parameters: Parameters) -> list[str]:
+    """Parameters as they are written, `*` before those that are given by name only."""
+    rows = list[str]()
+    for p in list(parameters.signature.parameters.values())[1:]:
+        if p.kind is p.KEYWORD_ONLY and "*" not in rows:
+            rows.append("*")
+        default = (
+            ""
+            if p.default is p.empty
+            else f' = "{p.default}"'
+            if isinstance(p.default, str)
+            else f" = {p.default}"
+        )
+        rows.append(f"{p.name}: {p.annotation}{default}")
+    return rows
 
 
-def kernel_class(f: Function) -> str:
-    call = [*(typed(n) for n in f.inputs), "*", *optional(f, named=False), *optional(f, named=True)]
-    call += [f"out: {places(f)} | None = None", "threads: int | None = None"]
-    told = f"{BATCH} {filled(f)}; {THREADS}."
-    bound = [*(f"{n}: Array" for n in f.inputs), "*", f"out: {places(f)}"]
-    bound += [f"{n}: Array | None = None" for n in f.optional]
-    whose = f"A step() that recomputes `out` {shapes(f)} from these very arrays."
-    if len(f.outputs) > 3:
-        whose = f"A step() that recomputes `out`, {len(f.outputs)} arrays, from these very arrays."
-    how = "For control loops: fill the inputs in place, call, read `out` in place."
-    run = f"return self._bound({together(f.inputs)}, {{{pairs(f.optional)}}}, out)"
-    of, _, value = f.name.partition(".")
-    told_of = f"`{of}` of one robot{', with its value' * bool(value)}, compiled."
-    text = f'\n\nclass {kernel(f)}(Kernel):\n    """{told_of}"""\n\n'
-    text += method("__call__", call, result(f), [summary(f), *inputs(f), told]) + "\n"
-    return text + method("bind", bound, "Bound", [whose, how], run)
+def method(name: str, parameters: list[str], result: str, summary: str = "") -> str:
+    """A method with its docstring; without, one of its overloads."""
+    head = [f"    def {name}({', '.join(['self', *parameters])}) -> {result}:"]
+    if len(head[0]) > WIDTH:
+        head = [f"    def {name}(", *_rows(["self", *parameters], 8), f"    ) -> {result}:"]
+    if not summary:
+        return "\n".join(head) + " ...\n"
+    line = f'        """{summary}"""'
+    return "\n".join([*head, line if len(line) <= WIDTH else f'{line[:-3]}\n        """']) + "\n"
 
 
-def kernel(f: Function) -> str:
-    return f"{camel(f.name)}Kernel"
+def _rows(parts: Iterable[str], indent: int) -> list[str]:
+    """Parts with commas behind them in as few rows as will do; keyword-only ones begin another."""
+    rows = [""]
+    for part in parts:
+        if part == "*" or len(rows[-1]) + len(part) + 2 > WIDTH - indent:
+            rows.append("")
+        rows[-1] += f" {part}," if rows[-1] else f"{part},"
+    return [" " * indent + row for row in rows]
 
 
-def jax_signatures() -> str:
-    """`backends/jax/signatures.py`: the functions of a robot on JAX."""
-    text = HEAD.format(role="`robot.jax`: one method for each registered function.")
-    text += "from collections.abc import Mapping\nfrom typing import TYPE_CHECKING\n\n"
-    text += "from ...robot import results\n"
-    text += "from ...typing import AlgorithmLike, ArrayLike, Derivatives, External, Reference, Schedule\n"
-    text += "from .motion_signatures import MotionSignatures\n\n"
-    text += JAX.format(name="JaxSignatures(MotionSignatures)", whose="JaxFunctions").rstrip() + "\n"
-    return text + "".join(jax_method(f) for f in family("dynamics"))
-
-
-def jax_motion_signatures() -> str:
-    """`backends/jax/motion_signatures.py`: those of them that tell where and how fast links move."""
-    text = HEAD.format(role="`robot.jax`: the functions of places and speeds.")
-    text += "from collections.abc import Mapping\nfrom typing import TYPE_CHECKING, Any\n\n"
-    text += "from ...typing import AlgorithmLike, ArrayLike, Derivatives, Reference, Schedule\n\n"
-    text += JAX.format(name="MotionSignatures", whose="JaxFunctions")
-    text += "    def evaluate(self, *args: Any, **kwargs: Any) -> Any: ...\n"
-    return text + "".join(jax_method(f) for f in family("motion"))
-
-
-def jax_method(f: Function) -> str:
-    keywords = ['algorithm: AlgorithmLike = "auto"', 'schedule: Schedule = "sequential"']
-    keywords += ["parameters: Mapping[str, ArrayLike] | None = None", 'derivatives: Derivatives = "auto"']
-    told = f'Any batch shape. {algorithm(f)}; `schedule` is "sequential" or "doubling" (logarithmic depth); '
-    told += (
-        "`parameters` from `robot.jax.parameters()` replace the robot's own; `derivatives` by JAX are those "
-    )
-    told += 'of the "analytic" algorithms, of "xla", or by default the first where there are any.'
-    given = [f'"{f.name}"', f"{{{pairs((*f.inputs, *f.optional))}}}", *["frame=frame"] * f.frame]
-    given += [f"choices={{{pairs(f.choices)}}}"] if f.choices else []
-    given += [f"{name}={name}" for name in ("algorithm", "schedule", "parameters", "derivatives")]
-    described = [summary(f), *details(f), *inputs(f), told]
-    run = f"return self.evaluate({', '.join(given)})"
-    return "\n" + method(f.name, parameters(f, *keywords), result(f), described, run)
-
-
-def jax_native_signatures() -> str:
-    """`backends/jax/native_signatures.py`: the functions of a robot by native kernels under JAX."""
-    text = HEAD.format(role="`robot.jax.native`: one method for each registered function without a frame.")
-    text += "from typing import TYPE_CHECKING, Any\n\nfrom ...typing import ArrayLike\n\n"
-    text += JAX.format(name="NativeSignatures", whose="NativeFunctions")
-    text += "    def evaluate(self, function: str, inputs: tuple[Any, ...]) -> Any: ...\n"
-    for f in FUNCTIONS.values():
-        if not f.frame and len(f.outputs) == 1:
-            told = [summary(f), *inputs(f)[: len(f.inputs)], "By the native kernel. Any batch shape."]
-            run = f'return self.evaluate("{f.name}", {together(f.inputs)})'
-            text += "\n" + method(f.name, required(f), "Array", told, run)
-    return text
-
-
-def torch_signatures() -> str:
-    """`backends/torch/signatures.py`: the functions of a robot on PyTorch."""
-    text = HEAD.format(role="`robot.torch`: one method for each registered function.")
-    text += "from collections.abc import Mapping\nfrom typing import TYPE_CHECKING\n\n"
-    text += "from ...robot import results\nfrom ...typing import AlgorithmLike, Reference\n"
-    text += "from .motion_signatures import MotionSignatures\n\n"
-    text += TORCH.format(name="TorchSignatures(MotionSignatures)").rstrip() + "\n"
-    return text + "".join(torch_method(f) for f in family("dynamics"))
-
-
-def torch_motion_signatures() -> str:
-    """`backends/torch/motion_signatures.py`: those of them that tell where and how fast links move."""
-    text = HEAD.format(role="`robot.torch`: the functions of places and speeds.")
-    text += "from typing import TYPE_CHECKING, Any\n\nfrom ...typing import AlgorithmLike, Reference\n\n"
-    text += TORCH.format(name="MotionSignatures")
-    text += "    def evaluate(self, *args: Any, **kwargs: Any) -> Any: ...\n"
-    return text + "".join(torch_method(f) for f in family("motion"))
-
-
-def torch_method(f: Function) -> str:
-    keywords = ['algorithm: AlgorithmLike = "auto"', "threads: int | None = None"]
-    given = [f'"{f.name}"', f"{{{pairs((*f.inputs, *f.optional))}}}", *["frame=frame"] * f.frame]
-    given += [f"choices={{{pairs(f.choices)}}}"] if f.choices else []
-    given += ["algorithm=algorithm", "threads=threads"]
-    told = f"Tensors on the CPU, any batch shape. {algorithm(f)}; {THREADS}."
-    types = {"ArrayLike": "Tensor", "External": "Tensor | Mapping[str, Tensor]"}
-    declared = [_with(types, parameter) for parameter in parameters(f, *keywords)]
-    described = [summary(f), *details(f), *inputs(f), told]
-    run = f"return self.evaluate({', '.join(given)})"
-    return "\n" + method(f.name, declared, result(f).replace("Array", "Tensor"), described, run)
-
-
-def _with(types: Mapping[str, str], parameter: str) -> str:
-    """A parameter with other types."""
-    name, colon, rest = parameter.partition(": ")
-    kind, space, default = rest.partition(" ")
-    return f"{name}{colon}{types.get(kind, kind)}{space}{default}"
-
-
-TORCH = '''if TYPE_CHECKING:
-    from torch import Tensor
-
-
-class {name}:
-    """The methods of `TorchFunctions`, whose `evaluate` does the work."""
-
-'''
-JAX = '''if TYPE_CHECKING:
-    from jax import Array
-
-
-class {name}:
-    """The methods of `{whose}`, whose `evaluate` does the work."""
-
-'''
 FILES = {
     "robot/results.py": robot_results,
     "robot/functions.py": robot_functions,
-    "robot/motion.py": robot_motion,
     "robot/api.py": robot_api,
-    "backends/native/kernels.py": native_kernels,
-    "backends/native/motion_kernels.py": motion_kernels,
-    "backends/jax/signatures.py": jax_signatures,
-    "backends/jax/motion_signatures.py": jax_motion_signatures,
-    "backends/jax/native_signatures.py": jax_native_signatures,
-    "backends/torch/signatures.py": torch_signatures,
-    "backends/torch/motion_signatures.py": torch_motion_signatures,
+    "backends/array_functions.py": array_functions,
 }
 
 
 def texts() -> Mapping[Path, str]:
-    """What the files shall say."""
+    """The content of each file."""
     return {SOURCE / name: make() for name, make in FILES.items()}
 
 

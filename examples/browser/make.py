@@ -106,7 +106,7 @@ def _bones(robot: px.Robot, q: np.ndarray) -> list[tuple[int, list[float], list[
 
 
 def _reach(robot: px.Robot, bones: list[tuple[int, list[float], list[float]]]) -> float:
-    """How far any piece comes from the base, as random poses tell."""
+    """The largest distance of any shape from the base over random poses."""
     poses = robot.forward_kinematics(robot.random_state(200, rng=0)[0])
     ends = [poses[:, link] @ np.array([*end, 1.0]) for link, _, end in bones if link >= 0]
     return max((float(np.linalg.norm(p[:, :3], axis=-1).max()) for p in ends), default=1.0)

@@ -17,6 +17,7 @@ from .robot.builder import RobotBuilder
 if TYPE_CHECKING:
     from . import data
     from .backends.native.kernel import Kernel
+    from .distributed import DistributedChain
     from .io import convert
     from .io.visuals import visuals
     from .simulation import contact, control
@@ -29,11 +30,16 @@ if TYPE_CHECKING:
     from .study.cost import cost
     from .study.recommend import recommend
     from .study.schedule import schedule
+    from .study.speedup import speedup
+    from .tracing import math
+    from .tracing.function import OwnFunction
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "DistributedChain",
     "Kernel",
+    "OwnFunction",
     "PhalanxError",
     "PhalanxWarning",
     "Robot",
@@ -53,6 +59,7 @@ __all__ = [
     "generators",
     "load",
     "machines",
+    "math",
     "papers",
     "recommend",
     "report",
@@ -60,13 +67,16 @@ __all__ = [
     "schedule",
     "set_threads",
     "snake",
+    "speedup",
     "tree",
     "visuals",
 ]
 
 # Imported when first asked for: few programs need them.
 _LATER = {
+    "DistributedChain": ".distributed",
     "Kernel": ".backends.native.kernel",
+    "OwnFunction": ".tracing.function",
     "Simulation": ".simulation.simulation",
     "accuracy": ".study.accuracy",
     "closed_form": ".study.closed_form",
@@ -78,10 +88,12 @@ _LATER = {
     "data": ".data",
     "figures": ".study.figures",
     "machines": ".study.machines",
+    "math": ".tracing.math",
     "papers": ".study.papers",
     "recommend": ".study.recommend",
     "report": ".studio.report",
     "schedule": ".study.schedule",
+    "speedup": ".study.speedup",
     "visuals": ".io.visuals",
 }
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from math import prod
 from typing import Any
@@ -30,7 +30,7 @@ UNREADABLE = (TypeError, ValueError, OverflowError, RuntimeError)
 
 
 def real_numbers(value: Any, where: str, expected: str) -> np.ndarray:
-    """Return `value` as float64, or raise naming the place and what was expected."""
+    """Return `value` as float64, or raise naming the argument and what was expected."""
     array = real_or_none(value, where)
     if array is None:
         raise PhalanxError(f"{where}: got {shown(value)}, expected {expected}.")
@@ -51,8 +51,54 @@ def real_or_none(value: Any, where: str) -> np.ndarray | None:
         return None
 
 
+def real_array(value: Any, label: str, robot: str) -> np.ndarray:
+    """Return `value` as float64 or float32; object, string and complex arrays are refused."""
+    refuse_masks(value, label)
+    try:
+        array = np.asarray(value)
+    except UNREADABLE:
+        raise PhalanxError(
+            f"{label} is not an array: its rows differ in length or cannot be read; "
+            f'expected real numbers for robot "{robot}".'
+        ) from None
+    if array.dtype == np.float64 or array.dtype == np.float32:
+        return array
+    if array.dtype.kind not in "fiub":
+        if hasattr(value, "scalars"):
+            raise PhalanxError(
+                f'{label} is a traced value, expected real numbers for robot "{robot}"; inside a traced '
+                "function, take robot as an argument and call its methods."
+            )
+        raise PhalanxError(
+            f'{label} has dtype {array.dtype}, expected real numbers for robot "{robot}"; '
+            "convert it with np.asarray(x, dtype=float)."
+        )
+    return array.astype(np.float64)
+
+
+def require_shape(shape: tuple[int, ...], core: tuple[int, ...], where: str, whose: str = "") -> None:
+    """Raise unless a shape ends in the axes `core`; `whose` ends the message, as in ' for robot "panda"'."""
+    if not ends_in(shape, core):
+        expected = ", ".join(["…", *map(str, core)])
+        raise PhalanxError(f"{where} has shape {shape}, expected ({expected}){whose}.")
+
+
+def ends_in(shape: tuple[int, ...], core: tuple[int, ...]) -> bool:
+    """Whether the axes `core` are the last ones of a shape."""
+    return len(shape) >= len(core) and shape[len(shape) - len(core) :] == core
+
+
+def common_batch(batches: Mapping[str, tuple[int, ...]], where: str, whose: str = "") -> tuple[int, ...]:
+    """Return the shape to which the batches of some arrays broadcast, or raise naming all of them."""
+    try:
+        return np.broadcast_shapes(*batches.values())
+    except ValueError:
+        listed = ", ".join(f"{name} {batch}" for name, batch in batches.items())
+        raise PhalanxError(f"{where}: the batch shapes{whose} do not broadcast: {listed}.") from None
+
+
 def float_type(value: Any, where: str) -> np.dtype:
-    """Return float64 or float32 as NumPy's type, or raise naming the place."""
+    """Return float64 or float32 as NumPy's type, or raise naming the argument."""
     try:
         kind = np.dtype(value)
     except UNREADABLE:
@@ -114,7 +160,7 @@ def require_memory(size: int, where: str, remedy: str) -> None:
 
 @contextmanager
 def memory_for(what: str, remedy: str) -> Iterator[None]:
-    """Tell in our words if the memory for something ends meanwhile."""
+    """Explain if allocating memory for something fails meanwhile."""
     try:
         yield
     except MemoryError:
@@ -122,7 +168,7 @@ def memory_for(what: str, remedy: str) -> Iterator[None]:
 
 
 def _memory() -> int:
-    """Bytes of memory that this machine has; where it does not tell, all that it can address."""
+    """Bytes of memory that this machine has; where that is not known, all that it can address."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
@@ -140,18 +186,18 @@ class _PooledBlock:
         self.memory = np.empty(size + _LINE, np.uint8)
         self.size = size
         address = self.memory.__array_interface__["data"][0]
-        self.place = (address + -address % _LINE, False)
+        self.data = (address + -address % _LINE, False)  # address, and that it may be written
 
 
 _spare: deque[_PooledBlock] = deque(maxlen=4)  # appending drops the oldest; both ends are thread-safe
 
 
 class _Loan:
-    """A block in the hands of a user; the end of the last array on it gives it back."""
+    """A block that a user's arrays refer to; when the last of them ends, it returns to the pool."""
 
     def __init__(self, block: _PooledBlock, shape: tuple[int, ...], typestr: str) -> None:
         self.block = block
-        self.__array_interface__ = {"shape": shape, "typestr": typestr, "data": block.place, "version": 3}
+        self.__array_interface__ = {"shape": shape, "typestr": typestr, "data": block.data, "version": 3}
 
     def __del__(self, give_back: Any = _spare.append) -> None:
         give_back(self.block)
@@ -169,7 +215,7 @@ def empty_result(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
 
 
 def _block(size: int) -> _PooledBlock:
-    """A spare block of that size, at most half as large again, or a new one."""
+    """A block of memory of `size` bytes or up to half as much again from the pool, or a new one."""
     for _ in range(len(_spare)):
         try:
             block = _spare.popleft()

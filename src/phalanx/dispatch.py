@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 
 from .algorithms import (
-    ALGORITHMS,
     FUNCTIONS,
     NOTHING,
     Algorithm,
+    default_algorithm,
     find,
     functions_algorithms,
     require_covered,
 )
+from .algorithms.registry import INTEGERS
 from .arrays import empty_result, float_type, memory_for
 from .backends.base import (
     Backend,
-    Call,
     available_threads,
     backend,
     checked_array,
@@ -33,17 +33,36 @@ from .backends.base import (
     given_inputs,
     positive,
 )
-from .backends.devices.base import device_kernel
+from .backends.devices.base import device_kernel, group_of
 from .backends.structure import factors_well, require_invertible, require_six_directions, segments_well
 from .errors import PhalanxError, is_one_of, listing, shown
-from .program.task import cuts
-from .robot.frames import seats_of
+from .program.task import SEGMENTS, Call, cuts
+from .robot.formulas import STEPS
+from .robot.frames import carriers_of
 from .robot.robot import Robot, require_robot
+from .sweeps.orders.segments import starts
 
 _DEEP = 14
 ANY = 64  # degrees of freedom up to which "auto" takes no notice of the batch
 # Beyond which one state of a chain goes in segments or runs.
-_SEGMENTED = {"inverse_dynamics": ANY, "mass_matrix": ANY, "forward_dynamics": 128}
+_SEGMENTED = {
+    "inverse_dynamics": ANY, "bias_forces": ANY, "gravity_forces": ANY, "mass_matrix": ANY,
+    "forward_kinematics": ANY, "forward_dynamics": 128,
+}  # fmt: skip
+_PARTITIONED = ("inverse_dynamics", "mass_matrix", "forward_dynamics")  # by the algorithm "partition"
+# Algorithms that name no segments and take less time for one state if their sweeps run in segments.
+_CUT = {
+    "inverse_dynamics": (
+        "cartesian_tensor", "lathrop", "luh_walker_paul", "newton_euler", "scan", "zomaya_morris",
+    ),
+    "forward_dynamics": ("abia", "cfa", "dca"),
+    "bias_forces": ("newton_euler",),
+    "gravity_forces": ("newton_euler",),
+    "forward_kinematics": ("recursive",),
+    "mass_matrix": ("recursive_doubling",),
+}  # fmt: skip
+# The values of options with which they do; the first ones are the defaults.
+_CUT_FORMS = {"form": ("scanned",), "solver": ("cyclic_reduction", "odd_even")}
 _PREFERRED = ("native", "numpy")  # backends in the order in which "auto" asks them
 _MANY = 40  # links beyond which several frames cost less together than one after another
 _BLOCK = 1 << 18  # bytes of the poses of all links that are kept at once
@@ -66,6 +85,8 @@ def evaluate(
     """The function of the robot for a batch of inputs; with `value` also what it is the derivative of."""
     call, alone = resolved(robot, function, frame, choices, algorithm, value)
     runner = serving(call, backend)
+    if alone is not None and alone.segments is not None and runner.name != "native":
+        alone = None  # segments are lanes
     return compute(call, inputs, optional, out=out, threads=threads, runner=runner, alone=alone)
 
 
@@ -73,13 +94,15 @@ def resolved(
     robot: Robot, function: str, frame: Any, choices: Mapping[str, Any], algorithm: Any, value: Any
 ) -> tuple[Call, Call | None]:
     """The call that serves a function for many states, and that for one state if it is another."""
-    call = _with_value(resolve(robot, function, algorithm, frame, choices), value)
-    is_open = not value and isinstance(algorithm, str) and algorithm == "auto"
-    return call, single(call) if is_open else None
+    call = with_value(resolve(robot, function, algorithm, frame, choices), value)
+    if value:
+        return call, None
+    is_open = isinstance(algorithm, str) and algorithm == "auto"
+    return call, (single(call) if is_open else None) or _in_segments(call)
 
 
-def _with_value(call: Call, value: Any) -> Call:
-    """The call, with `value` one that also gives what it is the derivative of."""
+def with_value(call: Call, value: Any) -> Call:
+    """The call as it is, or with `value=True` one that also returns the function that it differentiates."""
     f = call.function
     if not isinstance(value, (bool, np.bool_)):
         raise PhalanxError(f"{f.name}: value={shown(value)}, expected True or False.")
@@ -180,7 +203,7 @@ def frame_poses(
 
 def _place(links: Call, names: list[Any], q: np.ndarray, out: np.ndarray, backend: str, threads: Any) -> None:
     """Fill in the poses of frames from those of all links, one block of states after another."""
-    carrier, own = seats_of(links.robot, names)
+    carrier, own = carriers_of(links.robot, names)
     own = own.astype(out.dtype)
     batch = out.shape[:-3]
     rows = q.reshape(math.prod(batch), links.robot.nq)
@@ -206,20 +229,30 @@ def kernel(
     batch: int | None = None,
     device: Any = "cpu",
     value: bool = False,
+    group: Any = None,
+    memory: Any = "auto",
 ) -> Any:
     """`Robot.kernel`, as `robot/api.py` declares it."""
     from .backends.native.kernel import kernel_class
 
+    if is_one_of(function, STEPS):
+        return robot.function(function)
     call = resolve(
         robot, function, algorithm, frame, {} if reference is None else {"reference": reference}, batch
     )
-    call = _with_value(call, value)
+    on_device = not (isinstance(device, str) and device == "cpu")
+    groups = None if group is None and memory == "auto" else group_of(group, memory)
+    if groups is not None and not on_device:
+        raise PhalanxError(f'kernel: group={shown(group)} is for device="opencl" and "cuda"; leave it out.')
+    if on_device and groups is None and (call.segments is not None or call.uncut):
+        call = replace(call, options=tuple(option for option in call.options if option[0] != SEGMENTS))
+    call = with_value(call, value)
     kind = float_type(dtype, "kernel")
     if not is_native(call):
         raise PhalanxError(f'kernel: robot "{robot.name}" has no degree of freedom; nothing to compile.')
-    if isinstance(device, str) and device == "cpu":
-        return kernel_class(call.function.name)(call, kind, compute)
-    return device_kernel(device, call, kind)
+    if on_device:
+        return device_kernel(device, call, kind, groups)
+    return kernel_class(call.function.name)(call, kind, compute)
 
 
 def resolve(
@@ -232,7 +265,8 @@ def resolve(
 ) -> Call:
     """The call that serves a function of a robot, or an error that names one that does.
 
-    With `batch` "auto" knows the number of states; otherwise it is that of many.
+    With `batch` "auto" knows the number of states; otherwise it is that of many. A `batch` of one state of a
+    long chain runs the sweeps of an algorithm in segments where that takes less time.
     """
     require_robot(robot, function)
     algorithm, options = _with_options(function, algorithm)
@@ -240,9 +274,10 @@ def resolve(
     chosen = choose(robot, function, batch) if auto else find(function, algorithm)
     require_covered(robot, chosen)
     options = {**_chosen(function, choices), **options}
+    known = {**chosen.options, SEGMENTS: INTEGERS} if _may_be_cut(chosen, options) else chosen.options
     for key, value in options.items():
-        if not is_one_of(key, chosen.options) or not _is_value(value, chosen.options[key]):
-            allowed = {k: list(v) for k, v in chosen.options.items()}
+        if not is_one_of(key, known) or not _is_value(value, known[key]):
+            allowed = {k: list(v) for k, v in known.items()}
             raise PhalanxError(
                 f'{function}: algorithm "{chosen.name}" has no option {key}={shown(value)}; '
                 f"options: {allowed or 'none'}."
@@ -255,7 +290,32 @@ def resolve(
         require_invertible(robot)
     if FUNCTIONS[function].full_rank:
         require_six_directions(robot, function, str(frame))
-    return Call(robot, chosen, frame, tuple(sorted(options.items())))
+    call = Call(robot, chosen, frame, tuple(sorted(options.items())))
+    if batch != 1 or SEGMENTS in options or not _may_be_cut(chosen, options):
+        return call
+    return _in_segments(call) or (call if auto else _with_segments(call, 1))
+
+
+def _may_be_cut(algorithm: Algorithm, options: Mapping[str, Any]) -> bool:
+    """Whether the sweeps of an algorithm may run in segments of a chain."""
+    return algorithm.name in _CUT.get(algorithm.function, ()) and all(
+        options.get(key, values[0]) in values
+        for key, values in _CUT_FORMS.items()
+        if key in algorithm.options
+    )
+
+
+def _in_segments(call: Call) -> Call | None:
+    """The call whose sweeps run in segments of one state, if that takes less time."""
+    robot, a, options = call.robot, call.algorithm, dict(call.options)
+    if SEGMENTS in options or not _may_be_cut(a, options) or not _may_cut(robot, a.function):
+        return None
+    cut = _with_segments(call, len(starts(robot.model.links, None)))
+    return None if cut.segments is None else cut
+
+
+def _with_segments(call: Call, count: int) -> Call:
+    return replace(call, options=tuple(sorted((*call.options, (SEGMENTS, count)))))
 
 
 def _chosen(function: str, choices: Mapping[str, Any]) -> dict[str, Any]:
@@ -265,8 +325,8 @@ def _chosen(function: str, choices: Mapping[str, Any]) -> dict[str, Any]:
         if name not in known:
             raise PhalanxError(f"{function}: takes no {name}; expected none.")
         if not isinstance(value, str) or value not in known[name]:
-            told = " or ".join(f'"{word}"' for word in known[name])
-            raise PhalanxError(f"{function}: {name}={shown(value)}, expected {told}.")
+            words = " or ".join(f'"{word}"' for word in known[name])
+            raise PhalanxError(f"{function}: {name}={shown(value)}, expected {words}.")
     return {name: value for name, value in choices.items() if value != known[name][0]}
 
 
@@ -295,15 +355,13 @@ def choose(robot: Robot, function: str, batch: int | None = None) -> Algorithm:
     """
     require_robot(robot, function)
     functions_algorithms(function)
-    if batch == 1 and _may_cut(robot, function):
+    if batch == 1 and function in _PARTITIONED and _may_cut(robot, function):
         return find(function, "partition")
-    if function == "inverse_dynamics":
-        return find(function, "cartesian_tensor")
     if function == "forward_dynamics":
         return find(function, "jsiia" if robot.is_coupled or _may_factor(robot) else "aba")
     if function == "operational_space_inertia":
         return find(function, "ltl" if robot.is_coupled or _may_factor(robot) else "articulated")
-    return next(iter(ALGORITHMS[function].values()))
+    return default_algorithm(function)
 
 
 def single(call: Call) -> Call | None:

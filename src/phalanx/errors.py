@@ -20,7 +20,7 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 class PhalanxError(ValueError):
-    """Input that Phalanx cannot serve; the message names the place and the remedy."""
+    """Input that Phalanx cannot serve; the message names the argument and the remedy."""
 
     def __init__(self, *args: object) -> None:
         super().__init__(*map(_readable, args))
@@ -34,7 +34,7 @@ class PhalanxWarning(UserWarning):
 
 
 def printable(text: object) -> str:
-    """Return a text with escapes in place of control characters and whatever else is not shown as such."""
+    """Return a string with control and other invisible characters escaped."""
     text = str(text)
     if text.isprintable():
         return text
@@ -42,7 +42,7 @@ def printable(text: object) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """Return a text of at most `most` characters: its beginning and its end, where the remedy stands."""
+    """Return a string of at most `most` characters: its beginning and its end, which has the remedy."""
     if len(text) <= most:
         return text
     tail = most // 3
@@ -65,7 +65,7 @@ def installing(extra: str) -> str:
 def warn(message: str) -> None:
     """Give a `PhalanxWarning` that points at the caller's line: the first one outside this package.
 
-    How deep the package stands in the stack differs from door to door, so no fixed stack level will do.
+    The depth of the stack differs between entry points, so that no fixed stack level would do.
     """
     frame = sys._getframe(1)
     while frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE and frame.f_back is not None:
@@ -76,19 +76,19 @@ def warn(message: str) -> None:
         frame.f_code.co_filename,
         frame.f_lineno,
         module=frame.f_globals.get("__name__", "<unknown>"),
-        registry=frame.f_globals.setdefault("__warningregistry__", {}),  # shown once per line and text
+        registry=frame.f_globals.setdefault("__warningregistry__", {}),  # shown once per line and message
     )
 
 
 def listing(names: Iterable[str], *, most: int = 8) -> str:
-    """Return `names` as quoted text, shortened after `most` entries."""
+    """Return `names` quoted and shortened after `most` entries."""
     names = list(names)
     shown = ", ".join(f'"{shortened(str(name), _LONG)}"' for name in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def shown(value: object) -> str:
-    """Return a value as messages show it: arrays by their shape, long texts cut."""
+    """Return a value as messages show it: arrays by their shape, long strings cut."""
     if hasattr(value, "shape") and hasattr(value, "dtype") and value.shape:
         return f"an array of shape {value.shape}"
     try:
@@ -99,7 +99,7 @@ def shown(value: object) -> str:
 
 
 def is_one_of(value: object, choices: Iterable[str]) -> bool:
-    """Return whether a value is one of some words; arrays, lists and the like are not."""
+    """Return whether a value is one of some strings; arrays, lists and the like are not."""
     return isinstance(value, str) and value in choices
 
 
@@ -110,12 +110,12 @@ def nearest(name: object, known: Iterable[str], *, what: str = "known") -> str:
     text = name if isinstance(name, str) else shown(name)
     if len(text) <= _LONG:
         near = (other for other in known if len(other) <= 2 * _LONG)
-        close = _closest(text, islice(near, _MANY))
+        close = closest(text, islice(near, _MANY))
         hint = f' did you mean "{close}"?' if close else ""
     return f"{hint} {what}: {listing(known, most=20) or 'none'}."
 
 
-def _closest(text: str, known: Iterable[str]) -> str:
+def closest(text: str, known: Iterable[str]) -> str:
     """Return the known name that is likely meant, whatever its case, or nothing: a far-off hint misleads."""
     folded: dict[str, str] = {}
     for other in known:

@@ -51,13 +51,13 @@ class Replacement:
     ) -> None:
         self.target = os.fspath(target)
         folder = os.path.dirname(self.target)
-        self._beside = os.path.join(folder, f"{TEMPORARY}{os.urandom(8).hex()}.tmp")
+        self._temporary = os.path.join(folder, f"{TEMPORARY}{os.urandom(8).hex()}.tmp")
         self._sync, self._old = sync, old
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-        self.file: BinaryIO = os.fdopen(os.open(self._beside, flags, 0o600 if private else 0o666), "wb")
+        self.file: BinaryIO = os.fdopen(os.open(self._temporary, flags, 0o600 if private else 0o666), "wb")
 
     def finish(self) -> None:
-        """Bring everything written to disk, still beside the target."""
+        """Flush everything to the temporary file beside the target."""
         if self.file.closed:
             return
         self.file.flush()
@@ -66,8 +66,8 @@ class Replacement:
         self.file.close()
         if self._old is not None:
             with contextlib.suppress(OSError, AttributeError):  # another owner's file becomes one's own
-                os.chown(self._beside, self._old.st_uid, self._old.st_gid)
-            os.chmod(self._beside, stat.S_IMODE(self._old.st_mode))
+                os.chown(self._temporary, self._old.st_uid, self._old.st_gid)
+            os.chmod(self._temporary, stat.S_IMODE(self._old.st_mode))
 
     def __enter__(self) -> Replacement:
         return self
@@ -78,7 +78,7 @@ class Replacement:
         try:
             if kind is None:
                 self.finish()
-                os.replace(self._beside, self.target)
+                os.replace(self._temporary, self.target)
         except BaseException:
             self._discard()
             raise
@@ -89,7 +89,7 @@ class Replacement:
         with contextlib.suppress(OSError):  # what is still in its buffer does not fit on a full disk either
             self.file.close()
         with contextlib.suppress(OSError):
-            os.unlink(self._beside)
+            os.unlink(self._temporary)
 
 
 def write_chunks(
@@ -105,7 +105,7 @@ def write_chunks(
 def writing(path: str | os.PathLike[str], *, where: str) -> Iterator[BinaryIO]:
     """An open binary file that becomes `path` when the `with` block ends, or nothing after an exception.
 
-    For files that users name: permissions of an old file are kept, a link is followed; a device or a pipe
+    For files that users name: the file keeps its permissions, a link is followed; a device or a pipe
     is written to directly.
     """
     with _failures(path_text(path, where), where):
@@ -120,7 +120,7 @@ def writing(path: str | os.PathLike[str], *, where: str) -> Iterator[BinaryIO]:
 
 
 def write_text(path: str | os.PathLike[str], text: str, *, where: str) -> None:
-    """Write a text as `writing` does: the file holds either its old content or all of the new one."""
+    """Write a string as `writing` does: the file holds either its old content or all of the new one."""
     with writing(path, where=where) as file:
         file.write(text.encode("utf-8"))
 
@@ -143,7 +143,7 @@ def write_files(folder: Path, contents: Mapping[str, bytes | str], *, where: str
 
 
 def path_text(path: Any, where: str) -> str:
-    """The path as text; raises for one that no file can have."""
+    """The path as a string; raises for one that no file can have."""
     if not isinstance(path, (str, os.PathLike)):
         raise PhalanxError(f"{where}: got {type(path).__name__}, expected a path.")
     name = os.fsdecode(path)
@@ -158,7 +158,7 @@ def path_text(path: Any, where: str) -> str:
 
 
 def _replaceable(target: str) -> os.stat_result | None:
-    """What is known of a file that exists; OSError if it is read-only, which a rename would not ask."""
+    """The status of a file that exists; OSError if it is read-only, which a rename would ignore."""
     try:
         old = os.stat(target)
     except FileNotFoundError:

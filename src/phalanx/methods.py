@@ -8,129 +8,142 @@ module attaches the code.
 
 from __future__ import annotations
 
-import inspect
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from importlib import import_module
+from inspect import Parameter, Signature
 from typing import Any
 
 import numpy as np
 
-from .algorithms import FUNCTIONS, NOTHING, Function
-from .backends.base import Call, memo_key, module_of
-from .backends.fastpath import again, as_declared, knows, remember, with_fast_path
+from .algorithms import ALIASES, FUNCTIONS, NOTHING, Function
+from .backends.base import memo_key, module_of
+from .backends.fastpath import AUTO, VALUED, entry_of, knows, method_of, recall, remember
+from .backends.signatures import ROBOT, Parameters, declare
 from .dispatch import evaluate, frame_poses, is_native, kernel, resolve, resolved
+from .errors import PhalanxError
 from .products import hvp, jvp, vjp
+from .program.task import Call
 from .robot.api import EntryPoints
 from .robot.frames import frames_cached
-from .robot.functions import Functions
 from .robot.robot import Robot
 
 __all__ = ["Robot"]
 
-_SLOW = """
-words = ({words},)
-result = again(self, {place!r}, words, ({inputs},), ({optional}), out, threads)
-if result is not None:
-    return result
-result = evaluate(
-    self, {name!r}, ({inputs},), {{{given}}}, frame={frame}, choices={{{chosen}}}, out=out,
-    algorithm=algorithm, backend=backend, threads=threads, value={value},
-)
-remember(self, {name!r}, words, entry, {frame}, {{{chosen}}}, algorithm, backend, {value})
-return result
-"""
+_SEVERAL = 600  # bodies times frames up to which several frames are one kernel
 
 
-def _method(f: Function) -> Any:
-    """The method of Robot for a registered function, as it is declared."""
-    words = ["algorithm", "backend", *["value if type(value) is bool else nothing"] * bool(f.value)]
-    words += [*["frame"] * f.frame, *f.choices, *(f"{name} is None" for name in f.optional)]
-    slow = _SLOW.format(
-        name=f.name,
-        place=_with_words(f.name),
-        words=", ".join(words),
-        inputs=", ".join(f.inputs),
-        optional="".join(f"{n}, " for n in f.optional),
-        given=", ".join(f"{n!r}: {n}" for n in f.optional),
-        chosen=", ".join(f"{n!r}: {n}" for n in f.choices),
-        frame="frame" if f.frame else None,
-        value="value" if f.value else False,
-    )
-    return with_fast_path(
-        getattr(Functions, f.name),
-        tuple(f.inputs),
-        find=f"entry = {_lookup(f)}",
-        applies=(
-            "entry is not None",
-            "algorithm is auto",
-            "backend is auto",
-            *(f"{name} is None" for name in f.optional),
-            *(["value is False"] if f.value else []),
-        ),
-        direct="entry[0]" if _is_plain(f) else None,
-        memory="entry[1]",
-        built="entry[2]",
-        slow=slow,
-        scope=_SCOPE,
-    )
+def _method(parameters: Parameters) -> Any:
+    """The method of Robot for a registered function."""
+    f = parameters.function
+    plain, with_keywords = f"fast path: {f.name}", f"fast path with keywords: {f.name}"
+
+    def slow(
+        robot: Robot,
+        inputs: tuple[Any, ...],
+        optional: tuple[Any, ...],
+        out: Any,
+        threads: Any,
+        algorithm: Any,
+        backend: Any,
+        frame: Any = None,
+        choices: tuple[Any, ...] = (),
+        value: Any = False,
+    ) -> Any:
+        if isinstance(frame, (list, tuple)):
+            chosen = dict(zip(f.choices, choices, strict=False))
+            named = dict(zip(f.optional, optional, strict=False))
+            how = {"algorithm": algorithm, "backend": backend, **named}
+            return _of_frames(robot, f, inputs, frame, chosen, how, out, threads)
+        words = (algorithm, backend, value if type(value) is bool else NOTHING, frame, *choices)
+        result = recall(robot._memo.get(with_keywords), robot, words, inputs, optional, out, threads)
+        if result is not None:
+            return result
+        named = dict(zip(f.optional, optional, strict=False))
+        chosen = dict(zip(f.choices, choices, strict=False))
+        result = evaluate(
+            robot, f.name, inputs, named, frame=frame, choices=chosen, out=out,
+            algorithm=algorithm, backend=backend, threads=threads, value=value,
+        )  # fmt: skip
+        _remember(robot, f, words, optional, plain, with_keywords)
+        return result
+
+    return method_of(parameters, plain, slow)
 
 
-def _is_plain(f: Function) -> bool:
-    """Whether a function has one result, which is an array; a scalar would not be one."""
-    return len(f.outputs) == 1 and all(f.outputs.values())
+def _of_frames(
+    robot: Robot,
+    f: Function,
+    inputs: tuple[Any, ...],
+    frames: Sequence[str],
+    choices: dict[str, Any],
+    how: dict[str, Any],
+    out: Any,
+    threads: Any,
+) -> Any:
+    """A function of several frames: by one kernel, in which what they share is computed once."""
+    if not frames:
+        raise PhalanxError(
+            f"{f.name}: frame is empty, expected a name, or several such as robot.frame_names."
+        )
+    for name in frames:
+        robot.frame(name)
+    given = {name: x for name, x in how.items() if x is not None and not (type(x) is str and x == AUTO)}
+    if given or robot.model.n * len(frames) > _SEVERAL:
+        method, (core,) = getattr(robot, f.name), f.outputs.values()
+        made = np.stack(
+            [method(*inputs, name, **choices, **given, threads=threads) for name in frames], -len(core) - 1
+        )
+        if out is None:
+            return made
+        out[...] = made
+        return out
+    key = ("function of frames", f.name, *frames, *choices.values())
 
+    def traced(*arrays: Any, robot: Any) -> Any:
+        return getattr(robot, f.name)(*arrays, list(frames), **choices)
 
-def _lookup(f: Function) -> str:
-    """The entry of a compiled kernel; for a frame, if its name is a word that a mapping may know."""
-    if not f.frame:
-        return f"self._memo.get({_short_key(f.name)!r})"
-    words = ("frame", *f.choices)
-    known = f"self._memo.get({_short_key(f.name)!r}, nothing).get(({', '.join(words)},))"
-    return f"{known} if {' and '.join(f'type({word}) is str' for word in words)} else None"
-
-
-def _short_key(function: str) -> str:
-    return f"fast path: {function}"
-
-
-def _with_words(function: str) -> str:
-    return f"fast path with keywords: {function}"
+    rows = [Parameter(name, Parameter.POSITIONAL_ONLY) for name in f.inputs]
+    rows.append(Parameter("robot", Parameter.KEYWORD_ONLY))
+    setattr(traced, "__signature__", Signature(rows))  # noqa: B010
+    traced.__name__ = f.name
+    return robot._memoized(key, lambda: function(robot, traced))(*inputs, out=out, threads=threads)
 
 
 def _remember(
     robot: Robot,
-    function: str,
+    f: Function,
     words: tuple[Any, ...],
-    entry: Any,
-    frame: Any,
-    choices: Mapping[str, Any],
-    algorithm: Any,
-    backend: Any,
-    value: Any,
+    optional: tuple[Any, ...],
+    plain: str,
+    with_keywords: str,
 ) -> None:
     """Remember the float64 kernel that the slow path has compiled: for a plain call, or with its keywords."""
-    f, place = FUNCTIONS[function], _with_words(function)
-    given = words[len(words) - len(f.optional) :]
-    optional = tuple(name for name, is_none in zip(f.optional, given, strict=True) if not is_none)
-    is_plain = not optional and not value and algorithm == backend == "auto"
-    if backend not in ("auto", "native") or (entry is not None if is_plain else knows(robot, place, words)):
+    algorithm, backend, value, frame, *choices = words
+    names = tuple(name for name, x in zip(f.optional, optional, strict=False) if x is not None)
+    if backend not in ("auto", "native"):
         return
-    call, alone = resolved(robot, function, frame, choices, algorithm, value)
-    built = _compiled(call, alone, optional) if is_native(call) else None
+    is_keyed = bool(f.frame or f.choices)
+    is_plain = not names and algorithm == backend == "auto" and not (value and is_keyed)
+    entries: dict[Any, Any] = robot._memoized(plain, dict) if is_keyed else robot._memo
+    key: Any = (frame, *choices) if is_keyed else plain + VALUED * bool(value)
+    known: dict[Any, Any] = robot._memoized(with_keywords, dict)
+    if key in entries if is_plain else knows(known, words, optional):
+        return
+    call, alone = resolved(
+        robot, f.name, frame, dict(zip(f.choices, choices, strict=False)), algorithm, value
+    )
+    built = _compiled(call, alone, names) if is_native(call) else None
     if built is None:
         return
-    if not is_plain:
-        remember(robot, place, words, built, frames_cached(robot))
-        return
-    entry = (built.direct, next(iter(call.output_sizes().values())), built)
-    if not f.frame:
-        robot._memo[_short_key(function)] = entry
-        return
-    known = robot._memo.setdefault(_short_key(function), {})
-    if len(known) >= frames_cached(robot):
-        known.clear()
-    known[frame, *choices.values()] = entry
+    size = next(iter(call.output_sizes().values()))
+    entry = entry_of(built, size, np.dtype(np.float64), call.function, names)
+    if not is_plain or value:
+        remember(known, words, optional, entry, frames_cached(robot))
+    if is_plain:
+        if is_keyed and len(entries) >= frames_cached(robot):
+            entries.clear()
+        entries[key] = entry
 
 
 def _compiled(call: Call, alone: Call | None, optional: tuple[str, ...]) -> Any:
@@ -152,13 +165,19 @@ class _ByBatch:
         self._output = next(iter(many.output_sizes().values()))
         self._sizes = [math.prod(size) for size in many.input_sizes(optional).values()]
 
+    @property
+    def groups(self) -> int:
+        """How many parts of one state threads may share."""
+        built = self._known.get(self._keys[1])
+        return 0 if built is None else int(built.groups)
+
     def direct(self, *arrays: Any) -> bool:
         """One state, whose result has no batch."""
         built = self._known.get(self._keys[1])
         return built is not None and arrays[-1].shape == self._output and built.direct(*arrays)
 
     def batch(self, inputs: tuple[Any, ...], out: Any, threads: int | None) -> Any:
-        """One state or several, the arrays told apart by their sizes."""
+        """One state or several, which the sizes of the arrays show."""
         one = all(type(x) is np.ndarray and x.size == n for x, n in zip(inputs, self._sizes, strict=True))
         built = self._known.get(self._keys[one])
         return None if built is None else built.batch(inputs, out, threads)
@@ -202,7 +221,7 @@ def simulation(
 def export(
     self: Robot,
     path: Any,
-    functions: Any = ("inverse_dynamics", "forward_dynamics"),
+    functions: Any = None,
     *,
     dtype: Any = "float64",
     target: str | None = None,
@@ -211,6 +230,11 @@ def export(
     """`Robot.export`, as `robot/api.py` declares it; what it needs is imported now."""
     entry_point = import_module(".export.api", __package__)
     return entry_point.export(self, path, functions, dtype, target, **options)
+
+
+def function(self: Robot, f: Any, /, **sizes: Any) -> Any:
+    """`Robot.function`, as `robot/api.py` declares it; what it needs is imported now."""
+    return import_module(".tracing.function", __package__).function(self, f, sizes)
 
 
 def formula(self: Robot, name: str, inputs: Any, outputs: Any, run: Any) -> Any:
@@ -226,28 +250,25 @@ def _on_torch(robot: Robot) -> Any:
     return robot._memoized("torch", lambda: module_of("torch", "torch.functions").TorchFunctions(robot))
 
 
-_SCOPE: Mapping[str, Any] = {
-    "evaluate": evaluate,
-    "again": again,
-    "remember": _remember,
-    "auto": "auto",
-    "nothing": NOTHING,
-}
-
-
 def _attach() -> None:
-    made = {getattr(Functions, f.name): _method(f) for f in FUNCTIONS.values()}
-    for name in dir(Functions):
-        declared = getattr(Functions, name)
-        if inspect.isfunction(declared):  # under its own name or another
-            setattr(Robot, name, made[declared])
+    declare(Robot, ROBOT, FUNCTIONS.values(), _method)
+    for alias, name in ALIASES.items():
+        setattr(Robot, alias, getattr(Robot, name))
     setattr(Robot, "_formula", as_declared(formula, Robot._formula))  # noqa: B010
-    for entry_point in (frame_poses, simulation, export, jvp, vjp, hvp, kernel):
+    for entry_point in (frame_poses, function, simulation, export, jvp, vjp, hvp, kernel):
         setattr(
             Robot, entry_point.__name__, as_declared(entry_point, getattr(EntryPoints, entry_point.__name__))
         )
     setattr(Robot, "jax", property(_on_jax, doc=EntryPoints.jax.__doc__))  # noqa: B010
     setattr(Robot, "torch", property(_on_torch, doc=EntryPoints.torch.__doc__))  # noqa: B010
+
+
+def as_declared(made: Callable[..., Any], declared: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with the signature and docstring of its declaration."""
+    for name in ("__module__", "__qualname__", "__doc__"):
+        setattr(made, name, getattr(declared, name))
+    made.__annotations__ = {**made.__annotations__, **declared.__annotations__}
+    return made
 
 
 _attach()

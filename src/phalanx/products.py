@@ -4,16 +4,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .algorithms import FUNCTIONS, algorithms
-from .backends.base import Call, backend, memo_key
-from .backends.fastpath import again, remember
+from .backends.base import backend, memo_key
+from .backends.fastpath import entry_of, recall, remember
 from .dispatch import compute, resolve, serving
-from .errors import PhalanxError
+from .errors import PhalanxError, listing
+from .program.task import Call
+from .robot.formulas import STEPS
 from .robot.frames import frames_cached
 from .robot.robot import Robot
 
@@ -36,10 +39,14 @@ def jvp(
     threads: int | None = None,
 ) -> Any:
     """`Robot.jvp`, as `robot/api.py` declares it."""
-    words = (algorithm, backend, function, frame, reference, external is None, inertias is None)
+    if function in STEPS:
+        return _step(
+            robot, function, _given_words(frame, reference, external, inertias, algorithm, backend)
+        ).jvp(primals, tangents, out=out, threads=threads)
+    words = (algorithm, backend, function, frame, reference)
     optional = (external, inertias)
     if _are_groups(primals, tangents):
-        made = again(robot, _JVP, words, (*primals, *tangents), optional, out, threads)
+        made = recall(robot._memo.get(_JVP), robot, words, (*primals, *tangents), optional, out, threads)
         if made is not None:
             return made
     call = derivative_of(robot, "jvp", function, algorithm, frame, reference)
@@ -63,10 +70,14 @@ def vjp(
     threads: int | None = None,
 ) -> Any:
     """`Robot.vjp`, as `robot/api.py` declares it."""
-    words = (algorithm, backend, function, frame, reference, external is None, inertias is None)
+    if function in STEPS:
+        return _step(
+            robot, function, _given_words(frame, reference, external, inertias, algorithm, backend)
+        ).vjp(primals, cotangent, out=out, threads=threads)
+    words = (algorithm, backend, function, frame, reference)
     optional = (external, inertias)
     if _are_groups(primals):
-        made = again(robot, _VJP, words, (*primals, cotangent), optional, out, threads)
+        made = recall(robot._memo.get(_VJP), robot, words, (*primals, cotangent), optional, out, threads)
         if made is not None:
             return made
     call = derivative_of(robot, "vjp", function, algorithm, frame, reference)
@@ -91,10 +102,16 @@ def hvp(
     threads: int | None = None,
 ) -> Any:
     """`Robot.hvp`, as `robot/api.py` declares it."""
-    words = (algorithm, backend, function, frame, reference, external is None, inertias is None)
+    if function in STEPS:
+        return _step(
+            robot, function, _given_words(frame, reference, external, inertias, algorithm, backend)
+        ).hvp(primals, cotangent, tangents, out=out, threads=threads)
+    words = (algorithm, backend, function, frame, reference)
     optional = (external, inertias)
     if _are_groups(primals, tangents):
-        made = again(robot, _HVP, words, (*primals, cotangent, *tangents), optional, out, threads)
+        made = recall(
+            robot._memo.get(_HVP), robot, words, (*primals, cotangent, *tangents), optional, out, threads
+        )
         if made is not None:
             return made
     call = derivative_of(robot, "hvp", function, algorithm, frame, reference)
@@ -102,16 +119,39 @@ def hvp(
     return _computed(call, _HVP, words, (*first, cotangent, *second), optional, out, threads)
 
 
+def _step(robot: Robot, function: str, given: Mapping[str, Any]) -> Any:
+    """A step of coordinates as a function, which takes none of the keywords of the others."""
+    if given:
+        raise PhalanxError(f"{function}: takes no {listing(given)}; leave it out.")
+    return robot.function(function)
+
+
+def _given_words(
+    frame: Any, reference: Any, external: Any, inertias: Any, algorithm: Any, backend: Any
+) -> dict[str, Any]:
+    """Keywords that a call has given."""
+    given = {"frame": frame, "reference": reference, "external": external, "inertias": inertias}
+    given |= {
+        name: None if x == "auto" else x for name, x in (("algorithm", algorithm), ("backend", backend))
+    }
+    return {name: x for name, x in given.items() if x is not None}
+
+
 def _are_groups(primals: Any, *tangents: Any) -> bool:
     """Whether arrays come in tuples or lists; with tangents, in two of one length."""
     if type(primals) is not tuple and type(primals) is not list:
         return False
-    return all(type(x) in (tuple, list) and len(x) == len(primals) for x in tangents)
+    for x in tangents:  # a generator would take longer
+        if (type(x) is not tuple and type(x) is not list) or len(x) != len(primals):
+            break
+    else:
+        return True
+    return False
 
 
 def _computed(
     call: Call,
-    place: str,
+    key: str,
     words: tuple[Any, ...],
     arrays: tuple[Any, ...],
     optional: tuple[Any, Any],
@@ -122,10 +162,15 @@ def _computed(
     named = dict(zip(("external", "inertias"), optional, strict=True))
     name = words[1]
     result = compute(call, arrays, named, out=out, threads=threads, runner=serving(call, name))
-    given = tuple(key for key in call.function.optional if named.get(key) is not None)
+    given = tuple(option for option in call.function.optional if named.get(option) is not None)
     built = call.robot._memo.get(memo_key(call, given, np.dtype(np.float64)))
     if built is not None and name in ("auto", "native"):
-        remember(call.robot, place, words, built, frames_cached(call.robot))
+        size = next(iter(call.output_sizes().values()))
+        entry = entry_of(built, size, built.dtype, call.function, given)
+        if call.algorithm.derivative != "jvp":  # whose results are a tuple, of one array, too
+            entry = (None, *entry[1:])
+        known: dict[Any, Any] = call.robot._memoized(key, dict)
+        remember(known, words, optional, entry, frames_cached(call.robot))
     return result
 
 
@@ -157,9 +202,9 @@ def _given(call: Call, **groups: Any) -> tuple[Any, ...]:
     f = FUNCTIONS[call.algorithm.function]
     for what, group in groups.items():
         if not isinstance(group, (tuple, list)) or len(group) != len(f.inputs):
-            told = f"{len(group)} arrays" if isinstance(group, (tuple, list)) else type(group).__name__
+            got = f"{len(group)} arrays" if isinstance(group, (tuple, list)) else type(group).__name__
             raise PhalanxError(
-                f"{call.function.name}: {what} are {told}, expected a tuple of {len(f.inputs)}: "
+                f"{call.function.name}: {what} are {got}, expected a tuple of {len(f.inputs)}: "
                 f"{', '.join(f.inputs)}."
             )
     return tuple(x for group in groups.values() for x in group)

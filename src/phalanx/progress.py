@@ -41,7 +41,7 @@ _silent: ContextVar[bool] = ContextVar("silent", default=False)
 
 @contextmanager
 def bars(shown: bool = True) -> Iterator[None]:
-    """Show the bars of what runs inside, if there is a terminal to show them on; else not a word."""
+    """Show the bars of what runs inside, if standard error is a terminal; else nothing."""
     stage = _Stage() if shown and _is_terminal() else None
     token, silence = _stage.set(stage), _silent.set(not shown)
     try:
@@ -54,7 +54,7 @@ def bars(shown: bool = True) -> Iterator[None]:
 
 
 def steps(items: Collection[T], what: str, name: Callable[[T], object] | None = None) -> Iterator[T]:
-    """The items one by one, with a bar that tells how many are done and the name of the current one.
+    """The items one by one, with a bar that shows how many are done and the name of the current one.
 
     Inside another bar there is none: one line is enough.
     """
@@ -72,7 +72,7 @@ def steps(items: Collection[T], what: str, name: Callable[[T], object] | None = 
 
 
 def announce(text: str) -> None:
-    """Say something once, on a terminal only and not where bars are forbidden."""
+    """Print a line on a terminal, unless bars are switched off."""
     if _is_terminal() and not _silent.get():
         _write(f"phalanx: {printable(text)}\n")
 
@@ -116,7 +116,7 @@ class _Bar:
 
 
 def line(what: str, done: int, total: int, name: str = "") -> str:
-    """A bar as text, within the width of the terminal."""
+    """A bar as a string, within the width of the terminal."""
     full = _WIDTH * done // total
     bar = "#" * full + "." * (_WIDTH - full)
     text = f"{what}  [{bar}] {done}/{total}  {printable(name)}".rstrip()

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ __all__ = [
     "AlgorithmLike",
     "Array",
     "ArrayLike",
+    "ArrayOptions",
     "Backend",
     "Bound",
     "Convention",
@@ -92,11 +93,26 @@ External: TypeAlias = ArrayLike | Mapping[str, ArrayLike]
 AlgorithmLike: TypeAlias = str | _NamedAlgorithm | tuple[str, Mapping[str, Any]]
 """A name, an entry of `px.algorithms`, or a name with options: ("cfa", {"solver": "serial"})."""
 
+Frames: TypeAlias = str | Sequence[str]
+"""The name of a frame, or several: results then have one more axis, before their own."""
+
 Reference: TypeAlias = Literal["world_aligned", "world", "local"]
 Backend: TypeAlias = Literal["auto", "native", "numpy", "jax"]
 Device: TypeAlias = Literal["cpu", "opencl", "cuda"]
 Schedule: TypeAlias = Literal["sequential", "doubling"]
 Derivatives: TypeAlias = Literal["auto", "analytic", "xla"]
+
+
+class ArrayOptions(TypedDict, total=False):
+    """Options of functions of JAX arrays, and of tensors (`algorithm`, `threads`)."""
+
+    algorithm: AlgorithmLike
+    schedule: Schedule
+    parameters: Mapping[str, ArrayLike] | None
+    derivatives: Derivatives
+    threads: int | None
+
+
 FloatType: TypeAlias = (
     Literal["float64", "float32"]
     | type[float]

@@ -101,7 +101,7 @@ def test_a_welded_frame_stands_where_the_file_puts_it() -> None:
     assert (robot.jacobian([0.0], "stand") == 0.0).all()
 
 
-@pytest.mark.parametrize("frame", [None, 3, ["link1"], "lnik1", ""])
+@pytest.mark.parametrize("frame", [None, 3, ["lnik1"], "lnik1", ""])
 def test_unknown_frames_are_refused_with_the_known_ones(frame: object) -> None:
     robot = px.chain(2)
     for function in (robot.frame_pose, robot.jacobian):

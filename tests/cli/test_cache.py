@@ -41,13 +41,14 @@ def test_an_empty_cache_has_no_entries(folder: Path, capsys: pytest.CaptureFixtu
 
 def test_compiled_kernels_are_counted_and_cleared(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     robot = px.load("two_link")
-    robot.kernel("mass_matrix")
+    robot.kernel("mass_matrix")  # the first kernel of a process compiles the code that all kernels share, too
+    shared = len(list(folder.rglob("*.kernel"))) - 1
     robot.kernel("gravity_forces")
     size = sum(path.stat().st_size for path in folder.rglob("*.kernel"))
     facts = json_of([], capsys)
-    assert (facts["entries"], facts["bytes"]) == (2, size)
+    assert (facts["entries"], facts["bytes"]) == (2 + shared, size)
     facts = json_of(["--clear"], capsys)
-    assert (facts["removed"], facts["removed_bytes"]) == (2, size)
+    assert (facts["removed"], facts["removed_bytes"]) == (2 + shared, size)
     assert (facts["entries"], facts["bytes"]) == (0, 0)
     assert list(folder.rglob("*.kernel")) == []
     assert px.load("two_link").kernel("mass_matrix").cached is False

@@ -5,11 +5,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from phalanx.cli import main
+from phalanx.program.trace import trace
 
 
 def test_it_prints_files_functions_and_the_version(
@@ -48,6 +51,8 @@ def test_json_tells_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         (["-o", "arm.h", "--functions", "torque"], "unknown function"),
         (["-o", "arm.h", "--target", "sm_80"], "target"),
         (["-o", "arm.h", "--functions", "step", "--dt", "0"], "dt"),
+        (["-o", "arm.h", "--dt", "0.01"], "--dt: needs step"),
+        (["-o", "arm.h", "--integrator", "rk4"], "--integrator: needs step"),
     ],
 )
 def test_bad_input_is_one_line(
@@ -64,3 +69,18 @@ def test_bad_input_is_one_line(
     assert printed.err.count("\n") == 1
     assert told in printed.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_each_function_is_traced_once(tmp_path: Path) -> None:
+    traced = []
+
+    def note(frame: Any, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code is trace.__code__:
+            traced.append(frame)
+
+    sys.setprofile(note)
+    try:
+        assert main(["export", "two_link", "-o", str(tmp_path / "arm.h")]) == 0
+    finally:
+        sys.setprofile(None)
+    assert len(traced) == 2

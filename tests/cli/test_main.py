@@ -17,8 +17,7 @@ from phalanx import cli
 from phalanx.cli import info, main
 from phalanx.errors import PhalanxWarning
 
-# `cli/report.py` is what commands share in print: the command of that name stands in `report_page.py`.
-COMMANDS = [command.__name__.rpartition(".")[2].removesuffix("_page") for command in cli.COMMANDS]
+COMMANDS = list(cli.COMMANDS)
 
 
 def failure(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
@@ -71,6 +70,31 @@ def test_a_file_that_is_no_robot_is_one_line(tmp_path: Path, capsys: pytest.Capt
     file = tmp_path / "arm.urdf"
     file.write_text("<robot name='arm'>\n  <link\n")
     assert "arm.urdf" in failure(["info", str(file)], capsys)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("option", ["--jsn", "--js", "--no-such-option=3"])
+def test_an_option_that_is_misspelt_or_cut_is_refused(
+    command: str, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    robot = [] if command in ("cache", "papers") else ["two_link"]
+    line = failure([command, *robot, *MORE.get(command, ()), option], capsys)
+    assert line.startswith(
+        f"phalanx {command}: unrecognized arguments: {option}; see phalanx {command} --help"
+    )
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_imports_no_other_one(command: str) -> None:
+    code = f"""
+import contextlib, io, sys
+from phalanx.cli import COMMANDS, main
+with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
+    main([{command!r}, "--help"])
+print(*(name for name in COMMANDS if f"phalanx.cli.{{name}}" in sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == [command], done.stderr
 
 
 def test_a_bad_option_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

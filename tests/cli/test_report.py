@@ -1,57 +1,76 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Numbers, tables and JSON as the commands print them."""
+"""`phalanx report`: a page is written, and what it tells comes out as text or JSON too."""
 
-import io
 import json
-import sys
+from pathlib import Path
 
-import numpy as np
 import pytest
 
-from phalanx.cli.report import emit, emit_json, fit, number, one_line, table
+import phalanx as px
+from phalanx.cli import main
 
 
-def test_numbers_have_four_digits_and_infinity_is_a_dash() -> None:
-    assert [number(x) for x in (np.pi, -0.5, 1e-9, float("inf"))] == ["3.142", "-0.5", "1e-09", "–"]
+def test_a_page_is_written_and_described(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "two.html"
+    assert main(["report", "two_link", "-o", str(file), "--quick", "--functions", "inverse_dynamics"]) == 0
+    out = capsys.readouterr().out
+    assert str(file) in out
+    assert "inverse_dynamics" in out
+    assert "live in the page: forward_kinematics" in out
+    assert all(len(line) <= 80 for line in out.splitlines() if str(file) not in line)
+    assert file.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert [path.name for path in tmp_path.iterdir()] == ["two.html"]
 
 
-def test_text_is_shortened_in_the_middle() -> None:
-    assert fit("abcdefghij", 5) == "ab…ij"
-    assert fit("abc", 5) == "abc"
-
-
-def test_control_characters_of_names_do_not_reach_the_terminal() -> None:
-    assert fit("a\x1b[31mb", 20) == "a\\x1b[31mb"
-
-
-def test_a_table_aligns_and_its_first_column_gives_way() -> None:
-    lines = table(("name", "value"), [("a" * 40, "1.5"), ("b", "22.25")], align="<>", width=30)
-    assert lines == [
-        "name" + " " * 21 + "value",
-        "─" * 23 + "  ─────",
-        "a" * 11 + "…" + "a" * 11 + "    1.5",
-        "b" + " " * 24 + "22.25",
+def test_json_holds_the_numbers_of_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "two.html"
+    arguments = [
+        "report",
+        "two_link",
+        "-o",
+        str(file),
+        "--quick",
+        "--functions",
+        "inverse_dynamics",
+        "--json",
     ]
+    assert main(arguments) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["bytes"] == file.stat().st_size
+    (study,) = told["functions"]
+    robot = px.load("two_link")
+    for row in study["algorithms"]:
+        if row["refused"] is None:
+            assert row["cost"]["total"] == px.cost(robot, "inverse_dynamics", row["algorithm"]).total
+            assert row["times"] is None
+            assert row["errors"]["float64"]["largest"] < 1e-14
+    assert study["speedups"]["newton_euler"][0] <= 1.0
 
 
-def test_json_is_strict(capsys: pytest.CaptureFixture[str]) -> None:
-    emit_json({"a": np.array([1.0, np.inf]), "b": np.float32(0.5), "c": (1, None), "d": {"e": np.nan}})
-    assert json.loads(capsys.readouterr().out) == {
-        "a": [1.0, None],
-        "b": 0.5,
-        "c": [1, None],
-        "d": {"e": None},
-    }
-
-
-def test_an_output_without_unicode_gets_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
-    raw = io.BytesIO()
-    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii"))
-    emit("└─ Gelenk ä … 3 more")
-    sys.stdout.flush()
-    assert raw.getvalue() == b"`- Gelenk \\xe4 ... 3 more\n"
-
-
-def test_messages_become_one_line() -> None:
-    assert one_line("a\n  b\tc") == "a b c"
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["two_link", "-o", "page.pdf"], "expected .html"),
+        (["two_link", "-o", "page.html", "--functions", "dance"], "unknown function 'dance'"),
+        (["nobody", "-o", "page.html"], "nobody"),
+        (["two_link", "-o", "page.html", "--quick", "--batch", "4"], "--batch: needs timing"),
+    ],
+)
+def test_bad_arguments_end_with_one_line(
+    arguments: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    try:
+        status = main(["report", *arguments])
+    except SystemExit as leaving:  # of the parser
+        status = leaving.code
+    assert status == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []

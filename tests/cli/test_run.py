@@ -137,6 +137,8 @@ def test_json_tells_what_was_done(log: Path, tmp_path: Path, capsys: pytest.Capt
         (("--frame", "hand"), "hand"),
         (("--keep", "colour"), 'no column "colour"'),
         (("--window", "4"), "odd window"),
+        (("--window", "21"), "--window: needs rates that are not recorded"),
+        (("--polynomial", "4"), "--polynomial: needs rates that are not recorded"),
         (("--plot", "a.gif"), "ends in '.gif'"),
         (("--scheduler", "tcp://127.0.0.1:1"), "cannot connect"),
     ],
@@ -167,10 +169,18 @@ def test_the_bar_tells_speed_and_time_left(log: Path, tmp_path: Path) -> None:
 
     job = planned(px.data.open(log, PANDA), "torques", tmp_path / "o.npy", Options(rows=100))
     work = _Progress(job, False)
-    assert work.told(job.tasks[0]) == ""
+    assert work.progress(job.tasks[0]) == ""
     work.begin -= 10.0
     work.part(job.tasks[0])
-    told = work.told(job.tasks[1])
+    told = work.progress(job.tasks[1])
     assert told.startswith(("10 states/s", "9.9"))
     assert "B/s" in told
     assert told.endswith("0:40 left")
+
+
+def test_a_frame_without_a_function_of_frames_is_refused(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("panda", log, "-f", "torques", "-o", tmp_path / "o.npz", "--frame", "panda_link7") == 2
+    assert "--frame: needs a function of frames" in capsys.readouterr().err
+    assert not (tmp_path / "o.npz").exists()

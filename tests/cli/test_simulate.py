@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.cli import main, motions
+from phalanx.cli import main, simulated_motion
 
 LAW = """
 import numpy as np
@@ -151,7 +151,7 @@ def test_pictures_are_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 def test_a_rollout_in_pieces_is_the_whole(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     runs = []
     for least in (1, 1 << 40):
-        monkeypatch.setattr(motions, "_LEAST", least)
+        monkeypatch.setattr(simulated_motion, "_LEAST", least)
         file = tmp_path / "run.npz"
         assert main(["simulate", "two_link", "--seconds", "0.37", "--batch", "3", "--save", str(file)]) == 0
         with np.load(file) as saved:
@@ -233,6 +233,9 @@ def test_bad_laws_are_refused_in_one_line(
         (["two_link", "--pose", "joint1"], "joint=value"),
         (["two_link", "--pose", "joint1=far"], "expected a number"),
         (["two_link", "--height", "1"], "floating-base"),
+        (["two_link", "--friction", "0.5"], "--friction: needs --ground"),
+        (["two_link", "--friction", "-1", "--ground", "link2"], "friction"),
+        (["two_link", "--bandwidth", "3"], "--bandwidth: needs --hold"),
         (["two_link", "--ground", "toe"], "toe"),
         (["two_link", "--control", "nowhere.py"], "no file"),
         (["two_link", "--save", "run.csv"], ".npz"),

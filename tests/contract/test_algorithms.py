@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from functools import cache
 from typing import Any
@@ -140,7 +141,9 @@ def test_every_algorithm_tells_its_source_and_cost(entry: Algorithm) -> None:
 def test_every_function_is_a_method_with_the_shared_keywords(function: str) -> None:
     method = getattr(px.Robot, function)
     assert method.__doc__
-    keywords = method.__kwdefaults__
+    parameters = inspect.signature(method).parameters.values()
+    options = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+    keywords = {name: default for name, default in options.items() if default is not inspect.Parameter.empty}
     chosen = {name: known[0] for name, known in FUNCTIONS[function].choices.items()}
     if "inertias" in FUNCTIONS[function].optional:
         chosen["inertias"] = None

@@ -85,7 +85,7 @@ def test_units_and_signs(tmp_path: Path, state: dict[str, np.ndarray]) -> None:
 
 
 def test_degrees_are_of_angles_only() -> None:
-    from phalanx.data.units import factors
+    from phalanx.data.binding import factors
 
     stanford = px.load("stanford")
     found = factors(stanford, "q", "deg")

@@ -22,7 +22,7 @@ from data.making import entries, lerobot, lists, motion, parquet
 from phalanx.data import store as stores
 from phalanx.data.engine import planned
 from phalanx.data.job import FrameTask, Job, Options
-from phalanx.data.writer import FilePart
+from phalanx.data.source import FilePart
 
 ROBOT = px.load("two_link")
 FRAMES, ROWS = 4000, 250
@@ -75,7 +75,7 @@ def test_a_run_that_was_stopped_goes_on_and_gives_the_same_bytes(
             px.data.run(source, "torques", out, rows=ROWS)
         assert not out.exists()
     else:
-        monkeypatch.setattr(stores.UnfinishedRun, "_appear", _stop)
+        monkeypatch.setattr(stores.UnfinishedRun, "_publish", _stop)
         with pytest.raises(Stopped):
             px.data.run(source, "torques", out, rows=ROWS)
         monkeypatch.undo()
@@ -176,7 +176,7 @@ def test_a_process_killed_at_any_moment_loses_nothing(tmp_path: Path) -> None:
 def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = recording(tmp_path)
     px.data.run(source, "torques", tmp_path / "whole.npy", rows=ROWS)
-    write, count = stores._Whole.write, []
+    write, count = stores._WriteAll.write, []
 
     def full(self: Any, data: Any) -> None:
         count.append(1)
@@ -185,7 +185,7 @@ def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path, monkeypatch: pyte
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         write(self, data)
 
-    monkeypatch.setattr(stores._Whole, "write", full)
+    monkeypatch.setattr(stores._WriteAll, "write", full)
     with pytest.raises(
         px.PhalanxError, match=r"the disk is full; 5 of 16 parts are kept, run the same again"
     ):

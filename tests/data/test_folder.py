@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -16,8 +17,9 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from data.making import motion
-from phalanx.data.locks import FileLock
+from data.making import motion, parquet
+from phalanx.cli import main
+from phalanx.data.folder import FileLock
 from phalanx.data.store import UnfinishedRun
 
 ROBOT = px.load("two_link")
@@ -135,7 +137,7 @@ def test_a_lock_is_alone_or_shared_and_ends_with_a_killed_process(tmp_path: Path
     assert not one.acquire(shared=True)
     three.release()
     script = (
-        "import sys, pathlib, time; from phalanx.data.locks import FileLock\n"
+        "import sys, pathlib, time; from phalanx.data.folder import FileLock\n"
         "lock = FileLock(pathlib.Path(sys.argv[1])); print(lock.acquire(), flush=True); time.sleep(600)"
     )
     child = subprocess.Popen([sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE, text=True)
@@ -150,16 +152,128 @@ def test_a_lock_is_alone_or_shared_and_ends_with_a_killed_process(tmp_path: Path
 
 @pytest.mark.skipif(not FileLock.outlives_unlink, reason="this system removes no file that is open")
 def test_a_lock_on_a_file_that_was_replaced_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from phalanx.data import locks
+    from phalanx.data import folder
 
     path = tmp_path / "lock"
     path.touch()
-    taken = locks._locked
+    taken = folder._locked
 
     def late(file: int, shared: bool) -> bool:
         path.unlink()  # by the process that held it
         path.touch()
         return taken(file, shared)
 
-    monkeypatch.setattr(locks, "_locked", late)
+    monkeypatch.setattr(folder, "_locked", late)
     assert not FileLock(path).acquire()
+
+
+def folder(at: Path) -> Path:
+    """A folder of two recordings."""
+    pytest.importorskip("pyarrow")
+    (at / "in").mkdir()
+    for k in range(2):
+        values = motion(ROBOT, 20 + k, seed=k)
+        parquet(at / "in" / f"{k}.parquet", {k: values[k] for k in ("q", "qd", "qdd")})
+    return at / "in"
+
+
+def file(at: Path) -> Path:
+    values = motion(ROBOT, 20)
+    np.savez(at / "in.npz", **{k: values[k] for k in ("q", "qd", "qdd")})
+    return at / "in.npz"
+
+
+def contents(at: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(at)): p.read_bytes() for p in sorted(at.rglob("*")) if p.is_file()}
+
+
+@pytest.mark.parametrize("name", ["out", "out.zarr", "out.npy"])
+@pytest.mark.parametrize("where", ["", ".partial"])
+@pytest.mark.parametrize("fresh", [[], ["--fresh"]])
+def test_folders_of_others_are_refused_and_stay(
+    name: str, where: str, fresh: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if name == "out.zarr":
+        pytest.importorskip("zarr")
+    source = folder(tmp_path) if name == "out" else file(tmp_path)
+    precious = tmp_path / f"{name}{where}"
+    (precious / "parts").mkdir(parents=True)
+    (precious / "thesis.txt").write_text("ten years")
+    before = contents(tmp_path)
+    assert main(["run", "two_link", str(source), "-o", str(tmp_path / name), "-f", "torques", *fresh]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert str(precious) in line
+    assert "choose another" in line
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("where", ["", ".partial"])
+def test_links_are_not_followed(where: str, tmp_path: Path) -> None:
+    source = px.data.open(file(tmp_path), ROBOT)
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "thesis.txt").write_text("ten years")
+    # Even where the target is the folder of an unfinished run.
+    px.data.run(source, "torques", tmp_path / "other.npy", shard=(1, 2), rows=5)
+    for target in ("precious", "precious/thesis.txt", "other.npy.partial", "nowhere"):
+        link = tmp_path / f"out.npy{where}"
+        link.symlink_to(tmp_path / target)
+        before = contents(tmp_path)
+        for fresh in (False, True):
+            with pytest.raises(px.PhalanxError, match=r"out\.npy"):
+                px.data.run(source, "torques", tmp_path / "out.npy", fresh=fresh, rows=5)
+        assert link.is_symlink()
+        assert contents(tmp_path) == before
+        link.unlink()
+
+
+def test_a_run_with_links_inside_is_not_taken_up(tmp_path: Path) -> None:
+    source = px.data.open(file(tmp_path), ROBOT)
+    px.data.run(source, "torques", tmp_path / "out.npy", shard=(1, 2), rows=5)
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "out.npy").write_text("ten years")
+    files = tmp_path / "out.npy.partial" / "files"
+    files.rmdir()
+    files.symlink_to(tmp_path / "precious")
+    with pytest.raises(px.PhalanxError, match="is no unfinished run"):
+        px.data.run(source, "torques", tmp_path / "out.npy", rows=5)
+    assert (tmp_path / "precious" / "out.npy").read_text() == "ten years"
+
+
+@pytest.mark.parametrize("name", ["out", "out.zarr"])
+def test_a_folder_that_a_run_has_made_is_replaced_until_someone_adds_to_it(name: str, tmp_path: Path) -> None:
+    if name == "out.zarr":
+        pytest.importorskip("zarr")
+    source = px.data.open(folder(tmp_path) if name == "out" else file(tmp_path), ROBOT)
+    out = tmp_path / name
+    px.data.run(source, "torques", out)
+    first = contents(out)
+    px.data.run(source, ["torques", "power"], out)
+    assert contents(out) != first
+    px.data.run(source, "torques", out)
+    assert contents(out) == first
+    (out / "notes.txt").write_text("mine")
+    with pytest.raises(px.PhalanxError, match="files were added to it"):
+        px.data.run(source, "torques", out)
+    (out / "notes.txt").unlink()
+    os.symlink(tmp_path, out / "link")
+    with pytest.raises(px.PhalanxError, match="files were added to it"):
+        px.data.run(source, "torques", out)
+    (out / "link").unlink()
+    assert contents(out) == first
+    assert px.data.open(out, ROBOT, columns={"q": "inverse_dynamics"}).rows == source.rows
+
+
+def test_a_folder_that_appears_during_the_run_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from phalanx.data.store import UnfinishedRun
+
+    source, out, finish = px.data.open(file(tmp_path), ROBOT), tmp_path / "out.npy", UnfinishedRun.finish
+
+    def late(self: UnfinishedRun) -> None:
+        out.mkdir()
+        (out / "thesis.txt").write_text("ten years")
+        finish(self)
+
+    monkeypatch.setattr(UnfinishedRun, "finish", late)
+    with pytest.raises(px.PhalanxError, match=r"is a folder, the output a file.*parts are kept"):
+        px.data.run(source, "torques", out)
+    assert (out / "thesis.txt").read_text() == "ten years"

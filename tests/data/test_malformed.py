@@ -21,7 +21,7 @@ import phalanx as px
 from data.making import changed, lerobot, lists, motion, parquet
 from phalanx.cli import main
 from phalanx.data.footer import decode, encode
-from phalanx.data.opening import FORMATS
+from phalanx.data.recording import FORMATS
 
 ROBOT = px.load("two_link")
 Made = tuple[str, str, list[str]]  # the input, what the message says, more arguments

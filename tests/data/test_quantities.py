@@ -56,6 +56,10 @@ def test_functions_of_frames_are_asked_for_some(state: dict[str, np.ndarray]) ->
     np.testing.assert_array_equal(
         found["frame_pose.panda_link3"], ROBOT.frame_pose(state["q"], "panda_link3")
     )
+    assert list(computed(state, "frame_pose:panda_link7")) == ["frame_pose.panda_link7"]
+    for wrong in ("mass_matrix:panda_link7", "jvp:frame_pose:panda_link7", "mass_matrix+inertias"):
+        with pytest.raises(px.PhalanxError, match="no function"):
+            computed(state, wrong)
     with pytest.raises(px.PhalanxError, match="of which frame"):
         computed(state, "frame_pose")
     with pytest.raises(px.PhalanxError, match="panda_link"):

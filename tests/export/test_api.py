@@ -11,8 +11,11 @@ from typing import Any
 import pytest
 
 import phalanx as px
-from phalanx.export.entries import entries
+from phalanx.cli import main
+from phalanx.export.api import entries
 from phalanx.languages.names import identifier
+from phalanx.program import lowering
+from phalanx.program.trace import trace
 
 ARM = px.load("two_link")
 
@@ -38,7 +41,7 @@ ARM = px.load("two_link")
         ),
         ("arm.h", {"functions": {"a b": "mass_matrix"}}, r"'a b' is no identifier"),
         ("arm.h", {"dtype": "float16"}, r"float16"),
-        ("arm.h", {"target": "cortex-m4"}, r"target='cortex-m4'.*use \.o, \.ll or \.ptx"),
+        ("arm.h", {"target": "cortex-m4"}, r"target='cortex-m4'.*use \.o, \.ll, \.ptx or \.v"),
         ("arm.h", {"colour": 1}, r"have no option 'colour'.*\"casadi\", \"cmake\""),
         ("arm.h", {"casadi": True}, r"CasADi loads libraries.*arm\.c"),
     ],
@@ -142,3 +145,15 @@ def test_versions_tell_robots_functions_and_precisions_apart(tmp_path: Path) -> 
     others = [version(ARM, "mass_matrix"), version(ARM.replace(gravity=(0, 0, 0)))]
     others.append(version(ARM, ("inverse_dynamics", "forward_dynamics"), dtype="float32"))
     assert len({first, *others}) == 4
+
+
+def test_the_command_traces_each_function_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    traced: list[str] = []
+
+    def counting(task: Any, **options: Any) -> Any:
+        traced.append(task.algorithm.function)
+        return trace(task, **options)
+
+    monkeypatch.setattr(lowering, "trace", counting)
+    assert main(["export", "panda", "-o", str(tmp_path / "arm.h")]) == 0
+    assert traced == ["inverse_dynamics", "forward_dynamics"]

@@ -65,6 +65,27 @@ def test_strict_compilers_accept_headers_and_constants_are_the_robots(
     assert [float(line.split()[1]) for line in rest] == robot.limits.lower.tolist()
 
 
+CONSTANT = """#include "arm.h"
+static double q[{n} * ARM_NQ], qd[{n} * ARM_NV], qdd[{n} * ARM_NV];
+static double tau[{n} * ARM_NV], m[{n} * ARM_NV * ARM_NV];
+int main() {{
+  arm_inverse_dynamics_batch({n}, q, qd, qdd, tau);
+  arm_mass_matrix_batch({n}, q, m);
+  return 0;
+}}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang", "g++", "clang++"])
+def test_compilers_warn_of_no_constant_number_of_states(compiler: str, tmp_path: Path) -> None:
+    px.load("ur5").export(tmp_path / "arm.h", ("inverse_dynamics", "mass_matrix"))
+    cpp = require(compiler).endswith("++")
+    flags = ["-Wold-style-cast", "-x", "c++", *STRICT[1:]] if cpp else ["-Wno-strict-prototypes", *STRICT]
+    for count in (1, 16, 20):  # GCC 12 finds fault with multiples of the lanes only
+        (tmp_path / "main.c").write_text(CONSTANT.format(n=count))
+        ran([compiler, *flags, "-O2", "-march=native", "main.c", "-o", "main", "-lm"], tmp_path)
+
+
 @pytest.mark.parametrize(
     ("page", "file", "dtype"), [("export", "arm.h", "float64"), ("object_code", "arm.o", "float32")]
 )

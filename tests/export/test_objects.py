@@ -17,10 +17,8 @@ import pytest
 import phalanx as px
 from phalanx.backends.native import targets
 from phalanx.backends.native.compile import host
-from phalanx.export.elf import read_elf
-from phalanx.export.entries import ExportEntry, entries
-from phalanx.export.objects import compiled
-from phalanx.export.request import Request
+from phalanx.export.api import ExportEntry, Request, entries
+from phalanx.export.objects import compiled, read_elf
 from reference.boards import BOARDS, evaluated
 from reference.kernels import arguments, in_fresh_interpreter, robot, same_bits
 from reference.unfused import unfused
@@ -46,11 +44,9 @@ def on_board(
     r.export(place, function, dtype=dtype, target=target)
     (entry,) = entries(r, function)
     request = Request(r, [entry], place, np.dtype(dtype), target)
-    (needs,) = compiled(request, target).workspaces
+    (workspace,) = compiled(request, target).workspaces.values()
     inputs = states(r, entry, function.partition(":")[0], count, dtype)
-    return inputs, evaluated(
-        folder, BOARDS[target], "arm", entry.name, inputs, entry.outputs, needs.workspace
-    )
+    return inputs, evaluated(folder, BOARDS[target], "arm", entry.name, inputs, entry.outputs, workspace)
 
 
 def like_kernel(r: px.Robot, function: str, inputs: dict[str, np.ndarray]) -> np.ndarray:
@@ -99,8 +95,8 @@ def test_segments_of_one_chain_in_lanes_and_one_after_another(tmp_path: Path) ->
             continue
         CHAIN.export(tmp_path / "arm.o", kernel, target=target)
         request = Request(CHAIN, [entry], tmp_path / "arm.o", np.dtype("float64"), target)
-        (needs,) = compiled(request, target).workspaces
-        found = evaluated(tmp_path, BOARDS[target], "arm", entry.name, inputs, entry.outputs, needs.workspace)
+        (workspace,) = compiled(request, target).workspaces.values()
+        found = evaluated(tmp_path, BOARDS[target], "arm", entry.name, inputs, entry.outputs, workspace)
         for (result,) in (results.values() for results in found):
             same_bits(result, kernel(*inputs.values()))
 

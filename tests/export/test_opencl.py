@@ -77,7 +77,7 @@ def test_steps_of_simulations_have_all_elementary_functions(queue: Any, tmp_path
     robot.export(tmp_path / "arm.cl", {"ahead": sim}, vectors=True)
     text = (tmp_path / "arm.cl").read_text()
     program = cl.Program(queue.context, text).build()
-    from phalanx.export.entries import entries
+    from phalanx.export.api import entries
 
     (entry,) = entries(robot, {"ahead": sim})
     rng = np.random.default_rng(0)

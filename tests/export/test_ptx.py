@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.export.entries import entries
+from phalanx.export.api import entries
 from phalanx.simulation.integrators import INTEGRATORS
 from reference.ptx_machine import Machine
 from reference.ptxas import assemble, ptxas

@@ -17,7 +17,7 @@ import pytest
 
 import phalanx as px
 from phalanx.backends.native.compile import host
-from phalanx.export.entries import entries
+from phalanx.export.api import entries
 from reference import opencl_device
 from reference.c_library import Library
 from reference.cuda_library import on_host

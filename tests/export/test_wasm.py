@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.export.entries import entries
-from phalanx.export.linking import linked
-from phalanx.export.request import Request
+from phalanx.export.api import Request, entries
+from phalanx.export.wasm import linked
 from reference.kernels import arguments, robot, same_bits
 from reference.node import called, node
 from reference.unfused import unfused

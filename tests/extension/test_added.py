@@ -23,18 +23,19 @@ from phalanx.algorithms import ALGORITHMS, FUNCTIONS
 from phalanx.algorithms.registry import algorithm
 from phalanx.backends import base
 from phalanx.backends.numpy import NumpyBackend
-from phalanx.data import opening
+from phalanx.data import recording as opening
 from phalanx.data.formats import npy
 from phalanx.export import api
 from phalanx.io import loading
-from phalanx.program import differentiate, evaluate, ops
-from phalanx.program.elementary import rules as elementary
-from phalanx.program.form import interpret as interpreter
-from phalanx.program.form.builder import Builder
-from phalanx.program.form.program import Program
-from phalanx.program.rolled import graph as looped
-from phalanx.program.scalar import Graph
-from phalanx.program.trace import TracedProgram as Traced
+from phalanx.program import interpret as interpreter
+from phalanx.program import ops
+from phalanx.program.analyses.cost import cost_of
+from phalanx.program.analyses.critical_path import chains_of
+from phalanx.program.builder import Builder, straight
+from phalanx.program.graph import Graph
+from phalanx.program.ir import Program
+from phalanx.program.passes import differentiate
+from phalanx.program.rolled import body_graph as looped
 from phalanx.robot.description import Description, Joint, Link
 from phalanx.robot.model import Model, gravity_twist, joint_kinematics
 from phalanx.simulation import integrators
@@ -114,57 +115,51 @@ def cubes() -> Program:
     return made.finished()
 
 
+CUBED: dict[str, Any] = {
+    "name": CUBE,
+    "arity": 1,
+    "multiplications": 2,
+    "numpy": lambda a: a * a * a,
+    "steps": lambda w, a: w.binary("fmul", w.binary("fmul", a, a), a),
+    "derivative": lambda y, a: (3.0 * a * a,),
+    "record": lambda graph, a: graph.operation(CUBE, a),
+}
+
+
+@pytest.mark.parametrize("gap", ["arity", "numpy", "steps", "derivative", "record"])
+def test_a_row_with_a_gap_is_no_operation(gap: str) -> None:
+    with pytest.raises(TypeError, match=f"'{gap}'"):
+        ops.Op(**{name: value for name, value in CUBED.items() if name != gap})
+
+
 def test_an_operation(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("llvmlite", reason="llvmlite is not installed")
-    from phalanx.backends.native.compile import host
-    from phalanx.backends.native.emit.codegen import block_function
+    from phalanx.languages.codegen import Routine
     from phalanx.languages.dialects import c
-    from phalanx.languages.routine import Routine
     from reference.compiled import compiled
 
     with pytest.raises(TypeError, match="unknown operation on real numbers 'cube'"):
         cubes()
-    monkeypatch.setitem(ops.OPS, CUBE, ops.Op(CUBE, 1, multiplications=2))
-    # With a row alone, every walk and every pass refuses it by name.
+    # A row is all: interpreter, compiled code, languages, derivatives, counts and loops read it.
+    monkeypatch.setitem(ops.OPS, CUBE, ops.Op(**CUBED))
     graph = Graph()
     x = graph.input("x", 0)
-    node = graph._make(CUBE, (x,), (CUBE, x.number))
-    traced = Traced({"x": (1,)}, {"out": (1,)}, [node])
+    node = graph.operation(CUBE, x)
+    traced = straight({"x": (1,)}, {"out": (1,)}, [node])
     program = cubes()
-
-    def in_c() -> str:
-        return str(Routine("toy", {"x": 1}, {"out": 1}, program, c("double")).body.lines)
-
-    for refused in (
-        lambda: interpreter.interpret(program, {"x": 2.0}),
-        lambda: block_function(program, host(), "double"),
-        in_c,
-        lambda: evaluate.program_on_arrays(traced, {"x": np.ones((1, 1))}),
-        lambda: differentiate.tangents([node], {x.number: 1.0}),
-        lambda: differentiate.adjoints([node], [1.0]),
-        lambda: looped.copied(Graph(), node, [2.0]),
-    ):
-        with pytest.raises((TypeError, px.PhalanxError), match="no rule for the operation cube"):
-            refused()
-    # With a rule in each, they agree.
-    monkeypatch.setitem(interpreter.RULES, CUBE, lambda a: a * a * a)
-    monkeypatch.setitem(evaluate.RULES, CUBE, lambda a: a * a * a)
-    monkeypatch.setitem(elementary.RULES, CUBE, lambda w, a: w.binary("fmul", w.binary("fmul", a, a), a))
-    monkeypatch.setitem(differentiate.PARTIALS, CUBE, lambda y, a: (3.0 * a * a,))
-    monkeypatch.setitem(looped.COPIED, CUBE, lambda graph, a: graph._make(CUBE, (a,), (CUBE, a.number)))
     values = np.array([[0.3], [-2.0], [7.5]])
     wanted = values**3
     agree([interpreter.interpret(program, {"x": v})["out"] for v in values], wanted, 1e-15)
     agree(compiled(program, np.float64, fma=True)(values), wanted, 1e-15)
-    agree(evaluate.program_on_arrays(traced, {"x": values}), wanted, 1e-15)
-    assert "*" in in_c()
-    slope = Traced({"x": (1,)}, {"out": (1,)}, differentiate.tangents([node], {x.number: 1.0}))
-    agree(evaluate.program_on_arrays(slope, {"x": values}), 3.0 * values**2, 1e-15)
+    agree(interpreter.program_on_arrays(traced, {"x": values}), wanted, 1e-15)
+    assert "*" in str(Routine("toy", {"x": 1}, {"out": 1}, program, c("double")).body.lines)
+    slope = straight({"x": (1,)}, {"out": (1,)}, differentiate.tangents([node], {x.number: 1.0}))
+    agree(interpreter.program_on_arrays(slope, {"x": values}), 3.0 * values**2, 1e-15)
+    assert differentiate.adjoints([node], [1.0]).keys() == {x.number}
+    assert graph.operation(CUBE, 2.0) == 8.0
     assert looped.copied(graph, node, [x]) is node
-
-
-def test_every_operation_that_is_recorded_has_a_copy_in_loops() -> None:
-    assert set(looped.COPIED) == set(ops.OPS) - {ops.INPUT} - ops.LOWERED
+    assert cost_of(traced).multiplications == 2
+    assert chains_of(program).longest == (2, 0, 0, 0)
 
 
 # ------------------------------------------------------------------------ a backend
@@ -362,11 +357,11 @@ def test_a_machine(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtur
 
 
 def test_every_machine_is_placed_on_and_offered() -> None:
-    from phalanx.studio import parallel
+    from phalanx.studio import playback
 
     for make in machines.MACHINES.values():
         assert any(kind in scheduling.PLACING for kind in type(make()).__mro__)
-    assert len(parallel.MACHINES) == len(machines.MACHINES)
+    assert len(playback.MACHINES) == len(machines.MACHINES)
     page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     for make in machines.MACHINES.values():
         assert f"phalanx.machines.{make.__name__}" in page

@@ -134,7 +134,7 @@ class Watched:
         for slider, handle in page.robot_view.sliders:
             assert slider.lower - 1e-6 <= handle.value <= slider.upper + 1e-6, "a slider is outside its range"
         for view in (page.dynamics_view, page.parallel_view, page.compare_view):
-            found, view.told.content = DEFECT.search(view.told.content), ""
+            found, view.message.content = DEFECT.search(view.message.content), ""
             assert not found, found[0]
 
 

@@ -12,7 +12,7 @@ from hashlib import sha256
 import phalanx as px
 from phalanx.io.robots import generators
 from phalanx.robot.joints import joint_types
-from phalanx.simulation.joints import inertias_at_joints
+from phalanx.simulation.step import inertias_at_joints
 
 
 def digests() -> dict[str, str]:

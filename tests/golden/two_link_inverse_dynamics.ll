@@ -134,7 +134,7 @@ define internal void @block(ptr %p0, i64 %s0, ptr %p1, i64 %s1, ptr %p2, i64 %s2
   store <4 x double> %v112, ptr %v122, align 32
   store <4 x double> %v81, ptr %v123, align 32
   store <4 x double> %v116, ptr %v124, align 32
-  call void @turn_large(ptr %slow1_place, i64 8)
+  call void @sincos_large(ptr %slow1_place, i64 8)
   %v125 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v12, <4 x double> splat (double 0x0000000000000000), <4 x double> splat (double 0x0000000000000000))
   %v126 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v13, <4 x double> splat (double 0x0000000000000000), <4 x double> %v125)
   %v127 = load <4 x double>, ptr %v119, align 32

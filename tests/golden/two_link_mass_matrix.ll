@@ -62,7 +62,7 @@ define internal void @block(ptr %p0, i64 %s0, ptr %p1, i64 %s1) noinline #0 {
   store <4 x double> %v13, ptr %v53, align 32
   store <4 x double> %v46, ptr %v54, align 32
   store <4 x double> %v50, ptr %v55, align 32
-  call void @turn_large(ptr %slow1_place, i64 4)
+  call void @sincos_large(ptr %slow1_place, i64 4)
   %v56 = call <4 x double> @llvm.fma.v4f64(<4 x double> %v13, <4 x double> splat (double 0x0000000000000000), <4 x double> splat (double 0x0000000000000000))
   %v57 = load <4 x double>, ptr %v53, align 32
   %v58 = load <4 x double>, ptr %v54, align 32

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import phalanx as px
 from phalanx.errors import PhalanxError
 from phalanx.io.dh import ROW, description_from_dh, inertia_about_com, read_dh
-from phalanx.io.table import read_table
+from phalanx.io.link_tables import read_table
 from phalanx.robot.description import Description, Joint, Pose
 
 HALF = math.pi / 2

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phalanx.errors import PhalanxError
-from phalanx.io.robots import builtin, builtin_names
+from phalanx.io.link_tables import read_table
+from phalanx.io.loading import builtin, robots
 from phalanx.io.robots.generators import tree
 from phalanx.io.saved import read_description, write_description
-from phalanx.io.table import read_table
 from phalanx.robot.description import Description, FixedFrame, Joint, Link, LoopClosure, Mimic, Pose
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -74,7 +74,7 @@ def test_a_negative_zero_stays_negative() -> None:
     assert bits(returned(robot)) == bits(robot)
 
 
-@pytest.mark.parametrize("name", builtin_names())
+@pytest.mark.parametrize("name", robots())
 def test_every_built_in_robot_returns(name: str) -> None:
     assert bits(returned(builtin(name))) == bits(builtin(name))
 

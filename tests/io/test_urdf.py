@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from phalanx.errors import PhalanxError, PhalanxWarning
-from phalanx.io.angles import rotation_rpy
 from phalanx.io.urdf import TYPES, read_urdf
+from phalanx.reproducible import rotation_rpy
 from phalanx.robot.checks import check_numbers
 from phalanx.robot.description import Mimic, ordered
 from phalanx.robot.joints import joint_types

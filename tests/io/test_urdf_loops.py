@@ -9,7 +9,7 @@ import pytest
 
 import phalanx as px
 from phalanx.errors import PhalanxError, PhalanxWarning
-from phalanx.io.angles import rotation_rpy
+from phalanx.reproducible import rotation_rpy
 from phalanx.robot.description import LoopClosure
 
 FOUR_BAR = """<robot name="bars">

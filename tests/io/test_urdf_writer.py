@@ -13,7 +13,7 @@ import pytest
 
 import phalanx as px
 from phalanx import convert
-from phalanx.io.angles import roll_pitch_yaw, rotation_rpy
+from phalanx.reproducible import roll_pitch_yaw, rotation_rpy
 from phalanx.robot.joints import joint_types
 from reference.sampling import agree
 

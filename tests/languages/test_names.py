@@ -109,7 +109,7 @@ def test_lists_are_split_between_items_only() -> None:
 @pytest.mark.parametrize(
     ("functions", "message"),
     [
-        ({"turn": "mass_matrix"}, r'would be called "turn", which is the files\' own turn'),
+        ({"sincos": "mass_matrix"}, r'would be called "sincos", which is the files\' own sincos'),
         ({"NQ": "mass_matrix"}, r'would be called "NQ", which is a macro'),
         ({"f": "mass_matrix", "f_batch": "mass_matrix"}, r'"f_batch", which is what is made for f'),
     ],

@@ -12,17 +12,17 @@ import pytest
 import phalanx as px
 from phalanx.algorithms import ALGORITHMS
 from phalanx.program.bookkeeping import Bookkeeping
-from phalanx.program.general import GeneralGraph
-from phalanx.program.scalar import Node
+from phalanx.program.graph import GeneralGraph
+from phalanx.program.ir import Program, Scalar
 from phalanx.program.task import TraceTask
-from phalanx.program.trace import TracedProgram, trace
+from phalanx.program.trace import trace
 
 CHAIN = px.chain(3)
 
 
 def traced(
     algorithm: str, customise: str = "none", book: Bookkeeping | None = None, external: bool = False
-) -> TracedProgram:
+) -> Program:
     shapes = {"q": (3,), "qd": (3,), "qdd": (3,)}
     more = {"external": (3, 6)} if external else {}
     entry = ALGORITHMS["inverse_dynamics"][algorithm]
@@ -31,8 +31,8 @@ def traced(
     )
 
 
-def made(program: TracedProgram) -> Counter[str]:
-    return Counter(n.op for n in program.nodes)
+def made(program: Program) -> Counter[str]:
+    return Counter(n.op for n in program.values)
 
 
 def test_a_literal_zero_or_one_makes_no_operation() -> None:
@@ -73,10 +73,10 @@ def test_partial_results_can_be_kept() -> None:
 
 def test_general_equations_see_no_zero_in_axes_and_rotations() -> None:
     program = traced("zomaya_morris")
-    constants = [a for n in program.nodes if n.op != "input" for a in n.args if type(a) is not Node]
+    constants = [a for n in program.values if n.op != "input" for a in n.args if not isinstance(a, Scalar)]
     assert constants == []
-    leaves = {n.args[:2] for n in program.nodes if n.op == "input" and n.args[0] == "given"}
-    assert leaves == {("given", "rotations"), ("given", "first_axis")}
+    leaves = {n.buffer.name for n in program.values if n.op == "input" and n.buffer.name.startswith("given")}
+    assert leaves == {"given rotations", "given first_axis"}
 
 
 def test_what_is_given_is_neither_computed_nor_general_beyond_its_structure() -> None:
@@ -85,16 +85,16 @@ def test_what_is_given_is_neither_computed_nor_general_beyond_its_structure() ->
     for customise in ("none", "semi"):
         program = traced("zomaya_morris", customise, given)
         assert made(program)["cos"] == 0
-        leaves = [n for n in program.nodes if n.op == "input" and n.args[:2] == ("given", "rotations")]
+        leaves = [n for n in program.values if n.op == "input" and n.buffer.name == "given rotations"]
         entries = 9 if customise == "none" else 8  # the zero of A is structure
         assert len(leaves) <= entries * 3
-        assert ({n.args[2] % 9 for n in leaves} == set(range(9))) == (customise == "none")
+        assert ({n.index % 9 for n in leaves} == set(range(9))) == (customise == "none")
 
 
 def test_a_count_may_end_with_variables_of_the_text() -> None:
     program = traced("zomaya_morris", "none", Bookkeeping(results=frozenset({"n", "f"})))
-    assert list(program.outputs.values()) == [(18,)]
-    assert "tau" not in {n.quantity for n in program.nodes}
+    assert [buffer.size for buffer in program.outputs] == [18]
+    assert "tau" not in {n.quantity for n in program.values}
     with pytest.raises(px.PhalanxError, match='ends a count with psi, which algorithm "newton_euler"'):
         traced("newton_euler", "none", Bookkeeping(results=frozenset({"psi"})))
 
@@ -108,7 +108,9 @@ def test_absent_parameters_are_zero() -> None:
 
 
 def test_wrenches_act_on_tips_and_may_come_in_a_turned_frame() -> None:
-    inputs = {n.args for n in traced("zomaya_morris", external=True).nodes if n.op == "input"}
+    inputs = {
+        (n.buffer.name, n.index) for n in traced("zomaya_morris", external=True).values if n.op == "input"
+    }
     assert {a for a in inputs if a[0] == "external"} == {("external", k) for k in range(12, 18)}
     free, held = made(traced("zomaya_morris")), made(traced("zomaya_morris", external=True))
     turned = made(traced("zomaya_morris", "none", Bookkeeping(turned_tool=True), external=True))
@@ -117,5 +119,5 @@ def test_wrenches_act_on_tips_and_may_come_in_a_turned_frame() -> None:
 
 
 def test_parts_of_a_tuple_are_announced_one_by_one() -> None:
-    found = {n.quantity for n in traced("zomaya_morris").nodes if n.op == "mul"}
+    found = {n.quantity for n in traced("zomaya_morris").values if n.op == "mul"}
     assert {"A", "p", "zqd", "zqdd"} <= found

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from phalanx.export.entries import ExportEntry, entries
-from phalanx.export.request import Request, routines
+from phalanx.export.api import ExportEntry, Request, entries
 from phalanx.languages.dialects import c
 
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-ffp-contract=off")
@@ -40,7 +39,7 @@ class Library:
         assert done.returncode == 0, done.stderr
         self._loaded = ctypes.CDLL(str(library))
         request = Request(robot, list(self.entries.values()), path, self.dtype)
-        self._workspaces = {r.name: r.workspace for r in routines(request, c(request.real))}
+        self._workspaces = {r.name: r.workspace for r in request.routines(c(request.real))}
 
     def __call__(self, name: str, *inputs: np.ndarray, batch: bool = True) -> tuple[np.ndarray, ...]:
         """The results of a function for rows of states, by its batch form or one after another."""

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from phalanx.export.entries import entries
-from phalanx.export.request import Request, routines
+from phalanx.export.api import Request, entries
 from phalanx.languages.dialects import cuda
 
 STRICT = ("-std=c++11", "-Wall", "-Wextra", "-pedantic", "-Werror", "-ffp-contract=off")
@@ -27,7 +26,7 @@ def on_host(
     path = folder / "arm.cuh"
     robot.export(path, functions, dtype=dtype)
     request = Request(robot, entries(robot, functions), path, np.dtype(dtype))
-    real, made = request.real, {r.name: r for r in routines(request, cuda(request.real))}
+    real, made = request.real, {r.name: r for r in request.routines(cuda(request.real))}
     lines = ['#include "arm.cuh"', "#include <vector>"]
     for r in made.values():
         listed = ", ".join([f"const {real} *{x}" for x in r.inputs] + [f"{real} *{x}" for x in r.outputs])

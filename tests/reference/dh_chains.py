@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 import phalanx as px
-from phalanx.robot import dh
-from phalanx.robot.dh import DHChain
+from phalanx.robot.dh import chain as dh
+from phalanx.robot.dh.chain import DHChain
 from phalanx.spatial import unpack
 from reference.sampling import agree
 

@@ -21,7 +21,7 @@ from phalanx import convert
 from phalanx.algorithms import FUNCTIONS
 from phalanx.backends.base import backend as find_backend
 from phalanx.dispatch import resolve
-from phalanx.io.mujoco_names import MujocoNames
+from phalanx.io.mjcf.tree import MujocoNames
 
 from .sampling import agree, conditioning
 

@@ -31,6 +31,7 @@ class FakeCuda:
             CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR="major",
             CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR="minor",
             CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT="multiprocessors",
+            CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK="threads",
         )
         self.CUpointer_attribute = SimpleNamespace(CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL="ordinal")
 
@@ -63,7 +64,12 @@ class FakeCuda:
         return 0, self.current.pop()
 
     def cuDeviceGetAttribute(self, which: str, device: int) -> tuple[int, int]:
-        known = {"major": self.capability[0], "minor": self.capability[1], "multiprocessors": 2}
+        known = {
+            "major": self.capability[0],
+            "minor": self.capability[1],
+            "multiprocessors": 2,
+            "threads": 1024,
+        }
         return 0, known[which]
 
     def cuPointerGetAttribute(self, which: str, pointer: int) -> tuple[int, int]:

@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.data.units import factors
+from phalanx.data.binding import factors
 from phalanx.robot.joints import FREE, joint_type, pose_of, transpose_quaternion
-from phalanx.robot.joints.orderings import MUJOCO, PINOCCHIO, rule
+from phalanx.robot.joints.orderings import MUJOCO, PINOCCHIO, find_rule
 from phalanx.spatial import Transform
 from phalanx.studio.session import Session
 
@@ -204,7 +204,7 @@ def check_conversion(kind: str) -> None:
     """One coordinate is the same in Pinocchio and in MuJoCo."""
     if joint_type(kind).nq == 1:
         for rules in (PINOCCHIO, MUJOCO):
-            found = rule(rules, kind, 1)
+            found = find_rule(rules, kind, 1)
             assert found is not None
             assert found.to(np.array([0.3])) == found.back(np.array([0.3])) == [0.3]
 

@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from phalanx.program import ops
-from phalanx.program.elementary import analytic
-from phalanx.program.elementary.arithmetic import Arithmetic
-from phalanx.program.elementary.sincos import sincos
+from phalanx.program import elementary, ops
+from phalanx.program.elementary import Arithmetic, sincos
 
 _COMPARED: dict[str, Callable[..., Any]] = {
     "olt": lambda a, b: a < b,
@@ -96,8 +94,8 @@ def _rule(write: Callable[..., Any]) -> Callable[..., np.ndarray]:
 RULES = {
     ops.SIN: _rule(lambda w, x: sincos(w, x)[0]),  # of arguments below 1e5
     ops.COS: _rule(lambda w, x: sincos(w, x)[1]),
-    ops.EXP: _rule(analytic.exp),
-    ops.TANH: _rule(analytic.tanh),
-    ops.LOG: _rule(analytic.log),
-    ops.ARCTAN2: _rule(analytic.arctan2),
+    ops.EXP: _rule(elementary.exp),
+    ops.TANH: _rule(elementary.tanh),
+    ops.LOG: _rule(elementary.log),
+    ops.ARCTAN2: _rule(elementary.arctan2),
 }

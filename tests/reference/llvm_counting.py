@@ -105,7 +105,7 @@ def _step(line: str) -> tuple[str, ...] | None:
         return ("go", second) if rare else ("branch", condition, first, second)
     if found := re.fullmatch(r"call void @(block_\d+)\(ptr %scratch(?:, ptr %p\d+)+\)", line):
         return "call", found.group(1), "0"
-    assert not re.match(r"br |switch |call void @(?!llvm\.|turn_large)", line), line
+    assert not re.match(r"br |switch |call void @(?!llvm\.|sincos_large)", line), line
     return ("return",) if line == "ret void" else None
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 import phalanx as px
-from phalanx.program.cost import Count
+from phalanx.program.analyses.cost import Count
 from phalanx.study.machines import Machine
 from phalanx.study.scheduling.tasks import Task, TaskGraph
 

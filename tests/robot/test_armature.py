@@ -90,8 +90,8 @@ def test_every_algorithm_moves_free_ball_and_hinge_joints_as_mujoco_does(name: s
 
 @pytest.mark.skipif(find_spec("llvmlite") is None, reason="llvmlite is not installed")
 def test_the_long_chain_runs_as_loops() -> None:
-    from phalanx.backends.native.lowering import unrolls
     from phalanx.dispatch import resolve
+    from phalanx.program.lowering import unrolls
 
     robot, _ = pair("long")
     assert not unrolls(resolve(robot, "inverse_dynamics"))

@@ -11,9 +11,9 @@ import pytest
 
 import phalanx as px
 from phalanx import convert
-from phalanx.program.evaluate import program_on_arrays
-from phalanx.program.scalar import Graph
-from phalanx.program.trace import TracedProgram
+from phalanx.program.builder import straight
+from phalanx.program.graph import Graph
+from phalanx.program.interpret import program_on_arrays
 from phalanx.robot.configurations import advance
 from phalanx.robot.joints import joint_type, joint_types, quaternion_exp
 from phalanx.robot.joints.quaternions import left_jacobian_tail
@@ -58,9 +58,7 @@ def scalars(graph: Graph, name: str, size: int) -> np.ndarray:
 def evaluated(graph: Graph, results: np.ndarray, inputs: dict[str, np.ndarray]) -> np.ndarray:
     """Recorded results (k,) for inputs (states, …)."""
     shapes = {name: x.shape[1:] for name, x in inputs.items()}
-    found: np.ndarray = program_on_arrays(
-        TracedProgram(shapes, {"x": results.shape}, results.tolist()), inputs
-    )
+    found: np.ndarray = program_on_arrays(straight(shapes, {"x": results.shape}, results.tolist()), inputs)
     return found
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.simulation.joints import SLIDING
+from phalanx.simulation.step import SLIDING
 
 H, STEPS, BATCH = 1e-3, 8, 3
 KINDS = ("revolute", "prismatic", "helical", "universal", "planar", "spherical", "continuous")

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.program.evaluate import program_on_arrays
-from phalanx.program.scalar import Graph
-from phalanx.program.trace import TracedProgram
-from phalanx.simulation.equations import Equations, TracedRobot
+from phalanx.program.builder import straight
+from phalanx.program.graph import Graph, symbols
+from phalanx.program.interpret import program_on_arrays
 from phalanx.simulation.external_forces import loads_of
 from phalanx.simulation.integrators import INTEGRATORS
 from phalanx.simulation.loads import on_links
-from phalanx.simulation.traced import traced
+from phalanx.tracing.arrays import Traced
+from phalanx.tracing.equations import Equations, TracedRobot
 from reference.sampling import agree
 
 G = 9.81
@@ -274,7 +274,8 @@ def test_traced_wrenches_are_those_of_plain_arrays() -> None:
     q, qd, _ = r.random_state(20, rng=1)
     graph = Graph()
     given = [
-        traced(graph, name, shape) for name, shape in (("t", ()), ("q", (3,)), ("qd", (3,)), ("u", (3,)))
+        Traced(symbols(graph, name, shape))
+        for name, shape in (("t", ()), ("q", (3,)), ("qd", (3,)), ("u", (3,)))
     ]
     for force in forces:
         plain = force(0.0, q, qd, None, r)
@@ -283,7 +284,7 @@ def test_traced_wrenches_are_those_of_plain_arrays() -> None:
         found = loads_of([force], given, TracedRobot(equations), {}, 1e-3, implicit=False)
         assert {load.frame for load in found} == set(plain)
         wrenches = on_links(equations, given[1].scalars, found)
-        program = TracedProgram({"q": (3,), "qd": (3,)}, {"w": (3, 6)}, wrenches.ravel().tolist())
+        program = straight({"q": (3,), "qd": (3,)}, {"w": (3, 6)}, wrenches.ravel().tolist())
         agree(program_on_arrays(program, {"q": q, "qd": qd}), r.wrenches(plain), 1e-12)
 
 

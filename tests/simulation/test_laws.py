@@ -15,9 +15,9 @@ import pytest
 
 import phalanx as px
 from phalanx.errors import PhalanxError
-from phalanx.program.scalar import Graph
+from phalanx.program.graph import Graph, symbols
 from phalanx.simulation.laws import run, run_function, run_law
-from phalanx.simulation.traced import Traced, traced
+from phalanx.tracing.arrays import Traced
 
 KEPT: list[Any] = []
 COUNT = itertools.count()
@@ -31,7 +31,7 @@ def robot() -> px.Robot:
 
 def arguments(graph: Graph) -> list[Traced]:
     shapes = {"t": (), "q": (2,), "qd": (2,), "u": (3,)}
-    return [traced(graph, name, shape) for name, shape in shapes.items()]
+    return [Traced(symbols(graph, name, shape)) for name, shape in shapes.items()]
 
 
 def result(law: Any, **own: Traced) -> np.ndarray:
@@ -64,7 +64,7 @@ def test_it_may_return_lists_and_arrays_of_traced_values(returned: Any) -> None:
 def test_a_robot_of_one_joint_takes_a_number() -> None:
     pendulum, graph = px.chain(1, seed=1), Graph()
     shapes = {"t": (), "q": (1,), "qd": (1,), "u": (0,)}
-    made = [traced(graph, name, shape) for name, shape in shapes.items()]
+    made = [Traced(symbols(graph, name, shape)) for name, shape in shapes.items()]
     assert run_law(lambda t, q, qd, u, robot: -3.0 * q[0], made, pendulum, {}).shape == (1,)
 
 
@@ -74,9 +74,9 @@ def test_a_robot_of_one_joint_takes_a_number() -> None:
 def test_parameters_reach_a_law_by_their_names() -> None:
     graph = Graph()
     own = {
-        "kp": traced(graph, "kp", (2,)),
-        "kd": traced(graph, "kd", (2,)),
-        "other": traced(graph, "other", (1,)),
+        "kp": Traced(symbols(graph, "kp", (2,))),
+        "kd": Traced(symbols(graph, "kd", (2,))),
+        "other": Traced(symbols(graph, "other", (1,))),
     }
 
     def named(
@@ -102,7 +102,7 @@ def test_a_parameter_that_is_not_declared_is_told_with_the_remedy() -> None:
     ):
         result(law)
     with pytest.raises(PhalanxError, match='declared are "kd"'):
-        result(law, kd=traced(Graph(), "kd", (2,)))
+        result(law, kd=Traced(symbols(Graph(), "kd", (2,))))
 
 
 def test_other_arguments_than_five_are_refused() -> None:
@@ -206,8 +206,8 @@ REFUSED = {
     nan: r"computes with NaN, expected numbers",
     only_nan: r"returns nan whatever the state is, expected finite numbers",
     infinite: r"returns inf whatever the state is",
-    clock: r"gives another result each time it runs.*it reads a clock.*use t for the time",
-    dice: r"random numbers.*pass what changes as controls or parameters",
+    clock: r"gives another result each time it runs.*it reads a clock.*use its t for the time",
+    dice: r"random numbers.*pass what changes as an argument, in a simulation as controls or parameters",
     counter: r"a state of its own",
     growing: r"gives another result each time",
     changing: r'"q\[0\] = 0\.0" changes an array in place.*x = q\.copy\(\)',
@@ -215,7 +215,7 @@ REFUSED = {
     assigning: r'"tau\[0\] = -q\[0\]" puts a traced value into an array of floats; .*np\.zeros_like',
     among_numbers: r"raises TypeError.*no callable sin method\. np\.array leaves plain numbers.*np\.stack",
     as_index: r"raises IndexError.*np\.interp",
-    beyond: r"raises IndexError.*There are 3 controls u; robot\.simulation\(…, controls=k\)",
+    beyond: r"raises IndexError.*There are 3 controls u, as robot\.simulation\(…, controls=k\)",
     wrong_shapes: r"raises ValueError: .*broadcast",
     deciding: r'"if t < 1\.0:" decides on a traced value',
     unknown: r"nowhere",
@@ -328,3 +328,23 @@ def test_a_step_with_a_law_of_many_functions_has_the_slopes_of_differences() -> 
         )
         found = a[..., k] if k < 4 else b[..., k - 4]
         np.testing.assert_allclose(found, (ahead - behind) / (2.0 * h), rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("dt", [1e-3, 0.05])
+def test_a_function_of_time_samples_it_where_numpy_does(dt: float) -> None:
+    """A quotient by a constant is rounded once, so that a sample begins at the same step."""
+    pytest.importorskip("llvmlite", reason="llvmlite is not installed")
+    robot = px.load("two_link")
+    functions = {
+        "floor": lambda t, q, qd, u, robot: np.floor(t / 0.05),
+        "ceil": lambda t, q, qd, u, robot: np.ceil(t / 0.05),
+        "rest": lambda t, q, qd, u, robot: t % 0.3,
+    }
+    run = (
+        robot.replace(gravity=(0.0, 0.0, 0.0))
+        .simulation(dt)
+        .rollout(np.zeros(2), np.zeros(2), steps=10_001, record=functions)
+    )
+    np.testing.assert_array_equal(np.ravel(run["floor"]), np.floor(run.time / 0.05))
+    np.testing.assert_array_equal(np.ravel(run["ceil"]), np.ceil(run.time / 0.05))
+    np.testing.assert_allclose(np.ravel(run["rest"]), np.mod(run.time, 0.3), atol=1e-12)

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.program.evaluate import program_on_arrays
-from phalanx.program.scalar import Graph
-from phalanx.program.trace import TracedProgram
+from phalanx.program.builder import straight
+from phalanx.program.graph import Graph, symbols
+from phalanx.program.interpret import program_on_arrays
 from phalanx.robot.joints import frame_along
 from phalanx.robot.model import link_wrenches
-from phalanx.simulation.equations import Equations, symbols
 from phalanx.simulation.loads import FrameLoad, impedances, on_bodies, on_links
 from phalanx.spatial import dense
+from phalanx.tracing.equations import Equations
 from reference.sampling import agree
 
 TOOL = np.eye(4)
@@ -37,9 +37,7 @@ def robot() -> px.Robot:
 
 def evaluated(results: np.ndarray, q: np.ndarray) -> np.ndarray:
     flat = results.ravel().tolist()
-    found: np.ndarray = program_on_arrays(
-        TracedProgram({"q": q.shape[1:]}, {"x": results.shape}, flat), {"q": q}
-    )
+    found: np.ndarray = program_on_arrays(straight({"q": q.shape[1:]}, {"x": results.shape}, flat), {"q": q})
     return found
 
 

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.program.form.count import runs
-from phalanx.program.form.interpret import interpret
-from phalanx.program.ops import INPUT
+from phalanx.program.analyses.count import runs
+from phalanx.program.interpret import interpret
 from phalanx.simulation.integrators import INTEGRATORS
 from phalanx.simulation.rollout import COUNT, builder_of, final, forward, record
 from reference.sampling import agree
@@ -61,10 +60,7 @@ def test_operations_are_those_of_a_step_times_steps() -> None:
     sim = robot.simulation(1e-2, integrator="euler", control=law, parameters={"kp": 2})
 
     def counted(steps: int) -> int:
-        return sum(
-            int(run.times.sum()) * sum(i.op != INPUT for i in run.code.instructions)
-            for run in runs(program(sim, steps))
-        )
+        return sum(int(run.times.sum()) * len(run.values) for run in runs(program(sim, steps)))
 
     few, more = counted(12), counted(24)
     assert counted(48) - more == 2 * (more - few)
@@ -80,7 +76,7 @@ def test_a_step_costs_forward_dynamics_and_two_multiply_adds_a_joint() -> None:
 
 
 def test_a_step_too_long_for_one_kernel_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("phalanx.simulation.equations.MOST", 300)
+    monkeypatch.setattr("phalanx.tracing.equations.MOST", 300)
     sim = px.load("two_link").simulation(1e-3)
     with pytest.raises(
         px.PhalanxError, match=r"2 bodies\) is too long for one kernel; loop over robot.forward"

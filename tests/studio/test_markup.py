@@ -4,12 +4,16 @@
 
 import math
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
+import phalanx as px
 from phalanx.studio import markup
+from phalanx.studio.playback import Playback
 
+SCHEDULE = px.schedule(px.load("two_link"), "gravity_forces", machine=px.machines.pram(1))
 HOSTILE = [
     "<script>alert(1)</script>",
     '"><img src=http://example.com/x onerror=alert(1)>',
@@ -42,6 +46,13 @@ class Reader(HTMLParser):
         self.words += data
 
 
+def schedule_of(name: str) -> Playback:
+    """A schedule in which everything has one name."""
+    tasks = tuple(replace(t, name=name, quantity=name) for t in SCHEDULE.tasks)
+    machine = replace(SCHEDULE.machine, unit=name)
+    return Playback(replace(SCHEDULE, processors=(name,), tasks=tasks, machine=machine), None)
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_from_files_are_text_everywhere(name: str) -> None:
     whole = "".join(
@@ -51,7 +62,7 @@ def test_names_from_files_are_text_everywhere(name: str) -> None:
             markup.table((name, name), [(name, name)], name=name),
             markup.bars([(name, 1.0, name), (name, -2.0, name)], name=name, unit=name),
             markup.swatches({name: "#000000"}),
-            markup.gantt([name], [(0, 0.0, 1.0, "#000000", name)], 1.0, name, name=name),
+            markup.gantt(schedule_of(name), name=name),
             markup.curves([0.0, 1.0], {name: [1.0, 2.0]}, name=name, x_label=name, y_label=name),
         ]
     )
@@ -100,7 +111,8 @@ def test_charts_survive_numbers_without_end() -> None:
         [0.0, 1.0, 2.0], {"a": [1.0, math.nan, math.inf]}, name="x", x_label="x", y_label="y"
     )
     assert "nan" not in text
-    assert "<svg" in markup.gantt([], [], 0.0, "operations", name="empty")
+    empty = Playback(replace(SCHEDULE, processors=(), tasks=()), None)
+    assert "<svg" in markup.gantt(empty, name="empty")
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (-3, 17), (0.001, 0.002), (5, 5), (-1e9, 1e9)])

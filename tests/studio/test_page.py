@@ -172,12 +172,12 @@ def test_a_broken_law_leaves_the_page_up_and_tells_its_line(tmp_path) -> None:
     law.write_text("def law(t, q, qd, u, robot):\n    return 1 / 0 + q\n")
     with opened("two_link", control=str(law)) as page:
         view = page.dynamics_view
-        page.safely(view._start, view.told)
-        assert "law.py" in view.told.content
-        assert "2" in view.told.content
+        page.safely(view._start, view.message)
+        assert "law.py" in view.message.content
+        assert "2" in view.message.content
         assert not view.playing
         law.write_text("def law(t, q, qd, u, robot):\n    return -qd\n")
-        page.safely(view._start, view.told)
+        page.safely(view._start, view.message)
         assert view.playing
         view.tick()
         assert page.session.qd.any()

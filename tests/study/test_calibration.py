@@ -15,9 +15,9 @@ import pytest
 import phalanx as px
 from phalanx.cli import main
 from phalanx.dispatch import resolve
-from phalanx.study.prediction import calibration, timing
-from phalanx.study.prediction.calibration import Calibration, UnitCosts, fitted
-from phalanx.study.prediction.workload import Workload, workload
+from phalanx.study import calibration
+from phalanx.study.calibration import Calibration, UnitCosts, fitted
+from phalanx.study.workload import Workload, workload
 
 KNOWN = Calibration(UnitCosts(90.0, 2.0, 3.0, 0.2, 4.0, 6.0, 0.1, 0.05, 0.4), 0.1)
 
@@ -119,10 +119,11 @@ def test_states_beyond_a_full_block_cost_another_block() -> None:
 def test_a_measurement_finds_prices_that_explain_the_times(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels that are run but timed by the known prices: the machine may be busy, or any other."""
     cases: list[tuple[Any, int]] = []
+    made = calibration.job
 
     def job(call: Any, states: Any) -> Any:
         cases.append((call, len(states.inputs[0]) if states.inputs[0].ndim > 1 else 1))
-        return timing.job(call, states)
+        return made(call, states)
 
     def timed(jobs: dict[int, Any]) -> dict[int, list[float]]:
         for run in jobs.values():

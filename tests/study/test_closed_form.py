@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import phalanx as px
-from phalanx.program.cost import Count
+from phalanx.program.analyses.cost import Count
 from phalanx.study.closed_form import _Forms, general_chain
 
 FEW = (*range(1, 9), 11, 12)

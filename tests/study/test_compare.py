@@ -12,13 +12,12 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.backends.base import Call
 from phalanx.dispatch import choose
+from phalanx.program.task import Call
 from phalanx.study import compare as module
-from phalanx.study.accuracy import exact_result
+from phalanx.study.accuracy import exact_result, has_long_floats, largest_error, longdouble_result
+from phalanx.study.calibration import timed
 from phalanx.study.compare import compare
-from phalanx.study.prediction.checking import exact, is_extended, relative_error
-from phalanx.study.prediction.timing import timed
 
 
 def test_every_algorithm_is_measured_or_refused_with_a_reason() -> None:
@@ -69,7 +68,7 @@ def test_a_function_of_one_frame_is_compared_for_a_frame() -> None:
 def test_each_of_several_results_has_its_own_largest_entry() -> None:
     right = np.full((2, 3), 1e-3), np.full((2, 3), 1e3)
     found = right[0] + [[0.0, 0.0, 0.0], [0.0, 1e-4, 0.0]], right[1]
-    assert relative_error(found, right) == pytest.approx(0.1)
+    assert largest_error(found, right) == pytest.approx(0.1)
     rows = compare(px.load("ur5"), "forward_dynamics_derivatives", batch=8)
     assert 0.0 < rows[0].error < 1e-12
 
@@ -136,7 +135,7 @@ def test_measured_times_decide_and_auto_is_left_for_more_than_their_noise(
             "aba",
             'aba, not the choice of "auto": 50 ns per state measured for 8 states, 2 times as fast',
         ),
-        (95.0, auto, "With 95 ns aba is as fast; the difference is less than such measurements can tell."),
+        (95.0, auto, "With 95 ns aba is as fast; the difference is less than such measurements resolve."),
         (200.0, auto, f'{auto} is what "auto" takes and the fastest of'),
     ):
         times = {a.name: 300.0 for a in px.algorithms("forward_dynamics")} | {auto: 100.0, "aba": aba}
@@ -145,8 +144,8 @@ def test_measured_times_decide_and_auto_is_left_for_more_than_their_noise(
         assert row.algorithm == best
         assert why in row.reason
     monkeypatch.setattr(module, "timed", times_of({auto: 100.0, "aba": 50.0}, 300.0))
-    found = module.relative_error
-    monkeypatch.setattr(module, "relative_error", lambda a, b: 1e-3 if np.any(a != seen[0]) else found(a, b))
+    found = module.largest_error
+    monkeypatch.setattr(module, "largest_error", lambda a, b: 1e-3 if np.any(a != seen[0]) else found(a, b))
     seen = [robot.forward_dynamics(*robot.random_state(8, rng=0))]
     row = recommended(robot, "forward_dynamics", 8)
     assert (row.algorithm, "aba would take 50 ns, but its errors reach 1e-03" in row.reason) == (auto, True)
@@ -171,19 +170,19 @@ def test_one_state_of_a_long_chain_has_its_own_sentence(monkeypatch: pytest.Monk
 def test_errors_are_those_against_longer_floats() -> None:
     robot = px.load("panda")
     inputs = robot.random_state(4, rng=0)
-    right = exact(robot, "forward_dynamics", inputs)
+    right = longdouble_result(robot, "forward_dynamics", inputs)
     mpmath = pytest.importorskip("mpmath")
     digits = exact_result(robot, "forward_dynamics", list(inputs))
-    bound = 1e-17 if is_extended() else 1e-13
+    bound = 1e-17 if has_long_floats() else 1e-13
     for a, b in zip(right, digits, strict=True):
         high = a.astype(float)  # mpmath 1.3 knows no longer floats: as a sum of two
         with mpmath.workprec(128):
             off = (high.astype(object) - b) + (a - high).astype(float).astype(object)
         assert float(np.abs(off).max() / np.abs(b).max()) < bound
     found = robot.forward_dynamics(*inputs)
-    assert 0 < relative_error(found, right) < 1e-13
+    assert 0 < largest_error(found, right) < 1e-13
     found[2, 3] = np.nan
-    assert relative_error(found, right) == np.inf
+    assert largest_error(found, right) == np.inf
 
 
 def test_jobs_take_turns_and_all_of_them_are_timed() -> None:

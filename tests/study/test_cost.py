@@ -15,12 +15,12 @@ import pytest
 import phalanx as px
 from phalanx.backends.native.compile import host
 from phalanx.backends.native.emit.codegen import block_function
-from phalanx.backends.native.lowering import unrolls
 from phalanx.dispatch import resolve
-from phalanx.program.form.builder import straight
-from phalanx.program.rewrite import instructions
-from phalanx.program.scalar import Graph
-from phalanx.program.trace import TracedProgram
+from phalanx.program.builder import straight
+from phalanx.program.graph import Graph
+from phalanx.program.lowering import unrolls
+from phalanx.program.passes.fuse import fuse
+from phalanx.program.passes.order import sincos_first
 from phalanx.study.closed_form import general_chain
 from reference.counting import general_count, operations
 from reference.kernels import robot
@@ -113,10 +113,8 @@ def in_block(text: str) -> Counter[str]:
 @cache
 def of_one_turn() -> Counter[str]:
     """What sine and cosine of one angle take."""
-    program = TracedProgram({"q": (1,)}, {"x": (1,)}, [Graph().input("q", 0).sin()])
-    return in_block(
-        block_function(straight(instructions(program), {"q": (1,)}, {"out": (1,)}), host(), "double")[0]
-    )
+    program = straight({"q": (1,)}, {"x": (1,)}, [Graph().input("q", 0).sin()])
+    return in_block(block_function(sincos_first(fuse(program)), host(), "double")[0])
 
 
 KERNELS = [

@@ -10,9 +10,9 @@ import pytest
 import phalanx as px
 from phalanx.dispatch import choose
 from phalanx.study import recommend as module
-from phalanx.study.prediction.calibration import Calibration, UnitCosts
-from phalanx.study.prediction.workload import Workload
+from phalanx.study.calibration import Calibration, UnitCosts
 from phalanx.study.recommend import recommend
+from phalanx.study.workload import Workload
 
 MACHINE = Calibration(UnitCosts(150.0, 2.5, 4.8, 0.18, 4.2, 5.2, 0.12, 0.06, 0.52), 0.1)
 

@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import phalanx as px
-from phalanx.studio.parallel import PROCESSORS, speedups
+from phalanx.studio.playback import PROCESSORS, speedups
 from phalanx.study.machines import Machine
 from phalanx.study.schedule import place, task_graph
+from phalanx.study.scheduling.list_scheduler import SystolicSchedule
 from phalanx.study.scheduling.placement import PlacedTask, Schedule
-from phalanx.study.scheduling.reservation import SystolicSchedule
 from phalanx.study.scheduling.tasks import TaskGraph
 from phalanx.study.scheduling.validity import require_valid, violations
 from reference.effort import calls_of

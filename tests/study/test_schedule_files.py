@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import phalanx as px
-from phalanx.study.charts.colours import OTHERS, PALETTE, colours_of, ink_on
+from phalanx.study.charts.chart import OTHERS, PALETTE, colours_of, ink_on
 from phalanx.study.scheduling.placement import Schedule
 
 M = px.machines
@@ -32,7 +32,7 @@ def test_a_page_holds_everything_it_needs(schedule: Schedule, tmp_path: Path) ->
     assert len(data["messages"]) == 63
     assert len(data["tasks"]) == sum(t.end > t.start for t in schedule.tasks)
     assert "1999.82 microseconds" in page
-    assert sum(t[7] for t in data["tasks"]) > 0, "the critical chain is marked"
+    assert sum(t[5] for t in data["tasks"]) > 0, "the critical chain is marked"
 
 
 def test_names_from_files_cannot_leave_the_script(tmp_path: Path) -> None:

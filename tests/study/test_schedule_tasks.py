@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import phalanx as px
-from phalanx.program.cost import Count
+from phalanx.program.analyses.cost import Count
 from phalanx.study.machines import Times
 from phalanx.study.schedule import task_graph
 from reference.sampling import trees

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,38 +14,40 @@ import pytest
 import phalanx as px
 from phalanx.backends.native.compile import Target, host
 from phalanx.dispatch import resolve
-from phalanx.program.rewrite import Code, Instruction
-from phalanx.study.prediction.workload import spills, workload
+from phalanx.program.builder import Builder
+from phalanx.program.ir import Store, Value
+from phalanx.study.workload import spills, workload
 from reference.llvm_counting import counted_module
 
 
-def sums_of_inputs(count: int) -> Code:
+def sums_of_inputs(count: int) -> tuple[Any, ...]:
     """All inputs are read, then summed up from the last to the first."""
-    code = [Instruction("input", ("q", k)) for k in range(count)]
-    total = count - 1
-    for k in range(count - 2, -1, -1):
-        code.append(Instruction("add", (total, k)))
-        total = len(code) - 1
-    return Code(code, [total])
+    b = Builder({"q": (count,)}, {"out": (1,)})
+    given = [b.load(b.inputs["q"], k) for k in range(count)]
+    total = given[-1]
+    for x in given[-2::-1]:
+        total = b.add(total, x)
+    b.store(b.outputs["out"], 0, total)
+    return b.finished().body
 
 
-def fewest_moves(code: Code, registers: int) -> int:
+def fewest_moves(body: tuple[Any, ...], registers: int) -> int:
     """The same by trying every choice of what to give up."""
-    instructions = code.instructions
-    last = {r for r in code.results if isinstance(r, int)}
+    values = [s for s in body if not isinstance(s, Store)]
+    number = {s: k for k, s in enumerate(values)}
+    needs = [{number[a] for a in s.args} if isinstance(s, Value) else set[int]() for s in values]
+    last = {number[s.value] for s in body if isinstance(s, Store)}
 
     def needed(value: int, place: int) -> bool:
-        later = instructions[place:]
-        return value in last or any(i.op != "input" and value in i.args for i in later)
+        return value in last or any(value in operands for operands in needs[place:])
 
     states: dict[tuple[frozenset[int], frozenset[int]], int] = {(frozenset(), frozenset()): 0}
-    for place, i in enumerate(instructions):
+    for place, operands in enumerate(needs):
         following: dict[tuple[frozenset[int], frozenset[int]], int] = {}
-        operands = set() if i.op == "input" else {a for a in i.args if isinstance(a, int)}
         for (held, kept), moves in states.items():
             moves += len(operands - held)
             now = {v for v in held | operands | {place} if needed(v, place + 1)}
-            stored = kept | ({place} if i.op == "input" else set())
+            stored = kept | (set() if operands else {place})
             spare = max(len(now) - registers, 0)
             for given in product(sorted(now), repeat=spare):
                 if len(set(given)) < spare:
@@ -69,10 +72,12 @@ def test_inputs_that_gave_way_are_read_again(registers: int) -> None:
 def test_no_choice_moves_less_where_inputs_are_all_there_is(seed: int) -> None:
     # Reading again costs the same for all values then, and giving up the one needed last is best.
     rng = np.random.default_rng(seed)
-    code = [Instruction("input", ("q", k)) for k in range(5)]
+    b = Builder({"q": (5,)}, {})
+    given = [b.load(b.inputs["q"], k) for k in range(5)]
     for _ in range(5):
-        code.append(Instruction("mul", tuple(int(x) for x in rng.integers(0, 5, 2))))
-    assert spills(Code(code, []), registers=2) == fewest_moves(Code(code, []), registers=2)
+        b.mul(*(given[k] for k in rng.integers(0, 5, 2)))
+    body = b.finished().body
+    assert spills(body, registers=2) == fewest_moves(body, registers=2)
 
 
 def test_operations_are_those_of_the_kernel() -> None:

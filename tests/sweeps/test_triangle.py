@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from phalanx.spatial import Tensor
-from phalanx.sweeps.triangle import along_chain, at_places, back_along_chain, shifted, strides, triangle
+from phalanx.sweeps.triangle import along_chain, back_along_chain, gather, shifted, strides, triangle
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
@@ -16,7 +16,7 @@ def test_pairs_fill_the_lower_triangle(n: int) -> None:
     pair = triangle(n)
     assert len(pair.row) == n * (n + 1) // 2
     assert (pair.row >= pair.column).all()
-    assert pair.place[pair.row, pair.column].tolist() == list(range(len(pair.row)))
+    assert pair.index[pair.row, pair.column].tolist() == list(range(len(pair.row)))
     A = np.arange(n * n).reshape(n, n)
     lower = A[pair.row, pair.column]
     np.testing.assert_array_equal(pair.matrix(lower), np.tril(A) + np.tril(A, -1).T)
@@ -28,7 +28,7 @@ def test_values_per_link_come_to_the_rows_and_columns_of_pairs() -> None:
     np.testing.assert_array_equal(pair.of_columns(x)[:, 0], pair.column)
     np.testing.assert_array_equal(pair.along(x, before=1)(0, np.array([1, 4]))[0][:, 0], pair.row[[1, 4]] - 1)
     turns = Tensor(np.arange(27.0).reshape(3, 3, 3))
-    np.testing.assert_array_equal(at_places(turns, [2, 0]).matrix, turns.matrix[[2, 0]])
+    np.testing.assert_array_equal(gather(turns, [2, 0]).matrix, turns.matrix[[2, 0]])
 
 
 def test_levels_go_row_by_row_or_by_strides() -> None:

@@ -25,12 +25,11 @@ robot.mass_matrix(q).trace_of()  # type: ignore[attr-defined] # pyright: ignore[
 robot.mass_matrx(q)  # type: ignore[attr-defined] # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
 
 kernel = robot.kernel("forward_dynamics")
-kernel(q, qd)  # type: ignore[call-arg] # pyright: ignore[reportCallIssue]
-kernel(q, qd, tau, np.empty(7))  # type: ignore[call-arg] # pyright: ignore[reportCallIssue]
-kernel(q, qd, tau, base_velocity=np.zeros(6))  # type: ignore[call-arg] # pyright: ignore[reportCallIssue]
+kernel("home", qd, tau)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
+kernel(q, qd, tau, threads="all")  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
+kernel(q, qd, tau).trace_of()  # type: ignore[attr-defined] # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
 kernel.bind(q, qd, tau)  # type: ignore[call-arg] # pyright: ignore[reportCallIssue]
 kernel.bind(q, qd, tau, out=tau)(q)  # type: ignore[call-arg] # pyright: ignore[reportCallIssue]
-robot.kernel("mass_matrix")(q, qd)  # type: ignore[call-arg] # pyright: ignore[reportCallIssue]
 robot.kernel("mass_matrix", dtype="float16")  # type: ignore[call-overload] # pyright: ignore[reportCallIssue, reportArgumentType]
 
 px.load(7)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]

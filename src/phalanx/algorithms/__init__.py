@@ -5,11 +5,14 @@
 from . import center_of_mass, derivatives, energy, forward, inertia, inverse, kinematics, momentum
 from .registry import (
     ALGORITHMS,
+    ALIASES,
     FUNCTIONS,
     NOTHING,
     Algorithm,
     Function,
+    FunctionSpec,
     algorithms,
+    default_algorithm,
     find,
     functions_algorithms,
     require_covered,
@@ -17,12 +20,15 @@ from .registry import (
 
 __all__ = [
     "ALGORITHMS",
+    "ALIASES",
     "FUNCTIONS",
     "NOTHING",
     "Algorithm",
     "Function",
+    "FunctionSpec",
     "algorithms",
     "center_of_mass",
+    "default_algorithm",
     "derivatives",
     "energy",
     "find",

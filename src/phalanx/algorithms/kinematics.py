@@ -20,7 +20,7 @@ from ..spatial import (
     namespace,
     transpose,
 )
-from ..sweeps.verbs import marked, propagate, walks
+from ..sweeps.verbs import ancestor_pairs, marked, propagate
 from .registry import REFERENCE, algorithm
 
 FORWARD = {"source": "Featherstone 2008, section 4.3", "coupled": True}
@@ -217,7 +217,7 @@ def kinematic_hessian(model: Model, q: Array, *, frame: Placement, reference: st
         far = join(x.w * 0.0, cross(w, x.v))
         return mine, same * x.own + far - far * x.own
 
-    dJ = walks(
+    dJ = ancestor_pairs(
         JacobianColumn(w, v, w[..., :1] * 0.0 + 1.0),
         carry=lambda x, w, v, first: JacobianColumn(x.w, x.v, x.own - x.own * first),
         emit=emit,

@@ -16,14 +16,13 @@ from functools import cached_property, partial
 import numpy as np
 
 from ..errors import PhalanxError
+from ..robot.inertia_shift import is_definite
 from ..robot.model import Model, identity_transform
 from ..spatial import Array, Transform, dense, dot, matvec, namespace, transpose
 from ..sweeps.heavy_paths import ArrayLinks
 from ..sweeps.links import LinkSweeps
 from ..sweeps.verbs import current
 from .banded.symmetric import inverse
-
-_SINGULAR = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +100,7 @@ def links_of(model: Model, X: Transform) -> Links:
         seats = heavy_paths.at_links(X).zip(identity_transform(model), partial(_seat, seated))
         W = from_seats(seats, W)
     X_links = dense(heavy_paths.joined(lambda before, own: own @ before, X))
-    G = dense(heavy_paths.at_links(model.inertia))
+    G = dense(heavy_paths.at_links(model.definite_inertia))
     return Links(heavy_paths, X_links, W, G, inverse(G), unused, X, seats, T, rotor, unknown)
 
 
@@ -209,12 +208,5 @@ def _complements(S: np.ndarray) -> np.ndarray:
 
 def singular_link(model: Model) -> int:
     """The first link whose inertia has no inverse, -1 if all have one."""
-    G = model.inertia[model.links]
-    m = np.where(G.m > 0.0, G.m, 1.0)[:, None, None]
-    r = G.h[:, None, :] / m
-    centre = r.swapaxes(-1, -2) * r
-    turned = np.trace(centre, axis1=-2, axis2=-1)[:, None, None] * np.eye(3) - centre
-    size = np.linalg.eigvalsh(G.moment[:, [[0, 1, 2], [1, 3, 4], [2, 4, 5]]] - m * turned)
-    scale = np.abs(G.moment).max(axis=-1, initial=0.0) + size[:, 2]
-    regular = (G.m > 0.0) & (size[:, 0] > _SINGULAR * scale)
+    regular = is_definite(model.definite_inertia[model.links])
     return -1 if regular.all() else int(np.argmin(regular))

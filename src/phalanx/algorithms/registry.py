@@ -13,7 +13,8 @@ from typing import Any
 
 from ..errors import PhalanxError, listing, nearest, shown
 from ..robot import results
-from ..robot.dh import link_wrenches_dh, refusal
+from ..robot.dh.chain import link_wrenches_dh
+from ..robot.dh.frames import refusal
 from ..robot.model import Model, link_wrenches, with_inertias
 from ..robot.robot import Robot
 from .links import singular_link
@@ -33,7 +34,7 @@ class _Integers:
 
 
 INTEGERS = _Integers()
-VALUE = ".value"  # how names of functions end that also tell what they differentiate
+VALUE = ".value"  # how names of functions end that also return what they differentiate
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 # Of which point and along which axes the motion of a frame is given.
 REFERENCE = MappingProxyType({"reference": ("world_aligned", "world", "local")})
@@ -43,9 +44,9 @@ REFERENCE = MappingProxyType({"reference": ("world_aligned", "world", "local")})
 class Function:
     """A quantity that users ask for: its inputs, optional inputs and outputs as symbolic sizes.
 
-    Sizes are named `q` (nq), `v` (nv), `l` (n_links), or are numbers; `frame` tells that the
+    Sizes are named `q` (nq), `v` (nv), `l` (n_links), or are numbers; `frame` says that the
     function is asked for one frame of the robot. `choices` are keywords that take one of some words, the
-    first by default; its algorithms know them as options. `forces` tells which input, or the "result", joint
+    first by default; its algorithms know them as options. `forces` says which input, or the "result", joint
     forces are.
     """
 
@@ -60,7 +61,8 @@ class Function:
     inverts: bool = False  # whether it needs the inverse of the mass matrix
     full_rank: bool = False  # whether its frame must move in all six directions
     motion: bool = False  # whether inertias matter to it as far as they change forces and motions
-    value: str = ""  # what it is the derivative of, if it can tell that besides
+    value: str = ""  # what it is the derivative of, if it can return that, too
+    default: str = ""  # the algorithm that "auto" takes by default, if there are several
     solves: str = ""  # the function that gives its last input if its result stands there instead
 
     @cached_property
@@ -76,9 +78,9 @@ class Function:
 class Algorithm:
     """A published way to compute a function, and which robots it covers.
 
-    `frames` tells whose frames its equations are written in: those of the bodies, or the
+    `frames` says whose frames its equations are written in: those of the bodies, or the
     Denavit-Hartenberg frames `model.dh`, whose inertias are the links' own about their mass centres.
-    `bodies` tells what it asks of inertias: "any" will do that gives the same motion, or those of the
+    `bodies` says what it needs of inertias: "any" will do that gives the same motion, or those of the
     "rigid" links themselves, or these must be "definite", since it inverts them.
     """
 
@@ -144,10 +146,10 @@ class Algorithm:
             return " with its mimic joints"
         if self.frames == "bodies":
             return self._refusal_of_bodies(robot)
-        told: str = robot._memoized(
+        reason: str = robot._memoized(
             ("refusal in DH frames", self.joints), lambda: self._refusal_of_frames(robot)
         )
-        return told
+        return reason
 
     def _refusal_of_frames(self, robot: Robot) -> str:
         joints = tuple(robot.v_slices)
@@ -163,6 +165,35 @@ class Algorithm:
             return ""
         singular = robot._memoized("singular link", lambda: singular_link(robot.model))
         return "" if singular < 0 else f': the inertia of link "{robot.link_names[singular]}" has no inverse'
+
+
+MODES = ("jvp", "vjp", "hvp")  # of derivatives
+
+
+@dataclass(frozen=True)
+class FunctionSpec:
+    """A function of a robot as users name it: `[jvp:|vjp:|hvp:]FUNCTION[+OPTIONAL…][:FRAME]`."""
+
+    function: str
+    frame: str | None = None
+    derivative: str = ""
+    optional: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, name: str) -> FunctionSpec:
+        """What a name says; whether there is such a function is not looked up."""
+        mode, _, rest = name.partition(":")
+        if mode not in MODES:
+            mode, rest = "", name
+        words, _, frame = rest.partition(":")
+        function, *optional = words.split("+")
+        return cls(function, frame or None, mode, tuple(optional))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a registered function itself, of a frame if and only if it needs one."""
+        f = FUNCTIONS.get(self.function)
+        return f is not None and not (self.derivative or self.optional) and f.frame == bool(self.frame)
 
 
 @cache
@@ -184,7 +215,7 @@ def derived(function: str, mode: str) -> Function:
 
 @cache
 def with_value(function: str) -> Function:
-    """A function of several derivatives that also tells what they are the derivatives of."""
+    """A function of several derivatives that also returns what they are the derivatives of."""
     f = FUNCTIONS[function]
     return replace(f, name=function + VALUE, outputs={**f.outputs, f.value: ("v",)})
 
@@ -196,11 +227,12 @@ def _named_tuple(function: str) -> Any:
 
 
 FUNCTIONS: dict[str, Function] = {}
+ALIASES = {"rnea": "inverse_dynamics", "crba": "mass_matrix", "aba": "forward_dynamics"}  # other names
 ALGORITHMS: dict[str, dict[str, Algorithm]] = {}
 
 
 def function(name: str, inputs: Mapping[str, Any], output: Any, **more: Any) -> None:
-    """Make a function known with its output, or several by name; its first algorithm is the default."""
+    """Make a function known with its output, or several by name."""
     outputs = output if isinstance(output, Mapping) else {more.get("symbol", "result"): output}
     outputs = MappingProxyType({label: tuple(sizes) for label, sizes in outputs.items()})
     FUNCTIONS[name] = Function(name, MappingProxyType(dict(inputs)), outputs, **more)
@@ -216,6 +248,16 @@ def algorithm(function: str, *, name: str | None = None, **facts: Any) -> Callab
         return run
 
     return register
+
+
+def default_algorithm(function: str) -> Algorithm:
+    """The algorithm that the registry names as the default, or the only one."""
+    known, name = ALGORITHMS[function], FUNCTIONS[function].default
+    if not name and len(known) > 1:
+        raise ValueError(
+            f"{function}: several algorithms ({listing(known)}) but no default; name it in the registry."
+        )
+    return known[name] if name else next(iter(known.values()))
 
 
 def find(function: str, name: str) -> Algorithm:
@@ -266,8 +308,9 @@ function(
     symbol="tau",
     forces="result",
     motion=True,
+    default="cartesian_tensor",
 )
-function("mass_matrix", {"q": "q"}, "vv", optional=INERTIAS, symbol="M", motion=True)
+function("mass_matrix", {"q": "q"}, "vv", optional=INERTIAS, symbol="M", motion=True, default="crba")
 function(
     "forward_dynamics",
     {"q": "q", "qd": "v", "tau": "v"},
@@ -277,6 +320,7 @@ function(
     forces="tau",
     inverts=True,
     motion=True,
+    default="aba",
     solves="inverse_dynamics",
 )
 function("bias_forces", {"q": "q", "qd": "v"}, "v", optional=INERTIAS, forces="result", motion=True)
@@ -294,6 +338,7 @@ function(
     {"dq": "vv", "dqd": "vv", "dqdd": "vv"},
     optional=EXTERNAL | INERTIAS,
     motion=True,
+    default="idsva",
     value="tau",
 )
 function(
@@ -331,6 +376,7 @@ function(
     inverts=True,
     full_rank=True,
     motion=True,
+    default="ltl",
 )
 function("frame_velocity", {"q": "q", "qd": "v"}, "6", frame=True, choices=REFERENCE, symbol="V")
 function(

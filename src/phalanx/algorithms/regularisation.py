@@ -6,35 +6,45 @@ from __future__ import annotations
 
 from ..robot.model import Model
 from ..spatial import Array, Articulated, Tensor, namespace
-from ..sweeps.rows import after, before
+from ..sweeps.heavy_paths import after, before
 from ..sweeps.verbs import children, parent, paths
 
-_NEAR = 0.1  # how fast the size of further links loses influence on what a link is lent
+_NEAR = 0.1  # how fast the size of further links loses influence on the shifted inertia
 
 
 def shifted_inertia(model: Model) -> Articulated:
-    """A ball for each body but the last, as large as its neighbours on the side where they are smaller.
+    """The inertia of a ball for each body but the last, as large as its neighbours on the lighter side.
 
-    Lending too little leaves a light link between heavy ones to divide by nearly nothing, too much
+    Shifting too little leaves a light link between heavy ones to divide by nearly nothing, too much
     drowns a link's own inertia: a mean over all links lost eight digits on a light tail. The base
     counts as a mean link.
     """
+    return _shifted(model)
+
+
+def shifted_inertia_of_part(model: Model) -> Articulated:
+    """As `shifted_inertia`, for the last body, too, if the chain goes on; what is beyond counts as mean."""
+    return _shifted(model, beyond=1.0)
+
+
+def _shifted(model: Model, beyond: float = 0.0) -> Articulated:
     sizes = []
     for x in _sizes(model):
         mean = x.sum() / model.n
         inner_side = _faded(x[..., None], mean, inward=True)[..., 0] + x
         outer_side = _faded(x[..., None], mean, inward=False)[..., 0]
+        outer_side[-1] += beyond * mean
         sizes.append(inner_side * outer_side / (inner_side + outer_side))
     return _balls(model, *sizes)
 
 
 def shifted_inertia_on_tree(model: Model) -> Articulated:
-    """A ball for each body but the tips, as large as what hangs on it, or a tenth of that.
+    """The inertia of a ball for each body but the tips: that of its subtree, or a tenth of it.
 
-    The tenth where what carries the body is much lighter: all of it would drown light links in the middle
-    of a chain; only as much as the lighter side has (`shifted_inertia`) leaves heavy tips on light
-    branches to divide by nearly nothing, for six digits. Each step away counts a tenth; the base counts
-    as a mean link.
+    The tenth where its parent is much lighter: all of it would drown light links in the middle of a
+    chain; only as much as the lighter side has (`shifted_inertia`) leaves heavy tips on light branches
+    to divide by nearly nothing, for six digits. Each step away counts a tenth; the base counts as a mean
+    link.
     """
     far = paths(Tensor(model.rest.E[..., :1, :1] * 0.0 + _NEAR))
     sizes = []

@@ -7,23 +7,19 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from ..algorithms import Algorithm, Function, algorithms
-from ..arrays import MOST_AXES, is_masked_array, overlaps_itself
+from .. import arrays
+from ..algorithms import Algorithm, algorithms
+from ..arrays import MOST_AXES, is_masked_array, overlaps_itself, real_array
 from ..errors import PhalanxError, installing, listing, nearest, shown
-from ..program.task import TraceTask
+from ..program.task import Call
 from ..robot.checks import require_masses
-from ..robot.configurations import real_array
-from ..robot.frames import AnyFrame, placement_of
-from ..robot.model import Model
-from ..robot.robot import Robot
 
 _MODULES = {"native": "native.build", "numpy": "numpy", "jax": "jax.backend"}
 _EXTRAS = {
@@ -32,69 +28,7 @@ _EXTRAS = {
     "opencl": "pyopencl",
     "cuda": "cuda",
 }  # what pip installs beyond Phalanx for a backend
-FRAMED = "compiled for a frame"  # how keys of what was compiled begin, if it is told a frame
-
-
-@dataclass(frozen=True)
-class Call:
-    """One function of one robot by one algorithm, with the frame it is asked for."""
-
-    robot: Robot
-    algorithm: Algorithm
-    frame: str | None = None
-    options: tuple[tuple[str, Any], ...] = field(default=())
-
-    @property
-    def function(self) -> Function:
-        return self.algorithm.served
-
-    def sizes(self, symbols: tuple[str, ...]) -> tuple[int, ...]:
-        """Symbolic sizes of an input or output as numbers."""
-        links = self.robot.n_links
-        known = {"q": self.robot.nq, "v": self.robot.nv, "l": links, "10l": 10 * links}
-        return tuple(known[s] if s in known else int(s) for s in symbols)
-
-    def input_sizes(self, optional: Sequence[str] = ()) -> dict[str, tuple[int, ...]]:
-        """The sizes of all inputs by name, with some of the optional ones."""
-        f = self.function
-        chosen = {**f.inputs, **{name: f.optional[name] for name in optional}}
-        return {name: self.sizes(symbols) for name, symbols in chosen.items()}
-
-    def shapes(self, optional: Sequence[str] = ()) -> tuple[tuple[int, ...], ...]:
-        """The shapes of all inputs, then of the outputs."""
-        return (*self.input_sizes(optional).values(), *self.output_sizes().values())
-
-    def output_sizes(self) -> dict[str, tuple[int, ...]]:
-        """The sizes of all outputs by name."""
-        return {name: self.sizes(symbols) for name, symbols in self.function.outputs.items()}
-
-    def arguments(self) -> dict[str, Any]:
-        """Keyword arguments of the equations that the call itself fixes."""
-        more: dict[str, Any] = dict(self.options)
-        if self.algorithm.valued:
-            more["value"] = True
-        if self.frame is not None:
-            more["frame"] = placement_of(self.robot, self.frame)
-        return more
-
-    def task(
-        self, optional: Sequence[str] = (), model: Model | None = None, frame: AnyFrame | None = None
-    ) -> TraceTask:
-        """What a program shall compute, with some of the optional inputs; by default on the robot's model.
-
-        With `frame` the program is told its frame when it runs.
-        """
-        f = self.function
-        arguments = self.arguments() if frame is None else self.arguments() | {"frame": frame}
-        return TraceTask(
-            self.algorithm,
-            self.robot.model if model is None else model,
-            {name: self.sizes(symbols) for name, symbols in f.inputs.items()},
-            self.output_sizes(),
-            {name: self.sizes(f.optional[name]) for name in optional},
-            arguments,
-            self.robot._coordinates if self.algorithm.derivative else (),
-        )
+FRAMED = "compiled for a frame"  # how keys of what was compiled begin, if it takes a frame
 
 
 def memo_key(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> tuple[Any, ...]:
@@ -112,18 +46,15 @@ def memo_key(call: Call, optional: tuple[str, ...], dtype: np.dtype) -> tuple[An
 
 
 def never(*arrays: Any) -> bool:
-    """An entry to compiled code that takes nothing: where there is no other, or none for such results."""
+    """A stub that always declines, where there is no direct entry to compiled code."""
     return False
 
 
 def require_shape(call: Call, shape: tuple[int, ...], label: str, size: tuple[int, ...]) -> None:
     """Raise unless the shape of an input ends in its size."""
-    if len(shape) < len(size) or shape[len(shape) - len(size) :] != size:
-        wanted = ", ".join(["…", *map(str, size)])
-        raise PhalanxError(
-            f"{call.function.name}: {label} has shape {shape}, expected ({wanted}) "
-            f'for robot "{call.robot.name}" ({_explain(call, label)}).'
-        )
+    if not arrays.ends_in(shape, size):
+        whose = f' for robot "{call.robot.name}" ({_explain(call, label)})'
+        arrays.require_shape(shape, size, f"{call.function.name}: {label}", whose)
 
 
 def _explain(call: Call, label: str) -> str:
@@ -140,13 +71,7 @@ def _explain(call: Call, label: str) -> str:
 def common_batch(call: Call, batches: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
     """The batch shape to which those of all inputs broadcast."""
     require_few_axes(call.function.name, batches)
-    try:
-        return np.broadcast_shapes(*batches.values())
-    except ValueError:
-        told = ", ".join(f"{n} {b}" for n, b in batches.items())
-        raise PhalanxError(
-            f'{call.function.name}: the batch shapes for robot "{call.robot.name}" do not broadcast: {told}.'
-        ) from None
+    return arrays.common_batch(batches, call.function.name, f' for robot "{call.robot.name}"')
 
 
 def require_few_axes(where: str, batches: Mapping[str, tuple[int, ...]]) -> None:
@@ -208,8 +133,8 @@ def checked_outs(
     if len(shapes) == 1:
         return (checked_out(call, where, out, next(iter(shapes.values())), dtype),)
     if not isinstance(out, (tuple, list)) or len(out) != len(shapes):
-        told = f"{len(out)} arrays" if isinstance(out, (tuple, list)) else type(out).__name__
-        raise PhalanxError(f"{where} is {told}, expected a tuple of {len(shapes)}: {', '.join(shapes)}.")
+        got = f"{len(out)} arrays" if isinstance(out, (tuple, list)) else type(out).__name__
+        raise PhalanxError(f"{where} is {got}, expected a tuple of {len(shapes)}: {', '.join(shapes)}.")
     arrays = tuple(
         checked_out(call, f"{where}, {label}", each, shape, dtype)
         for each, (label, shape) in zip(out, shapes.items(), strict=True)
@@ -219,7 +144,7 @@ def checked_outs(
     return arrays
 
 
-def checked_out(call: Call, where: str, out: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+def checked_out(call: OfRobot, where: str, out: Any, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     """An array that takes a result."""
     if not isinstance(out, np.ndarray) or is_masked_array(out):
         plain = " without a mask" if is_masked_array(out) else ""
@@ -239,6 +164,34 @@ def checked_out(call: Call, where: str, out: Any, shape: tuple[int, ...], dtype:
             f"{out.shape}), expected an array of its own; np.empty({out.shape}) makes one."
         )
     return out
+
+
+class OfRobot(Protocol):
+    """Whatever belongs to one robot."""
+
+    @property
+    def robot(self) -> Any: ...
+
+
+class CompiledFunction:
+    """What kernels of all processors and devices say about themselves."""
+
+    _call: Call
+
+    @property
+    def robot(self) -> Any:
+        """The robot it was compiled for."""
+        return self._call.robot
+
+    @property
+    def function(self) -> str:
+        """The function it computes."""
+        return self._call.algorithm.function
+
+    @property
+    def algorithm(self) -> str:
+        """The algorithm it uses."""
+        return self._call.algorithm.name
 
 
 class Backend(ABC):
@@ -321,7 +274,7 @@ def available_threads() -> int:
 
 
 def positive(count: object, where: str) -> int:
-    """A number of threads, or an error naming the place."""
+    """A number of threads, or an error that says where."""
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
         raise PhalanxError(f"{where}: got {shown(count)}, expected a positive integer or None.")
     return int(count)

@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from ..program.task import Call
 from ..robot.model import Model
 from ..robot.robot import Robot
+from ..sweeps.orders.segments import CutChain
 from ..sweeps.orders.sequential import Sequential
 from ..sweeps.verbs import ordering
-from .base import Backend, Call
+from .base import Backend
 
 # Body values per block: large enough to hide Python's overhead, small enough for the cache.
 _BLOCK = 1 << 15
@@ -36,6 +38,9 @@ class NumpyBackend(Backend):
         dtype = outs[0].dtype
         model = model_in(call.robot, dtype)
         order = call.robot._memoized("sequential", lambda: Sequential(model.parents, model.pattern))
+        parts = (
+            None if call.segments is None or call.is_matrix else order.segments(call.segments, model.links)
+        )
         arguments = call.arguments()
         if "frame" in arguments:
             arguments["frame"] = arguments["frame"].map(lambda array: array.astype(dtype))
@@ -50,7 +55,7 @@ class NumpyBackend(Backend):
         more = {k: _rows(v, call.sizes(f.optional[k]), batch, outs) for k, v in optional.items()}
         compute = _differentiated(call, tuple(more)) if call.algorithm.derivative else call.algorithm
         size = max(1, _BLOCK // max(model.n, 1))
-        with ordering(order), np.errstate(all="ignore"):
+        with ordering(order if parts is None else CutChain(parts)), np.errstate(all="ignore"):
             for start in range(0, count, size):
                 part = slice(start, start + size)
                 given = {k: v[part] for k, v in more.items()}
@@ -66,7 +71,7 @@ class NumpyBackend(Backend):
 def spread(inputs: Iterable[np.ndarray], outputs: Iterable[np.ndarray]) -> None:
     """Make NaN of the results of each state whose inputs are not all finite; arrays are rows of states.
 
-    Equations lose a NaN where its number does not matter; compiled code has `program/form/nonfinite.py`.
+    Equations lose a NaN where its number does not matter; compiled code has `program/passes/nonfinite.py`.
     """
     finite = [np.isfinite(x).all(axis=tuple(range(1, x.ndim))) for x in inputs]
     if finite and not np.all(good := np.logical_and.reduce(finite)):
@@ -90,11 +95,11 @@ def _differentiated(call: Call, optional: tuple[str, ...]) -> Callable[..., Any]
         return lambda model, *inputs, **more: (
             [np.zeros((len(inputs[0]), *s)) for s in shapes] if len(shapes) > 1 else 0.0
         )
-    from ..program.evaluate import program_on_arrays  # traces
-    from ..program.trace import TracedProgram, trace
+    from ..program.interpret import program_on_arrays  # traces
+    from ..program.trace import trace
 
     key = ("scalar program", call.function.name, call.algorithm.name, call.options, call.frame, optional)
-    program: TracedProgram = call.robot._memoized(key, lambda: trace(call.task(optional)))
+    program = call.robot._memoized(key, lambda: trace(call.task(optional)))
 
     def compute(model: Model, *inputs: np.ndarray, **more: Any) -> Any:
         arrays = dict(zip(call.function.inputs, inputs, strict=True))

@@ -9,32 +9,34 @@ import contextlib
 import os
 import signal
 import sys
+import textwrap
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, NoReturn, TextIO
 
 from ..errors import PhalanxError
 from ..progress import bars
-from . import cache, compare, cost, demo, export, info, papers, report_page, schedule, simulate, studio
-from . import run as run_command
-from .report import emit, one_line
+from .output import emit, one_line
 
 __all__ = ["main"]
 
-COMMANDS = (
-    info,
-    compare,
-    cost,
-    schedule,
-    papers,
-    simulate,
-    run_command,
-    studio,
-    report_page,
-    export,
-    demo,
-    cache,
-)
+# Each command and its line in `phalanx --help`; its module is imported when somebody calls it.
+COMMANDS = {
+    "info": "describe a robot: its tree, joints, limits and masses",
+    "compare": "count, time and check all algorithms of a function on a robot",
+    "cost": "count the operations of an algorithm on a robot",
+    "schedule": "place an algorithm on the processors of a machine",
+    "speedup": "say how many processors are worth it for one state, predicted and measured",
+    "papers": "recompute the tables, formulas and claims of the papers behind the algorithms",
+    "simulate": "simulate a robot in time and tell how it moved",
+    "run": "compute functions for every frame of a recording",
+    "studio": "open a page with the robot in 3D, its dynamics and its schedules",
+    "report": "write one page about a robot: in 3D, with costs, schedules, times and errors",
+    "export": "write functions of a robot as C, OpenCL, CUDA, PTX, object code or WebAssembly",
+    "demo": "compute the torques of a million random states and time it",
+    "cache": "show or clear the folder of compiled kernels",
+}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -45,6 +47,13 @@ class _Parser(argparse.ArgumentParser):
             emit(self.format_help().rstrip("\n"))
         else:
             super().print_help(file)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse has it, but a command refuses unknown arguments itself and so names its own help."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, unknown
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {one_line(PhalanxError(message))}; see {self.prog} --help\n")
@@ -64,21 +73,35 @@ class _Version(argparse.Action):
 _CLOSED, _UNWRITTEN = 128 + 13, 74
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser with all commands; each sets `run` to its function."""
-    parser = _Parser(prog="phalanx", description="Robot dynamics: describe, compute, compare.")
+def build_parser(only: str | None = None) -> argparse.ArgumentParser:
+    """Return the parser of all commands; with `only`, the arguments of no other command are added."""
+    parser = _Parser(
+        prog="phalanx", description="Robot dynamics: describe, compute, compare.", allow_abbrev=False
+    )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command", required=True)
-    for command in COMMANDS:
-        command.add(commands)
+    for name, summary in COMMANDS.items():
+        # Without abbreviations: a misspelt option is an error, not the one that begins alike.
+        command = commands.add_parser(name, help=summary, allow_abbrev=False)
+        if only in (None, name):
+            module = import_module(f".{name}", __name__)
+            command.description = summary[0].upper() + summary[1:] + "."
+            command.epilog = "examples:\n" + textwrap.indent(module.EXAMPLES.strip(), "  ")
+            command.formatter_class = argparse.RawDescriptionHelpFormatter
+            command.add_argument("--json", action="store_true", help="print JSON for other programs")
+            command.set_defaults(run=module.run)
+            module.add(command)
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit status: 0 done, 2 bad input, 74 output cannot be written, 130 interrupted, 141 its reader gone."""
     command = "phalanx"
+    words = sys.argv[1:] if argv is None else argv
     try:
-        args = build_parser().parse_args(argv)
+        # Options before the command take no value: its name is the first word that is no option.
+        named = next((word for word in words if not word.startswith("-")), "")
+        args = build_parser(only=named).parse_args(words)
         command = f"phalanx {args.command}"
         with warnings.catch_warnings(), bars(not args.json):
             warnings.showwarning = _show_warning
@@ -96,7 +119,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _unwritten(command: str, error: OSError) -> int:
-    """The exit status where standard output takes no more; a reader that left needs no words."""
+    """The exit status where standard output cannot be written; silent if its reader has left."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         # The interpreter flushes stdout once more at exit; give it somewhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

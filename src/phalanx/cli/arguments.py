@@ -5,34 +5,15 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
-import textwrap
-from collections.abc import Callable
 from typing import Any
 
 from ..algorithms import FUNCTIONS
 from ..errors import PhalanxError
 from ..io.loading import load
 from ..robot.robot import Robot
-from ..study.cost import PRODUCTS
-
-Run = Callable[[argparse.Namespace], int]
-
-
-def add_command(
-    commands: Any, name: str, run: Run, *, summary: str, examples: str
-) -> argparse.ArgumentParser:
-    """Return the parser of a new command, with its examples and `--json`."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        name,
-        help=summary,
-        description=summary[0].upper() + summary[1:] + ".",
-        epilog="examples:\n" + textwrap.indent(textwrap.dedent(examples).strip(), "  "),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON for other programs")
-    parser.set_defaults(run=run)
-    return parser
+from ..study.cost import LEVELS, PRODUCTS
 
 
 def add_robot(parser: argparse.ArgumentParser, *, default: str | None = None) -> None:
@@ -58,6 +39,7 @@ def add_function(parser: argparse.ArgumentParser, default: str = "inverse_dynami
     """Add the function and its frame; `more` says where another one is the default, then None."""
     choices = list(FUNCTIONS)
     parser.add_argument(
+        "-f",
         "--function",
         choices=choices,
         default=None if more else default,
@@ -67,16 +49,26 @@ def add_function(parser: argparse.ArgumentParser, default: str = "inverse_dynami
     parser.add_argument(
         "--frame",
         metavar="NAME",
-        help="of which frame, for functions that ask for one (default: that of the last link)",
+        help="of which frame, for functions that take one (default: that of the last link)",
     )
 
 
 def frame_of(args: argparse.Namespace, robot: Robot, function: str) -> str | None:
-    """The frame that a function is asked for; None if it takes none."""
+    """The frame of a function, the last link's by default; None if it takes none."""
     if args.frame is not None or not FUNCTIONS[function].frame:
         name: str | None = args.frame
         return name
     return robot.link_names[-1] if robot.link_names else robot.frame_names[0]
+
+
+def add_customise(parser: argparse.ArgumentParser) -> None:
+    """Add the choice of what is known of the robot when operations are counted."""
+    parser.add_argument(
+        "--customise",
+        choices=LEVELS,
+        default="full",
+        help="what of the robot is used: nothing, its structure, its numbers (default: full)",
+    )
 
 
 def add_derivative(parser: argparse.ArgumentParser) -> None:
@@ -128,3 +120,32 @@ def positive_integer(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"got {text!r}, expected an integer of at least 1")
     return value
+
+
+def positive_number(text: str) -> float:
+    """Return a finite number above 0, as argparse wants its types."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0.0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"got {text!r}, expected a number above 0")
+    return value
+
+
+def pairs(text: str, option: str, what: str = "name") -> dict[str, str]:
+    """Return the mapping that `a=b,c=d` states; raise naming the option if it states none."""
+    found = {}
+    for part in filter(None, text.split(",")):
+        name, equals, value = (word.strip() for word in part.rpartition("="))
+        if not equals or not name or not value:
+            raise PhalanxError(f"{option}: got {part!r}, expected {what}=value,{what}=value.")
+        found[name] = value
+    return found
+
+
+def refuse_without(args: argparse.Namespace, needed: str, *options: str) -> None:
+    """Raise if one of the options is given: without `needed` it would have no effect."""
+    for name in options:
+        if getattr(args, name) is not None:
+            raise PhalanxError(f"--{name}: needs {needed}; without it the option has no effect.")

@@ -5,26 +5,19 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from ..errors import printable
-from .arguments import add_command
-from .report import emit, emit_json
+from .output import emit, emit_json
+
+EXAMPLES = """
+phalanx cache
+phalanx cache --clear
+phalanx cache --json | jq .bytes
+"""
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = add_command(
-        commands,
-        "cache",
-        run,
-        summary="show or clear the folder of compiled kernels",
-        examples="""
-            phalanx cache
-            phalanx cache --clear
-            phalanx cache --json | jq .bytes
-        """,
-    )
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     parser.add_argument(
         "--clear", action="store_true", help="remove all entries; kernels are rebuilt on demand"
     )

@@ -8,31 +8,25 @@ import argparse
 import math
 import textwrap
 from dataclasses import asdict
-from typing import Any
 
 from ..errors import printable
 from ..study.compare import Comparison, compare
 from ..study.plotting import require_drawable
 from ..study.recommend import duration
-from .arguments import add_command, add_function, add_robot, frame_of, load_robot, positive_integer
-from .report import emit, emit_json, table, terminal_width
+from .arguments import add_function, add_robot, frame_of, load_robot, positive_integer
+from .output import emit, emit_json, table, terminal_width
+
+EXAMPLES = """
+phalanx compare panda
+phalanx compare arm.urdf --function forward_dynamics --batch 64
+phalanx compare puma560 --function mass_matrix --plot puma560.png
+phalanx compare panda --function inverse_dynamics_derivatives
+phalanx compare ur5 --processors 4 --json
+"""
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = add_command(
-        commands,
-        "compare",
-        run,
-        summary="count, time and check all algorithms of a function on a robot",
-        examples="""
-            phalanx compare panda
-            phalanx compare arm.urdf --function forward_dynamics --batch 64
-            phalanx compare puma560 --function mass_matrix --plot puma560.png
-            phalanx compare panda --function inverse_dynamics_derivatives
-            phalanx compare ur5 --processors 4 --json
-        """,
-    )
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     add_robot(parser)
     add_function(parser)
     parser.add_argument("--batch", type=positive_integer, default=4096, help="states (default: 4096)")
@@ -88,7 +82,7 @@ def _name(row: Comparison) -> str:
 
 
 def _notes(rows: list[Comparison]) -> list[str]:
-    """The recommendation with its reason, what the columns mean, and who is missing."""
+    """The recommendation with its reason, what the columns mean, and which algorithms are missing."""
     reason = next(r.reason for r in rows if r.recommended)
     processors = next(r.processors for r in rows if not r.refused)
     columns = (
@@ -101,8 +95,8 @@ def _notes(rows: list[Comparison]) -> list[str]:
     for r in rows:
         if r.refused:
             reasons.setdefault(r.reason, []).append(r.algorithm)
-    told = [f"Not for this robot: {', '.join(names)}{why}." for why, names in reasons.items()]
-    return [*notes, "", *map(_paragraph, told)] if told else notes
+    refused = [f"Not for this robot: {', '.join(names)}{why}." for why, names in reasons.items()]
+    return [*notes, "", *map(_paragraph, refused)] if refused else notes
 
 
 def _paragraph(text: str) -> str:

@@ -12,14 +12,14 @@ from typing import Any
 
 from ..dispatch import resolve
 from ..errors import PhalanxError, printable
-from ..program.cost import Cost, Count
+from ..program.analyses.cost import Cost, Count
 from ..study.closed_form import ClosedForm, closed_form
 from ..study.conventions import CONVENTIONS
-from ..study.cost import LEVELS, cost
+from ..study.cost import cost
 from ..study.fitting import FittedFormula
 from .arguments import (
     add_algorithm,
-    add_command,
+    add_customise,
     add_derivative,
     add_function,
     add_robot,
@@ -27,35 +27,25 @@ from .arguments import (
     frame_of,
     load_robot,
 )
-from .report import emit, emit_json, table, terminal_width
+from .output import emit, emit_json, table, terminal_width
+
+EXAMPLES = """
+phalanx cost panda
+phalanx cost arm.urdf --function forward_dynamics --algorithm aba --by link
+phalanx cost puma560 --algorithm zomaya_morris --customise semi --formula
+phalanx cost ur5 --algorithm lathrop --plot lathrop.png --json
+phalanx cost panda --function forward_dynamics --derivative vjp
+phalanx cost ur5 --function jacobian_time_derivative --frame tool0
+"""
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = add_command(
-        commands,
-        "cost",
-        run,
-        summary="count the operations of an algorithm on a robot",
-        examples="""
-            phalanx cost panda
-            phalanx cost arm.urdf --function forward_dynamics --algorithm aba --by link
-            phalanx cost puma560 --algorithm zomaya_morris --customise semi --formula
-            phalanx cost ur5 --algorithm lathrop --plot lathrop.png --json
-            phalanx cost panda --function forward_dynamics --derivative vjp
-            phalanx cost ur5 --function jacobian_time_derivative --frame tool0
-        """,
-    )
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     add_robot(parser)
     add_function(parser)
     add_algorithm(parser)
     add_derivative(parser)
-    parser.add_argument(
-        "--customise",
-        choices=LEVELS,
-        default="full",
-        help="what of the robot is used: nothing, its structure, its numbers (default: full)",
-    )
+    add_customise(parser)
     parser.add_argument(
         "--convention",
         metavar="C",
@@ -90,11 +80,11 @@ def run(args: argparse.Namespace) -> int:
         form = closed_form(args.function, own, customise=args.customise, convention=args.convention)
     title = f"{function} of {printable(robot.name)} by {name}"
     if args.plot:
-        from ..study.figures.cost_profile import cost_profile
+        from ..study.figures.cost_figures import cost_profile
 
         cost_profile(found, args.plot, title=title, by=args.by)
     if args.json:
-        emit_json(_told(found, function, name, form))
+        emit_json(_plain(found, function, name, form))
         return 0
     lines = [title, f"customise {found.customise}, convention {found.convention}", "", *_totals(found), ""]
     lines += [*_parts(found, args.by), "", *_notes(found)]
@@ -141,9 +131,9 @@ def _notes(found: Cost) -> list[str]:
         f"A state moves {b.inputs:,} bytes in, {b.outputs:,} out and {b.parameters:,} of parameters, "
         f"and {b.intermediate:,} if every partial result goes through memory."
     )
-    told = [flow, f"Charged: {CONVENTIONS[found.convention].charges}"]
-    told += [f"Compiled: {found.form}."] if found.form else []
-    return [line for text in told for line in textwrap.wrap(text, terminal_width())]
+    notes = [flow, f"Charged: {CONVENTIONS[found.convention].charges}"]
+    notes += [f"Compiled: {found.form}."] if found.form else []
+    return [line for note in notes for line in textwrap.wrap(note, terminal_width())]
 
 
 def _formulas(form: ClosedForm) -> list[str]:
@@ -189,16 +179,16 @@ def _sizes(sizes: tuple[int, ...]) -> str:
     return ", ".join(", ".join(map(str, r)) if len(r) < 3 else f"{r[0]}-{r[-1]}" for r in runs)
 
 
-def _told(found: Cost, function: str, algorithm: str, form: ClosedForm | None) -> dict[str, Any]:
-    told = {"function": function, "algorithm": algorithm, **asdict(found)}
-    told |= {"total": found.total, "width": found.width, "max_width": found.max_width}
-    told["span"]["total"] = found.span.total
+def _plain(found: Cost, function: str, algorithm: str, form: ClosedForm | None) -> dict[str, Any]:
+    plain = {"function": function, "algorithm": algorithm, **asdict(found)}
+    plain |= {"total": found.total, "width": found.width, "max_width": found.max_width}
+    plain["span"]["total"] = found.span.total
     if form is not None:
-        told["formula"] = {
+        plain["formula"] = {
             where: {kind: _exact(_formula(part, kind)) for kind in _KINDS}
             for where, part in (("operations", form), ("span", form.span))
         }
-    return told
+    return plain
 
 
 def _exact(formula: FittedFormula | None) -> dict[str, Any] | None:

@@ -14,25 +14,21 @@ import numpy as np
 from ..dispatch import evaluate
 from ..errors import printable
 from ..robot.robot import Robot
-from .arguments import add_command, add_robot, load_robot, positive_integer
-from .report import emit, emit_json, number, table, terminal_width
+from .arguments import add_robot, load_robot, positive_integer
+from .output import emit, emit_json, number, table, terminal_width
 
 _RUNS = 3
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = add_command(
-        commands,
-        "demo",
-        run,
-        summary="compute the torques of a million random states and time it",
-        examples="""
-            phalanx demo
-            phalanx demo panda --batch 10000
-            phalanx demo arm.urdf --seed 7 --json
-        """,
-    )
+EXAMPLES = """
+phalanx demo
+phalanx demo panda --batch 10000
+phalanx demo arm.urdf --seed 7 --json
+"""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     add_robot(parser, default="puma560")
     parser.add_argument(
         "--batch", type=positive_integer, default=1_000_000, help="number of states (default: 1000000)"

@@ -6,32 +6,30 @@ from __future__ import annotations
 
 import argparse
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..robot.facts import describe
-from .arguments import add_command, add_robot, load_robot
-from .drawing import draw_tree
-from .report import emit, emit_json, fit, number, table, terminal_width
+from .arguments import add_robot, load_robot
+from .output import emit, emit_json, fit, number, table, terminal_width
 
 FLOATING = "(floating base)"
 MOST_ROWS = 120
 ENDS_OF_TABLE = 10
+LONGEST_RUN = 24  # links of a run that the drawing shows in full
+ENDS_OF_RUN = 10
+MOST_LINES = 120
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = add_command(
-        commands,
-        "info",
-        run,
-        summary="describe a robot: its tree, joints, limits and masses",
-        examples="""
-            phalanx info puma560
-            phalanx info arm.urdf --floating-base
-            phalanx info arm.urdf --json | jq .total_mass
-        """,
-    )
+EXAMPLES = """
+phalanx info puma560
+phalanx info arm.urdf --floating-base
+phalanx info arm.urdf --json | jq .total_mass
+"""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     add_robot(parser)
     parser.add_argument("--all", action="store_true", help="print every link and joint of a long robot")
 
@@ -79,8 +77,8 @@ def _summary(facts: dict[str, Any], width: int) -> list[str]:
         rows.insert(-2, ("loops", f"{len(facts['loops']):,}, left open: see below"))
     lines = [fit(f"{label:<8}  {text}", width) for label, text in rows]
     if facts["left_out"]:
-        told = f"{'left out':<8}  {'; '.join(facts['left_out'])}"
-        lines += textwrap.wrap(told, width, subsequent_indent=" " * 10)
+        line = f"{'left out':<8}  {'; '.join(facts['left_out'])}"
+        lines += textwrap.wrap(line, width, subsequent_indent=" " * 10)
     return lines
 
 
@@ -95,7 +93,7 @@ def _joint_table(joints: list[dict[str, Any]], width: int, everything: bool) -> 
     if not rows:
         return ["no moving joints"]
     head = ("joint", "type", "q", "lower", "upper", "velocity", "effort", "mass")
-    units = "SI units; q: place in the coordinates; mass: of the link that the joint carries"
+    units = "SI units; q: index in the coordinates; mass: of the link that the joint carries"
     note = ["", "--all prints every joint"] if hidden else []
     return [*table(head, rows, align="<<>>>>>>", width=width), "", units[:width], *note]
 
@@ -107,7 +105,7 @@ def _loop_table(loops: list[dict[str, Any]], width: int, everything: bool) -> li
     rows = [(x["name"], x["type"], x["predecessor"], x["successor"]) for x in shown]
     if len(shown) < len(loops):
         rows.append((f"… {len(loops) - len(shown):,} more", "", "", ""))
-    note = "loops of the file are kept, but nothing is computed with them: the joints above move freely"
+    note = "loops of the file are listed, but nothing is computed with them: the joints above move freely"
     head = ("loop", "type", "from link", "to link")
     return [*table(head, rows, align="<<<<", width=width), "", *textwrap.wrap(note, width)]
 
@@ -127,3 +125,73 @@ def _joint_rows(joint: dict[str, Any]) -> Iterator[tuple[str, ...]]:
             yield joint["name"] or FLOATING, joint["type"], where, *bounds, number(joint["mass"])
         else:
             yield "", "", where, *bounds, ""
+
+
+# ------------------------------------------------------------------------ the drawing
+
+
+def draw_tree(
+    parents: Sequence[int], labels: Sequence[str], *, width: int, everything: bool = False
+) -> list[str]:
+    """Return the lines of the drawing, the world on top.
+
+    Only a branching indents: an unbranched run is one column, so that a chain of
+    any length stays on the page. Long runs, deep branchings and large trees are
+    shortened, the first and the last of them only without `everything`.
+    """
+    lines = ["world"]
+    covered = 0
+    for line, links in _entries(parents, labels, width, LONGEST_RUN if not everything else len(parents)):
+        if len(lines) > MOST_LINES and not everything:
+            lines.append(_more(len(parents) - covered))
+            break
+        lines.append(fit(line, width))
+        covered += links
+    return lines
+
+
+def _entries(
+    parents: Sequence[int], labels: Sequence[str], width: int, longest: int
+) -> Iterator[tuple[str, int]]:
+    """Yield each line and how many links it represents, depth first, without recursion."""
+    children, sizes = _children_and_sizes(parents)
+    stack = _branches(children[-1], "")
+    while stack:
+        link, first, rest = stack.pop()
+        if len(rest) > width // 2:
+            yield first + _more(sizes[link]), sizes[link]
+            continue
+        run = [link]
+        while len(children[run[-1]]) == 1:
+            run.append(children[run[-1]][0])
+        hidden = len(run) - 2 * ENDS_OF_RUN if len(run) > longest else 0
+        for k, member in enumerate(run):
+            if not hidden or k < ENDS_OF_RUN or k >= ENDS_OF_RUN + hidden:
+                yield (rest if k else first) + labels[member], 1
+            elif k == ENDS_OF_RUN:
+                yield rest + _more(hidden), hidden
+        stack += _branches(children[run[-1]], rest)
+
+
+def _branches(links: Sequence[int], prefix: str) -> list[tuple[int, str, str]]:
+    """Return (link, prefix of its line, prefix below) with the first link last, as a stack has it."""
+    last = len(links) - 1
+    return [
+        (link, prefix + ("└─ " if k == last else "├─ "), prefix + ("   " if k == last else "│  "))
+        for k, link in enumerate(links)
+    ][::-1]
+
+
+def _children_and_sizes(parents: Sequence[int]) -> tuple[dict[int, list[int]], list[int]]:
+    children: dict[int, list[int]] = {link: [] for link in range(-1, len(parents))}
+    for link, parent in enumerate(parents):
+        children[parent].append(link)
+    sizes = [1] * len(parents)
+    for link in reversed(range(len(parents))):
+        if parents[link] >= 0:
+            sizes[parents[link]] += sizes[link]
+    return children, sizes
+
+
+def _more(links: int) -> str:
+    return f"… {links:,} more"

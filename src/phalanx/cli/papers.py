@@ -10,10 +10,9 @@ from itertools import zip_longest
 from typing import Any
 
 from ..study.papers import Record, names, paper
-from ..study.papers.records import ASSUMED, NOT_PRINTED, OF_PRINT, Claim, count_in_words, shown
-from ..study.papers.reproduction import reproduce_all
-from .arguments import add_command
-from .report import GAP, emit, emit_json, terminal_width
+from ..study.papers.catalogue import reproduce_all
+from ..study.papers.verdicts import ASSUMED, NOT_PRINTED, OF_PRINT, Claim, count_in_words, shown
+from .output import GAP, emit, emit_json, terminal_width
 
 # Words of the command line for the kinds of verdicts.
 VERDICTS = {
@@ -26,23 +25,19 @@ VERDICTS = {
 }
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = add_command(
-        commands,
-        "papers",
-        run,
-        summary="recompute the tables, formulas and claims of the papers behind the algorithms",
-        examples="""
-            phalanx papers
-            phalanx papers lathrop
-            phalanx papers kane --only differs
-            phalanx papers kane --only arithmetic
-            phalanx papers zomaya_morris --json
+EXAMPLES = """
+phalanx papers
+phalanx papers lathrop
+phalanx papers kane --only differs
+phalanx papers kane --only arithmetic
+phalanx papers zomaya_morris --json
 
-            all papers take about a minute; a bar on a terminal tells how far it is.
-        """,
-    )
+all papers take about a minute; a bar on a terminal shows how far it is.
+"""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     parser.add_argument("name", metavar="NAME", nargs="?", help=f"one of {', '.join(names())} (default: all)")
     parser.add_argument(
         "--only",
@@ -57,12 +52,12 @@ def run(args: argparse.Namespace) -> int:
     chosen = names() if args.name is None else [args.name]
     found = reproduce_all(chosen)
     kind = VERDICTS.get(args.only)
-    kept = {name: [r for r in rows if kind in (None, r.kind)] for name, rows in found.items()}
+    rows_of = {name: [r for r in rows if kind in (None, r.kind)] for name, rows in found.items()}
     if args.json:
-        emit_json([_plain(record) for rows in kept.values() for record in rows])
+        emit_json([_plain(record) for rows in rows_of.values() for record in rows])
         return 0
     width = terminal_width()
-    emit("\n\n".join("\n".join(_page(name, kept[name], found[name], width)) for name in chosen))
+    emit("\n\n".join("\n".join(_page(name, rows_of[name], found[name], width)) for name in chosen))
     return 0
 
 
@@ -80,20 +75,20 @@ def _value(value: Any) -> Any:
 
 def _page(name: str, records: list[Record], everything: list[Record], width: int) -> list[str]:
     """The table of a paper, its notes, and how many rows have which verdict."""
-    told = paper(name)
-    title = textwrap.wrap(f"{name}: {told.authors}, “{told.title}”, {told.year}", width)
+    printed = paper(name)
+    title = textwrap.wrap(f"{name}: {printed.authors}, “{printed.title}”, {printed.year}", width)
     lines: list[str] = []
     notes: dict[str, int] = {"": 0}
-    source, place = "", list(told.sources).index
-    for record in sorted(records, key=lambda r: place(r.source)):
+    source, order = "", list(printed.sources).index
+    for record in sorted(records, key=lambda r: order(r.source)):
         if record.source != source:
             source = record.source
-            lines += ["", *textwrap.wrap(f"{source}: {told.sources[source]}", width)]
+            lines += ["", *textwrap.wrap(f"{source}: {printed.sources[source]}", width)]
         lines += _row(record, notes.setdefault(_note(record), len(notes)), width)
     below = [f"({number}) {note}" for note, number in notes.items() if number]
     below += [text for sign, text in _LEGEND.items() if any(sign in line for line in lines)]
     wrapped = [line for note in below for line in textwrap.wrap(note, width, subsequent_indent="    ")]
-    without = [f"Not recomputed: {place}: {what}." for place, what in told.left_out.items()]
+    without = [f"Not recomputed: {part}: {what}." for part, what in printed.left_out.items()]
     wrapped += [line for text in without for line in textwrap.wrap(text, width, subsequent_indent="    ")]
     head = _cells([["item"], ["published"], ["computed"], ["verdict"]], width)
     rule = [GAP.join("─" * size for size in _sizes(width))]
@@ -101,7 +96,7 @@ def _page(name: str, records: list[Record], everything: list[Record], width: int
 
 
 _LEGEND = {
-    " / ": "a / b / c: multiplications, additions and divisions where no unit tells otherwise.",
+    " / ": "a / b / c: multiplications, additions and divisions where no unit says otherwise.",
     "not printed": "not printed: counted from the paper's equations by other code than this library.",
     "arithmetic": "arithmetic of the print: both sides follow from printed figures, no algorithm ran.",
 }
@@ -149,7 +144,7 @@ def _short_verdict(record: Record) -> str:
 
 
 def _note(record: Record) -> str:
-    """What stands below the table: figures of a claim, the reason of a difference, remarks."""
+    """The note below the table: figures of a claim, the reason of a difference, remarks."""
     parts = [record.note]
     if record.differs or record.computed is None or record.kind == ASSUMED:
         *_, why = record.verdict.partition("differs: " if record.differs else ": ")

@@ -1,100 +1,132 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""What the commands share in print: tables that fit the terminal, numbers, JSON."""
+"""`phalanx report`: one page about a robot, to hand on."""
 
 from __future__ import annotations
 
-import errno
-import json
-import math
-import shutil
-import sys
-from collections.abc import Sequence
+import argparse
+import textwrap
+import time
 from typing import Any
 
-import numpy as np
+from ..errors import PhalanxError
+from .arguments import add_robot, load_robot, positive_integer, refuse_without
+from .output import emit, emit_json, table, terminal_width
 
-from ..errors import printable
+EXAMPLES = """
+phalanx report panda -o panda.html
+phalanx report arm.urdf -o arm.html --quick
+phalanx report ur5 -o ur5.html --functions inverse_dynamics \\
+    forward_dynamics_derivatives
 
-GAP = "  "
-_ASCII = str.maketrans(
-    {"←": "<-", "│": "|", "├": "+", "└": "`", "─": "-", "…": "...", "–": "-", "²": "^2", "·": "*"}
-)
-
-
-def terminal_width() -> int:
-    """Columns to use: those of the terminal, 80 where there is none."""
-    return min(max(shutil.get_terminal_size((80, 24)).columns, 60), 120)
-
-
-def emit(text: str) -> None:
-    """Print `text`, with plain ASCII in place of what the output cannot encode.
-
-    Names come from files: what a terminal would obey instead of show is escaped.
-    """
-    if sys.stdout is None:
-        raise OSError(errno.EBADF, "it is closed")
-    text = "\n".join(map(printable, text.split("\n")))
-    encoding = sys.stdout.encoding or "utf-8"
-    try:
-        text.encode(encoding)
-    except UnicodeEncodeError:
-        text = text.translate(_ASCII).encode(encoding, "backslashreplace").decode(encoding)
-    print(text, flush=True)
+The file needs no server and no network: open it in any browser, mail it,
+print it. Its sliders compute by WebAssembly compiled for the robot.
+"""
 
 
-def emit_json(data: Any) -> None:
-    """Print `data` as strict JSON; arrays become lists, infinities and NaN become null."""
-    if sys.stdout is None:
-        raise OSError(errno.EBADF, "it is closed")
-    print(json.dumps(_plain(data), indent=2, allow_nan=False), flush=True)
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    add_robot(parser)
+    parser.add_argument(
+        "-o", "--output", default="report.html", metavar="FILE", help="the page (default: report.html)"
+    )
+    parser.add_argument(
+        "--functions",
+        nargs="+",
+        metavar="F",
+        help="to study with all their algorithms (default: inverse_dynamics mass_matrix forward_dynamics)",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="time nothing: counts, schedules and errors only"
+    )
+    parser.add_argument(
+        "--batch", type=positive_integer, metavar="B", help="states timed together (default: up to 1024)"
+    )
+    parser.add_argument(
+        "--megabytes",
+        type=float,
+        default=5.0,
+        metavar="MB",
+        help="the most that the page may have; meshes are simplified to that (default: 5)",
+    )
 
 
-def one_line(message: object) -> str:
-    """Return a message as one line of text."""
-    return printable(" ".join(str(message).split()))
+def run(args: argparse.Namespace) -> int:
+    """Write the page and print what is in it; exit status 0."""
+    from ..studio.report import report  # the compiler half
+    from ..studio.report.collect import DEFAULT
 
-
-def number(value: float) -> str:
-    """Return four significant digits; a dash where there is no bound."""
-    return f"{value:.4g}" if math.isfinite(value) else "–"
-
-
-def fit(text: str, width: int) -> str:
-    """Return `text` in at most `width` columns, shortened in the middle, on one line."""
-    text = printable(text)
-    if len(text) <= width:
-        return text
-    head = max(width - 1, 0) // 2
-    tail = max(width - 1, 0) - head
-    return text[:head] + "…" + text[len(text) - tail :]
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, align: str, width: int) -> list[str]:
-    """Return the lines of a table; its first column gives way where `width` is short.
-
-    `align` holds a letter per column, `<` or `>`.
-    """
-    rows = [[printable(cell) for cell in row] for row in rows]
-    sizes = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    rest = sum(sizes[1:]) + len(GAP) * (len(sizes) - 1)
-    sizes[0] = min(sizes[0], max(width - rest, 8))
-    rule = ["─" * size for size in sizes]
-    return [
-        GAP.join(
-            f"{fit(cell, size):{side}{size}}" for cell, size, side in zip(row, sizes, align, strict=True)
-        ).rstrip()
-        for row in (head, rule, *rows)
+    robot = load_robot(args)
+    if args.quick:
+        refuse_without(args, "timing, which --quick leaves out", "batch")
+    names = [name for word in args.functions or DEFAULT for name in word.split(",") if name]
+    if not names:
+        raise PhalanxError("--functions: got none, expected names such as inverse_dynamics.")
+    start = time.perf_counter()
+    made = report(
+        robot, args.output, functions=names, quick=args.quick, batch=args.batch, megabytes=args.megabytes
+    )
+    seconds = time.perf_counter() - start
+    if args.json:
+        emit_json(
+            {
+                "file": str(made.path),
+                "bytes": made.bytes,
+                "seconds": seconds,
+                "live": list(made.live),
+                "robot": made.facts,
+                "machine": made.machine,
+                "functions": [
+                    _plain(study) | {"speedups": made.speedups.get(study.function, {})}
+                    for study in made.studies
+                ],
+            }
+        )
+        return 0
+    head = ["function", "algorithms", "auto", "recommended"]
+    rows = [
+        [s.function, str(len(s.served)), s.auto, s.recommended if s.reason else "–"] for s in made.studies
     ]
+    lines = [f"{made.path}  {made.bytes / 1e6:.2f} MB in {seconds:.1f} s; open it in a browser"]
+    if rows:
+        lines += ["", *table(head, rows, align="<><<", width=terminal_width())]
+    if made.live:
+        live = "live in the page: " + ", ".join(made.live)
+        lines += ["", *textwrap.wrap(live, terminal_width(), break_on_hyphens=False)]
+    emit("\n".join(lines))
+    return 0
 
 
-def _plain(data: Any) -> Any:
-    if isinstance(data, dict):
-        return {str(key): _plain(value) for key, value in data.items()}
-    if isinstance(data, np.ndarray | np.generic):
-        return _plain(data.tolist())
-    if isinstance(data, list | tuple):
-        return [_plain(value) for value in data]
-    if isinstance(data, float) and not math.isfinite(data):
-        return None
-    return data
+def _plain(study: Any) -> dict[str, Any]:
+    """A study as plain data."""
+    rows = []
+    for row in study.rows:
+        c, m = row.cost, row.measured
+        rows.append(
+            {
+                "algorithm": row.algorithm,
+                "options": row.options,
+                "source": row.source,
+                "refused": row.refused or None,
+                "cost": None
+                if c is None
+                else {
+                    "multiplications": c.multiplications,
+                    "additions": c.additions,
+                    "divisions": c.divisions,
+                    "trigonometric": c.trigonometric,
+                    "total": c.total,
+                    "path": c.span.total if c.has_path else None,
+                    "looped": c.looped,
+                },
+                "operations": row.operations if c is None else c.total,
+                "times": None
+                if m is None
+                else {
+                    k: getattr(m, k) for k in ("one_state", "per_state", "predicted", "prepare", "backend")
+                },
+                "errors": {name: {"largest": a, "typical": b} for name, (a, b) in row.errors.items()},
+            }
+        )
+    facts = {k: v for k, v in vars(study).items() if k != "rows"}
+    return facts | {"algorithms": rows}

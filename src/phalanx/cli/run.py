@@ -5,46 +5,42 @@
 from __future__ import annotations
 
 import argparse
-import math
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..algorithms import FUNCTIONS
 from ..errors import PhalanxError, printable
 from ..study.plotting import require_drawable
-from .arguments import add_command, add_robot, load_robot, positive_integer
-from .report import emit, emit_json, table, terminal_width
+from .arguments import add_robot, load_robot, pairs, positive_integer, positive_number, refuse_without
+from .output import emit, emit_json, table, terminal_width
 
 if TYPE_CHECKING:
     from ..data.engine import RunReport
     from ..data.job import Job
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = add_command(
-        commands,
-        "run",
-        run,
-        summary="compute functions for every frame of a recording",
-        examples="""
-            phalanx run panda log.parquet -o tau.npz -f inverse_dynamics -f power
-            phalanx run ur5 log.mcap -o residual.npz -f residual --plot residual.png
-            phalanx run so100.urdf data/ -o out/ -f inverse_dynamics --units deg
-            phalanx run panda log.parquet -o e.parquet -f energy --dry-run
-            phalanx run panda big.parquet -o t.parquet -f torques --scheduler local:4
-            phalanx run panda big.parquet -o t.parquet -f torques --shard 3/16
+EXAMPLES = """
+phalanx run panda log.parquet -o tau.npz -f inverse_dynamics -f power
+phalanx run ur5 log.mcap -o residual.npz -f residual --plot residual.png
+phalanx run so100.urdf data/ -o out/ -f inverse_dynamics --units deg
+phalanx run panda log.parquet -o e.parquet -f energy --dry-run
+phalanx run panda big.parquet -o t.parquet -f torques --scheduler local:4
+phalanx run panda big.parquet -o t.parquet -f torques --shard 3/16
 
-            FUNCTION: inverse_dynamics (or torques), power, energy, kinetic_energy,
-            potential_energy, limit_violations (or limits), residual (measured less
-            computed), frame_pose and other functions of frames with --frame, and
-            every function of a robot with one result. RECORDING and OUT: .npy,
-            .npz, .parquet, .h5, .hdf5, .zarr, .mcap, or a folder of them, such as
-            a LeRobot data set. A run that was interrupted goes on where it stopped
-            when it is started again, and gives the same bytes.
-        """,
-    )
+FUNCTION: inverse_dynamics (or torques), power, energy, kinetic_energy,
+potential_energy, limit_violations (or limits), residual (measured less
+computed), frame_pose and other functions of frames with --frame, and
+every function of a robot with one result. RECORDING and OUT: .npy,
+.npz, .parquet, .h5, .hdf5, .zarr, .mcap, or a folder of them, such as
+a LeRobot data set. A run that was interrupted goes on where it stopped
+when it is started again, and gives the same bytes.
+"""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     add_robot(parser)
     parser.add_argument("recording", metavar="RECORDING", help="a file or a folder")
     parser.add_argument("others", nargs="*", help=argparse.SUPPRESS)  # refused with a hint
@@ -63,25 +59,25 @@ def add(commands: Any) -> None:
         "--joints", metavar="J,…", help='joints in the order of its entries, "-" for none; or robot'
     )
     group.add_argument("--units", metavar="U", help="of angles: rad, deg; or q=deg,elbow=-deg,tau=0.001")
-    group.add_argument("--rate", type=_rate, metavar="HZ", help="frames a second, where rates are missing")
+    group.add_argument(
+        "--rate", type=positive_number, metavar="HZ", help="frames a second, where rates are missing"
+    )
     group.add_argument(
         "--columns", metavar="Q=C,…", help="which column is q, qd, qdd, tau: q=state,tau=effort"
     )
     group.add_argument("--groups", metavar="G,…", help="groups of an HDF5 file, or patterns: data/demo_1*")
-    group = parser.add_argument_group("what is computed and kept")
+    group = parser.add_argument_group("what is computed and copied")
     group.add_argument(
         "--frame", action="append", default=[], metavar="NAME", help="for frame_pose and the like"
     )
     group.add_argument(
         "--keep", default="index", metavar="C", help="columns of RECORDING: index (default), all, none, a,b"
     )
-    group.add_argument(
-        "--window", type=int, default=11, metavar="N", help="frames of the fit that differentiates"
-    )
-    group.add_argument("--polynomial", type=int, default=3, metavar="N", help="its degree (default: 3)")
+    group.add_argument("--window", type=int, metavar="N", help="frames of the fit that differentiates")
+    group.add_argument("--polynomial", type=int, metavar="N", help="its degree (default: 3)")
     group.add_argument("--allow-nan", action="store_true", help="frames with NaN give NaN, not an error")
     group = parser.add_argument_group("how it runs")
-    group.add_argument("--dry-run", action="store_true", help="tell columns, sizes and time; write nothing")
+    group.add_argument("--dry-run", action="store_true", help="print columns, sizes and time; write nothing")
     group.add_argument(
         "--scheduler", metavar="ADDRESS", help="a Dask scheduler, or local:N for N processes here"
     )
@@ -93,16 +89,6 @@ def add(commands: Any) -> None:
     group.add_argument("--rows", type=positive_integer, metavar="N", help="frames of a task at most")
     group.add_argument("--threads", type=positive_integer, metavar="N", help="default: all")
     group.add_argument("--plot", metavar="FILE", help="save a picture (.png, .pdf or .svg)")
-
-
-def _rate(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0.0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"got {text!r}, expected frames a second above 0")
-    return value
 
 
 def run(args: argparse.Namespace) -> int:
@@ -128,10 +114,15 @@ def run(args: argparse.Namespace) -> int:
         groups=args.groups.split(",") if args.groups else None,
     )
     keep = args.keep.split(",") if args.keep not in ("index", "all", "none") else args.keep
-    options = Options(tuple(args.frame), keep, args.window, args.polynomial, args.allow_nan, args.rows)
+    if args.frame and not any(name in FUNCTIONS and FUNCTIONS[name].frame for name in args.functions):
+        raise PhalanxError("--frame: needs a function of frames such as frame_pose; leave it out.")
+    fit = {name: value for name in ("window", "polynomial") if (value := getattr(args, name)) is not None}
+    options = Options(tuple(args.frame), keep, allow_nan=args.allow_nan, rows=args.rows, **fit)
     job = planned(recording, args.functions, Path(args.output), options)
+    if not job.derived:
+        refuse_without(args, "rates that are not recorded", "window", "polynomial")
     if args.dry_run:
-        _tell(args, _plan(job), _planned_lines)
+        _print(args, _plan(job), _planned_lines)
         return 0
     report = execute(
         job, skip_bad=args.skip_bad, shard=_shard(args.shard), scheduler=args.scheduler, fresh=args.fresh
@@ -143,11 +134,11 @@ def run(args: argparse.Namespace) -> int:
     facts = _facts(job, report)
     if "residual" in facts["columns"] and report.frames:
         facts["agreement"] = _agreement(job)
-    _tell(args, facts, _done_lines)
+    _print(args, facts, _done_lines)
     return 0
 
 
-def _tell(args: argparse.Namespace, facts: dict[str, Any], lines: Any) -> None:
+def _print(args: argparse.Namespace, facts: dict[str, Any], lines: Any) -> None:
     if args.json:
         emit_json(facts)
     else:
@@ -158,7 +149,7 @@ def _tell(args: argparse.Namespace, facts: dict[str, Any], lines: Any) -> None:
 
 
 def _require_functions(args: argparse.Namespace) -> None:
-    """Raise unless functions are named by -f, and nothing stands beside robot and recording."""
+    """Raise unless -f names functions, and the robot and the recording are the only other words."""
     words: list[str] = [args.robot, args.recording, *args.others]
     *names, robot, recording = words
     if names or not args.functions:
@@ -169,29 +160,18 @@ def _require_functions(args: argparse.Namespace) -> None:
         )
 
 
-def _pairs(text: str, option: str) -> dict[str, str]:
-    """A mapping from `a=b,c=d`."""
-    found = {}
-    for part in filter(None, text.split(",")):
-        name, equals, value = part.rpartition("=")
-        if not equals or not name or not value:
-            raise PhalanxError(f"{option}: got {part!r}, expected name=value,name=value.")
-        found[name.strip()] = value.strip()
-    return found
-
-
 def _joints(text: str | None) -> Any:
     if text is None or text == "robot":
         return text
     if "=" in text:
-        return _pairs(text, "--joints")
+        return pairs(text, "--joints")
     return [name.strip() for name in text.split(",")]
 
 
 def _units(text: str | None) -> Any:
     if text is None or "=" not in text:
         return text
-    return {name: _number(value) for name, value in _pairs(text, "--units").items()}
+    return {name: _number(value) for name, value in pairs(text, "--units").items()}
 
 
 def _number(text: str) -> Any:
@@ -205,7 +185,7 @@ def _columns(text: str | None) -> Any:
     """Columns by quantity; several columns of one are joined by +."""
     if text is None:
         return None
-    return {k: v.split("+") if "+" in v else v for k, v in _pairs(text, "--columns").items()}
+    return {k: v.split("+") if "+" in v else v for k, v in pairs(text, "--columns").items()}
 
 
 def _shard(text: str | None) -> tuple[int, int] | None:
@@ -221,7 +201,7 @@ def _shard(text: str | None) -> tuple[int, int] | None:
 
 
 def _described(job: Job) -> dict[str, Any]:
-    """What both reports say: where everything comes from and goes to."""
+    """What a plan and a finished run both print: inputs, columns and outputs."""
     r = job.recording
     from_file = {k: list(b.columns) for k, b in r.bindings.items() if k in job.read}
     return {
@@ -272,7 +252,7 @@ def _facts(job: Job, report: RunReport) -> dict[str, Any]:
 
 def _agreement(job: Job) -> dict[str, Any] | None:
     """How measured forces agree with computed ones, joint by joint."""
-    from ..data.agreement import agreement
+    from ..data.summary import agreement
 
     if (found := agreement(job)) is None:
         return None

@@ -10,16 +10,15 @@ from collections import Counter
 from typing import Any
 
 from ..errors import PhalanxError, nearest, printable
-from ..study.cost import LEVELS
 from ..study.machines import MACHINES, Machine
 from ..study.schedule import has_paper_assignment, schedule
 from ..study.scheduling.array_program import ArraySchedule
+from ..study.scheduling.list_scheduler import SystolicSchedule
 from ..study.scheduling.placement import Schedule
-from ..study.scheduling.reservation import SystolicSchedule
 from ..study.scheduling.tasks import GRANULARITIES
 from .arguments import (
     add_algorithm,
-    add_command,
+    add_customise,
     add_derivative,
     add_function,
     add_robot,
@@ -28,31 +27,27 @@ from .arguments import (
     load_robot,
     positive_integer,
 )
-from .report import emit, emit_json, number, table, terminal_width
+from .output import emit, emit_json, number, table, terminal_width
 
 _MOST_ROWS = 24
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = add_command(
-        commands,
-        "schedule",
-        run,
-        summary="place an algorithm on the processors of a machine",
-        examples="""
-            phalanx schedule panda --machine pram:8 --plot gantt.html
-            phalanx schedule puma560 --machine transputers --trace trace.json
-            phalanx schedule puma560 --machine transputers:unit=microseconds
-            phalanx schedule panda --machine transputers:assignment=list
-            phalanx schedule puma560 --machine systolic --algorithm luh_walker_paul
-            phalanx schedule puma560 --machine transputers:program=ahead
-            phalanx schedule puma560 --machine array:network=nearest
-            phalanx schedule ur5 --machine array --algorithm processor_array:moment=inside
-            phalanx schedule arm.urdf --function forward_dynamics --processors 16 --json
-            phalanx schedule panda --function forward_dynamics_derivatives --processors 8
-        """,
-    )
+EXAMPLES = """
+phalanx schedule panda --machine pram:8 --plot gantt.html
+phalanx schedule puma560 --machine transputers --trace trace.json
+phalanx schedule puma560 --machine transputers:unit=microseconds
+phalanx schedule panda --machine transputers:assignment=list
+phalanx schedule puma560 --machine systolic --algorithm luh_walker_paul
+phalanx schedule puma560 --machine transputers:program=ahead
+phalanx schedule puma560 --machine array:network=nearest
+phalanx schedule ur5 --machine array --algorithm processor_array:moment=inside
+phalanx schedule arm.urdf --function forward_dynamics --processors 16 --json
+phalanx schedule panda --function forward_dynamics_derivatives --processors 8
+"""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     add_robot(parser)
     add_function(parser, more="; mass_matrix on an array")
     add_algorithm(parser)
@@ -72,12 +67,7 @@ def add(commands: Any) -> None:
         choices=GRANULARITIES,
         help="what a task is (default: scalar on a pram, vector on a systolic machine, else equation)",
     )
-    parser.add_argument(
-        "--customise",
-        choices=LEVELS,
-        default="full",
-        help="what of the robot is used: nothing, its structure, its numbers (default: full)",
-    )
+    add_customise(parser)
     parser.add_argument("--plot", metavar="FILE", help="save a Gantt chart (.html, .png, .pdf or .svg)")
     parser.add_argument("--trace", metavar="FILE", help="save trace events for Chrome or Perfetto (.json)")
 

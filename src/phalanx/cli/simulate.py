@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import textwrap
 from pathlib import Path
 from typing import Any
@@ -15,46 +14,45 @@ import numpy as np
 from ..data.naming import coordinates, rates
 from ..errors import PhalanxError, printable
 from ..files import writing
-from ..simulation.integrators import DEFAULT, names
-from ..study.plotting import place_of, require_drawable
-from .arguments import add_command, add_robot, load_robot, positive_integer
-from .motions import SimulatedMotion, simulated
-from .report import emit, emit_json, number, table, terminal_width
+from ..simulation.integrators import DEFAULT, INTEGRATORS
+from ..study.plotting import output_path, require_drawable
+from .arguments import add_robot, load_robot, positive_integer, positive_number
+from .output import emit, emit_json, number, table, terminal_width
+from .simulated_motion import BANDWIDTH, FRICTION, SimulatedMotion, simulated
 
 _MOST_LIMITS = 12  # lines about them in print
 _NOTHING = 1e-12  # coordinates and energies below are rounding
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = add_command(
-        commands,
-        "simulate",
-        run,
-        summary="simulate a robot in time and tell how it moved",
-        examples="""
-            phalanx simulate panda --seconds 2 --hold --plot hold.png
-            phalanx simulate puma560 --drop --batch 1000 --seed 1
-            phalanx simulate solo12.urdf --floating-base --hold \\
-                --ground FL_FOOT FR_FOOT HL_FOOT HR_FOOT --save stand.npz
-            phalanx simulate ur5 --control law.py --json
+EXAMPLES = """
+phalanx simulate panda --seconds 2 --hold --plot hold.png
+phalanx simulate puma560 --drop --batch 1000 --seed 1
+phalanx simulate solo12.urdf --floating-base --hold \\
+    --ground FL_FOOT FR_FOOT HL_FOOT HR_FOOT --save stand.npz
+phalanx simulate ur5 --control law.py --json
 
-            law.py holds law(t, q, qd, u, robot), which returns the joint forces;
-            u are the coordinates at the start. It may hold forces(t, q, qd, u,
-            robot) too: wrenches by frame. law.py:name takes another function.
-        """,
-    )
+law.py holds law(t, q, qd, u, robot), which returns the joint forces;
+u are the coordinates at the start. It may hold forces(t, q, qd, u,
+robot) too: wrenches by frame. law.py:name takes another function.
+"""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     add_robot(parser)
     kinds = parser.add_mutually_exclusive_group()
     kinds.add_argument("--drop", action="store_true", help="nothing drives the joints (default)")
     kinds.add_argument("--hold", action="store_true", help="hold the start: PD with gravity compensation")
     kinds.add_argument("--control", metavar="FILE", help="a Python file with a law (see below)")
     parser.add_argument(
-        "--seconds", type=_positive, default=2.0, metavar="S", help="to simulate (default: 2)"
+        "--seconds", type=positive_number, default=2.0, metavar="S", help="to simulate (default: 2)"
     )
-    parser.add_argument("--dt", type=_positive, default=1e-3, metavar="S", help="step (default: 0.001)")
+    parser.add_argument("--dt", type=positive_number, default=1e-3, metavar="S", help="step (default: 0.001)")
     parser.add_argument(
-        "--integrator", choices=names(), default=DEFAULT, help=f"default: {DEFAULT}, stable when stiff"
+        "--integrator",
+        choices=list(INTEGRATORS),
+        default=DEFAULT,
+        help=f"default: {DEFAULT}, stable when stiff",
     )
     parser.add_argument(
         "--batch", type=positive_integer, default=1, metavar="N", help="simulations (default: 1)"
@@ -65,11 +63,9 @@ def add(commands: Any) -> None:
     parser.add_argument("--pose", metavar="J=X,…", help="coordinates of joints at the start")
     parser.add_argument("--height", type=float, metavar="M", help="of a floating base at the start")
     parser.add_argument("--ground", nargs="+", metavar="FRAME", help="frames that stand on the plane z = 0")
+    parser.add_argument("--friction", type=float, metavar="MU", help=f"of the ground (default: {FRICTION})")
     parser.add_argument(
-        "--friction", type=_at_least_zero, default=0.8, metavar="MU", help="of the ground (default: 0.8)"
-    )
-    parser.add_argument(
-        "--bandwidth", type=_positive, default=5.0, metavar="HZ", help="of --hold (default: 5)"
+        "--bandwidth", type=positive_number, metavar="HZ", help=f"of --hold (default: {BANDWIDTH:g})"
     )
     for name, what in (("damping", "damping"), ("limits", "joint limits"), ("dry-friction", "dry friction")):
         parser.add_argument(
@@ -81,28 +77,10 @@ def add(commands: Any) -> None:
     parser.add_argument("--dtype", choices=("float64", "float32"), default="float64")
     parser.add_argument("--threads", type=positive_integer, metavar="N", help="default: all")
     parser.add_argument(
-        "--record", type=_positive, default=0.01, metavar="S", help="between records (default: 0.01)"
+        "--record", type=positive_number, default=0.01, metavar="S", help="between records (default: 0.01)"
     )
     parser.add_argument("--plot", metavar="FILE", help="save a picture (.png, .pdf or .svg)")
     parser.add_argument("--save", metavar="FILE", help="save time, q, qd, tau and energy (.npz)")
-
-
-def _number(text: str, least: float, strict: bool, told: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (least < value < math.inf or (value == least and not strict)):
-        raise argparse.ArgumentTypeError(f"got {text!r}, expected {told}")
-    return value
-
-
-def _positive(text: str) -> float:
-    return _number(text, 0.0, True, "a number above 0")
-
-
-def _at_least_zero(text: str) -> float:
-    return _number(text, 0.0, False, "a number of at least 0")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -114,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     if not robot.nv:
         raise PhalanxError(f'robot "{robot.name}" has no moving joint; expected one that can be simulated.')
     motion = simulated(robot, args)
-    facts = told(motion, args)
+    facts = summarised(motion, args)
     if saved is not None:
         _save(saved, motion)
     if args.plot:
@@ -131,27 +109,27 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _savable(path: str) -> Path:
-    place = place_of(path, "--save")
-    if place.suffix != ".npz":
-        raise PhalanxError(f"--save: {place} ends in {place.suffix!r}, expected .npz.")
-    if not place.absolute().parent.is_dir():
-        raise PhalanxError(f"--save: there is no folder {place.parent}.")
-    return place
+    target = output_path(path, "--save")
+    if target.suffix != ".npz":
+        raise PhalanxError(f"--save: {target} ends in {target.suffix!r}, expected .npz.")
+    if not target.absolute().parent.is_dir():
+        raise PhalanxError(f"--save: there is no folder {target.parent}.")
+    return target
 
 
-def _save(place: Path, motion: SimulatedMotion) -> None:
+def _save(target: Path, motion: SimulatedMotion) -> None:
     arrays = {name: getattr(motion, name) for name in ("time", "q", "qd", "tau", "energy", "diverged")}
-    with writing(place, where="--save") as file:
+    with writing(target, where="--save") as file:
         np.savez_compressed(file, **arrays, coordinates=coordinates(motion.robot))
 
 
 # ------------------------------------------------------------------------ what happened
 
 
-def told(motion: SimulatedMotion, args: argparse.Namespace) -> dict[str, Any]:
-    """All that the summary says, for people and for programs."""
+def summarised(motion: SimulatedMotion, args: argparse.Namespace) -> dict[str, Any]:
+    """The facts of the summary, for print and for JSON."""
     robot, good = motion.robot, ~motion.diverged
-    kept = motion.q[good]
+    finite = motion.q[good]
     energy, kinetic = motion.energy[good], motion.kinetic[good]
     change = energy[:, -1] - energy[:, 0]
     scale = kinetic.max() if kinetic.size else 0.0
@@ -182,9 +160,9 @@ def told(motion: SimulatedMotion, args: argparse.Namespace) -> dict[str, Any]:
         "coordinates": [
             {
                 "name": name,
-                "start": _span(kept[:, 0, k]),
-                "end": _span(kept[:, -1, k]),
-                "range": _span(kept[:, :, k]),
+                "start": _span(finite[:, 0, k]),
+                "end": _span(finite[:, -1, k]),
+                "range": _span(finite[:, :, k]),
             }
             for k, name in enumerate(coordinates(robot))
         ],

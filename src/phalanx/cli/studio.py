@@ -8,30 +8,24 @@ import argparse
 import signal
 import sys
 import threading
-from typing import Any
 
 from ..errors import printable
 from ..io.visuals import visuals
-from .arguments import add_command, add_robot, load_robot
-from .report import emit, emit_json
+from .arguments import add_robot, load_robot
+from .output import emit, emit_json
+
+EXAMPLES = """
+phalanx studio puma560
+phalanx studio arm.urdf --packages ~/catkin_ws/src --control law.py
+phalanx studio panda --port 8000 --no-browser --dark
+
+the page is on this machine only (127.0.0.1) and asks for nothing
+from anywhere else; Ctrl-C ends it.
+"""
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = add_command(
-        commands,
-        "studio",
-        run,
-        summary="open a page with the robot in 3D, its dynamics and its schedules",
-        examples="""
-            phalanx studio puma560
-            phalanx studio arm.urdf --packages ~/catkin_ws/src --control law.py
-            phalanx studio panda --port 8000 --no-browser --dark
-
-            the page is on this machine only (127.0.0.1) and asks for nothing
-            from anywhere else; Ctrl-C ends it.
-        """,
-    )
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
     add_robot(parser)
     parser.add_argument("--port", type=_port, metavar="N", help="its port (default: a free one)")
     parser.add_argument("--no-browser", action="store_true", help="print the address and open no browser")

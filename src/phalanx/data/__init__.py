@@ -4,8 +4,7 @@
 
 from .differentiation import differentiate
 from .engine import RunReport, run
-from .opening import open
-from .recording import Recording
+from .recording import Recording, open
 from .transform import BatchTransform, transform
 
 __all__ = ["BatchTransform", "Recording", "RunReport", "differentiate", "open", "run", "transform"]

@@ -1,18 +1,19 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Arguments of the functions of `px.data`, checked where they come in."""
+"""Argument checks of the public functions of `px.data`."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..arrays import UNREADABLE, refuse_masks
-from ..errors import PhalanxError, shown
+from ..errors import PhalanxError, installing, shown
 from ..files import path_text
 from ..io.loading import load
 from ..robot.robot import Robot
@@ -21,16 +22,16 @@ _FASTEST = 1e12  # frames a second
 
 
 def path_from(value: Any, where: str) -> Path:
-    """The path that a string or an object of pathlib is."""
+    """A `Path` from a string or a path object; anything else raises."""
     if isinstance(value, str | os.PathLike):
-        told = os.fspath(value)
-        if isinstance(told, str) and told:
-            return Path(path_text(told, where))
+        name = os.fspath(value)
+        if isinstance(name, str) and name:
+            return Path(path_text(name, where))
     raise PhalanxError(f"{where}: got {shown(value)}, expected the path of a file or a folder.")
 
 
 def robot_from(value: Any) -> Robot:
-    """A robot, loaded if it is not one already."""
+    """The robot, loaded unless it is a `Robot` already."""
     return value if isinstance(value, Robot) else load(value)
 
 
@@ -62,6 +63,16 @@ def require_count(value: Any, where: str) -> None:
     raise PhalanxError(f"{where}: got {shown(value)}, expected a positive integer.")
 
 
+def require_window(window: int, polynomial: int) -> None:
+    """Raise unless window and polynomial degree define a fit."""
+    integers = type(window) is int and type(polynomial) is int
+    if not integers or window < 3 or window % 2 == 0 or not 2 <= polynomial < window:
+        raise PhalanxError(
+            f"differentiate: window {shown(window)}, polynomial {shown(polynomial)}; expected an odd "
+            "window of at least 3 and a degree from 2 to below it."
+        )
+
+
 def array_from(value: Any, where: str, expected: str) -> np.ndarray:
     """A value as an array of real numbers in their own type."""
     refuse_masks(value, where)
@@ -75,7 +86,7 @@ def array_from(value: Any, where: str, expected: str) -> np.ndarray:
 
 
 def rate_from(value: Any, where: str) -> float:
-    """Frames a second."""
+    """The rate in frames per second; raises unless it is a valid number."""
     try:
         rate = float(value) if isinstance(value, int | float | np.number) else 0.0
     except UNREADABLE:
@@ -85,3 +96,24 @@ def rate_from(value: Any, where: str) -> float:
             f"{where}: got {shown(value)}, expected frames a second above 0, up to {_FASTEST:g}."
         )
     return rate
+
+
+# The extra of the project that installs a package.
+EXTRAS = {
+    "pyarrow": "data",
+    "zarr": "zarr",
+    "h5py": "hdf5",
+    "mcap": "mcap",
+    "distributed": "cluster",
+}
+
+
+def package(name: str, what: str) -> Any:
+    """The module of that name; if it is missing, the error names the extra to install."""
+    top = name.partition(".")[0]
+    try:
+        return import_module(name)
+    except ImportError:
+        raise PhalanxError(
+            f"{what}: the package {top} is not installed; {installing(EXTRAS[top])}."
+        ) from None

@@ -1,9 +1,10 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Which columns of a file are which coordinates of a robot, by name, in which unit."""
+"""The mapping from columns of a file to the coordinates of a robot, by name, with units."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
@@ -11,17 +12,120 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import PhalanxError, is_one_of, listing, shown, warn
+from ..arrays import UNREADABLE
+from ..errors import PhalanxError, is_one_of, listing, nearest, shown, warn
+from ..robot.joints import joint_type
 from ..robot.robot import Robot
-from .entries import NONE, JointNames
-from .naming import candidates, coordinates, one_of, rates, split_label, wide_groups
+from .naming import NONE, JointNames, candidates, coordinates, one_of, rates, split_label, wide_groups
 from .source import Column
-from .units import QUANTITIES, coordinate_units, factors
 
-_SLACK, _OFTEN = 0.01, 0.01  # of a joint's range, of all frames: beyond limits by so much, so often, is told
+QUANTITIES = ("q", "qd", "qdd", "tau")
+FACTORS = {
+    "rad": 1.0,
+    "deg": math.pi / 180.0,
+    "turn": 2.0 * math.pi,
+    "m": 1.0,
+    "cm": 1e-2,
+    "mm": 1e-3,
+    "Nm": 1.0,
+    "mNm": 1e-3,
+    "N": 1.0,
+    "SI": 1.0,
+}
+_ANGLES, _LENGTHS = ("rad", "deg", "turn"), ("m", "cm", "mm")
+_OTHER = {"rad": "m", "m": "rad"}
+
+
+def factors(robot: Robot, quantity: str, units: Any) -> np.ndarray | None:
+    """The factors (nq,) or (nv,) to SI units for the entries of a quantity; None if all are 1.
+
+    `units` is a unit of all angles ("deg"), or a mapping from quantities and joints to units, which may have
+    a sign ("-deg"), or to plain factors. Rates are per second.
+    """
+    given = {"q": units, "qd": units, "qdd": units} if isinstance(units, str) else units
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        raise PhalanxError(
+            f'units: got {shown(units)}, expected "rad", "deg", or a mapping such as {{"q": "deg"}}.'
+        )
+    slices = robot.q_slices if quantity == "q" else robot.v_slices
+    result = np.ones(robot.nq if quantity == "q" else robot.nv)
+    own = tuple(joint for joint in robot.joint_names if joint not in robot.mimics)
+    for name, unit in given.items():
+        if name in QUANTITIES:
+            joints = own if name == quantity else ()
+        elif name in own:
+            joints = (name,)
+        else:
+            known = nearest(name, [*QUANTITIES, *own], what="known")
+            raise PhalanxError(
+                f'units: {shown(name)} is no quantity and no joint of robot "{robot.name}";{known}'
+            )
+        for joint in joints:
+            _scale(result, robot, joint, slices[joint], quantity, name, unit)
+    return None if np.all(result == 1.0) else result
+
+
+def coordinate_units(robot: Robot) -> list[str]:
+    """The unit of each coordinate, "" for the numbers of a quaternion."""
+    found = [""] * robot.nq
+    for at in robot._coordinates:
+        if at.kind.quaternion is None:
+            found[at.q] = at.kind.units
+    return found
+
+
+def _scale(
+    result: np.ndarray, robot: Robot, joint: str, part: slice, quantity: str, name: Any, unit: Any
+) -> None:
+    """Multiply the entries of one joint; joints of several coordinates take signs and plain factors only."""
+    factor, of = _factor(unit, name)
+    own = joint_type(robot.joint_types[robot.joint_names.index(joint)]).units
+    if name in QUANTITIES and of and (own != (of,) or quantity == "tau"):
+        return  # "deg" applies to angles, "mm" to lengths
+    if of and own == (_OTHER[of],):
+        raise PhalanxError(
+            f'units: joint "{joint}" moves in {own[0]}, got {shown(unit)}; expected a unit of that kind, '
+            "or a factor."
+        )
+    if of and quantity == "tau":
+        factor = math.copysign(1.0, factor)  # a joint's unit of length or angle does not apply to its force
+    if part.stop - part.start > 1 and abs(factor) != 1.0:
+        raise PhalanxError(
+            f'units: joint "{joint}" has several coordinates; only joints of one can be scaled.'
+        )
+    result[part] *= factor
+
+
+def _factor(unit: Any, name: Any) -> tuple[float, str]:
+    """A factor, and "rad" or "m" if the unit is one of angles or of lengths."""
+    if isinstance(unit, str):
+        word = unit.strip()
+        sign, word = (-1.0, word[1:]) if word.startswith("-") else (1.0, word)
+        word = word.strip().removesuffix("/s^2").removesuffix("/s")
+        if word in FACTORS:
+            return sign * FACTORS[word], "rad" if word in _ANGLES else "m" if word in _LENGTHS else ""
+        known = nearest(word, FACTORS, what="units")
+        raise PhalanxError(f"units: {shown(unit)} for {shown(name)} is unknown;{known}")
+    try:
+        number = float(unit)
+    except UNREADABLE:
+        number = math.nan
+    if not math.isfinite(number) or number == 0.0:
+        raise PhalanxError(
+            f"units: {shown(unit)} for {shown(name)}, expected a unit or a factor other than 0."
+        )
+    return number, ""
+
+
+# ------------------------------------------------------------------------ columns
+
+
+_SLACK, _OFTEN = 0.01, 0.01  # of a joint's range, of all frames: beyond limits, warn
 _MANY = 8  # joints in a warning
 _WIDEST = 1_000_000  # entries of a column
-_DEGREES = 4.0  # times the range of a joint, beyond which numbers are no radians
+_DEGREES = 4.0  # times the range of a joint, beyond which values are not radians
 
 
 @dataclass(frozen=True)
@@ -35,7 +139,7 @@ class Binding:
     width: int
 
     def take(self, batch: Mapping[str, np.ndarray], dtype: np.dtype[Any]) -> np.ndarray:
-        """The quantity (rows, nq or nv) of a batch, without a copy where the file has it as it is."""
+        """The quantity (rows, nq or nv) of a batch, without a copy if the file has it in this form."""
         if len(self.columns) == 1 and self.width != 1:
             found = batch[self.columns[0]]
             found = found.reshape(len(found), prod(found.shape[1:]))
@@ -44,12 +148,12 @@ class Binding:
             found = found.astype(dtype, copy=False)
         else:
             parts = [batch[name].reshape(-1) for name in self.columns]
-            found = _beside(parts, dtype)
+            found = _side_by_side(parts, dtype)
         return found if self.scale is None else found * self.scale.astype(dtype)
 
 
-def _beside(parts: Sequence[np.ndarray], dtype: np.dtype[Any]) -> np.ndarray:
-    """Columns beside each other as rows, block by block: in one go every store would miss the cache."""
+def _side_by_side(parts: Sequence[np.ndarray], dtype: np.dtype[Any]) -> np.ndarray:
+    """Columns stacked side by side, in blocks of rows: all at once, every store would miss the cache."""
     found = np.empty((len(parts[0]), len(parts)), dtype)
     for start in range(0, len(found), 4096):
         rows = slice(start, start + 4096)
@@ -83,11 +187,11 @@ class _Found:
     columns: tuple[str, ...]
     labels: tuple[str, ...]
     own: bool  # by its name or as the user says; else entries with the ending of the quantity are taken
-    told: bool = False  # the user says so, or the column is called as the library calls the quantity
+    explicit: bool = False  # the user says so, or the column is called as the library calls the quantity
 
 
 def _named(names: Any) -> dict[str, tuple[str, ...]]:
-    """What the user says about columns: one for a quantity, one for each of its entries, or none."""
+    """The columns that the user names: one for a quantity, one for each of its entries, or none."""
     if names is None:
         return {}
     if not isinstance(names, Mapping) or not all(is_one_of(name, QUANTITIES) for name in names):
@@ -109,7 +213,7 @@ def _named(names: Any) -> dict[str, tuple[str, ...]]:
 def _found(
     columns: Mapping[str, Column], named: Mapping[str, tuple[str, ...]], where: str
 ) -> dict[str, _Found]:
-    """The columns that are called as quantities are, or as the user says."""
+    """The columns found by the names of quantities, or as the user says."""
     wide = wide_groups(columns)
     made = {}
     for quantity in QUANTITIES:
@@ -130,8 +234,8 @@ def _find(
     if quantity in named:
         for name in named[quantity]:
             if name not in columns:
-                told = listing(columns, most=12)
-                raise PhalanxError(f'{where}: no column "{name}" for {quantity}; the columns are {told}.')
+                known = listing(columns, most=12)
+                raise PhalanxError(f'{where}: no column "{name}" for {quantity}; the columns are {known}.')
         given = named[quantity]
         if not given:
             return None
@@ -177,7 +281,7 @@ def _with_endings(
                 f'endings of entries; say which with columns={{"{quantity}": "{several[0]}"}} (--columns '
                 f"{quantity}={several[0]})."
             )
-        made[quantity] = replace(next(iter(inside.values())), own=False, told=False)
+        made[quantity] = replace(next(iter(inside.values())), own=False, explicit=False)
     return made
 
 
@@ -197,7 +301,7 @@ def _bind(
         raise PhalanxError(
             f'{where}: column "{names[0]}" has {count:,} entries, expected at most {_WIDEST:,}.'
         )
-    picks = joints.picks(quantity, count, found.labels, own=found.own, ordered=found.told)
+    picks = joints.picks(quantity, count, found.labels, own=found.own, ordered=found.explicit)
     width = robot.nq if quantity == "q" else robot.nv
     scale = factors(robot, quantity, units)
     if len(names) > 1:
@@ -207,7 +311,7 @@ def _bind(
 
 
 def require_plausible(robot: Robot, q: np.ndarray, where: str, units: Any) -> None:
-    """Raise where positions can hardly be radians or metres and nobody said in which unit they are."""
+    """Raise if positions can hardly be radians or metres and no unit was given."""
     if units is not None or not len(q):
         return
     with np.errstate(invalid="ignore"):
@@ -227,18 +331,18 @@ def require_plausible(robot: Robot, q: np.ndarray, where: str, units: Any) -> No
 
 
 def warn_outside(robot: Robot, q: np.ndarray, where: str) -> None:
-    """Warn of joints that are often beyond their limits: they may be others, or have another sign or unit."""
+    """Warn of joints that are often beyond their limits: joint, sign or unit may be wrong."""
     lower, upper = robot.limits.lower, robot.limits.upper
     slack = _SLACK * np.where(np.isfinite(upper - lower), upper - lower, 0.0)
     with np.errstate(invalid="ignore"):
         share = np.mean((q < lower - slack) | (q > upper + slack), axis=0)
     if not np.any(share > _OFTEN):
         return
-    told = [
+    outside = [
         f'"{name}" {100.0 * x:.0f} %' for name, x in zip(coordinates(robot), share, strict=True) if x > _OFTEN
     ]
-    more = f" and {len(told) - _MANY} more" if len(told) > _MANY else ""
+    more = f" and {len(outside) - _MANY} more" if len(outside) > _MANY else ""
     warn(
-        f"{where}: outside its limits in the first {len(q)} frames: {', '.join(told[:_MANY])}{more}. Are "
+        f"{where}: outside its limits in the first {len(q)} frames: {', '.join(outside[:_MANY])}{more}. Are "
         "joints in another order, with another sign or unit? Say so with joints=, units= (--joints, --units)."
     )

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """A run on a Dask cluster: one task of ours is one of Dask's, and workers write the parts.
 
-Workers share the file system with the process that started the run. They keep the job and its kernels, so
-that a kernel is compiled once for each, or read from its cache. What a worker was doing when it died another
-one does again; a task that kills its workers, or fails, is named.
+Workers share the file system with the process that started the run. They cache the job and its kernels, so
+that a kernel is compiled once for each, or read from its cache. The task of a worker that died is done again
+by another one; a task that kills its workers, or fails, is named.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import PhalanxError, shown
+from .arguments import package
 from .job import FrameTask, Job
-from .packages import package
+from .source import FilePart
 from .store import UnfinishedRun, left_out
-from .writer import FilePart
 
-_PATIENCE = "10s"  # for a scheduler to answer
+_PATIENCE = "10s"  # timeout for a scheduler to answer
 _jobs: dict[str, Job] = {}  # of this worker, the last one
 
 
@@ -34,15 +34,15 @@ def computed(
     scheduler: Any,
     note: Callable[[FrameTask, FilePart], FilePart],
 ) -> Iterator[Callable[[FrameTask], FilePart]]:
-    """Start all tasks that are missing; gives what waits for one and returns its part."""
+    """Start all missing tasks; yields a function that waits for a task and returns its part."""
     distributed = package("distributed", "--scheduler")
     with client_of(scheduler) as client:
-        # Data that Dask spreads is lost with the workers that hold it; a file is not.
-        text = pickle.dumps(job)
-        place, mark = store.share(text), hashlib.sha256(text).hexdigest()
+        # Data that Dask scatters is lost with the workers that hold it; a file is not.
+        pickled = pickle.dumps(job)
+        path, mark = store.share(pickled), hashlib.sha256(pickled).hexdigest()
         futures = {
             task.number: client.submit(
-                work, str(place), mark, job.digest, task.number, skip_bad, pure=False, priority=-task.number
+                work, str(path), mark, job.digest, task.number, skip_bad, pure=False, priority=-task.number
             )
             for task in job.tasks
             if not store.has(task)
@@ -55,29 +55,32 @@ def computed(
             except PhalanxError:
                 raise
             except distributed.KilledWorker:
-                text = f"{where}: workers died over this task again and again; see their logs"
+                reason = f"{where}: workers died over this task again and again; see their logs"
                 if not skip_bad:
-                    raise PhalanxError(f"{text}, or leave it out with skip_bad=True (--skip-bad).") from None
-                return note(task, left_out(text))
-            except Exception as error:  # whatever a worker raised comes back as it was
+                    raise PhalanxError(
+                        f"{reason}, or leave it out with skip_bad=True (--skip-bad)."
+                    ) from None
+                return note(task, left_out(reason))
+            except Exception as error:  # Dask raises the exception of the worker
                 raise PhalanxError(f"{where}: failed on a worker: {type(error).__name__}: {error}.") from None
             part = store.get(task)
             if part is None:
-                told = "workers need the same file system"
-                raise PhalanxError(f"{where}: its part is not in {store.folder}; {told}.")
+                raise PhalanxError(
+                    f"{where}: its part is not in {store.folder}; workers need the same file system."
+                )
             return note(task, part)
 
         yield wait
         client.cancel(list(futures.values()))
 
 
-def work(place: str, mark: str, digest: str, number: int, skip_bad: bool) -> int:
+def work(path: str, mark: str, digest: str, number: int, skip_bad: bool) -> int:
     """Make one part on a worker, of the job in a file with that hash; returns its size."""
     from .engine import part_of
 
     if mark not in _jobs:
         _jobs.clear()
-        _jobs[mark] = _job(Path(place), mark, digest)
+        _jobs[mark] = _job(Path(path), mark, digest)
     job = _jobs[mark]
     task = job.tasks[number]
     part = part_of(job, task, skip_bad)
@@ -85,18 +88,18 @@ def work(place: str, mark: str, digest: str, number: int, skip_bad: bool) -> int
     return len(part.body)
 
 
-def _job(place: Path, mark: str, digest: str) -> Job:
-    """The job of a run; nothing is unpickled but what the run has written."""
+def _job(path: Path, mark: str, digest: str) -> Job:
+    """The job of a run; unpickles only the file that the run has written."""
     from ..backends.base import set_threads
 
-    set_threads(1)  # workers are the parallelism
+    set_threads(1)  # the workers run in parallel
     try:
-        text = place.read_bytes()
+        pickled = path.read_bytes()
     except OSError as error:
-        raise PhalanxError(f"{place}: {error.strerror}; workers need the same file system.") from None
-    if hashlib.sha256(text).hexdigest() != mark:
-        raise PhalanxError(f"{place}: not the job of this run; workers need the same file system.")
-    job: Job = pickle.loads(text)
+        raise PhalanxError(f"{path}: {error.strerror}; workers need the same file system.") from None
+    if hashlib.sha256(pickled).hexdigest() != mark:
+        raise PhalanxError(f"{path}: not the job of this run; workers need the same file system.")
+    job: Job = pickle.loads(pickled)
     if job.digest != digest:
         root = job.recording.layout.root
         raise PhalanxError(f"{root}: differs between this machine and the one where the run was started.")

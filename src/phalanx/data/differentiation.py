@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Rates and accelerations from recorded positions: local polynomials of Savitzky and Golay.
+"""Rates and accelerations from recorded positions by Savitzky–Golay filters.
 
-Of every frame a polynomial through a window of its episode, by least squares, is differentiated at that
-frame; at the ends of an episode the window stays inside. Joints with quaternions are fitted in the tangent
+For every frame a polynomial is fitted to a window of its episode by least squares and differentiated at that
+frame; at the ends of an episode the window is moved inside. Joints with quaternions are fitted in the tangent
 space of the frame, where the first two derivatives of `robot.difference` are `qd` and `qdd` themselves.
 
 A. Savitzky and M. J. E. Golay, Smoothing and differentiation of data by simplified least squares procedures,
@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import memory_for
-from ..errors import PhalanxError, shown
+from ..errors import PhalanxError
 from ..robot.configurations import difference
 from ..robot.robot import Robot
-from .arguments import array_from, rate_from, require_robot
+from .arguments import array_from, rate_from, require_robot, require_window
 
 WINDOW, POLYNOMIAL = 11, 3
 
@@ -81,17 +81,6 @@ def differentiate(
     return Rates(first, second)
 
 
-def require_window(window: int, polynomial: int) -> None:
-    """Raise unless window and degree make a fit."""
-    whole = type(window) is int and type(polynomial) is int
-    if not whole or window < 3 or window % 2 == 0 or not 2 <= polynomial < window:
-        raise PhalanxError(
-            f"differentiate: window {shown(window)}, polynomial {shown(polynomial)}; expected an odd "
-            "window of at "
-            "least 3 and a degree from 2 to below it."
-        )
-
-
 def episode(
     robot: Robot,
     q: np.ndarray,
@@ -119,7 +108,7 @@ def episode(
     )
 
 
-_Values = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of frames `others` as those at `rows` see them
+_Values = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of frames `others`, relative to those at `rows`
 
 
 def _plain(values: np.ndarray) -> _Values:
@@ -127,19 +116,19 @@ def _plain(values: np.ndarray) -> _Values:
 
 
 def _tangent(robot: Robot, q: np.ndarray) -> _Values:
-    # Not `robot.difference`, whose fast path begins at its second call: runs give the same bytes whenever.
+    # Not `robot.difference`, whose fast path begins at its second call: every run must give the same bytes.
     return lambda rows, others: difference(robot._assembly, q[rows], q[others])
 
 
 def _is_plain(robot: Robot) -> bool:
-    """Whether positions simply add."""
+    """Whether the configuration space is a vector space: positions add and subtract."""
     return robot.nq == robot.nv and all(c.kind.quaternion is None for c in robot._coordinates)
 
 
 def _fitted(
     values: _Values, total: int, low: int, high: int, window: int, polynomial: int, order: int, rate: float
 ) -> np.ndarray:
-    """A derivative at frames low to high. Terms are added in the order of time for every frame alike."""
+    """A derivative at frames low to high; every frame sums its terms in the order of time."""
     half = window // 2
     parts = []
     edges = (min(half, high), max(total - half, low))
@@ -162,7 +151,7 @@ def _fitted(
 
 @lru_cache(256)
 def _weights(window: int, polynomial: int, position: int, order: int) -> np.ndarray:
-    """Weights of a window whose sum with its values is the derivative at one of its positions."""
+    """The filter weights of a window: their dot product with its values is the derivative at one frame."""
     times = np.arange(window, dtype=float) - position
     basis = np.vander(times, polynomial + 1, increasing=True)
     return np.asarray(np.linalg.pinv(basis)[order] * math.factorial(order))

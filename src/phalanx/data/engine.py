@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""One engine for all runs: tasks to parts to files, in one process, resumed, in shards or on a cluster."""
+"""The engine of all runs: computes tasks and writes files, in one process, resumed, in shards or on Dask."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import Any
 from ..errors import PhalanxError, shown
 from ..progress import steps
 from .arguments import path_from, require_flags, words_from
+from .folder import require_replaceable
 from .job import FrameTask, Job, Options
-from .ownership import require_replaceable
 from .recording import Recording
+from .source import FilePart
 from .store import SKIPPED, UnfinishedRun, left_out
-from .writer import FilePart
 
 
 @dataclass
@@ -28,14 +28,14 @@ class RunReport:
     out: Path
     frames: int  # in the output, or in the parts of a shard
     tasks: int
-    resumed: int  # tasks that an earlier run had done
+    resumed: int  # tasks of an earlier run
     seconds: float
     bytes_read: int
     bytes_written: int
-    complete: bool = True  # False for a shard whose fellows are not done
+    complete: bool = True  # False for a shard while other shards are not done
     skipped: list[str] = field(default_factory=list)  # why, by task
     skipped_frames: int = 0
-    computed: int = 0  # frames of this run, those of an earlier one apart
+    computed: int = 0  # frames of this run, without those of an earlier one
 
 
 def run(
@@ -56,10 +56,10 @@ def run(
 ) -> RunReport:
     """A `RunReport`: functions computed for all frames of a recording and written to `out`.
 
-    The suffix of `out` tells its format; a folder has that of the input. An interrupted run goes on where it
-    stopped when it is called again, and gives the same bytes. `frames` are frames of the robot for functions
-    that ask for one; `keep` tells which columns of the input the output has, too. `shard` (i, n) does the
-    i-th of n shares, counted from 1; whoever comes last completes the output. `scheduler` is an address of
+    The suffix of `out` selects its format; a folder has that of the input. An interrupted run continues
+    when it is called again, and gives the same bytes. `frames` are frames of the robot for functions
+    that take one; `keep` selects which columns of the input the output has, too. `shard` (i, n) does the
+    i-th of n shares, counted from 1; the last one completes the output. `scheduler` is an address of
     Dask's, a client, or "local:4".
     """
     if not isinstance(recording, Recording):
@@ -73,16 +73,16 @@ def run(
 
 def planned(recording: Recording, functions: Any, out: Any, options: Options = Options()) -> Job:  # noqa: B008
     """The job of a run, checked before anything is written."""
-    place = path_from(out, "-o")
+    path = path_from(out, "-o")
     root = recording.layout.root.resolve()
-    target = place.resolve()
+    target = path.resolve()
     if target == root or root in target.parents or target in root.parents:
         raise PhalanxError(
-            f"-o: {place} and the input {recording.layout.root} lie in each other; choose another place."
+            f"-o: {path} and the input {recording.layout.root} lie in each other; choose another path."
         )
     if not target.parent.is_dir():
-        raise PhalanxError(f"-o: there is no folder {place.parent}.")
-    job = Job(recording, functions, place.absolute(), options)
+        raise PhalanxError(f"-o: there is no folder {path.parent}.")
+    job = Job(recording, functions, path.absolute(), options)
     require_replaceable(job.out, folder=job.makes_folder)
     return job
 
@@ -95,7 +95,7 @@ def execute(
     scheduler: Any = None,
     fresh: bool = False,
 ) -> RunReport:
-    """Do a job; see `run`."""
+    """Execute a job; see `run`."""
     start = time.perf_counter()
     share = _share(job.tasks, shard)
     store = UnfinishedRun(job, skip_bad=skip_bad)
@@ -133,7 +133,7 @@ def execute(
 
 
 class _Progress:
-    """Tasks to parts, and what is told about them."""
+    """Computes the parts of tasks and counts the progress."""
 
     def __init__(self, job: Job, skip_bad: bool) -> None:
         self.job, self.skip_bad = job, skip_bad
@@ -142,7 +142,7 @@ class _Progress:
         self.begin = time.perf_counter()
 
     def part(self, task: FrameTask) -> FilePart:
-        """The part of a task, or a note why there is none, if that was asked for."""
+        """The part of a task, or a note why there is none, with `skip_bad`."""
         return self.made(task, part_of(self.job, task, self.skip_bad))
 
     def made(self, task: FrameTask, part: FilePart) -> FilePart:
@@ -153,14 +153,14 @@ class _Progress:
         return part
 
     def count(self, note: Mapping[str, Any], task: FrameTask) -> None:
-        """Count what a part holds, whoever made it."""
+        """Count the frames of a part."""
         self.frames += int(note["rows"])
         if SKIPPED in note:
             self.skipped.append(note[SKIPPED])
             self.lost += task.stop - task.start
 
-    def told(self, task: FrameTask) -> str:
-        """How fast it goes, and how long it still takes."""
+    def progress(self, task: FrameTask) -> str:
+        """The speed and the remaining time, for the progress bar."""
         seconds = max(time.perf_counter() - self.begin, 1e-9)
         if not self.computed:
             return ""
@@ -169,7 +169,7 @@ class _Progress:
         return f"{_short(self.computed / seconds)}states/s {_short(size)}B/s {_clock(rest)} left"
 
     def report(self, resumed: int, complete: bool, seconds: float, share: Sequence[FrameTask]) -> RunReport:
-        """What was done."""
+        """The report of the run."""
         read = int(bytes_per_frame(self.job) * self.computed)
         return RunReport(
             self.job.out,
@@ -187,7 +187,7 @@ class _Progress:
 
 
 def part_of(job: Job, task: FrameTask, skip_bad: bool) -> FilePart:
-    """The part of a task; with `skip_bad` a note in place of an error."""
+    """The part of a task; with `skip_bad` a note instead of an error."""
     try:
         return job.part(task)
     except PhalanxError as error:
@@ -199,9 +199,9 @@ def part_of(job: Job, task: FrameTask, skip_bad: bool) -> FilePart:
 def _append_all(
     store: UnfinishedRun, work: _Progress, others: Callable[[FrameTask], FilePart] | None
 ) -> None:
-    """Append what is missing in the order of tasks: parts that others have made, or made here."""
+    """Append the missing parts in the order of tasks: from other processes, or computed here."""
     rest = store.job.tasks[len(store.done) :]
-    for task in steps(rest, "run", work.told):
+    for task in steps(rest, "run", work.progress):
         found = store.get(task)
         if found is not None:
             work.count(found.note, task)
@@ -215,15 +215,15 @@ def _append_all(
 def _shard(store: UnfinishedRun, work: _Progress, share: Sequence[FrameTask]) -> tuple[int, bool]:
     """Make the parts of a share; the last of all shards completes the output."""
     done = 0
-    for task in steps(share, "run", work.told):
+    for task in steps(share, "run", work.progress):
         note = store.note(task)
         if note is None:
             store.put(task, work.part(task))
         else:
             work.count(note, task)
             done += 1
-    # Whoever is last finds all parts. Its lock goes first: one that finds parts missing would otherwise still
-    # hold it while the last one tries to be alone, and nobody would complete the output.
+    # The last shard finds all parts. Each one releases its shared lock before it looks: one that finds parts
+    # missing would otherwise still hold it while the last one tries to lock alone, and none would complete.
     store.leave()
     if not all(map(store.has, store.job.tasks)) or not store.lock_alone():
         return done, False
@@ -235,7 +235,7 @@ def _shard(store: UnfinishedRun, work: _Progress, share: Sequence[FrameTask]) ->
 
 
 def _share(tasks: Sequence[FrameTask], shard: Any) -> list[FrameTask]:
-    """The tasks of a share: neighbours, so that files are read once."""
+    """The contiguous tasks of shard (i, n), so that each file is read by few shards."""
     if shard is None:
         return list(tasks)
     try:

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Footers of Parquet files joined: row groups that were written apart become one file without being decoded.
+"""Concatenate Parquet files without decoding their row groups, by joining their footers.
 
-A footer is a Thrift struct in the compact protocol. Positions of pages in it count from the start of
-the file, so row groups that move need them changed; everything else is kept as it is.
+A footer is a Thrift struct in the compact protocol. It holds file offsets of pages, which change
+with the offset of their row group; everything else is unchanged.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ _INDEXES = (4, 6)  # of a column chunk: offset index, column index
 
 @dataclass
 class Struct:
-    """Fields by number, each a type and a value."""
+    """A Thrift struct: fields by number, each a type and a value."""
 
     fields: dict[int, tuple[int, Any]]
 
     def shift(self, number: int, by: int) -> None:
-        """Add to an integer, if it is there and not the 0 that means none."""
+        """Add to an integer field, if it exists and is not 0, which means none."""
         if number in self.fields and self.fields[number][1]:
             kind, value = self.fields[number]
             self.fields[number] = kind, value + by
 
 
 def joined(footers: Sequence[bytes], moves: Sequence[int]) -> bytes:
-    """The end of a file, magic included, that holds the row groups of others, each moved by so many bytes."""
-    whole = decode(footers[0])
+    """The footer, with length and magic, of a file with others' row groups, each moved by so many bytes."""
+    merged = decode(footers[0])
     groups: list[Struct] = []
     rows = 0
     for footer, by in zip(footers, moves, strict=True):
@@ -55,10 +55,10 @@ def joined(footers: Sequence[bytes], moves: Sequence[int]) -> bytes:
                 if len(groups) < 1 << 15:
                     group.fields[_GROUP_ORDINAL] = _I16, len(groups)
             groups.append(group)
-    whole.fields[_FILE_ROWS] = _I64, rows
-    whole.fields[_FILE_GROUPS] = _LIST, (_STRUCT, groups)
-    text = encode(whole)
-    return text + struct.pack("<I", len(text)) + MAGIC
+    merged.fields[_FILE_ROWS] = _I64, rows
+    merged.fields[_FILE_GROUPS] = _LIST, (_STRUCT, groups)
+    footer = encode(merged)
+    return footer + struct.pack("<I", len(footer)) + MAGIC
 
 
 def first_codec(footer: bytes) -> int | None:
@@ -79,7 +79,7 @@ def first_codec(footer: bytes) -> int | None:
 
 
 def split(file: memoryview) -> tuple[memoryview, bytes]:
-    """The row groups of a whole file in memory, and its footer."""
+    """The bytes of the row groups of a file in memory, and its footer."""
     size = struct.unpack("<I", file[-8:-4])[0]
     end = len(file) - 8 - size
     return file[4:end], bytes(file[end : end + size])
@@ -100,7 +100,7 @@ def _move(group: Struct, by: int) -> None:
 
 
 def decode(data: bytes) -> Struct:
-    """The struct that some bytes hold."""
+    """Decode a struct in the compact protocol."""
     return _read(data, 0, _STRUCT)[0]
 
 
@@ -121,7 +121,7 @@ def _integer(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _read(data: bytes, at: int, kind: int) -> tuple[Any, int]:
-    if kind in (_TRUE, _FALSE):  # inside lists; fields have it in their type
+    if kind in (_TRUE, _FALSE):  # booleans in lists; fields have them in their type
         return data[at] == _TRUE, at + 1
     if kind == _BYTE:
         return data[at], at + 1
@@ -174,7 +174,7 @@ def _field(data: bytes, at: int, last: int) -> tuple[int, int, int]:
 
 
 def encode(value: Struct) -> bytes:
-    """The bytes of a struct."""
+    """Encode a struct in the compact protocol."""
     out = bytearray()
     _write(out, _STRUCT, value)
     return bytes(out)

@@ -3,7 +3,7 @@
 """A job: what is computed from which recording into which files, cut into tasks.
 
 A task is a run of frames of one source. Its part, the bytes that it adds to a file, is a pure function of the
-job and the task: whoever computes it, whenever, gets the same bytes.
+job and the task: every process gets the same bytes.
 """
 
 from __future__ import annotations
@@ -13,26 +13,25 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..errors import PhalanxError, listing
-from .arguments import require_count, words_from
-from .differentiation import POLYNOMIAL, WINDOW, require_window
+from .arguments import require_count, require_window, words_from
+from .differentiation import POLYNOMIAL, WINDOW, episode
 from .naming import INDICES
-from .opening import FORMATS, format_of, writer_class
-from .quantities import ComputedColumn, Frames, results_of
-from .reading import FrameReader
-from .recording import Recording
-from .source import Column, Source
-from .writer import FilePart, FormatWriter
+from .quantities import ComputedColumn, Frames, needs_of, results_of
+from .recording import FORMATS, Recording, format_of, writer_class
+from .source import Column, FilePart, FormatWriter, Source
 
-MOST = 64 << 20  # bytes of a task's frames in memory, what is read and what is written
+MOST = 64 << 20  # bytes of a task's frames in memory, input and output
 MANY = 1 << 20  # frames of a task
+_GAP = 0.25  # of a step, by which times may be uneven if they are differentiated
 _TASKS = 10_000_000  # of a job at most: each is an object in memory
-_REVISION = 2  # of what parts look like: unfinished runs of another one start anew
+_REVISION = 2  # of the format of parts: unfinished runs of another revision start again
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class FrameTask:
 class Options:
     """How a job is done, beside what the recording says."""
 
-    frames: tuple[str, ...] = ()  # of the robot, for functions that ask for one
+    frames: tuple[str, ...] = ()  # of the robot, for functions that take one
     keep: Any = "index"  # columns of the input in the output: "index", "all", "none" or names
     window: int = WINDOW
     polynomial: int = POLYNOMIAL
@@ -70,7 +69,7 @@ class Job:
         require_window(options.window, options.polynomial)
         robot = recording.robot
         probe = results_of(robot, self.functions, np.dtype(np.float64), options.frames)
-        self.needs = [q for q in ("q", "qd", "qdd", "tau") if any(q in r.needs for r in probe)] or ["q"]
+        self.needs = needs_of(probe)
         self.derived = self._derived()
         self.read = [q for q in self.needs if q not in self.derived]
         if self.derived and "q" not in self.read:
@@ -90,7 +89,7 @@ class Job:
     # -------------------------------------------------------------------- what
 
     def _derived(self) -> list[str]:
-        """What is not recorded and has to be differentiated."""
+        """The quantities that are not recorded and have to be differentiated."""
         have = self.recording.bindings
         if "tau" in self.needs and "tau" not in have:
             raise PhalanxError(
@@ -101,14 +100,13 @@ class Job:
         missing: list[str] = [q for q in ("qd", "qdd") if q in self.needs and q not in have]
         if missing and self.recording.rate is None:
             raise PhalanxError(
-                f"{self.recording.layout.root}: {' and '.join(missing)} are not recorded, and no even "
-                "times tell the "
-                "rate at which frames were; say it with rate= (--rate HZ)."
+                f"{self.recording.layout.root}: {' and '.join(missing)} are not recorded, and no even times "
+                "give the rate of frames; say it with rate= (--rate HZ)."
             )
         return missing
 
     def _format(self) -> str:
-        """The format of the output: its suffix tells; a folder has the format of the input."""
+        """The format of the output: by its suffix; a folder has the format of the input."""
         inputs = self.recording.layout.format
         found = format_of(self.out)
         if found:
@@ -158,12 +156,12 @@ class Job:
                 f"keep: {listing(odd)} hold no real numbers, which {self.format} files cannot take."
             )
         if self.format == "npy" and keep == "index":
-            return []  # there is room for one array
+            return []  # the format holds only one array
         return [name for name in names if name not in odd]
 
     @property
     def _raw(self) -> bool:
-        """Whether kept columns go from Parquet to Parquet as they are."""
+        """Whether columns of the input are copied from Parquet to Parquet without conversion."""
         return self.format == "parquet" and self.recording.layout.format in ("parquet", "lerobot")
 
     # -------------------------------------------------------------------- where and in which pieces
@@ -177,7 +175,7 @@ class Job:
 
     def _tasks(self) -> list[FrameTask]:
         root = self.recording.layout.root
-        place = {name: k for k, name in enumerate(self.targets)}
+        index = {name: k for k, name in enumerate(self.targets)}
         read = self.recording.columns_of(self.read)
         size = sum(self.recording.columns[n].nbytes for n in {*read, *self.kept}) + sum(
             c.nbytes for c in self.columns
@@ -190,7 +188,7 @@ class Job:
             )
         tasks: list[FrameTask] = []
         for number, source in enumerate(self.recording.sources):
-            target = place[str(source.path.relative_to(root))] if self.is_folder else 0
+            target = index[str(source.path.relative_to(root))] if self.is_folder else 0
             start = 0
             for stop in source.blocks(size, most):
                 tasks.append(FrameTask(len(tasks), number, start, stop, target))
@@ -198,27 +196,10 @@ class Job:
         return tasks
 
     @cached_property
-    def reader(self) -> FrameReader:
-        """What reads the frames of a task."""
-        return FrameReader(
-            recording=self.recording,
-            needs=self.needs,
-            read=self.read,
-            derived=self.derived,
-            kept=self.kept,
-            dtype=self.dtype,
-            raw=self._raw,
-            starts=self.writer.converts,
-            window=self.options.window,
-            polynomial=self.options.polynomial,
-            allow_nan=self.options.allow_nan,
-        )
-
-    @cached_property
     def writer(self) -> FormatWriter:
-        """What writes parts and files."""
+        """The writer of the output format."""
         layout = self.recording.layout
-        told = {
+        facts = {
             "functions": list(self.functions),
             "robot": self.recording.robot.name,
             "robotdigest": self.recording.robot.digest,
@@ -227,12 +208,12 @@ class Job:
             "derived": self.derived,
             "columns": {r.column.name: [*(r.column.labels or r.column.shape)] for r in self.results},
         }
-        metadata = {**layout.metadata, "phalanx": told, "rate": self.recording.rate}
+        metadata = {**layout.metadata, "phalanx": facts, "rate": self.recording.rate}
         return writer_class(self.format)(self.columns, metadata)
 
     @cached_property
     def digest(self) -> str:
-        """What tells whether an unfinished run is one of this job."""
+        """A hash that identifies the job of an unfinished run."""
         r = self.recording
         root = r.layout.root
         # Relative to the folder: workers open it by its absolute path.
@@ -263,7 +244,7 @@ class Job:
         return Job, (self.recording, self.functions, self.out, self.options)
 
     def complete_folder(self, root: Path, frames: int) -> None:
-        """Add to a folder of so many frames of results what its layout wants beside them."""
+        """Add the metadata that the layout requires to a folder of results."""
         if self.recording.layout.format == "lerobot":
             from .formats.lerobot import write_meta
 
@@ -289,7 +270,7 @@ class Job:
         return self.writer.part({**kept, **found}, note)
 
     def note(self, task: FrameTask, starts: list[int]) -> dict[str, Any]:
-        """What the end of a file is made from."""
+        """The note that the writer needs to finish the file: rows, starts of episodes, group."""
         source = self.recording.sources[task.source]
         note: dict[str, Any] = {"rows": task.stop - task.start, "starts": starts}
         return {**note, "group": source.group} if source.group else note
@@ -301,16 +282,144 @@ class Job:
         frames = Frames(self.recording.robot, state, self.dtype, memory)
         return {r.column.name: r.compute(frames) for r in self.results}
 
+    # -------------------------------------------------------------------- frames
+
     def frames(
         self, source: Source, start: int, stop: int
     ) -> tuple[dict[str, np.ndarray], dict[str, Any], list[int]]:
-        """State, kept columns, and at which of these frames episodes start."""
-        return self.reader.frames(source, start, stop)
+        """The state, the columns to copy, and the frames among these at which episodes start."""
+        halo = self.options.window - 1 if self.derived else 0
+        # The frame before the first decides whether the first begins an episode.
+        before = max(halo, int(self.writer.converts and bool(source.episode_column)))
+        low, high = max(0, start - before), min(source.rows, stop + halo)
+        names = self.recording.columns_of(self.read)
+        if source.episode_column and (self.derived or self.writer.converts):
+            names.append(source.episode_column)
+        if self.derived and self._timed(source):
+            names.append(self.recording.time)
+        names = list(dict.fromkeys([*names, *(() if self._raw else self.kept)]))
+        batch, kept = self._batch(source, names, low, high, start, stop)
+        state = self.recording.taken(batch, self.read)
+        borders = self._borders(source, batch, low, high)
+        inner = slice(start - low, stop - low)
+        if self.derived:
+            state = self._differentiated(source, batch, state, borders, low, start, stop)
+        state = {
+            name: values[inner] if len(values) != stop - start else values for name, values in state.items()
+        }
+        if not self.options.allow_nan:
+            for name in self.needs:
+                _require_finite(source, name, state[name], start, name in self.derived)
+        starts = [int(b - start) for b in borders if start <= b < stop]
+        if start == 0:
+            starts.insert(0, 0)
+        return {name: state[name] for name in self.needs}, kept, starts
+
+    def _batch(
+        self, source: Source, names: list[str], low: int, high: int, start: int, stop: int
+    ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """The columns of the frames, and those to copy, unconverted or as numbers."""
+        if self._raw and self.kept:
+            from .formats.parquet import ParquetSource
+
+            assert isinstance(source, ParquetSource)
+            raw = source.raw(list(dict.fromkeys([*names, *self.kept])), low, high)
+            batch = {name: source.array(name, raw[name], low) for name in names}
+            return batch, {name: raw[name].slice(start - low, stop - start) for name in self.kept}
+        batch = source.read(names, low, high)
+        return batch, {name: batch[name][start - low : stop - low] for name in self.kept}
+
+    def _borders(self, source: Source, batch: Mapping[str, np.ndarray], low: int, high: int) -> np.ndarray:
+        """Rows after the first of all that were read at which episodes start."""
+        name = source.episode_column
+        if name and name in batch:
+            index = batch[name].reshape(-1)
+            return low + 1 + np.flatnonzero(index[1:] != index[:-1])
+        if name:  # neither the result nor derivatives need them
+            return np.zeros(0, np.int64)
+        return source.borders(max(low - 1, 0), high)
+
+    def _timed(self, source: Source) -> bool:
+        r = self.recording
+        return bool(r.time) and r.options["rate"] is None and source.columns[r.time].is_real
+
+    def _differentiated(
+        self,
+        source: Source,
+        batch: Mapping[str, np.ndarray],
+        state: Mapping[str, np.ndarray],
+        borders: np.ndarray,
+        low: int,
+        start: int,
+        stop: int,
+    ) -> dict[str, np.ndarray]:
+        """The state of the frames start to stop, what was not recorded differentiated inside each episode."""
+        rate, nv = self.recording.rate, self.recording.robot.nv
+        assert rate is not None
+        high = low + len(state["q"])
+        first, second = (np.empty((stop - start, nv), self.dtype) for _ in range(2))
+        cuts = [low, *(int(b) for b in borders if b > low), high]
+        for a, b in pairwise(cuts):
+            own = max(a, start), min(b, stop)
+            if own[0] >= own[1]:
+                continue
+            if self._timed(source):
+                _require_even(source, batch[self.recording.time].reshape(-1)[a - low : b - low], a, rate)
+            rows, inside = slice(a - low, b - low), slice(own[0] - start, own[1] - start)
+            qd = state["qd"][rows] if "qd" in state else None
+            try:
+                first[inside], second[inside] = episode(
+                    self.recording.robot, state["q"][rows], rate, qd,
+                    self.options.window, self.options.polynomial,
+                    inner=(own[0] - a, own[1] - a),
+                )  # fmt: skip
+            except PhalanxError as error:
+                raise PhalanxError(f"{source.where}: episode {source.episode(a)}, row {a}: {error}") from None
+        inner = slice(start - low, stop - low)
+        found = {name: values[inner] for name, values in state.items()}
+        return {**found, "qd": found.get("qd", first), "qdd": found.get("qdd", second)}
+
+
+def _require_finite(source: Source, name: str, values: np.ndarray, start: int, derived: bool) -> None:
+    """Raise an error that names the first frame with a NaN or an infinity."""
+    with np.errstate(all="ignore"):
+        # A sum is three times as fast as a test of each entry, and is not finite if one entry is not.
+        if np.isfinite(np.add.reduce(values, axis=None)):
+            return
+        bad = np.flatnonzero(~np.isfinite(values.reshape(len(values), -1)).all(axis=1))
+    if len(bad):
+        row = start + int(bad[0])
+        entry = float(values[bad[0]][~np.isfinite(values[bad[0]])][0])
+        how = " by differentiating" if derived else ""
+        raise PhalanxError(
+            f"{source.where}: episode {source.episode(row)}, row {row}: {name} is {entry}{how}; "
+            "repair the file, or let such frames be NaN with allow_nan=True (--allow-nan)."
+        )
+
+
+def _require_even(source: Source, times: np.ndarray, start: int, rate: float) -> None:
+    """Raise where frames are missing or times go back."""
+    steps = np.diff(times.astype(np.float64)) * rate
+    slack = max(
+        _GAP,
+        2.0
+        * float(np.finfo(times.dtype).eps if times.dtype.kind == "f" else 0)
+        * rate
+        * float(np.abs(times).max(initial=0.0)),
+    )
+    bad = np.flatnonzero(~(np.abs(steps - 1.0) < slack))
+    if len(bad):
+        row = start + int(bad[0]) + 1
+        raise PhalanxError(
+            f"{source.where}: episode {source.episode(row)}, row {row}: {steps[bad[0]] / rate:.4g} s after "
+            "the frame "
+            f"before, expected {1.0 / rate:.4g} s; resample, or say rate= (--rate) to take frames as even."
+        )
 
 
 def _stamp(path: Path) -> Sequence[int]:
     try:
-        told = path.stat()
+        facts = path.stat()
     except OSError as error:
         raise PhalanxError(f"{path}: {error.strerror}.") from None
-    return [told.st_size, told.st_mtime_ns]
+    return [facts.st_size, facts.st_mtime_ns]

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""What is computed for every frame: functions of the library, and those that recordings ask for."""
+"""The columns computed for every frame: functions of the library, and some only for recordings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import FUNCTIONS
+from ..algorithms import FUNCTIONS, FunctionSpec
 from ..errors import PhalanxError, nearest, shown
 from ..robot.robot import Robot
 from .arguments import words_from
@@ -23,9 +23,9 @@ STATE = ("q", "qd", "qdd", "tau")
 
 
 class Frames:
-    """Some frames of a robot, and what was computed for them: each kernel runs once.
+    """Some frames of a robot, and the results computed for them: each kernel runs once.
 
-    Results are in `memory` where it is given: recycled buffers, good until the next frames take them.
+    Results are in `memory` if it is given: recycled buffers, valid until the next frames reuse them.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Frames:
         self._done: dict[str, np.ndarray] = {}
 
     def call(self, function: str, frame: str | None = None) -> np.ndarray:
-        """A function of the library for all frames, in an array of its own."""
+        """The result of a function of the library for all frames, computed once."""
         key = f"{function}.{frame}"
         if key not in self._done:
             kernel = kernel_of(self.robot, function, self.dtype, frame)
@@ -50,7 +50,7 @@ class Frames:
         return self._done[key]
 
     def _out(self, key: str, kernel: Any) -> np.ndarray | None:
-        """Memory for a result; fresh pages would cost as much as the kernel of an arm."""
+        """A recycled buffer for a result: fresh pages would cost as much as the kernel of an arm."""
         if self.memory is None:
             return None
         shape = kernel._native.outputs[0]
@@ -60,7 +60,7 @@ class Frames:
 
 
 def kernel_of(robot: Robot, function: str, dtype: np.dtype[Any], frame: str | None = None) -> Any:
-    """The kernel of a function, from the robot's memory."""
+    """The kernel of a function, memoized by the robot."""
     more: dict[str, Any] = {"frame": frame} if frame is not None else {}
     made: Any = robot.kernel
     key = ("data", function, dtype.name, frame)
@@ -69,7 +69,7 @@ def kernel_of(robot: Robot, function: str, dtype: np.dtype[Any], frame: str | No
 
 @dataclass(frozen=True)
 class ComputedColumn:
-    """A column to compute: what it needs of a frame, what one entry looks like, and how."""
+    """A column to compute: its name, shape and type, the state that it needs, and its function."""
 
     column: Column
     needs: tuple[str, ...]
@@ -79,7 +79,7 @@ class ComputedColumn:
 def results_of(
     robot: Robot, functions: Any, dtype: np.dtype[Any], frames: Sequence[str] = ()
 ) -> list[ComputedColumn]:
-    """The columns that functions ask for, in their order, each once."""
+    """The columns of functions, in their order, each once."""
     found: dict[str, ComputedColumn] = {}
     for name in words_from(functions, "functions", f"names such as {TORQUES!r}"):
         for each in ALIASES.get(name, name).split():
@@ -90,8 +90,13 @@ def results_of(
     return list(found.values())
 
 
+def needs_of(results: Sequence[ComputedColumn]) -> list[str]:
+    """The quantities of the state that some columns are computed from; q at least."""
+    return [q for q in STATE if any(q in r.needs for r in results)] or ["q"]
+
+
 def known() -> list[str]:
-    """Names of all functions that recordings can be asked for."""
+    """Names of all functions of recordings."""
     plain = [name for name, f in FUNCTIONS.items() if len(f.outputs) == 1 and set(f.inputs) <= set(STATE)]
     return [*plain, *_OWN, *ALIASES]
 
@@ -99,17 +104,20 @@ def known() -> list[str]:
 def _results(robot: Robot, name: str, dtype: np.dtype[Any], frames: Sequence[str]) -> list[ComputedColumn]:
     if name in _OWN:
         return _OWN[name](robot, dtype)
-    f = FUNCTIONS.get(name)
-    if f is None or len(f.outputs) != 1 or not set(f.inputs) <= set(STATE):
+    spec = FunctionSpec.parse(name)
+    f = FUNCTIONS.get(spec.function)
+    more = spec.derivative or spec.optional or (spec.frame and not (f and f.frame))
+    if f is None or more or len(f.outputs) != 1 or not set(f.inputs) <= set(STATE):
         raise PhalanxError(f"no function {shown(name)} of frames;{nearest(name, known(), what='known')}")
     if not f.frame:
         return [_plain(robot, name, name, dtype, None)]
+    name, frames = spec.function, (spec.frame,) if spec.frame else frames
     if not frames:
         raise PhalanxError(
             f"{name}: of which frame? name one or more (--frame), such as {robot.frame_names[-1]!r}."
         )
     for frame in frames:
-        robot.frame(frame)  # or an error that names the nearest
+        robot.frame(frame)  # raises if there is none, with the nearest name
     return [_plain(robot, f"{name}.{frame}", name, dtype, frame) for frame in frames]
 
 

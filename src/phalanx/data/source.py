@@ -1,8 +1,8 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""The one lazy form of recordings: sources of frames, which are rows of named columns, read range by range.
+"""Columns of frames: sources of recordings, read range by range, and writers of results, part by part.
 
-Every file format reads into it. Nothing is loaded but the ranges that are asked for.
+Every file format reads into it. Nothing is loaded but the requested ranges.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from ..errors import PhalanxError, nearest
 
 @contextmanager
 def explained(what: str) -> Iterator[None]:
-    """Translate whatever a library raises over a damaged file; `what` says which file, and what failed.
+    """Translate any exception to a `PhalanxError`; `what` says which file, and what failed.
 
-    Of a file anything may be wrong, and each library, codec and parser says so with exceptions of its own.
+    Each library, codec and parser has its own exceptions for damaged files.
     """
     try:
         yield
@@ -37,25 +37,25 @@ def explained(what: str) -> Iterator[None]:
 
 
 def reason(error: BaseException) -> str:
-    """What an exception says, in one line."""
-    told = getattr(error, "strerror", None) or error
-    return " ".join(str(told).split()).rstrip(".") or type(error).__name__
+    """The message of an exception in one line."""
+    message = getattr(error, "strerror", None) or error
+    return " ".join(str(message).split()).rstrip(".") or type(error).__name__
 
 
 def regular_file(path: str | os.PathLike[str]) -> os.stat_result:
-    """The state of a file; raises for pipes, devices and sockets, of which reading may never end."""
+    """The `os.stat` of a file; raises for pipes, devices and sockets, whose reading may never end."""
     try:
-        told = os.stat(path)
+        facts = os.stat(path)
     except OSError as error:
         raise PhalanxError(f"{path}: {error.strerror}.") from None
-    if not stat.S_ISREG(told.st_mode):
+    if not stat.S_ISREG(facts.st_mode):
         kinds = {
             stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket",
             stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
         }  # fmt: skip
-        kind = kinds.get(stat.S_IFMT(told.st_mode), "no file")
+        kind = kinds.get(stat.S_IFMT(facts.st_mode), "no file")
         raise PhalanxError(f"{path}: is {kind}, expected a regular file; save the recording to one first.")
-    return told
+    return facts
 
 
 @dataclass(frozen=True)
@@ -84,19 +84,19 @@ class Column:
 
 
 class Source(ABC):
-    """Frames with common columns in one place: a file, or a group inside one."""
+    """Frames with common columns: a file, or a group inside one."""
 
     path: Path
     group: str = ""  # inside the file
     columns: Mapping[str, Column]
     rows: int
-    episode_column: str = ""  # whose changes are borders of episodes
-    ends: np.ndarray | None = None  # rows at which episodes end, where the file tells; else it is one
+    episode_column: str = ""  # an episode begins where its value changes
+    ends: np.ndarray | None = None  # rows at which episodes end, where the file says so; else it is one
     number: int = 0  # of its first episode
 
     @property
     def where(self) -> str:
-        """How messages call it."""
+        """The name of the source in messages."""
         return f"{self.path}:{self.group}" if self.group else str(self.path)
 
     def read(self, names: Sequence[str], start: int, stop: int) -> dict[str, np.ndarray]:
@@ -109,7 +109,7 @@ class Source(ABC):
         """The rows start to stop of some columns; may raise anything."""
 
     def nothing(self, names: Sequence[str], *, raw: bool = False) -> dict[str, Any]:
-        """No rows of some columns; `raw` in the file's own types where it has some."""
+        """Empty arrays for some columns; `raw` in the types of the file, if the format has its own."""
         return {n: np.zeros((0, *self.column(n).shape), self.column(n).dtype) for n in names}
 
     def first(self, names: Sequence[str], count: int) -> dict[str, np.ndarray]:
@@ -117,7 +117,7 @@ class Source(ABC):
         return self.read(names, 0, min(count, self.rows))
 
     def blocks(self, row_bytes: int, most: int) -> list[int]:
-        """Rows at which pieces end that are read well and hold at most so many bytes."""
+        """Rows at which pieces end that are efficient to read and hold at most `most` bytes."""
         step = max(1, most // max(row_bytes, 1))
         return [*range(step, self.rows, step), self.rows] if self.rows else []
 
@@ -139,7 +139,7 @@ class Source(ABC):
         return self.group or str(self.number)
 
     def column(self, name: str) -> Column:
-        """The column of that name, or an error that tells which there are."""
+        """The column of that name; raises an error that lists all columns if there is none."""
         if name not in self.columns:
             raise PhalanxError(
                 f'{self.where}: no column "{name}";{nearest(name, self.columns, what="columns")}'
@@ -147,7 +147,7 @@ class Source(ABC):
         return self.columns[name]
 
     def require_rows(self, found: int, expected: int, name: str) -> None:
-        """Raise where a column has another number of rows than the source."""
+        """Raise if a column has another number of rows than the source."""
         if found != expected:
             raise PhalanxError(
                 f'{self.where}: column "{name}" has {found} rows, expected {expected} as the others; '
@@ -189,3 +189,86 @@ class Arrays(Source):
                 found = flat[start - low * self.frames : stop - low * self.frames]
         self.require_rows(len(found), stop - start, name)
         return found
+
+
+# ------------------------------------------------------------------------ results as files
+
+# The bytes of a part depend only on its frames, not on the process or time that made it.
+# Files are concatenated parts between a head and a tail (NumPy, Parquet), or are made from a log
+# of parts at the end (`convert`).
+
+
+@dataclass(frozen=True)
+class FilePart:
+    """The output of a task: bytes for the file, and a note from which the file's tail is made."""
+
+    body: Any  # bytes or a memoryview
+    note: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class WrittenPart:
+    """A part in its file: first byte, number of bytes, and the note of its task."""
+
+    start: int
+    size: int
+    note: Mapping[str, Any]
+
+
+class FormatWriter(ABC):
+    """The writer of a file format: encodes parts, heads and tails."""
+
+    converts = False  # whether the file is made from the log of parts at the end
+
+    def __init__(self, columns: Sequence[Column], metadata: Mapping[str, Any]) -> None:
+        self.columns, self.metadata = tuple(columns), metadata
+
+    def head(self, rows: int) -> bytes:
+        """The bytes before the parts, for a file of so many frames."""
+        return b""
+
+    @abstractmethod
+    def part(self, batch: Mapping[str, Any], note: dict[str, Any]) -> FilePart:
+        """The part with these frames."""
+
+    def tail(self, parts: Sequence[WrittenPart]) -> bytes:
+        """The bytes after the parts."""
+        return b""
+
+    def convert(self, log: Path, parts: Sequence[WrittenPart], target: Path) -> None:
+        """Make the file, or the folder, from the log of parts."""
+        raise NotImplementedError
+
+
+class LogWriter(FormatWriter):
+    """A writer whose parts are raw columns, one after another, converted to the format at the end."""
+
+    converts = True
+
+    def part(self, batch: Mapping[str, Any], note: dict[str, Any]) -> FilePart:
+        """The part with these frames."""
+        body = b"".join(np.ascontiguousarray(batch[c.name], c.dtype).tobytes() for c in self.columns)
+        return FilePart(body, note)
+
+    def frames(self, log: Path, column: Column, parts: Sequence[WrittenPart]) -> Iterator[np.ndarray]:
+        """The frames of one column, part by part."""
+        skip = 0
+        for other in self.columns:
+            if other.name == column.name:
+                break
+            skip += other.nbytes
+        with log.open("rb") as file:
+            for part in parts:
+                rows = int(part.note["rows"])
+                file.seek(part.start + skip * rows)
+                data = file.read(column.nbytes * rows)
+                yield np.frombuffer(data, column.dtype).reshape(rows, *column.shape)
+
+
+def episode_ends(parts: Sequence[WrittenPart]) -> np.ndarray:
+    """Rows at which episodes end, from the notes of parts."""
+    starts, rows = [], 0
+    for part in parts:
+        starts += [rows + int(row) for row in part.note["starts"]]
+        rows += int(part.note["rows"])
+    return np.array([*(row for row in starts if row), rows], np.int64)

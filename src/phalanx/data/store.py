@@ -1,16 +1,16 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Where a run keeps what is done until its output is complete: `OUT.partial`, beside it.
+"""Unfinished runs: the finished parts, in the folder `OUT.partial` beside the output.
 
     plan        our mark, and which job this is
     lock        held by the process that appends, or by shards together
     journal     one line for each part that is in its file: where, how long, its note
     files/      the files of the output, growing part by part in the order of tasks
-    parts/      parts that other processes have finished and nobody has appended yet
-    job         the same for workers of a cluster
+    parts/      parts that other processes have finished and that are not appended yet
+    job         the pickled job, for workers of a cluster
 
-The folder appears with its mark and its lock in it, and nothing is read, written or removed before the lock
-is held. Whatever a process was doing when it was killed, the journal tells how much of each file counts.
+The folder is created with its mark and its lock, and nothing is read, written or removed before the lock
+is held. Whatever a process was doing when it was killed, the journal says how much of each file counts.
 """
 
 from __future__ import annotations
@@ -27,19 +27,18 @@ from typing import Any
 
 from ..errors import PhalanxError
 from ..files import write_chunks
-from .folder import RunFolder
+from .folder import RunFolder, require_replaceable, sign
 from .job import FrameTask, Job
-from .ownership import require_replaceable, sign
-from .writer import FilePart, WrittenPart
+from .source import FilePart, WrittenPart
 
 _HEAD = struct.Struct("<8s64sQQ")  # of a part's file: mark, digest of the job, bytes of the note, of the body
 _MARK = b"phxpart2"
-SKIPPED = "skipped"  # in the note of a task that gave nothing
-_WHOLE = "whole"  # in the note of a part that is its file already: where its body starts, and its size
+SKIPPED = "skipped"  # in the note of a task without a result
+_COMPLETE = "whole"  # in the note of a part that is a complete file: where its body starts, and its size
 
 
 def left_out(reason: str) -> FilePart:
-    """The part of a task that gives nothing, and why."""
+    """The empty part of a task that failed, with the reason."""
     return FilePart(b"", {SKIPPED: reason, "rows": 0, "starts": []})
 
 
@@ -52,7 +51,7 @@ class UnfinishedRun:
         self.done: list[WrittenPart] = []  # in the order of tasks
         self._shared = RunFolder(self.folder, job.digest)
         self._files: dict[int, Any] = {}
-        # Files of one part are written by whoever makes it: no process sees all bytes of a large folder.
+        # The process that makes the only part of a file writes that file: no process copies a large folder.
         number = Counter(task.target for task in job.tasks)
         self._alone = {t.target: t for t in job.tasks if number[t.target] == 1 and job.is_folder}
         if job.writer.converts:
@@ -62,7 +61,7 @@ class UnfinishedRun:
     # -------------------------------------------------------------------- begin
 
     def begin(self, *, fresh: bool = False, shared: bool = False) -> None:
-        """Make the folder, or take up what is in it, and lock it: alone, or `shared` with other shards."""
+        """Create or resume the folder and lock it: exclusively, or `shared` with other shards."""
         try:
             self._shared.enter(shared=shared)
             if fresh:
@@ -82,18 +81,18 @@ class UnfinishedRun:
             self._resume()
 
     def leave(self) -> None:
-        """Work no longer with others; what is done stays."""
+        """Release the shared lock; the finished parts remain."""
         self._shared.release()
 
     def lock_alone(self) -> bool:
-        """Become the process that appends, after working with others; False if others are still at it."""
+        """Take the exclusive lock, to append all parts; False if other shards still hold theirs."""
         if not self._shared.lock_alone():
             return False
         self._resume()
         return True
 
     def _resume(self) -> None:
-        """Read the journal and cut everything behind what it tells."""
+        """Read the journal and truncate the files to the parts that it lists."""
         self.done = []
         journal = self.folder / "journal"
         good, sizes = 0, dict[int, int]()
@@ -102,7 +101,7 @@ class UnfinishedRun:
             if entry is None or entry["task"] != len(self.done):
                 break
             if SKIPPED in entry["note"] and not self.skip_bad:
-                break  # what an earlier run has left out is tried again
+                break  # tasks that an earlier run skipped are tried again
             target = self.job.tasks[entry["task"]].target
             if not self._has(target, entry["start"] + entry["size"]):
                 break
@@ -113,27 +112,27 @@ class UnfinishedRun:
         self._journal.truncate(good)
         for target in range(len(self.job.targets)):
             waits = target in self._alone and self._waiting(self._alone[target]).exists()
-            if self._place(target).exists() and not waits:
-                os.truncate(self._place(target), sizes.get(target, 0))
+            if self._file_of(target).exists() and not waits:
+                os.truncate(self._file_of(target), sizes.get(target, 0))
 
     def _has(self, target: int, size: int) -> bool:
-        place = self._place(target)
-        return place.exists() and place.stat().st_size >= size
+        path = self._file_of(target)
+        return path.exists() and path.stat().st_size >= size
 
-    def _place(self, target: int) -> Path:
+    def _file_of(self, target: int) -> Path:
         return self.folder / "files" / self.job.targets[target]
 
     # -------------------------------------------------------------------- parts
 
     def has(self, task: FrameTask) -> bool:
-        """Whether a task's part is there."""
+        """Whether the part of a task is done."""
         return task.number < len(self.done) or self._waiting(task).exists()
 
     def append(self, task: FrameTask, part: FilePart) -> None:
-        """Add a part to its file; tasks come in their order."""
+        """Append a part to its file; tasks must come in their order."""
         try:
-            if _WHOLE in part.note:
-                start, size = part.note[_WHOLE]
+            if _COMPLETE in part.note:
+                start, size = part.note[_COMPLETE]
             else:
                 file = self._file(task.target)
                 start, size = file.tell(), len(part.body)
@@ -147,9 +146,9 @@ class UnfinishedRun:
         self.done.append(WrittenPart(start, size, part.note))
 
     def put(self, task: FrameTask, part: FilePart) -> None:
-        """Keep a part for the process that appends; a part that is a whole file goes to its place at once."""
+        """Store a part for the process that appends; a part that is a complete file goes to its path."""
         if task.target in self._alone and SKIPPED not in part.note:
-            part = self._whole(task, part)
+            part = self._written(task, part)
         note = json.dumps(part.note).encode()
         head = _HEAD.pack(_MARK, self.job.digest.encode(), len(note), len(part.body))
         try:
@@ -158,21 +157,21 @@ class UnfinishedRun:
         except OSError as error:
             raise self._failed(error) from None
 
-    def _whole(self, task: FrameTask, part: FilePart) -> FilePart:
-        """Write the file that a part is; returns the part without its body."""
-        writer, place = self.job.writer, self._place(task.target)
+    def _written(self, task: FrameTask, part: FilePart) -> FilePart:
+        """Write a part that is a complete file; returns the part without its body."""
+        writer, path = self.job.writer, self._file_of(task.target)
         head = writer.head(int(part.note["rows"]))
         tail = writer.tail([WrittenPart(len(head), len(part.body), part.note)])
         try:
             self._shared.require_mine()
-            place.parent.mkdir(parents=True, exist_ok=True)
-            write_chunks(place, head, part.body, tail)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_chunks(path, head, part.body, tail)
         except OSError as error:
             raise self._failed(error) from None
-        return FilePart(b"", {**part.note, _WHOLE: [len(head), len(part.body)]})
+        return FilePart(b"", {**part.note, _COMPLETE: [len(head), len(part.body)]})
 
     def share(self, job: bytes) -> Path:
-        """Keep the job itself where other processes find it; returns where."""
+        """Store the job for other processes; returns the path."""
         try:
             write_chunks(self.folder / "job", job)
         except OSError as error:
@@ -180,12 +179,12 @@ class UnfinishedRun:
         return self.folder / "job"
 
     def note(self, task: FrameTask) -> dict[str, Any] | None:
-        """The note of a part that another process has finished, if it is there and whole."""
+        """The note of a task's part if another process has written all of it, else None."""
         found = self._read(task, body=False)
         return None if found is None else found.note
 
     def get(self, task: FrameTask) -> FilePart | None:
-        """A part that another process has finished, if it is there and whole."""
+        """A task's part if another process has written all of it, else None."""
         return self._read(task, body=True)
 
     def _read(self, task: FrameTask, *, body: bool) -> FilePart | None:
@@ -199,30 +198,30 @@ class UnfinishedRun:
                     return None
                 if os.fstat(file.fileno()).st_size != _HEAD.size + note + size:
                     return None
-                told = json.loads(file.read(note))
-                if SKIPPED in told and not self.skip_bad:
+                found = json.loads(file.read(note))
+                if SKIPPED in found and not self.skip_bad:
                     return None
-                return FilePart(file.read() if body else b"", told)
+                return FilePart(file.read() if body else b"", found)
         except OSError:
             return None
 
     def drop(self, task: FrameTask) -> None:
-        """Forget the file of a part that was appended."""
+        """Remove the file of a part that was appended."""
         self._waiting(task).unlink(missing_ok=True)
 
     def _waiting(self, task: FrameTask) -> Path:
         return self.folder / "parts" / f"{task.number:08d}"
 
     def _file(self, target: int) -> Any:
-        """The file of a target, at its end; only the last one stays open."""
+        """The file of a target, positioned at its end; only the last one is held open."""
         if target not in self._files:
             self._close()
-            place = self._place(target)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            file = place.open("ab", buffering=0)
+            path = self._file_of(target)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = path.open("ab", buffering=0)
             if not file.tell() and not self.job.writer.converts:
                 file.write(self.job.writer.head(self._rows(target)))
-            self._files[target] = _Whole(file)
+            self._files[target] = _WriteAll(file)
         return self._files[target]
 
     def _rows(self, target: int) -> int:
@@ -233,10 +232,16 @@ class UnfinishedRun:
             file.close()
         self._files = {}
 
+    def _close_all(self) -> None:
+        self._close()
+        if self._journal is not None:
+            self._journal.close()
+        self._journal = None
+
     # -------------------------------------------------------------------- end
 
     def finish(self) -> None:
-        """Complete the files and let the output appear under its name, all at once."""
+        """Complete the files and move the output to its path in one step."""
         self._close()
         left = [w.note[SKIPPED] for w in self.done if SKIPPED in w.note]
         if len(left) == len(self.done):
@@ -254,15 +259,15 @@ class UnfinishedRun:
             for target, name in enumerate(self.job.targets):
                 parts = self._parts(target) or [self._nothing(target)]
                 if writer.converts:
-                    place = made / name
-                    place.parent.mkdir(parents=True, exist_ok=True)
-                    writer.convert(self._place(target), parts, place)
+                    path = made / name
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    writer.convert(self._file_of(target), parts, path)
                 else:
                     self._complete(target, parts)
             root = made if writer.converts else self.folder / "files"
             if self.job.is_folder:
                 self.job.complete_folder(root, sum(int(w.note["rows"]) for w in self.done))
-            self._appear(root if self.job.is_folder else root / self.job.targets[0])
+            self._publish(root if self.job.is_folder else root / self.job.targets[0])
             self.remove()
         except OSError as error:
             raise self._failed(error) from None
@@ -278,41 +283,38 @@ class UnfinishedRun:
         return WrittenPart(len(self.job.writer.head(0)), 0, part.note)
 
     def _complete(self, target: int, parts: Sequence[WrittenPart]) -> None:
-        """Put the tail behind the parts, and the true head before them."""
+        """Write the tail after the parts, and the final head before them."""
         writer = self.job.writer
-        place = self._place(target)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.touch()
-        with place.open("r+b") as file:
+        path = self._file_of(target)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+        with path.open("r+b") as file:
             file.write(writer.head(sum(int(p.note["rows"]) for p in parts)))
             file.seek(parts[-1].start + parts[-1].size)
             file.truncate()
             file.write(writer.tail(parts))
 
-    def _appear(self, made: Path) -> None:
-        """Let what was made appear under its name, in place of what an earlier run has put there."""
+    def _publish(self, made: Path) -> None:
+        """Move the finished output to its path, replacing that of an earlier run."""
         out = self.job.out
         require_replaceable(out, folder=made.is_dir())
         if not made.is_dir():
             os.replace(made, out)
             return
         sign(made)
-        old = self.folder / "replaced"  # so that whoever goes on after a kill removes it
+        old = self.folder / "replaced"  # inside the folder, so that the next run removes it after a kill
         shutil.rmtree(old, ignore_errors=True)
         if os.path.lexists(out):
             os.rename(out, old)
         os.rename(made, out)
 
     def release(self) -> None:
-        """Close everything; what is done stays."""
-        self._close()
-        if self._journal is not None:
-            self._journal.close()
-        self._journal = None
+        """Close all files and release the lock; the finished parts remain."""
+        self._close_all()
         self._shared.release()
 
     def abandon(self) -> None:
-        """Close everything, and leave nothing behind if nothing is done."""
+        """Close everything, and remove the folder if no part is done."""
         nothing = not self.done and not self._parts_there()
         if nothing and (self._journal is not None or self.lock_alone()) and not self._parts_there():
             self.remove()
@@ -322,11 +324,8 @@ class UnfinishedRun:
         return any((self.folder / "parts").glob("*"))
 
     def remove(self) -> None:
-        """Remove the folder, of which the lock is held."""
-        self._close()
-        if self._journal is not None:
-            self._journal.close()
-            self._journal = None
+        """Remove the folder while holding its lock."""
+        self._close_all()
         self._shared.remove()
 
     def _failed(self, error: OSError) -> PhalanxError:
@@ -338,8 +337,8 @@ class UnfinishedRun:
         )
 
 
-class _Whole:
-    """A file that writes everything, or raises."""
+class _WriteAll:
+    """A file whose `write` writes everything or raises."""
 
     def __init__(self, file: Any) -> None:
         self.file, self.at = file, file.seek(0, os.SEEK_END)
@@ -362,7 +361,7 @@ class _Whole:
 
 
 def _entry(line: bytes) -> dict[str, Any] | None:
-    """A line of the journal; None if it was never finished."""
+    """Parse a line of the journal; None if it is incomplete."""
     if not line.endswith(b"\n"):
         return None
     try:

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from ..arrays import UNREADABLE
-from ..errors import PhalanxError, shown
+from ..errors import PhalanxError, is_one_of, shown
 from ..robot.robot import Robot
-from .arguments import robot_from, words_from
+from .arguments import package, robot_from, words_from
 from .binding import bound
-from .packages import package
-from .quantities import Frames, results_of
+from .quantities import Frames, needs_of, results_of
 from .source import Column
 
 
@@ -25,9 +24,7 @@ class BatchTransform:
     def __init__(self, robot: Robot, functions: Any, options: Mapping[str, Any]) -> None:
         self.robot, self.functions, self.options = robot, functions, dict(options)
         self.results = results_of(robot, functions, np.dtype(np.float64), options["frames"])
-        self.needs = [q for q in ("q", "qd", "qdd", "tau") if any(q in r.needs for r in self.results)] or [
-            "q"
-        ]
+        self.needs = needs_of(self.results)
 
     def __reduce__(self) -> Any:
         return BatchTransform, (self.robot, self.functions, self.options)
@@ -43,12 +40,11 @@ class BatchTransform:
             return self._pandas(batch)
         raise PhalanxError(
             f"transform: got {shown(batch)}, expected a mapping of arrays, a record batch or table of "
-            "PyArrow or a "
-            "data frame of pandas."
+            "PyArrow or a data frame of pandas."
         )
 
-    def _computed(self, arrays: Mapping[str, np.ndarray], kept: Mapping[str, Any]) -> dict[str, Any]:
-        """Results by column, and the columns that are kept."""
+    def _computed(self, arrays: Mapping[str, np.ndarray], inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """The results by column, after the columns of the input that `keep` selects."""
         columns = {k: Column(k, v.shape[1:], v.dtype) for k, v in arrays.items()}
         o = self.options
         bindings = bound(
@@ -58,8 +54,7 @@ class BatchTransform:
         if missing:
             raise PhalanxError(
                 f"transform: the batch has no column for {', '.join(missing)}; name it with columns=, or "
-                "differentiate "
-                "first: px.data.differentiate, or px.data.run, which knows where episodes end."
+                "differentiate first: px.data.differentiate, or px.data.run, which knows where episodes end."
             )
         used = [columns[name].dtype for q in self.needs for name in bindings[q].columns]
         dtype = np.dtype(np.float32 if all(t == np.float32 for t in used) else np.float64)
@@ -68,11 +63,11 @@ class BatchTransform:
             raise PhalanxError(
                 f"transform: columns of {sorted(rows)} rows; all need one entry for each frame."
             )
-        names = list(kept) if o["keep"] == "all" else list(o["keep"])
-        absent = [name for name in names if name not in kept]
+        names = list(inputs) if o["keep"] == "all" else list(o["keep"])
+        absent = [name for name in names if name not in inputs]
         if absent:
             raise PhalanxError(f"transform: keep names {absent}, which the batch has not.")
-        found = {name: kept[name] for name in names}
+        found = {name: inputs[name] for name in names}
         state = {q: bindings[q].take(arrays, dtype) for q in self.needs}
         results = results_of(self.robot, self.functions, dtype, o["frames"])
         if not rows or not max(rows):
@@ -147,13 +142,16 @@ def transform(
 
     A batch is a mapping of arrays, a record batch or table of PyArrow, or a data frame of pandas, with q, and
     qd, qdd, tau as the functions need them; the result has the same form. `keep` names columns of the batch
-    that stay, or is "all"; `joints`, `units` and `columns` are those of `open`, `frames` of the robot those
-    that functions such as "frame_pose" are asked for. Batches know nothing of each other: it does not
+    that stay, or is "all"; `joints`, `units` and `columns` are those of `open`, `frames` are frames of the
+    robot for functions such as "frame_pose". Batches know nothing of each other: it does not
     differentiate.
     """
     names = words_from(frames, "transform: frames", "names of frames of the robot")
-    whole = isinstance(keep, str) and keep == "all"
-    kept = keep if whole else words_from(keep, "transform: keep", '"all" or names of columns')
-    options = {"joints": joints, "units": units, "columns": columns, "frames": names, "keep": kept}
+    selected = (
+        keep
+        if is_one_of(keep, ("all",))
+        else words_from(keep, "transform: keep", '"all" or names of columns')
+    )
+    options = {"joints": joints, "units": units, "columns": columns, "frames": names, "keep": selected}
     robot = robot_from(robot)
     return BatchTransform(robot, functions, options)

@@ -1,49 +1,49 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""C99, also C++: a header of inline functions (.h), or a file for a library (.c).
+"""C99, also C++: a header of inline functions (.h), or a file for a library (.c), and a CMake file beside it.
 
-Every function has a form for one state and one for rows of states, which takes as many of them at once as
-a compiler puts into registers. Nothing is allocated, nothing kept; loops over bodies work in memory that the
-caller passes.
+Every function has a form for one state and one for rows of states, which a compiler vectorises over states.
+No function allocates memory or has static variables; loops over bodies use memory that the caller passes.
 """
 
 from __future__ import annotations
 
-from ..languages.dialects import c, named
-from ..languages.helpers import bits_functions, helpers
-from ..languages.routine import WORKSPACE, Routine
-from ..program.elementary.sincos import LARGEST
+from ..errors import PhalanxError
+from ..languages.codegen import Routine
+from ..languages.dialects import bits_functions, c, helpers, named
+from ..program.elementary import LARGEST
+from .api import Request
 from .casadi import casadi_entries
-from .cmake import cmake_file
 from .comments import banner, constants, described
-from .request import Request, routines
 
 _FUSED = "defined($FUSED)"
-# Not every compiler that knows a fast multiply-add says so by the macro of C99.
+# Not every compiler with a fast multiply-add defines the macro of C99.
 _FAST = {
     "double": ("FP_FAST_FMA", "__FMA__", "__aarch64__", "__riscv_d"),
     "float": ("FP_FAST_FMAF", "__FMA__", "__aarch64__", "__ARM_FEATURE_FMA", "__riscv_f"),
 }
-_WIDEST = 1024  # numbers of a state up to which several states go side by side, on the stack
-_LONGEST = 6000  # statements up to which compilers vectorise in reasonable time
+# Numbers of a state, which are on the stack for each lane, and statements up to which compilers vectorise
+# over states in reasonable time; no script measures them.
+_WIDEST, _LONGEST = 1024, 6000
 
 
 def files(request: Request) -> dict[str, str]:
-    """The file, and what is asked for beside it."""
+    """The source, and a CMake file if requested."""
     wanted = request.chosen(casadi=False, cmake=False)
     dialect = c(request.real)
-    all_routines = routines(request, dialect)
+    all_routines = request.routines(dialect)
     called = {name for routine in all_routines for name in routine.helpers}
-    parts = [banner(request), _head(request), constants(request, all_routines), bits_functions(dialect)]
+    workspaces = {routine.name: routine.workspace for routine in all_routines}
+    parts = [banner(request), _head(request), constants(request, workspaces), bits_functions(dialect)]
     parts += helpers(dialect, called, _FUSED)
     for entry, routine in zip(request.entries, all_routines, strict=True):
-        parts += [*routine.tables(), routine.text()]
-        parts += [f"{described(entry, routine)}\n{_alone(routine)}", _batch(routine)]
+        parts += [*routine.tables(), routine.source()]
+        parts += [f"{described(entry, routine.workspace)}\n{routine.of_one_state('$API')}", _batch(routine)]
     if wanted["casadi"]:
         parts.append(casadi_entries(request, all_routines))
     parts.append(_tail(request))
     made = {request.path.name: named("\n\n".join(parts), request.prefix) + "\n"}
-    return made | ({f"{request.path.stem}.cmake": cmake_file(request)} if wanted["cmake"] else {})
+    return made | ({f"{request.path.stem}.cmake": _cmake_file(request)} if wanted["cmake"] else {})
 
 
 def _is_header(request: Request) -> bool:
@@ -101,57 +101,86 @@ def _tail(request: Request) -> str:
     return f"{close}\n\n#endif" if _is_header(request) else close
 
 
-def _alone(routine: Routine) -> str:
-    """The function for one state."""
-    real = routine.dialect.real
-    listed = ", ".join(routine.parameters())
-    call = routine.call(routine.arguments(), step="1", careful=True, farthest="&far")
-    return f"$API void ${routine.name}({listed}) {{\n  {real} far;\n  {call}\n  (void)far;\n}}"
-
-
 def _batch(routine: Routine) -> str:
     """The function for rows of states."""
-    sizes = routine.sizes
     listed = ", ".join(["size_t count", *routine.parameters()])
     one = ", ".join(routine.arguments("{name} + {{at}} * {size}"))
-    alone = f"${routine.name}({one});"
-    rest = f"  for (; i < count; ++i) {alone.format(at='i')}"
+    single = f"${routine.name}({one});"
     lines = [f"$API void ${routine.name}_batch({listed}) {{", "  size_t i = 0;"]
-    if not _goes_side_by_side(routine):
-        return "\n".join([*lines, rest, "}"])
-    real, names = routine.dialect.real, [*sizes]
-    lines.append("  for (; count - i >= $LANES; i += $LANES) {")
-    lines += [f"    {real} {name}_[{size}][$LANES];" for name, size in sizes.items()]
-    lines += [f"    {real} far_[$LANES], far = 0;", "    int l, k;", "    for (l = 0; l < $LANES; ++l) {"]
+    if _is_vectorised(routine):
+        lines += _blocks(routine, single.format(at="(i + l)"))
+    rest = f"  for (; i < count; ++i) {single.format(at='i')}"
+    return "\n".join([*lines, rest, "}"])
+
+
+def _blocks(routine: Routine, single: str) -> list[str]:
+    """The loop over blocks of states, a state in each lane; `single` computes one whose angles are too large.
+
+    Its bound is a multiple of the lanes: from `count - i >= LANES` GCC 12 derives that the loop over the rest
+    might overflow, and warns.
+    """
+    real = routine.dialect.real
+    limit = routine.dialect.literal(LARGEST)
+    lines = ["  for (; i < count - count % $LANES; i += $LANES) {"]
+    lines += [f"    {real} {name}_[{size}][$LANES];" for name, size in routine.sizes.items()]
+    lines += [f"    {real} far_[$LANES], far = 0;", "    size_t l, k;", "    for (l = 0; l < $LANES; ++l) {"]
     for name, size in routine.inputs.items():
-        row = f"{name}[(i + (size_t)l) * {size} + (size_t)k]"
-        lines.append(f"      for (k = 0; k < {size}; ++k) {name}_[k][l] = {row};")
-    inner = [f"&{name}_[0][l]" for name in names]
+        lines.append(f"      for (k = 0; k < {size}; ++k) {name}_[k][l] = {name}[(i + l) * {size} + k];")
+    lanes = [f"&{name}_[0][l]" for name in routine.sizes]
     lines += [
         "    }",
         "    for (l = 0; l < $LANES; ++l) {",
-        f"      {routine.call(inner, step='$LANES', careful=False, farthest='&far_[l]')}",
+        f"      {routine.call(lanes, step='$LANES', careful=False, farthest='&far_[l]')}",
         "    }",
         "    for (l = 0; l < $LANES; ++l) {",
     ]
     for name, size in routine.outputs.items():
-        row = f"{name}[(i + (size_t)l) * {size} + (size_t)k]"
-        lines.append(f"      for (k = 0; k < {size}; ++k) {row} = {name}_[k][l];")
-    limit = routine.dialect.literal(LARGEST)
-    lines += [
+        lines.append(f"      for (k = 0; k < {size}; ++k) {name}[(i + l) * {size} + k] = {name}_[k][l];")
+    return [
+        *lines,
         "      far = far_[l] > far ? far_[l] : far;",
         "    }",
         f"    if (far > {limit}) {{",
         "      for (l = 0; l < $LANES; ++l) {",
-        f"        if (far_[l] > {limit}) {alone.format(at='(i + (size_t)l)')}",
+        f"        if (far_[l] > {limit}) {single}",
         "      }",
         "    }",
         "  }",
     ]
-    return "\n".join([*lines, rest, "}"])
 
 
-def _goes_side_by_side(routine: Routine) -> bool:
+def _is_vectorised(routine: Routine) -> bool:
     """Whether a compiler can vectorise over states: no loops, and few enough numbers and statements."""
     few = routine.numbers <= _WIDEST and routine.length <= _LONGEST
-    return few and WORKSPACE not in routine.arguments() and routine.program.is_straight
+    return few and not routine.workspace and routine.program.is_straight
+
+
+# ------------------------------------------------------------------- CMake
+
+
+_CMAKE = """# The library {prefix}, from {file}: include() this file and link to it.
+{library}
+# Without contraction the numbers are those of every other compiler; multiply-adds are written out.
+target_compile_options({prefix} {scope} $<$<C_COMPILER_ID:GNU,Clang,AppleClang>:-ffp-contract=off>)
+if(UNIX)
+  target_link_libraries({prefix} {scope} m)
+endif()
+"""
+_INTERFACE = """add_library({prefix} INTERFACE)
+target_include_directories({prefix} INTERFACE "${{CMAKE_CURRENT_LIST_DIR}}")
+target_compile_features({prefix} INTERFACE c_std_99)"""
+_SHARED = """add_library({prefix} SHARED "${{CMAKE_CURRENT_LIST_DIR}}/{file}")
+set_target_properties({prefix} PROPERTIES C_STANDARD 99 C_EXTENSIONS OFF)"""
+
+
+def _cmake_file(request: Request) -> str:
+    """A CMake file with one library: of headers only, or a shared one."""
+    header = _is_header(request)
+    if not all(c.isalnum() or c in " _-+." for c in request.path.name):
+        raise PhalanxError(
+            f'export: "{request.path.name}" is no name that CMake takes as it is; with cmake=True name the '
+            "file with letters, digits, spaces and the characters _ - + only."
+        )
+    names = {"prefix": request.prefix, "file": request.path.name}
+    library = (_INTERFACE if header else _SHARED).format(**names)
+    return _CMAKE.format(**names, library=library, scope="INTERFACE" if header else "PRIVATE")

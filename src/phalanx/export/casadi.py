@@ -1,8 +1,8 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Entries by which `casadi.external` loads a compiled library, and with it whatever is built on CasADi.
+"""Entry points by which `casadi.external`, and packages built on CasADi, load a compiled library.
 
-Matrices of CasADi lie column by column. A function whose derivatives are exported as well has an entry for
+CasADi's matrices are column-major. A function whose derivatives are exported as well has an entry for
 its Jacobian, so that solvers need no finite differences.
 """
 
@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..errors import PhalanxError
-from ..languages.routine import Routine
-from .entries import ExportEntry
-from .request import Request
+from ..languages.codegen import Routine
+from .api import ExportEntry, Request
 
 
 def casadi_entries(request: Request, routines: Sequence[Routine]) -> str:
@@ -64,7 +63,7 @@ def _entry(
     routine: Routine,
     entry: ExportEntry,
 ) -> str:
-    """The functions by which CasADi asks for sizes, and the one that it calls."""
+    """The functions by which CasADi queries sizes, and the one that it calls."""
     several = {**inputs, **outputs}
     sizes = {label: _size(shape) for label, shape in several.items()}
     used = list(entry.inputs)
@@ -74,24 +73,24 @@ def _entry(
     lines = [f"$EXPORTED int {name}(const double **arg, double **res, casadi_int *iw, double *w, int mem);"]
     for what in ("n_in", "n_out"):
         lines.append(f"$EXPORTED casadi_int {name}_{what}(void);")
-    text = [
+    bodies = [
         f"casadi_int {name}_n_in(void) {{ return {len(inputs)}; }}",
         f"casadi_int {name}_n_out(void) {{ return {len(outputs)}; }}",
     ]
     for kind, shapes in (("in", inputs), ("out", outputs)):
-        text.append(_names(name, kind, list(shapes)))
-        text.append(_sparsity(name, kind, [sizes[label] for label in shapes]))
+        bodies.append(_names(name, kind, list(shapes)))
+        bodies.append(_sparsity(name, kind, [sizes[label] for label in shapes]))
         lines.append(f"$EXPORTED const char *{name}_name_{kind}(casadi_int i);")
         lines.append(f"$EXPORTED const casadi_int *{name}_sparsity_{kind}(casadi_int i);")
-    asked = ", ".join(f"casadi_int *sz_{what}" for what in ("arg", "res", "iw", "w"))
-    lines.append(f"$EXPORTED int {name}_work({asked});")
-    text.append(
-        f"int {name}_work({asked}) {{\n"
+    sizes_of = ", ".join(f"casadi_int *sz_{what}" for what in ("arg", "res", "iw", "w"))
+    lines.append(f"$EXPORTED int {name}_work({sizes_of});")
+    bodies.append(
+        f"int {name}_work({sizes_of}) {{\n"
         f"  if (sz_arg) *sz_arg = {len(inputs)};\n  if (sz_res) *sz_res = {len(outputs)};\n"
         f"  if (sz_iw) *sz_iw = 0;\n  if (sz_w) *sz_w = {work + routine.workspace};\n  return 0;\n}}"
     )
-    text.append(_call(name, list(inputs), list(outputs), sizes, routine, entry))
-    return "\n".join([*lines, *text])
+    bodies.append(_call(name, list(inputs), list(outputs), sizes, routine, entry))
+    return "\n".join([*lines, *bodies])
 
 
 def _call(
@@ -105,7 +104,7 @@ def _call(
     """The function that CasADi calls: missing arguments are zero, missing results are not wanted."""
     lines = [f"int {name}(const double **arg, double **res, casadi_int *iw, double *w, int mem) {{"]
     lines += ["  int i, j;", "  (void)iw;", "  (void)mem;"]
-    places, offset = [], 0
+    arguments, offset = [], 0
     for k, label in enumerate(inputs):
         if label not in entry.inputs:
             continue
@@ -113,7 +112,7 @@ def _call(
         at = f"w[{offset} + i * {columns} + j]"
         loop = f"  for (i = 0; i < {rows}; ++i) for (j = 0; j < {columns}; ++j)"
         lines.append(f"{loop} {at} = arg[{k}] ? arg[{k}][j * {rows} + i] : 0;")
-        places.append(f"w + {offset}")
+        arguments.append(f"w + {offset}")
         offset += rows * columns
     back = []
     for k, label in enumerate(outputs):
@@ -121,10 +120,10 @@ def _call(
         at = f"w[{offset} + i * {columns} + j]"
         loop = f"for (i = 0; i < {rows}; ++i) for (j = 0; j < {columns}; ++j)"
         back.append(f"  if (res[{k}]) {loop} res[{k}][j * {rows} + i] = {at};")
-        places.append(f"w + {offset}")
+        arguments.append(f"w + {offset}")
         offset += rows * columns
-    places += [f"w + {offset}"] if routine.workspace else []
-    return "\n".join([*lines, f"  ${routine.name}({', '.join(places)});", *back, "  return 0;", "}"])
+    arguments += [f"w + {offset}"] if routine.workspace else []
+    return "\n".join([*lines, f"  ${routine.name}({', '.join(arguments)});", *back, "  return 0;", "}"])
 
 
 def _names(name: str, kind: str, labels: list[str]) -> str:

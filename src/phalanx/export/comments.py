@@ -1,26 +1,24 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""What every exported text tells about itself: where it comes from, sizes, names and limits as constants."""
+"""Comments and constants of exported sources: their origin, sizes, names and limits."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Protocol
+from collections.abc import Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
 from ..languages.names import WIDTH, c_string, comment_lines, filled, in_comment
-from .entries import ExportEntry
-from .request import Request, package_version
+from .api import ExportEntry, Request
 
 
-class Working(Protocol):
-    """A function with the numbers of scratch memory that it takes."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def workspace(self) -> int: ...
+def package_version() -> str:
+    """The installed version of this package."""
+    try:
+        return version(__name__.partition(".")[0])
+    except PackageNotFoundError:
+        return "of an unknown version"
 
 
 def banner(request: Request) -> str:
@@ -29,7 +27,7 @@ def banner(request: Request) -> str:
 
 
 def about(request: Request, start: str) -> list[str]:
-    """What is at the top of a file: the lines of a comment, each behind `start`."""
+    """The lines of the comment at the top of a file, each behind `start`."""
     robot = request.robot
     names = ", ".join(entry.name for entry in request.entries)
     text = [
@@ -38,24 +36,24 @@ def about(request: Request, start: str) -> list[str]:
         "Do not edit: export it again.",
         "",
         "Units are SI. Spatial vectors are [angular; linear]. Matrices lie row by row. No function "
-        "allocates, keeps or shares anything; arrays must not overlap.",
+        "allocates memory or has static variables; arrays must not overlap.",
     ]
     return [line for each in text for line in comment_lines(each, start)]
 
 
-def described(entry: ExportEntry, routine: Working) -> str:
+def described(entry: ExportEntry, workspace: int) -> str:
     """The comment in front of a function."""
     shapes = [f"{name} {_shape(shape)}" for name, shape in entry.inputs.items()]
     results = [f"{name} {_shape(shape)}" for name, shape in entry.outputs.items()]
     text = f"{in_comment(entry.title)}: {', '.join(results)} from {', '.join(shapes)}."
-    if routine.workspace:
-        text += f" The workspace holds {routine.workspace} numbers and needs no values."
+    if workspace:
+        text += f" The workspace holds {workspace} numbers and needs no values."
     lines = comment_lines(text[0].upper() + text[1:], " * ")
     return "\n".join(["/*", *lines, " */"])
 
 
-def constants(request: Request, routines: Sequence[Working]) -> str:
-    """Sizes, names, limits and the version as macros: nothing is stored unless it is used."""
+def constants(request: Request, workspaces: Mapping[str, int]) -> str:
+    """Sizes, names, limits and the version as macros: a program stores only those it uses."""
     robot, limits = request.robot, request.robot.limits
     lines = [
         f'#define $VERSION "{request.version}"',
@@ -73,10 +71,10 @@ def constants(request: Request, routines: Sequence[Working]) -> str:
                 ("EFFORT", limits.effort),
             )
         ),
-        *(f"#define ${r.name.upper()}_WORKSPACE {r.workspace}" for r in routines if r.workspace),
+        *(f"#define ${name.upper()}_WORKSPACE {n}" for name, n in workspaces.items() if n),
     ]
-    told = "/* Sizes, names and limits; initialisers of arrays: const double lower[] = $LOWER; */"
-    return "\n".join([told, *lines])
+    note = "/* Sizes, names and limits; initialisers of arrays: const double lower[] = $LOWER; */"
+    return "\n".join([note, *lines])
 
 
 def _listed(name: str, values: Iterable[str]) -> str:

@@ -4,11 +4,10 @@
 
 from __future__ import annotations
 
-from ..errors import PhalanxError, shown
 from ..languages.dialects import named, opencl
-from ..languages.opencl import LANES, parts_of, placed, vector_workspace
+from ..languages.opencl import LANES, paragraphs, vector_workspace, with_wide_rows_global
+from .api import Request
 from .comments import banner, constants, described
-from .request import Request, routines
 
 _ABOUT = """/* Functions NAME(...) compute one state in private arrays, wide ones in global memory. Kernels
  * NAME_kernel(count, ...) compute `count` rows of states in global memory, one a work-item; launch
@@ -22,16 +21,13 @@ _VECTORS = """/* Kernels NAME_vectors(count, ...) are for ordinary processors: {
 
 def files(request: Request) -> dict[str, str]:
     """The file; with the option `vectors=True` it has kernels for ordinary processors as well."""
-    vectors = request.chosen(vectors=False)["vectors"]
-    if not isinstance(vectors, bool):
-        raise PhalanxError(f"export: vectors={shown(vectors)}, expected True or False.")
-    lanes = LANES[request.real] if vectors else 0
-    all_routines = [placed(r) for r in routines(request, opencl(request.real))]
-    notes = [described(e, r) for e, r in zip(request.entries, all_routines, strict=True)]
-    parts = [banner(request), _ABOUT, constants(request, all_routines)]
+    lanes = LANES[request.real] if request.chosen(vectors=False)["vectors"] else 0
+    routines = [with_wide_rows_global(r) for r in request.routines(opencl(request.real))]
+    notes = [described(e, r.workspace) for e, r in zip(request.entries, routines, strict=True)]
+    parts = [banner(request), _ABOUT, constants(request, {r.name: r.workspace for r in routines})]
     if lanes:
-        needs = {r.name: vector_workspace(r, lanes) for r in all_routines}
-        told = [f"#define ${name.upper()}_VECTORS_WORKSPACE {n}" for name, n in needs.items() if n]
-        parts.append("\n".join([_VECTORS.format(lanes=lanes), *told]))
-    parts += parts_of(all_routines, lanes=lanes, notes=notes)
+        needs = {r.name: vector_workspace(r, lanes) for r in routines}
+        sizes = [f"#define ${name.upper()}_VECTORS_WORKSPACE {n}" for name, n in needs.items() if n]
+        parts.append("\n".join([_VECTORS.format(lanes=lanes), *sizes]))
+    parts += paragraphs(routines, lanes=lanes, notes=notes)
     return {request.path.name: named("\n\n".join(parts), request.prefix) + "\n"}

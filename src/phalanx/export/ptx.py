@@ -4,27 +4,27 @@
 
 from __future__ import annotations
 
-from ..backends.devices.grid import LaunchLayout
-from ..backends.devices.ptx import PtxSource, architecture, assembled
-from ..backends.native.loop import ELEMENTS
+from ..backends.devices.ptx import LaunchLayout, architecture, assembled, reordered
+from ..backends.native.freestanding import ExportedFunction
 from ..languages.names import comment_lines, in_comment
-from .entries import ExportEntry
-from .request import Request, package_version
+from .api import ExportEntry, Request
+from .comments import package_version
 
 
 def files(request: Request) -> dict[str, str]:
     """The file of all functions."""
     request.chosen(target=None)
     target = architecture(request.target, "export")
-    sources = [
-        PtxSource(f"{request.prefix}_{e.name}", e.built(1), e.told, e.spreads) for e in request.entries
+    kernels = [
+        ExportedFunction(f"{request.prefix}_{e.name}", reordered(e.built(1), spreads=e.spreads))
+        for e in request.entries
     ]
-    made = assembled(sources, ELEMENTS[request.dtype], target, functions=True)
-    told = [_head(request)]
-    for entry, source, layout in zip(request.entries, sources, made.layouts, strict=True):
-        told.append(_described(entry, source.name, layout, request.real))
-    comments = "\n//\n".join(told)
-    return {request.path.name: f"{comments}\n\n{made.text}"}
+    ptx, layouts = assembled(kernels, request.real, target, functions=True)
+    notes = [_head(request)]
+    for entry, each, layout in zip(request.entries, kernels, layouts, strict=True):
+        notes.append(_described(entry, each.name, layout, request.real))
+    comments = "\n//\n".join(notes)
+    return {request.path.name: f"{comments}\n\n{ptx}"}
 
 
 def _head(request: Request) -> str:
@@ -38,7 +38,7 @@ def _head(request: Request) -> str:
 
 
 def _described(entry: ExportEntry, name: str, layout: LaunchLayout, real: str) -> str:
-    """How a function is called: its parameters, threads and memory."""
+    """The comment on calls of a function: its parameters, threads and memory."""
     inputs = [f"const {real} *{each}" for each in entry.inputs]
     outputs = [f"{real} *{each}" for each in entry.outputs]
     more = [f"{real} *workspace"] if layout.scratch else []

@@ -6,8 +6,8 @@ Joints are matched by name, whatever their order. In every joint that the engine
 their rates are v = B(q) qd with an orthogonal matrix B. So forces map like rates,
 tau' = B tau, mass matrices M' = B M B^T, and accelerations a = B qdd + Bd qd.
 
-Where a coupled robot's followers have coordinates of their own in the other engine, they are filled in, and
-dropped on the way back: B has more rows than columns, M = B^T M' B, tau = B^T tau', and tau' acts on drivers.
+Where a coupled robot's followers have coordinates of their own in the other engine, they are filled in,
+and dropped in reverse: B has more rows than columns, M = B^T M' B, tau = B^T tau', and tau' acts on drivers.
 
 In Pinocchio a joint without limits may have q = [cos, sin]; a planar one has
 q = [x, y, cos, sin] and rates in the axes of the child; a floating one has rates
@@ -26,10 +26,10 @@ import numpy as np
 from ..arrays import UNREADABLE, memory_for, refuse_masks
 from ..errors import PhalanxError
 from ..robot import results
-from ..robot.formulas import Later
+from ..robot.formulas import LazyFormula
 from ..robot.robot import Robot
 from ..typing import Array, ArrayLike
-from . import mapped
+from . import matching
 from .matching import Match, known_match, mujoco_match, pinocchio_match
 
 Derivatives = TypeVar(
@@ -174,7 +174,7 @@ def derivatives_to_mujoco(
 
 
 class _Conversion(NamedTuple):
-    """An equation of `mapped`, and of its inputs, as messages call them, and outputs the sizes.
+    """An equation of `matching`, and of its inputs, as messages call them, and outputs the sizes.
 
     Sizes are q and v of the robot, Q and V of the model.
     """
@@ -200,11 +200,11 @@ class _Conversion(NamedTuple):
         )
 
 
-_TO = _Conversion("to", mapped.state_to, (("q", "q"), ("qd", "v"), ("qdd", "v")), ("Q", "V", "V"))
-_FROM = _Conversion("from", mapped.state_from, (("q", "Q"), ("v", "V"), ("a", "V")), ("q", "v", "v"))
-_FORCES_TO = _Conversion("forces_to", mapped.forces_to, (("q", "q"), ("tau", "v")), ("V",))
-_FORCES_FROM = _Conversion("forces_from", mapped.forces_from, (("q", "q"), ("tau", "V")), ("v",))
-_BASIS = _Conversion("basis", mapped.basis, (("q", "q"),), ("Vv",))
+_TO = _Conversion("to", matching.state_to, (("q", "q"), ("qd", "v"), ("qdd", "v")), ("Q", "V", "V"))
+_FROM = _Conversion("from", matching.state_from, (("q", "Q"), ("v", "V"), ("a", "V")), ("q", "v", "v"))
+_FORCES_TO = _Conversion("forces_to", matching.forces_to, (("q", "q"), ("tau", "v")), ("V",))
+_FORCES_FROM = _Conversion("forces_from", matching.forces_from, (("q", "q"), ("tau", "V")), ("v",))
+_BASIS = _Conversion("basis", matching.basis, (("q", "q"),), ("Vv",))
 
 
 def _by(
@@ -218,7 +218,7 @@ def _by(
     built = known.formulas.get(key)
     if built is None:
         build = partial(conversion.compiled, known.match, len(given))
-        built = known.formulas.setdefault(key, Later(known.formulas, key, build))
+        built = known.formulas.setdefault(key, LazyFormula(known.formulas, key, build))
     if _have_one_batch(given) and (made := built.batch(given)) is not None:
         return made
     return _checked_and_run(conversion, known.match, given)
@@ -265,20 +265,22 @@ def _derivatives_to(match: Match, d: Derivatives, q: Any, qd: Any, qdd: Any, tau
     q = _checked(q, robot.nq, "q", whose)
     rows = {"qd": qd, "qdd": qdd, "tau": tau}
     qd, qdd, tau = (_checked(x, robot.nv, label, whose)[..., None, :] for label, x in rows.items())
-    basis, unit = mapped.basis(match, q), np.eye(robot.nv)
+    basis, unit = matching.basis(match, q), np.eye(robot.nv)
     inverse = basis.swapaxes(-1, -2)
     # Along a unit turn B and c are sums of sine and cosine: a central difference over right angles is exact.
     right = 0.5 * np.pi * unit
     ahead, back = (robot.integrate(q[..., None, :], step) for step in (right, -right))
-    turning = 0.5 * (mapped.basis(match, ahead) - mapped.basis(match, back))  # one matrix for each direction
+    slopes = 0.5 * (
+        matching.basis(match, ahead) - matching.basis(match, back)
+    )  # one matrix for each direction
 
     def along(x: Array) -> Array:
         """The derivative of B x with respect to q, as columns."""
-        return (turning @ x[..., None])[..., 0].swapaxes(-1, -2)
+        return (slopes @ x[..., None])[..., 0].swapaxes(-1, -2)
 
-    c_q = 0.5 * (mapped.drift(match, ahead, qd) - mapped.drift(match, back, qd)).swapaxes(-1, -2)
+    c_q = 0.5 * (matching.drift(match, ahead, qd) - matching.drift(match, back, qd)).swapaxes(-1, -2)
     here = q[..., None, :]  # c is quadratic in qd
-    c_qd = 0.5 * (mapped.drift(match, here, qd + unit) - mapped.drift(match, here, qd - unit)).swapaxes(
+    c_qd = 0.5 * (matching.drift(match, here, qd + unit) - matching.drift(match, here, qd - unit)).swapaxes(
         -1, -2
     )
     v_q, a_q, tau_q = along(qd), along(qdd) + c_q, along(tau)
@@ -293,7 +295,7 @@ def _derivatives_to(match: Match, d: Derivatives, q: Any, qd: Any, qdd: Any, tau
     beside: tuple[Any, ...] = d[3:]
     values = [(basis @ np.asarray(x)[..., None])[..., 0] for x in beside]
     if isinstance(d, _OF_FORWARD):
-        values = [x + mapped.drift(match, q, qd[..., 0, :]) for x in values]
+        values = [x + matching.drift(match, q, qd[..., 0, :]) for x in values]
     return type(d)(dq, dqd, last, *values)
 
 

@@ -42,24 +42,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import PhalanxError
+from ..reproducible import product, rotation_x, rotation_z, times
 from ..robot.description import Description, Joint, Link, Pose, Triple
-from ..spatial import product, times
-from .angles import rotation_x, rotation_z
 from .fields import Fields
 
 CONVENTIONS = ("standard", "modified")
 _TOP = (
-    "name",
-    "convention",
-    "angles",
-    "gravity",
-    "source",
-    "base",
-    "tool",
-    "row",
-    "rows",
-    "visual",
-    "visuals",
+    *("name", "convention", "angles", "gravity", "source", "base", "tool", "row", "rows"),
+    *("visual", "visuals"),  # read by `visuals.of_table`
 )
 ROW = (
     *("a", "alpha", "d", "theta", "type", "direction", "name", "link"),
@@ -68,7 +58,7 @@ ROW = (
     *("stiffness", "spring_reference"),
     *("gear_ratio", "motor_inertia", "motor_damping", "motor_friction"),
 )
-# Names of the same things elsewhere, with what to write here.
+# Keys of other programs, with what to write here.
 _ELSEWHERE = {
     "offset": 'the offset of q is "theta" where the joint turns and "d" where it slides',
     "sigma": 'write type = "revolute" or type = "prismatic"',
@@ -84,8 +74,8 @@ _ELSEWHERE = {
     "Jm": 'write "motor_inertia", with a "gear_ratio"; or "armature" at the joint',
     "B": 'write "motor_damping", with a "gear_ratio"; or "damping" at the joint',
     "Tc": 'write "motor_friction", with a "gear_ratio"; or "friction" at the joint',
-    "tool": "the tool stands beside the rows, not in one of them",
-    "base": "the base stands beside the rows, not in one of them",
+    "tool": "the tool goes beside the rows, not in one of them",
+    "base": "the base goes beside the rows, not in one of them",
 }
 # What a motor's quantity is multiplied by to be felt at the joint.
 _REFLECTED = {
@@ -100,7 +90,7 @@ def read_dh(table: Mapping[str, Any], *, source: str) -> Description:
     top = Fields(table, source, _TOP)
     top.text("source", "")
     degrees = top.choice("angles", ("radians", "degrees"), "radians") == "degrees"
-    gravity = top.numbers("gravity", 3, (0.0, 0.0, -9.81))
+    gravity = top.triple("gravity", Description.gravity)
     name = top.text("name", "robot")
     standard = top.choice("convention", CONVENTIONS, "standard") == "standard"
     links = [Link("base")]
@@ -116,7 +106,7 @@ def read_dh(table: Mapping[str, Any], *, source: str) -> Description:
         tool = top.pose("tool", degrees=degrees)
         joints.append(Joint("tool", "fixed", links[-1].name, "tool", origin=tool))
         links.append(Link("tool"))
-    return Description(name, tuple(links), tuple(joints), _triple(gravity), source=source)
+    return Description(name, tuple(links), tuple(joints), gravity, source=source)
 
 
 def description_from_dh(
@@ -142,8 +132,10 @@ def description_from_dh(
 
 def standard_pose(a: float, alpha: float, d: float, theta: float) -> Pose:
     """Rz(theta) Tz(d) Tx(a) Rx(alpha): a row in the convention of Denavit and Hartenberg (1955)."""
-    turn = rotation_z(theta)
-    return Pose.of(product(turn, rotation_x(alpha)), times(turn, (a, 0.0, 0.0)) + np.array((0.0, 0.0, d)))
+    rotation = rotation_z(theta)
+    return Pose.of(
+        product(rotation, rotation_x(alpha)), times(rotation, (a, 0.0, 0.0)) + np.array((0.0, 0.0, d))
+    )
 
 
 def modified_pose(a: float, alpha: float, d: float, theta: float) -> Pose:
@@ -161,7 +153,7 @@ def inertia_about_com(mass: float, com: Triple, inertia: tuple[float, ...]) -> t
 
 def _link(row: Fields, number: int) -> Link:
     mass = row.number("mass", 0.0)
-    com = _triple(row.numbers("com", 3, (0.0, 0.0, 0.0)))
+    com = row.triple("com", Link.com)
     inertia = row.inertia("inertia")
     if row.choice("inertia_about", ("com", "frame"), "com") == "frame":
         inertia = inertia_about_com(mass, com, inertia)
@@ -229,8 +221,3 @@ def _angle(value: float, degrees: bool) -> float:
 
 def _on_base(joint: Joint, base: Pose) -> Joint:
     return joint if base == Pose() else replace(joint, origin=base @ joint.origin)
-
-
-def _triple(values: tuple[float, ...]) -> Triple:
-    x, y, z = values
-    return (x, y, z)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Tables parsed from TOML or JSON, read key by key with messages that name the place."""
+"""Tables parsed from TOML or JSON, read key by key with messages that name the file and the entry."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import PhalanxError, listing, nearest, shown
-from ..robot.description import MOMENTS, Pose, packed_inertia
-from .angles import rotation_rpy
+from ..reproducible import rotation_rpy
+from ..robot.description import MOMENTS, Mimic, Pose, Triple, packed_inertia
 
 _MOST = 100  # entries of a list of numbers: inertias, poses and limits have fewer
 _INFINITE = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf}
@@ -21,7 +21,7 @@ _INFINITE = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf}
 class Fields:
     """One table of a file with known keys; every complaint starts with `where`.
 
-    `others` tells for keys of other programs what to write instead.
+    `others` says what to write instead of the keys of other programs.
     """
 
     def __init__(
@@ -76,6 +76,11 @@ class Fields:
             raise self.refuse(key, expected)
         return found
 
+    def triple(self, key: str, default: Triple | None = None) -> Triple:
+        """The three numbers at `key`."""
+        x, y, z = self.numbers(key, 3, default)
+        return (x, y, z)
+
     def text(self, key: str, default: str | None = None) -> str:
         """The text at `key`."""
         value = self._value(key, default, "text")
@@ -126,6 +131,13 @@ class Fields:
             return packed_inertia(value, self.where)
         except ValueError:  # ragged lists too
             raise self.refuse(key, f"{expected}; the matrix symmetric") from None
+
+    def mimic(self, key: str) -> Mimic | None:
+        """The coupling to another joint at `key`, None if absent."""
+        if key not in self:
+            return None
+        entries = Fields(self.table[key], f'{self.where}: "{key}"', Mimic._fields)
+        return Mimic(entries.text("joint"), entries.number("multiplier", 1.0), entries.number("offset", 0.0))
 
     def pose(self, key: str, *, degrees: bool = False) -> Pose:
         """The pose at `key`: {xyz, rpy}, a translation or a 4x4 matrix; identity if absent."""

@@ -7,13 +7,32 @@ Shapes, materials, cameras and lights are not named: nearly every file has them,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from phalanx.errors import listing, warn
+from phalanx.io.xml import Element
 from phalanx.robot.description import Description
 
 MOST = 5  # names of a kind that a message lists
+Item = tuple[str, str]  # of URDF: kind, name
+_SILENT = ("material", "mujoco")  # colours; where a compiler finds meshes
+_KINDS = {  # of elements of the robot
+    "transmission": "transmission",
+    "ros2_control": "ros2_control system",
+    "sensor": "sensor",
+}
+# Inside <gazebo>: what moves or measures bodies. The rest is about colours and contacts.
+_GAZEBO = {
+    "plugin": "Gazebo plugin",
+    "sensor": "sensor",
+    "joint": "Gazebo joint",
+    "springStiffness": "Gazebo spring",
+}
+_WEIGHTLESS = "link without gravity in Gazebo"
+_PLURALS = {_WEIGHTLESS: "links without gravity in Gazebo"}
+_NAMED = ("coupling", "Gazebo joint")  # they tie links to each other
 
 
 def counted(kind: str, several: str = "", *, count: int, note: str = "") -> list[str]:
@@ -30,13 +49,48 @@ def named(kind: str, several: str = "", *, names: Collection[str]) -> list[str]:
 
 
 def leaving_out(description: Description, phrases: Iterable[str]) -> Description:
-    """The description with what it leaves out; one warning tells of that and of its loops."""
+    """The description with what it leaves out; one warning names that and its loops."""
     left_out = tuple(phrases)
     loops = named("loop", names=[f"{x.name}: {x.predecessor} to {x.successor}" for x in description.loops])
     if loops or left_out:
-        kept = " The loops are kept as robot.loops." if loops else ""
+        where = " The loops are kept as robot.loops." if loops else ""
         warn(
             f"{description.where}: left out, for they are not part of a tree of rigid bodies: "
-            f"{'; '.join((*loops, *left_out))}.{kept} Remove them from the file if they do not matter."
+            f"{'; '.join((*loops, *left_out))}.{where} Remove them from the file if they do not matter."
         )
     return replace(description, left_out=left_out) if left_out else description
+
+
+# ------------------------------------------------------------------- URDF
+
+
+def left_out(element: Element) -> Iterator[Item]:
+    """The kind and name of each part of an element of the robot that is neither link, joint nor loop."""
+    if element.tag == "gazebo":
+        for part in element:
+            if part.tag in _GAZEBO:
+                yield _GAZEBO[part.tag], part.attrib.get("name", "")
+            elif part.tag == "turnGravityOff" and (part.text or "").strip() in ("true", "1"):
+                yield _WEIGHTLESS, ""
+    elif element.tag == "coupling" or element.tag in _KINDS:
+        yield _KINDS.get(element.tag, element.tag), element.attrib.get("name", "")
+    elif element.tag not in _SILENT and not element.tag.startswith("xacro:"):
+        yield f"<{element.tag}>", ""
+
+
+def soft_limits(joint: Element) -> Iterator[Item]:
+    """The same of a joint: its safety controller."""
+    if joint.find("safety_controller") is not None:
+        yield "safety controller", ""
+
+
+def summary(items: Iterable[Item]) -> list[str]:
+    """One phrase for each kind: how many there are, and the names of what ties links together."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for kind, name in items:
+        groups[kind].append(name)
+    phrases: list[str] = []
+    for kind, names in groups.items():
+        several = _PLURALS.get(kind, kind if kind.startswith("<") else "")
+        phrases += named(kind, names=names) if kind in _NAMED else counted(kind, several, count=len(names))
+    return phrases

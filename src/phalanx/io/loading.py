@@ -1,11 +1,12 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""From a file, a text or a built-in name to a Robot."""
+"""Loading: from a file, a string or a built-in name to a Robot."""
 
 from __future__ import annotations
 
 import contextlib
 import gc
+import inspect
 import json
 import os
 import tomllib
@@ -14,20 +15,33 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import PhalanxError, warn
+from ..errors import PhalanxError, nearest, shown, warn
 from ..files import path_text, read_bytes
 from ..robot.description import Description, flag, is_coupled, triple
 from ..robot.joints import WELD
-from ..robot.robot import Robot
+from ..robot.robot import FileFormats, Robot
 from ..typing import Mimic, Source, Vector
 from ..typing import Path as PathLike
-from . import robots as catalogue
-from .saved import read_description
+from .dh import description_from_dh
+from .link_tables import read_table
+from .robots import generators
+from .saved import write_description
 from .sdf import read_sdf
-from .table import read_table
 from .urdf import read_urdf
+from .urdf_writer import write_urdf
 from .xacro import Macros
 from .xml import root_tag
+
+GENERATORS: dict[str, Callable[..., Description]] = {
+    f.__name__: f
+    for f in (generators.chain, generators.coil, generators.dill, generators.snake, generators.tree)
+}
+_SUFFIX = ".toml"
+_FOLDER = (
+    Path(__file__).parent / "robots"
+)  # `importlib.resources` takes longer to import than a robot to load
+
+Robot._formats = FileFormats(description_from_dh, write_description, write_urdf)
 
 
 def load(
@@ -66,7 +80,7 @@ def load(
 
 @contextlib.contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Keep the garbage collector from walking again and again over links and joints, which hold no cycles.
+    """Pause the garbage collector, which would traverse links and joints, which hold no cycles, many times.
 
     It takes a third of the time for a hundred thousand of them.
     """
@@ -81,7 +95,7 @@ def _collector_paused() -> Iterator[None]:
 
 def robots() -> list[str]:
     """Names of the built-in robots."""
-    return catalogue.builtin_names()
+    return sorted(file.stem for file in _FOLDER.glob(f"*{_SUFFIX}"))
 
 
 def _describe(source: Any, strict: bool, macros: Macros | None) -> Description:
@@ -107,7 +121,7 @@ def _describe(source: Any, strict: bool, macros: Macros | None) -> Description:
     path = Path(os.path.expanduser(path_text(source, "load")))
     try:
         if is_builtin(source):
-            return catalogue.builtin(str(source))
+            return builtin(str(source))
         content = read_bytes(str(path))
     except OSError as error:
         reason = "no such file" if isinstance(error, FileNotFoundError) else str(error.strerror or error)
@@ -123,13 +137,12 @@ def _describe(source: Any, strict: bool, macros: Macros | None) -> Description:
 def is_builtin(source: Any) -> bool:
     """Whether a source is a bare name that no file has.
 
-    The files of the built-in robots tell which of their published inertias are unphysical, so
-    nobody is warned of them.
+    The files of the built-in robots name their unphysical published inertias, so that no warning does.
     """
     if not isinstance(source, str) or is_text(source):
         return False
     path = Path(source)
-    if catalogue.names_generator(source):  # chain:50,prismatic=0.5 is no file with a suffix
+    if names_generator(source):  # chain:50,prismatic=0.5 is no file with a suffix
         return not path.exists()
     return path.name == source and not path.suffix and not source.startswith("~") and not path.exists()
 
@@ -141,7 +154,7 @@ def is_text(source: str) -> bool:
 def _parse(
     content: Any, label: str, path: Path | None, strict: bool, macros: Macros | None = None
 ) -> Description:
-    """The description in a text, told apart by its first character and its root element."""
+    """The description in a string; its first character and its root element choose the format."""
     if not isinstance(content, (str, bytes)):
         raise PhalanxError(f"{label}: reading gave {type(content).__name__}, expected text or bytes.")
     if macros is not None:
@@ -154,14 +167,12 @@ def _parse(
         read = READERS.get(root_tag(content, source=label), _urdf)
         return read(content, label, path, strict)
     table = parsed_table(content, label, as_json=head == "{")
-    if "format" in table:
-        return read_description(table, source=label)
     return read_table(table, source=label)
 
 
 def _urdf(content: Any, label: str, path: Path | None, strict: bool) -> Description:
     described = read_urdf(content, source=label, strict=strict)
-    _tell_of_no_mass(described)
+    _warn_of_no_mass(described)
     return described
 
 
@@ -181,7 +192,7 @@ def _mjcf(given: Any, label: str) -> Description:
     return read_mjcf(given, source=label)
 
 
-def _tell_of_no_mass(description: Description) -> None:
+def _warn_of_no_mass(description: Description) -> None:
     """Warn of a robot on which nothing has inertia: files for pictures often have none."""
     moves = any(joint.type != WELD for joint in description.joints)
     if moves and not any(link.mass or any(link.inertia) for link in description.links):
@@ -202,3 +213,60 @@ def parsed_table(content: str | bytes, label: str, *, as_json: bool) -> dict[str
             "Expected URDF, MJCF, SDF, a DH table (TOML or JSON) or a saved robot."
         ) from None
     return table
+
+
+# ------------------------------------------------------------------- built-in and generated robots
+
+
+def builtin(name: str) -> Description:
+    """The description of the built-in robot of that name, or of a generator's, as in `snake:200`."""
+    if ":" in name:
+        return _generated(name)
+    return read_table(builtin_table(name), source=name + _SUFFIX)
+
+
+def names_generator(name: str) -> bool:
+    """Whether a name is that of a generator with something behind a colon."""
+    return name.partition(":")[0] in GENERATORS and ":" in name
+
+
+def _generated(name: str) -> Description:
+    """The robot of `generator:size`, or of `generator:size,option=number` as in `chain:50,seed=3`."""
+    word, _, rest = name.partition(":")
+    if word not in GENERATORS:
+        raise PhalanxError(f'no generator "{word}" of robots;{nearest(word, GENERATORS, what="generators")}')
+    make = GENERATORS[word]
+    options = [p.name for p in inspect.signature(make).parameters.values() if p.name != "joints"]
+    given: dict[str, int | float] = {}
+    for k, part in enumerate(rest.split(",")):
+        key, equals, text = part.partition("=") if k else (options[0], "=", part)
+        value = _number(text)
+        if not equals or key not in options or key in given or value is None:
+            known = f", then options of {word} ({', '.join(options[1:])})" if options[1:] else ""
+            example = f"{word}:{_EXAMPLE[word]}"
+            raise PhalanxError(
+                f'robot "{name}": got {shown(part)}, expected an integer as in {example}{known}.'
+            )
+        given[key] = value
+    return make(**given)
+
+
+_EXAMPLE = {"chain": "50", "coil": "100", "dill": "6", "snake": "200", "tree": "30"}
+
+
+def _number(text: str) -> int | float | None:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return None
+
+
+def builtin_table(name: str) -> dict[str, Any]:
+    """The parameter file of the built-in robot of that name, parsed."""
+    if name in GENERATORS:
+        raise PhalanxError(f'robot "{name}": expected its size too, as in {name}:{_EXAMPLE[name]}.')
+    if name not in robots():
+        raise PhalanxError(f'no built-in robot "{name}";{nearest(name, robots(), what="built in")}')
+    return tomllib.loads((_FOLDER / (name + _SUFFIX)).read_text(encoding="utf-8"))

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Saved robots: a description as JSON text from which every bit of it returns."""
+"""Saved robots: a description as JSON that preserves every bit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from ..robot.description import (
     LoopClosure,
     Mimic,
     Pose,
-    Triple,
 )
 from .fields import Fields, brief
 
@@ -73,7 +72,7 @@ def read_description(table: Mapping[str, Any], *, source: str) -> Description:
         tuple(
             _joint(Fields(x, f"{source}: joint {i}", _JOINT)) for i, x in enumerate(top.tables("joints"), 1)
         ),
-        _triple(top, "gravity"),
+        top.triple("gravity"),
         floating_base=top.flag("floating_base", False),
         base_armature=top.numbers("base_armature", None, ()),
         coupled=top.flag("coupled", True),
@@ -100,7 +99,7 @@ def _plain_item(item: Link | Joint | FixedFrame | LoopClosure) -> dict[str, Any]
 
 
 def _same(value: Any, default: Any) -> bool:
-    # -0.0 == 0.0, but the file has to tell them apart.
+    # -0.0 == 0.0, but the file distinguishes them.
     return bool(value == default) and repr(value) == repr(default)
 
 
@@ -125,7 +124,7 @@ def _dump(value: Any, description: Description) -> str:
 
 def _link(link: Fields) -> Link:
     six = link.numbers("inertia", 6, Link.inertia)
-    return Link(link.text("name"), link.number("mass", 0.0), _triple(link, "com", Link.com), six)
+    return Link(link.text("name"), link.number("mass", 0.0), link.triple("com", Link.com), six)
 
 
 def _joint(joint: Fields) -> Joint:
@@ -136,10 +135,10 @@ def _joint(joint: Fields) -> Joint:
         joint.text("child"),
         origin=_pose(joint, "origin"),
         after=_pose(joint, "after"),
-        axis=_triple(joint, "axis", Joint.axis),
-        axis2=_triple(joint, "axis2", Joint.axis2),
+        axis=joint.triple("axis", Joint.axis),
+        axis2=joint.triple("axis2", Joint.axis2),
         pitch=joint.number("pitch", Joint.pitch),
-        mimic=_mimic(joint) if "mimic" in joint else None,
+        mimic=joint.mimic("mimic"),
         **{key: joint.numbers(key, None, (), unlimited=True) for key in PER_COORDINATE},
     )
 
@@ -152,8 +151,8 @@ def _loop(loop: Fields) -> LoopClosure:
         loop.text("successor"),
         predecessor_pose=_pose(loop, "predecessor_pose"),
         successor_pose=_pose(loop, "successor_pose"),
-        axis=_triple(loop, "axis", LoopClosure.axis),
-        axis2=_triple(loop, "axis2", LoopClosure.axis2),
+        axis=loop.triple("axis", LoopClosure.axis),
+        axis2=loop.triple("axis2", LoopClosure.axis2),
         pitch=loop.number("pitch", LoopClosure.pitch),
     )
 
@@ -162,14 +161,4 @@ def _pose(joint: Fields, key: str) -> Pose:
     if key not in joint:
         return IDENTITY
     pose = Fields(joint.table[key], f'{joint.where}: "{key}"', Pose._fields)
-    return Pose(pose.numbers("rotation", 9), _triple(pose, "translation"))
-
-
-def _mimic(joint: Fields) -> Mimic:
-    mimic = Fields(joint.table["mimic"], f'{joint.where}: "mimic"', Mimic._fields)
-    return Mimic(mimic.text("joint"), mimic.number("multiplier"), mimic.number("offset"))
-
-
-def _triple(table: Fields, key: str, default: Triple | None = None) -> Triple:
-    x, y, z = table.numbers(key, 3, default)
-    return (x, y, z)
+    return Pose(pose.numbers("rotation", 9), pose.triple("translation"))

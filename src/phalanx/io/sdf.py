@@ -3,7 +3,7 @@
 """SDF: links, joints and frames of one model; one warning counts sensors and plugins, which are left out.
 
 A joint to "world" makes the world the base. Otherwise the link without a joint above it is the base, as in
-URDF: fixed, unless `floating_base` is asked for.
+URDF: fixed, unless loaded with `floating_base`.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 
 from phalanx.errors import PhalanxError, listing, nearest
-from phalanx.io.angles import rotation_rpy
 from phalanx.io.ignored import counted, leaving_out
-from phalanx.io.urdf import UNLIMITED, turned_inertias
+from phalanx.io.urdf import UNLIMITED, rotated_inertias
 from phalanx.io.xml import Element, parse
+from phalanx.reproducible import rotation_rpy, times
 from phalanx.robot.checks import reversed_range
 from phalanx.robot.description import IDENTITY, Description, FixedFrame, Joint, Link, Mimic, Pose, Triple
 from phalanx.robot.joints import joint_type, transpose_quaternion
-from phalanx.spatial import times
 
 WORLD, MODEL = "world", "__model__"
 _TYPES = {
@@ -50,8 +49,8 @@ def read_sdf(text: str | bytes, *, source: str) -> Description:
     worlds = list(root.findall("world")) if root.tag == "sdf" else []
     models = [model for holder in (root, *worlds) for model in holder.findall("model")]
     if root.tag != "sdf" or len(models) != 1:
-        told = f"{len(models)} models" if root.tag == "sdf" else f"the root element <{root.tag}>"
-        raise PhalanxError(f"{source}:{root.line}: got {told}; expected <sdf> with one <model>.")
+        found = f"{len(models)} models" if root.tag == "sdf" else f"the root element <{root.tag}>"
+        raise PhalanxError(f"{source}:{root.line}: got {found}; expected <sdf> with one <model>.")
     reader = _SdfReader(source, models[0], _version(root))
     gravity = worlds[0].find("gravity") if worlds else None
     return reader.description(Description.gravity if gravity is None else reader.triple(gravity, "world"))
@@ -80,10 +79,10 @@ class _SdfReader:
                 raise self.error(element, f'<{element.tag}> has the name "{name}"; expected a unique name.')
             self.named[name] = element
         self.carriers: dict[str, str] = {}  # the links of frames, as they are found
-        self.known = {MODEL: IDENTITY, WORLD: _inverse(self.pose(model, "model"))}
+        self.known = {MODEL: IDENTITY, WORLD: self.pose(model, "model").inverse()}
 
     def description(self, gravity: Triple) -> Description:
-        """The description; gravity is turned into the frame of the base."""
+        """The description; gravity in the frame of the base."""
         links = [self.link(element) for element in self.model.findall("link")]
         joints = [self.joint(element) for element in self.model.findall("joint")]
         if any(joint.parent == WORLD for joint in joints):
@@ -91,8 +90,8 @@ class _SdfReader:
         else:
             below = {joint.child for joint in joints}
             base = next((link.name for link in links if link.name not in below), MODEL)
-            turn = np.reshape(self.between(WORLD, base).rotation, (3, 3))
-            x, y, z = (times(turn.T, gravity) + 0.0).tolist()
+            rotation = np.reshape(self.between(WORLD, base).rotation, (3, 3))
+            x, y, z = (times(rotation.T, gravity) + 0.0).tolist()
             gravity = (x, y, z)
         frames = [self.frame(element) for element in self.model.findall("frame")]
         name = self.model.attrib.get("name", "model")
@@ -113,7 +112,7 @@ class _SdfReader:
 
     # ------------------------------------------------------------------- poses
 
-    def place(self, name: str) -> Pose:
+    def resolved(self, name: str) -> Pose:
         """The pose of a link, joint or frame in the model's frame."""
         path: dict[str, None] = {}
         while name not in self.known:
@@ -145,7 +144,7 @@ class _SdfReader:
 
     def between(self, a: str, b: str) -> Pose:
         """The pose of frame b in frame a."""
-        return _inverse(self.place(a)) @ self.place(b)
+        return self.resolved(a).inverse() @ self.resolved(b)
 
     def carrier(self, name: str) -> str:
         """The link that a frame is attached to."""
@@ -171,15 +170,15 @@ class _SdfReader:
         return given or ("" if first is None else first.attrib["name"])
 
     def pose(self, holder: Element, where: str) -> Pose:
-        """The <pose> of an element as it stands there: x y z roll pitch yaw, or a quaternion."""
+        """The <pose> of an element, unresolved: x y z roll pitch yaw, or a quaternion."""
         element = holder.find("pose")
         if element is None or not element.text.strip():
             return IDENTITY
         if element.attrib.get("rotation_format") == "quat_xyzw":
-            x, y, z, *turn = self.numbers(element, where, 7)
-            if not math.hypot(*turn) > 1e-12:
+            x, y, z, *quaternion = self.numbers(element, where, 7)
+            if not math.hypot(*quaternion) > 1e-12:
                 raise self.error(element, f"{where}: the quaternion of <pose> is zero; expected a rotation.")
-            return Pose.of(transpose_quaternion(np.array(turn)).T, (x, y, z))
+            return Pose.of(transpose_quaternion(np.array(quaternion)).T, (x, y, z))
         x, y, z, *angles = self.numbers(element, where, 6)
         if element.attrib.get("degrees") in ("true", "1"):
             angles = [math.radians(angle) for angle in angles]
@@ -202,7 +201,7 @@ class _SdfReader:
             name,
             self.entry(inertial, "mass", where, 1.0),
             at.translation,
-            turned_inertias([packed], [at.rotation])[0],
+            rotated_inertias([packed], [at.rotation])[0],
         )
 
     def joint(self, element: Element) -> Joint:
@@ -241,8 +240,8 @@ class _SdfReader:
         old = holder.find("use_parent_model_frame")
         if self.version < (1, 5) or (old is not None and old.text.strip() in ("true", "1")):
             frame = MODEL
-        turn = np.reshape(self.between(joint, frame).rotation, (3, 3))
-        x, y, z = (times(turn, self.triple(xyz, f'joint "{joint}"')) + 0.0).tolist()
+        rotation = np.reshape(self.between(joint, frame).rotation, (3, 3))
+        x, y, z = (times(rotation, self.triple(xyz, f'joint "{joint}"')) + 0.0).tolist()
         return (x, y, z)
 
     def limits(self, holders: list[Element | None], kind: str, where: str) -> dict[str, tuple[float, ...]]:
@@ -294,7 +293,7 @@ class _SdfReader:
         link = self.carrier(name)
         return FixedFrame(name, link, self.between(link, name))
 
-    # ------------------------------------------------------------------- texts
+    # ------------------------------------------------------------------- contents of elements
 
     def end(self, joint: Element, role: str) -> str:
         """The name of the parent or child of a joint."""
@@ -341,8 +340,3 @@ class _SdfReader:
     def error(self, element: Element, message: str) -> PhalanxError:
         """An error that names the file and the line."""
         return PhalanxError(f"{self.source}:{element.line}: {message}")
-
-
-def _inverse(pose: Pose) -> Pose:
-    turn = np.reshape(pose.rotation, (3, 3)).T
-    return Pose.of(turn, 0.0 - times(turn, pose.translation))

@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 
 from phalanx.errors import PhalanxError, listing, nearest, warn
-from phalanx.io.angles import rotation_rpy
-from phalanx.io.ignored import leaving_out
-from phalanx.io.urdf_ignored import Item, left_out, soft_limits, summary
+from phalanx.io.ignored import Item, leaving_out, left_out, soft_limits, summary
 from phalanx.io.xacro import only_macros
 from phalanx.io.xml import Element, UnfitError, children_quickly, parse
+from phalanx.reproducible import congruent, rotation_rpy
 from phalanx.robot.checks import reversed_range
 from phalanx.robot.description import IDENTITY, Description, Joint, Link, LoopClosure, Mimic, Pose, Triple
-from phalanx.spatial import congruent
+from phalanx.spatial import pack, unpack
 
 TYPES = ("fixed", "revolute", "continuous", "prismatic", "planar", "floating")
 UNLIMITED = 1e16  # what Gazebo and others write for no limit, since many readers refuse "inf"
@@ -68,17 +67,17 @@ def _read(root: Element, children: Iterable[Element], source: str, strict: bool)
             others += left_out(element)
     known = reader.known_mimics(root, joints, strict)
     name = root.attrib.get("name", "robot")
-    described = Description(name, _turned(bodies), known, loops=tuple(loops), source=source)
+    described = Description(name, _in_link_axes(bodies), known, loops=tuple(loops), source=source)
     return leaving_out(described, summary(others))
 
 
-def _turned(bodies: list[tuple[Link, tuple[float, ...]]]) -> tuple[Link, ...]:
-    """The links, with inertias that are given in other axes turned to theirs, all at once."""
-    given = {(link.inertia, turn): None for link, turn in bodies if turn is not IDENTITY.rotation}
-    new = dict(zip(given, turned_inertias(*zip(*given, strict=True)) if given else (), strict=True))
+def _in_link_axes(bodies: list[tuple[Link, tuple[float, ...]]]) -> tuple[Link, ...]:
+    """The links, with inertias given in other axes rotated to theirs, all at once."""
+    given = {(link.inertia, axes): None for link, axes in bodies if axes is not IDENTITY.rotation}
+    new = dict(zip(given, rotated_inertias(*zip(*given, strict=True)) if given else (), strict=True))
     return tuple(
-        link if turn is IDENTITY.rotation else Link(link.name, link.mass, link.com, new[link.inertia, turn])
-        for link, turn in bodies
+        link if axes is IDENTITY.rotation else Link(link.name, link.mass, link.com, new[link.inertia, axes])
+        for link, axes in bodies
     )
 
 
@@ -256,10 +255,10 @@ class _UrdfReader:
                     element, f"<{element.tag}> is an unprocessed xacro instruction. {self.remedy}"
                 )
         if found:
-            places = ", ".join(f"<{element.tag}> in line {element.line}" for _, element in found[:4])
+            lines = ", ".join(f"<{element.tag}> in line {element.line}" for _, element in found[:4])
             more = f" and {len(found) - 4} more" if len(found) > 4 else ""
             warn(
-                f"{self.source}: xacro has left elements over, which are ignored: {places}{more}. "
+                f"{self.source}: xacro has left elements over, which are ignored: {lines}{more}. "
                 f"Remove them if they add nothing to the robot. If the file was never expanded: {self.remedy}"
             )
 
@@ -275,10 +274,10 @@ class _UrdfReader:
         return self.once(("origin", *origin.attrib.items()), lambda: self.pose(origin, where))
 
     def pose(self, origin: Element, where: str) -> Pose:
-        """The pose that <origin> tells."""
+        """The pose of <origin>."""
         rpy = self.triple(origin, "rpy", where, _ZERO)
-        turn = IDENTITY.rotation if rpy == _ZERO else rotation_rpy(*rpy)
-        return Pose(turn, self.triple(origin, "xyz", where, _ZERO))
+        rotation = IDENTITY.rotation if rpy == _ZERO else rotation_rpy(*rpy)
+        return Pose(rotation, self.triple(origin, "xyz", where, _ZERO))
 
     def end(self, element: Element, role: str, where: str) -> str:
         """The name of the parent or child link."""
@@ -350,14 +349,12 @@ class _UrdfReader:
         return PhalanxError(f"{self.source}:{getattr(element, 'line', 0)}: {message}")
 
 
-def turned_inertias(
+def rotated_inertias(
     packed: Sequence[tuple[float, ...]], rotations: Sequence[tuple[float, ...]]
 ) -> list[tuple[float, ...]]:
-    """Inertias (xx, xy, xz, yy, yz, zz) in the axes in which the rotations turn their own ones."""
-    turn = np.reshape(rotations, (-1, 3, 3))
-    full = np.reshape(packed, (-1, 6))[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)
-    new = congruent(turn, full)
-    return [tuple(row) for row in new[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist()]
+    """Inertias (xx, xy, xz, yy, yz, zz) rotated to other axes."""
+    new = congruent(np.reshape(rotations, (-1, 3, 3)), unpack(np.reshape(packed, (-1, 6))))
+    return [tuple(row) for row in pack(new).tolist()]
 
 
 def _limit(value: float) -> float:

@@ -25,10 +25,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import PhalanxError, listing
+from ..reproducible import roll_pitch_yaw, times
 from ..robot.description import IDENTITY, Description, Joint, Link, LoopClosure, Mimic, Pose, Triple
 from ..robot.joints import frame_along, joint_type
-from ..spatial import times
-from .angles import roll_pitch_yaw
 from .urdf import TYPES, UNLIMITED
 
 _KEPT = ("lower", "upper", "velocity", "effort", "damping", "friction")
@@ -41,7 +40,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def write_urdf(description: Description, drivers: Mapping[str, Mimic]) -> tuple[str, list[str]]:
-    """URDF text of a description, and what it could not take along.
+    """URDF text of a description, and what URDF cannot hold.
 
     `drivers` names what each coupled joint follows in the end: many tools do not follow chains of mimics.
     """
@@ -94,7 +93,7 @@ class _Rewriter:
         elif joint.type == "planar":
             self.drop(joint)
             frame = frame_along(joint.axis)
-            aligned = joint if _is_identity(frame) else _turned(joint, frame)
+            aligned = joint if _is_identity(frame) else _rotated(joint, frame)
             yield replace(aligned, **_NONE, axis=(0.0, 0.0, 1.0))
         elif joint.type in _ONE_COORDINATE:
             yield joint
@@ -200,7 +199,7 @@ def _screw_rates(joint: Joint) -> tuple[float, float]:
 
 
 def _on_axis(joint: Joint) -> bool:
-    """Whether the child frame moves along with the joint's motion as if it stood on the axis."""
+    """Whether the child frame moves along with the joint's motion as if it lay on the axis."""
     if joint.type == "prismatic":
         return True
     if joint.type not in ("revolute", "continuous"):
@@ -209,7 +208,7 @@ def _on_axis(joint: Joint) -> bool:
     return bool(np.linalg.norm(np.cross(axis, at)) <= 1e-15 * max(1.0, float(np.linalg.norm(at))))
 
 
-def _turned(joint: Joint, frame: np.ndarray) -> Joint:
+def _rotated(joint: Joint, frame: np.ndarray) -> Joint:
     return replace(joint, origin=joint.origin @ Pose.of(frame), after=Pose.of(frame.T) @ joint.after)
 
 
@@ -232,7 +231,7 @@ def _one(values: tuple[float, ...], sign: int) -> float:
     return values[0] if values else sign * math.inf
 
 
-# ------------------------------------------------------------------- text
+# ------------------------------------------------------------------- XML
 
 
 def _link(link: Link, description: Description) -> str:
@@ -280,8 +279,8 @@ def _loop(loop: LoopClosure, description: Description) -> str:
 
 
 def _origin(pose: Pose) -> str:
-    turn = np.reshape(pose.rotation, (3, 3))
-    rpy = "" if _is_identity(turn) else f' rpy="{_numbers(roll_pitch_yaw(turn))}"'
+    rotation = np.reshape(pose.rotation, (3, 3))
+    rpy = "" if _is_identity(rotation) else f' rpy="{_numbers(roll_pitch_yaw(rotation))}"'
     return f'<origin xyz="{_numbers(pose.translation)}"{rpy}/>'
 
 
@@ -307,7 +306,7 @@ def _numbers(values: Sequence[float]) -> str:
 
 
 def _number(value: float) -> str:
-    """The shortest text from which the same float comes back."""
+    """The shortest decimal number that reads back as the same float."""
     return repr(float(value)).removesuffix(".0")
 
 

@@ -4,7 +4,7 @@
 
 Expanding may read every file that the user may read and every environment variable, and evaluates
 expressions of the file in Python. So nothing is expanded unless the file is called .xacro or the
-caller asks for it.
+caller passes xacro_args.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Macros:
     """How macros are expanded: the arguments of the file, and where packages are."""
 
     def __init__(self, arguments: Any = None, packages: Any = None) -> None:
-        self.arguments = _texts(arguments)
+        self.arguments = _strings(arguments)
         self.packages = package_paths(packages)
 
     def expand(self, content: str | bytes, source: str, path: Path | None) -> str:
@@ -55,7 +55,9 @@ def _expanded(
             f"{source}: expanding xacro needs the package xacro, which is not installed; "
             f"{installing('xacro')}, or run `xacro robot.xacro > robot.urdf` elsewhere."
         ) from None
-    root = parse(content, source=source)  # not well-formed, or with a document type: told with its line
+    root = parse(
+        content, source=source
+    )  # refuses what is not well-formed or has a document type, with the line
     data = content.encode() if isinstance(content, str) else content
     with _LOCK, _finding(xacro, finder):
         try:
@@ -69,7 +71,7 @@ def _expanded(
         except Exception as error:
             if finder.missing:
                 raise finder.missing from None
-            raise PhalanxError(_told(xacro, error, source)) from None
+            raise PhalanxError(_explained(xacro, error, source)) from None
     if empty and (macros := [e.attrib.get("name", "") for e in root.findall("xacro:macro")]):
         raise PhalanxError(only_macros(f"{source}:{root.line}", macros))
     return text
@@ -99,15 +101,15 @@ class _Arguments(dict[str, str]):
         return super().__getitem__(name)
 
 
-def _texts(arguments: Any) -> dict[str, str]:
-    """Arguments as the text that a command line would hold."""
+def _strings(arguments: Any) -> dict[str, str]:
+    """Arguments as strings, as on a command line."""
     if arguments is None:
         return {}
     if not isinstance(arguments, Mapping):
         raise PhalanxError(
             f'load: xacro_args is {shown(arguments)}; expected a mapping such as {{"prefix": "left_"}}.'
         )
-    texts = {}
+    strings = {}
     for name, value in arguments.items():
         if not isinstance(name, str) or not isinstance(value, str | bool | int | float | os.PathLike):
             raise PhalanxError(
@@ -115,13 +117,13 @@ def _texts(arguments: Any) -> dict[str, str]:
                 "truth value."
             )
         try:
-            texts[name] = str(value).lower() if isinstance(value, bool) else str(value)
+            strings[name] = str(value).lower() if isinstance(value, bool) else str(value)
         except ValueError:  # an integer of thousands of digits
             raise PhalanxError(f'load: xacro_args: "{name}" is {shown(value)}, too long to write.') from None
-    return texts
+    return strings
 
 
-def _told(xacro: Any, error: Exception, source: str) -> str:
+def _explained(xacro: Any, error: Exception, source: str) -> str:
     """What went wrong, in one line, with the remedy where there is one."""
     stack = [name for name in xacro.filestack or [] if name]
     inside = f" (in {stack[-1]})" if len(stack) > 1 else ""
@@ -155,7 +157,7 @@ class _finding:  # noqa: N801 -- used as a statement
 
 
 class Finder:
-    """Folders of packages: as told, beside the file, or where the environment says."""
+    """Folders of packages: as given, beside the file, or where the environment says."""
 
     def __init__(self, source: str, path: Path | None, packages: Mapping[str, Path] | list[Path]) -> None:
         self.source = source

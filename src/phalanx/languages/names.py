@@ -17,17 +17,18 @@ WIDTH = 100  # characters of a line
 
 _WORDS = string.ascii_letters + string.digits + " _-"
 # Not in a comment: * (its end, or another beginning), \ (joins lines), ? (trigraphs), < (tags, where a script
-# stands in a page), $ (the prefix of a file). The list for strings lacks what ends them, too.
+# is embedded in a page), $ (the prefix of a file). The list for strings lacks what ends them, too.
 _IN_COMMENTS = frozenset(_WORDS + "!\"#%&'()+,./:;=>@[]^`{|}~")
 _IN_STRINGS = frozenset(_WORDS + "!#%&'()*+,./:;<=>@[]^`{|}~")
-# Words that no parameter or function may be in one of the languages.
+# Reserved words of any of the languages.
 _KEYWORDS = """auto break case char const continue default do double else enum extern float for goto if inline
 int long register restrict return short signed sizeof static struct switch typedef union unsigned void
 volatile while class new delete this template kernel global local private constant half bool step count"""
 _RESERVED = frozenset(_KEYWORDS.split())
-# Functions that files have of their own, and what the names of those made for one function end in.
-_HELPERS = "turn sin_far cos_far minimum maximum exp tanh log arctan2 rescale take give bits number"
+# Helper functions of files, and suffixes of the functions generated for one function.
+_HELPERS = "sincos sin_far cos_far minimum maximum exp tanh log arctan2 rescale take give bits number"
 _OWN = frozenset(_HELPERS.split())
+MACROS = re.compile(r"(?:[A-Z][A-Z0-9_]+|H|FMA\w*)")  # of files; functions may be single letters
 _ENDINGS = re.compile(r"_(batch|body\d*|kernel|vectors|state|rows|block|casadi\w*|piece\w*|t\d+)")
 
 
@@ -41,10 +42,10 @@ def identifier(name: str, *, reserved: bool = True) -> str:
 
 
 def taken(name: str, others: Iterable[str]) -> str:
-    """What a function must not be called like: nothing, or something else of the same file."""
+    """What the name of a function collides with in its file, in words; empty if nothing."""
     if name in _OWN:
         return f"the files' own {name}"
-    if name == name.upper():
+    if MACROS.fullmatch(name):
         return "a macro, being all capitals"
     made = (other for other in others if name.startswith(other) and _ENDINGS.fullmatch(name[len(other) :]))
     return next((f"what is made for {other}" for other in made), "")
@@ -83,5 +84,5 @@ def _escaped(text: str, plain: frozenset[str], escape: Callable[[str], str]) -> 
 
 
 def _octal(c: str) -> str:
-    """Three digits a byte, so that a digit behind belongs to nobody."""
+    """Three octal digits a byte, so that a digit after them is not taken for a fourth."""
     return "".join(f"\\{byte:03o}" for byte in c.encode(errors="replace"))

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Kernels of OpenCL C and CUDA in which each work-item has one state.
 
-Rows of a batch lie one after another, so neighbouring work-items would read memory far apart. The items of a
-group therefore copy the rows of a group together, neighbours next to each other, into memory that they share,
-and each takes its own row from there; results go back in the same way. Rows in shared memory have an odd
-length: then no two items of a warp meet in one bank. What is too wide for that is read and written in place.
-Groups go through a batch with the stride of all groups, so that any launch serves any batch.
+The rows of a batch are contiguous, so neighbouring work-items would read memory far apart. The items of a
+group therefore copy the rows of the group together, with coalesced accesses, into shared memory, and each
+reads its own row there; results are written in the same way. The pitch of rows in shared memory is odd, which
+avoids bank conflicts. Rows too wide for shared memory are read and written in place. Groups go through a
+batch in a grid-stride loop, so that any launch serves any batch.
 """
 
 from __future__ import annotations
@@ -14,30 +14,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .routine import STRIDE, WORKSPACE, Routine
+from .codegen import STRIDE, WORKSPACE, Routine
 
-GROUP = 64  # work-items of a group, unless the file is told otherwise
-_SHARED = 32 << 10  # bytes that every device shares among a group
+GROUP = 64  # work-items of a group, unless the macro is defined; no script measures it
+SHARED = 32 << 10  # bytes of shared memory that every device has for a group
 
 
 @dataclass(frozen=True)
-class Words:
-    """What OpenCL C and CUDA call the same things."""
+class GridDialect:
+    """How OpenCL C and CUDA spell kernels, address spaces and indices of work-items."""
 
     kernel: str
     rows: str  # the address space of rows
-    shared: str  # that of a group, in front of variables
-    passed: str  # and in front of parameters
+    shared: str  # the address space of a group, of variables
+    passed: str  # and of parameters
     barrier: str
     item: str
     group: str
     groups: str
     items: str
-    whole: str  # counts of states
+    count: str  # the type of numbers of states
     function: str
 
 
-OPENCL = Words(
+OPENCL = GridDialect(
     kernel="__kernel __attribute__((reqd_work_group_size($GROUP, 1, 1)))\nvoid",
     rows="__global ",
     shared="__local ",
@@ -47,10 +47,10 @@ OPENCL = Words(
     group="get_group_id(0)",
     groups="get_num_groups(0)",
     items="get_global_size(0)",
-    whole="ulong",
+    count="ulong",
     function="static inline",
 )
-CUDA = Words(
+CUDA = GridDialect(
     kernel="$GLOBAL void __launch_bounds__($GROUP)\n",
     rows="",
     shared="__shared__ ",
@@ -60,14 +60,14 @@ CUDA = Words(
     group="blockIdx.x",
     groups="gridDim.x",
     items="(size_t)gridDim.x * $GROUP",
-    whole="unsigned long long",
+    count="unsigned long long",
     function="static __device__ __forceinline__",
 )
 
 
 def widest(real: str) -> int:
     """Numbers of a row up to which it goes through shared memory."""
-    return _SHARED // (GROUP * (8 if real == "double" else 4)) - 1
+    return SHARED // (GROUP * (8 if real == "double" else 4)) - 1
 
 
 def kernel_name(name: str) -> str:
@@ -75,55 +75,55 @@ def kernel_name(name: str) -> str:
     return f"${name}_kernel"
 
 
-def copies(words: Words, routines: Sequence[Routine]) -> list[str]:
-    """The functions by which a group moves its rows, if any are narrow enough."""
+def copies(grid: GridDialect, routines: Sequence[Routine]) -> list[str]:
+    """The functions that copy the rows of a group, if any are narrow enough."""
     real = routines[0].dialect.real
     narrow = [
         [n <= widest(real) for n in sizes.values()] for r in routines for sizes in (r.inputs, r.outputs)
     ]
     used = [any(any(each) for each in narrow[k::2]) for k in (0, 1)]
-    return [text for text, is_used in zip(_copies(words, real), used, strict=True) if is_used]
+    return [source for source, is_used in zip(_copies(grid, real), used, strict=True) if is_used]
 
 
-def _copies(words: Words, real: str) -> tuple[str, str]:
-    shared, rows = f"{words.passed}{real}", f"{words.rows}{real}"
+def _copies(grid: GridDialect, real: str) -> tuple[str, str]:
+    shared, rows = f"{grid.passed}{real}", f"{grid.rows}{real}"
     parameters = "const int size, const int here, const int item"
     take = f"""/* The row of an item, copied by all items of a group; rows beyond the batch are zero. */
-{words.function} void $take({shared} *tile, const {rows} *rows, {real} *own, {parameters}) {{
+{grid.function} void $take({shared} *tile, const {rows} *rows, {real} *own, {parameters}) {{
   const int pitch = size | 1;
-  {words.barrier}
+  {grid.barrier}
   for (int k = item; k < size * $GROUP; k += $GROUP)
     tile[k / size * pitch + k % size] = k < size * here ? rows[k] : 0;
-  {words.barrier}
+  {grid.barrier}
   #pragma unroll
   for (int k = 0; k < size; ++k) own[k] = tile[item * pitch + k];
 }}"""
     give = f"""/* The same in the other direction. */
-{words.function} void $give({shared} *tile, {rows} *rows, const {real} *own, {parameters}) {{
+{grid.function} void $give({shared} *tile, {rows} *rows, const {real} *own, {parameters}) {{
   const int pitch = size | 1;
-  {words.barrier}
+  {grid.barrier}
   #pragma unroll
   for (int k = 0; k < size; ++k) tile[item * pitch + k] = own[k];
-  {words.barrier}
+  {grid.barrier}
   for (int k = item; k < size * here; k += $GROUP) rows[k] = tile[k / size * pitch + k % size];
 }}"""
     return take, give
 
 
-def tiled(routine: Routine, words: Words) -> str:
+def tiled(routine: Routine, grid: GridDialect) -> str:
     """The kernel of a function: every work-item computes states of its own."""
-    real, whole, sizes = routine.dialect.real, words.whole, routine.sizes
+    real, number, sizes = routine.dialect.real, grid.count, routine.sizes
     narrow = {name: n for name, n in sizes.items() if n <= widest(real)}
-    lines = [f"{words.kernel} {kernel_name(routine.name)}({', '.join(row_parameters(routine, words))}) {{"]
+    lines = [f"{grid.kernel} {kernel_name(routine.name)}({', '.join(row_parameters(routine, grid))}) {{"]
     if narrow:
-        lines.append(f"  {words.shared}{real} tile[$GROUP * {max(narrow.values()) | 1}];")
-    lines.append(f"  const int item = {words.item};")
+        lines.append(f"  {grid.shared}{real} tile[$GROUP * {max(narrow.values()) | 1}];")
+    lines.append(f"  const int item = {grid.item};")
     if routine.workspace:
-        lines.append(f"  const size_t {STRIDE} = {words.items};")
-        lines.append(f"  {WORKSPACE} += ({whole}){words.group} * $GROUP + item;")
+        lines.append(f"  const size_t {STRIDE} = {grid.items};")
+        lines.append(f"  {WORKSPACE} += ({number}){grid.group} * $GROUP + item;")
     lines += [
-        f"  const {whole} apart = ({whole}){words.groups} * $GROUP;",
-        f"  for ({whole} first = ({whole}){words.group} * $GROUP; first < count; first += apart) {{",
+        f"  const {number} apart = ({number}){grid.groups} * $GROUP;",
+        f"  for ({number} first = ({number}){grid.group} * $GROUP; first < count; first += apart) {{",
         "    const int here = count - first < $GROUP ? (int)(count - first) : $GROUP;",
         *(f"    {real} {name}_[{n}];" for name, n in narrow.items()),
         *(
@@ -146,18 +146,10 @@ def tiled(routine: Routine, words: Words) -> str:
     return "\n".join([*lines, "  }", "}"])
 
 
-def row_parameters(routine: Routine, words: Words) -> list[str]:
-    """Parameters of a kernel: how many states, their rows, and scratch memory."""
+def row_parameters(routine: Routine, grid: GridDialect) -> list[str]:
+    """Parameters of a kernel: the number of states, their rows, and scratch memory."""
     real, more = routine.dialect.real, " *$RESTRICT "
-    made = [f"const {words.whole} count"]
-    made += [f"const {words.rows}{real}{more}{name}" for name in routine.inputs]
-    made += [f"{words.rows}{real}{more}{name}" for name in routine.outputs]
-    return made + ([f"{words.rows}{real}{more}{WORKSPACE}"] if routine.workspace else [])
-
-
-def device_function(routine: Routine, qualifier: str) -> str:
-    """The function for one state, for kernels of one's own."""
-    real = routine.dialect.real
-    call = routine.call(routine.arguments(), step="1", careful=True, farthest="&far")
-    listed = ", ".join(routine.parameters(routine.dialect.pointer))
-    return f"{qualifier} void ${routine.name}({listed}) {{\n  {real} far;\n  {call}\n  (void)far;\n}}"
+    made = [f"const {grid.count} count"]
+    made += [f"const {grid.rows}{real}{more}{name}" for name in routine.inputs]
+    made += [f"{grid.rows}{real}{more}{name}" for name in routine.outputs]
+    return made + ([f"{grid.rows}{real}{more}{WORKSPACE}"] if routine.workspace else [])

@@ -1,8 +1,8 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""What a count takes for given and what it leaves general, applied while a text is traced.
+"""The assumptions of an operation count, applied while an algorithm is traced.
 
-The functions that algorithm texts call are wrapped by their names; the texts know nothing of it.
+The functions that algorithms call are wrapped by name; algorithm files do not mention it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from ..robot.model import Model
-from .scalar import Graph, Node
+from .graph import Graph
+from .ir import Scalar
 
 # Functions whose results have zeros and ones by structure, which general equations do not use.
 _STRUCTURED = ("rotations", "proximal_rotations", "axes", "first_axis")
@@ -26,14 +27,14 @@ Which = Callable[[Any], bool]
 
 @dataclass(frozen=True)
 class Bookkeeping:
-    """How a text is traced for counting.
+    """How an algorithm is traced for counting.
 
-    `given`: functions whose results are formed beforehand, so that they are symbols.
+    `given`: functions whose results are known beforehand: symbols, at no cost.
     `passes`: functions whose inputs are general even where the caller passes zeros.
     `absent`: parameters that are zero.
-    `shared`: equal operations are made once even if nothing is customised.
-    `turned_tool`: the wrench on a tip comes in a frame turned against the tip's DH frame, of the same origin.
-    `results`: variables of the text whose values are the program's results in place of its own.
+    `shared`: equal operations are recorded once even if nothing is customised.
+    `turned_tool`: the wrench on a tip is given in a rotated frame with the origin of the tip's DH frame.
+    `results`: variables of the algorithm whose values replace the program's results.
     """
 
     given: frozenset[str] = frozenset()
@@ -47,7 +48,7 @@ class Bookkeeping:
 def wrappers(
     graph: Graph, book: Bookkeeping, customise: str, model: Model
 ) -> Mapping[str, Callable[[Wrapped], Wrapped]]:
-    """What to put around a function when an algorithm calls it, by the function's name."""
+    """The decorators of functions that an algorithm calls, by name."""
     made: dict[str, Callable[[Wrapped], Wrapped]] = {}
     general = customise == "none"
     if general:
@@ -62,11 +63,11 @@ def wrappers(
 
 
 def _is_node(x: Any) -> bool:
-    return type(x) is Node
+    return isinstance(x, Scalar)
 
 
 def _is_number(x: Any) -> bool:
-    return type(x) is not Node
+    return not isinstance(x, Scalar)
 
 
 def _always(x: Any) -> bool:
@@ -74,7 +75,7 @@ def _always(x: Any) -> bool:
 
 
 def _symbolic_result(function: Wrapped, graph: Graph, which: Which) -> Wrapped:
-    """The function with symbols in place of some entries of its result."""
+    """The function with some entries of its result replaced by symbols."""
 
     @wraps(function)
     def run(*args: Any, **keywords: Any) -> Any:
@@ -88,7 +89,7 @@ def _symbolic_result(function: Wrapped, graph: Graph, which: Which) -> Wrapped:
 
 
 def _symbolic_inputs(function: Wrapped, graph: Graph) -> Wrapped:
-    """The function with symbols in place of the numbers among its inputs."""
+    """The function with the numbers among its inputs replaced by symbols."""
 
     @wraps(function)
     def run(model: Any, *args: Any, **keywords: Any) -> Any:
@@ -100,7 +101,7 @@ def _symbolic_inputs(function: Wrapped, graph: Graph) -> Wrapped:
 
 
 def _chosen_bases(function: Wrapped, graph: Graph, numbers: Model, general: bool) -> Wrapped:
-    """The function that chooses bases W and T of the wrenches at joints, which takes numbers.
+    """The function that chooses bases W and T of joint wrenches, called with the numbers of the robot.
 
     In general equations W and T are matrices like any others.
     """
@@ -122,5 +123,9 @@ def _symbolic(graph: Graph, array: Any, which: Which, name: str) -> Any:
         return array
     flat = np.empty(array.size, dtype=object)
     entries = array.ravel().tolist()
-    flat[:] = [graph.leaf("given", name, k) if which(x) else x for k, x in enumerate(entries)]
+    for k, x in enumerate(entries):
+        flat[k] = x
+        if which(x):
+            flat[k] = graph.input(f"given {name}", k)
+            graph.meanings[flat[k]] = x
     return flat.reshape(array.shape)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Which quantity a scalar belongs to: the name on the left of the line that made it.
 
-Algorithm texts stay free of bookkeeping. Only when one is traced, a copy of it is compiled
+Algorithm files stay free of bookkeeping. Only when an algorithm is traced, a copy of it is compiled
 that announces each assigned name to the graph before the assignment runs.
 """
 
@@ -16,13 +16,13 @@ from functools import cache
 from types import CodeType, FunctionType
 from typing import Any
 
-from .scalar import Graph
+from .graph import Graph
 
 _NOTE = "__quantity__"
 _KEEP = "__keep__"
 _ROOT = __name__.partition(".")[0]
 _PACKAGE = _ROOT + ".algorithms"
-_SWEEPS = (_ROOT + ".sweeps",)  # walks, some of which share their names with algorithms
+_SWEEPS = (_ROOT + ".sweeps",)  # sweeps, some of which share their names with algorithms
 
 Around = Mapping[str, Callable[[Callable[..., Any]], Callable[..., Any]]]
 _NOTHING: Around = {}
@@ -33,10 +33,10 @@ def announcing(
 ) -> Callable[..., Any]:
     """The function with every assignment announced to the graph; `result` names what it returns.
 
-    `around` holds, by name, what to put around the functions that it and its helpers call.
+    `around` holds decorators, by name, for the functions that it and its helpers call.
     """
     code = _announcing_code(function)
-    if code is None:  # no source at hand: the whole function is one quantity
+    if code is None:  # no source available: the whole function is one quantity
         return _scoped(function, graph, result)
     scope = dict(inspect.unwrap(function).__globals__)
     scope[_NOTE] = lambda name: setattr(graph, "quantity", name or result)
@@ -55,7 +55,7 @@ def announcing(
 
 
 class _Lazily:
-    """A function of another algorithm file, prepared only if it is called."""
+    """A function of another algorithm file, which is instrumented at its first call."""
 
     def __init__(self, function: Callable[..., Any], graph: Graph, name: str, around: Around) -> None:
         self.function, self.graph, self.name, self.around = function, graph, name, around
@@ -70,7 +70,7 @@ class _Lazily:
 
 
 def _scoped(function: Callable[..., Any], graph: Graph, result: str) -> Callable[..., Any]:
-    """The function, after which the graph's quantity is what it was before."""
+    """The function with the graph's quantity set to `result` while it runs, and restored after it."""
 
     def run(*args: Any, **keywords: Any) -> Any:
         before, graph.quantity = graph.quantity, result
@@ -96,9 +96,9 @@ def _announcing_code(function: Callable[..., Any]) -> CodeType | None:
 
 
 class _Announce(ast.NodeTransformer):
-    """Puts a note before every assignment and return; what a function inside returns has its name.
+    """Announce the quantity before every assignment and return; a nested function's return has its name.
 
-    Variables of the function itself are handed to the graph, which may keep their values.
+    Variables of the function itself are passed to the graph, which may record their values.
     """
 
     result = ""
@@ -134,7 +134,7 @@ def _keep(name: str) -> ast.stmt:
 
 
 def _one_by_one(targets: ast.Tuple, values: ast.Tuple) -> list[ast.stmt]:
-    """`a, b = x, y` as its steps, each announced: both sides are evaluated before any name is bound."""
+    """`a, b = x, y` as single assignments, each announced: all values are computed before names are bound."""
     steps: list[ast.stmt] = []
     parts: list[ast.expr] = []
     starred = any(isinstance(x, ast.Starred) for x in (*targets.elts, *values.elts))

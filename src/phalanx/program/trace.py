@@ -5,25 +5,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..errors import PhalanxError
-from ..robot.dh import DHChain
-from ..robot.frames import AnyFrame, Placement
+from ..robot.configurations import joint_by_joint
+from ..robot.dh.chain import DHChain
+from ..robot.frames import AnyFrame, Placement, uniform_count
 from ..robot.model import Model
 from ..spatial import Array, Inertia, transpose
 from ..sweeps.orders.sequential import Sequential
 from ..sweeps.verbs import ordering
 from .bookkeeping import Bookkeeping, wrappers
-from .differentiate import adjoints, tangents
-from .general import GeneralGraph
+from .builder import straight
+from .graph import GeneralGraph, Graph
+from .ir import UNIFORM, Program
+from .passes.differentiate import adjoints, tangents
 from .quantities import announcing
-from .scalar import Graph, Node, live
-from .task import UNIFORM, TraceTask
+from .task import TraceTask
 
 _BOOK = Bookkeeping()
 _ENDLESS = 1 << 62  # scalars
@@ -33,22 +35,8 @@ class TooLongError(Exception):
     """A program under construction has more scalars than are allowed."""
 
 
-@dataclass(frozen=True)
-class TracedProgram:
-    """A scalar program: inputs and outputs with their shapes, results as nodes or constants."""
-
-    inputs: Mapping[str, tuple[int, ...]]
-    outputs: Mapping[str, tuple[int, ...]]
-    results: list[Any]  # row-major, one output after another
-
-    @cached_property
-    def nodes(self) -> list[Node]:
-        """The live nodes, operands first."""
-        return live(self.results)
-
-
 class BodyByBody(Sequential):
-    """One body after another, each noted in the graph."""
+    """A sequential order of single bodies, each noted in the graph for attribution."""
 
     def __init__(
         self,
@@ -60,7 +48,7 @@ class BodyByBody(Sequential):
     ) -> None:
         super().__init__(parents, pattern)
         self.graph, self.most = graph, most
-        self.bodies = np.arange(self.n) if bodies is None else bodies  # that the places stand for
+        self.bodies = np.arange(self.n) if bodies is None else bodies  # of each index
 
     def among(self, parents: np.ndarray, bodies: np.ndarray) -> BodyByBody:
         return BodyByBody(self.graph, parents, parents, self.bodies[bodies], self.most)
@@ -78,7 +66,7 @@ class BodyByBody(Sequential):
         return [np.array([i]) for i in range(self.n)]
 
     def invert(self, factor: Array, ones: Array) -> Array:
-        """Each entry once, from those of ancestors (Takahashi, Fagan, Chin 1973): L M^-1 = D^-1 L^-T.
+        """Compute each entry once, from those of ancestors (Takahashi, Fagan, Chin 1973): L M^-1 = D^-1 L^-T.
 
         Beyond the diagonal the right side has no entries in column k, and those before are known by symmetry.
         """
@@ -95,7 +83,7 @@ class BodyByBody(Sequential):
         return inverse
 
     def solve(self, factor: Array, inverse: Array, columns: Array) -> Array:
-        """By the factor where branches leave it sparser than the inverse, which is full."""
+        """Solve by the factor where branches make it sparser than the inverse, which is full."""
         if np.array_equal(self.pattern, np.arange(-1, len(self.pattern) - 1)):
             return inverse @ columns
         return transpose(self.substitute(factor[..., None, :, :], transpose(columns)))
@@ -104,12 +92,12 @@ class BodyByBody(Sequential):
         return [bodies[i : i + 1] for i in range(len(bodies))]
 
     def visit(self, bodies: np.ndarray) -> None:
-        # Here, not where scalars are made: NumPy would go on with the other scalars of an array.
+        # Checked here, not where scalars are made: NumPy would go on with the other scalars of an array.
         self.require_few()
-        self.graph.link = int(self.bodies[bodies[0]])
+        self.graph.body_index = int(self.bodies[bodies[0]])
 
     def leave(self) -> None:
-        self.graph.link = -1
+        self.graph.body_index = -1
 
     def require_few(self) -> None:
         """Raise if there are more scalars than allowed."""
@@ -124,18 +112,18 @@ def trace(
     *,
     quantities: bool = True,
     most: int = _ENDLESS,
-) -> TracedProgram:
-    """The program of an algorithm for one robot; its scalars know their `quantities` if asked for.
+) -> Program:
+    """The straight-line code of an algorithm for one robot; with `quantities` each value knows its own.
 
-    `customise` tells what the robot contributes: "full" its numbers, "semi" only which of them are
+    `customise` states what the robot contributes: "full" its numbers, "semi" only which of them are
     zero by structure (joint axes, products of inertia of symmetric links), "none" nothing: every
-    parameter is a symbol, nothing is folded or shared. `book` tells what a count takes for given.
+    parameter is a symbol, nothing is folded or shared. `book` holds the assumptions of a count.
     With more scalars than `most` it raises `TooLongError`.
     """
     graph = GeneralGraph(shared=book.shared) if customise == "none" else Graph()
     f, model, outputs = task.function, task.model, task.outputs
     if any(0 in shape for shape in outputs.values()):  # of a robot without joints
-        return TracedProgram(task.shapes, outputs, [])
+        return straight(task.shapes, outputs, [])
     owners = {"q": _bodies_of_coordinates(model), "v": _bodies_of_rates(model), "l": model.links.tolist()}
     symbols = {
         name: _symbols(graph, name, shape, owners.get("".join({**f.inputs, **f.optional}[name][:1])))
@@ -147,20 +135,20 @@ def trace(
     if "frame" in constants:
         constants["frame"] = _frame(graph, constants["frame"])
     order = BodyByBody(graph, model.parents, model.pattern, most=most)
-    text = task.algorithm
+    algorithm = task.algorithm
     if quantities:
         around = wrappers(graph, book, customise, model)
-        text = replace(text, run=announcing(text.run, graph, f.symbol, around))
+        algorithm = replace(algorithm, run=announcing(algorithm.run, graph, f.symbol, around))
     graph.wanted = book.results
-    graph.quantity = "external"  # of what happens before the text begins
+    graph.quantity = "external"  # of what is computed before the algorithm
     known = parameters(graph, model, customise, book)
     try:
         with ordering(order):
             optional = {name: symbols[name] for name in task.optional}
-            known, more = text.in_frames(known, optional | constants)
-            graph.quantity = "tau"  # of rotors, around the text
+            known, more = algorithm.in_frames(known, optional | constants)
+            graph.quantity = "tau"  # of rotors, outside of the algorithm
             base = task.text.inputs
-            result = text.with_rotors(known, [symbols[name] for name in base], more)
+            result = algorithm.with_rotors(known, [symbols[name] for name in base], more)
     except (ZeroDivisionError, OverflowError):  # Python's numbers raise where NumPy's become infinite
         raise PhalanxError(
             f'{f.name}: algorithm "{task.algorithm.name}" divides by zero, because numbers of the '
@@ -184,11 +172,13 @@ def trace(
         for made, shape in zip(each, outputs.values(), strict=True)
         for node in np.broadcast_to(np.asarray(made, dtype=object), shape).ravel().tolist()
     ]
-    return TracedProgram(task.shapes, outputs, results)
+    uniforms = uniform_count(model) if task.has_uniforms else 0
+    made_of = straight(task.shapes, outputs, results, uniforms)
+    return replace(made_of, bodies=model.n, meanings=graph.meanings)
 
 
 def derivatives(task: TraceTask, symbols: Mapping[str, np.ndarray], result: np.ndarray) -> list[Any]:
-    """The results of a task that asks for a derivative, from what its text computes."""
+    """The results of a task for a derivative, from the scalars that its algorithm computes."""
     f, mode = task.text, task.algorithm.derivative
     flat = result.ravel().tolist()
     made = [result]
@@ -209,32 +199,29 @@ def derivatives(task: TraceTask, symbols: Mapping[str, np.ndarray], result: np.n
 
 
 def _joint_by_joint(task: TraceTask, q: np.ndarray, values: np.ndarray, to: str) -> np.ndarray:
-    """Slopes along coordinates as slopes along rates (to "v"), or rates as rates of coordinates (to "q")."""
+    """Derivatives along coordinates as those along rates (to "v"), or rates as coordinate rates (to "q")."""
     made = np.zeros(sum(getattr(c, to).stop - getattr(c, to).start for c in task.coordinates), dtype=object)
-    for c in task.coordinates:
-        if to == "v":
-            made[c.v] = c.kind.along_rates(q[None, c.q], values[None, c.q])[0]
-        else:
-            made[c.q] = c.kind.coordinate_rates(q[None, c.q], values[None, c.v])[0]
-    return made
+    method, of = ("along_rates", "q") if to == "v" else ("coordinate_rates", "v")
+    return joint_by_joint(task.coordinates, method, made, to, (q, "q"), (values, of))
 
 
 def _objects(values: list[Any]) -> np.ndarray:
-    """An array of scalars, none of which numpy takes for an array."""
+    """An object array with one scalar in each entry."""
     made = np.empty(len(values), dtype=object)
     made[:] = values
     return made
 
 
 def parameters(graph: Graph, model: Model, customise: str, book: Bookkeeping = _BOOK) -> Model:
-    """The model as the equations shall see it: numbers, or symbols in their place."""
+    """The model that the equations see: numbers, or symbols instead of them."""
     if customise == "full":
         return model.cast(lambda array: array.astype(object))
     count = iter(range(1 << 62))
 
     def symbol(array: np.ndarray) -> np.ndarray:
         flat = np.empty(array.size, dtype=object)
-        flat[:] = [graph.leaf("parameter", next(count)) for _ in range(array.size)]
+        flat[:] = [graph.input("parameter", next(count)) for _ in range(array.size)]
+        graph.meanings |= dict(zip(flat.tolist(), array.ravel().tolist(), strict=True))
         return flat.reshape(array.shape)
 
     general = model.cast(symbol)
@@ -244,7 +231,7 @@ def parameters(graph: Graph, model: Model, customise: str, book: Bookkeeping = _
     def chain() -> DHChain:
         return replace(_chain(model.dh, model.dh.cast(symbol), customise, book), armature=armature)
 
-    general = replace(general, armature=armature, dh_of=chain)
+    general = replace(general, armature=armature, dh_of=chain, shift_of=lambda: None)
     if customise == "none":
         return general
     moment = _structured(model.inertia.moment, general.inertia.moment)
@@ -259,10 +246,10 @@ def _chain(numbers: DHChain, general: DHChain, customise: str, book: Bookkeeping
     }
     links = general.links
     if book.turned_tool:
-        turn = links.E.copy()
+        rotation = links.E.copy()
         if customise == "semi":
-            turn[..., 0, 2] = 0.0  # as in every rotation between DH frames
-        links = replace(links, E=turn, r=_nothing(links.r))
+            rotation[..., 0, 2] = 0.0  # as in every rotation between DH frames
+        links = replace(links, E=rotation, r=_nothing(links.r))
     inertias = _structured(numbers.J, general.J) if customise == "semi" else general.J
     return replace(general, J=inertias, links=links, **zero)
 
@@ -281,7 +268,7 @@ def _nothing(like: np.ndarray) -> np.ndarray:
 
 
 def _frame(graph: Graph, frame: Placement | AnyFrame) -> Placement:
-    """The frame as recording scalars; that of a kernel is told when it runs."""
+    """The frame as recording scalars; a kernel reads its own from runtime constants."""
     if isinstance(frame, AnyFrame):
         return frame.placement(lambda k: graph.input(UNIFORM, k))
     return frame.map(lambda array: array.astype(object))
@@ -297,9 +284,9 @@ def _symbols(graph: Graph, name: str, shape: tuple[int, ...], owners: Sequence[i
     size = int(np.prod(shape))
     flat = np.empty(size, dtype=object)
     for k in range(size):
-        graph.link = -1 if owners is None else int(owners[k * shape[0] // size])
+        graph.body_index = -1 if owners is None else int(owners[k * shape[0] // size])
         flat[k] = graph.input(name, k)
-    graph.link = -1
+    graph.body_index = -1
     return flat.reshape(shape)
 
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""What a robot hands out: kernels, functions of JAX arrays, poses of frames.
+"""What a robot makes: kernels, simulations, exports, derivatives, functions of other arrays.
 
 Written by `tools/make_surface.py` from `algorithms/registry.py`; run it instead of editing here.
 """
@@ -10,17 +10,27 @@ Written by `tools/make_surface.py` from `algorithms/registry.py`; run it instead
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from ..typing import AlgorithmLike, Array, ArrayLike, Backend, Device, External, FloatType, Path, Reference
+from . import results
 
 if TYPE_CHECKING:
-    from ..backends.devices.kernel import DeviceKernel
+    from ..backends.devices.base import DeviceKernel
     from ..backends.jax.functions import JaxFunctions
-    from ..backends.native import kernels
-    from ..backends.native.kernel import Kernel
+    from ..backends.native.kernel import FunctionKernel, Kernel
     from ..backends.torch.functions import TorchFunctions
     from ..simulation.simulation import Simulation
+    from ..tracing.function import OwnFunction
+
+_OneResult: TypeAlias = Literal[
+    "inverse_dynamics", "mass_matrix", "forward_dynamics", "bias_forces", "gravity_forces",
+    "mass_matrix_inverse", "forward_kinematics", "frame_pose", "jacobian", "center_of_mass", "kinetic_energy",
+    "potential_energy", "coriolis_matrix", "regressor", "centroidal_momentum", "centroidal_momentum_matrix",
+    "centroidal_momentum_time_variation", "center_of_mass_jacobian", "center_of_mass_velocity",
+    "center_of_mass_acceleration", "operational_space_inertia", "frame_velocity", "frame_acceleration",
+    "jacobian_time_derivative", "kinematic_hessian",
+]
 
 
 class EntryPoints:
@@ -45,6 +55,21 @@ class EntryPoints:
 
         Any batch shape. `out` takes the result, an array of its shape; `backend` is "auto", "native",
         "numpy" or "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
+        """
+
+    def function(
+        self, f: Callable[..., Any] | str, /, **sizes: int | tuple[int, ...] | str,
+    ) -> OwnFunction:
+        """A function of your own, compiled: NumPy on arrays and the robot's own functions, with derivatives.
+
+        - `f`: a Python function such as `f(q, qd, target, robot, *, stiffness)` that returns an array, or
+          arrays in dicts, tuples and lists. It is traced now: what cannot be is refused with your line.
+          Or "integrate", "difference" or "normalize": those of the robot, with derivatives along rates.
+        - `sizes`: the size of each argument, a number of entries, a shape, or the name of what it is like, as
+          in `goal="q"`. `t`, `q`, `qd`, `qdd`, `tau` and `u` (nv) are known by name, and so are `gravity`,
+          `inertias` and `armature`, which replace the robot's own; an argument with a default is a constant.
+
+        What it returns is called as `f` is, without the robot, on any batch shape; see `OwnFunction`.
         """
 
     def simulation(
@@ -72,17 +97,20 @@ class EntryPoints:
         """
 
     def export(
-        self, path: Path, functions: Any = ("inverse_dynamics", "forward_dynamics"),
+        self, path: Path, functions: Any = None,
         *, dtype: FloatType = "float64", target: str | None = None, **options: Any,
     ) -> list[Path]:
         """Write functions of this robot as code for other programs and machines; the files written.
 
         - `path`: its suffix tells the language: .h or .c (C99), .cl (OpenCL C), .cu or .cuh (CUDA), .ptx,
-          .ll or .o (LLVM's own output for `target`), .wasm.
+          .ll or .o (LLVM's own output for `target`), .wasm, .v (pipelines in Verilog).
         - `functions`: names such as "inverse_dynamics", "vjp:forward_dynamics", "jacobian:FRAME",
-          "forward_dynamics+external"; kernels; simulations, of which it is the step; or a mapping from the
-          names they shall have to any of these.
-        - `target`: a processor such as "cortex-m4" or "aarch64" (.ll, .o), an architecture such as "sm_80".
+          "forward_dynamics+external"; kernels; what `robot.function` returns, and derivatives of it;
+          simulations, of which it is the step; or a mapping from the names they shall have to any of these.
+          Default: "inverse_dynamics" and, but for .v, "forward_dynamics".
+        - `target`: a processor such as "cortex-m4" or "aarch64" (.ll, .o), an architecture such as "sm_80",
+          the FPGA whose cells Yosys shall count for .v: "xilinx", "ecp5" or "generic".
+        - `options` of single languages, such as `accuracy`, `word`, `interval` and `bounds` of .v.
 
         Files appear under their names only when they are complete.
         """
@@ -131,206 +159,38 @@ class EntryPoints:
 
     @overload
     def kernel(
-        self, function: Literal["inverse_dynamics"],
-        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, batch: int | None = None,
-    ) -> kernels.InverseDynamicsKernel: ...
-
-    @overload
-    def kernel(
-        self, function: Literal["mass_matrix"],
-        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, batch: int | None = None,
-    ) -> kernels.MassMatrixKernel: ...
-
-    @overload
-    def kernel(
-        self, function: Literal["forward_dynamics"],
-        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, batch: int | None = None,
-    ) -> kernels.ForwardDynamicsKernel: ...
-
-    @overload
-    def kernel(
-        self, function: Literal["bias_forces"],
-        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, batch: int | None = None,
-    ) -> kernels.BiasForcesKernel: ...
-
-    @overload
-    def kernel(
-        self, function: Literal["gravity_forces"],
-        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, batch: int | None = None,
-    ) -> kernels.GravityForcesKernel: ...
-
-    @overload
-    def kernel(
-        self, function: Literal["mass_matrix_inverse"],
-        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, batch: int | None = None,
-    ) -> kernels.MassMatrixInverseKernel: ...
-
-    @overload
-    def kernel(
-        self, function: Literal["forward_kinematics"],
-        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, batch: int | None = None,
-    ) -> kernels.ForwardKinematicsKernel: ...
-
-    @overload
-    def kernel(
-        self, function: Literal["frame_pose"],
-        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, frame: str, batch: int | None = None,
-    ) -> kernels.FramePoseKernel: ...
-
-    @overload
-    def kernel(
-        self, function: Literal["jacobian"],
-        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, frame: str, reference: Reference = "world_aligned", batch: int | None = None,
-    ) -> kernels.JacobianKernel: ...
-
-    @overload
-    def kernel(
-        self, function: Literal["center_of_mass"],
-        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, batch: int | None = None,
-    ) -> kernels.CenterOfMassKernel: ...
-
-    @overload
-    def kernel(
-        self, function: Literal["kinetic_energy"],
-        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, batch: int | None = None,
-    ) -> kernels.KineticEnergyKernel: ...
-
-    @overload
-    def kernel(
-        self, function: Literal["potential_energy"],
-        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, batch: int | None = None,
-    ) -> kernels.PotentialEnergyKernel: ...
-
-    @overload
-    def kernel(
         self, function: Literal["inverse_dynamics_derivatives"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
         *, batch: int | None = None, value: Literal[False] = False,
-    ) -> kernels.InverseDynamicsDerivativesKernel: ...
+    ) -> FunctionKernel[results.InverseDynamicsDerivatives[Array]]: ...
 
     @overload
     def kernel(
         self, function: Literal["inverse_dynamics_derivatives"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
         *, batch: int | None = None, value: Literal[True],
-    ) -> kernels.InverseDynamicsDerivativesValueKernel: ...
+    ) -> FunctionKernel[results.InverseDynamicsDerivativesValue[Array]]: ...
 
     @overload
     def kernel(
         self, function: Literal["forward_dynamics_derivatives"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
         *, batch: int | None = None, value: Literal[False] = False,
-    ) -> kernels.ForwardDynamicsDerivativesKernel: ...
+    ) -> FunctionKernel[results.ForwardDynamicsDerivatives[Array]]: ...
 
     @overload
     def kernel(
         self, function: Literal["forward_dynamics_derivatives"],
         algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
         *, batch: int | None = None, value: Literal[True],
-    ) -> kernels.ForwardDynamicsDerivativesValueKernel: ...
+    ) -> FunctionKernel[results.ForwardDynamicsDerivativesValue[Array]]: ...
 
     @overload
     def kernel(
-        self, function: Literal["coriolis_matrix"],
-        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, batch: int | None = None,
-    ) -> kernels.CoriolisMatrixKernel: ...
-
-    @overload
-    def kernel(
-        self, function: Literal["regressor"],
-        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, batch: int | None = None,
-    ) -> kernels.RegressorKernel: ...
-
-    @overload
-    def kernel(
-        self, function: Literal["centroidal_momentum"],
-        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, batch: int | None = None,
-    ) -> kernels.CentroidalMomentumKernel: ...
-
-    @overload
-    def kernel(
-        self, function: Literal["centroidal_momentum_matrix"],
-        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, batch: int | None = None,
-    ) -> kernels.CentroidalMomentumMatrixKernel: ...
-
-    @overload
-    def kernel(
-        self, function: Literal["centroidal_momentum_time_variation"],
-        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, batch: int | None = None,
-    ) -> kernels.CentroidalMomentumTimeVariationKernel: ...
-
-    @overload
-    def kernel(
-        self, function: Literal["center_of_mass_jacobian"],
-        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, batch: int | None = None,
-    ) -> kernels.CenterOfMassJacobianKernel: ...
-
-    @overload
-    def kernel(
-        self, function: Literal["center_of_mass_velocity"],
-        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, batch: int | None = None,
-    ) -> kernels.CenterOfMassVelocityKernel: ...
-
-    @overload
-    def kernel(
-        self, function: Literal["center_of_mass_acceleration"],
-        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, batch: int | None = None,
-    ) -> kernels.CenterOfMassAccelerationKernel: ...
-
-    @overload
-    def kernel(
-        self, function: Literal["operational_space_inertia"],
-        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, frame: str, reference: Reference = "world_aligned", batch: int | None = None,
-    ) -> kernels.OperationalSpaceInertiaKernel: ...
-
-    @overload
-    def kernel(
-        self, function: Literal["frame_velocity"],
-        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, frame: str, reference: Reference = "world_aligned", batch: int | None = None,
-    ) -> kernels.FrameVelocityKernel: ...
-
-    @overload
-    def kernel(
-        self, function: Literal["frame_acceleration"],
-        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, frame: str, reference: Reference = "world_aligned", batch: int | None = None,
-    ) -> kernels.FrameAccelerationKernel: ...
-
-    @overload
-    def kernel(
-        self, function: Literal["jacobian_time_derivative"],
-        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, frame: str, reference: Reference = "world_aligned", batch: int | None = None,
-    ) -> kernels.JacobianTimeDerivativeKernel: ...
-
-    @overload
-    def kernel(
-        self, function: Literal["kinematic_hessian"],
-        algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
-        *, frame: str, reference: Reference = "world_aligned", batch: int | None = None,
-    ) -> kernels.KinematicHessianKernel: ...
+        self, function: _OneResult, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
+        *, frame: str | None = None, reference: Reference | None = None, batch: int | None = None,
+        device: Literal["cpu"] = "cpu",
+    ) -> FunctionKernel[Array]: ...
 
     @overload
     def kernel(
@@ -343,13 +203,15 @@ class EntryPoints:
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
         *, frame: str | None = None, reference: Reference | None = None, batch: int | None = None,
-        device: Literal["opencl", "cuda"], value: bool = False,
+        device: Literal["opencl", "cuda"], value: bool = False, group: int | None = None,
+        memory: Literal["auto", "local", "global"] = "auto",
     ) -> DeviceKernel: ...
 
     def kernel(
         self, function: str, algorithm: AlgorithmLike = "auto", dtype: FloatType = "float64",
         *, frame: str | None = None, reference: Reference | None = None, batch: int | None = None,
-        device: Device = "cpu", value: bool = False,
+        device: Device = "cpu", value: bool = False, group: int | None = None,
+        memory: Literal["auto", "local", "global"] = "auto",
     ) -> Any:
         """The function of that name compiled now; call it like the method, with the same inputs.
 
@@ -360,4 +222,8 @@ class EntryPoints:
         is another for long chains. `device` is "cpu", "opencl" or "cuda": kernels of the latter two take
         arrays on the device, or NumPy's, which are copied there and back. With `value`, kernels of
         derivatives also give what they are the derivatives of, as the methods do.
+
+        On "opencl" and "cuda" each work-item, or thread, has a state of its own. With `group`, that many
+        share the links of one state of a chain; `memory` says where their scratch memory is: in local
+        (shared) memory as far as that goes ("auto"), only there ("local"), or in global memory.
         """

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from ..errors import PhalanxError, listing, nearest, warn
-from ..spatial import Inertia, Transform, congruent, dot, product, times
+from ..reproducible import congruent, product, times
+from ..spatial import Inertia, Transform, dot, pack, unpack
 from . import description as d
-from .attachments import check_attachments
-from .checks import check_numbers, implausible, unphysical
+from .checks import check_attachments, check_numbers, implausible, unphysical
 from .description import Description, Joint, Mimic, Pose, ordered
 from .joints import FREE, JointBody, JointType, Motion, joint_type, nearly_straight, split_rotation
 from .model import Coupling, Group, Model
 
-BASE = ""  # the name of the joint that a floating base stands on
+BASE = ""  # the name of the joint under a floating base
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class MovingJoint:
-    """A moving joint ready for use: its description, type, bodies and place among the links."""
+    """A moving joint ready for use: its description, type, bodies and parent link."""
 
     joint: Joint
     kind: type[JointType]
@@ -43,7 +43,7 @@ class MovingJoint:
 
 @dataclass(frozen=True)
 class Coordinates:
-    """The coordinates of one joint: its type, and where they and its rates stand."""
+    """The coordinates of one joint: its type, and the slices of q and qd that it has."""
 
     kind: type[JointType]
     q: slice
@@ -68,12 +68,12 @@ class Assembly:
 
     @cached_property
     def coordinates(self) -> tuple[Coordinates, ...]:
-        """Where the coordinates of these joints stand."""
+        """The slices of these joints in q and qd."""
         return tuple(Coordinates(m.kind, self.q_of[m.joint.name], self.v_of[m.joint.name]) for m in self.own)
 
     @cached_property
     def joined(self) -> tuple[Coordinates, ...]:
-        """The same with neighbours taken together whose coordinates simply add."""
+        """The same, with neighbours merged whose coordinates simply add."""
         made: list[Coordinates] = []
         for c in self.coordinates:
             last = made[-1] if made else c
@@ -168,7 +168,7 @@ def _weld(
 
 
 def _refuse_second_base(description: Description, root: str, moving: list[MovingJoint]) -> None:
-    """Raise where the base shall float, but stands for the world in which something floats already."""
+    """Raise where the base shall float, but is the world in which something floats already."""
     floating = [m.joint for m in moving[1:] if m.parent == 0 and m.joint.type == FREE]
     if floating and description.link(root).mass == 0.0:
         raise PhalanxError(
@@ -179,14 +179,14 @@ def _refuse_second_base(description: Description, root: str, moving: list[Moving
 
 
 def _drivers(description: Description, moving: list[MovingJoint]) -> dict[str, Mimic]:
-    """For each mimic joint the joint it follows in the end, with multiplier and offset of the whole way."""
+    """For each mimic joint the joint it follows in the end, with the product of multipliers and offset."""
     followers = [m for m in moving if m.joint.mimic is not None]
     by_name = {m.joint.name: m for m in moving} if followers else {}
-    whole: dict[str, Mimic] = {}
+    resolved: dict[str, Mimic] = {}
     for m in followers:
         path: dict[str, Mimic] = {}  # from here to a joint that moves by itself or is known already
         here = m
-        while here.joint.mimic and here.joint.name not in whole:
+        while here.joint.mimic and here.joint.name not in resolved:
             if here.joint.name in path:
                 raise PhalanxError(
                     f"{description.where}: the mimic joints {listing(path)} follow each other in a "
@@ -195,11 +195,11 @@ def _drivers(description: Description, moving: list[MovingJoint]) -> dict[str, M
                 )
             path[here.joint.name] = here.joint.mimic
             here = _driver(description, here, by_name)
-        end = whole.get(here.joint.name, Mimic(here.joint.name))
+        end = resolved.get(here.joint.name, Mimic(here.joint.name))
         for name, (_, multiplier, offset) in reversed(path.items()):
             end = Mimic(end.joint, multiplier * end.multiplier, multiplier * end.offset + offset)
-            whole[name] = end
-    return {m.joint.name: whole[m.joint.name] for m in followers}
+            resolved[name] = end
+    return {m.joint.name: resolved[m.joint.name] for m in followers}
 
 
 def _driver(description: Description, m: MovingJoint, by_name: dict[str, MovingJoint]) -> MovingJoint:
@@ -239,7 +239,7 @@ def _model(robot: Assembly) -> Model:
     link_frame = product(back[links], _matrices([m.joint.after for m in robot.moving]))
     above = np.array([m.parent for m in robot.moving], dtype=np.intp)
     on_link = np.where((above >= 0)[:, None, None], link_frame[above], np.eye(4))
-    # A joint's first body stands on its parent link, the next ones where those before them do.
+    # A joint's first body starts at its parent link, the next ones where those before them start.
     before = np.roll(back, 1, axis=0)
     before[first] = product(on_link, _matrices([m.origin for m in robot.moving]))
     rest = before.copy()
@@ -293,11 +293,11 @@ def _matrices(poses: list[Pose]) -> np.ndarray:
 
 
 def _transform(poses: np.ndarray) -> Transform:
-    turns = np.swapaxes(poses[:, :3, :3], 1, 2).copy()
-    turns[np.abs(turns) < 1e-15] = 0.0
-    near = np.abs(np.abs(turns) - 1.0) < 1e-15
-    turns[near] = np.sign(turns[near])
-    return Transform(turns, poses[:, :3, 3].copy())
+    rotations = np.swapaxes(poses[:, :3, :3], 1, 2).copy()
+    rotations[np.abs(rotations) < 1e-15] = 0.0
+    near = np.abs(np.abs(rotations) - 1.0) < 1e-15
+    rotations[near] = np.sign(rotations[near])
+    return Transform(rotations, poses[:, :3, 3].copy())
 
 
 def _inertias(robot: Assembly, n: int, links: np.ndarray, link_frame: np.ndarray) -> Inertia:
@@ -309,18 +309,18 @@ def _inertias(robot: Assembly, n: int, links: np.ndarray, link_frame: np.ndarray
         where = np.array([frame.link for _, frame in carried])
         poses = [frame.pose for _, frame in carried]
         carrier = link_frame[where]
-        turn = product(carrier[:, :3, :3], d.rotations(poses))
-        place = times(carrier[:, :3, :3], d.translations(poses)) + carrier[:, :3, 3]
+        rotation = product(carrier[:, :3, :3], d.rotations(poses))
+        origin = times(carrier[:, :3, :3], d.translations(poses)) + carrier[:, :3, 3]
         mass = np.array([link.mass for link, _ in carried])
-        com = times(turn, np.array([link.com for link, _ in carried])) + place
+        com = times(rotation, np.array([link.com for link, _ in carried])) + origin
         packed = np.array([link.inertia for link, _ in carried])
-        own = congruent(turn, packed[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3))
+        own = congruent(rotation, unpack(packed))
         square = dot(com, com)[:, None, None] * np.eye(3) - com[:, :, None] * com[:, None, :]
         body = links[where]
         np.add.at(m, body, mass)
         np.add.at(h, body, mass[:, None] * com)
         np.add.at(moment, body, own + mass[:, None, None] * square)
-    return Inertia(m, h, moment[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]])
+    return Inertia(m, h, pack(moment))
 
 
 def _armature(robot: Assembly) -> np.ndarray:
@@ -340,8 +340,8 @@ def _armature(robot: Assembly) -> np.ndarray:
 
 def _twists(robot: Assembly) -> np.ndarray:
     """The degrees of freedom (k, 6) of joints all of whose bodies complete one twist together."""
-    whole = [m for m in robot.moving if m.steps[0].carrier == 5]
-    rows = [range(robot.v_of[m.joint.name].start, robot.v_of[m.joint.name].stop) for m in whole]
+    free = [m for m in robot.moving if m.steps[0].carrier == 5]
+    rows = [range(robot.v_of[m.joint.name].start, robot.v_of[m.joint.name].stop) for m in free]
     return np.array([list(row) for row in rows], dtype=np.intp).reshape(len(rows), 6)
 
 

@@ -122,7 +122,7 @@ class RobotBuilder:
         successor_pose: PoseLike | None = None,
         axis: Vector = (0.0, 0.0, 1.0),
     ) -> str:
-        """Add a joint that closes a loop and return its name; kept in `robot.loops`, not computed with."""
+        """Add a joint that closes a loop and return its name; in `robot.loops`, not part of the dynamics."""
         where = f'loop "{d.text(name, "add_loop: name")}"'
         self._loops.append(
             LoopClosure(

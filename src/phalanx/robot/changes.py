@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Changed descriptions: another gravity or armature, welded joints, payloads.
 
-What is asked for speaks of moving joints and frames, which the assembly knows.
+Requests name moving joints and frames, which the assembly knows.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _checked_armature(assembly: Assembly, armature: Any) -> np.ndarray:
 
 
 def _not_negative(value: Any, size: int) -> np.ndarray | None:
-    """One number or so many as an array (size,), None if it is anything else."""
+    """An array (size,) from one number or `size` numbers; None unless all are finite and not negative."""
     values = real_or_none(value, "armature")
     if (
         values is None
@@ -135,7 +135,7 @@ def _moving(assembly: Assembly, by_name: Mapping[str, MovingJoint], name: Any) -
 
 
 def _require_agreement(robot: str, follower: str, mimic: Mimic, value: Any, driven: np.ndarray) -> None:
-    """Raise if a follower is to stand where its driver does not take it."""
+    """Raise if a follower is to be fixed where its driver does not take it."""
     if not np.allclose(np.asarray(value, dtype=float), driven, rtol=_AGREES, atol=_AGREES):
         raise PhalanxError(
             f'robot "{robot}": joint "{follower}" is to be fixed at {shown(value)}, but follows '

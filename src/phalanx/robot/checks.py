@@ -1,9 +1,8 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Numbers of a description that no robot has, and inertias that no rigid body has.
+"""Checks of a description: its numbers, its frames and loops, and inertias that no rigid body has.
 
-Everything is looked at together first, in arrays; only what looks odd is looked at one by one, for the
-message.
+Arrays of all numbers are checked first; only if one is wrong, links and joints one by one, for the message.
 """
 
 from __future__ import annotations
@@ -16,12 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import PhalanxError
+from ..errors import PhalanxError, nearest
+from ..spatial import unpack
 from .description import (
     IDENTITY,
     Description,
+    FixedFrame,
     Joint,
     Link,
+    LoopClosure,
     Mimic,
     Pose,
     Triple,
@@ -36,7 +38,7 @@ _RATES = ("velocity", "effort", "damping", "friction", "armature", "stiffness") 
 _SEVERAL = (*_COORDINATES, *_RATES)
 _several = attrgetter(*_SEVERAL)
 _lower, _upper = (lambda joint: (joint.lower,)), (lambda joint: (joint.upper,))
-_FEW = 640  # inertial parameters that a loop looks at
+_FEW = 640  # inertial parameters that a loop checks
 _UNLIMITED = ("lower", "upper", "velocity", "effort")  # may be infinite
 _FINITE = tuple(x for x in _SEVERAL if x not in _UNLIMITED)
 
@@ -49,7 +51,7 @@ def check_numbers(description: Description) -> None:
         raise PhalanxError(
             f"{where}: base_armature is {list(description.base_armature)}; expected none or six numbers >= 0."
         )
-    # Looking at everything at once tells which links and joints deserve a closer look: mostly none.
+    # One check of all numbers finds which links and joints to check one by one: mostly none.
     for link in _odd_links(description.links):
         _finite(where, f'link "{link.name}"', link)
         if link.mass < 0.0:
@@ -61,7 +63,7 @@ def check_numbers(description: Description) -> None:
 
 
 def _odd_links(links: Sequence[Link]) -> Sequence[Link]:
-    """The links whose numbers may be wrong: all or none."""
+    """All links if a number of any is wrong, else none: one check of arrays before those one by one."""
     try:
         mass = np.array([link.mass for link in links])
         fine = np.isfinite(mass).all() and (mass >= 0.0).all()
@@ -71,7 +73,7 @@ def _odd_links(links: Sequence[Link]) -> Sequence[Link]:
 
 
 def _odd_joints(joints: Sequence[Joint]) -> Sequence[Joint]:
-    """The joints whose numbers may be wrong: all, or those of two axes."""
+    """All joints if a number of any may be wrong, else those of two axes, which are checked one by one."""
     try:
         poses = [p for joint in joints for p in (joint.origin, joint.after) if p is not IDENTITY]
         bound = [joint for joint in joints if joint.lower and joint.upper]
@@ -168,21 +170,73 @@ def require_masses(where: str, inertias: np.ndarray, links: Sequence[str], robot
     )
 
 
-def _are_rotations(turns: np.ndarray) -> np.ndarray:
+def _are_rotations(matrices: np.ndarray) -> np.ndarray:
     """Whether each of the matrices (k, 3, 3) is orthonormal and right-handed."""
-    square = turns @ np.swapaxes(turns, -1, -2)
+    square = matrices @ np.swapaxes(matrices, -1, -2)
     near = np.abs(square - np.eye(3)).max(axis=(-1, -2), initial=0.0) <= 1e-6
-    volume = np.einsum("ki,ki->k", np.cross(turns[:, 0], turns[:, 1]), turns[:, 2])
+    volume = np.einsum("ki,ki->k", np.cross(matrices[:, 0], matrices[:, 1]), matrices[:, 2])
     return near & ~(volume < 0)
+
+
+def check_attachments(description: Description) -> None:
+    """Raise for frames and loops without sense: unknown links or types, names given twice, NaN."""
+    where = description.where
+    links = {link.name: None for link in description.links}
+    taken = set(links)
+    for frame in description.frames:
+        what = f'frame "{frame.name}"'
+        if frame.name in taken:
+            other = "link" if frame.name in links else "frame"
+            raise PhalanxError(
+                f"{where}: {what} has the name of another {other}; expected unique names. Rename one."
+            )
+        taken.add(frame.name)
+        _require_link(where, f"{what}: its link", frame.link, links)
+        _check_finite_and_rigid(where, what, frame)
+    taken = set()
+    for loop in description.loops:
+        if loop.name in taken:
+            raise PhalanxError(
+                f'{where}: two loops are named "{loop.name}"; expected unique names. Rename one.'
+            )
+        taken.add(loop.name)
+        _check_loop(where, loop, links)
+
+
+def _check_loop(where: str, loop: LoopClosure, links: dict[str, None]) -> None:
+    what = f'loop "{loop.name}"'
+    for role in ("predecessor", "successor"):
+        _require_link(where, f"{what}: {role}", getattr(loop, role), links)
+    kind = joint_type(loop.type, where=where, joint=loop.name)
+    _check_finite_and_rigid(where, what, loop)
+    if any(math.hypot(*axis) < 1e-12 for axis in (loop.axis, loop.axis2)[: kind.axes]):
+        raise PhalanxError(f"{where}: {what} ({loop.type}) has the axis (0, 0, 0); expected a direction.")
+
+
+def _require_link(where: str, what: str, link: str, links: dict[str, None]) -> None:
+    if link not in links:
+        raise PhalanxError(
+            f'{where}: {what} is the unknown link "{link}";{nearest(link, links, what="links")}'
+        )
+
+
+def _check_finite_and_rigid(where: str, what: str, item: FixedFrame | LoopClosure) -> None:
+    """Raise unless all numbers are finite and all poses are rigid."""
+    _finite(where, what, item)
+    for f in fields(item):
+        value = getattr(item, f.name)
+        if isinstance(value, Pose) and not _are_rotations(np.reshape(value.rotation, (1, 3, 3)))[0]:
+            raise PhalanxError(
+                f"{where}: {what} has a {f.name} that is not rigid; "
+                "expected a right-handed orthonormal rotation."
+            )
 
 
 def unphysical(description: Description) -> list[tuple[str, str, float]]:
     """Return (link, what is broken, by how much) for inertias that no rigid body has."""
     if not description.links:
         return []
-    packed = np.array([link.inertia for link in description.links])
-    full = packed[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3)
-    moments = np.linalg.eigvalsh(full)
+    moments = np.linalg.eigvalsh(unpack(np.array([link.inertia for link in description.links])))
     size = np.abs(moments).max(axis=1)
     negative = moments[:, 0] < -1e-9 * size
     excess = moments[:, 2] - moments[:, 0] - moments[:, 1]

@@ -16,9 +16,17 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import MOST_AXES, UNREADABLE, memory_for, refuse_masks, require_memory
+from ..arrays import (
+    MOST_AXES,
+    UNREADABLE,
+    common_batch,
+    memory_for,
+    real_array,
+    require_memory,
+    require_shape,
+)
 from ..errors import PhalanxError, nearest, shown
-from ..spatial import product
+from ..reproducible import product
 from .assembly import Assembly, Coordinates, Frame, MovingJoint
 from .model import frozen
 
@@ -34,7 +42,7 @@ class Limits:
 
 
 def limits_of(assembly: Assembly) -> Limits:
-    """What the joints allow."""
+    """The limits of all joints."""
     lower, upper = np.full(assembly.nq, -np.inf), np.full(assembly.nq, np.inf)
     for m, q, _ in _own(assembly):
         if m.joint.lower:
@@ -65,7 +73,7 @@ def spring_reference(assembly: Assembly) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Resistances:
-    """What joints do by themselves, for each degree of freedom, and where springs rest (nq,)."""
+    """Passive forces of joints for each degree of freedom, and rest positions of springs (nq,)."""
 
     damping: np.ndarray
     friction: np.ndarray
@@ -139,10 +147,7 @@ def normalize(assembly: Assembly, q: Any) -> np.ndarray:
 
 def normalized(joints: Iterable[Coordinates], q: np.ndarray) -> np.ndarray:
     """The same of floats or recording scalars."""
-    result = np.array(q)
-    for c in joints:
-        result[..., c.q] = c.kind.normalize(result[..., c.q])
-    return result
+    return joint_by_joint(joints, "normalize", np.empty_like(q), "q", (q, "q"))
 
 
 @memory_for("expand", "take the states in several batches")
@@ -169,6 +174,19 @@ def with_followers(assembly: Assembly, q: np.ndarray) -> np.ndarray:
 # ------------------------------------------------------------------- steps
 
 
+def joint_by_joint(
+    joints: Iterable[Coordinates], method: str, made: np.ndarray, to: str, *given: tuple[np.ndarray, str]
+) -> np.ndarray:
+    """Fill `made` with what a method of each joint type returns for its own entries of the given arrays.
+
+    Arrays (…, nq) have the kind "q", arrays (…, nv) "v"; `to` is the kind of the result.
+    """
+    for c in joints:
+        own = (array[None, ..., getattr(c, kind)] for array, kind in given)
+        made[..., getattr(c, to)] = getattr(c.kind, method)(*own)[0]
+    return made
+
+
 @memory_for("integrate", "take the states in several batches")
 def integrate(assembly: Assembly, q: Any, dq: Any) -> np.ndarray:
     """Coordinates reached from q with the constant rates dq for unit time."""
@@ -181,9 +199,8 @@ def integrated(
 ) -> np.ndarray:
     """The same of floats or recording scalars."""
     result = np.empty((*batch, q.shape[-1]), dtype=np.result_type(q, dq))
-    for c in joints:
-        result[..., c.q] = c.kind.integrate(*_together(q[..., c.q], dq[..., c.v]))
-    return result
+    q, dq = _together(q, dq)
+    return joint_by_joint(joints, "integrate", result, "q", (q, "q"), (dq, "v"))
 
 
 def advance(
@@ -215,9 +232,8 @@ def differing(
     """The same of floats or recording scalars."""
     joints = tuple(joints)
     result = np.empty((*batch, sum(c.v.stop - c.v.start for c in joints)), dtype=np.result_type(q0, q1))
-    for c in joints:
-        result[..., c.v] = c.kind.difference(*_together(q0[..., c.q], q1[..., c.q]))
-    return result
+    q0, q1 = _together(q0, q1)
+    return joint_by_joint(joints, "difference", result, "v", (q0, "q"), (q1, "q"))
 
 
 # ------------------------------------------------------------------- wrenches
@@ -237,8 +253,7 @@ def wrenches(assembly: Assembly, given: Mapping[str, Any], array: Callable[[Any,
             )
         where = f'external on "{frame}"'
         wrench, at = array(value, where), assembly.frames[frame]
-        if not wrench.shape or wrench.shape[-1] != 6:
-            raise PhalanxError(f'{where} has shape {wrench.shape}, expected (…, 6) for robot "{name}".')
+        require_shape(wrench.shape, (6,), where, f' for robot "{name}"')
         # On the link that carries the frame, about its origin; what is welded to the world takes all.
         moved = wrench @ _from_frame(at).astype(wrench.dtype)
         part = moved[..., None, :] * (links == at.link).astype(wrench.dtype)[:, None]
@@ -273,11 +288,11 @@ def quick_wrenches(robot: Any, given: Mapping[str, Any]) -> Any:
         link, matrix = at
         if link >= 0:  # what is welded to the world takes all
             moved = wrench if matrix is None else wrench.dot(matrix)
-            place = link if total.ndim == 2 else (..., link, slice(None))
+            index = link if total.ndim == 2 else (..., link, slice(None))
             if is_only:
-                total[place] = moved
+                total[index] = moved
             else:
-                total[place] += moved
+                total[index] += moved
     return total
 
 
@@ -286,7 +301,7 @@ _FLOAT, _SIX = np.dtype(np.float64), (6,)
 
 
 def _carriers(assembly: Assembly) -> tuple[dict[str, tuple[int, np.ndarray | None]], tuple[int, int]]:
-    """The link that each frame stands on and how a wrench moves there, None if it stays; the shape of all."""
+    """The link that carries each frame, the matrix that moves a wrench there (None: identity); a shape."""
     moves = {name: _from_frame(frame) for name, frame in assembly.frames.items()}
     still = np.eye(6)
     carriers = {
@@ -298,36 +313,16 @@ def _carriers(assembly: Assembly) -> tuple[dict[str, tuple[int, np.ndarray | Non
 
 def _from_frame(frame: Frame) -> np.ndarray:
     """The matrix (6, 6) with which a row of a wrench in a frame becomes that in its link's frame."""
-    turn, (x, y, z) = np.reshape(frame.pose.rotation, (3, 3)), frame.pose.translation
+    rotation, (x, y, z) = np.reshape(frame.pose.rotation, (3, 3)), frame.pose.translation
     lever = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.block([[turn, product(lever, turn)], [np.zeros((3, 3)), turn]]).T
+    return np.block([[rotation, product(lever, rotation)], [np.zeros((3, 3)), rotation]]).T
 
 
 # ------------------------------------------------------------------- arrays
 
 
-def real_array(value: Any, label: str, robot: str) -> np.ndarray:
-    """Return `value` as float64 or float32; object, string and complex arrays are refused."""
-    refuse_masks(value, label)
-    try:
-        array = np.asarray(value)
-    except UNREADABLE:
-        raise PhalanxError(
-            f"{label} is not an array: its rows differ in length or cannot be read; "
-            f'expected real numbers for robot "{robot}".'
-        ) from None
-    if array.dtype == np.float64 or array.dtype == np.float32:
-        return array
-    if array.dtype.kind not in "fiub":
-        raise PhalanxError(
-            f'{label} has dtype {array.dtype}, expected real numbers for robot "{robot}"; '
-            "convert it with np.asarray(x, dtype=float)."
-        )
-    return array.astype(np.float64)
-
-
 def _own(assembly: Assembly) -> Iterator[tuple[MovingJoint, slice, slice]]:
-    """Joints with coordinates of their own, with their places in q and qd."""
+    """Joints with coordinates of their own, with their slices in q and qd."""
     for m in assembly.own:
         yield m, assembly.q_of[m.joint.name], assembly.v_of[m.joint.name]
 
@@ -343,21 +338,13 @@ def _rates(assembly: Assembly, v: Any, label: str) -> np.ndarray:
 def _checked(assembly: Assembly, value: Any, label: str, size: int, symbol: str) -> np.ndarray:
     name = assembly.description.name
     array = real_array(value, label, name)
-    if array.ndim == 0 or array.shape[-1] != size:
-        raise PhalanxError(
-            f'{label} has shape {array.shape}, expected (…, {size}) for robot "{name}" ({symbol} = {size}).'
-        )
+    require_shape(array.shape, (size,), label, f' for robot "{name}" ({symbol} = {size})')
     return array
 
 
 def _common_batch(assembly: Assembly, where: str, **arrays: np.ndarray) -> tuple[int, ...]:
-    try:
-        shape = np.broadcast_shapes(*(a.shape[:-1] for a in arrays.values()))
-    except ValueError:
-        told = ", ".join(f"{name} {a.shape[:-1]}" for name, a in arrays.items())
-        raise PhalanxError(
-            f'{where}: the batch shapes for robot "{assembly.description.name}" do not broadcast: {told}.'
-        ) from None
+    batches = {name: a.shape[:-1] for name, a in arrays.items()}
+    shape = common_batch(batches, where, f' for robot "{assembly.description.name}"')
     size = 8 * prod(shape) * max(1, assembly.nq)
     require_memory(size, f"{where}: a batch {shape}", "take the states in several batches")
     return shape

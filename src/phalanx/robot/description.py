@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""A robot as its file tells it: links and joints with names, before anything is computed.
+"""Links and joints with names, as the file gives them, before anything is computed.
 
 Every loader ends here and every `Robot` starts here, so that welding a joint, adding a
 payload or saving a robot is an edit of this description followed by a new build.
@@ -19,10 +19,12 @@ import numpy as np
 
 from ..arrays import real_numbers
 from ..errors import PhalanxError, is_one_of, listing, nearest, shown
+from ..reproducible import times
+from ..spatial import pack
 from .joints import WELD
 
 Triple = tuple[float, float, float]
-_NOTHING = 1e-15  # what a product of right angles leaves behind
+_NOTHING = 1e-15  # rounding left by a product of right angles
 
 
 class Pose(NamedTuple):
@@ -47,22 +49,27 @@ class Pose(NamedTuple):
         m[:3, 3] = self.translation
         return m
 
+    def inverse(self) -> Pose:
+        """The pose of frame a in frame b."""
+        rotation = np.reshape(self.rotation, (3, 3)).T
+        return Pose.of(rotation, 0.0 - times(rotation, self.translation))
+
     def __matmul__(self, other: Pose) -> Pose:
-        # Plain floats: the order of a sum is that of the text on every processor.
+        # Plain floats: sums run in the written order on every processor.
         a, b, c, d, e, f, g, h, i = self.rotation
         p, q, r, s, t, u, v, w, x = other.rotation
-        turn = (
+        rotation = (
             a * p + b * s + c * v, a * q + b * t + c * w, a * r + b * u + c * x,
             d * p + e * s + f * v, d * q + e * t + f * w, d * r + e * u + f * x,
             g * p + h * s + i * v, g * q + h * t + i * w, g * r + h * u + i * x,
         )  # fmt: skip
         (x1, y1, z1), (x2, y2, z2) = self.translation, other.translation
-        way = (
+        translation = (
             a * x2 + b * y2 + c * z2 + x1,
             d * x2 + e * y2 + f * z2 + y1,
             g * x2 + h * y2 + i * z2 + z1,
         )
-        return Pose(tuple(0.0 if abs(y) < _NOTHING else y for y in turn), way)
+        return Pose(tuple(0.0 if abs(y) < _NOTHING else y for y in rotation), translation)
 
 
 IDENTITY = Pose()
@@ -144,7 +151,7 @@ class FixedFrame:
 
 @dataclass(frozen=True)
 class LoopClosure:
-    """A joint that closes a loop between two links of the tree; kept, not computed with.
+    """A joint that closes a loop between two links of the tree; stored, but not part of the dynamics.
 
     Its motion, of the joint type `type`, leads from a frame of the predecessor to one of the
     successor, whose poses in these links' frames are given ("fixed": the two frames coincide,
@@ -282,7 +289,7 @@ def _cycle(start: str, above: Mapping[str, Joint]) -> list[str]:
 
 
 def number(value: Any, where: str) -> float:
-    """Return a float or raise naming the place."""
+    """Return a float, or raise an error that begins with `where`."""
     array = real_numbers(value, where, "a number")
     if array.shape:
         raise PhalanxError(f"{where}: got {shown(value)}, expected a number.")
@@ -290,21 +297,21 @@ def number(value: Any, where: str) -> float:
 
 
 def text(value: Any, where: str) -> str:
-    """Return a name, or raise naming the place."""
+    """Return a string, or raise an error that begins with `where`."""
     if not isinstance(value, str):
         raise PhalanxError(f"{where}: got {shown(value)}, expected text.")
     return value
 
 
 def flag(value: Any, where: str) -> bool:
-    """Return True or False, or raise naming the place."""
+    """Return True or False, or raise an error that begins with `where`."""
     if not isinstance(value, bool | np.bool_):
         raise PhalanxError(f"{where}: got {shown(value)}, expected True or False.")
     return bool(value)
 
 
 def triple(value: Any, where: str) -> Triple:
-    """Return three floats or raise naming the place."""
+    """Return three floats, or raise an error that begins with `where`."""
     array = real_numbers(value, where, "three numbers")
     if array.shape != (3,):
         raise PhalanxError(f"{where}: got shape {array.shape}, expected three numbers.")
@@ -335,7 +342,7 @@ def packed_inertia(value: Any, where: str) -> tuple[float, ...]:
         raise PhalanxError(f"{where}: got shape {array.shape}, expected (3, 3), (6,) or (3,).")
     if np.abs(array - array.T).max() > 1e-9 * max(np.abs(array).max(), 1e-300):
         raise PhalanxError(f"{where}: got a matrix that is not symmetric.")
-    return tuple(((array + array.T) / 2)[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]].tolist())
+    return tuple(pack((array + array.T) / 2).tolist())
 
 
 def pose(value: Any, where: str) -> Pose:

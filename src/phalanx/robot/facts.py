@@ -54,7 +54,7 @@ def _joints(robot: Robot, names: list[str], types: list[str]) -> list[dict[str, 
         q, v = robot.q_slices[name], robot.v_slices[name]
         parent = int(robot.parents[i])
         mimic = mimics.get(name)
-        # What stands in the slices of a follower belongs to its driver.
+        # The slices of a follower belong to its driver.
         own_q, own_v = (slice(0), slice(0)) if mimic else (q, v)
         joints.append(
             {

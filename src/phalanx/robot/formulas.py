@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Formulas of a robot on their fast path: steps of coordinates, and whatever else is no dynamics.
+"""Formulas of a robot on their fast path: steps of coordinates, and other formulas that are no dynamics.
 
 The slow path runs a formula on NumPy arrays; compiled code (`Robot._formula`) on plain ones of float64. It is
 compiled at the first such call, as functions are, so that all calls have the same bits. Where coordinates
@@ -19,30 +19,31 @@ from . import configurations
 from .configurations import differing, integrated, normalized
 
 _FLOAT = np.dtype(np.float64)
+STEPS = ("integrate", "difference", "normalize")  # functions of coordinates that `Robot.function` knows
 
 
-class Later:
-    """Something that is built at its first use, in place of this; if it is None, nothing."""
+class LazyFormula:
+    """A formula that its first use compiles and stores in `table` instead of itself."""
 
-    def __init__(self, place: dict[Any, Any], key: Any, build: Callable[[], Any]) -> None:
-        self._place, self._key, self._build = place, key, build
+    def __init__(self, table: dict[Any, Any], key: Any, build: Callable[[], Any]) -> None:
+        self._table, self._key, self._build = table, key, build
 
     def batch(self, inputs: tuple[Any, ...]) -> Any:
-        """The result of what is built now; arrays that no formula takes build nothing."""
+        """The result of the compiled formula; None, and no compilation, for arrays that it would decline."""
         if not all(type(x) is np.ndarray and x.dtype is _FLOAT for x in inputs):
             return None
-        built = self._place[self._key] = self._build() or _NEVER
+        built = self._table[self._key] = self._build() or _DECLINES
         return built.batch(inputs)
 
 
-class _Never:
-    """What takes no arrays at all."""
+class _Declines:
+    """A stub that always declines."""
 
     def batch(self, inputs: tuple[Any, ...]) -> None:
-        """Nothing: the slow path does it."""
+        """None: the slow path computes it."""
 
 
-_NEVER = _Never()
+_DECLINES = _Declines()
 
 
 class _Adding:
@@ -103,7 +104,7 @@ def _prepared(
     result: tuple[int, ...],
     run: Callable[..., Any],
 ) -> Any:
-    """What is quick from now on: a function of NumPy, or a formula that the first call compiles."""
+    """The fast path from now on: a function of NumPy, or a formula that the first call compiles."""
     if all(c.kind.adds for c in robot._coordinates):
         return robot._memo.setdefault(name, _Adding(adding, robot.nq))
     joints = robot._assembly.joined
@@ -111,4 +112,4 @@ def _prepared(
     def build() -> Any:
         return robot._formula(name, inputs, {"result": result}, lambda *x: run(joints, *(y[None] for y in x)))
 
-    return robot._memo.setdefault(name, Later(robot._memo, name, build))
+    return robot._memo.setdefault(name, LazyFormula(robot._memo, name, build))

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from typing import Literal, overload
 
-from ..typing import AlgorithmLike, Array, ArrayLike, Backend, External, Reference
+from ..typing import AlgorithmLike, Array, ArrayLike, Backend, External, Frames, Reference
 from . import results
-from .motion import MotionFunctions
 
 
-class Functions(MotionFunctions):
-    """The methods of `Robot` that compute; `methods` gives them their code."""
+class Functions:
+    """The methods of `Robot` that compute; `methods` gives them their code and docstrings."""
 
     def inverse_dynamics(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, external: External | None = None,
@@ -25,111 +24,84 @@ class Functions(MotionFunctions):
         *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
         backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
-        """Joint forces `tau` (…, nv) that produce `qdd` at state (q, qd).
-
-        - `q` (…, nq): positions.
-        - `qd` (…, nv): rates.
-        - `qdd` (…, nv): accelerations.
-        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
-          origin, or some of them by name as {"link": wrench} with (…, 6) each.
-        - `base_velocity` (…, 6): twist of the base [rad/s, m/s], in its own coordinates.
-        - `base_acceleration` (…, 6): the component-wise derivative of that twist.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
-          are `robot.inertial_parameters.reshape(-1, 10)`.
-
-        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
-        `algorithm` is one of `px.algorithms("inverse_dynamics")` (cartesian_tensor, lathrop, luh_walker_paul,
-        newton_euler, partition, scan, zomaya_morris); `backend` is "auto", "native", "numpy" or "jax"; at
-        most `threads` threads share a large batch (None: `px.set_threads`).
-        """
+        """Joint forces `tau` (…, nv) that produce `qdd` at state (q, qd)."""
 
     def mass_matrix(
         self, q: ArrayLike,
         *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
         backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
-        """The mass matrix `M` (…, nv, nv).
-
-        - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
-          are `robot.inertial_parameters.reshape(-1, 10)`.
-
-        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
-        `algorithm` is one of `px.algorithms("mass_matrix")` (crba, composite_original, composite_variant,
-        kane_original, kane_variant, newton_euler_original, newton_euler_variant, partition, processor_array,
-        recursive_doubling); `backend` is "auto", "native", "numpy" or "jax"; at most `threads` threads share
-        a large batch (None: `px.set_threads`).
-        """
+        """The mass matrix `M` (…, nv, nv)."""
 
     def forward_dynamics(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, external: External | None = None,
         *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
         backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
-        """Joint accelerations `qdd` (…, nv) under the joint forces `tau` at state (q, qd).
-
-        - `q` (…, nq): positions.
-        - `qd` (…, nv): rates.
-        - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
-        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
-          origin, or some of them by name as {"link": wrench} with (…, 6) each.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
-          are `robot.inertial_parameters.reshape(-1, 10)`.
-
-        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
-        `algorithm` is one of `px.algorithms("forward_dynamics")` (aba, abia, cfa, contraction, dca, jsiia,
-        partition); `backend` is "auto", "native", "numpy" or "jax"; at most `threads` threads share a large
-        batch (None: `px.set_threads`).
-        """
+        """Joint accelerations `qdd` (…, nv) under the joint forces `tau` at state (q, qd)."""
 
     def bias_forces(
         self, q: ArrayLike, qd: ArrayLike,
         *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
         backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
-        """Joint forces (…, nv) that hold qdd = 0 at state (q, qd): velocity products and gravity.
-
-        - `q` (…, nq): positions.
-        - `qd` (…, nv): rates.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
-          are `robot.inertial_parameters.reshape(-1, 10)`.
-
-        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
-        `algorithm` is one of `px.algorithms("bias_forces")`; `backend` is "auto", "native", "numpy" or "jax";
-        at most `threads` threads share a large batch (None: `px.set_threads`).
-        """
+        """Joint forces (…, nv) that hold qdd = 0 at state (q, qd): velocity products and gravity."""
 
     def gravity_forces(
         self, q: ArrayLike,
         *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
         backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
-        """Joint forces (…, nv) that hold the robot at rest at q.
-
-        - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
-          are `robot.inertial_parameters.reshape(-1, 10)`.
-
-        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
-        `algorithm` is one of `px.algorithms("gravity_forces")`; `backend` is "auto", "native", "numpy" or
-        "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
-        """
+        """Joint forces (…, nv) that hold the robot at rest at q."""
 
     def mass_matrix_inverse(
         self, q: ArrayLike,
         *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
         backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
-        """The inverse (…, nv, nv) of the mass matrix, by its sparse factor.
+        """The inverse (…, nv, nv) of the mass matrix, by its sparse factor."""
 
-        - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
-          are `robot.inertial_parameters.reshape(-1, 10)`.
+    def forward_kinematics(
+        self, q: ArrayLike,
+        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> Array:
+        """Poses (…, n_links, 4, 4) of all moving links (`robot.link_names`) in the base frame of the file."""
 
-        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
-        `algorithm` is one of `px.algorithms("mass_matrix_inverse")`; `backend` is "auto", "native", "numpy"
-        or "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
-        """
+    def frame_pose(
+        self, q: ArrayLike, frame: Frames,
+        *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
+        threads: int | None = None,
+    ) -> Array:
+        """Pose (…, 4, 4) of a frame in the base frame of the file: rotation and origin."""
+
+    def jacobian(
+        self, q: ArrayLike, frame: Frames,
+        *, reference: Reference = "world_aligned", out: Array | None = None,
+        algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
+    ) -> Array:
+        """Jacobian J (…, 6, nv) of a frame: J @ qd is its velocity [angular; linear]."""
+
+    def center_of_mass(
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
+    ) -> Array:
+        """Centre of mass (…, 3) of all moving links, in the world frame; NaN if none has mass."""
+
+    def kinetic_energy(
+        self, q: ArrayLike, qd: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
+    ) -> Array:
+        """Kinetic energy (…) of all links and rotors."""
+
+    def potential_energy(
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
+    ) -> Array:
+        """Potential energy (…) in the field of gravity, zero at the world's origin."""
 
     @overload
     def inverse_dynamics_derivatives(
@@ -152,21 +124,7 @@ class Functions(MotionFunctions):
         *, inertias: ArrayLike | None = None, value: bool = False, out: tuple[Array, ...] | None = None,
         algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
     ) -> results.InverseDynamicsDerivatives[Array] | results.InverseDynamicsDerivativesValue[Array]:
-        """(∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd), each (…, nv, nv), in the tangent space of q.
-
-        - `q` (…, nq): positions.
-        - `qd` (…, nv): rates.
-        - `qdd` (…, nv): accelerations.
-        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
-          origin, or some of them by name as {"link": wrench} with (…, 6) each.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
-          are `robot.inertial_parameters.reshape(-1, 10)`.
-
-        Any batch shape, by NumPy's rules of broadcasting. `out` takes the results, 3 arrays of their shapes;
-        `algorithm` is one of `px.algorithms("inverse_dynamics_derivatives")` (idsva, carpentier_mansard);
-        `backend` is "auto", "native", "numpy" or "jax"; at most `threads` threads share a large batch (None:
-        `px.set_threads`). With `value` also `tau`, of the same pass.
-        """
+        """(∂tau/∂q, ∂tau/∂qd, ∂tau/∂qdd), each (…, nv, nv), in the tangent space of q."""
 
     @overload
     def forward_dynamics_derivatives(
@@ -189,80 +147,101 @@ class Functions(MotionFunctions):
         *, inertias: ArrayLike | None = None, value: bool = False, out: tuple[Array, ...] | None = None,
         algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
     ) -> results.ForwardDynamicsDerivatives[Array] | results.ForwardDynamicsDerivativesValue[Array]:
-        """(∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau), each (…, nv, nv), in the tangent space of q.
-
-        - `q` (…, nq): positions.
-        - `qd` (…, nv): rates.
-        - `tau` (…, nv): joint forces (N m of turning joints, N of sliding ones).
-        - `external` (…, n_links, 6): wrenches [N m, N] on the links, each in its own link frame at its
-          origin, or some of them by name as {"link": wrench} with (…, 6) each.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
-          are `robot.inertial_parameters.reshape(-1, 10)`.
-
-        Any batch shape, by NumPy's rules of broadcasting. `out` takes the results, 3 arrays of their shapes;
-        `algorithm` is one of `px.algorithms("forward_dynamics_derivatives")`; `backend` is "auto", "native",
-        "numpy" or "jax"; at most `threads` threads share a large batch (None: `px.set_threads`). With `value`
-        also `qdd`, of the same pass.
-        """
+        """(∂qdd/∂q, ∂qdd/∂qd, ∂qdd/∂tau), each (…, nv, nv), in the tangent space of q."""
 
     def coriolis_matrix(
         self, q: ArrayLike, qd: ArrayLike,
         *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
         backend: Backend = "auto", threads: int | None = None,
     ) -> Array:
-        """The matrix C (…, nv, nv) with C qd the forces of velocity, and dM/dt - 2 C skew-symmetric.
-
-        - `q` (…, nq): positions.
-        - `qd` (…, nv): rates.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
-          are `robot.inertial_parameters.reshape(-1, 10)`.
-
-        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
-        `algorithm` is one of `px.algorithms("coriolis_matrix")`; `backend` is "auto", "native", "numpy" or
-        "jax"; at most `threads` threads share a large batch (None: `px.set_threads`).
-        """
+        """The matrix C (…, nv, nv) with C qd the forces of velocity, and dM/dt - 2 C skew-symmetric."""
 
     def regressor(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
         *, out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
         threads: int | None = None,
     ) -> Array:
-        """The matrix Y (…, nv, 10 n_links) with tau = Y `robot.inertial_parameters`, armature apart.
+        """The matrix Y (…, nv, 10 n_links) with tau = Y `robot.inertial_parameters`, armature apart."""
 
-        - `q` (…, nq): positions.
-        - `qd` (…, nv): rates.
-        - `qdd` (…, nv): accelerations.
+    def centroidal_momentum(
+        self, q: ArrayLike, qd: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
+    ) -> Array:
+        """Momentum (…, 6) [angular; linear] of all links about their mass centre, along the world's axes."""
 
-        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
-        `algorithm` is one of `px.algorithms("regressor")`; `backend` is "auto", "native", "numpy" or "jax";
-        at most `threads` threads share a large batch (None: `px.set_threads`).
-        """
+    def centroidal_momentum_matrix(
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
+    ) -> Array:
+        """The matrix A (…, 6, nv) with momentum A qd about the mass centre, along the world's axes."""
+
+    def centroidal_momentum_time_variation(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
+    ) -> Array:
+        """Rate (…, 6) [angular; linear] of the momentum about the mass centre, along the world's axes."""
+
+    def center_of_mass_jacobian(
+        self, q: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
+    ) -> Array:
+        """Jacobian (…, 3, nv) of the centre of mass: times qd it is its velocity, along the world's axes."""
+
+    def center_of_mass_velocity(
+        self, q: ArrayLike, qd: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
+    ) -> Array:
+        """Velocity (…, 3) of the centre of mass, along the world's axes; NaN if no link has mass."""
+
+    def center_of_mass_acceleration(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike,
+        *, inertias: ArrayLike | None = None, out: Array | None = None, algorithm: AlgorithmLike = "auto",
+        backend: Backend = "auto", threads: int | None = None,
+    ) -> Array:
+        """Acceleration (…, 3) of the centre of mass, along the world's axes; NaN if no link has mass."""
 
     def operational_space_inertia(
-        self, q: ArrayLike, frame: str,
+        self, q: ArrayLike, frame: Frames,
         *, inertias: ArrayLike | None = None, reference: Reference = "world_aligned",
         out: Array | None = None, algorithm: AlgorithmLike = "auto", backend: Backend = "auto",
         threads: int | None = None,
     ) -> Array:
         """Inertia (…, 6, 6) that a frame shows: (J M^-1 J^T)^-1, from its acceleration to the wrench on it.
-
-        `frame` is a name in `robot.frame_names`, `reference` that of its Jacobian J. The joints must be able
-        to move the frame in all six directions, or the robot is refused. In single configurations where they
-        cannot the inertia is infinite: entries of that state are huge or not finite, those of others are as
-        ever.
-
-        Source: Khatib 1987; the factor of M is Featherstone 2008, Table 6.3. Cost: work O(n depth^2), span
-        O(depth^2).
-
-        - `q` (…, nq): positions.
-        - `inertias` (…, n_links, 10): ten inertial parameters of each link in place of the robot's own, which
-          are `robot.inertial_parameters.reshape(-1, 10)`.
-
-        Any batch shape, by NumPy's rules of broadcasting. `out` takes the result, an array of its shape;
-        `algorithm` is one of `px.algorithms("operational_space_inertia")` (ltl, articulated); `backend` is
-        "auto", "native", "numpy" or "jax"; at most `threads` threads share a large batch (None:
-        `px.set_threads`).
         """
+
+    def frame_velocity(
+        self, q: ArrayLike, qd: ArrayLike, frame: Frames,
+        *, reference: Reference = "world_aligned", out: Array | None = None,
+        algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
+    ) -> Array:
+        """Velocity (…, 6) [angular; linear] of a frame and its origin, along the axes of the base frame."""
+
+    def frame_acceleration(
+        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, frame: Frames,
+        *, reference: Reference = "world_aligned", out: Array | None = None,
+        algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
+    ) -> Array:
+        """Acceleration (…, 6) [angular; linear] of a frame and its origin, along the axes of the base frame.
+        """
+
+    def jacobian_time_derivative(
+        self, q: ArrayLike, qd: ArrayLike, frame: Frames,
+        *, reference: Reference = "world_aligned", out: Array | None = None,
+        algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
+    ) -> Array:
+        """The time derivative dJ/dt (…, 6, nv) of a frame's Jacobian, entry by entry."""
+
+    def kinematic_hessian(
+        self, q: ArrayLike, frame: Frames,
+        *, reference: Reference = "world_aligned", out: Array | None = None,
+        algorithm: AlgorithmLike = "auto", backend: Backend = "auto", threads: int | None = None,
+    ) -> Array:
+        """The derivative (…, 6, nv, nv) of a frame's Jacobian in the tangent space of q."""
 
     rnea = inverse_dynamics
     crba = mass_matrix

@@ -3,7 +3,7 @@
 """What the equations see of a robot: bodies with one degree of freedom each, as arrays.
 
 The z axis of every body's frame is its joint's axis, whatever the file says; the constant
-transforms at both ends (`rest`, `link_frame`) absorb the difference. That makes a turn about an
+transforms at both ends (`rest`, `link_frame`) absorb the difference. That makes a rotation about an
 arbitrary axis as cheap as one about z, and lets a long chain run through one loop body.
 """
 
@@ -16,25 +16,29 @@ from typing import Any
 
 import numpy as np
 
+from ..reproducible import moved
 from ..spatial import (
     Array,
     Displacement,
     Field,
     Inertia,
     Transform,
+    Transposed,
     cross,
-    inverse,
+    dot,
     join,
     matvec,
     moments_of_inertia,
-    moved,
+    motion_cross,
     namespace,
+    pack,
     second_moments,
     transpose,
     unpack,
 )
-from .axes import Axes
-from .dh import DHChain, chain_of
+from .dh.chain import DHChain
+from .dh.frames import chain_of
+from .inertia_shift import inertia_shift
 from .joints import Motion
 
 _REGROUPED_DIGITS = 1e-10  # of a moment of inertia that regrouping may take
@@ -42,7 +46,7 @@ _REGROUPED_DIGITS = 1e-10  # of a moment of inertia that regrouping may take
 
 @dataclass(frozen=True)
 class Group:
-    """The bodies that share one motion, and where their coordinates stand in q."""
+    """The bodies that share one motion, and the indices of their coordinates in q."""
 
     motion: type[Motion]
     bodies: np.ndarray  # (k,)
@@ -81,6 +85,8 @@ class Model:
     twists: np.ndarray = field(default_factory=lambda: np.zeros((0, 6), dtype=np.intp))
     # The chain in DH frames of the model that this one was made from.
     dh_of: Callable[[], DHChain] | None = field(default=None, repr=False)
+    # Its inertia shift, too.
+    shift_of: Callable[[], Inertia | None] | None = field(default=None, repr=False)
 
     def cast(self, convert: Any) -> Model:
         """The same model with `convert(array)` applied to every array of real numbers."""
@@ -102,6 +108,7 @@ class Model:
             link_frame=self.link_frame.map(each),
             coupling=coupling,
             dh_of=lambda: self.dh.cast(convert),
+            shift_of=lambda: None if self.inertia_shift is None else self.inertia_shift.map(each),
         )
 
     def fixed(self) -> Model:
@@ -119,7 +126,7 @@ class Model:
     def regrouped(self) -> Model:
         """A model with the same forces and accelerations and as many zero inertias as possible.
 
-        A mass on the axis of a turn does not notice the turn, so it may as well belong to the
+        A rotation does not move a mass on its axis, so that this mass may as well belong to the
         parent: mass, first moment and second moment along z move there (the base parameters
         of Gautier and Khalil 1990). Energies and mass centres are those of another robot. A body whose
         moment about z would lose digits in its second moments, being that small beside the others, stays
@@ -142,8 +149,7 @@ class Model:
                 m[p] += mass
                 h[p] += mass * r + first * z
                 J[p] += mass * np.outer(r, r) + line + line.T + second * np.outer(z, z)
-        packed = J[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
-        moment = moments_of_inertia(packed)
+        moment = moments_of_inertia(pack(J))
         moment[stays] = self.inertia.moment[stays]
         # These have no mass centre: DH frames keep the robot's own inertias.
         return replace(self, inertia=Inertia(m, h, moment), dh_of=lambda: self.dh)
@@ -152,6 +158,16 @@ class Model:
     def dh(self) -> DHChain:
         """The bodies of a serial chain in Denavit-Hartenberg frames."""
         return chain_of(self) if self.dh_of is None else self.dh_of()
+
+    @cached_property
+    def inertia_shift(self) -> Inertia | None:
+        """What makes the inertias of links definite and changes no motion; None where they are."""
+        return inertia_shift(self) if self.shift_of is None else self.shift_of()
+
+    @property
+    def definite_inertia(self) -> Inertia:
+        """Inertias of the bodies, shifted across joints where that of a link has no inverse."""
+        return self.inertia if self.inertia_shift is None else self.inertia + self.inertia_shift
 
     def indices(self) -> list[np.ndarray]:
         """All arrays of integers."""
@@ -252,11 +268,11 @@ class Model:
         # v x p with differences of armature in front: none is left where all three are equal.
         moment = (a[..., [2, 0, 1]] - a[..., [1, 2, 0]]) * (v[..., [1, 2, 0]] * v[..., [2, 0, 1]])
         F = join(moment, cross(w, a * v))
-        place = np.zeros(self.nv, dtype=np.intp)
-        place[self.twists.ravel()] = np.arange(self.twists.size)
+        index = np.zeros(self.nv, dtype=np.intp)
+        index[self.twists.ravel()] = np.arange(self.twists.size)
         mask = np.zeros(self.nv)
         mask[self.twists] = 1.0
-        return F.reshape((*qd.shape[:-1], self.twists.size))[..., place] * mask.astype(self.axis.dtype)
+        return F.reshape((*qd.shape[:-1], self.twists.size))[..., index] * mask.astype(self.axis.dtype)
 
     def rotor_slopes(self, qd: Array) -> Array:
         """The derivative (…, nv, nv) of `rotor_forces` with respect to the rates; zero if they are none."""
@@ -288,6 +304,63 @@ class Model:
     def joint_matrix(self, M: Array) -> Array:
         """A matrix over bodies projected on the degrees of freedom."""
         return M if self.coupling is None else self.coupling.A.T @ M @ self.coupling.A
+
+
+class Axes:
+    """The joint axes S of all bodies as one operator.
+
+    `S @ qd` is the twist across each joint, on the body that completes the joint;
+    `S.T @ F` the forces along the axes; `S.axis` the vectors themselves, body by body.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.axis = model.axis
+
+    def __matmul__(self, rate: Array) -> Array:
+        own = self.axis * self.model.body_rates(rate)[..., None]
+        total = own
+        for back, complete in self._parts:
+            total = total + own[..., back, :] * complete[:, None]
+        return total if not self._parts else total * self._complete[:, None]
+
+    T = property(Transposed)
+
+    def transposed(self, F: Array) -> Array:
+        """The forces (…, nv) of wrenches along the axes."""
+        return self.model.joint_forces(dot(self.axis, F))
+
+    def across(self, rate: Array) -> Array:
+        """The twist across each joint on all of its bodies, not only on the one that completes it."""
+        twist = self @ rate
+        return twist[..., self.model.carrier, :] if self._parts else twist
+
+    def turning(self, rate: Array) -> Array:
+        """What the twist across a joint does to its axes: V_J x S, zero where a joint has one axis."""
+        return motion_cross(self.across(rate), self.axis) if self._parts else 0.0
+
+    @cached_property
+    def first(self) -> Array:
+        """(n, 1): one at the first body of every joint, zero at those that share its twist."""
+        carrier = self.model.carrier
+        return self._mask(np.append(True, carrier[1:] != carrier[:-1])[: len(carrier)])[:, None]
+
+    @cached_property
+    def _parts(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """For k = 1, 2, …: the body k before each one, and 1 where it shares the joint."""
+        carrier, index = self.model.carrier, np.arange(self.model.n)
+        parts = []
+        for k in range(1, int((carrier - index).max(initial=0)) + 1):
+            back = np.maximum(index - k, 0)
+            parts.append((back, self._mask((carrier[back] == index) & (index >= k))))
+        return parts
+
+    @cached_property
+    def _complete(self) -> np.ndarray:
+        return self._mask(self.model.carrier == np.arange(self.model.n))
+
+    def _mask(self, where: np.ndarray) -> np.ndarray:
+        return where.astype(self.axis.dtype) if self.axis.dtype != object else where.astype(float)
 
 
 def frozen(array: np.ndarray) -> np.ndarray:
@@ -324,11 +397,10 @@ def joint_displacements(model: Model, step: Array) -> Displacement:
         g.motion.displacement(rates[..., g.bodies[:, None] + np.arange(g.motion.nv)], model.moving_axes(g))
         for g in model.groups
     ]
-    whole = [
-        _concatenate(list(arrays), model.inverse_order, 1)
-        for arrays in zip(*map(_arrays, parts), strict=True)
+    arrays = [
+        _concatenate(list(each), model.inverse_order, 1) for each in zip(*map(_arrays, parts), strict=True)
     ]
-    return Displacement(*whole)
+    return Displacement(*arrays)
 
 
 def _arrays(field: Field) -> list[Array]:
@@ -358,7 +430,7 @@ def link_wrenches(model: Model, wrench: Array) -> Array:
 
 def link_parameters(model: Model) -> np.ndarray:
     """The inertias of the links (n_links, 10), each about its origin in its frame."""
-    G = moved(inverse(model.link_frame), model.inertia[model.links])
+    G = moved(model.link_frame.inverse(), model.inertia[model.links])
     return np.concatenate([G.m[:, None], G.h, G.moment], axis=-1)
 
 

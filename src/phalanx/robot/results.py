@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""What functions with several results give: tuples with a name for each.
+"""The results of functions that have several: named tuples.
 
 Written by `tools/make_surface.py` from `algorithms/registry.py`; run it instead of editing here.
 """

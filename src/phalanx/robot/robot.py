@@ -10,21 +10,18 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
+from ..arrays import real_array
 from ..errors import PhalanxError, nearest, printable, shown, warn
 from ..files import write_text
-from ..io.dh import description_from_dh
-from ..io.dh_table import DHTable, table_of
-from ..io.saved import write_description
-from ..io.urdf_writer import write_urdf
 from ..typing import Array, ArrayLike, Convention, Generator, InertiaLike, Vector
 from ..typing import Path as PathLike
 from . import changes, configurations, formulas
@@ -32,22 +29,35 @@ from .api import EntryPoints
 from .assembly import BASE, Coordinates, Frame, assemble, judge_inertias
 from .configurations import Limits, per_rate
 from .description import Description, LoopClosure, Mimic
-from .dh import require_chain
+from .dh.frames import require_chain
+from .dh.table import DHTable, table_of
 from .functions import Functions
 from .model import frozen, link_parameters
+
+T = TypeVar("T")
+
+
+class FileFormats(NamedTuple):
+    """What `io`, which imports robots, gives to `Robot`: a reader and two writers of descriptions."""
+
+    description_from_dh: Callable[..., Description]
+    json_of: Callable[[Description], str]
+    urdf_of: Callable[[Description, Mapping[str, Mimic]], tuple[str, list[str]]]  # and what URDF cannot hold
 
 
 class Robot(Functions, EntryPoints):
     """An immutable robot; made by `px.load`, the generators or `px.RobotBuilder`.
 
     Safe to share between threads; pickles and copies by its description. `description` has its links and
-    joints as the file tells them.
+    joints as the file gives them.
     """
+
+    _formats: ClassVar[FileFormats]  # set by `io.loading`
 
     def __init__(self, description: Description, *, strict: bool = False, warn: bool = True) -> None:
         self.description = description
         self._assembly = assemble(description, strict=strict, warn=warn)
-        self._memo: dict[Any, Any] = {}
+        self._memo: dict[Hashable, Any] = {}
         self.model = self._assembly.model
 
     # ------------------------------------------------------------------------ facts
@@ -118,7 +128,7 @@ class Robot(Functions, EntryPoints):
 
     @cached_property
     def _coordinates(self) -> tuple[Coordinates, ...]:
-        """The type of each joint, and where its coordinates and rates stand in q and qd."""
+        """The type of each joint, and the slices of its coordinates in q and of its rates in qd."""
         return self._assembly.coordinates
 
     @cached_property
@@ -177,7 +187,7 @@ class Robot(Functions, EntryPoints):
 
     @property
     def loops(self) -> tuple[LoopClosure, ...]:
-        """The joints of the file that close loops; kept, while the robot computes without them."""
+        """The joints of the file that close loops; the dynamics leave them out."""
         return self.description.loops
 
     @property
@@ -201,12 +211,12 @@ class Robot(Functions, EntryPoints):
 
     @cached_property
     def q_slices(self) -> Mapping[str, slice]:
-        """Where each joint's coordinates stand in q; the floating base under the empty name."""
+        """The slice of each joint's coordinates in q; the floating base under the empty name."""
         return MappingProxyType(self._assembly.q_of)
 
     @cached_property
     def v_slices(self) -> Mapping[str, slice]:
-        """Where each joint's rates stand in qd; the floating base under the empty name."""
+        """The slice of each joint's rates in qd; the floating base under the empty name."""
         return MappingProxyType(self._assembly.v_of)
 
     @cached_property
@@ -218,12 +228,13 @@ class Robot(Functions, EntryPoints):
             sha.update(np.ascontiguousarray(array).tobytes())
         return sha.hexdigest()
 
-    def _memoized(self, key: Any, make: Callable[[], Any]) -> Any:
+    def _memoized(self, key: Hashable, make: Callable[[], T]) -> T:
         """What `make()` returned the first time for this key; robots never change."""
         try:
-            return self._memo[key]
+            found: T = self._memo[key]
         except KeyError:
-            return self._memo.setdefault(key, make())
+            found = self._memo.setdefault(key, make())
+        return found
 
     def frame(self, name: Any) -> Frame:
         """The frame of that name, or an error naming the nearest."""
@@ -279,7 +290,7 @@ class Robot(Functions, EntryPoints):
 
         `strict` refuses inertias that no rigid body has.
         """
-        return cls(description_from_dh(rows, convention=convention, **more), strict=strict)
+        return cls(cls._formats.description_from_dh(rows, convention=convention, **more), strict=strict)
 
     def to_dh(self) -> DHTable:
         """The Denavit-Hartenberg table (standard) of a serial chain, with base and tool frames."""
@@ -298,7 +309,7 @@ class Robot(Functions, EntryPoints):
         if suffix.lower() == ".urdf":
             self.to_urdf(path)
         elif suffix.lower() in ("", ".json"):
-            write_text(path, write_description(self.description), where="save")
+            write_text(path, self._formats.json_of(self.description), where="save")
         else:
             raise PhalanxError(
                 f'save: no format for the suffix "{suffix}" of "{os.fsdecode(path)}"; expected ".json" or '
@@ -308,10 +319,10 @@ class Robot(Functions, EntryPoints):
     def to_urdf(self, path: PathLike | None = None) -> str:
         """The robot as URDF text, written to `path` if that is given; links keep their names and poses.
 
-        Joints that URDF lacks become several with massless links between. One warning tells what it
-        cannot hold (armature, another gravity, a floating base); shapes are not kept by Phalanx at all.
+        Joints that URDF lacks become several with massless links between. One warning names what it
+        cannot hold (armature, another gravity, a floating base); robots have no shapes.
         """
-        text, lost = write_urdf(self.description, self.mimics)
+        text, lost = self._formats.urdf_of(self.description, self.mimics)
         if path is not None:
             write_text(path, text, where="to_urdf")
         if lost:
@@ -364,7 +375,7 @@ class Robot(Functions, EntryPoints):
     def random_state(
         self, batch: int | Sequence[int] = (), rng: Generator | None = None
     ) -> tuple[Array, Array, Array]:
-        """Random q (…, nq), qd (…, nv), qdd (…, nv): how many states `batch` tells, as a number or a shape.
+        """Random q (…, nq), qd (…, nv), qdd (…, nv): as many states as `batch`, a number or a shape.
 
         q lies within limits (else ±pi), qd and qdd are normal, qd clipped to its limits. `rng` is a seed or a
         `numpy.random.Generator`.
@@ -376,9 +387,7 @@ class Robot(Functions, EntryPoints):
 
         What `external={"link": wrench}` does; any frame of the file is a link here.
         """
-        made: Array = self._wrenches(
-            given, lambda value, where: configurations.real_array(value, where, self.name)
-        )
+        made: Array = self._wrenches(given, lambda value, where: real_array(value, where, self.name))
         return made
 
     def _wrenches(self, given: Mapping[str, Any], read: Callable[[Any, str], Any]) -> Any:

@@ -12,15 +12,22 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import MOST_AXES, UNREADABLE, is_masked_array, memory_for
+from ..arrays import (
+    MOST_AXES,
+    UNREADABLE,
+    common_batch,
+    is_masked_array,
+    memory_for,
+    real_array,
+    require_shape,
+)
 from ..errors import PhalanxError, nearest, shown
 from ..robot.checks import require_masses
-from ..robot.configurations import real_array
 from .rollout import AGE
 from .step import Settings
 
 _COUNTED = 1 << 45  # steps, at most
-_PLACE = "a C-contiguous, writeable array"
+_BINDABLE = "a C-contiguous, writeable array"
 
 
 @dataclass(frozen=True)
@@ -37,14 +44,14 @@ class Span:
         """Records."""
         return self.steps // self.every
 
-    def told(self, hold: int) -> tuple[int, int, int]:
-        """What compiled code is told."""
+    def sizes(self, hold: int) -> tuple[int, int, int]:
+        """The runtime sizes of compiled code: steps, steps of a record, steps of an input."""
         return self.steps, self.every, hold
 
     def pieces(self, hold: int, most: int) -> Iterator[tuple[int, int]]:
         """First and last steps of calls of at most some length.
 
-        Each is of whole records or inside one, and begins with an input or stays inside one.
+        Each covers complete records or lies inside one, and begins with an input or lies inside one.
         """
         both, first, most = math.lcm(self.every, hold), 0, max(1, most)
         while first < self.steps:
@@ -153,13 +160,7 @@ def checked(
     arrays = {"q": (state[0], 1), "qd": (state[1], 1), "controls": (given, 2), "parameters": (packed, 1)}
     batches = {name: a.shape[: a.ndim - core] for name, (a, core) in arrays.items()}
     _require_axes(where, batches.values())
-    try:
-        batch = np.broadcast_shapes(*batches.values())
-    except ValueError:
-        told = ", ".join(f"{n} {b}" for n, b in batches.items())
-        raise PhalanxError(
-            f'{where}: the batch shapes for robot "{robot.name}" do not broadcast: {told}.'
-        ) from None
+    batch = common_batch(batches, where, f' for robot "{robot.name}"')
     plain = [_plain(a, core, dtype) for a, core in arrays.values()]
     return Arguments(plain[0], plain[1], plain[2], plain[3], batch, steps // given.shape[-2])
 
@@ -213,13 +214,9 @@ def _require_batch(where: str, batch: tuple[int, ...], others: list[tuple[int, .
         raise PhalanxError(f"{where}: the batch shapes {[batch, *others]} do not broadcast.") from None
 
 
-def _array(where: str, robot: str, value: Any, size: tuple[int, ...], told: str) -> np.ndarray:
+def _array(where: str, robot: str, value: Any, size: tuple[int, ...], reason: str) -> np.ndarray:
     array = real_array(value, where, robot)
-    if array.ndim < len(size) or array.shape[array.ndim - len(size) :] != size:
-        wanted = ", ".join(["…", *map(str, size)])
-        raise PhalanxError(
-            f'{where} has shape {array.shape}, expected ({wanted}) for robot "{robot}" ({told}).'
-        )
+    require_shape(array.shape, size, where, f' for robot "{robot}" ({reason})')
     return array
 
 
@@ -281,11 +278,8 @@ def _parameters(where: str, s: Settings, given: Any) -> np.ndarray:
     for name, shape in s.parameters.items():
         array = _array(f"{where}: parameter {name!r}", s.robot.name, given[name], shape, "as declared")
         arrays.append(array.reshape((*array.shape[: array.ndim - len(shape)], int(np.prod(shape)))))
-    try:
-        batch = np.broadcast_shapes(*(a.shape[:-1] for a in arrays))
-    except ValueError:
-        told = ", ".join(f"{n} {a.shape[:-1]}" for n, a in zip(s.parameters, arrays, strict=True))
-        raise PhalanxError(f"{where}: the batch shapes of parameters do not broadcast: {told}.") from None
+    own = {name: a.shape[:-1] for name, a in zip(s.parameters, arrays, strict=True)}
+    batch = common_batch(own, where, " of parameters")
     with memory_for(f"{where}: the parameters", "use a smaller batch"):
         return np.concatenate([np.broadcast_to(a, (*batch, a.shape[-1])) for a in arrays], axis=-1)
 
@@ -313,7 +307,7 @@ def as_plain(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def controls_of_states(controls: Any) -> Any:
-    """Inputs (…, k) of one step of each state, as those of rollouts are."""
+    """Controls (…, k) of one step of each state as controls (…, 1, k) of a rollout."""
     try:
         rows = None if controls is None else np.asarray(controls)
     except UNREADABLE:
@@ -321,14 +315,14 @@ def controls_of_states(controls: Any) -> Any:
     return controls if rows is None or rows.ndim < 2 else rows[..., None, :]
 
 
-def _is_place(array: Any, dtype: np.dtype) -> bool:
+def _is_bindable(array: Any, dtype: np.dtype) -> bool:
     """Whether compiled code may read and write an array where it lies."""
     plain = isinstance(array, np.ndarray) and not is_masked_array(array)
     return plain and array.dtype == dtype and array.flags.carray
 
 
-def _told_of(value: Any) -> str:
-    """What a value is that should be such an array."""
+def _described(value: Any) -> str:
+    """What a value is instead of a bindable array."""
     if not isinstance(value, np.ndarray):
         return shown(value)
     flags = value.flags
@@ -345,10 +339,10 @@ def _told_of(value: Any) -> str:
     return " and ".join([f"{value.dtype} {value.shape}", *lacks])
 
 
-def require_place(where: str, label: str, array: Any, dtype: np.dtype) -> None:
+def require_bindable(where: str, label: str, array: Any, dtype: np.dtype) -> None:
     """Raise unless an array can be bound."""
-    if not _is_place(array, dtype):
-        raise PhalanxError(f"{where}: {label} is {_told_of(array)}, expected {_PLACE} of {dtype}.")
+    if not _is_bindable(array, dtype):
+        raise PhalanxError(f"{where}: {label} is {_described(array)}, expected {_BINDABLE} of {dtype}.")
 
 
 def in_place(
@@ -358,7 +352,7 @@ def in_place(
     made = {}
     for name, shape in s.parameters.items():
         array = given[name]
-        require_place(where, f"parameter {name!r}", array, dtype)
+        require_bindable(where, f"parameter {name!r}", array, dtype)
         front = array.shape[: array.ndim - len(shape)]
         if front != batch and math.prod(front) != 1:
             raise PhalanxError(
@@ -370,7 +364,7 @@ def in_place(
     return made
 
 
-def places_of(
+def outputs_of(
     where: str, wanted: Mapping[str, tuple[int, ...]], out: Any, dtype: np.dtype
 ) -> dict[str, np.ndarray]:
     """The array for each record that is in `out`, or an error."""
@@ -378,9 +372,9 @@ def places_of(
         raise PhalanxError(f"{where}: out is {shown(out)}, expected a mapping of names to arrays.")
     for name, shape in wanted.items():
         array: Any = out.get(name)
-        if not _is_place(array, dtype) or array.shape != shape:
+        if not _is_bindable(array, dtype) or array.shape != shape:
             raise PhalanxError(
-                f"{where}: out[{name!r}] is {_told_of(array)}, expected {_PLACE} of {dtype} with shape "
+                f"{where}: out[{name!r}] is {_described(array)}, expected {_BINDABLE} of {dtype} with shape "
                 f"{shape}."
             )
     for one, other in combinations(wanted, 2):

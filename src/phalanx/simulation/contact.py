@@ -8,6 +8,7 @@ theirs: `ground(…)(t, q, qd, u, robot)` gives the wrenches at states that are 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -17,9 +18,9 @@ import numpy as np
 
 from ..arrays import UNREADABLE
 from ..errors import PhalanxError, shown
+from ..tracing.arrays import Traced
 from .external_forces import Surroundings, require_frame
 from .loads import Above, FrameLoad, Position, above
-from .traced import Traced
 
 __all__ = ["ground", "spring", "tendon"]
 
@@ -52,9 +53,9 @@ def ground(
     With "implicit" both are taken at the end of the step, at any stiffness; friction there follows the normal
     force at the beginning. A point that leaves may be held back for one step.
 
-    What gets faster while it slides is told apart from what sticks by a first solution of each step. With
+    A first solution of each step separates points that slide from those that stick. With
     `passes=1` there is none: steps take half the time, and friction slows what gets faster too much: a block
-    that slides down 20 degrees from rest loses 14 % of its way in a second at 2 ms and friction 0.3.
+    that slides down 20 degrees from rest loses 14 % of its path in a second at 2 ms and friction 0.3.
 
     A stiffness lets weight sink in by m g / k: for 1 mm, k = 1000 m g / points. Damping of 2 sqrt(k m), m
     the mass on a point, takes bounces away.
@@ -131,42 +132,54 @@ class Point:
         pose = robot.frame_pose(q, self.frame)
         velocity = robot.frame_velocity(q, qd, self.frame)
         lever = (pose[..., :3, :3] @ at[:, None])[..., 0]
-        turn = velocity[..., :3]
-        return MovingPoint(pose[..., :3, 3] + lever, velocity[..., 3:] + np.cross(turn, lever), turn)
+        spin = velocity[..., :3]
+        return MovingPoint(pose[..., :3, 3] + lever, velocity[..., 3:] + np.cross(spin, lever), spin)
 
     def moves(self, robot: Any) -> bool:
         """Whether it belongs to a link that joints move."""
         return self.frame is not None and robot.frames[self.frame].link >= 0
 
 
-def require_frames(robot: Any, points: Sequence[Point], where: str) -> None:
-    """Raise if the robot lacks a frame of some points."""
-    for point in points:
-        if point.frame is not None:
-            require_frame(robot, point.frame, where)
-
-
 @dataclass(frozen=True)
 class MovingPoint:
-    """A point's position and velocity, and how its frame turns."""
+    """A point's position and velocity, and the angular velocity of its frame."""
 
     x: Any
     v: Any
-    turn: Any
+    spin: Any
 
     def swept(self) -> Any:
         """The part of its acceleration that no rate of the frame's twist explains."""
-        return np.cross(self.turn, self.v)
+        return np.cross(self.spin, self.v)
+
+
+@dataclass(frozen=True)
+class PointForces(Surroundings):
+    """Forces at points of frames, whose numbers may be parameters of the simulation."""
+
+    points: tuple[Point, ...]
+
+    @property
+    @abstractmethod
+    def _numbers(self) -> tuple[Number, ...]:
+        """Numbers, and names of parameters."""
+
+    def check(self, robot: Any) -> None:
+        for point in self.points:
+            if point.frame is not None:
+                require_frame(robot, point.frame, self.name)
+
+    def reads(self) -> set[str]:
+        return {x for x in self._numbers if isinstance(x, str)}
 
 
 # ------------------------------------------------------------------- ground
 
 
 @dataclass(frozen=True)
-class Ground(Surroundings):
+class Ground(PointForces):
     """A compliant plane under some points."""
 
-    points: tuple[Point, ...]
     stiffness: Number
     damping: Number
     friction: Number
@@ -176,15 +189,9 @@ class Ground(Surroundings):
     passes: int
     name: str = field(default="contact.ground", repr=False)
 
-    def check(self, robot: Any) -> None:
-        require_frames(robot, self.points, self.name)
-
     @property
     def _numbers(self) -> tuple[Number, ...]:
         return self.stiffness, self.damping, self.friction, self.height
-
-    def reads(self) -> set[str]:
-        return {x for x in self._numbers if isinstance(x, str)}
 
     def loads(
         self, q: Any, qd: Any, robot: Any, *, h: float | None = None, parameters: Mapping[str, Any]
@@ -238,19 +245,19 @@ class Ground(Surroundings):
         if h is None:
             return FrameLoad(frame, ((at, n * push[..., None] - v * rub[..., None]),), axes=p.axes)
         stiff, even = np.where(inside, h * d + h * h * k, 0.0), h * rub
-        swept = np.cross(p.turn, v)  # the part of its acceleration that no rate of the frame's twist explains
+        swept = np.cross(p.spin, v)  # the part of its acceleration that no rate of the frame's twist explains
         push = push - (stiff - even) * _dot(n, swept)
         force = n * push[..., None] - (v + h * swept) * rub[..., None] - drag
-        again = None
+        corrected = None
         if ahead is None and self.passes == 2 and not (isinstance(mu, float) and mu == 0.0):
-            again = lambda ahead: self._load(point, p, h, k, d, mu, height, ahead)  # noqa: E731
+            corrected = lambda ahead: self._load(point, p, h, k, d, mu, height, ahead)  # noqa: E731
         return FrameLoad(
             frame,
             ((at, force),),
             evenly=((at, even),),
             along=((stiff - even, ((at, n),)),),
             axes=p.axes,
-            again=again,
+            corrected=corrected,
         )
 
 
@@ -258,25 +265,18 @@ class Ground(Surroundings):
 
 
 @dataclass(frozen=True)
-class Tendon(Surroundings):
+class Tendon(PointForces):
     """An elastic line through points; one that `pushes` is a spring."""
 
-    points: tuple[Point, ...]
     stiffness: Number
     damping: Number
     length: Number
     pushes: bool
     name: str
 
-    def check(self, robot: Any) -> None:
-        require_frames(robot, self.points, self.name)
-
     @property
     def _numbers(self) -> tuple[Number, ...]:
         return self.stiffness, self.damping, self.length
-
-    def reads(self) -> set[str]:
-        return {x for x in self._numbers if isinstance(x, str)}
 
     def loads(
         self, q: Any, qd: Any, robot: Any, *, h: float | None = None, parameters: Mapping[str, Any]
@@ -384,21 +384,21 @@ def _points(given: Any, where: str) -> tuple[Point, ...]:
     if isinstance(given, str):
         given = [given]
     if isinstance(given, Mapping):
-        placed = [
+        points = [
             Point(frame, (float(x), float(y), float(z)))
             for frame, positions in given.items()
             for x, y, z in _vectors(positions, f"{where}: points on {shown(frame)}")
         ]
     elif isinstance(given, Sequence) and all(isinstance(frame, str) for frame in given):
-        placed = [Point(frame) for frame in given]
+        points = [Point(frame) for frame in given]
     else:
         raise PhalanxError(
             f"{where}: points is {shown(given)}, expected a list of frames, or a mapping from frames to "
             'positions in them such as {"foot": (0, 0, -0.02)}.'
         )
-    if not placed:
+    if not points:
         raise PhalanxError(f"{where}: points is empty, expected one frame at least.")
-    return tuple(placed)
+    return tuple(points)
 
 
 def _point(given: Any, where: str) -> Point:

@@ -18,10 +18,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..arrays import is_masked_array, refuse_masks
-from ..errors import PhalanxError, nearest, shown
+from ..arrays import is_masked_array, real_numbers, refuse_masks
+from ..errors import PhalanxError, listing, nearest, shown
 from ..typing import ArrayLike
-from .gains import Gain, expect, finite, gain_of, given, of_joints, of_pose, pose_of, switch, target_of
 
 __all__ = ["Law", "computed_torque", "impedance", "network", "pd"]
 
@@ -53,7 +52,7 @@ def pd(kp: Gain, kd: Gain, target: ArrayLike | None = None, gravity: bool = True
       rates qd_d (nq + nv,) with `robot.simulation(controls=robot.nq + robot.nv)`.
     - `gravity`: whether the forces that hold the robot against gravity are added.
 
-    Differences of coordinates are those of `robot.difference`: of a ball joint the turn that is left.
+    Differences of coordinates are those of `robot.difference`: of a ball joint the rotation that is left.
     """
     return _Joints(
         "pd", gain_of(kp, "pd: kp"), gain_of(kd, "pd: kd"), target_of(target, "pd"), switch(gravity)
@@ -92,7 +91,7 @@ def impedance(
     - `nullspace` (kp, kd, q): joints are also drawn to the coordinates q (nq,), as far as that does not
       accelerate the frame: what would is projected out, M⁻¹ taken into account.
 
-    The error of the pose is the turn that is left, a rotation vector, and the way that is left.
+    The error of the pose is the remaining rotation, a rotation vector, and the remaining translation.
     """
     where = "impedance"
     if not isinstance(frame, str):
@@ -131,8 +130,8 @@ def network(
     """
     where = "network"
     if not isinstance(activation, str) or activation not in ACTIVATIONS:
-        told = nearest(activation, ACTIVATIONS, what="activations")
-        raise PhalanxError(f"{where}: unknown activation {shown(activation)};{told}")
+        hint = nearest(activation, ACTIVATIONS, what="activations")
+        raise PhalanxError(f"{where}: unknown activation {shown(activation)};{hint}")
     given: tuple[tuple[str, Any], ...] = (("weights", weights), ("biases", biases))
     for label, several in given:
         if isinstance(several, str) or not isinstance(several, (Sequence, np.ndarray)):
@@ -209,9 +208,9 @@ class _Joints(_NamedLaw):
         sizes = (nq, nq + nv, nq + 2 * nv)[: 3 if self.kind == "computed_torque" else 2]
         count = np.shape(u)[-1] if np.ndim(u) else 0
         if count not in sizes:
-            told = " or ".join(map(str, sizes))
+            expected = " or ".join(map(str, sizes))
             raise PhalanxError(
-                f'{self.kind}: there are {count} controls, expected {told} for robot "{robot.name}": '
+                f'{self.kind}: there are {count} controls, expected {expected} for robot "{robot.name}": '
                 "coordinates that are wanted, then their rates; pass controls=… to robot.simulation, or a "
                 "target."
             )
@@ -250,7 +249,7 @@ class _Impedance(_NamedLaw):
             tau = tau + robot.gravity_forces(q)
         if self.posture is not None:
             pull = self.posture(t, q, qd, u, robot, **parameters)
-            tau = tau + _beside(jacobian, robot.mass_matrix_inverse(q), pull)
+            tau = tau + _in_null_space(jacobian, robot.mass_matrix_inverse(q), pull)
         return tau
 
     def _error(self, pose: Any, u: Any, robot: Any) -> tuple[Any, slice]:
@@ -310,15 +309,15 @@ class _Network(_NamedLaw):
 
 
 def _left(pose: Any, rotation: Any, position: Any) -> Any:
-    """The turn and the way (…, 6) from a pose to another, along the axes of the base."""
+    """The rotation vector and translation (…, 6) from a pose to another, along the axes of the base."""
     # Of D = R_d Rᵀ: its axis times the sine of its angle, and the cosine.
     d = rotation @ np.swapaxes(pose[..., :3, :3], -1, -2)
-    beside = [d[..., 2, 1] - d[..., 1, 2], d[..., 0, 2] - d[..., 2, 0], d[..., 1, 0] - d[..., 0, 1]]
-    sine = 0.5 * np.stack(beside, axis=-1)
+    skew = [d[..., 2, 1] - d[..., 1, 2], d[..., 0, 2] - d[..., 2, 0], d[..., 1, 0] - d[..., 0, 1]]
+    sine = 0.5 * np.stack(skew, axis=-1)
     cosine = 0.5 * (d[..., 0, 0] + d[..., 1, 1] + d[..., 2, 2] - 1.0)
     size = np.sqrt(np.maximum(np.sum(sine * sine, axis=-1), _SMALLEST))
-    turn = sine * (np.arctan2(size, cosine) / size)[..., None]
-    return np.concatenate([turn, position - pose[..., :3, 3]], axis=-1)
+    rotation = sine * (np.arctan2(size, cosine) / size)[..., None]
+    return np.concatenate([rotation, position - pose[..., :3, 3]], axis=-1)
 
 
 def _rotation(quaternion: Any) -> Any:
@@ -333,7 +332,7 @@ def _rotation(quaternion: Any) -> Any:
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
-def _beside(jacobian: Any, inverse: Any, tau: Any) -> Any:
+def _in_null_space(jacobian: Any, inverse: Any, tau: Any) -> Any:
     """Joint forces without what accelerates the frame: (1 - Jᵀ (J M⁻¹ Jᵀ)⁻¹ J M⁻¹) tau.
 
     The projector is dynamically consistent: J M⁻¹ times the result is zero. Near singularities the inverse
@@ -351,3 +350,109 @@ def _beside(jacobian: Any, inverse: Any, tau: Any) -> Any:
 def _times(matrix: Any, vector: Any) -> Any:
     """A matrix (…, m, n) times a vector (…, n)."""
     return (matrix @ vector[..., None])[..., 0]
+
+
+# ------------------------------------------------------------------------ gains and targets
+
+
+Gain = float | ArrayLike | str
+
+
+LARGEST = 10**7  # numbers of a gain or a layer: each is a constant of compiled code
+
+
+def gain_of(value: Gain, where: str) -> Any:
+    """A gain as an array of finite numbers that are not negative, or the name of a parameter."""
+    if isinstance(value, str):
+        if not value.isidentifier():
+            raise PhalanxError(f"{where} is {shown(value)}, expected numbers or the name of a parameter.")
+        return value
+    found = finite(value, where)
+    if (found < 0.0).any():
+        raise PhalanxError(
+            f"{where} is {_shown(found)}, expected no negative number: that would drive errors up."
+        )
+    return found
+
+
+def finite(value: Any, where: str) -> np.ndarray:
+    found = real_numbers(value, where, "real numbers")
+    if found.size > LARGEST:
+        raise PhalanxError(
+            f"{where} is an array of shape {found.shape}, expected at most {LARGEST:,} numbers."
+        )
+    if not np.isfinite(found).all():
+        raise PhalanxError(f"{where} is {_shown(found)}, expected finite numbers.")
+    found = found.copy()
+    found.setflags(write=False)
+    return found
+
+
+def _shown(found: np.ndarray) -> str:
+    return str(found.tolist()) if found.size <= 8 else f"an array of shape {found.shape}"
+
+
+def given(gain: Any, parameters: dict[str, Any]) -> Any:
+    """A gain as numbers: itself, or, if it is a name, the parameter of that name."""
+    if not isinstance(gain, str):
+        return gain
+    if gain not in parameters:
+        declared = f"declared are {listing(parameters)}" if parameters else "none is declared"
+        raise PhalanxError(
+            f"gain {gain!r} is a parameter, but {declared}; declare it: robot.simulation(…, "
+            f"parameters={{{gain!r}: n}})."
+        )
+    return parameters[gain]
+
+
+def of_joints(gain: Any, robot: Any, where: str) -> Any:
+    """A gain of the joints: one number, or (…, nv)."""
+    shape = np.shape(gain)
+    if shape and shape[-1] != 1:
+        expect(shape[-1:], (int(robot.nv),), f"{where}: a gain", robot)
+    return gain
+
+
+def of_pose(gain: Any) -> Any:
+    """A gain of a pose as a matrix (…, 6, 6): given as such, as its diagonal, or as (angular, linear)."""
+    shape = np.shape(gain)
+    if shape[-2:] == (6, 6):
+        return gain
+    if shape[-1:] == (2,):
+        gain = np.concatenate([gain[..., :1]] * 3 + [gain[..., 1:]] * 3, axis=-1)
+    elif shape[-1:] != (6,):
+        raise PhalanxError(
+            f"impedance: a gain has shape {shape}, expected (6,) or (6, 6), [angular; linear], or (2,): one "
+            "for rotations and one for translations."
+        )
+    return gain[..., None] * np.eye(6)
+
+
+def target_of(value: ArrayLike | None, where: str) -> np.ndarray | None:
+    if value is None:
+        return None
+    found = finite(value, f"{where}: target" if ":" not in where else where)
+    if found.ndim != 1:
+        raise PhalanxError(f"{where}: target has shape {found.shape}, expected (nq,).")
+    return found
+
+
+def pose_of(value: ArrayLike) -> np.ndarray:
+    found = finite(value, "impedance: target")
+    if found.shape != (4, 4):
+        raise PhalanxError(f"impedance: target has shape {found.shape}, expected a pose (4, 4).")
+    rotation = found[:3, :3]
+    if np.abs(rotation @ rotation.T - np.eye(3)).max() > 1e-6 or np.linalg.det(rotation) < 0.0:
+        raise PhalanxError("impedance: the first three rows and columns of target are no rotation.")
+    return found
+
+
+def switch(value: Any) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise PhalanxError(f"control: gravity is {shown(value)}, expected True or False.")
+    return bool(value)
+
+
+def expect(shape: tuple[int, ...], expected: tuple[int, ...], where: str, robot: Any) -> None:
+    if shape != expected:
+        raise PhalanxError(f'{where} has shape {shape}, expected {expected} for robot "{robot.name}".')

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import PhalanxError, nearest, shown
+from ..reproducible import coarse
 from ..robot.robot import Robot
-from ..spatial import coarse
 
 LAW, FORCES = "law", "forces"  # what a file of laws defines
 BASE = 6  # degrees of freedom of a floating base, which come first
@@ -58,16 +58,16 @@ def holding(robot: Robot, q: np.ndarray, bandwidth: float, feet: list[str]) -> A
     return hold
 
 
-def laws_of(place: str, *, where: str) -> dict[str, Any]:
+def laws_of(source: str, *, where: str) -> dict[str, Any]:
     """`law` and `forces` of a Python file, or what `file.py:name` names."""
-    file, _, name = place.partition(":") if ".py:" in place else (place, "", "")
+    file, _, name = source.partition(":") if ".py:" in source else (source, "", "")
     module = _module(Path(file), where)
     wanted = name or LAW
     law, forces = getattr(module, wanted, None), getattr(module, FORCES, None)
     if not callable(law) and (name or forces is None):
         there = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
-        told = nearest(wanted, there, what="functions there") if there else " it defines no function."
-        raise PhalanxError(f"{where}: {file} has no function {wanted}(t, q, qd, u, robot);{told}")
+        hint = nearest(wanted, there, what="functions there") if there else " it defines no function."
+        raise PhalanxError(f"{where}: {file} has no function {wanted}(t, q, qd, u, robot);{hint}")
     options: dict[str, Any] = {"control": law} if callable(law) else {}
     return options | ({FORCES: forces} if forces is not None else {})
 

@@ -17,15 +17,19 @@ from ..backends.native.locks import building
 from ..backends.native.objects import OPERANDS, usable
 from ..backends.native.rollout import Rollout, compiled
 from ..errors import PhalanxError
-from ..program.cost import Cost, cost_of
-from ..program.scalar import Node
-from ..program.trace import TooLongError, TracedProgram
+from ..program.analyses.cost import Cost, cost_of
+from ..program.builder import straight
+from ..program.ir import Program, Scalar
+from ..program.passes.fuse import fuse
+from ..program.passes.order import sincos_first
+from ..program.trace import TooLongError
+from ..tracing.function import OwnFunction
 from ..typing import Bound
 from .arguments import Arguments, Span
-from .derivatives import against, along
 from .integrators import INTEGRATORS, Next
+from .linearization import is_analytic, linearization
 from .records import SHOWN, recorded
-from .rollout import AGE, CLOCK, Repeated, backward, told, whole_of
+from .rollout import AGE, CLOCK, TIME, Repeated, against, along, backward, one_array_each, repeated_program
 from .step import Settings, Step
 
 _MANY = 256  # sets of records that are known by their functions
@@ -43,8 +47,8 @@ class Engine:
         self.settings, self.dtype = settings, dtype
         self.quick: Stepper | None = None  # `stepper`, once a step has been checked and compiled
         self._compiled: dict[Any, tuple[Rollout, dict[str, tuple[int, ...]]]] = {}
-        # What has been asked for, with the functions themselves: their addresses may be keys.
-        self._asked: dict[Any, tuple[Mapping[str, Any], tuple[Rollout, dict[str, tuple[int, ...]]]]] = {}
+        # What has been requested, with the functions themselves: their addresses may be keys.
+        self._requested: dict[Any, tuple[Mapping[str, Any], tuple[Rollout, dict[str, tuple[int, ...]]]]] = {}
 
     @property
     def seconds(self) -> float:
@@ -65,16 +69,26 @@ class Engine:
                 "loop over robot.forward_dynamics and robot.integrate, or weld joints with robot.fix."
             ) from None
 
-    def built(self, asked: Mapping[str, Any]) -> tuple[Rollout, dict[str, tuple[int, ...]]]:
-        """The code that records what is asked for, and the shape of each record."""
-        key = tuple((name, _known(entry)) for name, entry in asked.items())
-        found = self._asked.get(key)
+    def built(self, requested: Mapping[str, Any]) -> tuple[Rollout, dict[str, tuple[int, ...]]]:
+        """The code that records what is requested, and the shape of each record."""
+        key = tuple((name, _known(entry)) for name, entry in requested.items())
+        found = self._requested.get(key)
         if found is None:
             with building:
-                if len(self._asked) >= _MANY:
-                    self._asked.clear()
-                found = self._asked.setdefault(key, (dict(asked), self._compile(asked)))
+                if len(self._requested) >= _MANY:
+                    self._requested.clear()
+                found = self._requested.setdefault(key, (dict(requested), self._compile(requested)))
         return found[1]
+
+    @cached_property
+    def linearization(self) -> OwnFunction | None:
+        """The matrices of a linearised step as a function; None if tangents compute them."""
+        if not is_analytic(self.settings):
+            return None
+        try:
+            return linearization(self.settings)
+        except TooLongError:
+            return None
 
     @cached_property
     def cost(self) -> Cost:
@@ -84,10 +98,10 @@ class Engine:
         sizes = {"q": step.q.shape, "qd": step.qd.shape, "u": step.u.shape, "time": ()}
         sizes |= {"parameters": (self.settings.packed,)}
         outputs = {"q": step.q.shape, "qd": step.qd.shape}
-        return cost_of(TracedProgram(sizes, outputs, results), fused=True).named(self.settings.robot)
+        return cost_of(straight(sizes, outputs, results), fused=True).named(self.settings.robot)
 
-    def repeated(self, asked: Mapping[str, Any]) -> Repeated:
-        """The step with what is asked for, as it is repeated."""
+    def repeated(self, requested: Mapping[str, Any]) -> Repeated:
+        """The step with what is requested, as it is repeated."""
         step, after = self.traced
         s = self.settings
         last = {"tau": after.tau, "qdd": after.qdd}
@@ -95,21 +109,21 @@ class Engine:
             dt=s.dt,
             state={"q": after.q, "qd": after.qd},
             held={"u": s.controls} if s.controls else {},
-            fixed=whole_of(parameters=s.packed),
-            shown={name: last[name] for name in SHOWN if name in asked.values()},
-            records=recorded(step, asked),
+            fixed=one_array_each(parameters=s.packed),
+            shown={name: last[name] for name in SHOWN if name in requested.values()},
+            records=recorded(step, requested),
         )
 
-    def _compile(self, asked: Mapping[str, Any]) -> tuple[Rollout, dict[str, tuple[int, ...]]]:
-        step = self.repeated(asked)
+    def _compile(self, requested: Mapping[str, Any]) -> tuple[Rollout, dict[str, tuple[int, ...]]]:
+        step = self.repeated(requested)
         shapes = {name: array.shape for name, array in step.records.items()}
         key = tuple((name, array.shape, _scalars(array)) for name, array in step.records.items())
         if key in self._compiled:
             return self._compiled[key]
-        program = told(replace(step, records={n: a for n, a in step.records.items() if a.size}))
+        program = repeated_program(replace(step, records={n: a for n, a in step.records.items() if a.size}))
         if len(program.inputs) + len(program.outputs) > OPERANDS:
             joined = np.concatenate([array.ravel() for array in step.records.values()])
-            program = told(replace(step, records={"all": joined}))
+            program = repeated_program(replace(step, records={"all": joined}))
         made = self._compiled[key] = compiled(program, "rollout", self.dtype, self.settings.nv), shapes
         return made
 
@@ -143,18 +157,18 @@ class Engine:
             if begun == ended:  # inside a record: of no interest
                 rows = [np.empty((*row.shape[:-2], 1, row.shape[-1]), self.dtype) for row in rows]
             state = [np.empty((*given.batch, n), self.dtype) for n in (s.robot.nq, s.nv, CLOCK)]
-            places = [_beside(rows)] if joined else rows
-            outs = [*state, *places]
+            targets = [_joined(rows)] if joined else rows
+            outs = [*state, *targets]
             self._fill(built, [*arrays, *outs], [*cores, *_cores(outs, _STATE)], sizes, span)
             if joined:
                 ends = np.cumsum([row.shape[-1] for row in rows])
-                for row, part in zip(rows, np.split(places[0], ends[:-1], axis=-1), strict=True):
+                for row, part in zip(rows, np.split(targets[0], ends[:-1], axis=-1), strict=True):
                     row[...] = part
         return state[0], state[1]
 
     @cached_property
     def stepper(self) -> Stepper | None:
-        """One step of plain arrays that nobody has checked; None of it, or by it, leaves them to `run`.
+        """One step on unchecked arrays, which returns None for those that `run` has to take; None if all are.
 
         Compiled code checks all but the order of numbers in memory. Many simulations are for threads.
         """
@@ -196,7 +210,7 @@ class Engine:
     ) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Derivatives along tangents at each record, and at the end."""
         s, d = self.settings, self.dtype
-        built = self._derived("along", lambda: told(along(*self.traced)))
+        built = self._derived("along", lambda: repeated_program(along(*self.traced)))
         dq, dqd, du, more = rates
         batch = np.broadcast_shapes(
             given.batch, dq.shape[:-1], dqd.shape[:-1], du.shape[:-2], more.shape[:-1]
@@ -208,7 +222,7 @@ class Engine:
         final = [np.empty((*batch, n), d) for n in (s.robot.nq, s.nv, s.nv, s.nv, CLOCK)]
         records = [np.empty((*batch, span.rows, s.nv), d) for _ in range(2)]
         outs = [*final, *records]
-        self._fill(built, [*arrays, *outs], [*cores, *_cores(outs, 5)], span.told(given.hold), span)
+        self._fill(built, [*arrays, *outs], [*cores, *_cores(outs, 5)], span.sizes(given.hold), span)
         return records, final[2:4]
 
     def against(
@@ -231,7 +245,7 @@ class Engine:
             built,
             [*arrays, *trail, *rows, *outs],
             [*cores, *[2] * 4, *_cores(outs, len(made))],
-            span.told(given.hold),
+            span.sizes(given.hold),
             span,
         )
         return made, slopes[0] if slopes else None
@@ -263,8 +277,8 @@ class Engine:
         """
         built = self._apart() if len(own) > 1 else self.built({})[0]
         arrays, cores = self.operands(state, given.controls, tuple(own.values()))
-        told = (steps, steps, given.hold)
-        step: Bound = built.bound([*arrays, *state], [*cores, 1, 1, 1], told, sources)
+        sizes = (steps, steps, given.hold)
+        step: Bound = built.bound([*arrays, *state], [*cores, 1, 1, 1], sizes, sources)
         return step
 
     def _apart(self) -> Rollout:
@@ -279,7 +293,7 @@ class Engine:
                 f"bind: the simulation has {len(sizes)} parameters, expected at most {most}, each read from "
                 "an array of its own; declare several as one."
             )
-        return self._derived("apart", lambda: told(step))
+        return self._derived("apart", lambda: repeated_program(step))
 
     def operands(
         self, state: list[np.ndarray], controls: Any, parameters: Any
@@ -310,12 +324,12 @@ def _known(entry: Any) -> Any:
 
 
 def _scalars(array: np.ndarray) -> tuple[Any, ...]:
-    """What stands in an array, as part of a key: equal operations are one node."""
-    return tuple((x.number,) if type(x) is Node else float(x).hex() for x in array.ravel().tolist())
+    """The entries of an array as part of a key: equal operations are one node."""
+    return tuple((x.number,) if isinstance(x, Scalar) else float(x).hex() for x in array.ravel().tolist())
 
 
-def _beside(rows: list[np.ndarray]) -> np.ndarray:
-    """A place for several records side by side."""
+def _joined(rows: list[np.ndarray]) -> np.ndarray:
+    """One array for several records side by side."""
     *front, _ = rows[0].shape
     return np.empty((*front, sum(row.shape[-1] for row in rows)), rows[0].dtype)
 
@@ -323,3 +337,25 @@ def _beside(rows: list[np.ndarray]) -> np.ndarray:
 def _cores(outs: list[np.ndarray], state: int) -> list[int]:
     """Axes of one simulation: of states one, of what has a row for each record two."""
     return [1] * state + [2] * (len(outs) - state)
+
+
+NEXT = "next "  # in front of the outputs' names
+
+
+def straight_step(sim: Any) -> Program:
+    """The state after one step from q, qd, and what else the step depends on: u, parameters, time."""
+    engine = sim._engine
+    if not isinstance(engine, Engine):
+        raise PhalanxError(
+            f'export: a step of robot "{sim.robot.name}" ({sim.robot.model.n} bodies) is no straight-line '
+            "program; export forward_dynamics and integrate on the other side."
+        )
+    step, after = engine.traced
+    s = sim._settings
+    inputs: dict[str, tuple[int, ...]] = {"q": step.q.shape, "qd": step.qd.shape}
+    inputs |= {"u": (s.controls,)} if s.controls else {}
+    inputs |= {"parameters": (s.packed,)} if s.packed else {}
+    inputs |= {TIME: (1,)}
+    outputs = {f"{NEXT}q": step.q.shape, f"{NEXT}qd": step.qd.shape}
+    equations = straight(inputs, outputs, [*after.q.tolist(), *after.qd.tolist()])
+    return sincos_first(fuse(equations))

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import PhalanxError, nearest, shown
-from .force_slopes import yielding
+from ..tracing.arrays import Traced, scalars_of
 from .laws import run
 from .loads import At, FrameLoad
-from .traced import Traced, scalars_of
+from .slopes import yielding
 
 
 class Surroundings(ABC):
@@ -35,7 +35,7 @@ class Surroundings(ABC):
         self, q: Any, qd: Any, robot: Any, *, h: float | None = None, parameters: Mapping[str, Any]
     ) -> list[FrameLoad]:
         """Forces at points of frames; with h those at the end of such a step, to first order, as far as the
-        state tells, and how they resist accelerations."""
+        state determines them, and how they resist accelerations."""
 
     def __call__(self, t: Any, q: Any, qd: Any, u: Any, robot: Any, **parameters: Any) -> dict[str, Any]:
         """Wrenches (…, 6) by frame, each in its own axes, as `external=` of the dynamics takes them."""
@@ -51,8 +51,6 @@ class Surroundings(ABC):
 
 def several(forces: Any, robot: Any) -> tuple[Any, ...]:
     """What `forces=` of a simulation holds, one after another, or an error."""
-    if forces is None:
-        return ()
     each = tuple(forces) if isinstance(forces, (list, tuple)) else (forces,)
     for force in each:
         if isinstance(force, Surroundings):
@@ -81,7 +79,7 @@ def loads_of(
         if isinstance(force, Surroundings):
             found = force.loads(q, qd, robot, h=h if implicit else None, parameters=own)
         else:
-            found = _told(force, given, robot, own)
+            found = _wrenches_of(force, given, robot, own)
             if implicit:
                 found = [yielding(load, q, qd, robot, h) for load in found]
         made += [_in_scalars(load) for load in found]
@@ -95,21 +93,30 @@ def _in_scalars(load: FrameLoad) -> FrameLoad:
         found = scalars_of(value, shape, f"forces on {shown(load.frame)}")
         return found if shape else found.item()
 
-    def placed(points: tuple[At, ...], shape: tuple[int, ...] = (3,)) -> tuple[At, ...]:
+    def points_of(points: tuple[At, ...], shape: tuple[int, ...] = (3,)) -> tuple[At, ...]:
         return tuple((at, scalars(value, shape)) for at, value in points)
 
     wrench = None if load.wrench is None else scalars(load.wrench, (6,))
-    along = tuple((scalars(size, ()), placed(points)) for size, points in load.along)
-    again = None
-    if (own := load.again) is not None:
-        again = lambda ahead: _in_scalars(own(Traced(ahead)))  # noqa: E731
+    along = tuple((scalars(size, ()), points_of(points)) for size, points in load.along)
+    corrected = None
+    if (own := load.corrected) is not None:
+        corrected = lambda ahead: _in_scalars(own(Traced(ahead)))  # noqa: E731
     turning = tuple((scalars(size, ()), scalars(axis, (3,))) for size, axis in load.turning)
     return FrameLoad(
-        load.frame, placed(load.forces), wrench, placed(load.evenly, ()), along, load.axes, turning, again
+        load.frame,
+        points_of(load.forces),
+        wrench,
+        points_of(load.evenly, ()),
+        along,
+        load.axes,
+        turning,
+        corrected,
     )
 
 
-def _told(force: Any, given: Sequence[Traced], robot: Any, own: Mapping[str, Traced]) -> list[FrameLoad]:
+def _wrenches_of(
+    force: Any, given: Sequence[Traced], robot: Any, own: Mapping[str, Traced]
+) -> list[FrameLoad]:
     """The wrenches that a user's function returns by frame, each in its frame."""
     where = f'forces "{getattr(force, "__name__", type(force).__name__)}"'
     found = run(force, given, robot, own, where)

@@ -35,10 +35,10 @@ class Integrator:
 
     name: str
     advance: Callable[[Any], Next]
-    summary: str  # a few words for those who choose one
+    summary: str  # for the documentation
     order: int
     evaluations: int = 1  # of the dynamics in one step
-    # Whether it asks for nothing but forces and accelerations, so that it runs on numbers as well.
+    # Whether it needs only forces and accelerations, so that it runs on numbers as well.
     explicit: bool = False
     # Whether it takes stiff forces as they are at the end of the step, and so is stable at any stiffness.
     stiff: bool = False
@@ -91,10 +91,10 @@ def rk4(step: Step) -> Next:
     q, qd = step.q, step.qd
     slopes: list[tuple[Any, Any]] = []
     first: Any = None
-    for part in (0.0, 0.5, 0.5, 1.0):
-        time = step.time + part * h
+    for share in (0.0, 0.5, 0.5, 1.0):
+        time = step.time + share * h
         if slopes:
-            q, qd = step.q + part * h * slopes[-1][0], step.qd + part * h * slopes[-1][1]
+            q, qd = step.q + share * h * slopes[-1][0], step.qd + share * h * slopes[-1][1]
         forces = step.forces(time, q, qd)
         qdd = step.accelerations(q, qd, forces)
         first = first or (forces.law, qdd)
@@ -108,7 +108,7 @@ def rk4(step: Step) -> Next:
 
 @integrator(order=2, summary="symplectic, keeps momentum, for energy over long times")
 def variational(step: Step) -> Next:
-    """Discrete mechanics: momentum is kept, energy stays near what it was over any number of steps. Order 2.
+    """Discrete mechanics: conserves momentum; energy stays near its start over any number of steps. Order 2.
 
     Forces act half at the beginning and half at the end of a step, those at the end as they are at the rates
     that those at the beginning lead to. What resists rates does so at the mean rate of the step.

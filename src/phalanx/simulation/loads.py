@@ -12,13 +12,13 @@ import numpy as np
 
 from ..algorithms.kinematics import body_transforms
 from ..algorithms.registry import find
-from ..backends.base import Call
+from ..program.task import Call
 from ..robot.model import joint_kinematics, link_wrenches
 from ..robot.robot import Robot
 from ..spatial import Identity, angular, cross, dot, linear, motion_cross
 from ..sweeps.verbs import parent, propagate
-from .equations import Equations, TracedRobot
-from .traced import Traced
+from ..tracing.arrays import Traced
+from ..tracing.equations import Equations, TracedRobot
 
 Position = tuple[float, float, float]
 At = tuple[Position, Any]  # a point of a frame, in its axes, and a vector (3,) there
@@ -28,14 +28,14 @@ At = tuple[Position, Any]  # a point of a frame, in its axes, and a vector (3,) 
 class FrameLoad:
     """What acts on a frame: forces at points, and a wrench (6,) [moment; force] along its own axes.
 
-    `axes` tells along which axes vectors at points are given: those of the world, or of the frame's "body".
+    `axes` says along which axes vectors at points are given: those of the world, or of the frame's "body".
 
-    It may resist accelerations a of its points, less w x v where the frame turns: what the rate of its twist
-    gives them. `evenly` holds points with a resistance b in all directions, a force -b a; `along` holds
+    It may resist accelerations a of its points, less w x v where the frame rotates: those by the rate of its
+    twist. `evenly` holds points with a resistance b in all directions, a force -b a; `along` holds
     resistances to one motion of several points with directions d: where s is the sum of d · a over them, each
     feels -b s d. `turning` holds resistances b to rotations of the frame about axes e: moments -b (e · w') e.
 
-    What depends on the velocity (3,) that its one point will have, as sliding does, is made `again` from it.
+    `corrected` gives what depends on the velocity of its one point at the end of a step, as sliding does.
     """
 
     frame: str
@@ -45,9 +45,8 @@ class FrameLoad:
     along: tuple[tuple[Any, tuple[At, ...]], ...] = ()
     axes: str = "world"
     turning: tuple[tuple[Any, Any], ...] = ()
-    again: Callable[[Any], FrameLoad] | None = (
-        None  # the load for the velocity of its point at the end of a step
-    )
+    # The load for the velocity of its point at the end of a step.
+    corrected: Callable[[Any], FrameLoad] | None = None
 
     @property
     def resists(self) -> bool:
@@ -62,7 +61,7 @@ class Above:
     height: Any
     normal: Any
     v: Any
-    turn: Any  # angular velocity of the frame
+    spin: Any  # angular velocity of the frame
     axes: str
 
 
@@ -103,17 +102,17 @@ def on_links(of: Equations, q: np.ndarray, loads: Iterable[FrameLoad]) -> np.nda
         if link < 0 or not load.forces:
             continue
         if load.axes == "body":
-            turn = robot.model.link_frame.E[link]
+            rotation = robot.model.link_frame.E[link]
         else:
-            turn = of("frame_pose", q, frame=robot.link_names[link])[:3, :3].T
+            rotation = of("frame_pose", q, frame=robot.link_names[link])[:3, :3].T
         for at, force in load.forces:
-            total[link] = total[link] + _wrench(_in_link(robot, load.frame, at), turn @ force)
+            total[link] = total[link] + _wrench(_in_link(robot, load.frame, at), rotation @ force)
     return total
 
 
 def on_bodies(of: Equations, model: Any, q: np.ndarray, loads: Iterable[FrameLoad]) -> np.ndarray:
     """Wrenches (n, 6) on all bodies of a model, in body coordinates."""
-    robot, turns = of.robot, _turns(of, model, q)
+    robot, rotations = of.robot, _rotations(of, model, q)
     total = np.zeros((model.n, 6), dtype=object)
     for load in loads:
         if load.wrench is not None:
@@ -123,13 +122,13 @@ def on_bodies(of: Equations, model: Any, q: np.ndarray, loads: Iterable[FrameLoa
         if body >= 0:
             for at, force in load.forces:
                 point = _in_body(robot, load.frame, at)
-                total[body] = total[body] + _wrench(point, _turned(turns, body, load, force))
+                total[body] = total[body] + _wrench(point, _in_axes_of(rotations, body, load, force))
     return total
 
 
 def impedances(of: Equations, model: Any, q: np.ndarray, loads: Iterable[FrameLoad]) -> np.ndarray:
     """How much loads resist accelerations (n, 6, 6) of the bodies, in body coordinates."""
-    robot, turns = of.robot, _turns(of, model, q)
+    robot, rotations = of.robot, _rotations(of, model, q)
     total = np.zeros((model.n, 6, 6), dtype=object)
     for load in loads:
         body = _body(robot, model, load.frame)
@@ -142,12 +141,12 @@ def impedances(of: Equations, model: Any, q: np.ndarray, loads: Iterable[FrameLo
             total[body] = total[body] + mass * size
         for size, points in load.along:
             direction: Any = sum(
-                _wrench(_in_body(robot, load.frame, at), _turned(turns, body, load, vector))
+                _wrench(_in_body(robot, load.frame, at), _in_axes_of(rotations, body, load, vector))
                 for at, vector in points
             )
             total[body] = total[body] + (direction * size)[:, None] * direction[None, :]
         for size, vector in load.turning:
-            about = _turned(turns, body, load, vector)
+            about = _in_axes_of(rotations, body, load, vector)
             total[body, :3, :3] = total[body, :3, :3] + (about * size)[:, None] * about[None, :]
     return total
 
@@ -164,7 +163,7 @@ def seen_ahead(
         rates = propagate(across, axes @ qdd + (rest + motion_cross(twists, own)))
     made = []
     for load in loads:
-        if load.again is None:
+        if load.corrected is None:
             made.append(load)
             continue
         body, ((at, _),) = _body(of.robot, model, load.frame), load.forces
@@ -172,16 +171,16 @@ def seen_ahead(
         twist, rate = twists[body], rates[body]
         v = linear(twist) + cross(angular(twist), point)
         a = linear(rate) + cross(angular(rate), point) + cross(angular(twist), v)
-        made.append(load.again(v + h * a))
+        made.append(load.corrected(v + h * a))
     return made
 
 
-def _turned(turns: Any, body: int, load: FrameLoad, vector: Any) -> Any:
+def _in_axes_of(rotations: Any, body: int, load: FrameLoad, vector: Any) -> Any:
     """A vector of a load, along the axes of its body."""
-    return vector if load.axes == "body" else turns[body] @ vector
+    return vector if load.axes == "body" else rotations[body] @ vector
 
 
-def _turns(of: Equations, model: Any, q: np.ndarray) -> Any:
+def _rotations(of: Equations, model: Any, q: np.ndarray) -> Any:
     """The rotations of all bodies, from the axes of the world."""
     with of.ordered:
         return body_transforms(model, q).E

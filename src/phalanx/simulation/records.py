@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""What a rollout keeps: names that users may ask for, their own functions, and the record that they get."""
+"""What a rollout records: names that users may request, their own functions, and the record that they get."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import FUNCTIONS
+from ..algorithms import FUNCTIONS, FunctionSpec
 from ..errors import PhalanxError, listing, nearest, shown, warn
+from ..program.graph import symbols
 from ..robot.robot import Robot
+from ..tracing.arrays import Traced
+from ..tracing.equations import TracedRobot
 from ..typing import Array
-from .equations import TracedRobot, symbols
 from .integrators import names
 from .laws import run_function
 from .step import Settings, Step
-from .traced import Traced
 
 Entry = str | Callable[..., Any]
 
@@ -33,9 +34,9 @@ NAMES = [*_STATE, *SHOWN, _ENERGY, *_PLAIN, *(f"{name}:FRAME" for name in _FRAME
 
 
 def entries(record: Any, robot: Robot) -> dict[str, Entry]:
-    """What is asked for, by name: a word, a tuple of words and functions, or a mapping of names to them."""
+    """What is requested, by name: a name, a tuple of names and functions, or a mapping of names to them."""
     if isinstance(record, Mapping):
-        asked = dict(record)
+        requested = dict(record)
     else:
         several = (record,) if isinstance(record, str) or callable(record) else record
         try:
@@ -44,19 +45,19 @@ def entries(record: Any, robot: Robot) -> dict[str, Entry]:
             raise PhalanxError(
                 f"record: got {shown(record)}, expected names, functions, or a mapping of names to them."
             ) from None
-        asked = {}
+        requested = {}
         for name, each in named:
-            if asked.setdefault(name, each) is not each and asked[name] != each:
+            if requested.setdefault(name, each) is not each and requested[name] != each:
                 raise PhalanxError(
                     f"record: two functions are called {name!r}; give them names of their own: "
                     f'record={{"one": function, "other": function}}.'
                 )
-    for name, entry in asked.items():
+    for name, entry in requested.items():
         if not isinstance(name, str):
             raise PhalanxError(f"record: the name {shown(name)} is no word.")
         if not callable(entry):
             _check(entry, robot)
-    return asked
+    return requested
 
 
 def _name(function: Any) -> str:
@@ -72,18 +73,19 @@ def _name(function: Any) -> str:
 
 def _check(entry: Any, robot: Robot) -> None:
     if isinstance(entry, str):
-        word, colon, frame = entry.partition(":")
-        if colon and word in _FRAMED:
-            robot.frame(frame)
+        spec = FunctionSpec.parse(entry)
+        if spec.is_plain and spec.function in _OF_STATE:
+            if spec.frame:
+                robot.frame(spec.frame)
             return
-        if not colon and word in (*_STATE, *SHOWN, _ENERGY, *_PLAIN):
+        if entry in (*_STATE, *SHOWN, _ENERGY):
             return
     raise PhalanxError(f"record: unknown name {shown(entry)};{nearest(entry, NAMES, what='names')}")
 
 
-def recorded(step: Step, asked: Mapping[str, Entry]) -> dict[str, np.ndarray]:
+def recorded(step: Step, requested: Mapping[str, Entry]) -> dict[str, np.ndarray]:
     """The scalars of each record, functions of the state that a step leaves behind."""
-    return {name: _scalars(step, name, entry) for name, entry in asked.items()}
+    return {name: _scalars(step, name, entry) for name, entry in requested.items()}
 
 
 def _scalars(step: Step, name: str, entry: Entry) -> np.ndarray:
@@ -99,9 +101,9 @@ def _scalars(step: Step, name: str, entry: Entry) -> np.ndarray:
     if entry == _ENERGY:
         total = of("kinetic_energy", step.q, step.qd) + of("potential_energy", step.q)
         return np.asarray(total, dtype=object)
-    word, _, frame = entry.partition(":")
-    inputs = [step.q if label == "q" else step.qd for label in FUNCTIONS[word].inputs]
-    return np.asarray(of(word, *inputs, frame=frame or None), dtype=object)
+    spec = FunctionSpec.parse(entry)
+    inputs = [step.q if label == "q" else step.qd for label in FUNCTIONS[spec.function].inputs]
+    return np.asarray(of(spec.function, *inputs, frame=spec.frame), dtype=object)
 
 
 def has_diverged(q: np.ndarray, qd: np.ndarray, qdd: Sequence[np.ndarray], bound: float) -> np.ndarray:
@@ -123,8 +125,8 @@ def warn_diverged(diverged: np.ndarray, s: Settings, q: Any = None, qd: Any = No
     if not (count := int(np.count_nonzero(diverged))):
         return
     first = np.argwhere(diverged)[:5].tolist()
-    told = ", ".join(str(at[0] if len(at) == 1 else tuple(at)) for at in first) if diverged.ndim else ""
-    which = f", the first at {told}" if told else ""
+    listed = ", ".join(str(at[0] if len(at) == 1 else tuple(at)) for at in first) if diverged.ndim else ""
+    which = f", the first at {listed}" if listed else ""
     reasons = []
     if any(x is not None and not np.isfinite(np.asarray(x, dtype=float)).all() for x in (q, qd)):
         reasons.append("states at the start that are not finite")
@@ -150,7 +152,7 @@ def warn_diverged(diverged: np.ndarray, s: Settings, q: Any = None, qd: Any = No
 class Run(Mapping[str, Array]):
     """What a rollout has recorded: `run.q`, `run["q"]` (…, T, nq), the times (T,), and the state at its end.
 
-    `diverged` (…,) tells which simulations have left the finite numbers, or end with rates beyond the bound
+    `diverged` (…,) says which simulations have left the finite numbers, or end with rates beyond the bound
     of the simulation; with accelerations too, if these are recorded.
     """
 
@@ -183,6 +185,8 @@ class Run(Mapping[str, Array]):
         return len(self.records)
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{name} {array.shape}" for name, array in self.records.items())
+        listed = ", ".join(f"{name} {array.shape}" for name, array in self.records.items())
         bad = int(np.count_nonzero(self.diverged))
-        return f"<Run of {len(self.time)} records: {told or 'none'}; {bad} of {self.diverged.size} diverged>"
+        return (
+            f"<Run of {len(self.time)} records: {listed or 'none'}; {bad} of {self.diverged.size} diverged>"
+        )

@@ -13,11 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from ..program.form.builder import Builder, OpenLoop, StatementWriter
-from ..program.form.program import Index, Program, Real, int_expr, plus, times
+from ..program.builder import Builder, Inlined, OpenLoop, template
+from ..program.graph import symbols
+from ..program.ir import Index, Program, Real, Scalar, int_expr, plus, times
 from ..program.ops import ADD, INPUT, LESS, MUL
-from ..program.rewrite import Code, instructions
-from ..program.trace import TracedProgram as Equations
+from ..program.passes.differentiate import adjoints, tangents
+from ..program.passes.fuse import fuse
+from ..program.passes.order import with_sincos_first
+from ..robot.configurations import joint_by_joint
+from ..robot.robot import Robot
+from .integrators import Next
+from .step import Step
 
 TIME, COUNT = "time", "start"  # the moment of a step, and how many steps came before the first
 # Single precision counts to 2**24. So there are two counts, of steps and of those in past ages; their sum is
@@ -29,8 +35,8 @@ CLOCK, AGE = 2, 1 << 22
 class Repeated:
     """A step to be repeated.
 
-    `state` are the results that become its inputs of the same names in the next round, `shown` results that
-    records may tell of the last one. Inputs are `held` over some steps, or `fixed` for all of them: each of
+    `state` are the results that become its inputs of the same names in the next step, `shown` results of the
+    last step that records may hold. Inputs are `held` over some steps, or `fixed` for all of them: each of
     these is made of one or more inputs, side by side.
     """
 
@@ -42,7 +48,7 @@ class Repeated:
     records: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
-def whole_of(**sizes: int) -> dict[str, dict[str, int]]:
+def one_array_each(**sizes: int) -> dict[str, dict[str, int]]:
     """Fixed inputs that are one array each, those without numbers left out."""
     return {name: {name: size} for name, size in sizes.items() if size}
 
@@ -55,9 +61,9 @@ def _loaded(b: Builder, fixed: Mapping[str, Mapping[str, int]]) -> dict[str, Any
     }
 
 
-def _code(results: Iterable[np.ndarray]) -> Code:
+def _code(results: Iterable[np.ndarray]) -> Program:
     flat = [x for array in results for x in array.ravel().tolist()]
-    return instructions(Equations({}, {}, flat))
+    return fuse(template(flat, [None] * len(flat)))
 
 
 def final(name: str) -> str:
@@ -71,7 +77,7 @@ def record(name: str) -> str:
 
 
 def forward(step: Repeated, steps: Index, every: Index, hold: Index, b: Builder) -> Program:
-    """So many `steps`, recorded after each `every`-th of them, with inputs held over `hold` steps."""
+    """The program of a rollout: `steps` steps, every `every`-th recorded, inputs held for `hold` steps."""
     fixed = _loaded(b, step.fixed)
     start, ages = (b.load(b.inputs[COUNT], k) for k in range(CLOCK))
     state = {
@@ -79,36 +85,36 @@ def forward(step: Repeated, steps: Index, every: Index, hold: Index, b: Builder)
     }
     known: dict[str, Any] = dict(fixed)
     moving = _Portions(b, _code([*step.state.values(), *step.shown.values()]), known, set(fixed))
-    telling = _Portions(b, _code(step.records.values()), known, set(fixed))
+    recording = _Portions(b, _code(step.records.values()), known, set(fixed))
     moving.before()
-    telling.before()
+    recording.before()
     with b.loop(int_expr("div", steps, every)) as outer:
         passed = outer.carry(start)
-        kept = _carried(outer, state)
+        carried = _carried(outer, state)
         shown = {name: [0.0] * array.size for name, array in step.shown.items()}
         with b.loop(every) as inner:
             number = inner.carry(passed)
-            inside, also = _carried(inner, kept), _carried(inner, shown)
+            inside, also = _carried(inner, carried), _carried(inner, shown)
             row = int_expr("div", plus(times(outer.index, every), inner.index), hold)
             known |= inside | {TIME: [_time(b, number, ages, step.dt)]}
             known |= {name: _Row(b, name, size, row) for name, size in step.held.items()}
             results = iter(moving.now())
             inner.feed(number, b.value(ADD, number, 1.0))
-            for places in (*inside.values(), *also.values()):
-                for place in places:
-                    inner.feed(place, next(results))
+            for values in (*inside.values(), *also.values()):
+                for value in values:
+                    inner.feed(value, next(results))
         last = int_expr("div", plus(times(plus(outer.index, 1), every), -1), hold)
         known |= inside | also | {TIME: [_time(b, number, ages, step.dt)]}
         known |= {name: _Row(b, name, size, last) for name, size in step.held.items()}
-        values = iter(telling.now())
+        recorded = iter(recording.now())
         for name, array in step.records.items():
             first = times(outer.index, array.size)
-            _store(b, record(name), first, [next(values) for _ in range(array.size)])
-        for place, value in zip(_flat(kept), _flat(inside), strict=True):
-            outer.feed(place, value)
+            _store(b, record(name), first, [next(recorded) for _ in range(array.size)])
+        for start, end in zip(_flat(carried), _flat(inside), strict=True):
+            outer.feed(start, end)
         outer.feed(passed, number)
-    for name, values_of in kept.items():
-        _store(b, final(name), 0, values_of)
+    for name, ends in carried.items():
+        _store(b, final(name), 0, ends)
     ended = b.value(LESS, AGE - 0.5, passed)
     younger = b.value(ADD, passed, b.value(MUL, ended, -float(AGE)))
     _store(b, final(COUNT), 0, [younger, b.value(ADD, ages, b.value(MUL, ended, float(AGE)))])
@@ -124,7 +130,7 @@ class Reversed:
     """The adjoint of a step, to be repeated from the last step to the first.
 
     `state` are cotangents, results that become inputs of the same names; at each record those of `added`
-    join them. Inputs are `held` over some steps, `fixed` for all of them, or `laid` out step by step.
+    join them. Inputs are `held` over some steps, `fixed` for all of them, or `per_step`.
     `summed` results add up, `rows` are stored for each step.
     """
 
@@ -132,16 +138,16 @@ class Reversed:
     state: Mapping[str, np.ndarray]
     held: Mapping[str, int]
     fixed: Mapping[str, Mapping[str, int]]
-    laid: Mapping[str, int]
+    per_step: Mapping[str, int]
     summed: Mapping[str, np.ndarray]
     rows: Mapping[str, np.ndarray]
 
 
 def backward(step: Reversed) -> Program:
-    """The program of an adjoint step for numbers of steps that are told with a call."""
+    """The program of an adjoint step whose numbers of steps are runtime arguments."""
     inputs: dict[str, tuple[int, ...]] = {COUNT: (CLOCK,)}
     inputs |= {name: (size,) for parts in step.fixed.values() for name, size in parts.items()}
-    inputs |= {name: (0, size) for name, size in (*step.held.items(), *step.laid.items())}
+    inputs |= {name: (0, size) for name, size in (*step.held.items(), *step.per_step.items())}
     inputs |= {added(name): (0, array.size) for name, array in step.state.items()}
     finals = {final(name): array.shape for name, array in (*step.state.items(), *step.summed.items())}
     b = Builder(inputs, finals | {name: (0, array.size) for name, array in step.rows.items()})
@@ -153,31 +159,31 @@ def backward(step: Reversed) -> Program:
     zeros = {name: [0.0] * array.size for name, array in (*step.state.items(), *step.summed.items())}
     end, ages = (b.load(b.inputs[COUNT], k) for k in range(CLOCK))
     with b.loop(int_expr("div", steps, every), down=True) as outer:
-        passed, kept = outer.carry(end), _carried(outer, zeros)
-        starts = dict(kept)
+        passed, carried = outer.carry(end), _carried(outer, zeros)
+        starts = dict(carried)
         for name, array in step.state.items():
             row = _Row(b, added(name), array.size, outer.index)
-            starts[name] = [b.value(ADD, x, row[k]) for k, x in enumerate(kept[name])]
+            starts[name] = [b.value(ADD, x, row[k]) for k, x in enumerate(carried[name])]
         with b.loop(every, down=True) as inner:
             number, inside = inner.carry(passed), _carried(inner, starts)
             now = b.value(ADD, number, -1.0)
             at = plus(times(outer.index, every), inner.index)
             known |= inside | {TIME: [_time(b, now, ages, step.dt)]}
             known |= {n: _Row(b, n, size, int_expr("div", at, hold)) for n, size in step.held.items()}
-            known |= {n: _Row(b, n, size, at) for n, size in step.laid.items()}
+            known |= {n: _Row(b, n, size, at) for n, size in step.per_step.items()}
             results = iter(moving.now())
             inner.feed(number, now)
-            for name, places in inside.items():
-                for place in places:
+            for name, values in inside.items():
+                for value in values:
                     made = next(results)
-                    inner.feed(place, made if name in step.state else b.value(ADD, place, made))
+                    inner.feed(value, made if name in step.state else b.value(ADD, value, made))
             for name, array in step.rows.items():
                 _store(b, name, times(at, array.size), [next(results) for _ in range(array.size)])
         outer.feed(passed, number)
-        for place, value in zip(_flat(kept), _flat(inside), strict=True):
-            outer.feed(place, value)
-    for name, values in kept.items():
-        _store(b, final(name), 0, values)
+        for start, end in zip(_flat(carried), _flat(inside), strict=True):
+            outer.feed(start, end)
+    for name, ends in carried.items():
+        _store(b, final(name), 0, ends)
     return b.finished()
 
 
@@ -210,31 +216,34 @@ class _Row:
 
 
 class _Portions:
-    """Instructions in two portions: what only `fixed` inputs enter, and what changes from step to step."""
+    """Code in two portions: what only `fixed` inputs enter, and what changes from step to step."""
 
-    def __init__(self, b: Builder, code: Code, known: Mapping[str, Any], fixed: set[str]) -> None:
+    def __init__(self, b: Builder, code: Program, known: Mapping[str, Any], fixed: set[str]) -> None:
         self._code = code
-        self._written = StatementWriter(b, code, lambda name, k: known[name][k])
-        still: list[bool] = []
-        for i in code.instructions:
-            if i.op == INPUT:
-                still.append(i.args[0] in fixed)
-            else:
-                still.append(all(still[a] for a in i.args if isinstance(a, int)))
-        self._still = still
+        self._inlined = Inlined(b, lambda s: known[s.buffer.name][s.index])
+        self._order = with_sincos_first(code.values)
+        self._constant: set[Any] = set()
+        for s in code.values:
+            operands = [a for a in s.args if isinstance(a, Scalar)]
+            if s.leaf.name in fixed if s.op is INPUT else all(a in self._constant for a in operands):
+                self._constant.add(s)
 
     def before(self) -> None:
         """Append what does not change."""
-        self._written.write(n for n in self._written.order if self._still[n])
+        for s in self._order:
+            if s in self._constant:
+                self._inlined.append(s)
 
     def now(self) -> list[Real]:
         """Append all that changes; its results."""
-        self._written.write(n for n in self._written.order if not self._still[n])
-        return [self._written(x) for x in self._code.results]
+        for s in self._order:
+            if s not in self._constant:
+                self._inlined.append(s)
+        return [self._inlined(x) for x in self._code.results]
 
 
 def builder_of(step: Repeated, steps: int = 0, every: int = 1, rows: int = 0) -> Builder:
-    """Where the program of a step is built; what is told with a call has no size here."""
+    """Where the program of a step is built; runtime sizes are 0 here."""
     inputs = {name: array.shape for name, array in step.state.items()} | {COUNT: (CLOCK,)}
     inputs |= {name: (size,) for parts in step.fixed.values() for name, size in parts.items()}
     inputs |= {name: (rows, size) for name, size in step.held.items()}
@@ -243,7 +252,71 @@ def builder_of(step: Repeated, steps: int = 0, every: int = 1, rows: int = 0) ->
     return Builder(inputs, outputs)
 
 
-def told(step: Repeated) -> Program:
-    """The program of a step for numbers of steps that are told with a call."""
+def repeated_program(step: Repeated) -> Program:
+    """The program of a step whose numbers of steps are runtime arguments."""
     b = builder_of(step)
     return forward(step, b.size(), b.size(), b.size(), b)
+
+
+# ------------------------------------------------------------------------ derivatives of a step
+
+
+def along(step: Step, after: Next) -> Repeated:
+    """A step together with its derivative along tangents of state, controls and parameters."""
+    s, graph = step.settings, step.graph
+    dq, dqd = symbols(graph, "dq", (s.nv,)), symbols(graph, "dqd", (s.nv,))
+    seeds = _numbered(step.q, step.rates(step.q, dq)) | _numbered(step.qd, dqd)
+    seeds |= _numbered(step.u, symbols(graph, "du", (s.controls,)))
+    flat = symbols(graph, "parameters", (s.packed,))
+    seeds |= _numbered(flat, symbols(graph, "dparameters", (s.packed,)))
+    nq = len(step.q)
+    moved = _objects(tangents([*after.q.tolist(), *after.qd.tolist()], seeds))
+    change = _by_joint(s.robot, "rates_of", after.q, moved[:nq], "q", "v")
+    state = {"q": after.q, "qd": after.qd, "dq": change, "dqd": moved[nq:]}
+    return Repeated(
+        dt=s.dt,
+        state=state,
+        held={"u": s.controls, "du": s.controls} if s.controls else {},
+        fixed=one_array_each(parameters=s.packed, dparameters=s.packed),
+        records={name: symbols(graph, name, (s.nv,)) for name in ("dq", "dqd")},
+    )
+
+
+def against(step: Step, after: Next) -> Reversed:
+    """The adjoint of a step: from cotangents of the state behind it to those of what it starts from."""
+    s, graph = step.settings, step.graph
+    lq, lqd = symbols(graph, "lq", (s.nv,)), symbols(graph, "lqd", (s.nv,))
+    weights = [*_by_joint(s.robot, "coordinate_slopes", after.q, lq, "v", "q").tolist(), *lqd.tolist()]
+    found = adjoints([*after.q.tolist(), *after.qd.tolist()], weights)
+    slope: Callable[[np.ndarray], np.ndarray] = lambda leaves: _objects(  # noqa: E731
+        [found.get(x.number, 0.0) for x in leaves.tolist()]
+    )
+    flat = symbols(graph, "parameters", (s.packed,))
+    return Reversed(
+        dt=s.dt,
+        state={
+            "lq": _by_joint(s.robot, "along_rates", step.q, slope(step.q), "q", "v"),
+            "lqd": slope(step.qd),
+        },
+        held={"u": s.controls} if s.controls else {},
+        fixed=one_array_each(parameters=s.packed),
+        per_step={"q": s.robot.nq, "qd": s.nv},
+        summed={"lparameters": slope(flat)} if s.packed else {},
+        rows={"lu": slope(step.u)} if s.controls else {},
+    )
+
+
+def _numbered(leaves: np.ndarray, rates: np.ndarray) -> dict[int, Any]:
+    return {x.number: r for x, r in zip(leaves.tolist(), rates.tolist(), strict=True)}
+
+
+def _by_joint(robot: Robot, method: str, q: np.ndarray, values: np.ndarray, of: str, to: str) -> np.ndarray:
+    """Values of coordinates ("q") or rates ("v") as those of the other, joint by joint."""
+    made = np.zeros(robot.nq if to == "q" else robot.nv, dtype=object)
+    return joint_by_joint(robot._coordinates, method, made, to, (q, "q"), (values, of))
+
+
+def _objects(values: list[Any]) -> np.ndarray:
+    made = np.empty(len(values), dtype=object)
+    made[:] = values
+    return made

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from ..arrays import empty_result, memory_for, require_memory
+from ..backends.base import checked_out
 from ..backends.native.rollout import Rollout
 from ..errors import PhalanxError, printable, shown
-from ..program.cost import Cost
+from ..program.analyses.cost import Cost
+from ..tracing.function import OwnFunction
 from ..typing import Array, ArrayLike, Bound
 from .arguments import (
     Gradient,
@@ -24,9 +26,9 @@ from .arguments import (
     controls_of_states,
     gradient,
     in_place,
-    places_of,
+    outputs_of,
+    require_bindable,
     require_countable,
-    require_place,
     span_of,
 )
 from .engine import Engine
@@ -42,7 +44,7 @@ _FEWER = "take the simulations in several batches, or record fewer steps"
 class Simulation:
     """A robot that moves in time: `rollout` gives trajectories, `step` one step, `linearize` its A and B.
 
-    Immutable; compiled at the first use of each kind of record, then kept.
+    Immutable; compiled at the first use of each kind of record.
     """
 
     __slots__ = ("_dtype", "_engine", "_given", "_settings")
@@ -143,10 +145,10 @@ class Simulation:
     ) -> Run:
         """`rollout` without its warning, for callers that report divergence themselves."""
         span = span_of("rollout", steps, every, start, threads)
-        asked = entries(record, self.robot)
+        requested = entries(record, self.robot)
         given = checked("rollout", self._settings, self._dtype, q, qd, controls, parameters, span.steps)
-        built, shapes = self._engine.built(asked)
-        wanted = {name: (*given.batch, span.rows, *shapes[name]) for name in asked}
+        built, shapes = self._engine.built(requested)
+        wanted = {name: (*given.batch, span.rows, *shapes[name]) for name in requested}
         with memory_for("rollout", _FEWER):
             if out is None:
                 # Each alone may fit, and the system promises more than it has.
@@ -154,14 +156,14 @@ class Simulation:
                 require_memory(size, f"rollout: {span.rows:,} records", _FEWER)
                 records = {name: empty_result(shape, self._dtype) for name, shape in wanted.items()}
             else:
-                records = places_of("rollout", wanted, out, self._dtype)
+                records = outputs_of("rollout", wanted, out, self._dtype)
                 given = given.apart_from(records.values())
             flat = {
                 name: as_plain(array, self._dtype).reshape((*given.batch, span.rows, prod(shapes[name])))
                 for name, array in records.items()
             }
             final = self._engine.run(built, given, flat, span)
-        last = [flat[name][..., -1, :] for name, entry in asked.items() if entry == "qdd"]
+        last = [flat[name][..., -1, :] for name, entry in requested.items() if entry == "qdd"]
         diverged = has_diverged(*final, last, self._settings.divergence)
         time = self.dt * (span.start + span.every * np.arange(1, span.rows + 1))
         return Run(time, final, diverged, records, span.start + span.steps)
@@ -206,7 +208,7 @@ class Simulation:
         span = span_of("bind", steps, None, 0, 1)
         require_countable("bind", span)
         for label, array in (("q", q), ("qd", qd), *([] if controls is None else [("controls", controls)])):
-            require_place("bind", label, array, self._dtype)
+            require_bindable("bind", label, array, self._dtype)
         given = checked(
             "bind", self._settings, self._dtype, q, qd, controls_of_states(controls), parameters, span.steps
         )
@@ -238,13 +240,67 @@ class Simulation:
         *,
         parameters: Mapping[str, ArrayLike] | None = None,
         start: int = 0,
+        out: tuple[Array, Array] | None = None,
         threads: int | None = None,
     ) -> tuple[Array, Array]:
         """A (…, 2 nv, 2 nv) and B (…, 2 nv, k) of one step, exact, in the tangent space of q.
 
         A change [dq; dqd] of the state and du of the controls (…, k) become A [dq; dqd] + B du: to first
         order the next state is `robot.integrate(q1, …)` of its upper half, and qd1 plus its lower half.
+        `out` takes both.
         """
+        if self._engine.linearization is not None:
+            return self._linearized(q, qd, controls, parameters, start, out, threads)
+        made = self._linearized_along(q, qd, controls, parameters, start, threads)
+        if out is None:
+            return made
+        for name, target, result in zip("AB", out, made, strict=True):
+            checked_out(self, f"linearize: out, {name}", target, result.shape, self._dtype)[...] = result
+        return out
+
+    @property
+    def linearization(self) -> OwnFunction:
+        """`linearize` as a function of q, qd, time, u and parameters (in one row), for `bind` and exports.
+
+        It returns (A, B). There is one for Euler's steps, implicit or not, without forces on links.
+        """
+        found = self._engine.linearization
+        if found is None:
+            raise PhalanxError(
+                f'linearization: there is none for robot "{self.robot.name}" with integrator '
+                f'"{self.integrator}" and {len(self._settings.forces)} forces on links, expected '
+                '"implicit" or "euler" and none; sim.linearize computes the matrices.'
+            )
+        return found
+
+    def _linearized(
+        self, q: Any, qd: Any, controls: Any, parameters: Any, start: int, out: Any, threads: int | None
+    ) -> tuple[Array, Array]:
+        """`linearize` from analytic derivatives."""
+        s, f, d = self._settings, self.linearization, self._dtype
+        time = np.asarray(start * s.dt, d) if type(start) is int else None
+        if (
+            time is not None
+            and not s.packed
+            and parameters is None
+            and type(q) is np.ndarray
+            and q.dtype == d
+        ):
+            made = f._quick((q, qd, time, controls) if s.controls else (q, qd, time), out, threads)
+            if made is not None and (s.controls or controls is None):
+                return made
+        given = checked("linearize", s, self._dtype, q, qd, controls_of_states(controls), parameters, 1)
+        span = span_of("linearize", 1, 1, start, threads)
+        more = [given.controls[..., 0, :]] if s.controls else []
+        more += [given.parameters] if s.packed else []
+        time = np.asarray(span.start * s.dt, d)
+        made = f(given.q, given.qd, time, *more, out=out, threads=threads)
+        return made
+
+    def _linearized_along(
+        self, q: Any, qd: Any, controls: Any, parameters: Any, start: int, threads: int | None
+    ) -> tuple[Array, Array]:
+        """`linearize` by tangents along all directions."""
         nv, k = self._settings.nv, self._settings.controls
         rows = controls_of_states(controls)
         given = checked("linearize", self._settings, self._dtype, q, qd, rows, parameters, 1)
@@ -302,7 +358,7 @@ class Simulation:
 
         `primals` are (q, qd) or (q, qd, controls) of a rollout; `cotangents` (…, nv) for q, in the tangent
         space, and for qd, or None. With `every`, those of all records, (…, T, nv) each. The states of all
-        steps are kept meanwhile. The result has `q`, `qd` (…, nv), `controls` as they were given, and
+        steps are stored meanwhile. The result has `q`, `qd` (…, nv), `controls` as they were given, and
         `parameters` by name.
         """
         q, qd, u = _three("vjp", "primals", primals)
@@ -329,7 +385,7 @@ class Simulation:
         return self._engine.cost
 
     def llvm_ir(self, record: Any = ("q", "qd")) -> str:
-        """The LLVM text of a rollout."""
+        """The LLVM IR of a rollout."""
         built, _ = self._engine.built(entries(record, self.robot))
         if not isinstance(built, Rollout):
             raise PhalanxError(
@@ -342,7 +398,7 @@ class Simulation:
         return f'<Simulation of "{name}": {self.integrator}, dt = {self.dt:g} s, {self._dtype}>'
 
     def __reduce__(self) -> Any:
-        return _again, (self.robot, self._given)
+        return _rebuilt, (self.robot, self._given)
 
 
 def engine_of(settings: Settings, dtype: np.dtype) -> Engine | Stepping:
@@ -358,6 +414,6 @@ def _three(where: str, label: str, given: Any) -> tuple[Any, Any, Any]:
     return q, qd, rest[0] if rest else None
 
 
-def _again(robot: Any, given: Mapping[str, Any]) -> Simulation:
+def _rebuilt(robot: Any, given: Mapping[str, Any]) -> Simulation:
     made: Simulation = robot.simulation(**given)
     return made

@@ -10,12 +10,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Container, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..program.differentiate import CONSTANT, tangents
+import numpy as np
+
+from ..program.graph import live
+from ..program.ir import Scalar
 from ..program.ops import ADD, MUL, NEG, SUB
-from ..program.scalar import Node, live
+from ..program.passes.differentiate import CONSTANT, tangents
+from ..spatial import cross
+from .loads import FrameLoad
 
 CHEAP = 96  # scalars that one slope may add to a step
 _RULE = 3  # scalars of the derivative of an operation, about
@@ -25,17 +30,17 @@ _SUMS = (ADD, SUB, NEG)
 class Slopes:
     """How results of a function fall with one of its variables each, never negative."""
 
-    def __init__(self, results: list[Any], still: Container[int] = ()) -> None:
-        self._nodes = live(results, lambda node: () if self._is_constant(node, still) else node.args)
-        self._still = still
+    def __init__(self, results: list[Any], constant: Container[int] = ()) -> None:
+        self._nodes = live(results, lambda node: () if self._is_constant(node, constant) else node.args)
+        self._constant = constant
 
     @staticmethod
-    def _is_constant(node: Node, still: Container[int]) -> bool:
-        return node.op in CONSTANT or node.number in still
+    def _is_constant(node: Scalar, constant: Container[int]) -> bool:
+        return node.op in CONSTANT or node.number in constant
 
     def __call__(self, result: Any, variable: Any) -> Any:
         """The slope -d result / d variable, no less than zero, or a number where it does not depend on it."""
-        if type(result) is not Node or type(variable) is not Node:
+        if not isinstance(result, Scalar) or not isinstance(variable, Scalar):
             return 0.0
         costs = self._costs(variable)
         if result.number not in costs:
@@ -43,41 +48,41 @@ class Slopes:
         left_out = _Choice(costs).left_out(result)
         if result.number in left_out:
             return 0.0
-        still = _Either(self._still, left_out) if left_out else self._still
-        (slope,) = tangents([result], {variable.number: 1.0}, still)
+        constant = _Either(self._constant, left_out) if left_out else self._constant
+        (slope,) = tangents([result], {variable.number: 1.0}, constant)
         return result.graph.maximum(-slope, 0.0)
 
     def moves(self, results: Iterable[Any], variable: Any) -> bool:
         """Whether any of some results depends on a variable that functions of the robot have not given."""
-        if type(variable) is not Node or variable.number in self._still:
+        if not isinstance(variable, Scalar) or variable.number in self._constant:
             return False
         costs = self._costs(variable)
-        return any(type(x) is Node and x.number in costs for x in results)
+        return any(isinstance(x, Scalar) and x.number in costs for x in results)
 
-    def _costs(self, variable: Node) -> dict[int, int]:
+    def _costs(self, variable: Scalar) -> dict[int, int]:
         """What the derivative of each node that moves with a variable costs, all below it included."""
         costs = {variable.number: 0}
         for node in self._nodes:
-            if node.number in costs or self._is_constant(node, self._still):
+            if node.number in costs or self._is_constant(node, self._constant):
                 continue
-            moving = [costs[a.number] for a in node.args if type(a) is Node and a.number in costs]
+            moving = [costs[a.number] for a in node.args if isinstance(a, Scalar) and a.number in costs]
             if moving:
                 costs[node.number] = min(sum(moving) + _own_cost(node, len(moving)), 10 * CHEAP)
         return costs
 
 
-def _own_cost(node: Node, moving: int) -> int:
+def _own_cost(node: Scalar, moving: int) -> int:
     """Scalars that the derivative of one operation takes, of which so many operands move."""
     if node.op in _SUMS:
         return moving - 1
-    if node.op is MUL and any(type(a) is not Node for a in node.args):
+    if node.op is MUL and any(not isinstance(a, Scalar) for a in node.args):
         return 1
     return _RULE
 
 
 @dataclass(frozen=True)
 class _Either:
-    """What is in one or the other."""
+    """The union of two collections, for membership tests."""
 
     one: Container[int]
     other: Container[int]
@@ -93,12 +98,12 @@ class _Choice:
     costs: dict[int, int]
     chosen: set[int] = field(default_factory=set)
 
-    def left_out(self, result: Node) -> set[int]:
+    def left_out(self, result: Scalar) -> set[int]:
         """The costly subexpressions of a result."""
         self._spend(result, CHEAP)
         return self.chosen
 
-    def _spend(self, node: Node, budget: int) -> None:
+    def _spend(self, node: Scalar, budget: int) -> None:
         """Choose below a node so that its derivative is within a budget."""
         while True:
             if self.costs[node.number] <= budget:
@@ -109,15 +114,15 @@ class _Choice:
             if node.op in _SUMS:
                 self._spend_on_sum(node, budget)
                 return
-            moving = [a for a in node.args if type(a) is Node and a.number in self.costs]
+            moving = [a for a in node.args if isinstance(a, Scalar) and a.number in self.costs]
             budget = (budget - _RULE) // len(moving)
             for a in moving[1:]:
                 self._spend(a, budget)
             node = moving[0]
 
-    def _spend_on_sum(self, node: Node, budget: int) -> None:
+    def _spend_on_sum(self, node: Scalar, budget: int) -> None:
         """Keep the cheapest terms of a sum; those of about the same cost, as units of a network, together."""
-        classes: dict[int, list[Node]] = defaultdict(list)
+        classes: dict[int, list[Scalar]] = defaultdict(list)
         for term in self._terms(node):
             classes[self.costs[term.number].bit_length()].append(term)
         for _, terms in sorted(classes.items()):
@@ -131,14 +136,81 @@ class _Choice:
                 self.chosen.update(term.number for term in terms)
                 budget = 0
 
-    def _terms(self, node: Node) -> list[Node]:
+    def _terms(self, node: Scalar) -> list[Scalar]:
         """The terms of a sum that move, whatever brackets it has."""
-        found: dict[int, Node] = {}
+        found: dict[int, Scalar] = {}
         stack = [node]
         while stack:
             one = stack.pop()
             if one.number not in found:
                 found[one.number] = one
                 if one.op in _SUMS:
-                    stack.extend(a for a in one.args if type(a) is Node and a.number in self.costs)
+                    stack.extend(a for a in one.args if isinstance(a, Scalar) and a.number in self.costs)
         return [one for one in found.values() if one.op not in _SUMS]
+
+
+# ------------------------------------------------------------------------ of users' wrenches
+
+# Implicit steps take wrenches that users write as they are at the end of the step. Of a wrench on a frame the
+# diagonal of its slopes is used: how each component, along the axes of the base, falls with the same
+# component of the frame's velocity and position, and how its joint force falls with that joint's own
+# coordinate and rate. What lies beside the diagonal stays explicit.
+
+
+ORIGIN = (0.0, 0.0, 0.0)
+
+
+def yielding(load: FrameLoad, q: Any, qd: Any, robot: Any, h: float) -> FrameLoad:
+    """A load by a wrench with its diagonal slopes: resistances of the frame, or itself if it has none."""
+    frame = load.frame
+    if robot.frames[frame].link < 0:  # of the world
+        return load
+    pose, velocity = (x.scalars for x in (robot.frame_pose(q, frame), robot.frame_velocity(q, qd, frame)))
+    rotation = pose[:3, :3]
+    wrench = np.concatenate([rotation @ load.wrench[:3], rotation @ load.wrench[3:]])
+    slope = Slopes(wrench.tolist(), robot._results)
+    damping = [_slope(slope, wrench[k], velocity[k]) for k in range(6)]
+    stiffness = [0.0, 0.0, 0.0, *(_slope(slope, wrench[3 + k], pose[k, 3]) for k in range(3))]
+    size = [h * d + h * h * k for d, k in zip(damping, stiffness, strict=True)]
+    if all(not isinstance(x, Scalar) and x == 0.0 for x in size):
+        return load
+    spin, v = velocity[:3], velocity[3:]
+    swept = cross(spin, v)  # the part of its acceleration that no rate of the frame's twist explains
+    axes = np.eye(3, dtype=object)
+    pull = [-(h * stiffness[3 + k] * v[k] + size[3 + k] * swept[k]) for k in range(3)]
+    return replace(
+        load,
+        forces=((ORIGIN, np.array(pull, dtype=object)),),
+        along=tuple((size[3 + k], ((ORIGIN, axes[k]),)) for k in range(3)),
+        turning=tuple((size[k], axes[k]) for k in range(3)),
+    )
+
+
+def _slope(slope: Slopes, result: Any, variable: Any) -> Any:
+    """How a result falls with a variable, which may be the negative of a node."""
+    if isinstance(variable, Scalar) and variable.op is NEG:
+        return slope(-result, variable.args[0])
+    return slope(result, variable)
+
+
+def in_joints(load: FrameLoad, q: Any, qd: Any, coordinates: Any, robot: Any) -> list[np.ndarray]:
+    """How the force of a wrench in each joint falls with the joint's own coordinate and rate, (nv,) both."""
+    nv = len(qd.scalars)
+    slope = Slopes(load.wrench.tolist(), robot._results)
+    made = [np.zeros(nv, dtype=object), np.zeros(nv, dtype=object)]
+    for own, values, at in zip(made, (q, qd), (coordinates, range(nv)), strict=True):
+        moving = [
+            (i, values.scalars[k])
+            for i, k in enumerate(at)
+            if k is not None and slope.moves(load.wrench.tolist(), values.scalars[k])
+        ]
+        if not moving:
+            continue
+        jacobian = robot.jacobian(q, load.frame).scalars
+        rotation = robot.frame_pose(q, load.frame).scalars[:3, :3]
+        wrench = np.concatenate([rotation @ load.wrench[:3], rotation @ load.wrench[3:]])
+        forces = {i: sum(jacobian[:, i] * wrench) for i, _ in moving}
+        in_joint = Slopes(list(forces.values()), robot._results)
+        for i, variable in moving:
+            own[i] = in_joint(forces[i], variable)
+    return made

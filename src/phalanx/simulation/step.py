@@ -14,21 +14,132 @@ import numpy as np
 
 from ..algorithms.forward.implicit import implicit
 from ..algorithms.registry import find
-from ..backends.base import Call
-from ..dispatch import choose
-from ..program.scalar import Graph, live
+from ..dispatch import choose, evaluate
+from ..program.graph import Graph, live, symbols
+from ..program.task import Call
+from ..reproducible import coarse
 from ..robot.assembly import Coordinates
-from ..robot.configurations import advance
+from ..robot.configurations import advance, joint_by_joint, resistances
+from ..robot.joints import at_least, choose_less
 from ..robot.model import with_inertias
 from ..robot.robot import Robot
-from .equations import Equations, TracedRobot, symbols
+from ..tracing.arrays import Traced
+from ..tracing.equations import Equations, TracedRobot
 from .external_forces import loads_of
-from .force_slopes import in_joints
-from .joints import JointForces, joint_forces
 from .laws import run_law
 from .loads import FrameLoad, impedances, on_bodies, on_links, seen_ahead
-from .slopes import Slopes
-from .traced import Traced
+from .slopes import Slopes, in_joints
+
+SLIDING = 1e-2  # rate [rad/s, m/s] from which dry friction is full
+STOP_TIME = 0.02  # seconds in which a joint limit stops a joint
+_STOP_STEPS = 4  # steps that this takes at least
+_POSES, _FEW = 32, 40  # for which inertias are looked at, of so many joints at most
+
+
+@dataclass(frozen=True)
+class Stops:
+    """One-sided springs and dampers beyond limits of some coordinates, and their rates."""
+
+    sign: float  # 1 for lower limits
+    coordinates: Any  # indices, or a slice
+    rates: Any
+    limits: np.ndarray
+    stiffness: np.ndarray
+    damping: np.ndarray
+
+
+@dataclass(frozen=True)
+class JointForces:
+    """Forces of the joints themselves; arrays (nv,) of numbers or scalars, or (…, nv) of numbers."""
+
+    robot: Robot
+    damping: np.ndarray
+    friction: np.ndarray
+    stiffness: np.ndarray
+    rest: np.ndarray  # coordinates (nq,) at which springs rest
+    stops: tuple[Stops, ...]
+
+    def __call__(self, q: np.ndarray, qd: np.ndarray) -> tuple[Any, Any, Any]:
+        """The forces (…, nv), and the stiffness and damping with which they resist."""
+        damping = self.damping + self.friction / at_least(np.abs(qd), SLIDING)
+        force = -(damping * qd)
+        stiffness = np.zeros_like(force)
+        for c in self.robot._coordinates if self.stiffness.any() else ():
+            if (k := self.stiffness[..., c.v]).any():
+                away = c.kind.difference(self.rest[None, c.q], q[None, ..., c.q])[0]
+                force[..., c.v] = force[..., c.v] - k * away
+                stiffness[..., c.v] = stiffness[..., c.v] + k
+        for s in self.stops:
+            room = (q[..., s.coordinates] - s.limits) * s.sign
+            beyond = choose_less(room, 0.0, np.ones(room.shape, room.dtype), np.zeros(room.shape, room.dtype))
+            stiff, damp = s.stiffness * beyond, s.damping * beyond
+            push = at_least(-(stiff * room) - damp * s.sign * qd[..., s.rates], 0.0)
+            force[..., s.rates] = force[..., s.rates] + push * s.sign
+            stiffness[..., s.rates] = stiffness[..., s.rates] + stiff
+            damping[..., s.rates] = damping[..., s.rates] + damp
+        return force, stiffness, damping
+
+
+def joint_forces(settings: Settings, parameters: Mapping[str, np.ndarray]) -> JointForces:
+    """What the joints of a robot do in a simulation; parameters replace the file's numbers."""
+    robot, nothing = settings.robot, np.zeros(settings.nv)
+    own = robot._memoized("resistances", lambda: resistances(robot._assembly))
+    damping = parameters.get("damping", own.damping if settings.damping else nothing)
+    friction = parameters.get("friction", own.friction if settings.friction else nothing)
+    stiffness = parameters.get("stiffness", own.stiffness if settings.springs else nothing)
+    return JointForces(robot, damping, friction, stiffness, own.spring_reference, _stops(settings))
+
+
+def _stops(settings: Settings) -> tuple[Stops, ...]:
+    """Springs and dampers beyond the limits of coordinates, that stop what each joint moves in a short time.
+
+    Critically damped for the most that a joint carries; with explicit steps no stiffer than the least
+    inertia at a joint, its others free, lets them be.
+    """
+    robot, h = settings.robot, settings.dt
+    limits = robot.limits
+    if not settings.limits or not (np.isfinite(limits.lower).any() or np.isfinite(limits.upper).any()):
+        return ()
+    most, least = robot._memoized("inertias at joints", lambda: inertias_at_joints(robot))
+    time = max(STOP_TIME, _STOP_STEPS * h)
+    stiff, damp = most / (time * time), 2.0 * most / time
+    if not settings.stiff:
+        stiff = np.minimum(stiff, least / (4.0 * h * h))
+        damp = np.minimum(2.0 * np.sqrt(stiff * least), least / (2.0 * h))
+    indices = [
+        (k, i)
+        for c in robot._coordinates
+        if c.kind.quaternion is None
+        for k, i in zip(range(c.q.start, c.q.stop), range(c.v.start, c.v.stop), strict=True)
+    ]
+    made = []
+    for sign, bound in ((1.0, limits.lower), (-1.0, limits.upper)):
+        if some := [(k, i) for k, i in indices if np.isfinite(bound[k])]:
+            at, rates = _indices([k for k, _ in some]), _indices([i for _, i in some])
+            made.append(Stops(sign, at, rates, bound[at], stiff[rates], damp[rates]))
+    return tuple(made)
+
+
+def inertias_at_joints(robot: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The largest inertia (nv,) at each joint with all others held, the least with all others free.
+
+    Over some poses, always the same; where there are many joints, in the neutral one.
+    """
+    poses, backend = (_POSES, "numpy") if robot.nv <= _FEW else (0, "auto")
+    q = np.concatenate([robot.neutral()[None], robot.random_state((poses,), np.random.default_rng(0))[0]])
+    matrix, inverse = (
+        evaluate(robot, function, (q,), {}, backend=backend)
+        for function in ("mass_matrix", "mass_matrix_inverse")
+    )
+    held = np.diagonal(matrix, axis1=-2, axis2=-1)
+    free = 1.0 / np.diagonal(inverse, axis1=-2, axis2=-1)
+    return coarse(held.max(axis=0)), coarse(free.min(axis=0))
+
+
+def _indices(numbers: list[int]) -> list[int] | slice:
+    """Indices as a slice where they are consecutive: then nothing is copied."""
+    first, end = numbers[0], numbers[-1] + 1
+    return slice(first, end) if numbers == list(range(first, end)) else numbers
 
 
 @dataclass(frozen=True)
@@ -110,21 +221,15 @@ class MovingCoordinates:
 
     def rates(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """How fast coordinates change."""
-        made = np.empty_like(q)
-        for c in self._joints:
-            made[..., c.q] = c.kind.coordinate_rates(q[None, ..., c.q], qd[None, ..., c.v])[0]
-        return made
+        return joint_by_joint(self._joints, "coordinate_rates", np.empty_like(q), "q", (q, "q"), (qd, "v"))
 
     def normalized(self, q: np.ndarray) -> np.ndarray:
         """The same with quaternions of unit length."""
-        made = q.copy()
-        for c in self._joints:
-            made[..., c.q] = c.kind.normalize(q[None, ..., c.q])[0]
-        return made
+        return joint_by_joint(self._joints, "normalize", np.empty_like(q), "q", (q, "q"))
 
 
 class Step(MovingCoordinates):
-    """The scalars of one step: controls as leaves, and what integrators ask for."""
+    """The traced scalars of one step, and what integrators compute with them."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -146,17 +251,20 @@ class Step(MovingCoordinates):
     def forces(self, time: Any, q: np.ndarray, qd: np.ndarray, *, implicit: bool = False) -> Forces:
         """What acts at a state; with `implicit` also how stiff it is."""
         s, view = self.settings, TracedRobot(self.equations)
-        given = [Traced(np.asarray(x, dtype=object)) for x in (time, q, qd, self.u)]
-        own = {name: Traced(value) for name, value in self.parameters.items()}
+        given: list[Traced] = []
+        own: dict[str, Traced] = {}
+        if s.control is not None or s.forces:  # users' functions take arrays that record
+            given = [Traced(np.asarray(x, dtype=object)) for x in (time, q, qd, self.u)]
+            own = {name: Traced(value) for name, value in self.parameters.items()}
         law = self.u if s.control is None else run_law(s.control, given, view, own)
         if (effort := self.parameters.get("effort")) is not None:
             bounded = (self._bounded(x, most) for x, most in zip(law.tolist(), effort.tolist(), strict=True))
             law = np.array([*bounded], dtype=object)
         stiffness, damping = np.zeros(s.nv, dtype=object), np.zeros(s.nv, dtype=object)
         if implicit and s.control is not None:
-            stiffness, damping = self._slopes(law, q, qd, view._told)
+            stiffness, damping = self._slopes(law, q, qd, view._results)
         own_force, k, d = self.joints(q, qd)
-        loads = loads_of(s.forces, given, view, own, self.h, implicit=implicit)
+        loads = loads_of(s.forces, given, view, own, self.h, implicit=implicit) if s.forces else []
         for load in loads if s.stiff else ():
             if load.wrench is not None:
                 more = in_joints(load, given[1], given[2], self._coordinate, view)
@@ -167,12 +275,12 @@ class Step(MovingCoordinates):
         """A joint force within what its motor has."""
         return self.graph.minimum(self.graph.maximum(force, -most), most)
 
-    def _slopes(self, law: np.ndarray, q: np.ndarray, qd: np.ndarray, still: set[int]) -> Any:
+    def _slopes(self, law: np.ndarray, q: np.ndarray, qd: np.ndarray, constant: set[int]) -> Any:
         """How much each joint force falls with its own coordinate and rate, never negative.
 
-        What functions of the robot have told is taken for constant, and so are costly subexpressions.
+        Results of the robot's functions count as constant, and so are costly subexpressions.
         """
-        slope, made = Slopes(law.tolist(), still), []
+        slope, made = Slopes(law.tolist(), constant), []
         for values, at in ((q, self._coordinate), (qd, range(self.settings.nv))):
             slopes = np.zeros(self.settings.nv, dtype=object)
             slopes[:] = [0.0 if k is None else slope(law[i], values[k]) for i, k in enumerate(at)]
@@ -207,9 +315,9 @@ class Step(MovingCoordinates):
     def resisted(self, q: np.ndarray, qd: np.ndarray, forces: Forces) -> np.ndarray:
         """qdd under forces as they are at the end of the step, to first order: they resist accelerations.
 
-        Points that slide are told apart from those that stick by a first solution.
+        A first solution decides which points slide and which stick.
         """
-        if any(load.again for load in forces.loads):
+        if any(load.corrected for load in forces.loads):
             first = self._resisted(q, qd, forces)
             ahead = seen_ahead(self.equations, self.model, (q, qd, first), self.h, forces.loads)
             forces = replace(forces, loads=ahead)
@@ -225,10 +333,12 @@ class Step(MovingCoordinates):
         tau = forces.tau - h * forces.stiffness * qd
         diagonal = h * forces.damping + h * h * forces.stiffness
         # The factor where it keeps the digits and takes less work.
-        ways = [False, True] if choose(self.robot, "forward_dynamics", None).name == "jsiia" else [False]
+        factored = [False, True] if choose(self.robot, "forward_dynamics", None).name == "jsiia" else [False]
         with of.ordered:
             each = [
-                np.asarray(implicit(model, q, qd, tau, diagonal=diagonal, factored=way, **more), dtype=object)
-                for way in ways[self.robot.is_coupled :]
+                np.asarray(
+                    implicit(model, q, qd, tau, diagonal=diagonal, factored=by_factor, **more), dtype=object
+                )
+                for by_factor in factored[self.robot.is_coupled :]
             ]
         return min(each, key=lambda made: len(live(made.tolist())))

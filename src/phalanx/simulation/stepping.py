@@ -10,25 +10,131 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from math import prod
 from typing import Any, NoReturn
 
 import numpy as np
 
-from ..algorithms import FUNCTIONS
+from ..algorithms import FUNCTIONS, FunctionSpec
+from ..arrays import real_numbers
 from ..errors import PhalanxError, shown
 from .arguments import Arguments, Span
-from .batches import Batched
 from .integrators import INTEGRATORS, Next, names
-from .joints import JointForces, joint_forces
+from .laws import parameters_of
 from .records import LONG, SHOWN
-from .step import MovingCoordinates, Settings
+from .step import JointForces, MovingCoordinates, Settings, joint_forces
+
+_TRIED = 3  # states on which both ways are compared
+
+
+class Batched:
+    """A function f(t, q, qd, u, robot, *, …) of one state (nq,), (nv,), for states (…, nq), (…, nv).
+
+    One that is written for batches, too, gets them whole. Whether it is shows at random states: q[0] would
+    otherwise be the first coordinate in one simulation and the first simulation in another.
+    """
+
+    def __init__(self, function: Callable[..., Any], settings: Settings, where: str) -> None:
+        self._function, self._settings, self._where = function, settings, where
+        self._own = parameters_of(function, settings.parameters, where)
+        self._at_once: bool | None = None
+
+    def __call__(
+        self, t: float, q: np.ndarray, qd: np.ndarray, u: np.ndarray, own: Mapping[str, np.ndarray]
+    ) -> Any:
+        """What it returns for each state, an array or a mapping of arrays, behind the axes of the batch."""
+        batch = qd.shape[:-1]
+        if not batch:
+            return self._called(t, q, qd, u, own)
+        if self._at_once is None:
+            self._at_once = self._means_the_same()
+        rows = (_rows(q, batch, 1), _rows(qd, batch, 1), _rows(u, batch, 1))
+        more = {name: _rows(a, batch, len(self._settings.parameters[name])) for name, a in own.items()}
+        made = (self._called if self._at_once else self._one_by_one)(t, *rows, more)
+        return _each(lambda a: a.reshape((*batch, *a.shape[1:])), made)
+
+    def _called(self, t: float, q: Any, qd: Any, u: Any, own: Mapping[str, np.ndarray]) -> Any:
+        robot: Any = self._settings.robot
+        if "inertias" in own:
+            robot = _WithInertias(robot, own["inertias"])
+        given = [_read_only(a) for a in (q, qd, u)]
+        try:
+            made = self._function(t, *given, robot, **{name: _read_only(own[name]) for name in self._own})
+        except PhalanxError:
+            raise
+        except Exception as error:
+            raise PhalanxError(f"{self._where}: it raises {type(error).__name__}: {error}.") from error
+        return _each(lambda a: real_numbers(a, f"{self._where}: its result", "real numbers"), made)
+
+    def _one_by_one(self, t: float, q: Any, qd: Any, u: Any, own: Mapping[str, np.ndarray]) -> Any:
+        made = [
+            self._called(t, q[k], qd[k], u[k], {name: a[k] for name, a in own.items()}) for k in range(len(q))
+        ]
+        if isinstance(made[0], Mapping):
+            return {name: np.stack([each[name] for each in made]) for name in made[0]}
+        return np.stack(made)
+
+    def _means_the_same(self) -> bool:
+        s, rng = self._settings, np.random.default_rng(0)
+        robot: Any = s.robot
+        q, qd, _ = robot.random_state((_TRIED,), rng)
+        own = {name: rng.uniform(0.5, 1.5, (_TRIED, *shape)) for name, shape in s.parameters.items()}
+        if "inertias" in own:
+            own["inertias"] = own["inertias"][:, :1, :1] * robot.inertial_parameters.reshape(-1, 10)
+        state = (0.37, q, qd, rng.normal(size=(_TRIED, s.controls)), own)
+        apart = self._one_by_one(*state)
+        try:
+            return _same(self._called(*state), apart)
+        except PhalanxError:
+            return False
+
+
+class _WithInertias:
+    """A robot whose functions take other inertias than its own."""
+
+    def __init__(self, robot: Any, inertias: np.ndarray) -> None:
+        self._robot, self._inertias = robot, inertias
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "inertial_parameters":
+            return self._inertias
+        found = getattr(self._robot, name)
+        if name in FUNCTIONS and "inertias" in FUNCTIONS[name].optional:
+            return partial(found, inertias=self._inertias)
+        return found
+
+
+def _rows(array: np.ndarray, batch: tuple[int, ...], core: int) -> np.ndarray:
+    """An array with all batch axes flattened into one."""
+    own = array.shape[array.ndim - core :]
+    return np.broadcast_to(array, (*batch, *own)).reshape((prod(batch), *own))
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    view = array.view()
+    view.setflags(write=False)
+    return view
+
+
+def _each(f: Callable[[Any], Any], made: Any) -> Any:
+    return {name: f(value) for name, value in made.items()} if isinstance(made, Mapping) else f(made)
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_same(one[name], other[name]) for name in one)
+    if isinstance(one, Mapping) or isinstance(other, Mapping) or one.shape != other.shape:
+        return False
+    return bool(np.allclose(one, other, rtol=1e-9, atol=1e-12, equal_nan=True))
+
 
 __all__ = ["LONG", "Stepping"]  # beyond: half a minute of compiling, and code that no longer fits the caches
 
 
 @dataclass(frozen=True)
 class _Forces:
-    """What acts at one moment: what the law commands, all joint forces, and what else dynamics is told."""
+    """What acts at one moment: what the law commands, all joint forces, and what else the dynamics takes."""
 
     law: np.ndarray
     tau: np.ndarray
@@ -37,7 +143,7 @@ class _Forces:
 
 @dataclass(frozen=True)
 class _Step(MovingCoordinates):
-    """The numbers of one step of a batch, as integrators ask for them."""
+    """One step of a batch on numbers, with the methods that integrators call."""
 
     settings: Settings
     time: float
@@ -95,7 +201,7 @@ class _Step(MovingCoordinates):
         return self.users(function, where)(time, q, qd, self.u, self.own)
 
     def recorded(self, entry: Any, last: Mapping[str, np.ndarray]) -> Any:
-        """What is kept of this state, and of the step that has led to it."""
+        """What is recorded of this state, and of the step that has led to it."""
         if callable(entry):
             return self.called(entry, "record", self.time, self.q, self.qd)
         if entry in SHOWN:
@@ -103,15 +209,15 @@ class _Step(MovingCoordinates):
         state = {"q": self.q, "qd": self.qd}
         if entry in state:
             return state[entry]
-        words = ("kinetic_energy", "potential_energy") if entry == "energy" else (entry,)
-        return sum(self._told(word, state) for word in words)
+        functions = ("kinetic_energy", "potential_energy") if entry == "energy" else (entry,)
+        return sum(self._function_of(name, state) for name in functions)
 
-    def _told(self, entry: str, state: Mapping[str, np.ndarray]) -> Any:
-        word, _, frame = entry.partition(":")
-        f, own = FUNCTIONS[word], self.own
+    def _function_of(self, entry: str, state: Mapping[str, np.ndarray]) -> Any:
+        spec = FunctionSpec.parse(entry)
+        f, own = FUNCTIONS[spec.function], self.own
         more = {name: own[name] for name in ("inertias",) if name in own and name in f.optional}
         inputs = [state[name] for name in f.inputs]
-        return getattr(self.robot, word)(*inputs, *([frame] if frame else []), **more)
+        return getattr(self.robot, spec.function)(*inputs, *([spec.frame] if spec.frame else []), **more)
 
 
 class Stepping:
@@ -130,21 +236,24 @@ class Stepping:
                 self._refuse(f'parameter "{name}"', f"take a robot for each, robot.replace({name}=…)")
 
     def _user(self, function: Any, where: str) -> Batched:
-        """A user's function, looked at once; it is kept, so that its address stays its own."""
+        """A user's function, looked at once; the reference keeps its address from being used again."""
         if id(function) not in self._users:
             self._users[id(function)] = function, Batched(function, self.settings, where)
         return self._users[id(function)][1]
 
     quick = stepper = None  # a step takes long enough
+    linearization = None
 
-    def built(self, asked: Mapping[str, Any]) -> tuple[Any, dict[str, tuple[int, ...]]]:
-        """What is asked for, and the shape of each record."""
+    def built(self, requested: Mapping[str, Any]) -> tuple[Any, dict[str, tuple[int, ...]]]:
+        """What is requested, and the shape of each record."""
         s, zero = self.settings, np.zeros(self.settings.nv)
         own = {name: np.zeros(shape) for name, shape in s.parameters.items()}
         joints = joint_forces(s, own)
         step = _Step(s, 0.0, s.robot.neutral(), zero, np.zeros(s.controls), own, joints, self._user)
         last = dict.fromkeys(SHOWN, zero)
-        return dict(asked), {name: np.shape(step.recorded(entry, last)) for name, entry in asked.items()}
+        return dict(requested), {
+            name: np.shape(step.recorded(entry, last)) for name, entry in requested.items()
+        }
 
     def run(
         self, built: Any, given: Arguments, records: Mapping[str, np.ndarray], span: Span

@@ -24,7 +24,7 @@ _MOTIONS = {"Drop it": DROP, "Hold the pose": HOLD, "Law of the file": LAW}
 
 
 class DynamicsView:
-    """What moves, why, and what that takes."""
+    """The tab "Dynamics": controls of the simulation and the push, live figures and plots."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -32,7 +32,7 @@ class DynamicsView:
         self.run: LiveSimulation | None = None
         self._drawn = 0.0
         gui, session = page.server.gui, page.session
-        self.told = gui.add_html("")
+        self.message = gui.add_html("")
         motions = [name for name, kind in _MOTIONS.items() if kind != LAW or page.control]
         self._motion = gui.add_dropdown(
             "Simulation", motions, initial_value=motions[-1] if page.control else motions[0]
@@ -81,9 +81,9 @@ class DynamicsView:
             self.page.robot_view.follow()
             self.page.refresh()
             return
-        self.told.content = markup.note("Compiling the simulation …")
+        self.message.content = markup.note("Compiling the simulation …")
         self.page.server.flush()
-        self.page.safely(self._start, self.told)
+        self.page.safely(self._start, self.message)
 
     def _start(self) -> None:
         session, kind = self.page.session, _MOTIONS[self._motion.value]
@@ -91,16 +91,16 @@ class DynamicsView:
             run = LiveSimulation(session.robot, session.q, session.qd, kind, self.page.control)
             with self.page.lock:
                 self.run = run
-        self.told.content = ""
+        self.message.content = ""
         self.playing = True
 
     def halt(self) -> None:
-        """End the simulation: somebody has moved the robot."""
+        """End the simulation, because the user has moved the robot."""
         self.playing = False
         self.run = None
 
     def tick(self) -> None:
-        """One picture later."""
+        """Advance the simulation by one picture (frame of the animation)."""
         page = self.page
         with page.lock:
             run = self.run
@@ -162,7 +162,7 @@ class DynamicsView:
     # --------------------------------------------------------------------------- live
 
     def refresh(self, poses: Any) -> None:
-        """Figures of the moment."""
+        """Update the figures to the current state."""
         session, run = self.page.session, self.run
         kinetic, potential = session.energies()
         tau = np.zeros(session.robot.nv) if run is None else run.tau

@@ -15,19 +15,18 @@ import numpy as np
 from ..errors import PhalanxError
 from ..io.visuals import Scene
 from . import markup, server
-from .compare_view import CompareView
 from .dynamics_view import DynamicsView
-from .parallel_view import ParallelView
 from .robot_view import RobotView
+from .schedule_views import CompareView, ParallelView
 from .session import Session
 from .stage import RobotView3D, hover_texts, label_text
 
-PICTURES = 30  # a second
+PICTURES = 30  # a second; benchmarks/studio.py measures how many arrive
 _APART = 0.004  # seconds from figures to their picture, so that two messages are sent
 
 
 class Page:
-    """The page of one robot; all state is the session's, shared by every browser that looks at it."""
+    """The page of one robot; all state is in the session, which every connected browser shares."""
 
     def __init__(
         self, scene: Scene, *, port: int | None = None, control: str | None = None, dark: bool = False
@@ -56,7 +55,7 @@ class Page:
 
     @property
     def address(self) -> str:
-        """Where the page is."""
+        """The URL of the page."""
         return f"http://{server.HOST}:{self.port}"
 
     def close(self) -> None:
@@ -93,11 +92,11 @@ class Page:
         self.stage = RobotView3D(self.server, s, "/robot", (0.0, 0.0, 0.0))
 
     def _fit(self, client: Any, middle: Any, size: float) -> None:
-        """Stand back where the view is narrow, as on a phone, whose lower two thirds are the panel."""
+        """Move the camera back if the view is narrow, as on a phone, whose lower two thirds are the panel."""
         aspect = client.camera.aspect
         if aspect < 0.9:
             back = min(max(1.0 / aspect, 2.6), 3.0)
-            # In this order: a new position takes along the point that is looked at.
+            # In this order: setting the position also moves the look-at point.
             client.camera.position = middle + size * back * np.array([1.0, -0.9, 0.25])
             client.camera.look_at = middle - (0.0, 0.0, 0.37 * size * back)
 
@@ -142,7 +141,7 @@ class Page:
     # ----------------------------------------------------------------------- moving
 
     def refresh(self, tau: Any = None) -> None:
-        """Everything that follows from the state, on the page now."""
+        """Update everything on the page that depends on the state."""
         with self.lock, self.server.atomic():
             poses = self.stage.pose()
             self.robot_view.refresh(poses, tau)
@@ -150,28 +149,28 @@ class Page:
         self.server.flush()
 
     def moved(self) -> None:
-        """Somebody moves the robot: figures at once, in a message that waits for no picture, then a picture.
+        """Handle a move of the robot by the user: update the figures at once, then request a picture.
 
-        Where moves come faster than pictures, the latest is drawn.
+        If moves come faster than pictures, the latest is drawn.
         """
         with self.lock:
-            self.robot_view.tell()
+            self.robot_view.show_forces()
         self.server.flush()
         self._moved.set()
 
-    def safely(self, act: Callable[[], None], told: Any) -> None:
-        """Do something; what goes wrong appears in the element `told`, and the page stays."""
+    def safely(self, act: Callable[[], None], element: Any) -> None:
+        """Call `act`; show any error in the `element` instead of raising it."""
         try:
             act()
         except PhalanxError as error:
-            told.content = markup.note(error, is_error=True)
+            element.content = markup.note(error, is_error=True)
         except Exception as error:  # a defect of ours must not take the page down
             last = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{last.name}, line {last.lineno}"
-            told.content = markup.note(f"{type(error).__name__}: {error} ({where})", is_error=True)
+            element.content = markup.note(f"{type(error).__name__}: {error} ({where})", is_error=True)
 
     def _draw_first(self) -> None:
-        """Schedules for the views that show some, once somebody looks: they take a second or two."""
+        """Draw the first schedules once a browser is connected: they take a second or two."""
         while not self.server.get_clients():
             if self._ending.wait(0.1):
                 return
@@ -180,18 +179,18 @@ class Page:
                 if not self._ending.is_set():
                     view.begin()
                     self.server.flush()
-            except Exception:  # the page was closed meanwhile, and takes no more
+            except Exception:  # the page was closed meanwhile
                 if not self._ending.is_set():
                     raise
 
     def _run_clock(self) -> None:
-        """Pictures at an even pace, while a simulation or a schedule plays and somebody looks."""
+        """The animation loop: pictures at an even rate while something plays and a browser is connected."""
         period, due = 1.0 / PICTURES, time.perf_counter()
         while not self._ending.is_set():
             if self._moved.wait(max(0.0, due - time.perf_counter())):
                 self._ending.wait(_APART)
                 self._moved.clear()
-                self.safely(self.refresh, self.dynamics_view.told)
+                self.safely(self.refresh, self.dynamics_view.message)
             now = time.perf_counter()
             if now < due:
                 continue
@@ -200,7 +199,7 @@ class Page:
                 continue
             for view in (self.dynamics_view, self.parallel_view, self.compare_view):
                 if view.playing:
-                    self.safely(view.tick, view.told)
+                    self.safely(view.tick, view.message)
 
 
 def _floor(width: float, cell: float, height: float) -> Any:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .page import Page
 
 
-_ARROWS = 32  # that one still tells apart
+_ARROWS = 32  # arrows that are still distinguishable
 
 
 class RobotView:
@@ -27,7 +27,7 @@ class RobotView:
         self.quiet = False  # while sliders follow a simulation
         gui, session = page.server.gui, page.session
         self.sliders: list[tuple[Slider, Any]] = []
-        self._largest = 1e-9  # of the forces seen, where no limit says how long a bar is
+        self._largest = 1e-9  # largest force seen: the full length of bars without a limit
         self._shown = groups(session.robot.nv)
         self._group: Any = None
         if len(self._shown) > 1:
@@ -100,14 +100,14 @@ class RobotView:
         page.refresh()
 
     def _keep_base(self) -> None:
-        """A floating base that is anywhere in space would leave the picture."""
+        """Reset the floating base to its neutral pose, so that the robot remains in view."""
         robot = self.page.session.robot
         if "" in robot.q_slices:
             at = robot.q_slices[""]
             self.page.session.q[at] = robot.neutral()[at]
 
     def follow(self) -> None:
-        """Sliders show the state of the session."""
+        """Set the sliders to the state of the session."""
         self.quiet = True
         try:
             for slider, handle in self.sliders:
@@ -117,7 +117,7 @@ class RobotView:
         finally:
             self.quiet = False
 
-    def tell(self) -> Any:
+    def show_forces(self) -> Any:
         """Show the forces of gravity as figures; these forces (nv,)."""
         session = self.page.session
         forces = session.gravity_torques()
@@ -140,8 +140,8 @@ class RobotView:
         return forces
 
     def refresh(self, poses: Any, tau: Any = None) -> None:
-        """Forces of gravity and ellipsoids for the state."""
-        stage, forces = self.page.stage, self.tell()
+        """Update the forces of gravity and the ellipsoids to the state."""
+        stage, forces = self.page.stage, self.show_forces()
         stage.arrows(forces if self._arrows.value and tau is None else tau, poses)
         stage.ellipsoid(self._frames[self._frame.value] if self._moves.value else None)
 
@@ -163,7 +163,7 @@ class RobotView:
 
 
 def _reach(limits: list[float]) -> str:
-    """How long a bar is."""
+    """A sentence that says what the length of a bar means."""
     known = sum(np.isfinite(limits))
     if known == len(limits):
         return f"Bars reach to the limits of the file; {markup.BEYOND} is beyond."

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""A simulation that goes on picture by picture: a drop, a held pose or the law of a file, and its past."""
+"""A live simulation with its history: a drop, a held pose or the control law of a file."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ Array = np.ndarray[Any, np.dtype[Any]]
 DROP, HOLD, LAW = "drop", "hold", "law"
 _STEP = 1e-3  # seconds
 _BANDWIDTH = 2.0  # hertz of a held pose
-_LONG = 48  # degrees of freedom from which on steps are taken one by one
-_KEPT = 600  # pictures that plots show
+_LONG = 48  # degrees of freedom beyond which steps are taken one by one
+_HISTORY = 600  # pictures that plots show
 _RECORD = ("tau", "qdd", "kinetic_energy", "potential_energy")
 
 
 class LiveSimulation:
-    """A simulation from a state on; `advance` moves it, the deques remember."""
+    """A simulation from a given state; `advance` integrates it, and deques hold its history."""
 
     def __init__(self, robot: Robot, q: Array, qd: Array, kind: str, law: str | None = None) -> None:
         self.robot, self.kind = robot, kind
         self.q, self.qd = q.copy(), qd.copy()
         self.tau, self.qdd = np.zeros(robot.nv), np.zeros(robot.nv)
         self.steps = 0
-        self.time: deque[float] = deque(maxlen=_KEPT)
-        self.rows: deque[tuple[Array, Array, Array, float, float]] = deque(maxlen=_KEPT)
+        self.time: deque[float] = deque(maxlen=_HISTORY)
+        self.rows: deque[tuple[Array, Array, Array, float, float]] = deque(maxlen=_HISTORY)
         self._sim: Any = None
         if robot.nv > _LONG and kind == DROP:  # compiling a loop over time would take minutes
             self._aims = np.zeros(0)
@@ -43,7 +43,7 @@ class LiveSimulation:
         if options.get("control") is not None:  # without a law, controls are joint forces already
             options["control"] = _with_push(options["control"], robot, self._own)
         self._sim = robot.simulation(dt=_STEP, integrator="implicit", **options)
-        self._advance(np.zeros(robot.nv), 1, keep=False)  # compiles; a broken law is found out here
+        self._advance(np.zeros(robot.nv), 1, keep=False)  # compiles, and raises if the law is broken
 
     @property
     def seconds(self) -> float:
@@ -51,7 +51,7 @@ class LiveSimulation:
         return self.steps * _STEP
 
     def advance(self, seconds: float, push: Array) -> None:
-        """Go on for so long with joint forces `push` (nv,) beside those of the law."""
+        """Integrate for `seconds` with joint forces `push` (nv,) added to those of the law."""
         self._advance(push, max(1, round(seconds / _STEP)), keep=True)
 
     def _advance(self, push: Array, steps: int, *, keep: bool) -> None:
@@ -68,7 +68,7 @@ class LiveSimulation:
         self._keep(steps, q, qd, run["tau"][-1] - push, run["qdd"][-1], energies, diverged)
 
     def _by_hand(self, push: Array, steps: int) -> None:
-        """Steps of the semi-implicit Euler rule, for robots of very many links."""
+        """Take steps of semi-implicit Euler in Python, for robots with very many links."""
         robot, q, qd = self.robot, self.q, self.qd
         qdd = self.qdd
         for _ in range(steps):
@@ -129,12 +129,12 @@ def _controls(law: Any, robot: Robot) -> int:
     """How many controls a law takes."""
     if law is None:
         return 0
-    told = getattr(law, "controls", robot.nv)
-    return int(told(robot) if callable(told) else told)
+    controls = getattr(law, "controls", robot.nv)
+    return int(controls(robot) if callable(controls) else controls)
 
 
 def _with_push(law: Any, robot: Robot, own: int) -> Any:
-    """The law with joint forces added, which follow its own controls."""
+    """The law plus joint forces, which are the controls after the law's own."""
 
     def control(t: Any, q: Any, qd: Any, u: Any, robot: Any) -> Any:
         return law(t, q, qd, u[:own], robot) + u[own:]

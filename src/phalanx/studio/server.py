@@ -3,7 +3,7 @@
 """viser's server, closed to everybody but this machine's own page.
 
 It listens on the loopback address, takes connections only from pages that it has served itself (any page in
-the same browser could open a socket to it otherwise), forbids its page every request elsewhere, cannot
+the same browser could open a socket to it otherwise), forbids its page all requests to other hosts, cannot
 ask for a public address, and drops messages that no element of its page sends. Before viser's client come
 a short style and a script of ours (`assets/client.css`, `assets/client.js`).
 """
@@ -15,21 +15,23 @@ import gzip
 import io
 import json
 import logging
+import math
 import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from importlib.resources import files
-from typing import Any
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from ..errors import PhalanxError, installing
-from .messages import guard
 
 HOST = "127.0.0.1"
 _LOCK = threading.Lock()  # while functions of `websockets` are replaced
 
 
 def start(port: int | None, label: str, names: Sequence[str] = ("",)) -> Any:
-    """A `viser.ViserServer` on a port, a free one unless told; raises where the port is taken.
+    """A `viser.ViserServer` on a port, a free one by default; raises where the port is taken.
 
     `names` are what the page shows of each link under the pointer, that of the base last.
     """
@@ -54,7 +56,7 @@ def start(port: int | None, label: str, names: Sequence[str] = ("",)) -> Any:
 
 
 def stop(server: Any) -> None:
-    """Close all connections and threads, without a word."""
+    """Close all connections and threads, without printing."""
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(RuntimeError):
         server.stop()
 
@@ -62,7 +64,7 @@ def stop(server: Any) -> None:
 def policy(port: int) -> str:
     """The content security policy of the page: itself, its own socket, and nothing else.
 
-    viser's client is one file with its scripts inline, whose WebAssembly parts make functions from text.
+    viser's client is one file with its scripts inline, whose WebAssembly parts create functions from strings.
     """
     own = f"http://{HOST}:{port} ws://{HOST}:{port}"
     return (
@@ -74,12 +76,12 @@ def policy(port: int) -> str:
 
 
 def script(names: Sequence[str]) -> bytes:
-    """The style and the script of the page as elements, with names as text that cannot end them."""
-    told = json.dumps(list(names)).replace("<", "\\u003c")
+    """The style and the script of the page as elements, with names escaped so that they cannot end them."""
+    data = json.dumps(list(names)).replace("<", "\\u003c")
     assets = files(__package__).joinpath("assets")
     style = assets.joinpath("client.css").read_text(encoding="utf-8")
     code = assets.joinpath("client.js").read_text(encoding="utf-8")
-    return f"<style>{style}</style><script>{code.replace('NAMES', told)}</script>".encode()
+    return f"<style>{style}</style><script>{code.replace('NAMES', data)}</script>".encode()
 
 
 def _free_port(port: int | None) -> int:
@@ -96,10 +98,10 @@ def _free_port(port: int | None) -> int:
 
 @contextlib.contextmanager
 def _guarded(port: int, added: bytes) -> Iterator[None]:
-    """While it lasts, servers of `websockets` check who connects, and tell pages the policy."""
+    """A context in which servers of `websockets` check who connects, and send pages with the policy."""
     import websockets.asyncio.server as module
 
-    logging.getLogger("websockets").setLevel(logging.CRITICAL)  # refusals are no news
+    logging.getLogger("websockets").setLevel(logging.CRITICAL)  # do not log refused connections
     plain: Any = module.serve
     origins = [f"http://{HOST}:{port}"]
 
@@ -148,3 +150,101 @@ def _headers(port: int) -> dict[str, str]:
         "Referrer-Policy": "no-referrer",
         "Cross-Origin-Resource-Policy": "same-origin",
     }
+
+
+_MOST = 1e12  # of a number; forces and positions beyond cannot be drawn
+_LONGEST = 10_000  # characters of a word
+_SENT = {
+    "GuiUpdateMessage",
+    "SceneNodeClickMessage",
+    "TransformControlsUpdateMessage",
+    "TransformControlsDragStartMessage",
+    "TransformControlsDragEndMessage",
+    "ViewerCameraMessage",
+}
+
+
+def guard(server: Any) -> None:
+    """Make a viser server, and its connections, drop messages that no element of the page can send."""
+    socket = server._websock_server
+    _filter(socket, server)
+    socket.on_client_connect(lambda connection: _filter(connection, server))
+
+
+def _filter(handler: Any, server: Any) -> None:
+    plain = handler._handle_incoming_message
+
+    async def guarded(client: Any, message: Any) -> None:
+        if is_of_page(server, message):
+            await plain(client, message)
+
+    handler._handle_incoming_message = guarded
+
+
+def is_of_page(server: Any, message: Any) -> bool:
+    """Whether an element of the page could have sent a message."""
+    kind: Any = type(message)
+    if kind.__name__ not in _SENT:
+        return False
+    if not all(_fits(getattr(message, name), hint) for name, hint in _fields(kind)):
+        return False
+    if kind.__name__ == "GuiUpdateMessage":
+        handle = server.gui._gui_input_handle_from_uuid.get(message.uuid)
+        return handle is not None and message.updates.keys() == {"value"} and _takes(handle, message.updates)
+    if kind.__name__ == "ViewerCameraMessage":
+        return min(message.image_height, message.image_width) > 0
+    return True
+
+
+@cache
+def _fields(kind: Any) -> list[tuple[str, Any]]:
+    """Names and types of what a message consists of."""
+    hints = get_type_hints(kind)
+    return [(name, hints[name]) for name in kind.__dataclass_fields__ if name in hints]
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value has a type; numbers must be finite and at most `_MOST` in size."""
+    parts = get_args(hint)
+    match get_origin(hint) or hint:
+        case origin if origin is Union or origin is UnionType:
+            return any(_fits(value, part) for part in parts)
+        case origin if origin is Literal:
+            return isinstance(value, str) and value in parts
+        case origin if origin is tuple:
+            parts = parts[:1] * len(value) if parts[-1:] == (...,) and isinstance(value, tuple) else parts
+            return isinstance(value, tuple) and len(value) == len(parts) and all(map(_fits, value, parts))
+        case origin if origin is float:
+            return _is_number(value)
+        case origin if origin is int:
+            return _is_number(value) and isinstance(value, int)
+        case origin if origin is str:
+            return isinstance(value, str) and len(value) <= _LONGEST
+    return isinstance(value, get_origin(hint) or hint)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _MOST
+
+
+def _takes(handle: Any, updates: dict[str, Any]) -> bool:
+    """Whether a new value is one that the element offers."""
+    import viser
+
+    value = updates["value"]
+    match handle:
+        case viser.GuiSliderHandle() | viser.GuiNumberHandle():
+            return _is_number(value) and _is_within(value, handle.min, handle.max)
+        case viser.GuiCheckboxHandle() | viser.GuiButtonHandle():
+            return isinstance(value, bool)
+        case viser.GuiDropdownHandle() | viser.GuiButtonGroupHandle():
+            return isinstance(value, str) and value in handle.options
+        case viser.GuiVector3Handle():
+            return isinstance(value, list | tuple) and len(value) == 3 and all(map(_is_number, value))
+    return False
+
+
+def _is_within(value: float, least: float | None, most: float | None) -> bool:
+    lower, upper = -math.inf if least is None else least, math.inf if most is None else most
+    spare = 1e-9 * (upper - lower) if math.isfinite(upper - lower) else 0.0  # browsers round
+    return lower - spare <= value <= upper + spare

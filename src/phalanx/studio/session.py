@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""What the page shows of a robot at one state: coordinates, forces, energies, ellipsoids; no page in here."""
+"""The state of a robot on the page, and what follows from it: forces, energies, ellipsoids; no GUI code."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from ..simulation.driving import middle
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-_TURN = "rad"
+_ANGLE_UNIT = "rad"
 
 
 @dataclass(frozen=True)
 class Slider:
-    """A number that a person moves: a coordinate, or one of the three angles of a quaternion."""
+    """A slider of the page: a coordinate, or one of the three angles of a quaternion."""
 
     label: str
     unit: str
@@ -43,7 +43,7 @@ class Slider:
 
     @property
     def step(self) -> float:
-        """A round step, some hundred of which make the whole way."""
+        """The step, a power of ten of which the range has some hundred."""
         return float(10.0 ** math.floor(math.log10(max(self.upper - self.lower, 1e-6) / 200.0)))
 
 
@@ -51,7 +51,7 @@ GROUP = 16  # joints that are shown together
 
 
 def groups(count: int) -> dict[str, slice]:
-    """Joints in groups that one can look at, by title: "Joints 1 to 16" and so on."""
+    """Slices of at most `GROUP` joints by title: "Joints 1 to 16" and so on."""
     starts = range(0, count, GROUP)
     if len(starts) < 2:
         return {"Joints": slice(0, count)}
@@ -98,18 +98,18 @@ class Session:
         return min(max(slider.of(self.q), slider.lower), slider.upper)
 
     def move(self, slider: Slider, value: float) -> None:
-        """Set what a slider stands for; the robot is at rest then."""
+        """Set the coordinate or angle of a slider, and all rates to zero."""
         q = self.q.copy()
         if slider.angle < 0:
             q[slider.index] = value
         else:
-            turn = _angles(q[slider.index : slider.index + 4])
-            turn[slider.angle] = value
-            q[slider.index : slider.index + 4] = _quaternion(*turn)
+            angles = _angles(q[slider.index : slider.index + 4])
+            angles[slider.angle] = value
+            q[slider.index : slider.index + 4] = _quaternion(*angles)
         self.q, self.qd = q, np.zeros(self.robot.nv)
 
     def reset(self) -> None:
-        """Back to the start, at rest."""
+        """Return to the initial configuration, at rest."""
         self.q, self.qd = middle(self.robot), np.zeros(self.robot.nv)
 
     # ------------------------------------------------------------------- geometry
@@ -148,7 +148,7 @@ class Session:
         return np.asarray(self.robot.gravity_forces(self.q))
 
     def pushed(self) -> Array:
-        """Joint forces (nv,) equal to the force that pushes a frame."""
+        """Joint forces (nv,) equivalent to the force that pushes a frame: J^T f."""
         if not self.push.any():
             return np.zeros(self.robot.nv)
         return np.asarray(self.robot.jacobian(self.q, self.push_frame))[3:].T @ self.push
@@ -170,8 +170,8 @@ class Session:
         for arrow in self.arrows:
             pose = poses[arrow.link] if arrow.link >= 0 else np.eye(4)
             start = pose[:3, :3] @ arrow.at + pose[:3, 3]
-            way = pose[:3, :3] @ arrow.axis * (length * tau[arrow.rate] / most)
-            points.append([start, start + way])
+            along = pose[:3, :3] @ arrow.axis * (length * tau[arrow.rate] / most)
+            points.append([start, start + along])
             signs.append(1.0 if tau[arrow.rate] >= 0 else -1.0)
         return np.array(points).reshape(-1, 2, 3), np.array(signs)
 
@@ -217,7 +217,7 @@ def _of_joint(robot: Robot, name: str, at: Coordinates) -> list[Slider]:
     kind, start = at.kind, at.q.start
     if kind.quaternion is not None:
         angles = [
-            Slider(f"{name} {word}", _TURN, -bound, bound, start + kind.quaternion.start, k)
+            Slider(f"{name} {word}", _ANGLE_UNIT, -bound, bound, start + kind.quaternion.start, k)
             for k, (word, bound) in enumerate((("roll", math.pi), ("pitch", 1.55), ("yaw", math.pi)))
         ]
         lengths = zip("xyz", range(start, start + kind.quaternion.start), strict=False)
@@ -225,7 +225,7 @@ def _of_joint(robot: Robot, name: str, at: Coordinates) -> list[Slider]:
     found = []
     for k, (unit, label) in enumerate(zip(kind.units, kind.labels, strict=True)):
         lower, upper = (float(x[start + k]) for x in (robot.limits.lower, robot.limits.upper))
-        wide = math.pi if unit == _TURN else 1.0
+        wide = math.pi if unit == _ANGLE_UNIT else 1.0
         lower = lower if math.isfinite(lower) else min(-wide, upper if math.isfinite(upper) else 0.0)
         upper = upper if math.isfinite(upper) else max(wide, lower)
         bounds = _rounded(lower, max(upper, lower))
@@ -251,7 +251,9 @@ def _rate_names(robot: Robot) -> list[str]:
 
 def _arrows(robot: Robot) -> list[Arrow]:
     at = {name: coordinates.v.start for name, coordinates in _joints(robot)}
-    return [Arrow(at[name], link, place, axis) for name, link, place, axis in joint_axes(robot) if name in at]
+    return [
+        Arrow(at[name], link, origin, axis) for name, link, origin, axis in joint_axes(robot) if name in at
+    ]
 
 
 def _angles(quaternion: Array) -> list[float]:

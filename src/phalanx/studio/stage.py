@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The robot in the 3D view: a node for each link, its meshes below, and what is drawn beside them.
 
-Names of nodes are numbers of ours: names from files appear only as the text of labels.
+Nodes are named by our own numbers: names from files appear only in labels.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FRAMES = 4  # whose names are shown beside a link's
 
 
 class RobotView3D:
-    """A robot on the page; several may stand beside each other."""
+    """A robot in the 3D view; there may be several side by side."""
 
     def __init__(self, server: Any, session: Session, prefix: str, shift: tuple[float, float, float]) -> None:
         self.server, self.session = server, session
@@ -46,7 +46,7 @@ class RobotView3D:
         self.pose()
 
     def _add_parts(self) -> None:
-        """One mesh for each colour of each link: fewer things to draw than shapes.
+        """One mesh for each colour of each link: fewer draw calls than shapes.
 
         Of shapes of ours only the outside is drawn; meshes from files may be open or inside out.
         """
@@ -75,7 +75,7 @@ class RobotView3D:
             self._meshes[link].append((handle, shade))
 
     def on_click(self, act: Callable[[str], None]) -> None:
-        """Call with the name of a link that is clicked."""
+        """Register a callback, called with the name of a link that is clicked."""
         for link, meshes in self._meshes.items():
             name = self.session.robot.link_names[link] if link >= 0 else self.session.robot.frame_names[0]
             for handle, _ in meshes:
@@ -84,16 +84,16 @@ class RobotView3D:
     # ---------------------------------------------------------------- poses and colours
 
     def pose(self) -> Array:
-        """Put all links where the session's coordinates say; their poses (n_links, 4, 4)."""
+        """Move all links to the poses (n_links, 4, 4) at the session's coordinates, which are returned."""
         poses = self.session.link_poses()
-        turns = quaternions(poses[:, :3, :3])
-        for node, pose, turn in zip(self.links, poses, turns, strict=True):
+        rotations = quaternions(poses[:, :3, :3])
+        for node, pose, rotation in zip(self.links, poses, rotations, strict=True):
             node.position = pose[:3, 3]
-            node.wxyz = turn
+            node.wxyz = rotation
         return poses
 
     def light(self, colours: Mapping[str, str]) -> None:
-        """Give some links, by name, another colour and all others their own."""
+        """Highlight some links, by name, in given colours; all others get their own."""
         wanted = {self._index[n]: _rgb(c) for n, c in colours.items() if n in self._index}
         for link in set(self._lit) | set(wanted):
             new = wanted.get(link)
@@ -126,13 +126,13 @@ class RobotView3D:
         for k, (name, frame) in enumerate(self.session.robot.frames.items()):
             above = f"{self.prefix}/link{frame.link}" if frame.link >= 0 else self.prefix
             pose = frame.pose.matrix
-            place = {"position": pose[:3, 3], "wxyz": quaternions(pose[None, :3, :3])[0]}
+            at = {"position": pose[:3, 3], "wxyz": quaternions(pose[None, :3, :3])[0]}
             axes = self.server.scene.add_frame(
                 f"{above}/frame{k}",
                 axes_length=size,
                 axes_radius=0.04 * size,
                 origin_radius=0.07 * size,
-                **place,
+                **at,
             )
             found.append(axes)
             if frame.link < 0 or name not in self._index:
@@ -230,12 +230,12 @@ def linear(colour: tuple[int, int, int]) -> tuple[int, int, int]:
 
 
 def label_text(name: str) -> str:
-    """A name as a label shows it: one line of text."""
+    """A name as a label: one line of limited length."""
     return shortened(printable(name), _LONGEST)
 
 
 def hover_texts(robot: Robot) -> list[str]:
-    """What is shown of each link under the pointer, its name and those of its frames; of the base last."""
+    """The tooltip of each link, its name and those of its frames; the base is last."""
     texts = []
     for i in [*range(len(robot.link_names)), -1]:
         name = robot.link_names[i] if i >= 0 else robot.frame_names[0]
@@ -245,9 +245,9 @@ def hover_texts(robot: Robot) -> list[str]:
     return texts
 
 
-def quaternions(turns: Array) -> Array:
+def quaternions(rotations: Array) -> Array:
     """Unit quaternions wxyz (k, 4) of rotations (k, 3, 3)."""
-    m = np.asarray(turns, dtype=float)
+    m = np.asarray(rotations, dtype=float)
     diagonal = np.diagonal(m, axis1=-2, axis2=-1)
     w = 1.0 + diagonal.sum(axis=-1)
     squares = np.concatenate(

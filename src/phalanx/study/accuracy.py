@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from ..sweeps.verbs import ordering
 from ..typing import AlgorithmLike, Backend, FloatType, Generator
 
 _STATES = 16  # of a robot of some ten links, by default
-_MOST_STATES, _MOST_DIGITS = 1_000_000, 10_000  # beyond which a result is not to be waited for
+_MOST_STATES, _MOST_DIGITS = 1_000_000, 10_000  # beyond which a result takes too long
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Accuracy:
 
     @property
     def digits_lost(self) -> float:
-        """Digits fewer than the reference algorithm typically has in the same precision; not below zero."""
+        """Digits typically fewer than those of the reference algorithm in the same precision; at least 0."""
         return max(0.0, math.log10(self.typical / self.reference_typical))
 
     def __str__(self) -> str:
@@ -77,14 +78,14 @@ def accuracy(
 
     The reference is the function's first algorithm that covers the robot (`aba` for forward dynamics),
     run in extended precision for the exact result and in plain arithmetic for comparison. Without
-    `states`, sixteen of them for short robots and fewer for long ones, whose many digits take long.
-    `frame` is that of functions which are asked for one; each of several results has its own largest entry.
+    `states`, sixteen of them for short robots and fewer for long ones, for which extended precision is slow.
+    `frame` is that of functions which take one; each of several results has its own largest entry.
     """
-    asked = [algorithm]
+    choices = [algorithm]
     return accuracies(
         robot,
         function,
-        asked,
+        choices,
         backend=backend,
         dtype=dtype,
         states=states,
@@ -146,7 +147,7 @@ def accuracies(
 
 
 def default_states(robot: Robot) -> int:
-    """How many states are looked at: fewer of long robots, whose many digits take long."""
+    """The default number of states: fewer for long robots, for which extended precision is slow."""
     return max(1, min(_STATES, 16 * _STATES // max(robot.n_links, 1)))
 
 
@@ -159,33 +160,70 @@ def state_errors(found: Any, exact: Any) -> list[float]:
 
 
 def typical_error(errors: list[float], dtype: Any = np.float64) -> float:
-    """The geometric mean of errors, none taken below the rounding of the result itself."""
+    """The geometric mean of errors, each at least the rounding unit of the result."""
     least = float(np.finfo(dtype).eps) / 2.0
     return math.exp(math.fsum(math.log(max(e, least)) for e in errors) / len(errors))
 
 
 def exact_result(
-    robot: Robot, function: str, inputs: list[np.ndarray], *, digits: int = 50, frame: str | None = None
+    robot: Robot, function: str, inputs: Sequence[np.ndarray], *, digits: int = 50, frame: str | None = None
 ) -> Any:
-    """The function of the robot for a batch of floats, in many digits; a tuple of several results."""
+    """The function of the robot for a batch in extended precision; a tuple if it has several results."""
     context = _extended(digits)
     convert = np.frompyfunc(lambda x: context.mpf(float(x)), 1, 1)
-    model = robot.model.cast(lambda array: np.asarray(convert(array), dtype=object))
+    return _reference_result(robot, function, inputs, lambda x: np.asarray(convert(x), dtype=object), frame)
+
+
+def longdouble_result(
+    robot: Robot, function: str, inputs: Sequence[np.ndarray], frame: str | None = None
+) -> Any:
+    """`exact_result` in `numpy.longdouble`: quick, for a first look.
+
+    Where that is float64, or a routine supports nothing else, it is the float64 result.
+    """
+    for kind in (np.longdouble, np.float64):
+        try:
+            with np.errstate(all="ignore"):
+                return _reference_result(robot, function, inputs, partial(np.asarray, dtype=kind), frame)
+        except TypeError:  # dense factors come from LAPACK, which has no longdouble
+            continue
+    raise AssertionError("NumPy computes in float64")
+
+
+def has_long_floats() -> bool:
+    """Whether this machine has floats longer than 64 bits."""
+    return bool(np.finfo(np.longdouble).eps < np.finfo(np.float64).eps)
+
+
+def _reference_result(
+    robot: Robot,
+    function: str,
+    inputs: Sequence[np.ndarray],
+    convert: Callable[[Any], Any],
+    frame: str | None,
+) -> Any:
+    """The function by its reference algorithm, with model, states and frame converted first."""
     call = resolve(robot, function, _reference(robot, function), frame)
+    model = robot.model.cast(convert)
     more = call.arguments()
     if frame is not None:
-        more["frame"] = more["frame"].map(lambda array: np.asarray(convert(array), dtype=object))
+        more["frame"] = more["frame"].map(convert)
     with ordering(Sequential(model.parents, model.pattern)):
-        return call.algorithm(model, *(convert(x) for x in inputs), **more)
+        return call.algorithm(model, *map(convert, inputs), **more)
+
+
+def largest_error(found: Any, exact: Any) -> float:
+    """The largest relative error of the states of a batch."""
+    return max(state_errors(found, exact), default=0.0)
 
 
 def relative_error(found: Any, exact: Any) -> float:
     """The largest difference over the largest exact entry; infinite where something is not finite."""
     found, exact = np.asarray(found, dtype=float).ravel(), np.asarray(exact, dtype=object).ravel()
-    if not np.isfinite(found).all():
+    differences = [abs(y - float(x)) for x, y in zip(found, exact, strict=True)]
+    if not np.isfinite(found).all() or any(d != d for d in differences):
         return math.inf
-    size = max((abs(y) for y in exact), default=0.0)
-    worst = max((abs(y - float(x)) for x, y in zip(found, exact, strict=True)), default=0.0)
+    size, worst = max(map(abs, exact), default=0.0), max(differences, default=0.0)
     return float(worst / size) if size else float(worst)
 
 
@@ -200,7 +238,7 @@ def _inputs(robot: Robot, function: str, states: int, rng: Any) -> list[np.ndarr
 
 
 def _extended(digits: int) -> Any:
-    """A context of numbers with that many digits."""
+    """An mpmath context with that many decimal digits."""
     try:
         import mpmath
     except ImportError:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..dispatch import resolve
 from ..errors import PhalanxError, is_one_of, nearest, shown
-from ..program.cost import Cost, Count
+from ..program.analyses.cost import Cost, Count
 from ..progress import steps
 from ..robot.robot import Robot
 from ..typing import AlgorithmLike, Customise
@@ -21,14 +21,14 @@ from .cost import cost
 from .fitting import BASIS, FURTHER, FittedFormula, fit
 
 SIZES = (*range(1, 13), 15, 16, 17, 20)
-_LONGEST = 10_000  # joints: programs of longer chains would not be written out anyway
+_LONGEST = 10_000  # joints: programs of longer chains are not unrolled anyway
 _POWERS = (2, 4, 8, 16, 32, 64)
 _LEVELS = ("none", "semi")
 _INERTIAS = ("dense", "diagonal")
 
 
 class _Forms:
-    """The counts of one kind over all sizes, fitted when asked for."""
+    """The counts of one kind over all sizes, fitted when read."""
 
     def __init__(self, of: str, counts: dict[int, Count], levels: str) -> None:
         self._of, self._counts, self._levels = of, counts, levels
@@ -65,7 +65,7 @@ class _Forms:
 
 
 def _advice(sizes: Sequence[int]) -> str:
-    """What else to try: trees are regular at powers of two, and a form of k terms needs k + 2 sizes."""
+    """Other sizes to try: trees are regular at powers of two, and a form of k terms needs k + 2 sizes."""
     if set(_POWERS) <= set(sizes):
         return "`costs` of the result has the counts themselves"
     alone = all(n & (n - 1) == 0 for n in sizes)
@@ -94,7 +94,7 @@ class ClosedForm(_Forms):
 
     @property
     def by_quantity(self) -> dict[str, _Forms]:
-        """The same for each quantity of the algorithm's text."""
+        """The formulas of each quantity that the algorithm names."""
         names = dict.fromkeys(name for c in self.costs.values() for name in c.by_quantity)
         return {
             name: _Forms(
@@ -123,7 +123,7 @@ def closed_form(
     inertias: Literal["dense", "diagonal"] = "dense",
     sizes: Sequence[int] = SIZES,
 ) -> ClosedForm:
-    """What an algorithm costs on a general chain of n turning joints, as exact formulas in n.
+    """What an algorithm costs on a general chain of n revolute joints, as exact formulas in n.
 
     Formulas are sums of 1, n, n^2, n^3, L and nL with rational coefficients, where L is
     ceil(log2 n), or ceil(log2(n+1)) where the paper of the convention says so. They are fitted on the
@@ -142,10 +142,10 @@ def closed_form(
         raise PhalanxError(
             f"closed_form: inertias={shown(inertias)};{nearest(inertias, _INERTIAS, what='kinds')}"
         )
-    whole = isinstance(sizes, list | tuple | range) and all(
+    integers = isinstance(sizes, list | tuple | range) and all(
         type(n) is int and 1 <= n <= _LONGEST for n in sizes
     )
-    wanted = sorted(set(sizes)) if whole else []
+    wanted = sorted(set(sizes)) if integers else []
     if len(wanted) <= FURTHER:
         raise PhalanxError(
             f"closed_form: sizes={shown(sizes)}, expected more than {FURTHER} integers "
@@ -175,7 +175,7 @@ def _cost_at(
 
 @cache
 def general_chain(n: int, inertias: str = "dense") -> Robot:
-    """A chain of n turning joints in DH frames, none of whose parameters is zero."""
+    """A chain of n revolute joints in DH frames, none of whose parameters is zero."""
     rng = np.random.default_rng(n)
     rows = []
     for _ in range(n):

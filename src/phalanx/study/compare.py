@@ -11,25 +11,26 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import Algorithm, algorithms, functions_algorithms
-from ..backends.base import Call, backend
+from ..backends.base import backend
 from ..dispatch import ANY, choose, compute, resolve
 from ..errors import PhalanxError
-from ..program.cost import Cost
+from ..program.analyses.cost import Cost
+from ..program.task import Call
 from ..progress import steps
 from ..robot.robot import Robot, require_robot
+from .accuracy import largest_error, longdouble_result
+from .calibration import Sample, job, sample, timed
 from .machines import pram
-from .prediction.checking import exact, relative_error
-from .prediction.timing import Sample, job, sample, timed
 from .recommend import IN_TURNS, best_of, duration, label, reason, recommend, served
 from .schedule import place, task_graph
 
 _CHECKED = 16  # states whose results are compared with extended precision
-_REFERENCE = 64  # states on which NumPy is timed: its pace hardly changes beyond
+_REFERENCE = 64  # states on which NumPy is timed: its throughput hardly changes beyond
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One algorithm on one robot; times in seconds, `refused` tells why it has none.
+    """One algorithm on one robot; times in seconds, `refused` says why it has none.
 
     `one_state` and `per_state` are measured, alone and in the batch; `predicted` is per state of the
     batch. `speedup` is what `processors` would gain over one that takes the algorithm with the least
@@ -63,8 +64,8 @@ def compare(
     """All algorithms of a function on a robot, the fastest on a batch first, refusals last.
 
     Errors are relative to the largest entry of a state, against the reference in extended precision.
-    Times are of one thread, all algorithms taking turns. `frame` is that of functions which are
-    asked for one.
+    Times are of one thread, with interleaved runs of all algorithms. `frame` is that of functions which
+    take one.
     """
     functions_algorithms(function)
     require_robot(robot, "compare")
@@ -107,10 +108,10 @@ def _facts(algorithm: Algorithm) -> dict[str, Any]:
 def _best(
     calls: dict[str, Call], measured: dict[str, dict[str, Any]], auto: Call, batch: int
 ) -> tuple[Call, str]:
-    """The call to take by what was measured, and why."""
+    """The call to recommend by measured times and errors, and why."""
     best, why = _fastest(calls, measured, auto, batch, "per_state")
     robot, function = auto.robot, auto.algorithm.function
-    if batch > 1 and robot.nv > ANY:  # where "auto" may take another one for one state
+    if batch > 1 and robot.nv > ANY:  # "auto" may select another algorithm for one state
         there = calls[choose(robot, function, 1).name]
         alone, _ = _fastest(calls, measured, there, 1, "one_state")
         if alone is not best:
@@ -123,7 +124,7 @@ def _best(
 def _fastest(
     calls: dict[str, Call], measured: dict[str, dict[str, Any]], auto: Call, batch: int, time: str
 ) -> tuple[Call, str]:
-    """The same by the measured times of one kind."""
+    """The fastest call by the measured times under the key `time`, and why it is taken."""
     times = {name: found[time] for name, found in measured.items()}
 
     def errors(call: Call) -> tuple[float, float]:
@@ -140,7 +141,7 @@ def _measured(calls: dict[str, Call], batch: int, processors: int) -> dict[str, 
     jobs: dict[tuple[str, int], Any] = {}
     first = next(iter(calls.values()))
     inputs = first.robot.random_state(min(batch, _CHECKED), rng=0)[: len(first.function.inputs)]
-    right = exact(first.robot, first.algorithm.function, inputs, first.frame)
+    right = longdouble_result(first.robot, first.algorithm.function, inputs, first.frame)
     samples: dict[int, Sample] = {}
     on_processors: dict[str, tuple[float, float]] = {}
     for name, call in steps(calls.items(), "comparing", lambda item: item[0]):
@@ -150,7 +151,7 @@ def _measured(calls: dict[str, Call], batch: int, processors: int) -> dict[str, 
         found[name] = {
             "backend": where,
             "prepare": _build_seconds(call) if where == "native" else time.perf_counter() - start,
-            "error": relative_error(result, right),
+            "error": largest_error(result, right),
             "cost": backend(where).cost(call),
             "processors": processors,
         }
@@ -169,7 +170,7 @@ def _measured(calls: dict[str, Call], batch: int, processors: int) -> dict[str, 
 
 
 def _add_times(found: dict[str, dict[str, Any]], jobs: dict[tuple[str, int], Any]) -> None:
-    """The times of all jobs; compiled code gets more rounds, since NumPy takes a thousand times as long."""
+    """Time all jobs; compiled code is repeated more often, since NumPy takes a thousand times as long."""
     quick = {key: job for key, job in jobs.items() if found[key[0]]["backend"] == "native"}
     slow = {key: job for key, job in jobs.items() if key not in quick}
     times = timed(quick) | timed(slow, rounds=2, burst=0.0)
@@ -182,14 +183,14 @@ def _add_times(found: dict[str, dict[str, Any]], jobs: dict[tuple[str, int], Any
 
 
 def _build_seconds(call: Call) -> float:
-    """How long tracing and compiling took, or reading from the cache."""
+    """Seconds that tracing and compiling took, or reading from the cache."""
     from ..backends.native.build import native
 
     return native(call).seconds
 
 
 def _scheduled(call: Call, processors: int) -> tuple[float, float]:
-    """All operations, and those that p processors with a common memory do one after another."""
+    """The time of all operations on one processor, and their makespan on p with a common memory."""
     choice = (call.algorithm.name, dict(call.options))
     graph = task_graph(call.robot, call.algorithm.function, choice, convention="program", frame=call.frame)
     machine = pram(processors)

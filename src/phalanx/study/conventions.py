@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The bookkeeping of the papers: what each one charges, as data.
 
-A convention names functions of the texts whose results count as formed beforehand (`given`),
+A convention names functions of the algorithms whose results count as precomputed (`given`),
 quantities that are not charged (`free`), and parameters that the paper does not have (`absent`).
 With customisation "full" the program of the kernel is counted as it is, unless a convention is named.
 """
@@ -32,7 +32,7 @@ class Convention:
     absent: tuple[str, ...] = ()
     shared: bool = False
     turned_tool: bool = False
-    results: Level = field(default_factory=dict)  # variables of the text with which the count ends
+    results: Level = field(default_factory=dict)  # variables of the algorithm with which the count ends
     inputs: tuple[str, ...] = (
         "base_velocity",
         "base_acceleration",
@@ -41,7 +41,7 @@ class Convention:
     levels: str = "n"  # the L of closed forms is ceil(log2 of this)
 
     def bookkeeping(self, customise: str) -> Bookkeeping:
-        """How a text is traced for this convention."""
+        """How the algorithm is traced under this convention."""
         return Bookkeeping(
             given=frozenset(self.given.get(_level(customise), ())),
             passes=frozenset(self.passes),
@@ -60,13 +60,13 @@ def _level(customise: str) -> str:
     return "none" if customise == "none" else "semi"
 
 
-# What depends on the geometry alone, or on the joint's angle alone, and may be prepared.
+# Depends on the geometry alone, or on the joint's angle alone, and can be precomputed.
 _ROTATIONS = ("rotations", "proximal_rotations")
 _GEOMETRY = ("offsets", "proximal_offsets", "axes", "first_axis")
 _MOMENTS = ("moments", "proximal_moments", "proximal_inertias")
 _BASE = ("base_motion",)
-# What the chains of the papers do not have: an offset of the angle, an offset that keeps frames
-# of nearly parallel axes close, a rotor.
+# Parameters that the chains of the papers do not have: an offset of the angle, an offset that avoids distant
+# frames of nearly parallel axes, a rotor.
 _PLAIN = ("theta", "w", "armature")
 
 _RATES = ("zqd", "zqdd", "rate", "rated")
@@ -157,7 +157,7 @@ CONVENTIONS: Mapping[str, Convention] = MappingProxyType(
     }
 )
 
-# Whose bookkeeping `convention=None` stands for; that of the program where a source has none.
+# The convention that None selects for each algorithm, that of its source; "program" for all others.
 _SOURCES = {
     "zomaya_morris": "zomaya_morris",
     "luh_walker_paul": "lathrop_linear",
@@ -174,7 +174,7 @@ _SOURCES = {
 
 
 def convention_of(name: str | None, algorithm: str, customise: str) -> Convention:
-    """The convention of that name; None stands for that of the algorithm's source."""
+    """The convention of that name; None selects that of the algorithm's source."""
     if name is None:
         name = "program" if customise == "full" else _SOURCES.get(algorithm, "program")
     if not isinstance(name, str) or name not in CONVENTIONS:

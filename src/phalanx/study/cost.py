@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..backends.base import Call
 from ..dispatch import resolve
 from ..errors import PhalanxError, is_one_of, nearest, shown
 from ..products import derivative_of
-from ..program.cost import Cost, cost_of
-from ..program.trace import TracedProgram, trace
+from ..program.analyses.cost import Cost, cost_of
+from ..program.ir import Program
+from ..program.task import Call
+from ..program.trace import trace
 from ..robot.robot import Robot
 from ..typing import AlgorithmLike, Customise
 from .conventions import Convention, convention_of
@@ -32,11 +33,11 @@ def cost(
 ) -> Cost:
     """Operations of one state of a function by an algorithm, from the traced program.
 
-    `customise` tells what of the robot is used. "none": nothing, the general equations with z0, base
+    `customise` says what of the robot is used. "none": nothing, the general equations with z0, base
     motion and tip wrench symbolic, nothing folded or shared. "semi": structure (z0, the zero of A,
     inertias without products where the robot has none). "full": every instruction of the kernel, as often
     as it is carried out for one state. Kernels of long robots are loops over bodies (`looped`): they
-    compute the same for every body, whatever its zeros, and some values twice instead of keeping them; what
+    compute the same for every body, whatever its zeros, and some values twice instead of storing them; what
     the equations join in a tree they may compute one body after another. Operations, `span` and `width` are
     all of the loops then (the last two are empty beyond five million operations), and `written_out` is the
     cost of the same equations without loops, trees and all. `form` says why a kernel is unrolled or looped.
@@ -55,7 +56,7 @@ def cost(
     | kane | p, p + s and moments of single links are free; A is charged |
     | inertia_matrix | p* and the links' constants are free; U and composite masses are charged |
 
-    `frame` is that of functions which are asked for one. `derivative` is "jvp", "vjp" or "hvp": the cost of
+    `frame` is that of functions which take one. `derivative` is "jvp", "vjp" or "hvp": the cost of
     that product (`robot.jvp` and its like) instead of the function's own.
 
     Of the result: `multiplications`, `additions`, `divisions`, `trigonometric`, `total` (the first
@@ -64,7 +65,7 @@ def cost(
     """
     call, rules = charged(robot, function, algorithm, customise, convention, frame, derivative)
     if _is_kernel(call, customise, rules):
-        from ..backends.native.costs import kernel_cost  # rolling takes a while to import
+        from ..program.analyses.cost import kernel_cost  # slow to import
 
         return kernel_cost(call)
     found = cost_of(
@@ -83,8 +84,8 @@ def program_of(
     customise: str = "full",
     convention: str | None = None,
     frame: str | None = None,
-) -> tuple[TracedProgram, Convention]:
-    """The equations of a function, written out, and the convention that says what is charged."""
+) -> tuple[Program, Convention]:
+    """The unrolled program of a function, and the convention that says what is charged."""
     call, rules = charged(robot, function, algorithm, customise, convention, frame)
     return program_at(call, customise, rules), rules
 
@@ -98,7 +99,7 @@ def charged(
     frame: str | None = None,
     derivative: str | None = None,
 ) -> tuple[Call, Convention]:
-    """The call whose operations are asked for, and the convention that says which of them are charged."""
+    """The call whose operations are counted, and the convention that says which of them are charged."""
     if derivative is None:
         call = resolve(robot, function, algorithm, frame)
     else:
@@ -128,14 +129,14 @@ def convention_at(customise: str, convention: str | None, algorithm: str) -> Con
 
 
 def _is_kernel(call: Call, customise: str, rules: Convention) -> bool:
-    """Whether a count is that of the kernel; robots that cannot move have none."""
+    """Whether the kernel's own program is counted; robots without degrees of freedom have no kernel."""
     return customise == "full" and rules.name == "program" and call.robot.model.n > 0
 
 
-def program_at(call: Call, customise: str, rules: Convention) -> TracedProgram:
-    """The equations of a call, written out, as far as a level knows the robot."""
-    from ..backends.native.costs import require_short
-    from ..backends.native.lowering import traced
+def program_at(call: Call, customise: str, rules: Convention) -> Program:
+    """The unrolled program of a call, specialised to the robot as far as `customise` allows."""
+    from ..program.analyses.cost import require_short
+    from ..program.lowering import traced
 
     require_short(call)
     if _is_kernel(call, customise, rules):

@@ -23,7 +23,7 @@ _BASES = (
     ("n^2", "nL", "n", "L", "1"),
     BASIS,
 )
-FURTHER = 2  # sizes that a form must meet beyond those it was fitted on
+FURTHER = 2  # sizes that must verify a form beyond those it was fitted on
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class FittedFormula:
     levels: str  # L is ceil(log2 of this)
     fitted: tuple[int, ...]
     verified: tuple[int, ...]
-    exceptions: tuple[int, ...] = ()  # sizes that were tried and do not follow
+    exceptions: tuple[int, ...] = ()  # sizes that were tried and do not follow the formula
 
     def __call__(self, n: int) -> Fraction:
         return sum((c * _term(t, n, self.levels) for t, c in self.coefficients.items()), Fraction(0))
@@ -44,13 +44,13 @@ class FittedFormula:
         return self.coefficients.get(term, Fraction(0))
 
     def __str__(self) -> str:
-        text = ""
+        shown = ""
         for term in BASIS:
             c = self[term]
             if c:
-                text += (" - " if c < 0 else " + ") if text else "-" * (c < 0)
-                text += _told(abs(c), term)
-        return text or "0"
+                shown += (" - " if c < 0 else " + ") if shown else "-" * (c < 0)
+                shown += _shown_term(abs(c), term)
+        return shown or "0"
 
 
 def fit(values: Mapping[int, int], levels: str = "n") -> FittedFormula | None:
@@ -64,15 +64,15 @@ def fit(values: Mapping[int, int], levels: str = "n") -> FittedFormula | None:
     powers = tuple(s for s in sizes if s & (s - 1) == 0)
     without += [tuple(sorted({*few, *powers})) for few in without]
     for exceptions in without:
-        kept = [s for s in sizes if s not in exceptions]
+        regular = [s for s in sizes if s not in exceptions]
         for terms in _BASES:
-            found = _fitted(kept, values, terms, levels)
+            found = _fitted(regular, values, terms, levels)
             if found is not None:
                 coefficients, fitted = found
-                verified = tuple(s for s in kept if s not in fitted)
+                verified = tuple(s for s in regular if s not in fitted)
                 wrong = tuple(s for s in exceptions if values[s] != _value(coefficients, terms, s, levels))
-                told = {t: c for t, c in zip(terms, coefficients, strict=True) if c}
-                return FittedFormula(told, levels, fitted, verified, wrong)
+                nonzero = {t: c for t, c in zip(terms, coefficients, strict=True) if c}
+                return FittedFormula(nonzero, levels, fitted, verified, wrong)
     return None
 
 
@@ -117,7 +117,7 @@ def _term(term: str, n: int, levels: str) -> int:
     return {"1": 1, "n": n, "n^2": n * n, "n^3": n**3, "L": log, "nL": n * log}[term]
 
 
-def _told(c: Fraction, term: str) -> str:
+def _shown_term(c: Fraction, term: str) -> str:
     if term == "1":
         return str(c)
     if c == 1:

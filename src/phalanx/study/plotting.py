@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""One style for all pictures: fonts for print, colours that everybody can tell apart.
+"""One style for all pictures: fonts for print, colour-blind safe colours.
 
 matplotlib is imported when the first picture is made. Nothing goes through `pyplot`, whose windows and
 state belong to the user.
@@ -17,7 +17,7 @@ from typing import Any
 
 from ..errors import PhalanxError, installing, shown
 
-# Okabe and Ito, Color Universal Design (2008), without the yellow that paper swallows.
+# Okabe and Ito, Color Universal Design (2008), without the yellow, which is too pale in print.
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILION, PURPLE = "#0072B2", "#D55E00", "#CC79A7"
 COLOURS = (BLUE, ORANGE, GREEN, VERMILION, SKY, PURPLE, BLACK)
@@ -53,7 +53,7 @@ _STYLE = {
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Everything drawn inside has the common style."""
+    """A context in which figures have the common style."""
     with _matplotlib().rc_context(_STYLE):
         yield
 
@@ -76,43 +76,43 @@ def new_ticks() -> Any:
 
 
 def line_styles() -> Iterator[dict[str, Any]]:
-    """Colour, marker and dashes for one line after another, no two alike."""
+    """Colour, marker and dashes for each of several lines, no two alike."""
     for number, (colour, marker) in enumerate(zip(cycle(COLOURS), cycle(MARKERS), strict=False)):
         yield {"color": colour, "marker": marker, "linestyle": DASHES[number // len(COLOURS) % len(DASHES)]}
 
 
-def place_of(path: Any, where: str) -> Path:
+def output_path(path: Any, where: str) -> Path:
     """The path of a file that is to be written; raises for a name that no file can have."""
     try:
-        place = Path(os.fsdecode(path))
-        os.fsencode(place)
+        file = Path(os.fsdecode(path))
+        os.fsencode(file)
     except (TypeError, ValueError):
         raise PhalanxError(f"{where}: got {shown(path)}, expected a path.") from None
-    if "\0" in str(place):
+    if "\0" in str(file):
         raise PhalanxError(f"{where}: the path {shown(path)} holds a null character, which no name can.")
-    return place
+    return file
 
 
 def require_drawable(path: Any) -> Path:
-    """The path of a picture, or an error: better before long work than after it."""
+    """The path of a picture; raises for a format that cannot be written, before long work begins."""
     _matplotlib()
-    place = place_of(path, "plot")
-    if place.suffix.lower().removeprefix(".") not in FORMATS:
-        raise PhalanxError(f"plot: {place} ends in {place.suffix!r}, expected one of .png, .pdf, .svg.")
-    return place
+    file = output_path(path, "plot")
+    if file.suffix.lower().removeprefix(".") not in FORMATS:
+        raise PhalanxError(f"plot: {file} ends in {file.suffix!r}, expected one of .png, .pdf, .svg.")
+    return file
 
 
 def saved(figure: Any, path: Any) -> Any:
-    """The figure, written to a file unless `path` is None; its ending tells the format."""
+    """The figure, written to a file unless `path` is None; its suffix says the format."""
     if path is None:
         return figure
-    place = require_drawable(path)
+    file = require_drawable(path)
     try:
         with styled():
-            figure.savefig(place)
+            figure.savefig(file)
     except (OSError, ValueError) as error:  # a name that no file can have, or text that no font can draw
         reason = getattr(error, "strerror", None) or error
-        raise PhalanxError(f"plot: cannot write {place}: {reason}.") from None
+        raise PhalanxError(f"plot: cannot write {file}: {reason}.") from None
     return figure
 
 

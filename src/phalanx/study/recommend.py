@@ -18,37 +18,37 @@ import numpy as np
 
 from ..algorithms import algorithms, functions_algorithms
 from ..arrays import float_type
-from ..backends.base import Call
 from ..dispatch import ANY, choose, compute, resolve, serving
 from ..errors import PhalanxError, printable, shown
+from ..program.task import Call
 from ..progress import steps
 from ..robot.robot import Robot
 from ..typing import FloatType
-from .prediction.calibration import calibration
-from .prediction.checking import exact, is_extended, relative_error
-from .prediction.timing import job, sample, timed
-from .prediction.workload import workload
+from .accuracy import has_long_floats, largest_error, longdouble_result
+from .calibration import calibration, job, sample, timed
+from .workload import workload
 
+# Checked by benchmarks/recommendations.py.
 # A prediction has to be this much shorter than that of "auto" to speak against it, a measured time this,
-# where all take turns in one run or not.
+# whether interleaved in one run or not.
 MARGIN = 1.03
 IN_TURNS = 1.1
 _NOISE = 1.2
 # Options are tried for algorithms whose defaults come this near to the fastest.
 _NEAR = 4.0
-# Times the work of "auto" beyond which nothing is timed.
+# Multiple of the work of "auto" beyond which an algorithm is not timed.
 _HOPELESS = 20
-# Seconds of one state beyond which its pace in a batch is guessed.
+# Seconds of one state beyond which its throughput in a batch is guessed.
 _LONG = 0.01
 # How much larger the errors may be than those of "auto": two digits.
 _DIGITS = 100.0
-# The difference that counts as none on machines that cannot tell errors.
+# The difference that counts as none on machines without long floats.
 _AGREE = 1e-10
 
 
 @dataclass(frozen=True)
 class Recommendation:
-    """An algorithm to pass on, why, and the seconds per state predicted for it and for all others.
+    """The algorithm to use, the reason, and the seconds per state predicted for it and for all others.
 
     `auto` is what algorithm="auto" takes. Predictions are for one thread; one state of a robot with more
     than 64 degrees of freedom is timed instead. The keys of `predicted` are names of algorithms, with options
@@ -91,15 +91,15 @@ def recommend(
     """The algorithm predicted to be fastest for a batch, as accurate as that of "auto", with the reason.
 
     It may be another one than algorithm="auto" takes, which knows nothing of this machine and little of the
-    batch: `is_auto` tells, and `choice` is what to pass as `algorithm=`. Where the prediction is a tie, it is
+    batch: see `is_auto`, and `choice` is what to pass as `algorithm=`. Where the prediction is a tie, it is
     the choice of "auto". The first call on a machine measures it for some seconds. `frame` is that of
-    functions which are asked for one.
+    functions which take one.
     """
     kind = _checked(function, batch, dtype)
     auto = resolve(robot, function, choose(robot, function, int(batch)).name, frame)
     found = _predictions(auto, batch, kind)
     how, margin = "predicted", MARGIN if served(auto) == "native" else _NOISE
-    if batch == 1 and robot.nv > ANY:  # in narrow code of its own, which the prices do not know
+    if batch == 1 and robot.nv > ANY:  # in narrow code of its own, which the unit costs do not cover
         found, how, margin = _timed_near(found, kind), "measured", _NOISE
     predicted = {label(call): seconds for call, seconds in found}
     eps = float(np.finfo(kind).eps)
@@ -136,20 +136,25 @@ def best_of(
             break
         errors = errors_of(call)
         if errors[0] <= _DIGITS * max(errors[1], eps):
-            return call, _errors_told(errors)
-        told = _errors_told(errors).replace(" Its", " its")
-        remark = remark or f" {label(call)} would take {duration(seconds)}, but{told}"
+            return call, _errors_in_words(errors)
+        timing = _errors_in_words(errors).replace(" Its", " its")
+        remark = remark or f" {label(call)} would take {duration(seconds)}, but{timing}"
     return auto, remark
 
 
 def label(call: Call) -> str:
     """The name of an algorithm, with its options if they are not the defaults."""
-    options = ", ".join(f"{k}={v}" for k, v in call.options)
-    return call.algorithm.name + (f"({options})" if options else "")
+    return with_options(call.algorithm.name, dict(call.options))
+
+
+def with_options(algorithm: str, options: Mapping[str, Any]) -> str:
+    """An algorithm with its options, as reports and recommendations write it."""
+    chosen = ", ".join(f"{k}={v}" for k, v in options.items())
+    return algorithm + (f"({chosen})" if chosen else "")
 
 
 def served(call: Call) -> str:
-    """The name of the backend that "auto" takes for a call."""
+    """The name of the backend that "auto" selects for a call."""
     return serving(call).name
 
 
@@ -171,7 +176,7 @@ def _predictions(auto: Call, batch: int, dtype: np.dtype) -> list[tuple[Call, fl
     compiled = [call for call in calls if served(call) == "native"]
     if not compiled:
         return _timed(calls, batch, dtype)
-    # What only NumPy serves is no match for compiled code.
+    # Algorithms that only NumPy runs are no match for compiled code.
     found = _predicted(compiled, batch, dtype)
     limit = _NEAR * min(seconds for _, seconds in found)
     more = [other for call, seconds in found if seconds <= limit for other in _variants(call)]
@@ -180,7 +185,7 @@ def _predictions(auto: Call, batch: int, dtype: np.dtype) -> list[tuple[Call, fl
 
 
 def _timed(calls: list[Call], batch: int, dtype: np.dtype) -> list[tuple[Call, float]]:
-    """Calls on the reference, whose array operations nobody counts, with their seconds per state."""
+    """Calls on the reference, whose array operations are not counted, with their seconds per state."""
     return [(call, _timed_per_state(call, batch, "numpy", dtype)) for call in steps(calls, "timing", label)]
 
 
@@ -209,8 +214,8 @@ def _timed_near(found: list[tuple[Call, float]], dtype: np.dtype) -> list[tuple[
 
 
 def _is_comparable(call: Call) -> bool:
-    """Whether a call is no hopeless case: far more work than the choice of "auto" by its order alone."""
-    from ..backends.native.lowering import operations_in_loops
+    """Whether a call has at most `_HOPELESS` times the operations of the choice of "auto"."""
+    from ..program.lowering import operations_in_loops
 
     choice = choose(call.robot, call.algorithm.function).name
     auto = resolve(call.robot, call.algorithm.function, choice, call.frame)
@@ -227,7 +232,7 @@ def _variants(call: Call) -> Iterator[Call]:
 
 def _timed_per_state(call: Call, batch: int, name: str, dtype: np.dtype) -> float:
     """Seconds per state measured instead of predicted: from the times of one state and of a few."""
-    key = ("pace", call.algorithm.function, label(call), name, dtype.str)
+    key = ("throughput", call.algorithm.function, label(call), name, dtype.str)
     first, each = call.robot._memoized(key, lambda: _throughput(call, name, dtype))
     return float((first - each) / batch + each)
 
@@ -235,7 +240,7 @@ def _timed_per_state(call: Call, batch: int, name: str, dtype: np.dtype) -> floa
 def _throughput(call: Call, name: str, dtype: np.dtype) -> tuple[float, float]:
     """Seconds of one state alone and of every further one.
 
-    Of what takes long for one state nobody waits for more: it will not be recommended.
+    A call that is slow for one state is not timed for more: it will not be recommended.
     """
     few, rounds, burst = (8, 3, 0.0) if name == "numpy" else (64, 11, 0.002)
     alone = job(call, sample(call, 1, dtype), name)
@@ -257,10 +262,10 @@ def _errors(call: Call, auto: Call, dtype: np.dtype) -> tuple[float, float]:
     states = call.robot.random_state(8 if call.robot.nv <= 100 else 2, rng=0)[: len(call.function.inputs)]
     inputs = tuple(x.astype(dtype) for x in states)
     one, other = (compute(c, inputs, {}, runner=serving(c), threads=1) for c in (call, auto))
-    if is_extended():
-        right = exact(call.robot, call.algorithm.function, inputs, call.frame)
-        return relative_error(one, right), relative_error(other, right)
-    return relative_error(one, other), max(_AGREE / _DIGITS, float(np.finfo(dtype).eps))
+    if has_long_floats():
+        right = longdouble_result(call.robot, call.algorithm.function, inputs, call.frame)
+        return largest_error(one, right), largest_error(other, right)
+    return largest_error(one, other), max(_AGREE / _DIGITS, float(np.finfo(dtype).eps))
 
 
 # ------------------------------------------------------------------- reasons
@@ -271,41 +276,41 @@ def reason(
 ) -> str:
     """One or two sentences with figures, predicted or measured; `remark` is what errors have to say."""
     name, mine = label(best), times[label(best)]
-    told = f"{duration(mine)} per state {how} for {_states(batch)}"
+    timing = f"{duration(mine)} per state {how} for {_states(batch)}"
     if label(best) != label(auto):
         why = "without knowing this machine"
         if auto.robot.nv <= ANY:
             why = "from the shape of the robot alone, so that one state and a batch agree in bits"
         return (
-            f'{name}, not the choice of "auto": {told}, {_times(times[label(auto)] / mine)} as fast as '
+            f'{name}, not the choice of "auto": {timing}, {_times(times[label(auto)] / mine)} as fast as '
             f'{label(auto)}, which "auto" takes {why}; ask for {best.algorithm.name} by name.{remark}'
         )
     rivals = [(s, k) for k, s in times.items() if k.partition("(")[0] != best.algorithm.name]
     if not rivals:
-        return f'{name} is the only choice there is for this robot and what "auto" takes: {told}.'
+        return f'{name} is the only choice there is for this robot and what "auto" takes: {timing}.'
     if remark:
-        return f'{name} is what "auto" takes: {told}.{remark}'
+        return f'{name} is what "auto" takes: {timing}.{remark}'
     seconds, second = min(rivals)
     if seconds < mine * margin:
         known = "predictions" if how == "predicted" else "such measurements"
         return (
-            f'{name} is what "auto" takes: {told}. With {duration(seconds)} {second} is as fast; '
-            f"the difference is less than {known} can tell."
+            f'{name} is what "auto" takes: {timing}. With {duration(seconds)} {second} is as fast; '
+            f"the difference is less than {known} resolve."
         )
     return (
-        f'{name} is what "auto" takes and the fastest of {len(times)} choices: {told}, '
+        f'{name} is what "auto" takes and the fastest of {len(times)} choices: {timing}, '
         f"{_times(seconds / mine)} as fast as {second}."
     )
 
 
-def _errors_told(errors: tuple[float, float], least: float = 10.0) -> str:
-    """What is worth saying about errors: where they are larger than those of "auto"."""
+def _errors_in_words(errors: tuple[float, float], least: float = 10.0) -> str:
+    """A remark on errors where they are larger than those of "auto", else empty."""
     worse = errors[0] > least * errors[1] and errors[0] > 1e-14
     return f" Its errors reach {errors[0]:.0e} instead of {errors[1]:.0e}." if worse else ""
 
 
 def duration(seconds: float) -> str:
-    """A time in the unit that people would use."""
+    """A time in words, in a readable unit (ns, µs, ms, s)."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"

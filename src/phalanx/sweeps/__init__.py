@@ -1,3 +1,3 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""The verbs that walk over a robot's bodies (verbs.py), and the orders in which they run (orders/)."""
+"""Sweeps over a robot's bodies (`verbs`) and links (`links`), and the orders in which they run (`orders`)."""

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Sweeps over links, which joints of one or several bodies carry: rows of a chain, or heavy paths of a tree.
+"""The interface of sweeps over links, whose joints have one or several bodies: rows of a chain, heavy paths.
 
-Heavy paths are the chains of a tree that hang on chains. Algorithms call these functions; `heavy_paths.py`
-implements them for arrays.
+Heavy paths partition a tree into chains that hang on chains. Algorithms call these functions;
+`heavy_paths.py` implements them for arrays.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ class Halving:
     """Odd-even elimination along a heavy path: every second link, then every second of the rest, and so on.
 
     From the tips, heavy paths on which nothing hangs first:
-    `alone(load, own)`: a link as a part, from what it bears and what else is known of it.
-    `join(A, B)`: what becomes of A when B, next to it, goes, and what lies between them.
-    `stays(A, before, after)`: what then becomes of A, from what lies between it and both its neighbours (zero
-    at the ends).
-    `close(whole)`: what a heavy path adds to the load of the link on which it hangs, and what is kept of it.
+    `alone(load, own)`: a single link as a part, from its load and its own data.
+    `join(A, B)`: (A after its neighbour B is eliminated, what lies between them).
+    `precede(A, between)`, `follow(A, between)`: A once the part after it, or before it, is eliminated, from
+    what lies between them (zero at the ends).
+    `close(whole)`: (what a heavy path adds to the load of the link that carries it, what is stored of it).
 
     From the root, heavy paths on which all others hang first:
-    `enter(kept, a)`: the value before a heavy path on a link in state a; without it, what was kept.
-    `sides(part, x)`: what the value before a part does to this part and to the one before it.
+    `enter(stored, a)`: the value before a heavy path on a link in state a; without it, `stored` itself.
+    `sides(part, x)`: (what the value before a part does to this part, what it does to the one before).
     `inside(between, f, g)`: the value between two parts, from what is done to the first and to the second.
     `settle(part, f, g)`: the state of a link, from what the values before and after it do to it.
     """
@@ -38,14 +38,25 @@ class Halving:
     close: Callable[[Any], tuple[Any, Any]]
     inside: Callable[[Any, Array, Array], Array]
     sides: Callable[[Any, Array], tuple[Array, Array]] = lambda part, x: (x, x)
-    stays: Callable[[Any, Any, Any], Any] | None = None
+    precede: Callable[[Any, Any], Any] | None = None
+    follow: Callable[[Any, Any], Any] | None = None
     alone: Callable[[Any, Any], Any] | None = None
     enter: Callable[[Any, Array], Array] | None = None
     settle: Callable[[Any, Array, Array], Array] | None = None
 
+    def stays(self, A: Any, before: Any, after: Any) -> Any:
+        """A once both of its neighbours are eliminated."""
+        A = A if self.precede is None else self.precede(A, after)
+        return A if self.follow is None else self.follow(A, before)
+
+    @property
+    def changes_neighbours(self) -> bool:
+        """Whether a part changes with its eliminated neighbours, besides by `join`."""
+        return self.precede is not None or self.follow is not None
+
 
 class LinkSweeps(ABC):
-    """How links are swept: what `Order` is for bodies.
+    """The sweeps over links, as `Order` has those over bodies.
 
     `rank` is the number of component axes after the axis of bodies or links.
     """
@@ -54,11 +65,11 @@ class LinkSweeps(ABC):
 
     @abstractmethod
     def at_links(self, x: Any, rank: int = 1) -> Any:
-        """Values of bodies, as links have them: those of the last bodies of their joints."""
+        """The values of bodies at links: those of the last bodies of their joints."""
 
     @abstractmethod
     def spread(self, x: Array) -> Array:
-        """Values (…, m, k) of links, as all bodies of their joints have them."""
+        """The values (…, m, k) of links, repeated for all bodies of their joints."""
 
     @abstractmethod
     def joined(self, join: Callable[..., Any], x: Any, *along: Any) -> Any:
@@ -81,10 +92,10 @@ class LinkSweeps(ABC):
 
     @abstractmethod
     def backward(self, step: Callable[[Any, Any], tuple[Any, Any]], rows: Any, beyond: Any) -> Any:
-        """(state of the first row, what each row keeps), one row after another from the last.
+        """(state of the first row, result of each row), one row after another from the last.
 
-        `step(row, state of the row after)` returns the state and what is kept; `beyond` stands for the
-        state after the last row.
+        `step(row, state of the row after)` returns the state and the row's result; `beyond` is the state
+        after the last row.
         """
 
     @abstractmethod
@@ -99,7 +110,7 @@ class LinkSweeps(ABC):
 
     @abstractmethod
     def halved(self, how: Halving, own: Any, *, load: Any = None, world: Array = None) -> Array:
-        """The value (…, m, k) before each link: heavy paths joined to one part each, and taken apart again.
+        """The value (…, m, k) before each link: heavy paths joined to one part each, then back-substituted.
 
         Links with a `load` begin as the part how.alone(load, own), others as `own`. The state of the `world`
         is known.
@@ -107,9 +118,9 @@ class LinkSweeps(ABC):
 
 
 class Level(ABC):
-    """Rows that meet those h before and h after them.
+    """One level of an elimination: rows k that combine with rows k - h and k + h.
 
-    Where there is no such row its values are zero, or, unless `zero` is asked for, anything finite.
+    Where there is no such row, its values are zero or, without `zero`, any finite ones.
     """
 
     @abstractmethod
@@ -122,12 +133,12 @@ class Level(ABC):
 
     @abstractmethod
     def kept(self, x: Array) -> Array:
-        """x itself, which other rows read: it is worked out for all rows beforehand."""
+        """x, stored for all rows before any row reads those of others."""
 
     def coupled(self, x: Array) -> Array:
         """x of the rows that have one h after them: arrays then compute nothing for the others."""
         return x
 
     def padded(self, x: Array) -> Array:
-        """x of coupled rows, as all rows have it: zero where no row is h after."""
+        """x of coupled rows, extended to all rows: zero where no row is h after."""
         return x

@@ -3,7 +3,7 @@
 """Pairs of links of a chain as one axis: the lower triangle of a matrix, column by column.
 
 Element (row, column), row >= column, is what a unit motion of joint `column` does to link `row`.
-Walks within the columns are levels of (target, source), as `sweeps.relay` takes them.
+Schedules within the columns are levels of (target, source), as `verbs.relay` takes them.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ Level = list[tuple[int, int]]
 
 
 class JoinLevels(list[Level]):
-    """Levels that, as long as joins are associative, give what one place after another gives.
+    """Levels that, for associative joins, equal a sequential scan (`inward`: from the last).
 
-    `inward` tells from which end; an order that has nothing to gain from levels may go place by place.
-    Places are links, or `pairs` of them in one column after another (`across`: in one row after another).
+    An order that gains nothing from levels may scan. Elements are links, or `pairs` of them in one column
+    after another (`across`: in one row after another).
     """
 
     def __init__(
@@ -44,11 +44,11 @@ class Sums(list[Level]):
 
 
 class Indexing(ABC):
-    """Places that are no array of integers: they know how to read a field."""
+    """Symbolic indices instead of an array of integers: they read a field themselves."""
 
     @abstractmethod
     def read(self, x: Any, end: Any = None) -> Any:
-        """The values of a field at these places; `end`, or zero, where there is none."""
+        """The values of a field at these indices; `end`, or zero, where there is none."""
 
 
 class Triangle:
@@ -56,51 +56,51 @@ class Triangle:
 
     row: Any  # of each pair
     column: Any
-    place: Any  # of the pair (row, column), in either order
+    index: Any  # of the pair (row, column), in either order
 
     def __init__(self, n: int) -> None:
         self.n = n
-        self._known: dict[Any, Any] = {}
+        self._memo: dict[Any, Any] = {}
         pairs = [(row, column) for column in range(n) for row in range(column, n)]
         self.row, self.column = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
         lower = np.zeros((n, n), dtype=np.intp)
         lower[self.row, self.column] = np.arange(len(pairs))
-        self.place = np.maximum(lower, lower.T)
+        self.index = np.maximum(lower, lower.T)
 
-    def worked_out(self, make: Callable[..., Any], *options: Any) -> Any:
-        """What `make(pairs, *options)` works out for these pairs, once."""
+    def memoized(self, make: Callable[..., Any], *options: Any) -> Any:
+        """What `make(pairs, *options)` returns for these pairs, computed once."""
         key = (make, *options)
-        if key not in self._known:
-            self._known[key] = make(self, *options)
-        return self._known[key]
+        if key not in self._memo:
+            self._memo[key] = make(self, *options)
+        return self._memo[key]
 
     def of_rows(self, x: Any) -> Any:
         """Values per link at the row of each pair."""
-        return at_places(x, self.row)
+        return gather(x, self.row)
 
     def of_columns(self, x: Any) -> Any:
         """Values per joint at the column of each pair."""
-        return at_places(x, self.column)
+        return gather(x, self.column)
 
     def matrix(self, values: Array) -> Array:
         """The symmetric matrix (…, n, n) of values (…, pairs)."""
-        return values[..., self.place]
+        return values[..., self.index]
 
     def neighbour(self, stride: int) -> Any:
         """The pair `stride` rows after each pair in its column, -1 where there is none."""
         row = self.row + stride
         inside = (row < self.n) & (row >= self.column)
-        return np.where(inside, self.place[np.where(inside, row, self.column), self.column], -1)
+        return np.where(inside, self.index[np.where(inside, row, self.column), self.column], -1)
 
     def outward(self, strides: list[int] | None = None) -> JoinLevels:
-        """Each row from the one before it; with strides, all rows from those so far before them."""
-        return self._walk(strides, inward=False)
+        """Levels that compute row k from row k - 1; with strides, all rows at once from row k - stride."""
+        return self._levels(strides, inward=False)
 
     def inward(self, strides: list[int] | None = None) -> JoinLevels:
-        """Each row from the one after it; with strides, all rows from those so far after them."""
-        return self._walk(strides, inward=True)
+        """Levels that compute row k from row k + 1; with strides, all rows at once from row k + stride."""
+        return self._levels(strides, inward=True)
 
-    def _walk(self, strides: list[int] | None, *, inward: bool) -> JoinLevels:
+    def _levels(self, strides: list[int] | None, *, inward: bool) -> JoinLevels:
         side, rows = -1 if inward else 1, range(self.n)
         if strides is None:
             levels = (self._level([row], side) for row in (rows[-2::-1] if inward else rows[1:]))
@@ -109,16 +109,16 @@ class Triangle:
         return JoinLevels(levels, inward=inward, pairs=True)
 
     def across(self, levels: Callable[[], list[Level]]) -> JoinLevels:
-        """Levels of a paper's own in which each column comes from a later one of the same row."""
+        """Levels given by a paper, in which each column is computed from a later one of the same row."""
         return JoinLevels(levels(), inward=True, pairs=True, across=True)
 
     def beyond(self, *, by_halves: bool = False) -> Sums:
-        """For each link, all pairs of links up to it, themselves: sums over the links from each row on."""
+        """For each link, a level of all pairs up to its row: sums over the links from each row on."""
         levels = ([(a, a) for a in range(len(self.row)) if self.row[a] <= k] for k in range(self.n))
         return Sums(levels, by_halves=by_halves)
 
     def link(self, k: Any) -> Any:
-        """The place of a link among links."""
+        """The index of a link, as a list."""
         return [k]
 
     @property
@@ -127,13 +127,13 @@ class Triangle:
         return np.arange(1, self.n)
 
     def along(self, x: Any, *, before: int = 0) -> Callable[[int, Any], tuple[Any]]:
-        """What a relay over pairs also needs: values per link at the targets' rows, or rows `before` them."""
-        return lambda _, targets: (at_places(x, self.row[targets] - before),)
+        """The `along` of a relay over pairs: values per link at the targets' rows, or rows `before` them."""
+        return lambda _, targets: (gather(x, self.row[targets] - before),)
 
     def _level(self, rows: Any, stride: int) -> Level:
         """Rows with those `stride` before them, in all columns that have both."""
         return [
-            (int(self.place[row, column]), int(self.place[row - stride, column]))
+            (int(self.index[row, column]), int(self.index[row - stride, column]))
             for row in rows
             if row - stride < self.n
             for column in range(row + 1)
@@ -151,40 +151,40 @@ def triangle(n: int) -> Triangle:
 _triangle = cache(Triangle)
 
 
-def asks_for_trees() -> bool:
-    """Whether the order of the sweeps wants sums and products over links as trees."""
+def prefers_trees() -> bool:
+    """Whether the order of the sweeps prefers sums and products over links as trees."""
     order = current()
     return order is not None and order.by_halves
 
 
 def strides(count: int) -> list[int]:
-    """1, 2, 4, … below `count`: after these steps each of `count` places has met all others on one side."""
+    """1, 2, 4, … below `count`: after these steps each element has combined with all others on one side."""
     return [1 << k for k in range((count - 1).bit_length())]
 
 
 def along_chain(count: int, strides: list[int] | None = None) -> JoinLevels:
-    """Each of `count` places from the one before it; with strides, all from those so far before them."""
+    """Levels that compute each element from the one before; with strides, all from that a stride before."""
     if strides is None:
         return JoinLevels(([(i, i - 1)] for i in range(1, count)), inward=False)
     return JoinLevels(([(i, i - h) for i in range(h, count)] for h in strides), inward=False)
 
 
 def back_along_chain(count: int, strides: list[int] | None = None) -> JoinLevels:
-    """Each of `count` places from the one after it; with strides, all from those so far after them."""
+    """Levels that compute each element from the one after; with strides, all from that a stride after."""
     if strides is None:
         return JoinLevels(([(i, i + 1)] for i in range(count - 2, -1, -1)), inward=True)
     return JoinLevels(([(i, i + h) for i in range(count - h)] for h in strides), inward=True)
 
 
-def at_places(x: Any, places: Any) -> Any:
-    """The values of a field at some places."""
-    if isinstance(places, Indexing):
-        return places.read(x)
-    return x[places] if isinstance(x, Field) else x[..., places, :]
+def gather(x: Any, indices: Any) -> Any:
+    """The values of a field at some indices."""
+    if isinstance(indices, Indexing):
+        return indices.read(x)
+    return x[indices] if isinstance(x, Field) else x[..., indices, :]
 
 
 def shifted(x: Any, sources: np.ndarray, *, end: Any = None) -> Any:
-    """The value that each place reads from its source; where that is -1, `end`, or zero vectors."""
+    """The value that each element reads from its source; where that is -1, `end`, or zero vectors."""
     if isinstance(sources, Indexing):
         return sources.read(x, end)
     if isinstance(x, Field):

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""The walks over a tree of bodies; the order in which they run comes from the caller.
+"""The sweeps over a tree of bodies; the order in which they run comes from the caller.
 
 An algorithm calls these functions and nothing else loops over bodies. `ordering(...)` sets
 the order (one of `sweeps/orders/`) for the algorithm that runs inside it.
@@ -26,9 +26,9 @@ from .links import LinkSweeps
 
 
 class Order(ABC):
-    """An order of visiting bodies: how each sweep is carried out.
+    """An order of visiting bodies: the implementation of each sweep.
 
-    One that is `by_halves` asks texts that can for sums and products over links as trees.
+    With `by_halves`, algorithms that can do so compute sums and products over links as balanced trees.
     """
 
     by_halves: ClassVar[bool] = False
@@ -109,13 +109,13 @@ class Order(ABC):
         return ArrayLinks.of(model)
 
     def triangle(self) -> Any:
-        """The pairs of links of a chain, one of which stands for all; None where there are arrays of them."""
+        """The symbolic pair of links in a loop over pairs; None in orders on arrays."""
         return None
 
     def fold_from(
         self, tips: Any, step: Callable[..., Any], state: tuple[Any, ...], local: tuple[Any, ...]
     ) -> Any:
-        raise PhalanxError("fold: only segments are told what arrives at their tips.")
+        raise PhalanxError("fold: only segments take what arrives at their tips; leave `tips` out.")
 
     def segments(self, count: int | None, ends: Any) -> Segments:
         raise PhalanxError(f"segments: {type(self).__name__} does not cut a chain; use the sequential order.")
@@ -130,6 +130,7 @@ class Segments(ABC):
 
     links: Order
     chain: Order
+    count: int
 
     def inside(self) -> AbstractContextManager[None]:
         """Sweeps over the links of all segments, side by side."""
@@ -150,6 +151,22 @@ class Segments(ABC):
     @abstractmethod
     def spread(self, x: Any) -> Any:
         """A field over links: the value of the segment that each belongs to."""
+
+    def at_base(self, x: Any) -> Any:
+        """The value that a field over segments has at the first of them."""
+        return self.chain.pick(x, 0)
+
+    def at_tip(self, x: Any) -> Any:
+        """The value that a field over segments has at the last of them."""
+        return self.chain.pick(x, self.count - 1)
+
+
+class Neighbours(ABC):
+    """The parts before and beyond one part of a chain, which other processes have."""
+
+    @abstractmethod
+    def exchange(self, sent: tuple[Any, ...], like: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Send some values of this part to the others; return what follows from theirs, shaped as `like`."""
 
 
 _order: ContextVar[Order] = ContextVar("order")
@@ -184,16 +201,16 @@ def accumulate(X: Any, c: Any) -> Any:
 
 
 def fold(step: Callable[..., Any], state: tuple[Any, ...], *local: Any, tips: Any = None) -> tuple[Any, ...]:
-    """What `step` keeps at each body, from the tips to the root.
+    """The results of `step` at each body, from the tips to the root.
 
-    `step(state_i, *local_i)` returns (what body i adds to its parent's state, what it keeps). Inside
-    segments, `tips` is what adds to the state of each one's last link from beyond.
+    `step(state_i, *local_i)` returns (what body i adds to its parent's state, its results). Inside
+    segments, `tips` is added to the state of each one's last link; along them, to that of the last one.
     """
     order = _order.get()
-    kept: tuple[Any, ...] = (
+    results: tuple[Any, ...] = (
         order.fold(step, state, local) if tips is None else order.fold_from(tips, step, state, local)
     )
-    return kept
+    return results
 
 
 def pairs(
@@ -213,7 +230,7 @@ def pairs(
     return (order.pairs_in_runs if runs else order.pairs)(start, carry, emit, along)
 
 
-def walks(
+def ancestor_pairs(
     start: Any,
     *,
     carry: Callable[..., Any],
@@ -222,8 +239,8 @@ def walks(
 ) -> Array:
     """The matrices (…, n, n, k) emitted while each body's fields `start` are carried along its ancestors.
 
-    As `pairs`, where `emit` gives two vectors (…, k): what stands in the row of the body that x comes from,
-    and what stands in its column.
+    As `pairs`, where `emit` returns two vectors (…, k): the entries in the row of the body that x comes from,
+    and those in its column.
     """
     parts = Packed.of(start)
 
@@ -242,26 +259,26 @@ def walks(
 
 @dataclass(frozen=True)
 class Packed:
-    """How the arrays of a field, or several vectors, lie in one vector per body."""
+    """The layout of a field's arrays, or of several vectors, in one vector per body."""
 
     kind: Any
     sizes: tuple[int, ...]
 
     @classmethod
     def of(cls, field: Field) -> Packed:
-        """That of a field of vectors."""
+        """The layout of a field of vectors."""
         return cls(type(field), tuple(array.shape[-1] for array, _ in field.arrays()))
 
     def packed(self, field: Field) -> Array:
-        """All arrays of the field behind one another."""
+        """The arrays of a field, concatenated."""
         arrays = [array for array, _ in field.arrays()]
         xp = namespace(*arrays)
-        # What depends on no state, as inertias on which nothing hangs, has no batch of its own.
+        # Arrays that depend on no state, such as inertias of tips, have no batch axes.
         batch = np.broadcast_shapes(*(a.shape[:-1] for a in arrays))
         return xp.concatenate([xp.broadcast_to(a, (*batch, a.shape[-1])) for a in arrays], axis=-1)
 
     def unpacked(self, x: Array) -> Any:
-        """The field again."""
+        """The field of a packed vector."""
         ends = list(running_sums(self.sizes))
         return self.kind(*(x[..., end - size : end] for size, end in zip(self.sizes, ends, strict=True)))
 
@@ -278,11 +295,11 @@ def scan(join: Callable[[Any, Any], Any], elements: Any, *, root: Any = None, re
 def contract(
     join: Callable[[Any, Any], Any], elements: Any, *, load: Callable[..., Any], loaded: Callable[..., Any]
 ) -> Any:
-    """What hangs on each body: the sum of what all its branches hand over to it, by contraction of the tree.
+    """The load of each body: the sum of what its branches pass to it, by contraction of the tree.
 
-    An element is a map from what hangs on a body to what the body hands over to its parent, the map of
-    zeros hands over nothing. `join(A, B)` applies B first, `loaded(B, y)` hands over y besides, and `load(A)`
-    is what an element hands over on which nothing hangs.
+    An element is a map from the load of a body to what the body passes to its parent; the map of zeros passes
+    nothing. `join(A, B)` applies B first, `loaded(B, y)` is B that also passes y, and `load(A)` is what A
+    passes without a load.
     """
     return _order.get().contract(join, elements, load, loaded)
 
@@ -304,12 +321,12 @@ def relay(
     along: Callable[[int, Any], tuple[Any, ...]] | None = None,
     links: Any = None,
 ) -> list[tuple[Any, ...]]:
-    """The state before the first level and after each one, as the papers' own levels prescribe.
+    """The state before the first level and after each one, for the schedule of a paper.
 
-    A level is a list of (target, source); the places of a state are links, or pairs of them.
+    A level is a list of (target, source); the elements of a state are links, or pairs of them.
     `join(state at the targets, state at the sources, *along(level, targets))` is the new state at
-    the targets; all of a level read before any writes. `links[place]` is the link of a place. Levels of
-    type `triangle.Walk` join associatively, so that an order may also go place by place. Those of
+    the targets; all of a level read before any writes. `links[k]` is the link of element k. Levels of
+    type `triangle.JoinLevels` join associatively, so that an order may also scan. Those of
     type `triangle.Sums` each add a term to a state that begins with zeros.
     """
     return _order.get().relay(levels, state, join, along, links)
@@ -341,7 +358,7 @@ def total(values: Array) -> Array:
 
 
 def unit(ones: Array) -> Array:
-    """The unit matrix (n, n) from a one for each body: n problems, in each of which one body has a one."""
+    """The unit matrix (n, n) from a one for each body: the right sides of n problems."""
     return _order.get().unit(ones)
 
 
@@ -372,8 +389,8 @@ def solve(factor: Array, inverse: Array, columns: Array) -> Array:
 def segments(count: int | None, ends: Any) -> Segments:
     """The chain cut into `count` segments of nearly equal length (fewer if it has fewer links).
 
-    It is cut only behind the bodies `ends`, the last ones of links: a joint with several axes stays whole.
-    Without a count it is cut into as many as usually pay.
+    It is cut only after the bodies `ends`, the last ones of links: a joint with several axes stays whole.
+    Without a count it is cut into as many segments as usually save time.
     """
     return _order.get().segments(count, ends)
 

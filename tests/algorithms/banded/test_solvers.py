@@ -13,7 +13,7 @@ from scipy.linalg import solve, solveh_banded
 
 from phalanx.algorithms.banded import SOLVERS
 from phalanx.algorithms.banded.solvers import Solver
-from phalanx.program.scalar import Graph
+from phalanx.program.graph import Graph
 from phalanx.sweeps.heavy_paths import ArrayLinks
 from reference.effort import calls_of
 from reference.sampling import agree

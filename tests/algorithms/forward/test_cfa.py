@@ -125,12 +125,12 @@ def test_a_link_without_an_inverse_inertia_is_named() -> None:
     builder.add_link("upper", mass=1.0, com=(0.1, 0.0, 0.0), inertia=(0.1, 0.1, 0.1))
     builder.add_link("ball", mass=1.0, com=(0.2, 0.0, 0.0))
     builder.add_joint("shoulder", "revolute", "base", "upper")
-    builder.add_joint("elbow", "revolute", "upper", "ball")
+    builder.add_joint("elbow", "universal", "upper", "ball")  # which lets no moment of inertia pass
     robot = builder.build()
     assert singular_link(robot.model) == 1
     for name in ("cfa", "dca"):
         with pytest.raises(px.PhalanxError) as caught:
-            robot.forward_dynamics([0.1, 0.2], [0.0, 0.0], [0.0, 0.0], algorithm=name)
+            robot.forward_dynamics([0.1, 0.2, 0.3], [0.0] * 3, [0.0] * 3, algorithm=name)
         message = f'"{name}" does not cover robot "arm": the inertia of link "ball" has no inverse; use "aba"'
         assert message in str(caught.value)
 

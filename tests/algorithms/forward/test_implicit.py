@@ -13,9 +13,10 @@ from hypothesis import given
 
 import phalanx as px
 from phalanx.algorithms.forward.implicit import implicit, implicit_aba, implicit_factor
-from phalanx.program.evaluate import program_on_arrays
-from phalanx.program.scalar import Graph, live
-from phalanx.program.trace import BodyByBody, TracedProgram, parameters
+from phalanx.program.builder import straight
+from phalanx.program.graph import Graph, live
+from phalanx.program.interpret import program_on_arrays
+from phalanx.program.trace import BodyByBody, parameters
 from phalanx.robot.description import Mimic
 from phalanx.robot.model import link_wrenches, on_bodies
 from phalanx.spatial import dense
@@ -119,7 +120,7 @@ def test_recording_scalars_agree_with_floats(r: px.Robot) -> None:
     with ordering(BodyByBody(graph, r.model.parents, r.model.pattern)):
         made = implicit(parameters(graph, r.model, "full"), **symbols)
     shapes = {name: x.shape[1:] for name, x in inputs.items()}
-    found = program_on_arrays(TracedProgram(shapes, {"qdd": made.shape}, made.tolist()), inputs)
+    found = program_on_arrays(straight(shapes, {"qdd": made.shape}, made.tolist()), inputs)
     with ordering(Sequential(r.model.parents, r.model.pattern)):
         agree(found, implicit(r.model, q, qd, tau, **told), 1e-10)
 

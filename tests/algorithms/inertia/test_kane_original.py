@@ -7,9 +7,9 @@ import pytest
 
 import phalanx as px
 from phalanx.algorithms import find
-from phalanx.sweeps.orders.doubling import Doubling
 from phalanx.sweeps.verbs import ordering
 from reference.counting import depth, operations
+from reference.doubling import Doubling
 from reference.sampling import agree
 
 TREES = ("kane_original", {"processors": "n^3"})
@@ -46,7 +46,7 @@ def test_trees_give_the_matrix_of_composite_bodies() -> None:
         agree(robot.mass_matrix(q, algorithm=TREES, backend="numpy"), expected, 1e-13)
 
 
-def test_an_order_of_logarithmic_depth_asks_for_trees() -> None:
+def test_an_order_of_logarithmic_depth_prefers_trees() -> None:
     robot = px.chain(7)
     q, _, _ = robot.random_state(rng=1)
     with ordering(Doubling(robot.model.parents)):

@@ -11,8 +11,8 @@ import pytest
 
 import phalanx as px
 from phalanx.algorithms import find
-from phalanx.backends.native.lowering import looped
 from phalanx.dispatch import resolve
+from phalanx.program.lowering import looped
 from phalanx.program.rolled import RolledProgram
 from phalanx.sweeps.orders.sequential import Sequential
 from phalanx.sweeps.verbs import ordering

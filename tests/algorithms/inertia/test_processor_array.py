@@ -20,7 +20,7 @@ SIZES = range(1, 34)
 CHOICES = [
     {"processors": processors, **form}
     for processors in ("n(n+1)/2", "n")
-    for form in ({}, {"moment": "inside"}, {"form": "composite"})
+    for form in ({}, {"moment": "inside"}, {"form": "composite"}, {"form": "composite_base"})
 ]
 each_choice = pytest.mark.parametrize("options", CHOICES, ids=lambda o: "-".join(o.values()))
 
@@ -124,8 +124,8 @@ def test_neighbours_stay_within_the_column() -> None:
     pair, plan = triangle(4), steps(4)
     for place, (before, after) in enumerate(zip(plan.before, plan.after, strict=True)):
         row, column = pair.row[place], pair.column[place]
-        assert before == (pair.place[row - 1, column] if row > column else -1)
-        assert after == (pair.place[row + 1, column] if row < 3 else -1)
+        assert before == (pair.index[row - 1, column] if row > column else -1)
+        assert after == (pair.index[row + 1, column] if row < 3 else -1)
 
 
 @pytest.mark.parametrize(("n", "expected"), [(2, 17), (4, 25), (8, 32), (16, 38), (32, 44)])

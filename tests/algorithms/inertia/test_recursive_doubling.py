@@ -113,6 +113,15 @@ def test_work_is_that_of_table_2_with_needed_transforms_only(n: int, count: tupl
     assert operations("recursive_doubling", n) == count
 
 
+@pytest.mark.parametrize("n", [1, 2, 5, 8, 13])
+def test_columns_may_go_from_link_to_link(n: int) -> None:
+    robot = px.chain(n, seed=n, prismatic=0.3)
+    q, _, _ = robot.random_state((2,), rng=n)
+    mixed = robot.mass_matrix(q, algorithm=("recursive_doubling", {"columns": "linear"}), backend="numpy")
+    wanted = robot.mass_matrix(q, algorithm="crba", backend="numpy")
+    np.testing.assert_allclose(mixed, wanted, rtol=0.0, atol=1e-13 * np.abs(wanted).max())
+
+
 @pytest.mark.parametrize("n", [2, 4, 8, 16, 32])
 def test_depth_grows_with_the_logarithm(n: int) -> None:
     assert depth("recursive_doubling", n) == 13 * levels(n) + 4

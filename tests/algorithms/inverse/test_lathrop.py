@@ -14,13 +14,14 @@ import pytest
 import phalanx as px
 from phalanx.algorithms import find
 from phalanx.algorithms.inverse.lathrop import Force, RunMotion, join_forces, join_motions
+from phalanx.program.graph import Graph, live
+from phalanx.program.ir import Scalar
 from phalanx.program.ops import ADD, MUL, SUB
-from phalanx.program.scalar import Graph, Node, live
 from phalanx.spatial import Field
-from phalanx.sweeps.orders.doubling import Doubling
 from phalanx.sweeps.orders.joining import JOININGS, segments
 from phalanx.sweeps.orders.sequential import Sequential
 from phalanx.sweeps.verbs import ordering
+from reference.doubling import Doubling
 from reference.sampling import agree
 
 pytestmark = pytest.mark.usefixtures("auto_is_numpy")
@@ -127,7 +128,7 @@ def depth(values: np.ndarray) -> int:
     """Operations on the critical path to any of the values."""
     length: dict[int, int] = {}
     for node in live(values.ravel().tolist()):
-        before = max((length[a.number] for a in node.args if isinstance(a, Node)), default=0)
+        before = max((length[a.number] for a in node.args if isinstance(a, Scalar)), default=0)
         length[node.number] = before + (node.op in (ADD, SUB, MUL))
     return max(length.values())
 

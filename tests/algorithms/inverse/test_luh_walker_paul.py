@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.robot.dh import offsets, rotations
+from phalanx.robot.dh.chain import offsets, rotations
 from phalanx.spatial import Tensor
 from phalanx.sweeps.orders.sequential import Sequential
 from phalanx.sweeps.verbs import ordering

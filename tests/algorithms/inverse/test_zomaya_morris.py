@@ -28,7 +28,7 @@ def test_both_ways_of_taking_moments_agree(name: str) -> None:
 
 def test_the_third_torque_of_a_puma_is_a_component_of_its_moment() -> None:
     # The paper projects on the wrong one: alpha_3 is a right angle, so A_3' z0 = (0, 1, 0).
-    from phalanx.robot.dh import axes
+    from phalanx.robot.dh.chain import axes
 
     alpha = np.deg2rad([-90.0, 0.0, 90.0, -90.0, 90.0, 0.0])
     rows = [{"a": 0.1 * k, "alpha": float(x), "d": 0.2, "mass": 1.0} for k, x in enumerate(alpha)]

@@ -171,24 +171,24 @@ def test_another_device_runs_its_own_code() -> None:
 ERRORS: dict[str, tuple[Any, str]] = {
     "dtype": (
         lambda f: [FakeArray(f, x.astype("f8")) for x in states(3)],
-        "q .* is float64, expected float32",
+        "q has dtype float64 on the device, expected float32",
     ),
     "integers": (
         lambda f: [FakeArray(f, x.astype("i4")) for x in states(3)],
-        "q .* is int32, expected float32",
+        "q has dtype int32 on the device, expected float32",
     ),
     "shape": (lambda f: on(f, [x[:, :6] for x in states(3)]), r"q has shape \(3, 6\), expected \(…, 7\)"),
-    "strides": (lambda f: on(f, states(3), strides=(56, 8)), "q .* is not C-contiguous"),
+    "strides": (lambda f: on(f, states(3), strides=(56, 8)), "q has strides .*, expected rows"),
     "masks": (lambda f: on(f, states(3), mask=object()), "q is masked"),
     "batches": (
         lambda f: [*on(f, states(3)[:2]), FakeArray(f, states(4)[2])],
-        r"batch shapes differ: q \(3,\), qd \(3,\), qdd \(4,\)",
+        r"qdd has batch shape \(4,\) on the device, expected \(3,\)",
     ),
     "devices": (
         lambda f: [*on(f, states(3)[:2]), FakeArray(f, states(3)[2], device=1)],
-        "qdd .* is on device 1, the first input on device 0",
+        "qdd is on device 1, the first input on device 0",
     ),
-    "mixed": (lambda f: [*on(f, states(3)[:2]), states(3)[2]], "q is on the GPU and qdd is not"),
+    "mixed": (lambda f: [*on(f, states(3)[:2]), states(3)[2]], "qdd is ndarray and q is on a device"),
     "few": (lambda f: on(f, states(3)[:2]), "got 2 inputs, expected q, qd, qdd"),
 }
 
@@ -206,17 +206,15 @@ def test_bad_out_is_refused_before_any_launch() -> None:
     fake = FakeCuda()
     kernel, inputs = kernel_on(fake), on(fake, states(3))
     for out, message in (
-        (np.zeros((3, 7), np.float32), "out for tau is ndarray, expected an array on the GPU"),
-        (FakeArray(fake, np.zeros((3, 6), np.float32)), r"out for tau has shape \(3, 6\), expected \(3, 7\)"),
-        (FakeArray(fake, np.zeros((3, 7))), "out .* is float64, expected float32"),
-        (FakeArray(fake, np.zeros((3, 7), np.float32), data=(1 << 50, True)), "out for tau is read-only"),
-        (inputs[1], "out for tau shares memory with an input"),
+        (np.zeros((3, 7), np.float32), "out is ndarray, expected an array on the GPU"),
+        (FakeArray(fake, np.zeros((3, 6), np.float32)), r"out has shape \(3, 6\), expected \(3, 7\)"),
+        (FakeArray(fake, np.zeros((3, 7))), "out has dtype float64 on the device, expected float32"),
+        (FakeArray(fake, np.zeros((3, 7), np.float32), data=(1 << 50, True)), "out is read-only"),
+        (inputs[1], "out shares memory with another array"),
     ):
         with pytest.raises(px.PhalanxError, match=message):
             kernel(*inputs, out=out)
-    with pytest.raises(
-        px.PhalanxError, match=r"out for tau is of shape \(2, 7\), expected a writeable array"
-    ):
+    with pytest.raises(px.PhalanxError, match=r"out has shape \(2, 7\) and dtype float64, expected \(3, 7\)"):
         kernel(*states(3), out=np.zeros((2, 7)))
     with pytest.raises(px.PhalanxError, match="unknown input"):
         kernel(*inputs, externl=inputs[0])

@@ -10,7 +10,7 @@ import weakref
 import numpy as np
 import pytest
 
-from phalanx.backends.devices.dlpack import _alive, capsule, lent
+from phalanx.backends.devices.cuda_arrays import _alive, capsule, imported
 
 CPU = 1
 
@@ -57,7 +57,7 @@ def test_a_capsule_that_nobody_takes_gives_back_by_itself() -> None:
     "array", [np.arange(12.0).reshape(3, 4), np.arange(12, dtype="f4").reshape(3, 4)[:, ::2]]
 )
 def test_we_read_what_numpy_lends(array: np.ndarray) -> None:
-    found = lent(array, None)
+    found = imported(array, None)
     assert found.pointer == array.ctypes.data
     assert found.shape == array.shape
     assert found.strides in (None, array.strides)

@@ -183,7 +183,7 @@ def test_batches_go_in_pieces_where_memory_is_short(monkeypatch: pytest.MonkeyPa
     robot = px.load("two_link")
     kernel = robot.kernel("mass_matrix", device="opencl")
     (q,) = states(robot, kernel._call.input_sizes(), 1001)
-    monkeypatch.setattr(opencl, "_room", lambda device: (10_000, 20_000))
+    monkeypatch.setattr(opencl, "_memory_limits", lambda device: (10_000, 20_000))
     same(kernel(q), robot.mass_matrix(q))
 
 
@@ -347,8 +347,8 @@ def test_devices_without_what_a_kernel_needs_are_named() -> None:
         max_compute_units = 2
 
     with pytest.raises(px.PhalanxError, match='device "small" has no double precision; use dtype="float32"'):
-        opencl_programs._real_of(np.dtype(np.float64), Small())
-    assert opencl_programs._real_of(np.dtype(np.float32), Small()) == "float"
+        opencl_programs.real_of(np.dtype(np.float64), Small())
+    assert opencl_programs.real_of(np.dtype(np.float32), Small()) == "float"
     built = px.chain(70).kernel("inverse_dynamics", device="opencl")._first
     with pytest.raises(px.PhalanxError, match="numbers of scratch memory, more than device"):
         replace(built, device=Small())._items(5)

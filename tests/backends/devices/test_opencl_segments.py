@@ -19,10 +19,10 @@ cl_array = pytest.importorskip("pyopencl.array")
 from phalanx.backends.devices import opencl_programs  # noqa: E402
 from phalanx.dispatch import resolve  # noqa: E402
 from phalanx.languages.dialects import opencl as dialect  # noqa: E402
-from phalanx.languages.pieces import Pieces, pieces_of  # noqa: E402
-from phalanx.program.form.builder import Builder  # noqa: E402
-from phalanx.program.form.interpret import interpret  # noqa: E402
-from phalanx.program.form.program import IntExpr  # noqa: E402
+from phalanx.languages.opencl import Pieces, pieces_of  # noqa: E402
+from phalanx.program.builder import Builder  # noqa: E402
+from phalanx.program.interpret import interpret  # noqa: E402
+from phalanx.program.ir import IntExpr  # noqa: E402
 
 if opencl_device.missing():
     pytest.skip(opencl_device.missing(), allow_module_level=True)
@@ -157,7 +157,7 @@ def test_segments_that_need_each_other_are_refused() -> None:
         with b.loop(3), b.part(1):
             b.store(kept, 0, 1.0)
 
-    assert 'reaches into others at "kept"' in refused(neighbours)
+    assert 'accesses another one in "kept"' in refused(neighbours)
     assert "passes between launches" in refused(values)
     assert "inside of a loop" in refused(inside)
 
@@ -168,7 +168,7 @@ def test_pieces_share_tables_and_join_where_they_can() -> None:
     assert isinstance(pieces, Pieces)
     assert pieces.dialect == dialect("float")
     assert pieces.widths == [1, 6, 1, 6, 1, 6, 6]
-    text = "\n".join(pieces.parts())
+    text = "\n".join(pieces.paragraphs())
     assert text.count("__kernel") == 7
     heads = [line for line in text.splitlines() if line.startswith("__constant")]
     assert len(heads) == len(set(heads))

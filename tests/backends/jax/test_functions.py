@@ -155,6 +155,17 @@ def test_loops_and_written_out_levels_agree(levels: int, monkeypatch: pytest.Mon
     agree(np.asarray(result), call(robot, "forward_dynamics", values, robot, backend="numpy"), 1e-10)
 
 
+def test_links_without_an_inverse_inertia_have_one_for_other_parameters_too() -> None:
+    robot = px.load("two_link")
+    q, qd, tau = robot.random_state(rng=1)
+    heavy = {
+        name: value * (1.0 if name == "gravity" else 1.25) for name, value in robot.jax.parameters().items()
+    }
+    found = robot.jax.forward_dynamics(q, qd, tau, algorithm="cfa", parameters=heavy)
+    wanted = robot.jax.forward_dynamics(q, qd, tau, algorithm="aba", parameters=heavy)
+    agree(np.asarray(found), np.asarray(wanted), 1e-12)
+
+
 def test_doubling_refuses_recursions_and_names_those_that_can() -> None:
     robot = robot_of("arm")
     values = state(robot)

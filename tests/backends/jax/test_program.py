@@ -32,7 +32,9 @@ def hlo() -> Any:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules["jax_hlo"] = module
-    spec.loader.exec_module(module)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "benchmarks"))
+        spec.loader.exec_module(module)
     return module
 
 
@@ -152,6 +154,13 @@ def test_native_kernels_serve_jit_vmap_and_gradients() -> None:
         jax.jit(jax.grad(lambda q, owner=owner: total(owner, q)))(q[0]) for owner in (native, robot.jax)
     ]
     agree(np.asarray(gradients[0]), np.asarray(gradients[1]), 1e-12)
+
+
+def test_native_kernels_take_inputs_by_name_in_any_order() -> None:
+    robot = px.chain(3)
+    q, qd, tau = robot.random_state(rng=1)
+    wanted = robot.forward_dynamics(q, qd, tau)
+    np.testing.assert_array_equal(robot.jax.native.forward_dynamics(tau=tau, qd=qd, q=q), wanted)
 
 
 def test_native_kernels_name_wrong_inputs() -> None:

@@ -55,12 +55,12 @@ def test_the_cached_way_neither_traces_nor_compiles(monkeypatch: pytest.MonkeyPa
 
 COMPILER = (
     "phalanx.program.trace",
-    "phalanx.program.scalar",
-    "phalanx.program.rewrite",
+    "phalanx.program.graph",
+    "phalanx.program.passes.fuse",
     "phalanx.program.rolled",
 )
 EMITTERS = (
-    "phalanx.backends.native.lowering",
+    "phalanx.program.lowering",
     "phalanx.backends.native.loop",
     "phalanx.backends.native.emit",
 )

@@ -16,7 +16,8 @@ import pytest
 import phalanx as px
 from phalanx.algorithms import FUNCTIONS
 from phalanx.backends.native import compile, loop, objects
-from phalanx.backends.native.compile import Target, aarch64, host
+from phalanx.backends.native.compile import CodegenOptions, Target, aarch64, host
+from phalanx.backends.native.targets import NAMES
 from phalanx.dispatch import resolve
 from reference.kernels import arguments, frame_of, in_fresh_interpreter, kernel, robot
 from reference.sampling import agree
@@ -96,7 +97,7 @@ def test_object_code_for_arm_is_produced(function: str, dtype: str) -> None:
 
 
 def test_the_runtime_is_compiled_for_arm_too() -> None:
-    assert machine_of(compile.object_code(objects._runtime_text(aarch64()), aarch64())) == 183
+    assert machine_of(compile.object_code(objects._runtime_ir(aarch64()), aarch64())) == 183
 
 
 def test_arm_code_uses_multiply_adds_on_vectors() -> None:
@@ -170,35 +171,57 @@ print(hashlib.sha256(loop.module(call, (), np.dtype("float64"), host()).encode()
 
 
 @pytest.mark.parametrize(
-    ("function", "crowded"),
+    ("function", "high_pressure"),
     [("regressor", True), ("coriolis_matrix", True), ("mass_matrix", False), ("mass_matrix_inverse", False)],
 )
 def test_long_matrices_without_symmetry_are_scheduled_for_registers(
-    monkeypatch: pytest.MonkeyPatch, function: str, crowded: bool
+    monkeypatch: pytest.MonkeyPatch, function: str, high_pressure: bool
 ) -> None:
     call = resolve(px.load("ur5"), function)
-    short = loop.module(call, (), np.dtype(np.float64), host())
-    monkeypatch.setattr(loop, "LONG", len(short) // 2)
-    long = loop.module(call, (), np.dtype(np.float64), host())
-    assert long == compile.HIGH_PRESSURE * crowded + short
-    assert not short.startswith(compile.HIGH_PRESSURE)
+    ir = loop.module(call, (), np.dtype(np.float64), host())
+    assert loop.codegen_options(call, (), ir) == CodegenOptions()
+    monkeypatch.setattr(loop, "LONG", len(ir) // 2)
+    assert loop.codegen_options(call, (), ir) == CodegenOptions(high_pressure=high_pressure)
 
 
 def test_matrices_of_derivatives_are_scheduled_for_registers_and_short_vectors_are_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    call = resolve(px.load("ur5"), "inverse_dynamics_derivatives")
-    text = loop.module(call, (), np.dtype(np.float64), host())
-    plain = loop.module(resolve(px.load("ur5"), "inverse_dynamics"), (), np.dtype(np.float64), host())
-    assert text.startswith(compile.HIGH_PRESSURE)
-    assert not plain.startswith(compile.HIGH_PRESSURE)
+    call, other = (resolve(px.load("ur5"), f"inverse_dynamics{end}") for end in ("_derivatives", ""))
+    ir, plain = (loop.module(each, (), np.dtype(np.float64), host()) for each in (call, other))
+    options = loop.codegen_options(call, (), ir)
+    assert options == CodegenOptions(high_pressure=True)
+    assert loop.codegen_options(other, (), plain) == CodegenOptions()
     before = compile.assembly(plain, host())
-    crowded = compile.assembly(text, host())
+    for_registers = compile.assembly(ir, host(), options)
     assert compile.assembly(plain, host()) == before
-    usual = compile.assembly(text.removeprefix(compile.HIGH_PRESSURE), host())
-    assert crowded != usual
-    monkeypatch.setattr(compile, "_LATEST", 0)  # a release whose switches nobody knows
-    assert compile.assembly(text, host()) == usual
+    by_default = compile.assembly(ir, host())
+    assert for_registers != by_default
+    monkeypatch.setattr(compile, "_LATEST", 0)  # a release whose options nobody knows
+    assert compile.assembly(ir, host(), options) == by_default
+
+
+EXPORTED = """
+import hashlib
+import numpy as np
+import phalanx as px
+from phalanx.backends.native.compile import CodegenOptions, host, object_code
+from phalanx.backends.native.targets import NAMES
+from phalanx.export.api import requested
+from phalanx.export.objects import compiled
+
+if AFTER:  # in a process of its own, since options of LLVM are global
+    object_code("define void @f() {\\n  ret void\\n}\\n", host(), CodegenOptions(high_pressure=True))
+for target in NAMES:
+    request = requested(px.load("two_link"), "arm.o", "inverse_dynamics", np.float32)
+    print(target, hashlib.sha256(compiled(request, target).object_code()).hexdigest())
+"""
+
+
+def test_exported_bytes_do_not_depend_on_what_was_compiled_before() -> None:
+    fresh, after = (in_fresh_interpreter(EXPORTED.replace("AFTER", when)) for when in ("False", "True"))
+    assert fresh.strip().count("\n") + 1 == len(NAMES)
+    assert after == fresh
 
 
 def test_scheduling_changes_no_bits(tmp_path: Path) -> None:
@@ -267,7 +290,7 @@ def test_code_for_windows_links_there(name: str, function: str) -> None:
 def test_the_runtime_for_windows_links_there() -> None:
     compile.llvm.initialize_all_targets()
     compile.llvm.initialize_all_asmprinters()
-    sections, kinds, missing = coff(compile.object_code(objects._runtime_text(WINDOWS), WINDOWS))
+    sections, kinds, missing = coff(compile.object_code(objects._runtime_ir(WINDOWS), WINDOWS))
     assert not {".pdata", ".xdata"} & set(sections)
     assert kinds == {1}
     objects_of_python = {"True", "False", "None", "NotImplemented", "ndarray", "lazily", "ufunc"}

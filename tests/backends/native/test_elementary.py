@@ -14,8 +14,7 @@ import pytest
 from phalanx.backends.native import compile, gufunc, loop
 from phalanx.backends.native.compile import _LEVELS, _NEEDS, Target, host
 from phalanx.backends.native.emit.codegen import block_function
-from phalanx.program.form.builder import straight
-from phalanx.program.rewrite import Code, Instruction
+from phalanx.program.builder import Builder
 
 mpmath = pytest.importorskip("mpmath", reason="the reference is mpmath")
 
@@ -57,9 +56,10 @@ def ufunc(op: str, element: str, name: str, constant: float | None = None) -> An
     """A gufunc of an operation; the second operand may be a constant."""
     target = level(name)
     arity = 2 if op in PAIRS and constant is None else 1
-    operands: tuple[Any, ...] = tuple(range(arity)) + (() if constant is None else (constant,))
-    made = [*(Instruction("input", ("x", k)) for k in range(arity)), Instruction(op, operands)]
-    program = straight(Code(made, [arity]), {"x": (arity,)}, {"out": (1,)})
+    b = Builder({"x": (arity,)}, {"out": (1,)})
+    operands = [*(b.load(b.inputs["x"], k) for k in range(arity)), *(() if constant is None else (constant,))]
+    b.store(b.outputs["out"], 0, b.value(op, *operands))
+    program = b.finished()
     block, declarations, _ = block_function(program, target, element)
     text = loop.module_text(block, declarations, [(arity,), (1,)], element, target)
     loaded = compile.load(compile.object_code(text, target))

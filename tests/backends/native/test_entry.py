@@ -335,7 +335,6 @@ def test_everything_works_without_the_fast_paths(monkeypatch: pytest.MonkeyPatch
     r = px.load("ur5")
     k = r.kernel("inverse_dynamics")
     assert k._native.direct is base.never
-    assert k._direct is base.never
     one = [a[0] for a in inputs]
     same_bits(k(*inputs), wanted)
     same_bits(k(*one), wanted[0])
@@ -356,5 +355,5 @@ def test_the_fast_path_of_a_method_is_the_kernel_that_the_slow_path_made() -> No
     assert "fast path: inverse_dynamics" not in r._memo
     first = r.inverse_dynamics(*arguments(r, "inverse_dynamics"))
     made = r._memo["fast path: inverse_dynamics"]
-    assert isinstance(made[2], build.Native)
+    assert isinstance(made[-1], build.Native)
     same_bits(r.inverse_dynamics(*arguments(r, "inverse_dynamics")), first)

@@ -17,8 +17,8 @@ from reference.sampling import agree
 
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
-from phalanx.backends.native import unroll_policy
 from phalanx.backends.native.compile import Target, host
+from phalanx.program import unroll_policy
 from reference.rolling import block_lines, frame_of, has_loops, kernel, program, reference, states, tolerance
 
 DEFAULT: dict[str, Any] = {}

@@ -17,9 +17,9 @@ from reference.sampling import MOVING_TYPES, agree
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
 from phalanx.backends.native.compile import Target, host
-from phalanx.backends.native.lowering import unrolls
-from phalanx.backends.native.unroll_policy import serves
 from phalanx.dispatch import resolve
+from phalanx.program.lowering import unrolls
+from phalanx.program.unroll_policy import serves
 from reference.rolling import block_lines, kernel, lines_of, program, reference, states, tolerance
 
 FORWARD = "forward_dynamics"
@@ -245,8 +245,8 @@ def test_rows_list_every_link_once_and_carriers_come_later(robot: px.Robot) -> N
     ):
         heavy_path = rows.bodies[first : first + length]
         assert [above[int(body)] for body in heavy_path[1:]] == heavy_path[:-1].tolist()
-        assert above[int(heavy_path[0])] == (-1 if carrier == rows.nobody else carrier)
-        assert carrier == rows.nobody or row_of[int(carrier)] >= first + length
+        assert above[int(heavy_path[0])] == (-1 if carrier == rows.no_carrier else carrier)
+        assert carrier == rows.no_carrier or row_of[int(carrier)] >= first + length
         loaded = [k for k, body in enumerate(heavy_path) if body in rows.carrier]
         assert rows.place[rows.loaded[start : start + count]].tolist() == loaded
         assert rows.place[first : first + length].tolist() == list(range(length))

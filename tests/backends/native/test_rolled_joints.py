@@ -16,9 +16,9 @@ from reference.sampling import MOVING_TYPES, agree, pairwise
 
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
-from phalanx.backends.native import lowering, unroll_policy
 from phalanx.backends.native.compile import Target, host
 from phalanx.dispatch import resolve
+from phalanx.program import lowering, unroll_policy
 from reference.rolling import block_lines, kernel, program, reference, states, tolerance
 
 CHOICES: list[Any] = [

@@ -19,7 +19,7 @@ from reference.sampling import agree
 
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
-from phalanx.backends.native import unroll_policy
+from phalanx.program import unroll_policy
 from reference.rolling import block_lines, kernel, program, reference, states, tolerance
 
 EVERY: list[tuple[str, Any]] = [

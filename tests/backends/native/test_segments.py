@@ -14,9 +14,9 @@ import phalanx as px
 from phalanx.backends.native import compile, gufunc, loop
 from phalanx.backends.native.compile import Target, aarch64, host
 from phalanx.backends.native.emit.codegen import block_function
-from phalanx.backends.native.lowering import looped
 from phalanx.dispatch import resolve
-from phalanx.program.rolled.planning.locality import in_local_order
+from phalanx.program.lowering import looped
+from phalanx.program.passes.order import nearest_first
 from phalanx.program.rolled.segments.roll import SegmentProgram
 from phalanx.program.rolled.stages.loops import BodyLoop, Once
 from phalanx.program.task import cuts
@@ -259,19 +259,10 @@ def test_object_code_for_another_machine_is_produced() -> None:
 def test_the_local_order_computes_every_operand_first_and_the_same_results() -> None:
     for _, stage in program(12, 3).stages:
         assert isinstance(stage, BodyLoop | Once)
-        made = in_local_order(stage.code)
-        assert len(made.instructions) <= len(stage.code.instructions)
-        for number, i in enumerate(made.instructions):
-            if i.op != "input":
-                assert all(a < number for a in i.args if isinstance(a, int))
-        assert tree_of(made) == tree_of(stage.code)
-
-
-def tree_of(code: Any) -> list[Any]:
-    """A number for every result that is equal for equal expressions."""
-    known: dict[Any, int] = {}
-    named: list[int] = []
-    for i in code.instructions:
-        args = i.args if i.op == "input" else tuple(named[a] if isinstance(a, int) else a for a in i.args)
-        named.append(known.setdefault((i.op, args), hash((i.op, args))))
-    return [named[x] if isinstance(x, int) else x for x in code.results]
+        made = nearest_first(stage.code)
+        assert len(made.values) <= len(stage.code.values)
+        known: set[Any] = set()
+        for s in made.values:
+            assert all(a in known for a in s.args if not isinstance(a, float))
+            known.add(s)
+        assert made.results == stage.code.results

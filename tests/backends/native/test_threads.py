@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.backends.native import build, compile, compiled, objects
+from phalanx.backends.native import build, compile, objects
 from phalanx.backends.native import threads as pool
 from reference.kernels import arguments, robot, same_bits
 
@@ -30,7 +30,7 @@ def helpers(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     monkeypatch.setattr(pool, "_called", lambda count: (asked.append(count), real(count))[1])
     for name in ("_WORTH", "_SETTLED"):
         monkeypatch.setattr(pool, name, 0)
-    monkeypatch.setattr(compiled, "SMALL", 0)
+    monkeypatch.setattr(build, "SMALL", 0)
     return asked
 
 

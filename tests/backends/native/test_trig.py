@@ -13,8 +13,9 @@ import pytest
 from phalanx.backends.native import compile, gufunc, loop
 from phalanx.backends.native.compile import _LEVELS, _NEEDS, Target, host
 from phalanx.backends.native.emit.codegen import block_function
-from phalanx.program.form.builder import straight
-from phalanx.program.rewrite import Code, Instruction
+from phalanx.program.builder import straight
+from phalanx.program.graph import Graph
+from phalanx.program.passes.order import sincos_first
 
 mpmath = pytest.importorskip("mpmath", reason="the reference for sine and cosine is mpmath")
 
@@ -40,14 +41,10 @@ def level(name: str) -> Target:
 def turner(element: str, name: str, angles: int = 1) -> Any:
     """A gufunc from angles to their sines and then their cosines."""
     target = level(name)
-    code = Code(
-        [
-            *(Instruction("input", ("q", k)) for k in range(angles)),
-            *(Instruction(op, (k,)) for op in ("sin", "cos") for k in range(angles)),
-        ],
-        list(range(angles, 3 * angles)),
-    )
-    program = straight(code, {"q": (angles,)}, {"out": (len(code.results),)})
+    graph = Graph()
+    given = [graph.input("q", k) for k in range(angles)]
+    results = [*(x.sin() for x in given), *(x.cos() for x in given)]
+    program = sincos_first(straight({"q": (angles,)}, {"out": (len(results),)}, results))
     block, declarations, _ = block_function(program, target, element)
     text = loop.module_text(block, declarations, [(angles,), (2 * angles,)], element, target)
     loaded = compile.load(compile.object_code(text, target))

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.backends.native import build, unroll_policy
+from phalanx.backends.native import build
 from phalanx.backends.native.emit import widths
+from phalanx.program import unroll_policy
 from reference.kernels import arguments, same_bits
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from phalanx.errors import PhalanxError
-from phalanx.io.robots import builtin, builtin_names
+from phalanx.io.loading import builtin, robots
 from phalanx.robot.checks import check_numbers, unphysical
 from phalanx.robot.description import Description, ordered
 
@@ -48,10 +48,10 @@ def example(package: str, file: str) -> Any:
 
 
 def test_the_six_robots_are_there() -> None:
-    assert builtin_names() == ["iiwa14", "panda", "puma560", "stanford", "two_link", "ur5"]
+    assert robots() == ["iiwa14", "panda", "puma560", "stanford", "two_link", "ur5"]
 
 
-@pytest.mark.parametrize("name", builtin_names())
+@pytest.mark.parametrize("name", robots())
 def test_a_built_in_robot_is_one_tree_of_sound_numbers_under_its_name(name: str) -> None:
     robot = builtin(name)
     ordered(robot)
@@ -59,7 +59,7 @@ def test_a_built_in_robot_is_one_tree_of_sound_numbers_under_its_name(name: str)
     assert robot.name == name
 
 
-@pytest.mark.parametrize("name", builtin_names())
+@pytest.mark.parametrize("name", robots())
 def test_a_built_in_robot_cites_its_source(name: str) -> None:
     text = resources.files("phalanx.io.robots").joinpath(f"{name}.toml").read_text(encoding="utf-8")
     assert text.startswith("# Copyright")
@@ -67,7 +67,7 @@ def test_a_built_in_robot_cites_its_source(name: str) -> None:
 
 
 def test_only_the_published_inertias_known_for_it_are_unphysical() -> None:
-    found = {name: [link for link, *_ in unphysical(builtin(name))] for name in builtin_names()}
+    found = {name: [link for link, *_ in unphysical(builtin(name))] for name in robots()}
     assert {name: links for name, links in found.items() if links} == {
         "puma560": ["link1", "link3"],
         "stanford": ["link5"],
@@ -182,7 +182,7 @@ def test_iiwa14_stretches_to_the_height_of_its_data_sheet(pinocchio_model: Build
     assert sum(link.mass for link in robot.links) == pytest.approx(30.61)
 
 
-@pytest.mark.parametrize("name", builtin_names())
+@pytest.mark.parametrize("name", robots())
 def test_right_angles_of_the_robots_are_exact(name: str) -> None:
     for joint in builtin(name).joints:
         for pose in (joint.origin, joint.after):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.io.robots import builtin, builtin_names
+from phalanx.io.loading import builtin, robots
 from phalanx.io.robots.generators import chain
 from phalanx.robot.description import Description
 
@@ -37,7 +37,7 @@ def test_puma_shows_the_published_gravity_load_and_inertia() -> None:
     assert inertia[0, 1] == pytest.approx(-0.4044, abs=6e-5)
 
 
-@pytest.mark.parametrize("name", builtin_names())
+@pytest.mark.parametrize("name", robots())
 def test_a_built_in_robot_moves_as_pinocchio_says(name: str, pinocchio_model: Build) -> None:
     pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
     robot, model = load(name), pinocchio_model(builtin(name))
@@ -58,7 +58,7 @@ def test_a_generated_chain_moves_as_pinocchio_says(pinocchio_model: Build) -> No
     np.testing.assert_allclose(tau, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("name", builtin_names())
+@pytest.mark.parametrize("name", robots())
 def test_a_built_in_robot_is_saved_and_loaded_to_the_bit(name: str, tmp_path: Path) -> None:
     robot = load(name)
     path = tmp_path / "robot.json"

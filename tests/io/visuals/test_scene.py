@@ -11,7 +11,7 @@ import pytest
 
 import phalanx as px
 from phalanx.io.visuals.generated import inertia_ellipsoids
-from phalanx.io.visuals.mesh_files import MeshFiles
+from phalanx.io.visuals.meshes import MeshFiles
 from phalanx.io.visuals.shapes import Box, Capsule, Mesh, Sphere
 
 trimesh = pytest.importorskip("trimesh", reason="meshes are read with trimesh")

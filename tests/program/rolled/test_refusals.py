@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,12 +13,25 @@ import pytest
 
 import phalanx as px
 from phalanx.algorithms import Algorithm, find
+from phalanx.program.interpret import interpret
 from phalanx.program.rolled import roll
 from phalanx.program.rolled.bodies.body import twist_owners
 from phalanx.program.rolled.segments.roll import roll_segments
 from phalanx.program.task import TraceTask
 from phalanx.robot.model import Model, joint_kinematics
-from phalanx.sweeps.verbs import eliminate, parent, propagate, relay, segments, substitute, unit
+from phalanx.sweeps.orders.sequential import Sequential
+from phalanx.sweeps.verbs import (
+    eliminate,
+    fold,
+    ordering,
+    parent,
+    pick,
+    propagate,
+    relay,
+    segments,
+    substitute,
+    unit,
+)
 from reference.rolling import kernel
 from reference.sampling import agree
 
@@ -82,12 +96,30 @@ def test_axes_of_one_joint_along_one_component_are_refused() -> None:
         twist_owners(twice)
 
 
-def sweep_of_the_whole_chain(model: Model, q: Any, qd: Any) -> Any:
+def sum_that_is_not_linear(model: Model, q: Any, qd: Any) -> Any:
+    (x,) = fold(lambda state: ((state[0] * state[0],), state), (model.bodies(qd),))
+    return x[..., 0]
+
+
+def value_inside(model: Model, q: Any, qd: Any) -> Any:
     X, S, _ = joint_kinematics(model, q)
-    return S.T @ propagate(X, S @ qd)
+    return S.T @ (X.T @ (propagate(X, S @ qd) + pick(model.bodies(qd), 1)))
 
 
-def value_at_the_wrong_end(model: Model, q: Any, qd: Any) -> Any:
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        (sum_that_is_not_linear, "only linear and associative sweeps run in segments"),
+        (value_inside, "only the last link of a segment has a value of its own"),
+    ],
+)
+def test_what_segments_cannot_do_is_refused(run: Any, message: str) -> None:
+    with pytest.raises(px.PhalanxError, match=message):
+        roll_segments(task(run, splits="segments"))
+
+
+def value_at_the_other_end(model: Model, q: Any, qd: Any) -> Any:
+    """What the loop that ends at last links knows of first ones takes another loop."""
     X, S, _ = joint_kinematics(model, q)
     parts = segments(2, model.links)
     with parts.inside():
@@ -95,13 +127,11 @@ def value_at_the_wrong_end(model: Model, q: Any, qd: Any) -> Any:
     return S.T @ parts.spread(parts.first(V))
 
 
-@pytest.mark.parametrize(
-    ("run", "message"),
-    [
-        (sweep_of_the_whole_chain, "an algorithm of segments sweeps inside or along them only"),
-        (value_at_the_wrong_end, "a loop keeps only values at the links where it ends"),
-    ],
-)
-def test_what_segments_cannot_do_is_refused(run: Any, message: str) -> None:
-    with pytest.raises(px.PhalanxError, match=message):
-        roll_segments(task(run, splits="segments"))
+def test_values_at_both_ends_of_segments() -> None:
+    q, qd, _ = CHAIN.random_state(rng=0)
+    found = interpret(
+        roll_segments(replace(task(value_at_the_other_end, splits="segments"), segments=2)).built(),
+        {"q": q, "qd": qd},
+    )
+    with ordering(Sequential(CHAIN.model.parents)):
+        agree(found["out"], value_at_the_other_end(CHAIN.model, q, qd), 1e-14)

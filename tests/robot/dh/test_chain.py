@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.robot import dh
+from phalanx.robot.dh import chain as dh
 from phalanx.spatial import unpack
 from reference.dh_chains import (
     Z,

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.robot import dh
+from phalanx.robot.dh import chain as dh
+from phalanx.robot.dh.frames import chain_of
 from reference.dh_chains import (
     BUILT_IN,
     HAND_MADE,
@@ -221,4 +222,4 @@ def test_algorithms_in_dh_frames_refuse_the_same_robots(make: Any, reason: str) 
 def test_a_model_alone_names_the_joint_by_number() -> None:
     robot = px.tree(2, 0.0, joints=("helical",))
     with pytest.raises(px.PhalanxError, match='robot "arm": joint 1 is neither'):
-        dh.chain_of(robot.model, "arm")
+        chain_of(robot.model, "arm")

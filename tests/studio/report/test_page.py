@@ -17,7 +17,7 @@ import pytest
 
 import phalanx as px
 from phalanx.studio.report import Report
-from phalanx.studio.report.schedules import PROCESSORS
+from phalanx.studio.report.collect import PROCESSORS
 
 HOSTILE = """<robot name="&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;&quot;'&amp; ☃ \u202e">
 <link name="base"><visual><geometry><mesh filename="http://example.invalid/x.stl"/></geometry></visual></link>

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import phalanx as px
-from phalanx.study.figures.cost_profile import cost_profile
+from phalanx.study.figures.cost_figures import cost_profile
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 

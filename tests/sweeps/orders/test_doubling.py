@@ -14,9 +14,9 @@ import phalanx as px
 from phalanx.algorithms import ALGORITHMS, FUNCTIONS
 from phalanx.spatial import Identity, Inertia, Tensor, Transform
 from phalanx.sweeps import verbs as sweeps
-from phalanx.sweeps.orders.doubling import Doubling
 from phalanx.sweeps.orders.hops import hops_of
 from phalanx.sweeps.orders.sequential import Sequential
+from reference.doubling import Doubling
 from reference.sampling import agree, seeds, trees
 
 PARENTS = np.array([-1, 0, 1, 1, 3, -1, 4, 4, 5, 6, 9])

@@ -10,21 +10,25 @@ import numpy as np
 import pytest
 
 import phalanx as px
-from phalanx.spatial import Tensor
-from phalanx.sweeps.orders.doubling import Doubling
-from phalanx.sweeps.orders.segments import starts
+from phalanx.spatial import Identity, Tensor
+from phalanx.sweeps.orders.segments import CutChain, starts
 from phalanx.sweeps.orders.sequential import Sequential
 from phalanx.sweeps.verbs import (
     accumulate,
+    children,
     contract,
     fold,
     marked,
     ordering,
     parent,
+    paths,
+    pick,
     propagate,
+    scan,
     segments,
     total,
 )
+from reference.doubling import Doubling
 
 N, COUNT = 11, 4
 rng = np.random.default_rng(0)
@@ -63,7 +67,7 @@ def test_joints_with_several_axes_stay_whole() -> None:
 
 
 def test_long_chains_are_cut_more_often() -> None:
-    for n, count in ((12_000, 8), (12_001, 16), (30_000, 24)):
+    for n, count in ((100, 6), (9_999, 8), (10_000, 16), (10_240, 16), (10_241, 32), (30_000, 48)):
         assert len(starts(np.arange(n), None)) == count
 
 
@@ -125,3 +129,47 @@ def test_what_has_no_segments_is_refused() -> None:
                 marked(C, np.zeros(N))
         with pytest.raises(px.PhalanxError, match="arrives at their tips"):
             fold(lambda state: (state, state), (C,), tips=(C,))
+
+
+def sweeps_of_a_chain() -> list[Any]:
+    """The results of all sweeps that are linear or associative, with and without a root."""
+    X, root = Tensor(A), rng_root()
+    made = [propagate(X, C), propagate(X, C, root=root), propagate(X, root=root), accumulate(X, C)]
+    made += [propagate(Identity(), C, root=root, through=X, plus=C), paths(X) @ C, paths(X).T @ C]
+    made += [
+        parent(C, root=root),
+        parent(C),
+        children(C),
+        children(C, tip=root),
+        pick(C, 4),
+        total(C[..., 0]),
+    ]
+    for reverse in (False, True):
+        for start in (None, Tensor(np.full((3, 3), 0.25))):
+            made.append(scan(lambda a, b: a @ b, X, root=start, reverse=reverse).matrix)
+    return made
+
+
+def rng_root() -> np.ndarray:
+    return np.random.default_rng(5).standard_normal((2, 3))
+
+
+@pytest.mark.parametrize("count", [1, 2, COUNT, N])
+def test_sweeps_of_the_whole_chain_in_segments(count: int) -> None:
+    with ordering(order()):
+        wanted = sweeps_of_a_chain()
+        parts = segments(count, ENDS)
+    with ordering(CutChain(parts)):
+        found = sweeps_of_a_chain()
+    for mine, theirs in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(mine, theirs, atol=1e-12 * np.abs(theirs).max())
+
+
+def test_a_fold_of_the_whole_chain_is_refused_in_segments() -> None:
+    with ordering(order()):
+        parts = segments(COUNT, ENDS)
+    with (
+        ordering(CutChain(parts)),
+        pytest.raises(px.PhalanxError, match="only linear and associative sweeps"),
+    ):
+        fold(lambda state: (state, state), (C,))

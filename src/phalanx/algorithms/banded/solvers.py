@@ -15,8 +15,8 @@ from functools import partial
 from typing import ClassVar
 
 from ...spatial import Array, Field, Tensor, matvec, transpose
+from ...sweeps.heavy_paths import beside
 from ...sweeps.links import Halving, Level, LinkSweeps
-from ...sweeps.rows import beside
 from .symmetric import factor, mirrored, solve, unit
 
 Solver = Callable[[LinkSweeps, Array, Array, Array], Array]
@@ -52,7 +52,7 @@ class Following(Field):
 
 @dataclass(frozen=True)
 class Gone(Field):
-    """A row that is gone: its unknowns are Y3 - Y1 x - Y2 x' between rows x and x', to which U couples it."""
+    """An eliminated row: its unknowns are Y3 - Y1 x - Y2 x', from those of the rows that U couples it to."""
 
     U: Array
     Y1: Array
@@ -123,11 +123,12 @@ def cyclic_reduction(rows: LinkSweeps, D: Array, U: Array, R: Array) -> Array:
         Y = solve(factor(row.D), beside(beside(transpose(before.U), row.U), row.R))
         return before, Gone(row.U, Y[..., :k], Y[..., k : 2 * k], Y[..., 2 * k :])
 
-    def stays(row: BlockRow, before: Gone, after: Gone) -> BlockRow:
+    def precedes(row: BlockRow, after: Gone) -> BlockRow:
+        return BlockRow(mirrored(row.D - row.U @ after.Y1), -row.U @ after.Y2, row.R - row.U @ after.Y3)
+
+    def follows(row: BlockRow, before: Gone) -> BlockRow:
         left = transpose(before.U)
-        D = row.D - row.U @ after.Y1 - left @ before.Y2
-        R = row.R - row.U @ after.Y3 - left @ before.Y3
-        return BlockRow(mirrored(D), -row.U @ after.Y2, R)
+        return BlockRow(mirrored(row.D - left @ before.Y2), row.U, row.R - left @ before.Y3)
 
     def alone(row: BlockRow) -> tuple[None, Array]:
         return None, solve(factor(row.D), row.R)[..., 0]
@@ -135,7 +136,7 @@ def cyclic_reduction(rows: LinkSweeps, D: Array, U: Array, R: Array) -> Array:
     def between(gone: Gone, x: Array, later: Array) -> Array:
         return gone.Y3[..., 0] - matvec(gone.Y1, x) - matvec(gone.Y2, later)
 
-    how = Halving(join=goes, stays=stays, close=alone, inside=between)
+    how = Halving(join=goes, close=alone, inside=between, precede=precedes, follow=follows)
     return rows.halved(how, BlockRow(D, U, R[..., None]))
 
 

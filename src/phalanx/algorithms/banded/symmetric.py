@@ -102,7 +102,7 @@ def _exchanged(K: Array) -> Array:
     scale = 1.0 / (p * c - y * y)
     p, y, c = p * scale, y * scale, c * scale
     first, second = c * top - y * bottom, p * bottom - y * top
-    rest = mirrored(rest - (transpose(top) * first + transpose(bottom) * second))
+    rest = mirrored(rest - transpose(top) * first - transpose(bottom) * second)
     moved = xp.concatenate([first, second], axis=-2)
     corner = xp.concatenate([xp.concatenate([-c, y], axis=-1), xp.concatenate([y, -p], axis=-1)], axis=-2)
     upper = xp.concatenate([rest, transpose(moved)], axis=-1)

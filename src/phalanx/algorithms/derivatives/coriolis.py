@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ...robot.model import Model, joint_kinematics
 from ...spatial import Array, Field, Momentum, Transform, angular, dot, inner, matvec, motion_cross, transpose
-from ...sweeps.verbs import accumulate, propagate, walks
+from ...sweeps.verbs import accumulate, ancestor_pairs, propagate
 from ..registry import algorithm
 
 
@@ -47,7 +47,7 @@ def coriolis_matrix(model: Model, q: Array, qd: Array) -> Array:
     Gc = accumulate(X, model.inertia)
     B = accumulate(X, Momentum.of(model.inertia, V, 0.5))
     start = CoriolisLoads(Gc @ S.axis, B @ S.axis + Gc @ Sd, B.T @ S.axis)
-    C = walks(
+    C = ancestor_pairs(
         start,
         carry=lambda x, X, S, Sd: x.carried(X),
         emit=lambda x, X, S, Sd: (

@@ -19,7 +19,7 @@ from ...spatial import (
     namespace,
     transpose,
 )
-from ...sweeps.verbs import accumulate, parent, propagate, walks
+from ...sweeps.verbs import accumulate, ancestor_pairs, parent, propagate
 from ..registry import algorithm
 
 
@@ -76,7 +76,7 @@ def idsva(
         force_cross(S.axis, F),
     )
 
-    matrices = walks(
+    matrices = ancestor_pairs(
         start,
         carry=lambda x, X, S, Sd, Sdd, Sv, first: x.carried(X, first),
         emit=lambda x, X, S, Sd, Sdd, Sv, first: (

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ...robot.model import Model, gravity_twist, joint_kinematics, on_bodies
 from ...spatial import Array, Field, beneath, dot, force_cross, motion_cross, unit_inertias
-from ...sweeps.verbs import propagate, walks
+from ...sweeps.verbs import ancestor_pairs, propagate
 from ..registry import algorithm
 
 
@@ -54,7 +54,7 @@ def regressor(model: Model, q: Array, qd: Array, qdd: Array) -> Array:
     V, Vd, G = V[..., None, :], Vd[..., None, :], unit_inertias(V)
     W = G @ Vd + force_cross(V, G @ V)  # (…, n_links, 10, 6)
     F = on_bodies(model, beneath(model.link_frame).T @ W, rank=2)
-    Y = walks(
+    Y = ancestor_pairs(
         Wrenches.of(F),
         carry=lambda x, X, S: Wrenches.of(beneath(X).T @ x.apart),
         emit=lambda x, X, S: (dot(S[..., None, :], x.apart) * 0.0, dot(S[..., None, :], x.apart)),

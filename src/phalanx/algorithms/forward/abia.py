@@ -30,8 +30,8 @@ from ..regularisation import shifted_inertia
 class LinkRun(Field):
     """A run of links between the wrench f_out that it passes on and the acceleration a_in before it.
 
-    f_in = P a_in + Phi f_out + r and a_out = Phi^T a_in - C f_out + d, where the last link has been
-    lent an inertia Sigma: f_out stands for f_out - Sigma a_out.
+    f_in = P a_in + Phi f_out + r and a_out = Phi^T a_in - C f_out + d, where an inertia Sigma has been
+    shifted to the last link: f_out is f_out - Sigma a_out.
     """
 
     P: Array
@@ -45,7 +45,7 @@ class LinkRun(Field):
 
 def joined(A: LinkRun, B: LinkRun) -> LinkRun:
     """The run A followed by the run B."""
-    # A was lent its last inertia, B pays it back.
+    # The inertia shifted to the last link of A is subtracted from B.
     Q = B.P - A.Sigma
     QG, G, GC = interface(Q, A.C)
     Phi, late = A.Phi, transpose(B.Phi)
@@ -121,7 +121,7 @@ def abia(
 def links(
     G: Articulated, Sigma: Articulated, X: Any, S: Array, c: Array, b: Array, tau: Array, armature: Array
 ) -> LinkRun:
-    """The runs of one link each, with what each link has been lent."""
+    """The runs of one link each, with the inertia shifted to each link."""
     G = G + Sigma
     U = G @ S
     Di = 1.0 / (inner(S, U) + armature)
@@ -150,6 +150,11 @@ def _outward(X: Any, S: Array, psi: Array, u: Array, c: Array, root: Array) -> A
 def _hybrid(model: Model, q: Array, qd: Array, tau: Array, external: Array) -> Array:
     """`qdd` as published: inertias one after another, the two propagations of the free robot as scans."""
     tau = model.bodies(tau - inverse_dynamics(model, q, qd, qd * 0.0, external=external))
+    return propagated(model, q, tau, *factors(model, q))
+
+
+def factors(model: Model, q: Array) -> tuple[Array, Array]:
+    """(psi, 1 / D) of each body: the serial part of the published form, from articulated inertias."""
     X, S, _ = joint_kinematics(model, q)
     S = S.axis
 
@@ -160,7 +165,16 @@ def _hybrid(model: Model, q: Array, qd: Array, tau: Array, external: Array) -> A
         psi = U * Di
         return (X.T @ Ga.minus_outer(psi, U),), (psi, Di)
 
-    psi, Di = fold(joint, (model.inertia.articulated(),), X, S, model.bodies(model.armature))
+    found: tuple[Array, Array] = fold(
+        joint, (model.inertia.articulated(),), X, S, model.bodies(model.armature)
+    )
+    return found
+
+
+def propagated(model: Model, q: Array, tau: Array, psi: Array, Di: Array) -> Array:
+    """`qdd` of the free robot under joint forces tau (…, n, 1), less those of the bias, by two scans."""
+    X, S, _ = joint_kinematics(model, q)
+    S = S.axis
     Xd = transpose(dense(X))
     step = Affine(Xd - matvec(Xd, psi)[..., :, None] * S[..., None, :], X.T @ (psi * tau))
     z = children(scan(lambda then, first: then.after(first), step, reverse=True).c)

@@ -71,7 +71,7 @@ def cfa(
 
 def chain(model: Model, q: Array, qd: Array, external: Array) -> tuple[Links, Array, Array, Array]:
     """(links, b, c, Vd_0): wrenches and accelerations that velocities and gravity cause."""
-    G = model.inertia
+    G = model.definite_inertia
     X, S, cJ = joint_kinematics(model, q)
     VJ = S @ qd
     V = paths(X) @ VJ

@@ -25,7 +25,7 @@ def jsiia(
 ) -> Array:
     """Joint accelerations `qdd` (…, nv): bias, mass matrix, sparse factor, two substitutions.
 
-    `inertia` tells how the mass matrix comes about: by composite bodies, or as published column by
+    `inertia` says how the mass matrix is computed: by composite bodies, or as published column by
     column, each an inverse dynamics of its own.
 
     Source: Yang, Wu, Pan 2017, section II-B; the factor M = L^T D L without fill-in is
@@ -40,7 +40,7 @@ def jsiia(
 def columns(model: Model, q: Array) -> Array:
     """The mass matrix (…, nv, nv): column j is the inverse dynamics of qdd_j = 1 at rest, without gravity.
 
-    Only joints i >= j are asked for, the matrix being symmetric; nothing moves before joint j.
+    Only joints i >= j are needed, the matrix being symmetric; nothing moves before joint j.
     """
     X, S, _ = joint_kinematics(model, q)
     X = beside(X)  # all columns at once

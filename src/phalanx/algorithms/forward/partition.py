@@ -19,11 +19,11 @@ from ...spatial import (
     motion_cross,
     transpose,
 )
-from ...sweeps.verbs import fold, parent, propagate
+from ...sweeps.verbs import Neighbours, fold, parent, propagate
 from ...sweeps.verbs import segments as cut
 from ..banded.symmetric import congruent, interface, unit
 from ..registry import INTEGERS, algorithm
-from ..regularisation import shifted_inertia
+from ..regularisation import shifted_inertia, shifted_inertia_of_part
 
 
 @algorithm(
@@ -36,7 +36,14 @@ from ..regularisation import shifted_inertia
     options={"segments": INTEGERS},
 )
 def partition(
-    model: Model, q: Array, qd: Array, tau: Array, *, external: Array = 0.0, segments: int | None = None
+    model: Model,
+    q: Array,
+    qd: Array,
+    tau: Array,
+    *,
+    external: Array = 0.0,
+    segments: int | None = None,
+    neighbours: Neighbours | None = None,
 ) -> Array:
     """Joint accelerations `qdd` (…, nv) of a chain under the joint forces `tau` at state (q, qd).
 
@@ -47,10 +54,12 @@ def partition(
     a_tip = Phi^T a + K f_tip + d. The segments are then joined one after another.
 
     A segment that ends in a light link would divide by nearly nothing. So an inertia is shifted to its tip
-    Sigma: f_tip stands for f_tip - Sigma a_tip, and whatever lies beyond pays it back. Exact for any Sigma.
+    Sigma: f_tip is f_tip - Sigma a_tip, and what lies beyond subtracts it again. Exact for any Sigma.
 
     `segments` may be any number; fewer where links are fewer, since a joint with several axes stays whole.
-    By default as many as usually pay: eight, or a multiple of eight beyond 12000 bodies.
+    By default as many as usually pay: eight, or a multiple of 16 from 10,000 bodies on, which cores share. A
+    part of a chain whose other parts `neighbours` have tells them how it moves and yields as a whole, in two
+    messages.
 
     Source: the articulated-body algorithm (Featherstone 2008, Table 7.1, p. 132) with the columns of the
     unknown tip wrench carried along. Large parts of a chain each in turn, one beside the other: Critchley,
@@ -66,14 +75,18 @@ def partition(
         Y = propagate(X, root=each(identity_transform(model, X)))
         V = propagate(X, VJ)  # against the link before the segment
     with parts.along():
-        before = parent(propagate(parts.last(Y), parts.last(V)))
+        Y, V, root = parts.last(Y), parts.last(V), None
+        if neighbours is not None:
+            whole = propagate(Y, root=identity_transform(model)), propagate(Y, V)
+            (root,) = neighbours.exchange(tuple(map(parts.at_tip, whole)), like=(parts.at_tip(V),))
+        before = parent(propagate(Y, V, root=root), root=root)
     with parts.inside():
         V = propagate(X, VJ, root=before)
     c = cJ + motion_cross(V, VJ)
     b = force_cross(V, model.inertia @ V) - external
 
-    lent, o = model.derived(shifted_inertia), S * 0.0
-    Sigma = parts.last(lent)
+    shifted, o = model.derived(shifted_inertia if neighbours is None else shifted_inertia_of_part), S * 0.0
+    Sigma = parts.last(shifted)
     with parts.inside():
         joints = (X, S, c, model.bodies(tau), model.bodies(model.armature))
         psi, u, Di, P, r = fold(
@@ -81,12 +94,17 @@ def partition(
         )
         one, nothing = Tensor(unit(6, S)[None]), Tensor(o[..., :, None] * o[..., None, :])
         s, Phi, d = fold(_pulled, (nothing, o), X, S, c, psi, u, tips=(one, o[..., :1, :]))
-        (K,) = fold(_yielding, (lent.map(lambda a, _: a * 0.0),), s, Di)
+        (K,) = fold(_yielding, (shifted.map(lambda a, _: a * 0.0),), s, Di)
     with parts.along():
         P, r, Phi, K, d = (parts.first(x) for x in (P, r, Phi, K, d))
-        A, e, Q, w = fold(_joined, (Tensor(dense(Sigma) * -1.0), r * 0.0), P, r, Phi, K, d)
-        root = -gravity_twist(model)
-        a = propagate(A, e, root=root)
+        own, beyond, root = (Tensor(dense(Sigma) * -1.0), r * 0.0), None, -gravity_twist(model)
+        if neighbours is not None:
+            o, nothing = r * 0.0, Tensor(Phi.matrix * 0.0)
+            tips = Tensor(dense(parts.at_tip(Sigma))), o[0], one[0], nothing[0], o[0]
+            whole = fold(_whole, (*own, nothing, nothing, o), P, r, Phi, K, d, tips=tips)
+            *beyond, root = neighbours.exchange(tuple(map(parts.at_base, whole)), like=(tips[0], root, root))
+        G, e, Q, w = fold(_joined, own, P, r, Phi, K, d, tips=beyond)
+        a = propagate(Phi, d, root=root, through=G, plus=e)
         before = parent(a, root=root)
     u = u - Di * inner(s, parts.spread(Q @ a + w))
     with parts.inside():
@@ -123,9 +141,25 @@ def _yielding(state: Any, s: Array, Di: Array) -> Any:
 
 
 def _joined(state: Any, P: Articulated, r: Array, Phi: Tensor, K: Articulated, d: Array) -> Any:
-    """What a segment does at its base once what lies beyond it is known, and a_tip = A a + e."""
+    """What a segment does at its base once what lies beyond it is known; a_tip = G (Phi^T a + d) + e."""
     Q, w = state
+    compliance = dense(K) * -1.0
+    QG, G, _ = interface(Q.matrix, compliance)
+    columns, passed = transpose(Phi.matrix), matvec(transpose(G), w)
+    up = dense(P) + congruent(columns, QG), r + matvec(columns, passed + matvec(QG, d))
+    return (Tensor(up[0]), up[1]), (Tensor(G), -matvec(compliance, passed), Q, w)
+
+
+def _whole(state: Any, P: Articulated, r: Array, Phi: Tensor, K: Articulated, d: Array) -> Any:
+    """A segment joined with those beyond it: P, r, Phi^T, K and d of all of them as one."""
+    Q, w, beyond, Kb, db = state
     QG, G, GC = interface(Q.matrix, dense(K) * -1.0)
     rows, columns = Phi.matrix, transpose(Phi.matrix)
-    up = dense(P) + congruent(columns, QG), r + matvec(columns, matvec(transpose(G), w) + matvec(QG, d))
-    return (Tensor(up[0]), up[1]), (Tensor(G @ rows), matvec(G, d) - matvec(GC, w), Q, w)
+    up = (
+        Tensor(dense(P) + congruent(columns, QG)),
+        r + matvec(columns, matvec(transpose(G), w) + matvec(QG, d)),
+        Tensor(beyond.matrix @ G @ rows),
+        Tensor(Kb.matrix - congruent(beyond.matrix, GC)),
+        db + matvec(beyond.matrix, matvec(G, d) - matvec(GC, w)),
+    )
+    return up, up

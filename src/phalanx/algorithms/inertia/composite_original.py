@@ -5,11 +5,10 @@
 from functools import partial
 from typing import Any
 
-from ...robot.dh import DHChain, proximal_inertias, proximal_offsets, proximal_rotations
-from ...robot.dh.motion import first_axis
+from ...robot.dh.chain import DHChain, first_axis, proximal_inertias, proximal_offsets, proximal_rotations
 from ...robot.model import Model, diagonal
 from ...spatial import Array, Tensor, angular, cross, join, linear, matvec, parallel_axis, rotated, unpack
-from ...sweeps.triangle import at_places, back_along_chain
+from ...sweeps.triangle import back_along_chain, gather
 from ...sweeps.verbs import pairs, relay
 from ..registry import algorithm
 from .frames import by_joint, project
@@ -35,11 +34,16 @@ def composite_original(model: Model, q: Array) -> Array:
     """
     chain = model.dh
     U, P = Tensor(proximal_rotations(chain, q)), proximal_offsets(chain, q)
-    along = lambda _, i: (at_places(U, i + 1), at_places(P, i + 1))  # noqa: E731
+    along = lambda _, i: (gather(U, i + 1), gather(P, i + 1))  # noqa: E731
     M, c, E = relay(back_along_chain(chain.n), bodies(model), partial(joined, chain), along=along)[
         -1
     ]  # i = N .. 1
-    wrench = unit_wrenches(model, M, c, E)
+    H = linear_columns(chain, unit_wrenches(model, M, c, E), U, P)
+    return H + diagonal(chain.armature)
+
+
+def linear_columns(chain: DHChain, wrench: Array, U: Tensor, P: Array) -> Array:
+    """H (…, n, n): the wrench of column i taken from link to link, projected on each axis on the way."""
 
     def carry(x: Array, U: Tensor, P: Array, _: Array) -> Array:  # j = i-1 .. 1
         n, f = angular(x), linear(x)
@@ -48,10 +52,9 @@ def composite_original(model: Model, q: Array) -> Array:
         return join(n, f)
 
     def emit(x: Array, U: Tensor, P: Array, turns: Array) -> Array:
-        return project(turns[..., 0], first_axis(model.dh), angular(x), linear(x))
+        return project(turns[..., 0], first_axis(chain), angular(x), linear(x))
 
-    H = pairs(wrench, carry=carry, emit=emit, along=(U, P, chain.turns[:, None]))
-    return H + diagonal(chain.armature)
+    return pairs(wrench, carry=carry, emit=emit, along=(U, P, chain.turns[:, None]))
 
 
 def bodies(model: Model) -> tuple[Array, Array, Array]:

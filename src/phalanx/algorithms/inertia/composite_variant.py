@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The mass matrix by composite rigid bodies and their first and second moments."""
 
-from ...robot.dh import proximal_offsets, proximal_rotations
-from ...robot.dh.motion import first_axis
+from ...robot.dh.chain import first_axis, proximal_offsets, proximal_rotations
 from ...robot.model import Model, diagonal
 from ...spatial import Array, Inertia, Tensor, Transform, namespace, transpose
 from ...sweeps.triangle import along_chain

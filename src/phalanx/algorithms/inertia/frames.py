@@ -4,8 +4,7 @@
 
 from typing import Any
 
-from ...robot.dh import DHChain, offsets, proximal_inertias, rotations
-from ...robot.dh.motion import first_axis
+from ...robot.dh.chain import DHChain, first_axis, offsets, proximal_inertias, rotations
 from ...spatial import Array, Tensor, angular, cross, dot, join, linear, namespace, parallel_axis
 from ...sweeps.triangle import Triangle, along_chain, strides
 from ...sweeps.verbs import pairs, parent, relay
@@ -86,7 +85,7 @@ def project(turns: Array, z: Array, n: Array, f: Array) -> Array:
 
 
 def along_ancestors(n: Array, f: Array, Z: Array, P: Array, turns: Array) -> Array:
-    """The matrix (…, n, n) of z_j . n, or z_j . f, while each link's wrench goes along its ancestors j.
+    """The matrix (…, n, n) of z_j . n, or z_j . f where joint j slides, of each wrench moved to ancestor j.
 
     Z are the joints' axes and P leads to each link's origin from that of the one before.
     """

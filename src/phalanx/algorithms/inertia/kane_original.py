@@ -6,7 +6,7 @@ from typing import Any
 
 from ...robot.model import Model, diagonal
 from ...spatial import Array, cross, inner, matvec, namespace, rotated, unpack
-from ...sweeps.triangle import asks_for_trees, at_places, triangle
+from ...sweeps.triangle import gather, prefers_trees, triangle
 from ...sweeps.verbs import relay
 from ..registry import algorithm
 from .frames import arms, base_frame, by_joint, reach
@@ -31,7 +31,7 @@ def kane_original(model: Model, q: Array, *, processors: str = "one") -> Array:
     a_ij = sum over k >= j of V*_k(i) . m_k V*_k(j) + w_k(i) . I_k w_k(j), in the base frame.
     Cost:   work O(n^3), span O(n), on n^3 processors O(log n): four operations for each doubling of n.
     """
-    chain, pair, trees = model.dh, triangle(model.dh.n), processors == "n^3" or asks_for_trees()
+    chain, pair, trees = model.dh, triangle(model.dh.n), processors == "n^3" or prefers_trees()
     # P_{k*,i} stands at the pair (k, i).
     if trees:
         R, Z, O, C = reach(chain, q)  # noqa: E741
@@ -44,7 +44,7 @@ def kane_original(model: Model, q: Array, *, processors: str = "one") -> Array:
 
     def partial(j: Any, k: int) -> tuple[Array, Array]:
         """Partial velocities w_k(j) and V*_k(j) of joints j at link k."""
-        z, arm = at_places(Z, j), at_places(Pstar, pair.place[j, k])
+        z, arm = gather(Z, j), gather(Pstar, pair.index[j, k])
         return by_joint(chain.turns[j], z, 0.0), by_joint(chain.turns[j], cross(z, arm), z)
 
     def add(a: Any, _: Any, wi: Array, Vi: Array, wj: Array, Vj: Array, m: Array, J: Array) -> Any:
@@ -56,8 +56,8 @@ def kane_original(model: Model, q: Array, *, processors: str = "one") -> Array:
         return (
             *partial(pair.column[to], k),
             *partial(pair.row[to], k),
-            at_places(m, there),
-            at_places(J, there),
+            gather(m, there),
+            gather(J, there),
         )
 
     zero = namespace(m).zeros_like(pair.of_rows(m))

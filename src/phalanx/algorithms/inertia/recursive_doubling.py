@@ -5,14 +5,13 @@
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-from ...robot.dh import proximal_offsets, proximal_rotations
-from ...robot.dh.motion import first_axis
+from ...robot.dh.chain import first_axis, proximal_offsets, proximal_rotations
 from ...robot.model import Model, diagonal
 from ...spatial import Array, Tensor, angular, cross, linear
-from ...sweeps.triangle import JoinLevels, Level, at_places, triangle
+from ...sweeps.triangle import JoinLevels, Level, gather, triangle
 from ...sweeps.verbs import relay
 from ..registry import algorithm
-from .composite_original import bodies, joined, unit_wrenches
+from .composite_original import bodies, joined, linear_columns, unit_wrenches
 from .frames import project
 
 
@@ -24,12 +23,16 @@ from .frames import project
     frames="dh",
     work="O(n^2)",
     span="O(log n)",
+    options={"columns": ("doubled", "linear")},
 )
-def recursive_doubling(model: Model, q: Array) -> Array:
+def recursive_doubling(model: Model, q: Array, *, columns: str = "doubled") -> Array:
     """The mass matrix `M` (…, nv, nv) of a chain; frame i lies on the axis of joint i, z along it.
 
     Set u of level l joins links i+1 .. j with links j+1 .. k; its computation v starts at link s = i+v.
     (M, c, E)(s,k) is the rigid body of links s .. k; U(s,k+1), P(s,k+1) lead from frame k+1 to frame s.
+
+    With `columns="linear"` Stage B goes from link to link as in Table 1: the paper's mixture of both forms,
+    K1 O(n) + K2 O(log n).
 
     Source: "Parallel Algorithms for Computation of the Manipulator Inertia Matrix", Table 2, with
     the moment of Stage B formed in frame s; transforms from a frame N+1 are left out.
@@ -39,9 +42,8 @@ def recursive_doubling(model: Model, q: Array) -> Array:
     stage_a = stage_a_levels(chain.n)
 
     # Level 0: U(i,i+1) and P(i,i+1); the variable of joint 1 never enters.
-    U, P = (
-        at_places(x, pair.later) for x in (Tensor(proximal_rotations(chain, q)), proximal_offsets(chain, q))
-    )
+    links = Tensor(proximal_rotations(chain, q)), proximal_offsets(chain, q)
+    U, P = (gather(x, pair.later) for x in links)
 
     # Stage A, transforms: U(s,k+1) and P(s,k+1) of every level are kept for the next one and for Stage B.
     def compose(first: Any, second: Any) -> Any:
@@ -56,12 +58,15 @@ def recursive_doubling(model: Model, q: Array) -> Array:
     def transforms(level: int, s: Any) -> tuple[Tensor, Array]:
         """U(s,j+1) and P(s,j+1), finished one level before."""
         U, P = levels[level]
-        return at_places(U, s), at_places(P, s)
+        return gather(U, s), gather(P, s)
 
     # Stage A, bodies: M(s,k), c(s,k) and E(s,k).
     M, c, E = relay(runs(stage_a), bodies(model), partial(joined, chain), along=transforms)[-1]
     # Diagonal: f(i,i) and n(i,i), from which column i starts.
-    wrench = pair.of_rows(unit_wrenches(model, M, c, E))
+    wrench = unit_wrenches(model, M, c, E)
+    if columns == "linear":
+        return linear_columns(chain, wrench, *links) + diagonal(chain.armature)
+    wrench = pair.of_rows(wrench)
 
     # Stage B: column x goes from link j+1 to link s.
     def move(_: Any, column: Any, U: Tensor, P: Array) -> Any:
@@ -71,7 +76,7 @@ def recursive_doubling(model: Model, q: Array) -> Array:
         return f, n
 
     row = pair.column  # the pairs (x, s) with s <= x stand in the lower triangle
-    at = lambda level, places: transforms(level, row[places])  # noqa: E731
+    at = lambda level, targets: transforms(level, row[targets])  # noqa: E731
     stage_b = pair.across(lambda: moves(stage_b_levels(chain.n)))
     f, n = relay(stage_b, (linear(wrench), angular(wrench)), move, along=at, links=row)[-1]
     H = project(chain.turns[row], first_axis(chain), n, f)
@@ -136,5 +141,5 @@ def runs(levels: list[list[Computation]]) -> JoinLevels:
 
 def moves(levels: list[list[Computation]]) -> list[Level]:
     """Where computations of Stage B write and read among pairs: (s, x) from (j+1, x)."""
-    place = triangle(max((c.x for level in levels for c in level), default=1)).place
-    return [[(int(place[c.s - 1, c.x - 1]), int(place[c.j, c.x - 1])) for c in level] for level in levels]
+    index = triangle(max((c.x for level in levels for c in level), default=1)).index
+    return [[(int(index[c.s - 1, c.x - 1]), int(index[c.j, c.x - 1])) for c in level] for level in levels]

@@ -5,8 +5,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...robot.dh import axes, offsets, rotations
-from ...robot.dh.motion import base_motion, but_last, either
+from ...robot.dh.chain import axes, base_motion, but_last, either, offsets, rotations
 from ...robot.model import Model, identity_transform
 from ...spatial import Array, Field, Tensor, angular, cross, dot, linear, matvec, transpose, unpack
 from ...sweeps.verbs import children, pick, scan

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Inverse dynamics by the recursion of Luh, Walker and Paul in Denavit-Hartenberg frames."""
 
-from ...robot.dh import axes, offsets, rotations
-from ...robot.dh.motion import base_motion, either, first_axis
+from ...robot.dh.chain import axes, base_motion, either, first_axis, offsets, rotations
 from ...robot.model import Model
 from ...spatial import Array, Identity, Tensor, angular, cross, dot, linear, unpack
 from ...sweeps.verbs import accumulate, children, parent, propagate

@@ -16,7 +16,7 @@ from ...spatial import (
     linear,
     motion_cross,
 )
-from ...sweeps.verbs import fold, parent, propagate
+from ...sweeps.verbs import Neighbours, fold, parent, propagate
 from ...sweeps.verbs import segments as cut
 from ..registry import INTEGERS, algorithm
 from .cartesian_tensor import accelerations
@@ -40,6 +40,7 @@ def partition(
     base_velocity: Array = None,
     base_acceleration: Array = 0.0,
     segments: int | None = None,
+    neighbours: Neighbours | None = None,
 ) -> Array:
     """Joint forces `tau` (…, nv) of a chain that produce `qdd` at state (q, qd).
 
@@ -52,6 +53,8 @@ def partition(
     adds up along the segment, and along the segments to the wrench that each passes on at its tip.
 
     `segments` may be any number; fewer where links are fewer, since a joint with several axes stays whole.
+    A part of a chain whose other parts `neighbours` have tells them how it moves and what it needs as a
+    whole, in two messages.
 
     Source: runs of links joined one after another are Lathrop's ("Parallelism in manipulator dynamics",
     1985, Table 5), few and long here; the links of a run are swept as in `cartesian_tensor`.
@@ -68,6 +71,12 @@ def partition(
         Y, U, Ud = (parts.last(x) for x in (Y, U, Ud))
         # Gravity enters as an upward acceleration of the root.
         upward = base_acceleration - gravity_twist(model)
+        if neighbours is not None:
+            W = propagate(Y, U)
+            whole = propagate(Y, root=identity_transform(model)), W, propagate(Y, Ud + motion_cross(W, U))
+            base_velocity, upward = neighbours.exchange(
+                tuple(map(parts.at_tip, whole)), like=(parts.at_tip(U), parts.at_tip(U))
+            )
         V = propagate(Y, U, root=base_velocity)
         Vd = propagate(Y, Ud + motion_cross(V, U), root=upward)
         V, Vd = parent(V, root=base_velocity), parent(Vd, root=upward)
@@ -79,7 +88,11 @@ def partition(
         B = inertial_wrench(model.inertia, K, a) - external
         _, own = fold(_carried, (B,), X)
     with parts.along():
-        (beyond,) = fold(_passed_on, (U * 0.0,), Y, parts.first(own))
+        tips = None
+        if neighbours is not None:
+            alone = fold(_summed, (U * 0.0,), Y, parts.first(own))
+            tips = neighbours.exchange((parts.at_base(alone[0]),), like=(parts.at_base(U),))
+        (beyond,) = fold(_passed_on, (U * 0.0,), Y, parts.first(own), tips=tips)
     with parts.inside():
         F, _ = fold(_carried, (B,), X, tips=(beyond,))
     return S.T @ F + model.armature * qdd
@@ -96,3 +109,10 @@ def _passed_on(state: Any, Y: Transform, own: Array) -> Any:
     """What arrives at the tip of a segment, which hands it on with its own."""
     (f,) = state
     return (Y.T @ f + own,), (f,)
+
+
+def _summed(state: Any, Y: Transform, own: Array) -> Any:
+    """What all segments from this one on need at its base."""
+    (f,) = state
+    up = Y.T @ f + own
+    return (up,), (up,)

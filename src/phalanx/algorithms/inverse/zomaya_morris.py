@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Inverse dynamics of a turning chain as Zomaya and Morris spread it over transputers."""
 
-from ...robot.dh import offsets, rotations
-from ...robot.dh.motion import base_motion, first_axis
+from ...robot.dh.chain import base_motion, first_axis, offsets, rotations
 from ...robot.model import Model
 from ...spatial import Array, Identity, Tensor, angular, cross, dot, linear, unpack
 from ...sweeps.verbs import accumulate, parent, propagate

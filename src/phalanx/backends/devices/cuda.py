@@ -5,35 +5,44 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import finalize
 
 import numpy as np
 
-from ...arrays import empty_result, real_numbers
-from ...errors import PhalanxError, nearest, shown
-from ..base import Call, common_batch, require_shape
+from ...errors import PhalanxError
+from ...program.grouped import grouped
+from ...program.lowering import specialised
+from ...program.task import Call
 from ..native import cache
 from ..native.availability import version
+from ..native.freestanding import ExportedFunction
 from ..native.loop import ELEMENTS
-from ..native.lowering import alone
+from .base import DeviceKernel, WorkGroup
 from .cuda_arrays import View, empty_like, handed_over, handle_of, is_on_device, view_of
 from .cuda_driver import Driver, driver
-from .grid import LaunchLayout
-from .kernel import DeviceKernel
-from .ptx import ARCHITECTURES, PtxSource, architecture, assembled
+from .ptx import ARCHITECTURES, LaunchLayout, architecture, assembled, reordered
+from .ptx_groups import SHARED, GroupLayout, assembled_group
 
 _NAME = "kernel"
 _MOST_BLOCKS = 2**31 - 1
-_SHARE = 4  # a workspace takes at most this part of the memory that is free
+_SHARE = 4  # a workspace takes at most this fraction of the free memory; no script measures it
 
 
-def kernel(call: Call, dtype: np.dtype) -> CudaKernel:
-    """The kernel of a call, its code made for the first device."""
-    return CudaKernel(call, dtype, driver())
+class Stream(NamedTuple):
+    """A stream of a device."""
+
+    device: int
+    handle: int
+
+
+def kernel(call: Call, dtype: np.dtype, group: WorkGroup | None = None) -> CudaKernel:
+    """The kernel of a call, compiled for the first device."""
+    return CudaKernel(call, dtype, driver(), group)
 
 
 @dataclass(frozen=True)
@@ -54,9 +63,11 @@ class CudaKernel(DeviceKernel):
     """
 
     device = "cuda"
+    arrays = "on the GPU"
+    remedy = "all on the GPU or none"
 
-    def __init__(self, call: Call, dtype: np.dtype, driver: Driver) -> None:
-        super().__init__(call, dtype)
+    def __init__(self, call: Call, dtype: np.dtype, driver: Driver, group: WorkGroup | None = None) -> None:
+        super().__init__(call, dtype, group)
         self._driver = driver
         self._loaded: dict[tuple[int, tuple[str, ...]], _Loaded] = {}
         self._on(0, ())
@@ -64,205 +75,110 @@ class CudaKernel(DeviceKernel):
     def ptx(self, target: str | None = None) -> str:
         """The PTX of the kernel, by default for the first device."""
         target = self._architecture(0) if target is None else architecture(target, "ptx")
-        return _ptx(self._call, (), self.dtype, target)[0]
+        return _ptx(self._call, (), self.dtype, target, self._group)[0]
 
     def __call__(self, *inputs: Any, out: Any = None, stream: Any = None, **optional: Any) -> Any:
         """The function for a batch of inputs, (…, n) each; results are of the kind that inputs are.
 
         Optional inputs are keywords. `out` takes the result, or a tuple of several. Work goes to `stream`, by
-        default the one that the inputs tell.
+        default that of the inputs.
         """
-        given = self._given(inputs, optional)
-        handle = handle_of(stream)
-        there = [is_on_device(x) for x in given.values()]
-        if all(there):
-            return self._on_arrays(given, out, handle)
-        if any(there):
-            on, off = (next(n for n, t in zip(given, there, strict=True) if t is x) for x in (True, False))
-            raise PhalanxError(f"{self._where}: {on} is on the GPU and {off} is not; pass all inputs alike.")
-        return self._on_numpy(given, out, handle or 0)
+        return self._evaluated(inputs, optional, out, handle_of(stream))
 
-    @property
-    def _where(self) -> str:
-        return self._call.function.name
-
-    def _given(self, inputs: tuple[Any, ...], optional: dict[str, Any]) -> dict[str, Any]:
-        """All inputs by name, in the order of the kernel's parameters."""
-        f = self._call.function
-        if len(inputs) != len(f.inputs):
-            raise PhalanxError(f"{f.name}: got {len(inputs)} inputs, expected {', '.join(f.inputs)}.")
-        for name in optional:
-            if name not in f.optional:
-                raise PhalanxError(f"{f.name}: unknown input {shown(name)};{nearest(name, f.optional)}")
-        more = {name: optional[name] for name in f.optional if optional.get(name) is not None}
-        return {**dict(zip(f.inputs, inputs, strict=True)), **more}
+    def _fill(
+        self, optional: tuple[str, ...], rows: Sequence[np.ndarray], results: Sequence[np.ndarray], queue: Any
+    ) -> None:
+        """Copy rows to the first device, compute there, and copy the results back."""
+        driver, stream = self._driver, queue or 0
+        with driver.on(0), ExitStack() as stack:
+            pointers = [stack.enter_context(driver.passing(x.nbytes, stream)) for x in (*rows, *results)]
+            for array, pointer in zip(rows, pointers, strict=False):
+                driver.copy_in(pointer, array.ctypes.data, array.nbytes, stream)
+            self._start(0, optional, len(rows[0]), pointers, stream)
+            for result, pointer in zip(results, pointers[len(rows) :], strict=True):
+                driver.copy_out(result.ctypes.data, pointer, result.nbytes, stream)
+            driver.wait(stream)
 
     # ------------------------------------------------------------- arrays on a GPU
 
-    def _on_arrays(self, given: dict[str, Any], out: Any, stream: int | None) -> Any:
-        call, example = self._call, next(iter(given.values()))
-        views = {n: view_of(x, f"{self._where}: {n}", self._driver, stream) for n, x in given.items()}
-        first = next(iter(views.values()))
-        cores = call.input_sizes(tuple(n for n in given if n in call.function.optional))
-        batches = {}
-        for name, view in views.items():
-            require_shape(call, view.shape, name, cores[name])
-            self._require(name, view, first.device)
-            batches[name] = view.shape[: len(view.shape) - len(cores[name])]
-        batch = next(iter(batches.values()))
-        if any(b != batch for b in batches.values()):
-            told = ", ".join(f"{n} {b}" for n, b in batches.items())
+    def _is_on_device(self, x: Any) -> bool:
+        return is_on_device(x)
+
+    def _view(self, x: Any, name: str, queue: Any) -> View:
+        return view_of(x, f"{self._call.function.name}: {name}", self._driver, queue)
+
+    def _queue(self, views: list[View], queue: Any) -> Stream:
+        own = [view.stream for view in views if view.stream]
+        return Stream(views[0].device, queue if queue is not None else (own or [0])[0])
+
+    def _is_contiguous(self, view: View) -> bool:
+        return view.is_contiguous
+
+    def _overlap(self, a: View, b: View) -> bool:
+        ends = [view.pointer + prod(view.shape) * view.dtype.itemsize for view in (a, b)]
+        return a.pointer < ends[1] and b.pointer < ends[0]
+
+    def _empty(self, shape: tuple[int, ...], example: Any, queue: Stream) -> Any:
+        return empty_like(example, self.dtype, shape, self._driver, *queue)
+
+    def _returned(self, result: Any, example: Any) -> Any:
+        return handed_over(result, example)
+
+    def _require_fit(self, name: str, view: View, queue: Stream) -> None:
+        super()._require_fit(name, view, queue)
+        where = f"{self._call.function.name}: {name}"
+        if view.device != queue.device and view.pointer:
             raise PhalanxError(
-                f"{self._where}: the batch shapes differ: {told}; arrays on a GPU are not broadcast, expand "
-                "them."
+                f"{where} is on device {view.device}, the first input on device {queue.device}."
             )
-        told_streams = [v.stream for v in views.values() if v.stream]
-        chosen = stream if stream is not None else (told_streams or [0])[0]
-        shapes = {name: (*batch, *core) for name, core in call.output_sizes().items()}
-        if out is None:
-            results = [empty_like(example, first, shape, self._driver, chosen) for shape in shapes.values()]
-        else:
-            results = self._outs(out)
-        targets = []
-        for (name, shape), result in zip(shapes.items(), results, strict=True):
-            targets.append(self._target(name, shape, result, first.device, list(views.values())))
-        with self._driver.on(first.device):
-            for other in dict.fromkeys(told_streams):
-                if other != chosen:
-                    self._driver.follow(chosen, other)
-            pointers = [v.pointer for v in (*views.values(), *targets)]
-            optional = tuple(n for n in given if n in call.function.optional)
-            self._launch(first.device, optional, prod(batch), pointers, chosen)
-        made = [handed_over(result, example) if out is None else result for result in results]
-        return made[0] if len(made) == 1 else tuple(made)
+        if name == "out" and not view.writeable:
+            raise PhalanxError(f"{where} is read-only, expected a writeable array.")
 
-    def _require(self, name: str, view: View, device: int) -> None:
-        """Raise unless an array is as the kernel reads it."""
-        where = f'{self._where}: {name} for robot "{self.robot.name}"'
-        if view.dtype != self.dtype:
-            other = f", or make the kernel with dtype={view.dtype.name!r}" if view.dtype in ELEMENTS else ""
-            raise PhalanxError(f"{where} is {view.dtype}, expected {self.dtype}; convert it{other}.")
-        if not view.is_contiguous:
-            raise PhalanxError(f"{where} is not C-contiguous; pass a contiguous copy.")
-        if view.device != device and view.pointer:
-            raise PhalanxError(f"{where} is on device {view.device}, the first input on device {device}.")
-
-    def _outs(self, out: Any) -> list[Any]:
-        labels = list(self._call.function.outputs)
-        outs = list(out) if isinstance(out, (tuple, list)) and len(labels) > 1 else [out]
-        if len(outs) != len(labels):
-            told = ", ".join(labels)
-            raise PhalanxError(
-                f"{self._where}: out is {len(outs)} arrays, expected a tuple of {len(labels)}: {told}."
-            )
-        return outs
-
-    def _target(self, name: str, shape: tuple[int, ...], result: Any, device: int, views: list[View]) -> View:
-        """Where a result goes, after all checks."""
-        if not is_on_device(result):
-            kind = type(result).__name__
-            raise PhalanxError(
-                f"{self._where}: out for {name} is {kind}, expected an array on the GPU, as inputs are."
-            )
-        view = view_of(result, f"{self._where}: out", self._driver, None)
-        if view.shape != shape:
-            raise PhalanxError(f"{self._where}: out for {name} has shape {view.shape}, expected {shape}.")
-        self._require("out", view, device)
-        if not view.writeable:
-            raise PhalanxError(f"{self._where}: out for {name} is read-only.")
-        size = prod(shape) * self.dtype.itemsize
-        for other in views:
-            end = other.pointer + prod(other.shape) * other.dtype.itemsize
-            if size and other.pointer < view.pointer + size and view.pointer < end:
-                raise PhalanxError(
-                    f"{self._where}: out for {name} shares memory with an input; pass an array of its own."
-                )
-        return view
-
-    # ------------------------------------------------------------- NumPy's arrays
-
-    def _on_numpy(self, given: dict[str, Any], out: Any, stream: int) -> Any:
-        call = self._call
-        optional = tuple(n for n in given if n in call.function.optional)
-        cores = call.input_sizes(optional)
-        arrays, batches = {}, {}
-        for name, x in given.items():
-            array = np.asarray(
-                real_numbers(x, f"{self._where}: {name}", "real numbers")
-                if not isinstance(x, np.ndarray) or x.dtype != self.dtype
-                else x,
-                self.dtype,
-            )
-            require_shape(call, array.shape, name, cores[name])
-            arrays[name], batches[name] = array, array.shape[: array.ndim - len(cores[name])]
-        batch = common_batch(call, batches)
-        shapes = {name: (*batch, *core) for name, core in call.output_sizes().items()}
-        outs = None if out is None else self._outs(out)
-        for (name, shape), target in zip(shapes.items(), outs or (), strict=outs is not None):
-            if not isinstance(target, np.ndarray) or target.shape != shape or not target.flags.writeable:
-                told = f"of shape {target.shape}" if isinstance(target, np.ndarray) else type(target).__name__
-                raise PhalanxError(
-                    f"{self._where}: out for {name} is {told}, expected a writeable array of shape {shape}."
-                )
-        results = [empty_result(shape, self.dtype) for shape in shapes.values()]
-        steps = self._driver
-        with steps.on(0), ExitStack() as stack:
-            pointers, kept = [], []  # host memory must live until it is copied
-            for name, array in arrays.items():
-                rows = np.ascontiguousarray(np.broadcast_to(array, (*batch, *cores[name])))
-                pointers.append(stack.enter_context(steps.passing(max(1, rows.nbytes), stream)))
-                if rows.nbytes:
-                    steps.copy_in(pointers[-1], rows.ctypes.data, rows.nbytes, stream)
-                kept.append(rows)
-            for result in results:
-                pointers.append(stack.enter_context(steps.passing(max(1, result.nbytes), stream)))
-            self._launch(0, optional, prod(batch), pointers, stream)
-            for result, pointer in zip(results, pointers[len(arrays) :], strict=True):
-                if result.nbytes:
-                    steps.copy_out(result.ctypes.data, pointer, result.nbytes, stream)
-            steps.wait(stream)
-        if outs is None:
-            return results[0] if len(results) == 1 else tuple(results)
-        for target, result in zip(outs, results, strict=True):
-            target[...] = result
-        return out
+    def _launch(
+        self, optional: tuple[str, ...], count: int, inputs: Sequence[Any], outputs: Sequence[Any], queue: Any
+    ) -> None:
+        with self._driver.on(queue.device):
+            for other in dict.fromkeys(view.stream for view in inputs if view.stream):
+                if other != queue.handle:
+                    self._driver.follow(queue.handle, other)
+            pointers = [view.pointer for view in (*inputs, *outputs)]
+            self._start(queue.device, optional, count, pointers, queue.handle)
 
     # ------------------------------------------------------------- launches
 
-    def _launch(
+    def _start(
         self, device: int, optional: tuple[str, ...], count: int, pointers: list[int], stream: int
     ) -> None:
         """Start the kernel on the device that is current."""
-        if not count:
-            return
         loaded = self._on(device, optional)
         layout = loaded.layout
         blocks = layout.blocks(count, loaded.blocks)
-        if not layout.scratch:
-            return self._driver.launch(loaded.function, blocks, layout.block, stream, count, pointers)
-        with self._driver.passing(layout.workspace(blocks), stream) as workspace:
-            pointers = [*pointers, workspace]
+        with ExitStack() as stack:
+            if layout.scratch:
+                workspace = self._driver.passing(layout.workspace(blocks), stream)
+                pointers = [*pointers, stack.enter_context(workspace)]
             self._driver.launch(loaded.function, blocks, layout.block, stream, count, pointers)
-        return None
 
     def _on(self, device: int, optional: tuple[str, ...]) -> _Loaded:
         """The kernel with some optional inputs on a device, loaded there when it is first needed."""
         key = (device, optional)
         if key not in self._loaded:
-            text, layout = _ptx(self._call, optional, self.dtype, self._architecture(device))
-            steps = self._driver
-            with steps.on(device):
-                module, function = steps.function(text, _NAME)
-                finalize(self, steps.unload, device, module)
+            if self._group is not None:
+                most = self._driver.attribute(device, "MAX_THREADS_PER_BLOCK")
+                self._group.require_items("cuda", f"device {device}", most)
+            ptx, layout = _ptx(self._call, optional, self.dtype, self._architecture(device), self._group)
+            driver = self._driver
+            with driver.on(device):
+                module, function = driver.function(ptx, _NAME)
+                finalize(self, driver.unload, device, module)
                 most = _MOST_BLOCKS
                 if layout.scratch:
-                    most = steps.resident(function, layout.block) * steps.attribute(
-                        device, "MULTIPROCESSOR_COUNT"
-                    )
-                    most = min(most, steps.free_memory() // (_SHARE * layout.workspace(1)))
+                    processors = driver.attribute(device, "MULTIPROCESSOR_COUNT")
+                    most = driver.resident(function, layout.block) * processors
+                    most = min(most, driver.free_memory() // (_SHARE * layout.workspace(1)))
                     if most < 1:
                         raise PhalanxError(
-                            f"{self._where}: a block of threads needs a workspace of "
+                            f"{self._call.function.name}: a block of threads needs a workspace of "
                             f"{layout.workspace(1) / 1e6:.0f} MB, more than device {device} has left."
                         )
             self._loaded[key] = _Loaded(function, layout, most)
@@ -279,17 +195,35 @@ class CudaKernel(DeviceKernel):
         return able[-1]
 
 
-def _ptx(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: str) -> tuple[str, LaunchLayout]:
-    """The PTX of a call and how it is launched, from disk or made now."""
+def _ptx(
+    call: Call, optional: tuple[str, ...], dtype: np.dtype, target: str, group: WorkGroup | None = None
+) -> tuple[str, LaunchLayout]:
+    """The PTX of a call and its launch layout, compiled now or read from disk."""
     a = call.algorithm
     parts = (call.robot.digest, call.function.name, a.name, a.valued, call.options, optional, dtype.str)
-    key = cache.key_of("ptx", *parts, call.frame, target, version())
+    shared = () if group is None else (group.items, group.memory)
+    key = cache.key_of("ptx", *parts, call.frame, target, version(), *shared)
     if (found := cache.read(key)) is not None:
-        facts, _, text = found.decode().partition("\n")
+        facts, _, ptx = found.decode().partition("\n")
         known = json.loads(facts)
         known |= {name: tuple(known[name]) for name in ("staged", "sizes")}
-        return text, LaunchLayout(**known)
-    source = alone(call, optional)
-    made = assembled([PtxSource(_NAME, source.built(1), source.told)], ELEMENTS[dtype], target)
-    cache.write(key, f"{json.dumps(asdict(made.layouts[0]))}\n{made.text}".encode())
-    return made.text, made.layouts[0]
+        return ptx, (LaunchLayout if group is None else GroupLayout)(**known)
+    if group is not None:
+        ptx, layout = _group_ptx(call, optional, dtype, target, group)
+        cache.write(key, f"{json.dumps(asdict(layout))}\n{ptx}".encode())
+        return ptx, layout
+    function = ExportedFunction(_NAME, reordered(specialised(call, optional)(1)))
+    ptx, (layout,) = assembled([function], ELEMENTS[dtype], target)
+    cache.write(key, f"{json.dumps(asdict(layout))}\n{ptx}".encode())
+    return ptx, layout
+
+
+def _group_ptx(
+    call: Call, optional: tuple[str, ...], dtype: np.dtype, target: str, group: WorkGroup
+) -> tuple[str, LaunchLayout]:
+    """The PTX of a call whose blocks have one state each, compiled now."""
+    source = grouped(call, optional, group.items)
+    needed = sum(buffer.size for buffer in source.program.scratch) * dtype.itemsize
+    group.require_local("cuda", target, needed, SHARED)
+    most = group.most_local(SHARED)
+    return assembled_group(source.program, _NAME, ELEMENTS[dtype], target, group.items, most)

@@ -1,22 +1,29 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Arrays on a GPU, of whatever library: where they lie, on which stream, and results of the same kind."""
+"""Arrays on a GPU, of any library: their address, their stream, and results of the same library.
+
+Libraries describe their arrays by `__cuda_array_interface__` or by DLPack, whose structures are at the end.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...errors import PhalanxError, shown
 from .cuda_driver import Driver
-from .dlpack import CUDA, MANAGED, capsule, lent
 
-DEFAULT_STREAM = 1  # as both protocols number it: the one that waits for all others
+CUDA, MANAGED = 2, 13  # DLPack's kinds of devices whose addresses CUDA's kernels take
+_FLOAT = 2
+_CODES = {0: "i", 1: "u", _FLOAT: "f", 5: "c", 6: "b"}
+_CAPSULE = b"dltensor"
+DEFAULT_STREAM = 1  # as both protocols number it: the legacy default stream, which waits for all others
 
 
 @dataclass(frozen=True)
@@ -28,9 +35,9 @@ class View:
     strides: tuple[int, ...] | None  # in bytes; None: C-contiguous
     dtype: np.dtype
     device: int
-    stream: int | None  # on which it is being computed, if its library tells
+    stream: int | None  # on which it is being computed, if its library says so
     writeable: bool
-    owner: Any  # keeps the memory
+    owner: Any  # of the memory, which lives as long
 
     @property
     def is_contiguous(self) -> bool:
@@ -45,7 +52,7 @@ class View:
 
 
 def is_on_device(array: Any) -> bool:
-    """Whether an array lies on a GPU."""
+    """Whether an array is on a GPU."""
     if isinstance(array, np.ndarray | np.generic | float | int | list | tuple):
         return False
     if hasattr(type(array), "__dlpack_device__"):
@@ -54,8 +61,8 @@ def is_on_device(array: Any) -> bool:
 
 
 def view_of(array: Any, where: str, driver: Driver, stream: int | None) -> View:
-    """Where an array on a GPU lies; with a `stream`, what its library still does to it comes first."""
-    if hasattr(array, "block_until_ready"):  # JAX tells no stream
+    """The view of an array on a GPU; work on `stream` then waits for what its library still does to it."""
+    if hasattr(array, "block_until_ready"):  # JAX names no stream
         array.block_until_ready()
     found = None
     with suppress(AttributeError, RuntimeError):  # PyTorch refuses those that record gradients
@@ -63,7 +70,7 @@ def view_of(array: Any, where: str, driver: Driver, stream: int | None) -> View:
     if found is None:
         if getattr(array, "requires_grad", False):
             raise PhalanxError(f"{where} records gradients, which kernels do not; pass x.detach().")
-        got = lent(array, stream if stream else DEFAULT_STREAM)
+        got = imported(array, stream if stream else DEFAULT_STREAM)
         dtype = np.dtype(got.dtype)
         return View(got.pointer, got.shape, got.strides, dtype, got.device, None, True, got.owner)
     if found.get("mask") is not None:
@@ -77,7 +84,7 @@ def view_of(array: Any, where: str, driver: Driver, stream: int | None) -> View:
 
 
 def _torch_stream(array: Any) -> int | None:
-    """PyTorch's interface tells no stream; its current one is meant."""
+    """PyTorch's current stream, which its interface does not name."""
     if type(array).__module__.partition(".")[0] != "torch":
         return None
     return int(sys.modules["torch"].cuda.current_stream(array.device).cuda_stream) or DEFAULT_STREAM
@@ -152,20 +159,120 @@ class DeviceArray:
                 self._driver.free(self._pointer)
 
 
-def empty_like(example: Any, view: View, shape: tuple[int, ...], driver: Driver, stream: int) -> Any:
-    """An array for a result, of the library of an input."""
+def empty_like(
+    example: Any, dtype: np.dtype, shape: tuple[int, ...], driver: Driver, device: int, stream: int
+) -> Any:
+    """An uninitialised array for a result, of the library of an input."""
     library = type(example).__module__.partition(".")[0]
     if library == "torch":
         torch = sys.modules["torch"]
-        return torch.empty(shape, dtype=getattr(torch, view.dtype.name), device=example.device)
+        return torch.empty(shape, dtype=getattr(torch, dtype.name), device=example.device)
     if library == "cupy":
         with example.device:
-            return sys.modules["cupy"].empty(shape, view.dtype)
-    return DeviceArray(driver, shape, view.dtype, view.device, stream)
+            return sys.modules["cupy"].empty(shape, dtype)
+    return DeviceArray(driver, shape, dtype, device, stream)
 
 
 def handed_over(result: Any, example: Any) -> Any:
-    """A result as the library of an input has it, for one whose arrays cannot be written to."""
+    """A result as an array of the library of an input: JAX cannot write to its own arrays."""
     if isinstance(result, DeviceArray) and type(example).__module__.startswith("jax"):
         return sys.modules["jax"].dlpack.from_dlpack(result)
     return result
+
+
+# ------------------------------------------------------------------- DLPack
+
+
+class _Device(ctypes.Structure):
+    _fields_ = (("kind", ctypes.c_int32), ("number", ctypes.c_int32))
+
+
+class _Type(ctypes.Structure):
+    _fields_ = (("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16))
+
+
+class _Tensor(ctypes.Structure):
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device", _Device),
+        ("axes", ctypes.c_int32),
+        ("type", _Type),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("offset", ctypes.c_uint64),
+    )
+
+
+class _Managed(ctypes.Structure):
+    pass
+
+
+_DELETER = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Managed))
+_Managed._fields_ = (("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", _DELETER))
+_DESTRUCTOR = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
+
+
+class Shared(NamedTuple):
+    """An array of another library; its address is valid as long as `owner` lives."""
+
+    pointer: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None  # in bytes; None: C-contiguous
+    dtype: str  # as NumPy's protocols write it
+    device: int
+    owner: Any
+
+
+def imported(array: Any, stream: int | None) -> Shared:
+    """The memory of an array with `__dlpack__`, ready for work on a stream."""
+    capsule = array.__dlpack__(stream=stream)
+    api = ctypes.pythonapi
+    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    api.PyCapsule_GetPointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
+    tensor = ctypes.cast(
+        api.PyCapsule_GetPointer(capsule, _CAPSULE), ctypes.POINTER(_Managed)
+    ).contents.tensor
+    size = tensor.type.bits // 8
+    shape = tuple(tensor.shape[k] for k in range(tensor.axes))
+    strides = tuple(size * tensor.strides[k] for k in range(tensor.axes)) if tensor.strides else None
+    dtype = f"<{_CODES.get(tensor.type.code, 'V')}{size}"
+    pointer = (tensor.data or 0) + tensor.offset
+    return Shared(pointer, shape, strides, dtype, tensor.device.number, capsule)
+
+
+_alive: dict[int, tuple[Any, ...]] = {}  # memory that other libraries use, until they release it
+
+
+def capsule(
+    pointer: int, shape: tuple[int, ...], dtype: np.dtype, device: tuple[int, int], owner: Any
+) -> Any:
+    """A capsule with C-contiguous memory of real numbers; `owner` lives until it is released."""
+    sizes = (ctypes.c_int64 * max(1, len(shape)))(*shape)
+    kind = _Type(_FLOAT, 8 * dtype.itemsize, 1)
+    tensor = _Tensor(pointer, _Device(*device), len(shape), kind, sizes, None, 0)
+    made = _Managed(tensor, None, _deleter)
+    address = ctypes.addressof(made)
+    _alive[address] = (made, sizes, owner)
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype = ctypes.py_object
+    new.argtypes = (ctypes.c_void_p, ctypes.c_char_p, _DESTRUCTOR)
+    return new(address, _CAPSULE, _destructor)
+
+
+def _released(managed: Any) -> None:
+    _alive.pop(ctypes.addressof(managed.contents), None)
+
+
+def _ended(address: int) -> None:
+    """The destructor of a capsule; a consumer that took its memory has renamed it."""
+    api = ctypes.pythonapi
+    valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", api))
+    if valid(address, _CAPSULE):
+        get = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
+            ("PyCapsule_GetPointer", api)
+        )
+        _alive.pop(get(address, _CAPSULE) or 0, None)
+
+
+_deleter = _DELETER(_released)
+_destructor = _DESTRUCTOR(_ended)

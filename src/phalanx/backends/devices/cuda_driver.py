@@ -16,7 +16,7 @@ _NO_DEVICE = 100
 
 
 class Driver:
-    """Devices, their memory, and kernels on them; `api` is NVIDIA's module, or what stands in for it."""
+    """Devices, their memory, and kernels on them; `api` is NVIDIA's module, or one with its functions."""
 
     def __init__(self, api: Any) -> None:
         self._api = api
@@ -36,16 +36,16 @@ class Driver:
         return self._check(name, getattr(self._api, name)(*args))
 
     def _check(self, name: str, result: tuple[Any, ...]) -> Any:
-        """What a call gives beyond its success."""
+        """The results of a call after its status; raises if it failed."""
         if int(result[0]) != 0:
-            told = self._api.cuGetErrorString(result[0])[-1]
-            text = told.decode(errors="replace") if isinstance(told, bytes) else str(result[0])
-            raise PhalanxError(f"cuda: {name} failed: {text}.")
+            message = self._api.cuGetErrorString(result[0])[-1]
+            reason = message.decode(errors="replace") if isinstance(message, bytes) else str(result[0])
+            raise PhalanxError(f"cuda: {name} failed: {reason}.")
         return result[1] if len(result) == 2 else result[1:]
 
     @contextmanager
     def on(self, device: int) -> Iterator[None]:
-        """What runs inside is for that device, whatever this thread had before."""
+        """A context in which that device is current for this thread."""
         if device not in self._contexts:
             count = int(self._call("cuDeviceGetCount"))
             if not 0 <= device < count:
@@ -73,18 +73,18 @@ class Driver:
         return int(self._call("cuPointerGetAttribute", which, pointer))
 
     def function(self, ptx: str, name: str) -> tuple[Any, Any]:
-        """Some PTX on the device that is current, and a kernel of it."""
+        """Load PTX on the current device; returns the module, and the kernel `name` of it."""
         module = self._call("cuModuleLoadData", ptx.encode() + b"\0")
         return module, self._call("cuModuleGetFunction", module, name.encode())
 
     def unload(self, device: int, module: Any) -> None:
-        """Give back what `function` has loaded on a device."""
-        with suppress(Exception), self.on(device):  # also while the interpreter ends
+        """Unload a module that `function` has loaded on a device."""
+        with suppress(Exception), self.on(device):  # also at interpreter shutdown
             self._call("cuCtxSynchronize")  # it may still run
             self._call("cuModuleUnload", module)
 
     def resident(self, function: Any, threads: int) -> int:
-        """Blocks that a multiprocessor holds at once."""
+        """Resident blocks per multiprocessor (occupancy)."""
         return int(self._call("cuOccupancyMaxActiveBlocksPerMultiprocessor", function, threads, 0))
 
     def free_memory(self) -> int:
@@ -96,9 +96,9 @@ class Driver:
     ) -> None:
         """Start a kernel with a count and addresses as its arguments."""
         values = [ctypes.c_int64(count), *(ctypes.c_void_p(p) for p in pointers)]
-        places = (ctypes.c_void_p * len(values))(*(ctypes.addressof(v) for v in values))
+        addresses = (ctypes.c_void_p * len(values))(*(ctypes.addressof(v) for v in values))
         grid = (blocks, 1, 1, threads, 1, 1, 0)
-        self._call("cuLaunchKernel", function, *grid, stream, ctypes.addressof(places), 0)
+        self._call("cuLaunchKernel", function, *grid, stream, ctypes.addressof(addresses), 0)
 
     # ------------------------------------------------------------- memory and streams
 
@@ -111,7 +111,7 @@ class Driver:
 
     @contextmanager
     def passing(self, size: int, stream: int) -> Iterator[int]:
-        """Memory for work on a stream: it is given back when that work is done."""
+        """Memory for work on a stream, freed when that work is done."""
         pointer = int(self._call("cuMemAllocAsync", size, stream))
         try:
             yield pointer
@@ -131,7 +131,7 @@ class Driver:
         self._call("cuStreamSynchronize", stream)
 
     def follow(self, stream: int, other: int) -> None:
-        """Let a stream wait for what another one has to do so far."""
+        """Make a stream wait for the work submitted to another one so far."""
         event = self._call("cuEventCreate", 2)  # without times
         try:
             self._call("cuEventRecord", event, other)

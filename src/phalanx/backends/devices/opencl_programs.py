@@ -18,30 +18,28 @@ import numpy as np
 import pyopencl as cl
 
 from ...errors import PhalanxError, printable
+from ...languages.codegen import Routine
 from ...languages.dialects import named
 from ...languages.dialects import opencl as dialect
-from ...languages.opencl import LANES, text, vector_name, vector_workspace
-from ...languages.pieces import Pieces, piece_name
-from ...languages.routine import Routine
+from ...languages.opencl import LANES, Pieces, piece_name, program_source, vector_name, vector_workspace
 from ...languages.tiles import GROUP, kernel_name
-from ...program.form.nonfinite import spread
-from ...program.rolled.segments.roll import SegmentProgram
+from ...program.lowering import looped, specialised
+from ...program.passes.nonfinite import spread
+from ...program.task import Call
 from ...sweeps.orders.segments import starts
-from ..base import Call
 from ..native import cache
-from ..native.lowering import alone, looped
 
 PREFIX, NAME = "phalanx", "run"  # of what is compiled
-_SHARES = 16  # work-items for each core: enough to even out, few enough to cost nothing
+_SHARES = 16  # work-items for each core, to balance the load; no script measures it
 _MOST_GROUPS = 1 << 15
-_SCRATCH = 4  # the part of the largest allocation that scratch memory may be
+SCRATCH = 4  # scratch memory takes at most this fraction of the largest allocation
 _GAIN = 4  # cores for each state from which on processors take segments: an estimate
-_FEWEST = 4  # segments that are worth launches of their own
-_SEGMENTS = 64  # of a chain, at most, unless told otherwise
-_LEAST = 16  # bodies in each of them
+_FEWEST = 4  # segments that are worth launches of their own; no script measures it
+_SEGMENTS = 64  # of a chain, at most, unless the call names another number; no script measures it
+_LEAST = 16  # bodies in each segment; no script measures it
 
 _lock = threading.RLock()
-_queues: dict[int, Any] = {}  # of this process; a fork has to open the device again
+_queues: dict[int, Any] = {}  # of this process; a forked child opens the device again
 
 
 def default_queue() -> Any:
@@ -101,7 +99,7 @@ def has_vectors(device: Any) -> bool:
 
 
 def most_states(device: Any) -> int:
-    """States up to which work-items have segments of a chain: beyond, whole ones keep the device busy.
+    """The batch size up to which work-items compute segments of a chain: more states fill the device.
 
     A processor computes one state as fast as the several that its registers hold, and more launches cost
     more: segments have to gain that first.
@@ -126,20 +124,26 @@ class Built:
     between: int = 0  # numbers of scratch memory of a state in these
     lock: Any = field(default_factory=threading.Lock)
 
+    @property
+    def form(self) -> str:
+        """What a work-item computes."""
+        own = f"{self.lanes} states" if self.lanes > 1 else "one state"
+        return f"{own} in each work-item" + (", segments of few states" if self.pieces else "")
+
     def launch(self, queue: Any, count: int, buffers: list[Any], wait_for: list[Any] | None) -> Any:
-        """The event of a launch on so many states."""
+        """Launch on `count` states; returns the event."""
         if self.takes_segments(count):
             return self._launch_pieces(queue, count, buffers, wait_for)
         return self._launch_states(queue, count, buffers, wait_for)
 
     def takes_segments(self, count: int) -> bool:
-        """Whether work-items have segments: where states are too few for all of the device to compute."""
+        """Whether work-items compute segments: few states, and scratch memory for all of them."""
         if not self.pieces or count > most_states(self.device):
             return False
-        return count * self.between * self.dtype.itemsize <= self.device.max_mem_alloc_size // _SCRATCH
+        return count * self.between * self.dtype.itemsize <= self.device.max_mem_alloc_size // SCRATCH
 
     def warm(self, context: Any, arrays: int) -> None:
-        """Launch all kernels on no state: some drivers compile when they are first asked to run."""
+        """Launch all kernels on zero states: some drivers compile at the first launch."""
         buffers = [cl.Buffer(context, cl.mem_flags.READ_WRITE, size=self.dtype.itemsize)] * arrays
         queue = cl.CommandQueue(context, self.device)
         self._launch_states(queue, 0, buffers, None).wait()
@@ -185,7 +189,7 @@ class Built:
         else:
             items, least = GROUP * min(-(-count // GROUP), _MOST_GROUPS), GROUP
         if self.numbers:
-            most = self.device.max_mem_alloc_size // _SCRATCH // (self.numbers * self.dtype.itemsize)
+            most = self.device.max_mem_alloc_size // SCRATCH // (self.numbers * self.dtype.itemsize)
             if most < least:
                 raise PhalanxError(
                     f"opencl: a state takes {self.numbers} numbers of scratch memory, more than device "
@@ -204,7 +208,7 @@ def built(call: Call, optional: tuple[str, ...], dtype: np.dtype, queue: Any) ->
 def _built(call: Call, optional: tuple[str, ...], dtype: np.dtype, queue: Any) -> Built:
     start = time.perf_counter()
     context, device = queue.context, queue.device
-    real = _real_of(dtype, device)
+    real = real_of(dtype, device)
     lanes = LANES[real] if has_vectors(device) else 1
     segments = call.algorithm.splits == "segments" and most_states(device) > 0
     call = divided(call, device.max_compute_units) if segments else call
@@ -229,8 +233,8 @@ def _built(call: Call, optional: tuple[str, ...], dtype: np.dtype, queue: Any) -
         seconds = time.perf_counter() - start
         return Built(device, program, name, lanes, numbers, dtype, seconds, cached, tuple(widths), between)
 
-    if (kept := cache.read(key)) is not None:
-        head, _, binary = kept.partition(b"\n")
+    if (stored := cache.read(key)) is not None:
+        head, _, binary = stored.partition(b"\n")
         with suppress(cl.Error, ValueError):  # a binary that this driver does not take
             facts = json.loads(head)
             program = cl.Program(context, [device], [binary]).build(devices=[device])
@@ -239,14 +243,14 @@ def _built(call: Call, optional: tuple[str, ...], dtype: np.dtype, queue: Any) -
     pieces = pieces_of(call, optional, real) if segments else None
     numbers = vector_workspace(routine, lanes) if lanes > 1 else routine.workspace
     facts = [numbers, pieces.widths, pieces.workspace] if pieces else [numbers, [], 0]
-    program = _compiled(context, device, source_of(routine, lanes, pieces), call)
+    program = compiled(context, device, source_of(routine, lanes, pieces), call)
     made(program, facts, cached=False).warm(context, len(routine.sizes))
-    cache.write(key, json.dumps(facts).encode() + b"\n" + _binary(program, device))
+    cache.write(key, json.dumps(facts).encode() + b"\n" + binary_of(program, device))
     return made(program, facts, cached=False)
 
 
 def divided(call: Call, units: int) -> Call:
-    """A call with a segment of a chain for each unit of a device, if that is more than there are anyway."""
+    """A call with a segment of a chain for each compute unit, if that is more than its default number."""
     if dict(call.options).get("segments") is not None:
         return call
     model = call.robot.model
@@ -256,7 +260,8 @@ def divided(call: Call, units: int) -> Call:
     return replace(call, options=(*(o for o in call.options if o[0] != "segments"), ("segments", count)))
 
 
-def _real_of(dtype: np.dtype, device: Any) -> str:
+def real_of(dtype: np.dtype, device: Any) -> str:
+    """The type of numbers of a kernel in OpenCL C, if the device has it."""
     if dtype == np.float32:
         return "float"
     if not device.double_fp_config:
@@ -268,32 +273,36 @@ def _real_of(dtype: np.dtype, device: Any) -> str:
 
 def routine_of(call: Call, optional: tuple[str, ...], real: str) -> Routine:
     """The function of a call."""
-    source = alone(call, optional)
-    return Routine(NAME, *_sizes(call, optional), spread(source.built(1)), dialect(real), source.told)
+    program = spread(specialised(call, optional)(1))
+    return Routine(NAME, *sizes_of(call, optional), program, dialect(real))
 
 
 def pieces_of(call: Call, optional: tuple[str, ...], real: str) -> Pieces | None:
     """The function of a call for work-items that have one segment each, if there are several."""
+    from ...program.rolled.segments.roll import SegmentProgram
+
     loops = looped(call, optional)
     if not isinstance(loops, SegmentProgram) or (count := len(loops.bodies)) < _FEWEST:
         return None
-    program = spread(loops.built(min(count, _SEGMENTS), lockstep=False))
-    return Pieces(NAME, *_sizes(call, optional), program, dialect(real))
+    program = spread(loops.built(min(count, _SEGMENTS), lockstep=False), lockstep=False)
+    return Pieces(NAME, *sizes_of(call, optional), program, dialect(real))
 
 
-def _sizes(call: Call, optional: tuple[str, ...]) -> tuple[dict[str, int], dict[str, int]]:
-    """Numbers of inputs and outputs, by their names in the text."""
+def sizes_of(call: Call, optional: tuple[str, ...]) -> tuple[dict[str, int], dict[str, int]]:
+    """Numbers of inputs and outputs, by their names in the source."""
     inputs = {f"in{k}": prod(shape) for k, shape in enumerate(call.input_sizes(optional).values())}
     outputs = {f"out{k}": prod(shape) for k, shape in enumerate(call.output_sizes().values())}
     return inputs, outputs
 
 
 def source_of(routine: Routine, lanes: int, pieces: Pieces | None = None) -> str:
-    """The text that is compiled for a device."""
-    return text([routine], PREFIX, lanes=lanes if lanes > 1 else 0, tiles=lanes == 1, pieces=pieces)
+    """The source that is compiled for a device."""
+    vectors = lanes if lanes > 1 else 0
+    return program_source([routine], PREFIX, lanes=vectors, tiles=not vectors, pieces=pieces)
 
 
-def _compiled(context: Any, device: Any, source: str, call: Call) -> Any:
+def compiled(context: Any, device: Any, source: str, call: Call) -> Any:
+    """The program of a source for a device."""
     options = ["-cl-std=CL1.2"]
     if device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
         options.append("-cl-fp32-correctly-rounded-divide-sqrt")
@@ -315,6 +324,7 @@ def _complaint(error: Any) -> str:
     return printable((errors or [str(error)])[-1])
 
 
-def _binary(program: Any, device: Any) -> bytes:
+def binary_of(program: Any, device: Any) -> bytes:
+    """The machine code of a program for a device."""
     binaries = dict(zip(program.devices, program.binaries, strict=True))
     return bytes(binaries[device])

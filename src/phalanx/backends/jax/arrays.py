@@ -1,11 +1,11 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""JAX arrays that index and multiply as the equations write it and as XLA likes it.
+"""A wrapper of JAX arrays whose indexing and products compile to operations that XLA fuses.
 
 The equations pick components and bodies by constant lists and multiply 3x3 matrices. Taken
 literally these are gathers, whose derivatives are scatters, and calls of a matrix library, none of
-which XLA fuses with their neighbours. Here constant indices become slices wherever they run on,
-and small products become sums of products, which also keeps TF32 out of them.
+which XLA fuses with their neighbours. Here constant indices become slices where they are consecutive,
+and small products become sums of products, which also avoids TF32.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-_RUNS = 12  # pieces up to which slices take the place of a gather
-_SMALL = 3  # inner size up to which a product is written out; larger ones only compile longer
+_RUNS = 12  # number of slices up to which they replace a gather
+_SMALL = 3  # inner size up to which a matrix product is unrolled; larger ones only compile longer
 EXACT = jax.lax.Precision.HIGHEST
 
 
 class JaxArray:
-    """A JAX array under NumPy's rules for indices, assignment included."""
+    """A JAX array with NumPy's indexing, including assignment (which replaces `value`)."""
 
     __slots__ = ("value",)
 
@@ -71,7 +71,7 @@ class JaxArray:
         return f"JaxArray({self.value!r})"
 
     def copy(self) -> JaxArray:
-        """The same values under a name of their own."""
+        """A copy: assignment to it leaves this array unchanged."""
         return JaxArray(self.value)
 
     def astype(self, dtype: Any) -> JaxArray:
@@ -95,7 +95,7 @@ class JaxArray:
 
 
 def _operators() -> None:
-    """Give the arrays their arithmetic, from both sides."""
+    """Add the binary operators and their reflected versions to `JaxArray`."""
     for name in ("add", "sub", "mul", "truediv", "pow", "lt", "le", "gt", "ge"):
         apply = getattr(operator, name)
         setattr(JaxArray, f"__{name}__", lambda a, b, f=apply: JaxArray(f(a.value, unwrap(b))))
@@ -107,10 +107,10 @@ jax.tree_util.register_pytree_node(JaxArray, lambda x: ((x.value,), None), lambd
 
 
 class Namespace:
-    """The functions of `jax.numpy` on these arrays."""
+    """The functions of `jax.numpy` on `JaxArray`s: the array namespace that the equations use."""
 
     def rescale(self, x: JaxArray) -> JaxArray:
-        """`joints.rescale` by the bits; constant for derivatives, since no result depends on it."""
+        """`joints.rescale` by bit operations; constant under autodiff, since no result depends on it."""
         value = jax.lax.stop_gradient(x.value)
         kind = jnp.int64 if value.dtype == np.float64 else jnp.int32
         mask = kind(0x7FF << 52 if kind is jnp.int64 else 0xFF << 23)
@@ -129,7 +129,7 @@ NAMESPACE = Namespace()
 
 
 def wrap(value: Any) -> Any:
-    """JAX arrays, and those in tuples and lists, as arrays for the equations."""
+    """JAX arrays, also those in tuples and lists, as `JaxArray`s; other values unchanged."""
     if isinstance(value, (tuple, list)):
         return type(value)(wrap(v) for v in value)
     return JaxArray(value) if isinstance(value, jax.Array) else value
@@ -147,12 +147,12 @@ def unwrap(value: Any) -> Any:
 
 
 def array(value: Any, dtype: Any = None) -> JaxArray:
-    """An array for the equations from any array."""
+    """A `JaxArray` from any array."""
     return JaxArray(jnp.asarray(unwrap(value), dtype))
 
 
 def product(a: Any, b: Any) -> Any:
-    """Matrix product; small ones as sums of outer products."""
+    """Matrix product; unrolled to a sum of outer products if the inner size is small."""
     if a.ndim < 2 or b.ndim < 2 or a.shape[-1] > _SMALL:
         return jnp.matmul(a, b, precision=EXACT)
     total = a[..., :, 0:1] * b[..., 0:1, :]
@@ -165,7 +165,7 @@ def product(a: Any, b: Any) -> Any:
 
 
 def _constant(key: Any) -> tuple[Any, ...]:
-    """An index as a tuple, lists and masks in it as arrays of integers."""
+    """An index as a tuple, with lists and masks converted to integer arrays."""
     parts = []
     for part in key if isinstance(key, tuple) else (key,):
         if isinstance(part, (list, np.ndarray)):
@@ -176,7 +176,7 @@ def _constant(key: Any) -> tuple[Any, ...]:
 
 
 def _positions(x: Any, key: tuple[Any, ...]) -> tuple[list[int], tuple[Any, ...]]:
-    """The axes of x that constant arrays index, and the index with the ellipsis written out."""
+    """The positions of constant arrays in an index of x, and the index with its ellipsis expanded."""
     used = sum(part is not None and part is not Ellipsis for part in key)
     fill = (slice(None),) * (x.ndim - used)
     if not any(part is Ellipsis for part in key):
@@ -187,16 +187,21 @@ def _positions(x: Any, key: tuple[Any, ...]) -> tuple[list[int], tuple[Any, ...]
 
 
 def _index(x: Any, key: tuple[Any, ...]) -> Any:
-    """x[key], by slices where constant arrays in the key run on."""
-    places, key = _positions(x, key)
-    if not places:
+    """x[key], by slices where constant index arrays are consecutive."""
+    positions, key = _positions(x, key)
+    if not positions:
         return x[key]
     plain = all(isinstance(part, (slice, np.ndarray)) or part is None for part in key)
-    if len(places) == 1 and plain:
-        (at,) = places
+    if len(positions) == 1 and plain:
+        (at,) = positions
         rest = (*key[:at], slice(None), *key[at + 1 :])
         return _take(x[rest], key[at], at)
-    if len(places) == 2 and places[1] == x.ndim - 1 == places[0] + 1 and plain and len(key) == x.ndim:
+    if (
+        len(positions) == 2
+        and positions[1] == x.ndim - 1 == positions[0] + 1
+        and plain
+        and len(key) == x.ndim
+    ):
         # Two component axes picked together: one axis of their pairs.
         rows, columns = np.broadcast_arrays(key[-2], key[-1])
         flat = x[key[:-2]].reshape((*x[key[:-2]].shape[:-2], x.shape[-2] * x.shape[-1]))
@@ -205,7 +210,7 @@ def _index(x: Any, key: tuple[Any, ...]) -> Any:
 
 
 def _runs(index: np.ndarray) -> list[tuple[int, int]]:
-    """The pieces [start, stop) of consecutive numbers in an index; none if they are too many."""
+    """The runs [start, stop) of consecutive integers in an index; empty if there are too many."""
     edges = np.flatnonzero(np.diff(index) != 1) + 1
     if not len(index) or len(edges) >= _RUNS:
         return []
@@ -213,7 +218,7 @@ def _runs(index: np.ndarray) -> list[tuple[int, int]]:
 
 
 def _take(x: Any, index: np.ndarray, axis: int) -> Any:
-    """Entries of one axis by a constant index of any shape."""
+    """Gather along one axis by a constant index of any shape, by slices if it has few runs."""
     size = x.shape[axis]
     flat = np.where(index < 0, index + size, index).ravel()
     before = (slice(None),) * axis
@@ -229,10 +234,10 @@ def _take(x: Any, index: np.ndarray, axis: int) -> Any:
 
 
 def _assign(x: Any, key: tuple[Any, ...], new: Any) -> Any:
-    """x with new values at a key, by concatenation where one run of one axis is replaced."""
-    places, full = _positions(x, key)
+    """x with new values at a key, by concatenation if the key is one run of one axis."""
+    positions, full = _positions(x, key)
     slices = [k for k, part in enumerate(full) if isinstance(part, slice) and part != slice(None)]
-    special = [*places, *slices]
+    special = [*positions, *slices]
     if len(special) == 1 and len(full) == x.ndim and all(isinstance(p, (slice, np.ndarray)) for p in full):
         (axis,) = special
         index = np.arange(x.shape[axis])[full[axis]]

@@ -12,12 +12,13 @@ from functools import partial
 import jax
 import numpy as np
 
-from ..base import Backend, Call, memo_key
+from ...program.task import Call
+from ..base import Backend, memo_key
 from ..numpy import spread
 from .functions import frame_of, run
 from .levels import JaxLevels
 
-_LEAST = 8  # states to which small batches are filled up: each length would be compiled anew
+_LEAST = 8  # states to which smaller batches are padded: XLA compiles once per length
 
 
 class JaxBackend(Backend):
@@ -41,7 +42,7 @@ class JaxBackend(Backend):
         symbols = {**f.inputs, **f.optional}
         rows = {name: _rows(a, call.sizes(symbols[name]), batch, count, dtype) for name, a in arrays.items()}
         key = ("jax", *memo_key(replace(call, frame=None), tuple(optional), dtype))  # one for all frames
-        # The precision is that of the arrays, whatever JAX is set to outside.
+        # The precision is that of the arrays, whatever `jax_enable_x64` the caller has set.
         with jax.enable_x64(True):
             compiled = call.robot._memoized(
                 key, lambda: jax.jit(partial(run, call, JaxLevels, dtype, {}, False))
@@ -56,7 +57,7 @@ class JaxBackend(Backend):
 def _rows(
     a: np.ndarray, core: tuple[int, ...], batch: tuple[int, ...], count: int, dtype: np.dtype
 ) -> np.ndarray:
-    """The array with one batch axis, the last state repeated up to a power of two."""
+    """The array with one batch axis, padded to a power of two by repeating the last state."""
     rows = np.broadcast_to(a, (*batch, *core)).reshape((count, *core)).astype(dtype, copy=False)
     filled = max(_LEAST, 1 << (count - 1).bit_length())
     return np.concatenate([rows, np.broadcast_to(rows[-1:], (filled - count, *core))])

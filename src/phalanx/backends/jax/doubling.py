@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""The doubling order for JAX: pointer jumping, as many steps as the logarithm of the depth."""
+"""The doubling order for JAX: pointer jumping in ceil(log2(depth)) steps."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from .levels import JaxLevels
 
 
 class NotDoubledError(PhalanxError):
-    """A walk that pointer jumping cannot shorten."""
+    """A recursion that pointer jumping cannot evaluate in logarithmic depth."""
 
 
 class JaxDoubling(JaxLevels):
-    """Every body looks at its first, second, fourth, … ancestor."""
+    """The sweeps by pointer jumping: every body reads its first, second, fourth, … ancestor."""
 
     by_halves = True
 
@@ -37,7 +37,7 @@ class JaxDoubling(JaxLevels):
             b = through @ b
         b = plus if b is None else b if plus is None else b + plus
         if b is None:
-            return self.paths(A).whole() @ lift(arrays(root))
+            return self.paths(A).from_world() @ lift(arrays(root))
         if root is not None:
             b = b + self._from_world(A, root)
         return self.paths(A) @ arrays(b)
@@ -58,17 +58,17 @@ class JaxDoubling(JaxLevels):
     ) -> Array:
         along = tuple(arrays(f) for f in along)
         size = start.shape[-1]
-        # What a walk becomes after 1, 2, 4, … steps, as matrices that need no name for their kind.
+        # The matrix of `carry` composed over 1, 2, 4, … ancestors; dense, for any type of operator.
         power = Tensor(matrices(lambda x: carry(x, *along), self.n, size, array(start)))
         x = array(start)[..., :, None, :]
         for hop in self.hops:
             reached = x.shape[-2]
-            ahead = power[self._walked[:, :reached]] @ x
+            ahead = power[self._kth_ancestor[:, :reached]] @ x
             x = JaxArray(jnp.concatenate([x.value, ahead.value], axis=-2))[..., : len(self.outward), :]
             far = np.arange(self.n)
-            far[hop.bodies] = hop.ancestors  # whoever has none goes on with values that nobody reads
+            far[hop.bodies] = hop.ancestors  # bodies without one compute values that are not read
             power = power[far] @ power
-        entries = emit(x, *(take(f, self._walked) for f in along)).value
+        entries = emit(x, *(take(f, self._kth_ancestor) for f in along)).value
         back = self.table.level_of[:, None] - self.table.level_of[None, :]
         back = np.maximum(back, 0)
         if both:
@@ -77,8 +77,8 @@ class JaxDoubling(JaxLevels):
         return self.both_sides(rows, both)
 
     @cached_property
-    def _walked(self) -> np.ndarray:
-        """The body (n, depth) that each body's walk to the root has reached after each step."""
+    def _kth_ancestor(self) -> np.ndarray:
+        """Ancestors (n, depth): entry (i, k) is the k-th ancestor of body i, and 0 beyond the root."""
         columns = [np.arange(self.n)]
         for _ in range(len(self.outward) - 1):
             columns.append(np.maximum(self.parents[columns[-1]], 0))
@@ -94,13 +94,13 @@ class JaxDoubling(JaxLevels):
         return Tensor(matrices(lambda x: outer @ (inner @ x), self.n, like.shape[-1], like))
 
     def _from_world(self, A: Any, root: Any) -> JaxArray:
-        """What the bodies next to the world get from it, zero on all others."""
+        """The root's value carried to the bodies whose parent is the world, zero for all others."""
         near = np.flatnonzero(self.parents < 0)
         value = A[near] @ lift(arrays(root))
-        place = np.full(self.n, len(near))
-        place[near] = np.arange(len(near))
+        index = np.full(self.n, len(near))
+        index[near] = np.arange(len(near))
         widths = [(0, 0)] * (value.ndim - 2) + [(0, 1), (0, 0)]
-        return JaxArray(jnp.pad(value.value, widths))[..., place, :]
+        return JaxArray(jnp.pad(value.value, widths))[..., index, :]
 
 
 def matrices(apply: Callable[..., Array], count: int, size: int, like: JaxArray) -> JaxArray:

@@ -17,21 +17,24 @@ import numpy as np
 from ...algorithms import ALGORITHMS, FUNCTIONS, NOTHING
 from ...arrays import UNREADABLE, is_endless, refuse_masks
 from ...errors import PhalanxError, is_one_of, listing, nearest, shown
+from ...program.task import Call
 from ...robot.assembly import Coordinates
-from ...robot.frames import placement_of, seats_of
+from ...robot.frames import carriers_of, placement_of
 from ...robot.model import Model
 from ...robot.robot import Robot
-from ..base import Call, common_batch, require_shape
+from ...typing import ArrayLike
+from ..array_functions import ArrayFunctions
+from ..base import common_batch, require_shape
 from ..numpy import model_in
+from ..signatures import JAX, Parameters, declare
 from .arrays import EXACT, JaxArray, array, unwrap
 from .doubling import JaxDoubling, NotDoubledError
 from .levels import JaxLevels
 from .native import NativeFunctions
-from .one_state import run_text
+from .own_functions import in_jax
 from .parameters import check_parameters, parameters_of, with_parameters
 from .pytrees import register_all
-from .rules import MOST, RULES, Value, has_rule, ruled
-from .signatures import JaxSignatures
+from .rules import MOST, RULES, Value, has_rule, ruled, run_algorithm
 
 ORDERS: dict[str, type[JaxLevels]] = {"sequential": JaxLevels, "doubling": JaxDoubling}
 DERIVATIVES = ("auto", "analytic", "xla")
@@ -39,12 +42,12 @@ DERIVATIVES = ("auto", "analytic", "xla")
 Resolve = Callable[..., Call]
 
 
-class JaxFunctions(JaxSignatures):
+class JaxFunctions(ArrayFunctions[ArrayLike, jax.Array]):
     """Pure functions of one robot, safe under `jit`, `vmap`, `grad` and `jvp`; any batch shape.
 
     Float32 and float64 in, the same out; float64 needs `jax.config.update("jax_enable_x64", True)`.
-    Keywords: `algorithm` as elsewhere, `schedule` "sequential" or "doubling" (logarithmic depth),
-    `parameters` (from `parameters()`) in place of the robot's own.
+    Keywords: `algorithm` as for `Robot`, `schedule` "sequential" or "doubling" (logarithmic depth),
+    `parameters` (from `parameters()`) instead of the robot's own.
     """
 
     def __init__(self, robot: Robot, resolve: Resolve) -> None:
@@ -61,11 +64,19 @@ class JaxFunctions(JaxSignatures):
 
     @cached_property
     def native(self) -> NativeFunctions:
-        """The functions by native kernels on the host, with derivatives by the equations on JAX."""
+        """The same functions by native kernels on the host; their derivatives are computed by JAX."""
         return NativeFunctions(self.robot, self)
 
+    def function(self, f: Any, /, **sizes: Any) -> Any:
+        """A function of your own on JAX arrays: what `robot.function` made, or a Python function.
+
+        It runs on the host, under `jit`, `vmap`, `grad` and `jvp`; derivatives of all orders come from
+        compiled Jacobians, by q with respect to its nq coordinates.
+        """
+        return in_jax(f if hasattr(f, "_trace") else self.robot.function(f, **sizes))
+
     def checked(self, function: str, inputs: tuple[Any, ...]) -> tuple[Call, list[Any], Any]:
-        """The call by the algorithm "auto" with its inputs as arrays of one precision."""
+        """The call with algorithm "auto", its inputs as JAX arrays of one dtype, and that dtype."""
         call = self._resolve(self.robot, function)
         names = FUNCTIONS[function].inputs
         if len(inputs) != len(names):
@@ -78,10 +89,10 @@ class JaxFunctions(JaxSignatures):
 
         Keywords: `schedule` and `parameters` as for the others.
         """
-        carrier, own = seats_of(self.robot, frames)
+        carrier, own = carriers_of(self.robot, frames)
         links = self.evaluate("forward_kinematics", {"q": q}, **keywords)
         still = jnp.broadcast_to(jnp.eye(4, dtype=links.dtype), (*links.shape[:-3], 1, 4, 4))
-        poses = jnp.concatenate([links, still], axis=-3)  # the last is the world's
+        poses = jnp.concatenate([links, still], axis=-3)  # the last one is the world's
         return jnp.matmul(poses[..., carrier, :, :], own.astype(links.dtype), precision=EXACT)
 
     @cached_property
@@ -100,7 +111,7 @@ class JaxFunctions(JaxSignatures):
         parameters: Mapping[str, Any] | None = None,
         derivatives: str = "auto",
     ) -> Any:
-        """The function of the robot for a batch of inputs by name."""
+        """Evaluate a function of the robot for a batch of inputs by name."""
         if not is_one_of(schedule, ORDERS):
             raise PhalanxError(f"{function}: unknown schedule {shown(schedule)};{nearest(schedule, ORDERS)}")
         if schedule == "doubling" and is_one_of(algorithm, ("auto",)):
@@ -151,8 +162,22 @@ class JaxFunctions(JaxSignatures):
         )
 
 
+def _method(parameters: Parameters) -> Any:
+    """The method of `JaxFunctions` for a registered function."""
+    name = parameters.function.name
+
+    def method(self: JaxFunctions, *given: Any, **options: Any) -> Any:
+        inputs, how = parameters.arguments(given, options)
+        return self.evaluate(name, inputs, **how)
+
+    return method
+
+
+declare(JaxFunctions, JAX, FUNCTIONS.values(), _method)
+
+
 def fastest_in_depth(robot: Robot, function: str) -> str:
-    """The algorithm that "auto" stands for under the doubling schedule."""
+    """The name of the algorithm that "auto" selects under the doubling schedule."""
     if function != "forward_dynamics":
         return "auto"
     known = ALGORITHMS[function]
@@ -170,16 +195,16 @@ def run(
     parameters: Mapping[str, Any] | None,
     frame: Any = None,
 ) -> Any:
-    """The result of a call on arrays of JAX, to be traced; so is its `frame`, see `frame_of`.
+    """Evaluate a call on JAX arrays, under tracing; `frame` (from `frame_of`) is traced too.
 
-    If `analytic`, its derivatives are those of its rule.
+    If `analytic`, its derivatives come from the rule of its function (`rules.RULES`).
     """
     register_all()
     f = call.function
     arguments = replace(call, frame=None).arguments()
     if frame is not None:
         arguments["frame"] = frame.map(lambda a: array(a, dtype))
-    text = replace(call.algorithm, derivative="")
+    algorithm = replace(call.algorithm, derivative="")
 
     def model_of(parameters: Mapping[str, Any] | None) -> Model:
         model = model_in(call.robot, dtype)
@@ -187,12 +212,12 @@ def run(
 
     def value(arrays: dict[str, Any], parameters: Mapping[str, Any] | None) -> tuple[Any, ...]:
         model = model_of(parameters)
-        return run_text(text, model, order(model.parents, model.pattern), dtype, arrays, arguments)
+        return run_algorithm(algorithm, model, order(model.parents, model.pattern), dtype, arrays, arguments)
 
-    whole: Value = ruled(call, order, dtype, value, model_of) if analytic else value
-    compute: Callable[[dict[str, Any]], tuple[Any, ...]] = lambda arrays: whole(arrays, parameters)  # noqa: E731
+    one: Value = ruled(call, order, dtype, value, model_of) if analytic else value
+    compute: Callable[[dict[str, Any]], tuple[Any, ...]] = lambda arrays: one(arrays, parameters)  # noqa: E731
     if call.algorithm.derivative:
-        names = list(text.served.inputs)
+        names = list(algorithm.served.inputs)
         compute = differentiated(compute, call.algorithm.derivative, names, call.robot._coordinates)
     cores = {name: len({**f.inputs, **f.optional}[name]) for name in arrays}
     return f.packed(over_batch(compute, arrays, cores, list(call.output_sizes().values()), dtype))
@@ -204,7 +229,7 @@ def differentiated(
     names: list[str],
     coordinates: Iterable[Coordinates],
 ) -> Callable[[dict[str, Any]], tuple[Any, ...]]:
-    """A derivative of a function of one state, by JAX itself, in the tangent space of q."""
+    """The jvp, vjp or hvp of a function of one state by JAX's autodiff, in the tangent space of q."""
 
     def along_rates(q: Any, slope: Any) -> Any:
         parts = [c.kind.along_rates(JaxArray(q[c.q]), JaxArray(slope[c.q])) for c in coordinates]
@@ -237,7 +262,7 @@ def differentiated(
 
 
 def frame_of(call: Call, dtype: Any) -> Any:
-    """The frame that a call is asked for, as arrays that compiled code is given; None if it asks for none."""
+    """The frame of a call as JAX arrays, an argument of the compiled function; None if it has none."""
     if call.frame is None:
         return None
     return placement_of(call.robot, call.frame).map(lambda a: jnp.asarray(a, dtype))
@@ -271,7 +296,7 @@ def over_batch(
 
 
 def checked_inputs(call: Call, inputs: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
-    """Inputs as JAX arrays of one precision, and that precision; or an error naming the wrong one."""
+    """Inputs as JAX arrays of one dtype, and that dtype; raises an error that names a wrong input."""
     f = call.function
     symbols = {**f.inputs, **f.optional}
     sizes = {name: call.sizes(symbols[name]) for name in inputs}
@@ -293,7 +318,7 @@ def _real(value: Any, where: str) -> Any:
         )
     refuse_masks(value, where)
     try:
-        a = None if is_endless(value) else jnp.asarray(value)  # which would end the stack
+        a = None if is_endless(value) else jnp.asarray(value)  # it would overflow the stack
     except UNREADABLE:
         a = None
     if a is None or not (jnp.issubdtype(a.dtype, jnp.floating) or jnp.issubdtype(a.dtype, jnp.integer)):
@@ -303,7 +328,7 @@ def _real(value: Any, where: str) -> Any:
 
 
 def _is_analytic(call: Call, given: Iterable[str], derivatives: str) -> bool:
-    """Whether the derivatives of a call come from its rule."""
+    """Whether the derivatives of a call come from the analytic rule of its function."""
     name = call.function.name
     if not is_one_of(derivatives, DERIVATIVES):
         raise PhalanxError(

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Places of a field for JAX: looking values up, putting them elsewhere, adding up what meets at one place."""
+"""Gather and scatter along the body axis of a field, for JAX; a scatter-add sums at equal indices."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ...sweeps.verbs import bodies_of
 from .arrays import JaxArray, array
 from .pytrees import each, merge
 
-NOWHERE = int(np.iinfo(np.int32).max)  # where results that nobody needs go
+NOWHERE = int(np.iinfo(np.int32).max)  # the target index of results that are dropped
 
 
 def arrays(field: Any) -> Any:
-    """A field of arrays for the equations."""
+    """The field with every array as a `JaxArray`."""
     return each(field, lambda x, _: array(x))
 
 
 def constant(*fields: Any) -> bool:
-    """Whether fields hold arrays of NumPy only, which are known before anything is traced."""
+    """Whether fields hold only NumPy arrays, whose values are known while tracing."""
     found: list[bool] = []
 
     def look(x: Any, _: int) -> Any:
@@ -34,8 +34,8 @@ def constant(*fields: Any) -> bool:
     return all(found)
 
 
-def _key(place: Any, rank: int) -> Any:
-    return (..., place, *(slice(None),) * rank)
+def _key(index: Any, rank: int) -> Any:
+    return (..., index, *(slice(None),) * rank)
 
 
 def places_of(field: Any) -> int:
@@ -43,41 +43,41 @@ def places_of(field: Any) -> int:
     return int(array.shape[array.ndim - rank - 1])
 
 
-def at(field: Any, place: Any) -> Any:
-    """The values at places that exist."""
-    return each(field, lambda x, r: JaxArray(x.value.at[_key(place, r)].get(mode="promise_in_bounds")))
+def at(field: Any, index: Any) -> Any:
+    """Gather the values at indices along the body axis, all of which must be in bounds."""
+    return each(field, lambda x, r: JaxArray(x.value.at[_key(index, r)].get(mode="promise_in_bounds")))
 
 
 class Arrivals(NamedTuple):
-    """What arrives where in each turn: told from the side of the places, since XLA gathers better than it
-    scatters. Senders stand in the order of their targets; those of one target are added up by doubling.
+    """The scatter of each iteration as gathers, which XLA compiles better: for each target its sources.
+    Senders (sources) are sorted by target; those of one target are summed by doubling.
     """
 
-    senders: Any  # (turns, width)
-    same: Any  # (turns, steps, width): whether the sender 1, 2, 4, … further on has the same target
-    first: Any  # (turns, places): the first sender of each place
-    some: Any  # (turns, places): whether there is one
+    senders: Any  # (iterations, width)
+    same: Any  # (iterations, steps, width): whether the sender 1, 2, 4, … further on has the same target
+    first: Any  # (iterations, size): the first sender of each target
+    some: Any  # (iterations, size): whether there is one
 
 
-def arrivals_of(target: np.ndarray, places: int) -> Arrivals:
-    """The arrivals of senders (turns, width), each at its target or nowhere."""
+def arrivals_of(target: np.ndarray, size: int) -> Arrivals:
+    """The scatter into `size` entries for the targets (iterations, width) of all senders, or NOWHERE."""
     width = target.shape[1]
     senders = np.argsort(target, axis=1, kind="stable")
     ordered = np.take_along_axis(target, senders, axis=1)
-    first = np.stack([np.searchsorted(row, np.arange(places)) for row in ordered])
-    crowd = max(int(np.bincount(row[row < places]).max(initial=1)) for row in target)
+    first = np.stack([np.searchsorted(row, np.arange(size)) for row in ordered])
+    crowd = max(int(np.bincount(row[row < size]).max(initial=1)) for row in target)
     same = np.zeros((len(target), (crowd - 1).bit_length(), width), dtype=bool)
     for k in range(same.shape[1]):
         same[:, k, : -(1 << k)] = ordered[:, : -(1 << k)] == ordered[:, 1 << k :]
     first = np.minimum(first, width - 1)
-    some = np.take_along_axis(ordered, first, axis=1) == np.arange(places)
-    if crowd == 1:  # one look-up in place of two
+    some = np.take_along_axis(ordered, first, axis=1) == np.arange(size)
+    if crowd == 1:  # one gather instead of two
         first = np.take_along_axis(senders, first, axis=1)
     return Arrivals(*(jnp.asarray(x) for x in (senders.astype(np.int32), same, first.astype(np.int32), some)))
 
 
 def _arrived(arrivals: Arrivals, x: JaxArray, rank: int) -> Any:
-    """What arrives at each place (…, places, …); anything where nothing does."""
+    """The sum sent to each target (…, size, …); undefined at targets without a sender."""
     senders, same, first, _ = arrivals
     sums = x.value
     if len(same):
@@ -91,7 +91,7 @@ def _arrived(arrivals: Arrivals, x: JaxArray, rank: int) -> Any:
 
 
 def replaced(field: Any, arrivals: Arrivals, new: Any) -> Any:
-    """The field with the values that arrive in place of its own."""
+    """Scatter: the field with its values overwritten at targets that have a sender."""
 
     def change(x: JaxArray, y: JaxArray, rank: int) -> JaxArray:
         return JaxArray(jnp.where(_mask(arrivals.some, rank), _arrived(arrivals, y, rank), x.value))
@@ -100,7 +100,7 @@ def replaced(field: Any, arrivals: Arrivals, new: Any) -> Any:
 
 
 def added(field: Any, arrivals: Arrivals, more: Any) -> Any:
-    """The field with what arrives added."""
+    """Scatter-add: the field with the sums that are sent to each target added."""
 
     def change(x: JaxArray, y: JaxArray, rank: int) -> JaxArray:
         return JaxArray(x.value + jnp.where(_mask(arrivals.some, rank), _arrived(arrivals, y, rank), 0))
@@ -113,14 +113,14 @@ def _mask(some: Any, rank: int) -> Any:
 
 
 def _wide(x: JaxArray, y: JaxArray, rank: int) -> Any:
-    """The value of x in the batch of both."""
+    """The value of x broadcast to the batch shape of x and y."""
     split = x.ndim - rank - 1, y.ndim - rank - 1
     batch = jnp.broadcast_shapes(x.shape[: split[0]], y.shape[: split[1]])
     return jnp.broadcast_to(x.value, (*batch, *x.shape[split[0] :]))
 
 
 def with_zeros(field: Any) -> Any:
-    """The field with a place of zeros after the last one."""
+    """The field padded by one entry of zeros at the end of the body axis."""
 
     def pad(x: JaxArray, rank: int) -> JaxArray:
         return JaxArray(jnp.pad(x.value, [(0, int(k == x.ndim - rank - 1)) for k in range(x.ndim)]))
@@ -129,15 +129,15 @@ def with_zeros(field: Any) -> Any:
 
 
 def appended(x: JaxArray, y: JaxArray, rank: int) -> JaxArray:
-    """The places of x, then those of y."""
+    """x and y concatenated along the body axis."""
     return JaxArray(jnp.concatenate([_wide(x, y, rank), _wide(y, x, rank)], axis=-1 - rank))
 
 
 def without_zeros(field: Any) -> Any:
-    """The field without its last place."""
+    """The field without the last entry of the body axis, inverse of `with_zeros`."""
     return each(field, lambda x, rank: x[_key(slice(0, -1), rank)])
 
 
 def where(condition: Any, a: JaxArray, b: JaxArray, rank: int) -> JaxArray:
-    """a at the places where the condition holds, else b."""
+    """Select along the body axis: a where the condition holds, else b."""
     return JaxArray(jnp.where(_mask(condition, rank), a.value, b.value))

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""The sequential order for JAX: one level of the tree after another in a loop of XLA's own.
+"""The sequential order for JAX: one level of the tree after another by `lax.scan`.
 
-Every level is filled up to the width of the widest one by computing some of its bodies twice, so
-that one loop body serves all levels and compiling takes as long for a thousand links as for ten.
-The bodies of a level have their parents on the level before, which is all that a loop carries.
+Every level is padded to the width of the widest one by computing its last body repeatedly, so that
+one loop body serves all levels and compiling takes as long for a thousand links as for ten.
+The parents of a level's bodies are all on the level before, which is the only loop-carried value.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from .pytrees import each, merge
 
 
 class LevelTable:
-    """The bodies of each level as rectangular tables; whoever fills a gap repeats the level's last body."""
+    """Index tables (depth, width) of the bodies of each level, padded by repeating the level's last body."""
 
     def __init__(self, parents: np.ndarray, levels: list[np.ndarray]) -> None:
         self.n, self.depth = len(parents), len(levels)
         self.width = max(len(level) for level in levels)
-        self.slot = slot = np.empty(self.n, np.intp)  # place of each body in its level
+        self.slot = slot = np.empty(self.n, np.intp)  # index of each body in its level
         self.parents = parents
         self.level_of = np.empty(self.n, np.intp)
         for k, level in enumerate(levels):
@@ -44,7 +44,7 @@ class LevelTable:
 
     @cached_property
     def children(self) -> np.ndarray:
-        """Places (depth, width, most children) on the next level; `width` where there is no child."""
+        """Indices (depth, width, most children) into the next level; `width` where there is no child."""
         own: list[list[int]] = [[] for _ in range(self.n)]
         for i, p in enumerate(self.parents.tolist()):
             if p >= 0:
@@ -55,17 +55,17 @@ class LevelTable:
 
     @cached_property
     def ancestor(self) -> np.ndarray:
-        """Place of each body's ancestor on each level (depth, n)."""
-        place = np.zeros((self.depth, self.n), np.intp)
+        """Index (depth, n) within each level of each body's ancestor on that level."""
+        index = np.zeros((self.depth, self.n), np.intp)
         for i, p in enumerate(self.parents.tolist()):
             if p >= 0:
-                place[:, i] = place[:, p]
-            place[self.level_of[i], i] = self.slot[i]
-        return place
+                index[:, i] = index[:, p]
+            index[self.level_of[i], i] = self.slot[i]
+        return index
 
     @cached_property
     def above(self) -> np.ndarray:
-        """Which body is, or is above, which (n, n)."""
+        """Mask (n, n): entry (i, j) says whether body j is body i or an ancestor of it."""
         above = np.eye(self.n, dtype=bool)
         for i, p in enumerate(self.parents.tolist()):
             if p >= 0:
@@ -74,7 +74,7 @@ class LevelTable:
 
 
 class JaxLevels(Sequential):
-    """From the root outward or from the tips inward, by `lax.scan`."""
+    """The sweeps level by level, from the root outward or from the tips inward, by `lax.scan`."""
 
     @cached_property
     def table(self) -> LevelTable:
@@ -113,7 +113,7 @@ class JaxLevels(Sequential):
             return super().fold(step, state, local)
         state, local = self._split(state), self._split(local)
         last = self.table.depth - 1
-        up, kept = step(_at(state, last), *_at(local, last))
+        up, result = step(_at(state, last), *_at(local, last))
 
         def inward(up: Any, at: Any) -> Any:
             state, local, children = at
@@ -121,8 +121,8 @@ class JaxLevels(Sequential):
             return step(total, *local)
 
         levels = _until(state, last), _until(local, last), jnp.asarray(self.table.children[:last])
-        others = _loop(inward, up, levels, reverse=True) if last else _none(kept)
-        return self._joined(kept, others, at_front=False)
+        others = _loop(inward, up, levels, reverse=True) if last else _none(result)
+        return self._joined(result, others, at_front=False)
 
     def pairs(
         self,
@@ -137,9 +137,9 @@ class JaxLevels(Sequential):
         nothing = JaxArray(jnp.zeros_like(start.value))
 
         def step(x: Any, at: Any) -> Any:
-            along, place, new = at
+            along, index, new = at
             x = JaxArray(jnp.where(new[:, None], start.value, x.value))
-            local = self._picked(along, place)
+            local = self._picked(along, index)
             return carry(x, *local), emit(x, *local)
 
         starts = jnp.asarray(table.level_of == np.arange(table.depth)[:, None])
@@ -148,7 +148,7 @@ class JaxLevels(Sequential):
         return self.both_sides(entries[..., self.table.level_of], both)
 
     def both_sides(self, rows: Any, both: bool) -> JaxArray:
-        """The matrix of which rows hold the entries of a body and its ancestors.
+        """The matrix from rows that hold the entries of a body and its ancestors.
 
         A symmetric matrix (…, n, n) from rows (…, n, n); with entries for `both` sides of the diagonal a
         matrix of vectors (…, n, n, k) from rows (…, n, 2, k, n).
@@ -159,7 +159,7 @@ class JaxLevels(Sequential):
             return JaxArray(jnp.where(above, rows, 0) + jnp.where(below, rows.swapaxes(-1, -2), 0))
         mine, back = (jnp.moveaxis(rows[..., k, :, :], -2, 0) for k in range(2))
         matrix = jnp.where(above, mine, 0) + jnp.where(below, back.swapaxes(-1, -2), 0)
-        # On the diagonal both are the same entry or the second one counts, as it is written last.
+        # On the diagonal the second side is the entry: the order for NumPy writes it last.
         own = np.eye(self.n, dtype=bool)
         return JaxArray(jnp.moveaxis(jnp.where(own, back, matrix), 0, -1))
 
@@ -168,13 +168,13 @@ class JaxLevels(Sequential):
             return super().scan(join, elements, root, reverse)  # which refuses
         values = arrays(elements)
         if root is not None:
-            # The element at the end stands in the last place.
+            # The root's element becomes the last entry.
             values = merge(values, lift(arrays(root)), appended)
         values = scanned(join, values, self.chain_joins[root is not None, reverse])
         return values if root is None else without_zeros(values)
 
     def contract(self, join: Callable[..., Any], elements: Any, load: Any, loaded: Any) -> Any:
-        return contracted(join, arrays(elements), load, loaded, self.rounds, self.n)
+        return contracted(join, arrays(elements), load, loaded, self.contraction, self.n)
 
     def relay(
         self, levels: Any, state: tuple[Any, ...], join: Callable[..., Any], along: Any, links: Any
@@ -211,7 +211,7 @@ class JaxLevels(Sequential):
     # ------------------------------------------------------------------ bodies and levels
 
     def _split(self, fields: Any) -> Any:
-        """Fields with the levels on a first axis of their own."""
+        """Fields over bodies as fields over levels (depth, …, width, …), for `lax.scan`."""
         table = self.table
 
         def split(x: Array, rank: int) -> JaxArray:
@@ -224,7 +224,7 @@ class JaxLevels(Sequential):
         return each(fields, split)
 
     def _joined(self, edge: Any, others: Any, *, at_front: bool) -> Any:
-        """Fields over bodies from the values on the first (or last) level and on all others."""
+        """Fields over bodies from the values on the first (or last) level and those on all others."""
         table = self.table
 
         def join(one: Array, many: Array, rank: int) -> JaxArray:
@@ -238,33 +238,33 @@ class JaxLevels(Sequential):
 
         return merge(edge, others, join)
 
-    def _picked(self, fields: Any, place: Any) -> Any:
-        """The values at places of a level that are known only inside the loop."""
+    def _picked(self, fields: Any, index: Any) -> Any:
+        """Gather values of a level at indices that are traced inside the loop."""
         if self.table.width == 1:
-            return fields  # one body fits all by broadcasting
-        return each(fields, lambda x, rank: _at_places(x, place, rank))
+            return fields  # a single body, no gather needed
+        return each(fields, lambda x, rank: _at_indices(x, index, rank))
 
     def _widened(self, x: Array, rank: int) -> JaxArray:
-        """One value (…, 1, …) for every body of a level."""
+        """One value (…, 1, …) repeated for every body of a level."""
         axis = x.ndim - rank - 1
         return JaxArray(jnp.repeat(x.value, self.table.width, axis=axis))
 
     def _gathered(self, up: Any, children: Any) -> Any:
-        """What the children on the level below add up to."""
+        """The sum over the children of each body, which are on the next level."""
         if self.table.width == 1:
             return up
 
         def gather(x: Array, rank: int) -> JaxArray:
             axis = x.ndim - rank - 1
             widths = [(0, int(k == axis)) for k in range(x.ndim)]
-            taken = _at_places(JaxArray(jnp.pad(x.value, widths)), children, rank)
+            taken = _at_indices(JaxArray(jnp.pad(x.value, widths)), children, rank)
             return taken.sum(axis=axis + 1)
 
         return each(up, gather)
 
 
-def _at_places(x: JaxArray, place: Any, rank: int) -> JaxArray:
-    key = (..., place, *(slice(None),) * rank)
+def _at_indices(x: JaxArray, index: Any, rank: int) -> JaxArray:
+    key = (..., index, *(slice(None),) * rank)
     return JaxArray(x.value.at[key].get(mode="promise_in_bounds"))
 
 
@@ -281,13 +281,13 @@ def _until(fields: Any, level: int) -> Any:
 
 
 def _none(like: Any) -> Any:
-    """No level of values of this kind."""
+    """Arrays over zero levels, with the shapes and dtypes of these values."""
     shapes = jax.eval_shape(lambda: like)
     return jax.tree_util.tree_map(lambda x: jnp.zeros((0, *x.shape), x.dtype), shapes)
 
 
 def _loop(step: Callable[..., Any], start: Any, levels: Any, *, reverse: bool = False) -> Any:
-    """What `step` leaves at each level; the start is given the shape that it has ever after."""
+    """The outputs of `step(carry, level)` stacked over levels; `start` is broadcast to the carry's shape."""
     length = len(jax.tree_util.tree_leaves(levels)[-1])
     if not length:
         return _none(start)
@@ -299,7 +299,7 @@ def _loop(step: Callable[..., Any], start: Any, levels: Any, *, reverse: bool = 
 
 
 def solve(factor: Any, b: Any) -> Any:
-    """x (…, k) with L L^T x = b, of which a factor (…, 1, k, k) serves many b (…, m, k)."""
+    """Solve L L^T x = b for x (…, k); a factor L (…, 1, k, k) serves many b (…, m, k)."""
     many = factor.ndim > 2 and factor.shape[-3] == 1 and b.ndim > 1
     factor = factor[..., 0, :, :] if many else factor
     columns = b.swapaxes(-1, -2) if many else b[..., None]

@@ -13,13 +13,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ...algorithms import FUNCTIONS
+from ...program.task import Call
 from ...robot.robot import Robot
-from ..base import Call
-from .native_signatures import NativeSignatures
+from ...typing import ArrayLike
+from ..array_functions import ArrayFunctions
+from ..signatures import JAX_NATIVE, Parameters, declare
 
 
-class NativeFunctions(NativeSignatures):
-    """Functions of one robot by native kernels, under `jit`, `vmap`, `grad` and `jvp`; CPU only."""
+class NativeFunctions(ArrayFunctions[ArrayLike, jax.Array]):
+    """Functions of one robot by native kernels, under `jit`, `vmap`, `grad` and `jvp`; CPU only.
+
+    These are all functions with one result and without a frame; they take no options.
+    """
 
     def __init__(self, robot: Robot, functions: Any) -> None:
         self.robot = robot
@@ -27,7 +33,7 @@ class NativeFunctions(NativeSignatures):
         self._made: dict[str, Any] = {}
 
     def evaluate(self, function: str, inputs: tuple[Any, ...]) -> Any:
-        """The function of the robot for arrays in the order of its inputs."""
+        """Evaluate a function of the robot for arrays in the order of its inputs."""
         call, arrays, dtype = self._functions.checked(function, inputs)
         key = f"{function} {dtype}"
         if key not in self._made:
@@ -53,3 +59,17 @@ class NativeFunctions(NativeSignatures):
         value = jax.custom_jvp(kernel)
         value.defjvp(derivative)
         return value
+
+
+def _method(parameters: Parameters) -> Any:
+    """The method of `NativeFunctions` for a registered function."""
+
+    def method(self: NativeFunctions, *given: Any, **options: Any) -> Any:
+        inputs, _ = parameters.arguments(given, options)
+        return self.evaluate(parameters.function.name, tuple(inputs.values()))
+
+    return method
+
+
+_PLAIN = [f for f in FUNCTIONS.values() if not f.frame and len(f.outputs) == 1]
+declare(NativeFunctions, JAX_NATIVE, _PLAIN, _method)

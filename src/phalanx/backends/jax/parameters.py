@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""A robot's inertial parameters as a pytree, and the model that the equations see of them.
+"""A robot's inertial parameters as a pytree, and the model with these parameters.
 
 The parameters are those in which inverse dynamics is linear: masses, first moments and moments of
 inertia of the links about the origins of their own frames, as in the file.
@@ -19,7 +19,7 @@ from ...arrays import UNREADABLE, is_endless, refuse_masks
 from ...errors import PhalanxError, is_one_of, nearest, shown
 from ...robot.model import Model
 from ...robot.robot import Robot
-from ...spatial import Inertia, Transform, matvec, transpose, unpack
+from ...spatial import Inertia, Transform, matvec, pack, transpose, unpack
 from .arrays import JaxArray, array
 
 _SHAPES = {"mass": "l", "first_moment": "l3", "inertia": "l33", "armature": "v", "gravity": "3"}
@@ -41,26 +41,31 @@ def parameters_of(robot: Robot) -> dict[str, np.ndarray]:
 
 
 def with_parameters(model: Model, given: Mapping[str, Any], constants: Mapping[str, Any]) -> Model:
-    """The model with other parameters; those that are not given are the robot's own."""
+    """The model with the given parameters; those not given are the robot's own (`constants`)."""
     known = {name: array(value, model.axis.dtype) for name, value in {**constants, **given}.items()}
     moment = known["inertia"].value
-    packed = JaxArray(moment[..., [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]])
+    packed = JaxArray(pack(moment))
     G = model.link_frame.T @ Inertia(known["mass"], known["first_moment"], packed)
-    place = np.full(model.n, len(model.links))
-    place[model.links] = np.arange(len(model.links))
+    index = np.full(model.n, len(model.links))
+    index[model.links] = np.arange(len(model.links))
 
     def on_bodies(x: Any, rank: int) -> JaxArray:
-        # Bodies inside a joint have no inertia.
+        # Bodies inside a joint have no inertia: zero.
         widths = [(0, 0)] * (x.ndim - rank - 1) + [(0, 1)] + [(0, 0)] * rank
-        return JaxArray(jnp.pad(x.value, widths))[(..., place, *(slice(None),) * rank)]
+        return JaxArray(jnp.pad(x.value, widths))[(..., index, *(slice(None),) * rank)]
 
     return replace(
-        model, inertia=G.map(on_bodies), armature=known["armature"], gravity=known["gravity"], dh_of=None
+        model,
+        inertia=G.map(on_bodies),
+        armature=known["armature"],
+        gravity=known["gravity"],
+        dh_of=None,
+        shift_of=lambda: model.inertia_shift,
     )
 
 
 def check_parameters(robot: Robot, given: Any, where: str) -> dict[str, Any]:
-    """The parameters as JAX arrays, or an error naming the wrong one."""
+    """The parameters as JAX arrays; raises an error that names a wrong one."""
     if not isinstance(given, Mapping):
         raise PhalanxError(
             f"{where}: parameters is {type(given).__name__}, expected a mapping "

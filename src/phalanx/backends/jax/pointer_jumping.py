@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Walks of logarithmically many turns for JAX: pointer jumping, scans and contraction as loops of XLA's own.
+"""Pointer jumping, prefix scans and tree contraction for JAX, each a `lax.scan` of logarithmic trip count.
 
-Every turn is filled up to the widest one by doing some of its work twice and dropping the result, so that
-XLA compiles one turn, however many there are.
+Every iteration is padded to the widest one by repeating work whose results are dropped, so that XLA compiles
+one loop body, whatever the trip count.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ...spatial import Identity
-from ...sweeps.orders.contraction import Round
-from ...sweeps.orders.hops import Paths
+from ...sweeps.orders.hops import ContractionStep, Paths
 from .arrays import JaxArray
 from .gather_scatter import (
     NOWHERE,
@@ -35,21 +34,21 @@ from .gather_scatter import (
 )
 from .pytrees import each, merge
 
-# Turns up to which a loop is written out. On a CPU a loop compiles faster and runs as fast
-# (docs/jax.md); on others each turn of a loop costs a launch.
+# Trip counts below which a loop is unrolled. On a CPU a loop compiles faster and runs as fast
+# (docs/jax.md); on other devices each iteration costs a kernel launch.
 UNROLLED = {"cpu": 2}
 UNROLLED_ELSEWHERE = 16
 
 
-def turns(
+def iterated(
     step: Callable[..., Any], start: Any, inputs: Any, *, reverse: bool = False, light: bool = False
 ) -> tuple[Any, Any]:
-    """(state after the last turn, what each turn leaves); the start is given the shape that it keeps.
+    """`lax.scan` of `step` from `start`, which is broadcast to the shape of the loop-carried value first.
 
-    Light turns are written out where every turn of a loop costs a launch.
+    Loops with `light` bodies are unrolled on devices where every iteration costs a kernel launch.
     """
     first = jax.tree_util.tree_map(lambda x: x[0], inputs)
-    for _ in range(2):  # what meets a batch has one itself from the next turn on
+    for _ in range(2):  # a carry without a batch may get one in the first iteration
         shapes = jax.eval_shape(lambda x, at: step(x, at)[0], start, first)
         start = jax.tree_util.tree_map(
             lambda x, s: jnp.broadcast_to(x, s.shape).astype(s.dtype), start, shapes
@@ -60,9 +59,9 @@ def turns(
 
 
 class LoopedPaths:
-    """`orders.hops.Paths` as loops: bodies without an ancestor so far away look at a place of zeros, n.
+    """`orders.hops.Paths` as loops: bodies without an ancestor at that distance read entry n, which is zero.
 
-    What meets constants only is a constant and left to `Paths` itself.
+    Products of constants only are left to `Paths`, which computes them in NumPy.
     """
 
     def __init__(self, paths: Paths, n: int) -> None:
@@ -78,7 +77,7 @@ class LoopedPaths:
 
     @cached_property
     def powers(self) -> Any:
-        """The operators from the 1st, 2nd, 4th, … ancestors on a first axis of their own."""
+        """The operators from the 1st, 2nd, 4th, … ancestors to each body, stacked on a first axis."""
         if isinstance(self.X, Identity):
             return self.X
         first = with_zeros(self.X)
@@ -90,33 +89,33 @@ class LoopedPaths:
         alone = jax.tree_util.tree_map(lambda x: x[None], first)
         if len(self.ancestors) < 2:
             return alone
-        later = turns(step, first, jnp.asarray(self.ancestors[:-1]), light=True)[1]
+        later = iterated(step, first, jnp.asarray(self.ancestors[:-1]), light=True)[1]
         return jax.tree_util.tree_map(lambda a, b: jnp.concatenate([a, b]), alone, later)
 
     def __matmul__(self, c: Any) -> Any:
         if constant(self.paths.X, c):
             return self.paths @ c
 
-        def step(values: Any, each_turn: Any) -> Any:
-            X, ancestors = each_turn
+        def step(values: Any, each_hop: Any) -> Any:
+            X, ancestors = each_hop
             return values + X @ at(values, ancestors), None
 
-        return self._walk(step, c, jnp.asarray(self.ancestors))
+        return self._jumped(step, c, jnp.asarray(self.ancestors))
 
     def transposed(self, c: Any) -> Any:
-        """L^T c."""
+        """L^T c, by scatter-add to the ancestors."""
         if constant(self.paths.X, c):
             return self.paths.T @ c
 
-        def step(values: Any, each_turn: Any) -> Any:
-            X, arrivals = each_turn
+        def step(values: Any, each_hop: Any) -> Any:
+            X, arrivals = each_hop
             return added(values, arrivals, X.T @ values), None
 
         target = np.where(self.ancestors < self.n, self.ancestors, NOWHERE)
-        return self._walk(step, c, arrivals_of(target, self.n + 1) if len(target) else None)
+        return self._jumped(step, c, arrivals_of(target, self.n + 1) if len(target) else None)
 
-    def whole(self) -> Any:
-        """The product of X along the whole path from the world to each body."""
+    def from_world(self) -> Any:
+        """The product of X along the path from the world to each body."""
 
         def step(product: Any, ancestors: Any) -> Any:
             longer = product @ at(product, ancestors)
@@ -125,13 +124,13 @@ class LoopedPaths:
 
         if not len(self.ancestors):
             return self.X
-        return without_zeros(turns(step, with_zeros(self.X), jnp.asarray(self.ancestors), light=True)[0])
+        return without_zeros(iterated(step, with_zeros(self.X), jnp.asarray(self.ancestors), light=True)[0])
 
-    def _walk(self, step: Callable[..., Any], c: Any, work: Any) -> Any:
+    def _jumped(self, step: Callable[..., Any], c: Any, work: Any) -> Any:
         c = arrays(c)
         if not len(self.ancestors):
             return c
-        return without_zeros(turns(step, with_zeros(c), (self.powers, work), light=True)[0])
+        return without_zeros(iterated(step, with_zeros(c), (self.powers, work), light=True)[0])
 
 
 class TransposedLoopedPaths:
@@ -145,7 +144,7 @@ class TransposedLoopedPaths:
 
 
 def scanned(join: Callable[..., Any], values: Any, levels: list[np.ndarray]) -> Any:
-    """The values after levels of (left, right, target), of which all read before any writes."""
+    """The values after all levels of joins (left, right, target); a level reads all before it writes."""
     if not levels:
         return values
     count = places_of(values)
@@ -155,25 +154,25 @@ def scanned(join: Callable[..., Any], values: Any, levels: list[np.ndarray]) -> 
         left, right, arrivals = level
         return replaced(values, arrivals, join(at(values, left), at(values, right))), None
 
-    return turns(step, values, (jnp.asarray(left), jnp.asarray(right), arrivals_of(target, count)))[0]
+    return iterated(step, values, (jnp.asarray(left), jnp.asarray(right), arrivals_of(target, count)))[0]
 
 
 def contracted(
-    join: Callable[..., Any], elements: Any, load: Any, loaded: Any, rounds: list[Round], n: int
+    join: Callable[..., Any], elements: Any, load: Any, loaded: Any, steps: list[ContractionStep], n: int
 ) -> Any:
-    """What hangs on each body of a tree that is contracted in rounds."""
+    """The load of each body (what its subtree hangs on it) by tree contraction, step by step."""
     runs = with_zeros(elements)
     loads = each(load(runs), lambda x, _: JaxArray(jnp.zeros_like(x.value)))
-    if not rounds:
+    if not steps:
         return without_zeros(loads)
 
     def inward(state: Any, work: Any) -> Any:
         runs, loads = state
-        top, bottom, other, kept, carried = work
+        top, bottom, other, joined, carried = work
         made = join(at(runs, top), loaded(at(runs, other), at(loads, bottom)))
-        return (replaced(runs, kept, made), added(loads, carried, load(made))), None
+        return (replaced(runs, joined, made), added(loads, carried, load(made))), None
 
-    (runs, loads), _ = turns(inward, (runs, loads), _inward_work(rounds, n))
+    (runs, loads), _ = iterated(inward, (runs, loads), _inward_work(steps, n))
     nothing = each(at(runs, np.array([n])), lambda x, _: JaxArray(jnp.zeros_like(x.value)))
 
     def outward(loads: Any, work: Any) -> Any:
@@ -181,27 +180,27 @@ def contracted(
         made = join(at(runs, other), loaded(nothing, at(loads, end)))
         return added(loads, arrivals, load(made)), None
 
-    if joins := [r.joins[:, 1:] for r in rounds if len(r.joins)]:
+    if joins := [r.joins[:, 1:] for r in steps if len(r.joins)]:
         bottom, other, end = _filled(joins, dropped=[0])
         work = jnp.asarray(other), jnp.asarray(end), arrivals_of(bottom, n + 1)
-        loads, _ = turns(outward, loads, work, reverse=True)
+        loads, _ = iterated(outward, loads, work, reverse=True)
     return without_zeros(loads)
 
 
-def _inward_work(rounds: list[Round], n: int) -> tuple[Any, ...]:
-    """For each round: top, bottom and other of each join or fold, where the run goes, where its load goes."""
+def _inward_work(steps: list[ContractionStep], n: int) -> tuple[Any, ...]:
+    """For each step: top, bottom and other of each join or fold, the targets of its run and of its load."""
     tables = []
-    for r in rounds:
+    for r in steps:
         rows = [(top, bottom, other, top, NOWHERE) for top, bottom, other, _ in r.joins.tolist()]
         rows += [(top, bottom, n, NOWHERE, carrier) for top, bottom, carrier in r.folds.tolist()]
         tables.append(np.array(rows))
-    top, bottom, other, kept, carrier = _filled(tables, dropped=[3, 4])
-    places = (jnp.asarray(x) for x in (top, bottom, other))
-    return *places, arrivals_of(kept, n + 1), arrivals_of(carrier, n + 1)
+    top, bottom, other, joined, carrier = _filled(tables, dropped=[3, 4])
+    indices = (jnp.asarray(x) for x in (top, bottom, other))
+    return *indices, arrivals_of(joined, n + 1), arrivals_of(carrier, n + 1)
 
 
 def _filled(tables: list[np.ndarray], *, dropped: list[int]) -> Any:
-    """The columns (turns, width) of tables, their last rows repeated with the given columns going nowhere."""
+    """The columns (iterations, width) of tables, padded by last rows with `dropped` columns NOWHERE."""
     width = max(map(len, tables))
     rows = []
     for table in tables:

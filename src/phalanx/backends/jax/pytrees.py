@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Fields and models as pytrees: what JAX may trace, batch and differentiate."""
+"""Fields and frame placements as pytrees, so that JAX can trace, batch and differentiate them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _known: set[type[Field]] = set()
 
 
 def register(kind: type[Field]) -> None:
-    """Make a class of fields known to JAX, once."""
+    """Register a class of fields as a pytree node, unless it is one already."""
     if kind not in _known:
         _known.add(kind)
         names = [f.name for f in fields(kind)]
@@ -29,7 +29,7 @@ def register(kind: type[Field]) -> None:
 
 
 def register_all(kind: type[Field] = Field) -> None:
-    """Make every class of fields that exists by now known to JAX."""
+    """Register all subclasses of a class of fields that exist by now as pytree nodes."""
     for child in kind.__subclasses__():
         register(child)
         register_all(child)
@@ -42,7 +42,7 @@ jax.tree_util.register_pytree_node(Identity, lambda x: ((), None), lambda *_: Id
 
 
 def each(field: Any, change: Callable[[Array, int], Array]) -> Any:
-    """`change(array, component axes)` applied to every array of a field, tuple of fields, or nothing."""
+    """Map `change(array, component axes)` over every array of a field, a tuple of fields, or None."""
     if isinstance(field, Field):
         return field.map(change)
     if isinstance(field, tuple):
@@ -51,7 +51,7 @@ def each(field: Any, change: Callable[[Array, int], Array]) -> Any:
 
 
 def merge(a: Any, b: Any, join: Callable[[Array, Array, int], Array]) -> Any:
-    """`join(mine, theirs, component axes)` applied to all arrays of two fields of the same kind."""
+    """Map `join(x, y, component axes)` over the arrays x and y of two fields of the same type."""
     if isinstance(a, Field):
         return a.zip(b, join)
     if isinstance(a, tuple):

@@ -100,9 +100,9 @@ def _without_execution() -> str:
         protect = ctypes.CDLL(None, use_errno=True).mprotect
         protect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
         view = ctypes.c_char.from_buffer(page)
-        place = ctypes.addressof(view)
-        refused = protect(place, size, mmap.PROT_READ | mmap.PROT_EXEC)
-        protect(place, size, mmap.PROT_READ | mmap.PROT_WRITE)
+        address = ctypes.addressof(view)
+        refused = protect(address, size, mmap.PROT_READ | mmap.PROT_EXEC)
+        protect(address, size, mmap.PROT_READ | mmap.PROT_WRITE)
         del view
     finally:
         page.close()

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Object code on disk, keyed by everything that shapes it.
 
-An entry is read only if it is a regular file that belongs to this user and that nobody else may
-write, and if its length, its digest and its key are right; anything else is rebuilt. So damage is noticed
-and other users cannot hand in code; whoever writes as this user can. Writes go through a temporary file
-and a rename, so that processes may share the folder.
+An entry is read only if it is a regular file that this user owns and no one else may write, and if its
+length, its digest and its key are right; anything else is rebuilt. So damage is noticed, and other users
+cannot inject code; processes of this user can. Writes go through a temporary file and a rename, so that
+processes may share the folder.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def folder() -> Path:
         return Path(given)
     try:
         return _user_folder()
-    except RuntimeError:  # nobody's home, as in some containers; entries of others are never read
+    except RuntimeError:  # a user without a home, as in some containers; entries of others are never read
         from tempfile import gettempdir
 
         return Path(gettempdir()) / "phalanx"
@@ -51,7 +51,7 @@ def check_variables() -> None:
     limit()
     if not (given := os.environ.get("PHALANX_CACHE_DIR")):
         return
-    there = [place for place in (Path(given), *Path(given).parents) if os.path.lexists(place)]
+    there = [path for path in (Path(given), *Path(given).parents) if os.path.lexists(path)]
     if there and not there[0].is_dir():
         raise PhalanxError(
             f'PHALANX_CACHE_DIR={given!r}, expected a folder; "{there[0]}" is there and is no folder.'
@@ -70,13 +70,13 @@ def key_of(*parts: object) -> str:
     """A key of everything given and of the package's own sources."""
     sha = hashlib.sha256(_sources().encode())
     for part in parts:
-        text = repr(_exact(part)).encode()
-        sha.update(len(text).to_bytes(8, "little") + text)
+        data = repr(_exact(part)).encode()
+        sha.update(len(data).to_bytes(8, "little") + data)
     return sha.hexdigest()
 
 
 def _exact(part: Any) -> Any:
-    """The same with bytes in place of arrays, which print only some of their digits."""
+    """A part of a key with arrays as bytes, since `repr` rounds and abbreviates them."""
     if isinstance(part, np.ndarray):
         return part.dtype.str, part.shape, part.tobytes()
     if dataclasses.is_dataclass(part):
@@ -88,13 +88,13 @@ def _exact(part: Any) -> Any:
 
 @cache
 def _sources() -> str:
-    """A digest of the source files that shape kernels, so that no code outlives its equations."""
+    """A digest of the source files that shape kernels: a change of any of them invalidates the cache."""
     root = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
     sha = hashlib.sha256()
-    for place, folders, files in os.walk(root):
-        folders[:] = sorted(f for f in folders if place != root or f not in _UNRELATED)
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(f for f in folders if folder != root or f not in _UNRELATED)
         for name in sorted(f for f in files if f.endswith((".py", ".ll"))):
-            with open(os.path.join(place, name), "rb", buffering=0) as file:
+            with open(os.path.join(folder, name), "rb", buffering=0) as file:
                 sha.update(file.read())
     return sha.hexdigest()
 
@@ -120,7 +120,7 @@ def read(key: str) -> bytes | None:
 
 
 def own_file(path: Path) -> bytes | None:
-    """What a regular file of this user holds that nobody else may write; None of all else.
+    """The content of a regular file that this user owns and no one else may write; else None.
 
     A pipe would be waited for, a device read without end, so neither is opened.
     """
@@ -139,14 +139,14 @@ def own_file(path: Path) -> bytes | None:
 
 
 def _is_private(facts: os.stat_result) -> bool:
-    """Whether a file belongs to this user and nobody else may write it, where files have owners."""
+    """Whether a file belongs to this user and no one else may write it, where files have owners."""
     if not hasattr(os, "getuid"):
         return True
     return facts.st_uid == os.getuid() and not facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def write(key: str, code: bytes) -> None:
-    """Keep object code under a key; a full or read-only disk is no error."""
+    """Store object code under a key; a full or read-only disk is no error."""
     path = _path(key)
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -155,7 +155,7 @@ def write(key: str, code: bytes) -> None:
 
 
 def entries() -> Iterator[tuple[Path, os.stat_result]]:
-    """The entries of the cache, and what was measured of the machine, with their sizes and ages."""
+    """The entries of the cache, and calibration measurements, with their sizes and ages."""
     with contextlib.suppress(OSError):
         for path in (*folder().glob(f"*/*{_SUFFIX}"), *folder().glob("calibration/*.json")):
             with contextlib.suppress(OSError):
@@ -163,7 +163,7 @@ def entries() -> Iterator[tuple[Path, os.stat_result]]:
 
 
 def clear() -> tuple[int, int]:
-    """Remove every entry; how many there were and their bytes."""
+    """Remove every entry; returns how many there were and their bytes."""
     count = size = 0
     for path, facts in list(entries()):
         with contextlib.suppress(OSError):

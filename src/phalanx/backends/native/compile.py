@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""From LLVM text to object code for a machine, and from object code to addresses in this process."""
+"""From LLVM IR to object code for a machine, and from object code to addresses in this process."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import ctypes
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache as once
+from functools import cached_property
 from typing import Any
 
 from ...errors import PhalanxError, listing
 from . import cache
 from .availability import llvm, version
-from .interrupts import leavable
-from .locks import building
+from .locks import building, leavable
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,13 @@ class Target:
     def is_windows(self) -> bool:
         return "windows" in self.triple
 
+    @property
+    def has_machine_scheduler(self) -> bool:
+        """Whether LLVM runs its machine scheduler for this target unless an option is set."""
+        return not self.triple.startswith("wasm")
 
-# Feature levels that `PHALANX_CPU` may ask for below what the machine has.
+
+# Instruction sets that `PHALANX_CPU` may name, below what the machine has.
 _LEVELS = {
     "sse2": ("x86-64", "", 128, False),
     "avx2": ("haswell", "", 256, True),
@@ -63,7 +68,7 @@ _NEEDS = {"avx2": _AVX2, "avx512": (*_AVX2, *_AVX512)}
 
 @once
 def host() -> Target:
-    """This machine, or the lower level that the environment variable PHALANX_CPU names."""
+    """This machine, or with the smaller instruction set that the environment variable PHALANX_CPU names."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     triple = llvm.get_process_triple()
@@ -81,7 +86,7 @@ def host() -> Target:
 
 
 def _lowered(level: str, triple: str, found: Mapping[str, bool]) -> Target:
-    """The level of that name, unless this machine could not run its code."""
+    """The target of a smaller instruction set (`PHALANX_CPU`); an error if this machine cannot run it."""
     able = ["sse2"] if triple.startswith(("x86_64", "amd64")) else []
     for name, needs in _NEEDS.items():
         if able and all(found.get(n) for n in needs):
@@ -95,82 +100,97 @@ def _lowered(level: str, triple: str, found: Mapping[str, bool]) -> Target:
 
 
 def aarch64() -> Target:
-    """A 64-bit ARM machine, for code that runs elsewhere."""
+    """A 64-bit ARM machine, for cross-compilation."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     return Target("aarch64-unknown-linux-gnu", "generic", "+neon", 128, True)
 
 
-# Characters of LLVM text from which instructions are selected with less effort: on very long straight-line
-# code that takes more than half of the time, and what it compiles to runs within a few percent as fast.
+# Characters of LLVM IR from which instructions are selected with less effort: on very long straight-line
+# code that takes more than half of the time, and the result runs within a few percent as fast. No script
+# measures it.
 LONG = 1_000_000
-# Those that take a good part of a second: Ctrl-C is answered meanwhile.
+# Characters that compile for a good part of a second, in a thread that Ctrl-C can leave.
 _SLOW = 400_000
-# The first line of LLVM text so long that its time would grow with the square of its length: a step with a
-# law of a thousand sines. With the least effort it compiles in seconds and runs at two thirds of the speed.
-HASTY = "; longer than what is worth an effort\n"
 
 
-# The first line of LLVM text that computes several matrices in one block, or a long one without symmetry: its
-# values outnumber registers by far. What scheduling gains in parallelism it loses to memory, and its time
-# grows with the square of the block: nine tenths of the compile time of a humanoid's regressor.
-HIGH_PRESSURE = "; values that crowd the registers\n"
-# Switches of the whole process, and how to put them back; LLVM ends the process at one that it does not know.
-_FOR_REGISTERS = {"-enable-misched": ("false", "true"), "-pre-RA-sched": ("list-burr", "default")}
-_AS_WRITTEN = {"-enable-misched": ("false", "true"), "-pre-RA-sched": ("source", "default")}
-_LATEST = 22  # release of LLVM up to which these are known
+@dataclass(frozen=True)
+class CodegenOptions:
+    """How LLVM generates code for a module.
+
+    With `high_pressure` instructions are scheduled for few registers, not for parallelism. That serves
+    blocks whose values outnumber the registers by far, such as several matrices: there parallelism costs
+    more in spills than it gains, and the time of the scheduler, quadratic in the block, is nine tenths of
+    the compile time of a humanoid's regressor. With `hasty` LLVM takes the least effort: a module whose
+    compile time would grow with the square of its length, such as a step with a law of a thousand sines,
+    compiles in seconds and runs at two thirds of the speed. With `source_order` instructions keep the order
+    of the IR.
+    """
+
+    high_pressure: bool = False
+    hasty: bool = False
+    source_order: bool = False
+
+    def schedulers(self, *, by_default: bool) -> dict[str, tuple[str, str]]:
+        """Command-line options of LLVM and the values to which they are reset.
+
+        `by_default` is whether LLVM runs its machine scheduler for the target unless an option is set.
+        """
+        if self.high_pressure or self.source_order:
+            return {
+                "-enable-misched": ("false", "true"),
+                "-pre-RA-sched": ("source" if self.source_order else "list-burr", "default"),
+            }
+        return {} if by_default else {"-enable-misched": ("false", "true")}
+
+
+_DEFAULT = CodegenOptions()
+_LATEST = 22  # release of LLVM that has these options; LLVM ends the process at an unknown one
 
 
 @contextmanager
-def _scheduling(text: str) -> Iterator[None]:
-    """What is compiled inside is scheduled as its text asks for."""
-    with _switched(_FOR_REGISTERS) if text.startswith(HIGH_PRESSURE) else nullcontext():
-        yield
+def scheduling(options: CodegenOptions, *, by_default: bool = True) -> Iterator[None]:
+    """A context in which LLVM schedules instructions as these options say; the lock `building` is held.
 
-
-@contextmanager
-def in_written_order() -> Iterator[None]:
-    """What is compiled inside keeps the order of its text; one thread at a time may be here."""
-    with building, _switched(_AS_WRITTEN):
-        yield
-
-
-@contextmanager
-def _switched(switches: Mapping[str, tuple[str, str]]) -> Iterator[None]:
-    known = switches if llvm.llvm_version_info[0] <= _LATEST else {}
-    for switch, (mine, _) in known.items():
-        llvm.set_option("", f"{switch}={mine}")
+    LLVM's options are global to the process, and one that was ever set overrides the target's own choice. So
+    a target without a machine scheduler by default sets it at every compilation, and code does not depend on
+    what was compiled before.
+    """
+    known = options.schedulers(by_default=by_default) if llvm.llvm_version_info[0] <= _LATEST else {}
+    for option, (value, _) in known.items():
+        llvm.set_option("", f"{option}={value}")
     try:
         yield
     finally:
-        for switch, (_, usual) in known.items():
-            llvm.set_option("", f"{switch}={usual}")
+        for option, (_, default) in known.items():
+            llvm.set_option("", f"{option}={default}")
 
 
-def optimised(text: str, target: Target) -> tuple[Any, Any]:
-    """The parsed module and the code generator that will translate it."""
-    module = llvm.parse_assembly(f'target triple = "{target.triple}"\n{text}')
-    module.verify()  # LLVM aborts the process on text that is not valid
-    machine = target.machine(0 if text.startswith(HASTY) else 1 if len(text) > LONG else 2)
+def parsed(ir: str, target: Target, options: CodegenOptions = _DEFAULT) -> tuple[Any, Any]:
+    """The module of some LLVM IR, verified, and the code generator for it."""
+    module = llvm.parse_assembly(f'target triple = "{target.triple}"\n{ir}')
+    module.verify()  # LLVM aborts the process on invalid IR
+    machine = target.machine(0 if options.hasty else 1 if len(ir) > LONG else 2)
     module.data_layout = str(machine.target_data)
     return module, machine
 
 
-def object_code(text: str, target: Target) -> bytes:
+def object_code(ir: str, target: Target, options: CodegenOptions = _DEFAULT) -> bytes:
     """Relocatable object code of a module."""
 
     def made() -> bytes:
-        module, machine = optimised(text, target)
-        with _scheduling(text):
+        module, machine = parsed(ir, target, options)
+        with scheduling(options, by_default=target.has_machine_scheduler):
             return bytes(machine.emit_object(module))
 
-    return leavable(made) if len(text) > _SLOW else made()
+    with building:  # options of LLVM are global
+        return leavable(made) if len(ir) > _SLOW else made()
 
 
-def assembly(text: str, target: Target) -> str:
-    """The assembly of a module, for people to read."""
-    module, machine = optimised(text, target)
-    with _scheduling(text):
+def assembly(ir: str, target: Target, options: CodegenOptions = _DEFAULT) -> str:
+    """The assembly of a module."""
+    module, machine = parsed(ir, target, options)
+    with building, scheduling(options, by_default=target.has_machine_scheduler):
         return str(machine.emit_assembly(module))
 
 
@@ -183,26 +203,38 @@ class Loaded:
 
     @property
     def loop(self) -> int:
-        """Where the inner loop of a kernel's ufunc is."""
+        """The address of the inner loop of a kernel's ufunc."""
         return self.addresses["loop"]
 
     @property
     def single(self) -> int:
-        """Where the function of one state is."""
+        """The address of the function of one state."""
         return self.addresses["single"]
+
+    @property
+    def shared(self) -> int:
+        """The address of the function of one state on several threads, 0 if there is nothing to share."""
+        return self.addresses["shared"] if self.groups > 1 else 0
+
+    @cached_property
+    def groups(self) -> int:
+        """The most iterations of a phase that cores may share; 0 if there are none."""
+        address = self.addresses.get("groups")
+        return 0 if address is None else int(ctypes.CFUNCTYPE(ctypes.c_int64)(address)())
 
 
 KERNEL = ("loop", "single")
+PHASED = ("shared", "groups")  # of kernels whose phases cores may share
 
 
 def load(code: bytes, names: Sequence[str] = KERNEL, symbols: Mapping[str, int] | None = None) -> Loaded:
-    """Object code placed in memory, made executable and linked to the C library; where `names` are in it.
+    """Load object code into executable memory, link it to the C library, and look up `names` in it.
 
     `symbols` are addresses that it needs beyond the C library's.
 
-    The linker puts all that belongs to a kernel into one piece of memory. Code and constants in separate
-    pieces would lie too far apart for each other wherever a program holds gigabytes of arrays. Each kernel
-    has a linker of its own, since one that goes on would remember every library it ever had.
+    The linker puts the code and constants of a kernel into one allocation. In separate ones they could be
+    too far apart for relative addressing where a program holds gigabytes of arrays. Each kernel
+    has a linker of its own, since a shared one would never release a library.
     """
     builder = llvm.JITLibraryBuilder().add_object_img(code)
     for name, address in {**_library(), **(symbols or {})}.items():
@@ -222,16 +254,17 @@ def load(code: bytes, names: Sequence[str] = KERNEL, symbols: Mapping[str, int] 
 
 def cached_or_made(
     parts: tuple[Any, ...],
-    text: Callable[[], str],
+    make: Callable[[], tuple[str, CodegenOptions]],
     names: Sequence[str] = KERNEL,
     symbols: Mapping[str, int] | None = None,
 ) -> tuple[Loaded, bool]:
-    """The code of an LLVM text in memory, and whether it was on disk: `parts` tell it from all others."""
+    """Loaded machine code, and whether it was cached on disk; `parts` are its key, `make` gives the IR."""
     key = cache.key_of(*parts, host(), version())
     if (code := cache.read(key)) is not None:
-        with suppress(PhalanxError):  # no object code, for all its right digest
+        with suppress(PhalanxError):  # a file with the right digest that is no object code
             return load(code, names, symbols), True
-    code = object_code(text(), host())
+    ir, options = make()
+    code = object_code(ir, host(), options)
     cache.write(key, code)
     return load(code, names, symbols), False
 
@@ -244,13 +277,13 @@ _OWN = {
 }
 _ALIASES = {"__bzero": "bzero"}  # what LLVM calls it on Macs with Intel's processors
 _WINDOWS = {"m": "ucrtbase", "c": "ucrtbase"}  # where its C library is
-# `_fltused` is a mark of floating-point code for Windows, which nobody reads.
-_POOL = ctypes.c_void_p()  # the scratch memory that the last kernel which needs much of it has left
+# `_fltused` marks floating-point code on Windows; its value is never read.
+_POOL = ctypes.c_void_p()  # the pool of `runtime/pool.ll`: the last large block of scratch memory
 
 
 @once
 def _library() -> dict[str, int]:
-    """Where the C library's functions are, wherever the process has them, and the pool of scratch memory."""
+    """Addresses of the functions that kernels call in the C library, and of the pool of scratch memory."""
     found = {name: _address(library, name) for library, names in _NEEDED.items() for name in names}
     for library, names in _OWN.get(sys.platform, {}).items():
         found |= {name: _address(library, name) for name in names}
@@ -260,13 +293,13 @@ def _library() -> dict[str, int]:
 
 
 def address_in_process(name: str) -> int | None:
-    """Where a function is that this process has anyway."""
+    """The address of a function that is already loaded in this process; None if it is not."""
     found = None if sys.platform == "win32" else getattr(ctypes.CDLL(None), name, None)
     return None if found is None else int(ctypes.cast(found, ctypes.c_void_p).value or 0)
 
 
 def _address(library: str, name: str) -> int:
-    """Where a function of the C library is; looking for the library's file would start another process."""
+    """The address of a function of the C library; `ctypes.util` would start a process to find its file."""
     if (here := address_in_process(name)) is not None:
         return here
     if sys.platform == "win32":

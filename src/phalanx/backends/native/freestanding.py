@@ -1,28 +1,26 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Programs as LLVM text for machines without an operating system or a C library.
+"""Programs as LLVM IR for machines without an operating system or a C library.
 
-Each program becomes a function of one state and one of rows of states. Nothing is allocated, nothing is kept
-between calls, and nothing outside the module is called.
+Each program becomes a function of one state and one of rows of states. A module allocates nothing, has no
+static variables and calls no external function.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
-import numpy as np
-
-from ...program.elementary.sincos import CONSTANTS
-from ...program.form.program import Program
+from ...program.elementary import SINCOS_CONSTANTS
+from ...program.ir import Program
 from .emit.codegen import Module, scratch_bytes
 from .emit.writer import LlvmWriter
 from .loop import runtime_text
 from .targets import TargetMachine
 
-# Bits of a number, those of its fraction, and what is added to its exponent.
+# Bits of a number, bits of its fraction, and the bias of its exponent.
 _LAYOUTS = {"double": (64, 52, 1023), "float": (32, 23, 127)}
 
 
@@ -32,32 +30,30 @@ class ExportedFunction:
 
     name: str
     program: Program
-    told: tuple[float, ...] = ()  # what it is told with every call
 
 
 def workspace_numbers(program: Program, target: TargetMachine, size: int) -> int:
-    """How many numbers of memory a caller passes to a function of a program; it is aligned inside."""
+    """Length of the workspace that a caller passes to a function of a program, in numbers, unaligned."""
     scratch = scratch_bytes(program, target, size)
     return (scratch + _slack(program, target, size)) // size if scratch else 0
 
 
 def _slack(program: Program, target: TargetMachine, size: int) -> int:
-    """What alignment may take of a workspace, whose numbers are aligned by themselves."""
+    """Bytes of a workspace that aligning it may skip; it is aligned to the size of a number."""
     return max(program.lanes, target.lanes(size)) * size - size
 
 
 def module(functions: Iterable[ExportedFunction], element: str, target: TargetMachine) -> str:
-    """The LLVM text of some programs for one machine.
+    """The LLVM IR of some programs for one machine.
 
     `name(in…, out…[, workspace])` computes one state, `name_batch(count, in…, out…[, workspace])` so many
-    rows. There is a workspace if `workspace_numbers` tells so. Outputs must not overlap inputs.
+    rows. There is a workspace if `workspace_numbers` is not 0. Outputs must not overlap inputs.
     """
     size = _LAYOUTS[element][0] // 8
     made = Module(element, f"i{target.word}", max(8, target.lanes(size) * size))
-    texts = [_functions(each, made, target) for each in functions]
-    body = "\n".join([made.text, *texts])
-    if "@turn_large" in body:
-        body = "\n".join([body, runtime_text("turns.ll", element), far_text(element)])
+    around = [_functions(each, made, target) for each in functions]
+    body = "\n".join([made.text, *around])
+    body = with_sincos(body, element)
     return "\n".join([body, *sorted(made.used), *_attributes(target)]) + "\n"
 
 
@@ -65,26 +61,25 @@ def _attributes(target: TargetMachine) -> list[str]:
     words = {"target-cpu": target.cpu, "target-features": target.features}
     if target.bits > 64:
         words |= {"prefer-vector-width": str(target.bits), "min-legal-vector-width": str(target.bits)}
-    told = " ".join(f'"{key}"="{value}"' for key, value in words.items() if value)
-    return [f"attributes #0 = {{ nounwind {told} }}", '!0 = !{!"branch_weights", i32 1, i32 1000000}']
+    listed = " ".join(f'"{key}"="{value}"' for key, value in words.items() if value)
+    return [f"attributes #0 = {{ nounwind {listed} }}", '!0 = !{!"branch_weights", i32 1, i32 1000000}']
 
 
 def _functions(function: ExportedFunction, module: Module, target: TargetMachine) -> str:
-    """The block of a program goes into the module; returns the functions around it."""
+    """The functions around the block of a program, which is added to the module."""
     name, program = function.name, function.program
     lanes = target.lanes(module.size)
-    rows = lanes if program.lanes == 1 else 1  # that a block takes
-    told = program.uniform is not None or bool(program.sizes)
+    rows = lanes if program.lanes == 1 else 1  # of a block
     block = f"{name}_block"
     module.add(program, target, block, clamped=rows > 1)
     scratch = workspace_numbers(program, target, module.size)
     bytes_of = [buffer.size * module.size for buffer in (*program.inputs, *program.outputs)]
     numbers = range(len(bytes_of))
-    head = _TOLD.format(place=module.table(np.array(function.told, float))) if told else ""
+    head = ""
     if scratch:
         slack = _slack(program, target, module.size)
         head += _ALIGNED.format(above=slack, mask=-(slack + module.size), word=target.word)
-    more = ", ptr %told" * told + ("" if program.is_straight else ", ptr %scratch")
+    more = "" if program.is_straight else ", ptr %scratch"
     if not scratch and not program.is_straight:
         head += "%scratch = getelementptr i8, ptr null, i64 0\n  "
     parameters = [*(f"ptr %b{k}" for k in numbers), *["ptr %workspace"] * bool(scratch)]
@@ -96,19 +91,30 @@ def _functions(function: ExportedFunction, module: Module, target: TargetMachine
         word=f"i{target.word}",
         count="add i64 %given, 0" if target.word == 64 else f"zext i{target.word} %given to i64",
         alone=", ".join(f"ptr %b{k}, i64 0" for k in numbers) + more + ", i64 0" * (rows > 1),
-        moves="\n  ".join(
-            f"%m{k} = mul i64 %i, {n}\n  %w{k} = getelementptr i8, ptr %b{k}, i64 %m{k}"
-            for k, n in enumerate(bytes_of)
+        loop=loop_over_blocks(
+            block, rows, bytes_of, more, _LAST.format(last=rows - 1) if rows > 1 else "", less="ult"
         ),
-        last=_LAST.format(last=rows - 1) if rows > 1 else "",
-        rows=rows,
-        given=", ".join(f"ptr %w{k}, i64 {n}" for k, n in enumerate(bytes_of))
-        + more
-        + ", i64 %last" * (rows > 1),
     )
 
 
-_TOLD = "%told = getelementptr i8, ptr {place}, i64 0\n  "
+def loop_over_blocks(
+    block: str, rows: int, strides: Sequence[int | str], more: str, last: str, *, less: str
+) -> str:
+    """The loop over blocks of `rows` states, in LLVM IR: from the label %entry to the label %end.
+
+    %count states lie in the arrays %b0, %b1, …, `strides` bytes apart. `more` are further arguments of the
+    function `block`, and `last` computes the index of the last state of a block, if it is an argument, too.
+    """
+    lines = ["blocks:", "%i = phi i64 [ 0, %entry ], [ %next, %blocks ]"]
+    for k, stride in enumerate(strides):
+        lines.append(f"%m{k} = mul i64 %i, {stride}")
+        lines.append(f"%w{k} = getelementptr i8, ptr %b{k}, i64 %m{k}")
+    arguments = ", ".join(f"ptr %w{k}, i64 {stride}" for k, stride in enumerate(strides)) + more
+    lines += [*last.splitlines(), f"call void @{block}({arguments}{', i64 %last' * bool(last)})"]
+    lines += [f"%next = add i64 %i, {rows}", f"%again = icmp {less} i64 %next, %count"]
+    return "\n  ".join([*lines, "br i1 %again, label %blocks, label %end"])
+
+
 _ALIGNED = """%address = ptrtoint ptr %workspace to i{word}
   %above = add i{word} %address, {above}
   %aligned = and i{word} %above, {mask}
@@ -116,10 +122,9 @@ _ALIGNED = """%address = ptrtoint ptr %workspace to i{word}
   """
 # Lanes beyond the last row repeat it: nothing is read or written out of bounds.
 _LAST = """%left = sub i64 %count, %i
-  %more = sub i64 %left, 1
-  %inside = icmp ult i64 %more, {last}
-  %last = select i1 %inside, i64 %more, i64 {last}
-  """
+%more = sub i64 %left, 1
+%inside = icmp ult i64 %more, {last}
+%last = select i1 %inside, i64 %more, i64 {last}"""
 _FUNCTIONS = """
 define void @{name}({parameters}) #0 {{
   {head}call void @{block}({alone})
@@ -130,13 +135,7 @@ entry:
   %count = {count}
   {head}%any = icmp ne i64 %count, 0
   br i1 %any, label %blocks, label %end
-blocks:
-  %i = phi i64 [ 0, %entry ], [ %next, %blocks ]
-  {moves}
-  {last}call void @{block}({given})
-  %next = add i64 %i, {rows}
-  %again = icmp ult i64 %next, %count
-  br i1 %again, label %blocks, label %end
+{loop}
 end:
   ret void
 }}"""
@@ -145,15 +144,22 @@ end:
 # ------------------------------------------------------------------- large angles
 
 
+def with_sincos(ir: str, element: str) -> str:
+    """LLVM IR with the functions for sines and cosines of large angles appended, if it calls them."""
+    if "@sincos_large" not in ir:
+        return ir
+    return "\n".join([ir, runtime_text("sincos.ll", element), far_text(element)])
+
+
 def far_text(element: str) -> str:
-    """Sine and cosine of large arguments, as LLVM text that takes the place of the C library's."""
+    """Sine and cosine of large angles, as LLVM IR that replaces the C library's."""
     bits, mantissa, bias = _LAYOUTS[element]
-    text = Path(__file__).with_name("runtime").joinpath("far.ll").read_text(encoding="utf-8")
-    k = CONSTANTS[element]
-    return Template(text).substitute(
+    ir = Path(__file__).with_name("runtime").joinpath("far.ll").read_text(encoding="utf-8")
+    k = SINCOS_CONSTANTS[element]
+    return Template(ir).substitute(
         element=element,
         suffix="" if element == "double" else "f",
-        whole=f"i{bits}",
+        integer=f"i{bits}",
         widened="add i64 %raw, 0" if bits == 64 else f"zext i{bits} %raw to i64",
         narrowed="add i64 %scale.bits, 0" if bits == 64 else f"trunc i64 %scale.bits to i{bits}",
         mantissa=mantissa,
@@ -168,7 +174,7 @@ def far_text(element: str) -> str:
 
 
 def _polynomial(name: str, coefficients: tuple[float, ...], element: str) -> list[str]:
-    """Text of a polynomial in %r2 by Horner's rule, each step rounded."""
+    """A polynomial in %r2 by Horner's rule, each step rounded."""
     constant = LlvmWriter(element, 1, fma=False).scalar
     value, lines = constant(coefficients[-1]), []
     for k, a in reversed(list(enumerate(coefficients[:-1]))):

@@ -1,42 +1,39 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Kernel: a compiled function of one robot in the user's hands."""
+"""Kernel: a compiled function of one robot, as users call it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ...algorithms import FUNCTIONS
 from ...algorithms.registry import with_value
-from ...arrays import is_masked_array, overlaps_itself
 from ...errors import PhalanxError, printable
-from ...robot.checks import require_masses
-from ...robot.configurations import quick_wrenches
-from ...typing import Array, ArrayLike, Bound
-from ..base import Call, memo_key, require_few_axes
-from ..fastpath import with_fast_path
+from ...program.task import Call
+from ...typing import Array, ArrayLike, Bound, External
+from ..base import CompiledFunction, available_threads, memo_key, positive
+from ..fastpath import AUTO, entry_of, kernel_of, knows, recall, remember
+from ..signatures import BINDING, KERNEL, Parameters, camel, declared
 from . import compile, objects
+from .bound_arrays import bound
 from .build import Native, native
 from .compile import host
-from .lazy import Facts, know
+from .gufunc import Facts, know
 
 if TYPE_CHECKING:
-    from ...program.cost import Cost
+    from ...program.analyses.cost import Cost
+    from ...program.ir import Program
 
 
-class Kernel:
+class Kernel(CompiledFunction):
     """A function of one robot, compiled; call it like the method of `Robot`.
 
-    Each function has a class of its own (`kernels`), with the names of its inputs as parameters.
+    Each function has a class of its own (`kernel_class`), with the names of its inputs as parameters.
     `evaluate` is the slow path of the library, taken whenever the fast path does not apply.
     """
-
-    _call: Call
 
     def __init__(self, call: Call, dtype: Any, evaluate: Callable[..., Any]) -> None:
         self._call = call
@@ -46,23 +43,7 @@ class Kernel:
         self.ufunc = self._native.ufunc
         know(self.ufunc, Facts(self.__reduce__(), self._native.shapes, self.dtype))
         objects.show_first(self.ufunc)
-        self._output, self._direct = self._native.outputs[0], self._native.direct
-        self._with: dict[tuple[str, ...], Native] = {}  # what takes some optional inputs
-
-    @property
-    def robot(self) -> Any:
-        """The robot it was compiled for."""
-        return self._call.robot
-
-    @property
-    def function(self) -> str:
-        """The function it computes."""
-        return self._call.algorithm.function
-
-    @property
-    def algorithm(self) -> str:
-        """The algorithm it uses."""
-        return self._call.algorithm.name
+        self._known: dict[Any, Any] = {}  # fast paths by the optional inputs given
 
     @property
     def signature(self) -> str:
@@ -87,26 +68,46 @@ class Kernel:
     @cached_property
     def cost(self) -> Cost:
         """Operations that the kernel carries out for one state."""
-        from .costs import kernel_cost  # the compiler half
+        from ...program.analyses.cost import kernel_cost  # the compiler half
 
         return kernel_cost(self._call)
 
     @property
     def form(self) -> str:
-        """Whether it is unrolled, looped over bodies or made of segments, and the counts that decided it."""
-        from .lowering import form_of  # the compiler half
+        """The form, unrolled, looped over bodies or segments, and why; how many threads can share a state."""
+        from ...program.lowering import form_of  # the compiler half
 
-        return str(form_of(self._call))
+        parts = [str(form_of(self._call)), self._call.uncut, self._cores]
+        return "; ".join(part for part in parts if part)
+
+    @property
+    def _cores(self) -> str:
+        """How many threads can share one state, as a clause."""
+        groups = self._native.groups
+        return f"up to {groups} threads share a state" if groups > 1 else "one thread computes a state"
+
+    def program(self) -> Program:
+        """The program that the kernel runs for one state; printed, it is text that a person can read.
+
+        Each line names its quantity and, in straight-line code, its body. What makes results NaN where an
+        input is not finite is left out.
+        """
+        from ...program.lowering import readable  # the compiler half
+
+        return readable(self._call, host().lanes(self.dtype.itemsize))
 
     def llvm_ir(self) -> str:
-        """The LLVM text of the kernel."""
+        """The LLVM IR of the kernel."""
         from .loop import module
 
         return module(self._call, (), self.dtype, host())
 
     def assembly(self) -> str:
         """The machine code of the kernel as assembly."""
-        return compile.assembly(self.llvm_ir(), host())
+        from .loop import codegen_options
+
+        ir = self.llvm_ir()
+        return compile.assembly(ir, host(), codegen_options(self._call, (), ir))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The function for any batch of inputs; one state in plain arrays takes the fast path.
@@ -146,82 +147,40 @@ class Kernel:
         call = replace(call, algorithm=replace(call.algorithm, derivative=mode))
         return DerivativeKernel(call, self.dtype, self._evaluate)
 
-    def _quickly(
-        self, inputs: tuple[Any, ...], optional: Mapping[str, Any], out: Any, threads: int | None
+    def _with_optional(
+        self, inputs: tuple[Any, ...], names: Sequence[str], optional: tuple[Any, ...], out: Any, threads: Any
     ) -> Any:
-        """The result with optional inputs by code compiled for them before; None if there is none."""
-        given = {name: x for name, x in optional.items() if x is not None}
-        built = self._with.get(key := tuple(given))
-        if built is None:
-            names = tuple(name for name in self._call.function.optional if name in given)
-            built = self.robot._memo.get(memo_key(self._call, names, self.dtype)) if names else None
-            if built is None:
-                return None
-            self._with[key] = built
-        if not (threads is None or (type(threads) is int and threads > 0)):
-            return None
-        if type(given.get("external")) is dict:
-            given["external"] = quick_wrenches(self.robot, given["external"])
-        return built.batch((*inputs, *(given[name] for name in built.optional)), out, threads)
+        """The result with optional inputs, None where not given; their code is compiled at the first call."""
+        result = recall(self._known, self.robot, _WORDS, inputs, optional, out, threads)
+        if result is not None:
+            return result
+        named = dict(zip(names, optional, strict=True))
+        result = self._evaluate(self._call, inputs, named, out=out, threads=threads, dtype=self.dtype)
+        given = tuple(name for name, x in named.items() if x is not None)
+        if given and not knows(self._known, _WORDS, optional):
+            built = self.robot._memo.get(memo_key(self._call, given, self.dtype))
+            if built is not None:
+                entry = entry_of(built, built.outputs[0], self.dtype, self._call.function, given)
+                remember(self._known, _WORDS, optional, entry)
+        return result
 
-    def _bound(self, inputs: tuple[Array, ...], optional: Mapping[str, Array | None], out: Any) -> Bound:
+    def _bound(
+        self, inputs: tuple[Array, ...], optional: Mapping[str, Array | None], out: Any, threads: Any = 1
+    ) -> Bound:
+        threads = available_threads() if threads is None else positive(threads, "bind: threads")
         given = {name: array for name, array in optional.items() if array is not None}
         kernel = native(self._call, tuple(given), self.dtype)
         outs = out if isinstance(out, (tuple, list)) and len(kernel.outputs) > 1 else (out,)
-        arrays = [*inputs, *(given[name] for name in kernel.optional), *outs]
-        self._check_bound(kernel, arrays)
-        cores = [len(s) for s in kernel.shapes]
-        if not objects.usable():
-
-            def through_ufunc() -> None:
-                kernel.ufunc(*arrays[: -len(outs)], out=tuple(outs))
-
-            return through_ufunc
-        try:
-            step: Bound = objects.bound_function(
-                kernel.loaded, self.function, arrays, cores, kernel.address, kernel
-            )
-        except ValueError as error:
-            raise PhalanxError(f"bind: {error}; pass C-contiguous arrays.") from None
-        return step
-
-    def _check_bound(self, kernel: Native, arrays: list[Any]) -> None:
         labels = self._call.function.outputs
-        outs = [f"out, {label}" for label in labels] if len(labels) > 1 else ["out"]
-        names = [*self._call.function.inputs, *kernel.optional, *outs]
-        if len(arrays) != len(names):
-            got, told = len(arrays) - len(names) + len(outs), ", ".join(labels)
-            raise PhalanxError(f"bind: out is {got} arrays, expected a tuple of {len(outs)}: {told}.")
-        for name, array, shape in zip(names, arrays, kernel.shapes, strict=True):
-            where = f'bind: {name} for robot "{self.robot.name}"'
-            plain = isinstance(array, np.ndarray) and not is_masked_array(array)
-            if not plain or array.dtype != self.dtype:
-                kind = array.dtype if plain else type(array).__name__
-                raise PhalanxError(f"{where} is {kind}, expected an array of {self.dtype}.")
-            if array.ndim < len(shape) or array.shape[array.ndim - len(shape) :] != shape:
-                raise PhalanxError(
-                    f"{where} has shape {array.shape}, expected (…, {', '.join(map(str, shape))})."
-                )
-            if not array.flags.aligned or not (array.flags.writeable or name not in outs):
-                raise PhalanxError(f"{where} is read-only or not aligned; pass an ordinary array.")
-        if "inertias" in names:
-            given = arrays[names.index("inertias")]
-            require_masses("bind: inertias", given, self.robot.link_names, self.robot.name)
-        first = len(names) - len(outs)
-        rows = zip(names[:first], arrays, kernel.shapes, strict=False)
-        batch = _batch({name: a.shape[: a.ndim - len(s)] for name, a, s in rows})
-        for k in range(first, len(names)):
-            shape = (*batch, *kernel.shapes[k])
-            if arrays[k].shape != shape:
-                raise PhalanxError(f"bind: {names[k]} has shape {arrays[k].shape}, expected {shape}.")
-            if overlaps_itself(arrays[k]):
-                raise PhalanxError(
-                    f"bind: {names[k]} has several elements in one place of memory (strides "
-                    f"{arrays[k].strides}); pass an ordinary array."
-                )
-            if any(np.may_share_memory(a, arrays[k]) for a in arrays[:k]):
-                what = "an input" if k == first else "an input or another output"
-                raise PhalanxError(f"bind: {names[k]} shares memory with {what}; pass an array of its own.")
+        if len(outs) != len(labels):
+            wanted = ", ".join(labels)
+            raise PhalanxError(
+                f"bind: out is {len(outs)} arrays, expected a tuple of {len(labels)}: {wanted}."
+            )
+        named = dict(zip(self._call.function.inputs, inputs, strict=True))
+        named |= {name: given[name] for name in kernel.optional}
+        words = [f"out, {label}" for label in labels] if len(labels) > 1 else ["out"]
+        return bound(kernel, self.function, named, dict(zip(words, outs, strict=True)), self.robot, threads)
 
     def __repr__(self) -> str:
         what = f'{self._call.function.name} of "{printable(self.robot.name)}" by {self.algorithm}'
@@ -238,20 +197,21 @@ class DerivativeKernel(Kernel):
         self, *inputs: ArrayLike, out: Any = None, threads: int | None = None, **optional: ArrayLike | None
     ) -> Any:
         """The derivative for any batch of inputs: an array, or one for each input of the function."""
-        if any(x is not None for x in optional.values()):
-            made = self._quickly(inputs, optional, out, threads)
-        else:
+        names = tuple(self._call.function.optional)
+        if not optional:
             made = self._native.batch(inputs, out, threads)
-        if made is not None:
-            return made
-        return self._evaluate(self._call, inputs, optional, out=out, threads=threads, dtype=self.dtype)
+            if made is not None:
+                return made
+        elif not optional.keys() <= self._call.function.optional.keys():
+            names += tuple(optional)
+        return self._with_optional(inputs, names, tuple(map(optional.get, names)), out, threads)
 
-    def bind(self, *inputs: Array, out: Any, **optional: Array | None) -> Bound:
-        """A step() that recomputes `out` from these very arrays."""
+    def bind(self, *inputs: Array, out: Any, threads: int | None = 1, **optional: Array | None) -> Bound:
+        """A step() that recomputes `out` from these very arrays, on up to so many threads."""
         f = self._call.function
         if len(inputs) != len(f.inputs):
             raise PhalanxError(f"bind: got {len(inputs)} inputs, expected {', '.join(f.inputs)}.")
-        return self._bound(inputs, optional, out)
+        return self._bound(inputs, optional, out, threads)
 
     def __reduce__(self) -> Any:
         return _derived_again, (self._call.algorithm.derivative, *_facts(self._call, self.dtype.name))
@@ -273,40 +233,54 @@ def _again(
     return made
 
 
-def _batch(shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
-    """The batch that is bound."""
-    require_few_axes("bind", shapes)
-    try:
-        return np.broadcast_shapes(*shapes.values())
-    except ValueError:
-        raise PhalanxError(f"bind: the batch shapes {list(shapes.values())} do not broadcast.") from None
+R = TypeVar("R")
+
+
+class FunctionKernel(Kernel, Generic[R]):
+    """A registered function of one robot, compiled; `kernel_class` gives each its parameters."""
+
+    def __init__(self, call: Call, dtype: Any, evaluate: Callable[..., Any]) -> None:
+        super().__init__(call, dtype, evaluate)
+        outputs = self._native.outputs[0]
+        self._entry = entry_of(self._native, outputs, self.dtype, call.function)
+
+    if TYPE_CHECKING:
+
+        def __call__(
+            self, *inputs: ArrayLike, out: Any = None, threads: int | None = None, **optional: External | None
+        ) -> R: ...
+
+        def bind(
+            self, *inputs: Array, out: Any, threads: int | None = 1, **optional: Array | None
+        ) -> Bound: ...
+
+
+_WORDS = (AUTO,)  # a kernel has one algorithm
 
 
 @cache
 def kernel_class(function: str) -> type[Kernel]:
-    """The class of kernels of a function: `kernels` declares it, here it gets its code."""
-    from . import kernels
-
+    """The class of kernels of a function, with its inputs as parameters."""
     of, _, value = function.partition(".")
     f = with_value(of) if value else FUNCTIONS[of]
-    words = function.replace(".", "_").split("_")
-    made: type[Kernel] = getattr(kernels, "".join(map(str.capitalize, words)) + "Kernel")
-    given = ", ".join(f"{name!r}: {name}" for name in f.optional)
-    call = with_fast_path(
-        made.__call__,
-        tuple(f.inputs),
-        applies=tuple(f"{name} is None" for name in f.optional),
-        direct="self._direct" if len(f.outputs) == 1 and all(f.outputs.values()) else None,
-        memory="self._output, self.dtype",
-        built="self._native",
-        slow=f"""
-inputs, optional = ({", ".join(f.inputs)},), {{{given}}}
-result = self._quickly(inputs, optional, out, threads)
-if result is not None:
-    return result
-return self._evaluate(self._call, inputs, optional, out=out, threads=threads, dtype=self.dtype)
-""",
-        scope={},
-    )
-    setattr(made, "__call__", call)  # noqa: B010
+    name = f"{camel(function)}Kernel"
+    calling, binding = Parameters(f, KERNEL, f"{name}.__call__"), Parameters(f, BINDING, f"{name}.bind")
+
+    def slow(names: tuple[str, ...]) -> Any:
+        def run(self: Any, inputs: tuple[Any, ...], optional: tuple[Any, ...], out: Any, threads: Any) -> Any:
+            return self._with_optional(inputs, names, optional, out, threads)
+
+        return run
+
+    def bind(self: Any, *given: Any, **options: Any) -> Bound:
+        inputs, how = binding.split(binding.bind(given, options))
+        optional = {name: inputs.pop(name) for name in f.optional}
+        bound: Bound = self._bound(tuple(inputs.values()), optional, how["out"], how["threads"])
+        return bound
+
+    summary = f"`{of}` of one robot{', with its value' * bool(value)}, compiled."
+    made = type(name, (FunctionKernel,), {"__doc__": summary, "__module__": __name__})
+    call = kernel_of(calling, slow)
+    setattr(made, "__call__", declared(call, calling, __name__))  # noqa: B010
+    setattr(made, "bind", declared(bind, binding, __name__))  # noqa: B010
     return made

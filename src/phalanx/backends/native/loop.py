@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""The LLVM text of a kernel: its block, and the loop around it for any strides and any number of states.
+"""LLVM IR of a kernel: its block, and the loop around it for any strides and any number of states.
 
-Rows that lie as the block wants them are passed in place. Others, and the last few of a
-batch, go through a small buffer on the stack, whose spare rows repeat the last state: no
-lane ever computes on garbage, and a state gives the same bits wherever it stands.
+Contiguous rows are passed to the block in place. Others, and the last few of a batch, are
+copied to a small buffer on the stack, whose spare rows repeat the last state: no lane
+computes on garbage, and a state gives the same bits wherever it is in the batch.
 """
 
 from __future__ import annotations
@@ -19,54 +19,68 @@ import numpy as np
 
 from ...algorithms import algorithms
 from ...errors import PhalanxError
-from ...program.form.nonfinite import spread
-from ...program.rolled.segments.roll import SegmentProgram
-from ..base import Call
-from .compile import HIGH_PRESSURE, LONG, Target
-from .emit.codegen import block_function, branched_block_function
+from ...program.lowering import lowered, unrolls
+from ...program.passes.nonfinite import spread
+from ...program.task import Call
+from ...program.unroll_policy import is_segmented
+from .compile import LONG, CodegenOptions, Target
+from .emit.codegen import Module, block_function, branched_block_function, scratch_bytes
+from .emit.phases import shared_functions
 from .emit.widths import in_widths
-from .lowering import lowered
 
 # Bytes of buffers that a call may put on the stack of whatever thread it runs in.
 _STACK = 1 << 15
 ELEMENTS = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
 
 
-_LARGE = 1 << 22  # bytes of scratch memory from which the pool keeps it
+_LARGE = 1 << 22  # bytes of scratch memory from which it is allocated from the pool
 _HEAD = 8  # bytes in front of memory from the pool
 
 
 def module(call: Call, optional: tuple[str, ...], dtype: np.dtype, target: Target) -> str:
-    """The LLVM text of a call; that of a function of a frame serves all frames."""
+    """The LLVM IR of a call; for a function of a frame, one module serves all frames."""
     element = ELEMENTS[dtype]
     scratch, rows, alone = 0, 0, "@block"
-    made = lowered(call, optional)
-    loops = made.loops
-    if loops is None:
-        programs = [spread(program) for program in made.programs()]
+    sizes: Sequence[int] | None = () if is_segmented(call) else None
+    loops = lowered(call, optional)
+    if isinstance(loops, list):
+        programs = [spread(program) for program in loops]
         if call.function.frame:
             block, declarations, scratch = branched_block_function(programs, target, element)
         else:
             block, declarations, scratch = block_function(programs[0], target, element)
-    elif isinstance(loops, SegmentProgram) or loops.one_state:
+    elif loops.one_state:
         rows, program = 1, spread(loops.built(target.lanes(dtype.itemsize)))
-        block, declarations, scratch = block_function(program, target, element)
+        written = Module(element)
+        written.add(program, target)
+        block, declarations, sizes = written.text, written.used, written.phases.get("block", [])
+        scratch = scratch_bytes(program, target, dtype.itemsize)
     else:
         block, declarations, scratch, target, alone = in_widths(loops.built, loops.alone, target, element)
         _require_memory(call, scratch)
     shapes = call.shapes(optional)
-    told = call.function.frame
+    uniforms = call.function.frame
     outputs = len(call.function.outputs)
     text = module_text(
-        block, declarations, shapes, element, target, scratch, rows, alone, outputs=outputs, told=told
+        block, declarations, shapes, element, target, scratch, rows, alone, outputs=outputs, uniforms=uniforms
     )
+    if sizes is None:
+        return text
+    get, _, put = _scratch(scratch, 0, _filled_with_nan(shapes, outputs, dtype.itemsize, "1", "", "", "%p"))
+    return f"{text}\n{shared_functions('block', sizes, len(shapes), uniforms=uniforms, get=get, put=put)}"
+
+
+def codegen_options(call: Call, optional: tuple[str, ...], ir: str) -> CodegenOptions:
+    """How LLVM compiles the IR of a call."""
+    if call.algorithm.derivative or not unrolls(call, optional):
+        return CodegenOptions()
     # A long matrix of which both sides are computed has as many values as several matrices.
-    many = outputs > 1 or (len(text) > LONG and not call.algorithm.symmetric)
-    return text if loops is not None or call.algorithm.derivative or not many else HIGH_PRESSURE + text
+    several = len(call.function.outputs) > 1
+    return CodegenOptions(high_pressure=several or (len(ir) > LONG and not call.algorithm.symmetric))
 
 
 def _require_memory(call: Call, scratch: int) -> None:
-    """Raise if a matrix that loops keep would not fit the memory of this machine."""
+    """Raise if the scratch memory of loops would take more than half of this machine's memory."""
     if hasattr(os, "sysconf") and scratch > 0.5 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"):
         others = [a for a in algorithms(call.function.name) if a.name != call.algorithm.name]
         remedy = 'use algorithm "auto"'
@@ -90,31 +104,31 @@ def module_text(
     alone: str = "@block",
     *,
     outputs: int = 1,
-    told: bool = False,
+    uniforms: bool = False,
 ) -> str:
     """The module with the block, the ufunc loop `@loop` around it, and `@single` for one state.
 
-    `shapes` are the core shapes of the inputs and, last, of so many outputs. A block that asks for
-    `scratch` bytes gets their address as its last argument, aligned to 64. It takes as many
-    `rows` as there are lanes, unless told otherwise. A state that is alone goes to the function `alone`.
-    With `told` the loop's last argument is the address of numbers for all states, handed on to the block.
+    `shapes` are the core shapes of the inputs, then of the `outputs`. A block that needs `scratch` bytes
+    gets their address as its last argument, aligned to 64. It computes `rows` states, by default as many
+    as there are lanes. A single state goes to the function `alone`. With `uniforms` the loop passes its
+    last argument, the address of numbers that all states share, on to the block.
     """
     size = 8 if element == "double" else 4
     save, restore, needs = floating_point_status(target)
-    text = [block, runtime_text("turns.ll", element), runtime_text("kernel.ll", element)]
+    parts = [block, runtime_text("sincos.ll", element), runtime_text("kernel.ll", element)]
     if _is_pooled(scratch):
-        text.append(runtime_text("pool.ll", element))
-    more_of_all = ", ptr %told" if told else ""
+        parts.append(runtime_text("pool.ll", element))
+    more_of_all = ", ptr %uniforms" if uniforms else ""
     lanes = rows or target.lanes(size)
-    text += [_loop(shapes, outputs, size, lanes, scratch, alone, save, restore, more_of_all), *needs]
-    text += [_single(shapes, outputs, scratch, alone, size, more_of_all), *sorted(declarations)]
-    text += ["declare ptr @malloc(i64)", "declare void @free(ptr)"]
-    text.append(f"@nothing = internal constant {element} 0x7FF8000000000000")
-    return "\n".join([*text, *attributes(element, target)])
+    parts += [_loop(shapes, outputs, size, lanes, scratch, alone, save, restore, more_of_all), *needs]
+    parts += [_single(shapes, outputs, scratch, alone, size, more_of_all), *sorted(declarations)]
+    parts += ["declare ptr @malloc(i64)", "declare void @free(ptr)"]
+    parts.append(f"@nothing = internal constant {element} 0x7FF8000000000000")
+    return "\n".join([*parts, *attributes(element, target)])
 
 
 def attributes(element: str, target: Target) -> list[str]:
-    """What stands at the end of every module."""
+    """The declarations, attributes and metadata that end every module."""
     suffix = "" if element == "double" else "f"
     width = f'"prefer-vector-width"="{target.bits}" "min-legal-vector-width"="{target.bits}"'
     return [
@@ -126,13 +140,13 @@ def attributes(element: str, target: Target) -> list[str]:
 
 
 def runtime_text(name: str, element: str) -> str:
-    """A text that goes into kernels of some precision."""
-    text = Path(__file__).with_name("runtime").joinpath(name).read_text(encoding="utf-8")
-    return Template(text).safe_substitute(element=element, suffix="" if element == "double" else "f")
+    """The LLVM IR of a file of `runtime/` in the precision of `element`."""
+    ir = Path(__file__).with_name("runtime").joinpath(name).read_text(encoding="utf-8")
+    return Template(ir).safe_substitute(element=element, suffix="" if element == "double" else "f")
 
 
 def floating_point_status(target: Target) -> tuple[str, str, list[str]]:
-    """Text that saves and restores the floating-point status, and its declarations.
+    """LLVM IR that saves the floating-point status, IR that restores it, and declarations for both.
 
     A NaN in a state belongs to that state; NumPy would warn about the flags it leaves.
     """
@@ -161,12 +175,12 @@ def _loop(
     alone: str,
     save: str,
     restore: str,
-    told: str,
+    uniforms: str,
 ) -> str:
-    """`loop(args, dimensions, steps, told)`, the inner loop of a generalized ufunc."""
+    """`loop(args, dimensions, steps, uniforms)`, the inner loop of a generalized ufunc."""
     n = len(shapes)
     lines: list[str] = []
-    place = n  # core strides follow the outer strides of all operands
+    stride_index = n  # core strides follow the outer strides of all operands
     contiguous = "true"
     for k, shape in enumerate(shapes):
         lines.append(f"%a{k} = getelementptr ptr, ptr %args, i64 {k}")
@@ -175,16 +189,16 @@ def _loop(
         lines.append(f"%o{k} = load i64, ptr %o{k}p")
         names = []
         for axis in range(len(shape)):
-            lines.append(f"%c{k}_{axis}p = getelementptr i64, ptr %steps, i64 {place}")
+            lines.append(f"%c{k}_{axis}p = getelementptr i64, ptr %steps, i64 {stride_index}")
             lines.append(f"%c{k}_{axis} = load i64, ptr %c{k}_{axis}p")
             natural = size * prod(shape[axis + 1 :])
-            # The stride of an axis of length one means nothing.
+            # The stride of an axis of length one is arbitrary.
             test = f"icmp eq i64 %c{k}_{axis}, {natural}" if shape[axis] > 1 else "icmp eq i64 0, 0"
             lines.append(f"%e{k}_{axis} = {test}")
             lines.append(f"%f{k}_{axis} = and i1 {contiguous}, %e{k}_{axis}")
             contiguous = f"%f{k}_{axis}"
             names.append(f"%c{k}_{axis}")
-            place += 1
+            stride_index += 1
     head = "\n  ".join(lines)
     strides = [["0"] * (3 - len(s)) + [f"%c{k}_{a}" for a in range(len(s))] for k, s in enumerate(shapes)]
     rows: list[int] = []
@@ -211,7 +225,9 @@ def _loop(
             )
     on_stack = sum(rows) <= _STACK
     get, give, put = _scratch(
-        scratch, 0 if on_stack else sum(rows), _starved(shapes, outputs, size, "%count", "%o", "%c", "%b")
+        scratch,
+        0 if on_stack else sum(rows),
+        _filled_with_nan(shapes, outputs, size, "%count", "%o", "%c", "%b"),
     )
     buffers = [
         f"%buf{k} = alloca [{r} x i8], align 64"
@@ -219,7 +235,7 @@ def _loop(
         else f"%buf{k} = getelementptr i8, ptr %scratch, i64 {scratch + sum(rows[:k])}"
         for k, r in enumerate(rows)
     ]
-    give = told + (give if scratch else "")
+    give = uniforms + (give if scratch else "")
     in_place = ", ".join(f"ptr %w{k}, i64 %o{k}" for k in range(n)) + give
     single = ", ".join(f"ptr %x{k}, i64 0" for k in range(n)) + give
     buffered = ", ".join(f"ptr %buf{k}, i64 {size * prod(s)}" for k, s in enumerate(shapes)) + give
@@ -231,7 +247,7 @@ def _loop(
     )
     newline = "\n  "
     return f"""
-define void @loop(ptr %args, ptr %dims, ptr %steps, ptr %told) #0 {{
+define void @loop(ptr %args, ptr %dims, ptr %steps, ptr %uniforms) #0 {{
 entry:
   {save}
   %count = load i64, ptr %dims
@@ -284,21 +300,21 @@ end:
 }}"""
 
 
-def _scratch(size: int, more: int, starved: str) -> tuple[str, str, str]:
-    """Text that gets memory for a block and for buffers, hands it to a block and gives it back.
+def _scratch(size: int, more: int, failed: str) -> tuple[str, str, str]:
+    """LLVM IR that allocates a block's scratch memory and buffers, passes it to a block, and frees it.
 
-    If allocation fails, `starved` runs instead: it fills the output with NaN.
+    If allocation fails, `failed` runs instead: it fills the output with NaN.
     """
     if not size + more:
         return "", "", ""
     take, give = ("@take", "@give") if _is_pooled(size) else ("@malloc", "@free")
     get = f"""%memory = call ptr {take}(i64 {size + more + (_HEAD if _is_pooled(size) else 0) + 64})
   %empty = icmp eq ptr %memory, null
-  br i1 %empty, label %starved, label %fed
-starved:
-  {starved}
+  br i1 %empty, label %out_of_memory, label %allocated
+out_of_memory:
+  {failed}
   ret void
-fed:
+allocated:
   %address = ptrtoint ptr %memory to i64
   %above = add i64 %address, {_HEAD + 63 if _is_pooled(size) else 63}
   %aligned = and i64 %above, -64
@@ -307,11 +323,11 @@ fed:
 
 
 def _is_pooled(scratch: int) -> bool:
-    """Whether scratch memory comes from the pool: the C library keeps less by itself."""
+    """Whether a kernel's scratch memory, in bytes, is large enough to come from the pool."""
     return scratch > _LARGE
 
 
-def _starved(
+def _filled_with_nan(
     shapes: Sequence[tuple[int, ...]],
     outputs: int,
     size: int,
@@ -320,7 +336,7 @@ def _starved(
     inner: str,
     base: str,
 ) -> str:
-    """Text that fills all outputs with NaN."""
+    """LLVM IR that fills all outputs with NaN."""
     lines = []
     for k in range(len(shapes) - outputs, len(shapes)):
         n1, n2, n3 = _three(shapes[k])
@@ -337,15 +353,15 @@ def _starved(
 
 
 def _single(
-    shapes: Sequence[tuple[int, ...]], outputs: int, scratch: int, alone: str, size: int, told: str
+    shapes: Sequence[tuple[int, ...]], outputs: int, scratch: int, alone: str, size: int, uniforms: str
 ) -> str:
-    """`single(args, told)`: one state in arrays that lie as the block wants them."""
+    """`single(args, uniforms)`: one state in contiguous arrays."""
     n = len(shapes)
     loads = [
         f"%a{k} = getelementptr ptr, ptr %args, i64 {k}\n  %p{k} = load ptr, ptr %a{k}" for k in range(n)
     ]
-    get, give, put = _scratch(scratch, 0, _starved(shapes, outputs, size, "1", "", "", "%p"))
-    call = ", ".join(f"ptr %p{k}, i64 0" for k in range(n)) + told + give
+    get, give, put = _scratch(scratch, 0, _filled_with_nan(shapes, outputs, size, "1", "", "", "%p"))
+    call = ", ".join(f"ptr %p{k}, i64 0" for k in range(n)) + uniforms + give
     lines = [*loads, get, f"call void {alone}({call})", put, "ret void"]
     body = "\n  ".join(line for line in lines if line)
-    return f"define void @single(ptr %args, ptr %told) #0 {{\n  {body}\n}}"
+    return f"define void @single(ptr %args, ptr %uniforms) #0 {{\n  {body}\n}}"

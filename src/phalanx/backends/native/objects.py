@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Built-in functions made from compiled code: the runtime that all kernels share, and one entry for each.
 
-The runtime (`runtime/*.ll`) checks arrays, walks batches and lets threads share them; it is compiled once
-for a machine. What a function needs to know of its kernel stands in a bytes object, its `self`.
+The runtime (`runtime/*.ll`) checks arrays, iterates over batches and lets threads share them; it is compiled
+once for a machine. A function reads the facts of its kernel from a bytes object, its `self`.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ import numpy as np
 from ...arrays import MOST_AXES
 from . import compile
 from .compile import Target, host
-from .lazy import lazily
+from .gufunc import lazily
 
-# Every object begins alike, with its type last; builds without the GIL have more before it.
-# The reference count is read only in versions that keep it right before the type.
+# Every object has the same header, with its type last; free-threaded builds have more fields before it.
+# The reference count is read only in versions that store it right before the type.
 _HEAD = object.__basicsize__
 # Fields of an array object, unchanged since NumPy 1.7; checked before first use.
 _FIELDS = {"pointer": 0, "ndim": 8, "shape": 16, "strides": 24, "dtype": 40, "flags": 48}
 _CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x0001, 0x0100, 0x0400
 _DATA = bytes.__basicsize__ - 1  # where the content of a bytes object starts
-# None, True and False are counted like any object, or live for ever and are left alone: their memory
-# would go from core to core.
+# None, True and False have reference counts, or are immortal since Python 3.12; counting those would
+# move a cache line from core to core.
 _COUNTED = sys.version_info < (3, 12)
 _STEP = "Recompute the output, in place, from the arrays that were bound."
 _METH_FASTCALL, _METH_NOARGS = 0x0080, 0x0004
 
 OPERANDS = 16  # of a kernel, at most: the runtime has room for no more
 _LONG = 256  # rows from which a bound step lets other threads run: some tens of microseconds
-_LOOKS = 1000  # at a batch that others are about to finish: some tens of microseconds
+_LOOKS = 1000  # polls of a batch that others are about to finish: some tens of microseconds
 _AWAKE = 2_000_000  # nanoseconds that a worker stays awake after its last rows, for the next call of a loop
-_POLITE = 200_000  # of these, nanoseconds after which it lets others have its core in between
+_POLITE = 200_000  # of these, nanoseconds after which it yields its core between polls
 _NAMES = ("direct", "bound", "vectorcall", "reset", "serve")
 _PYTHON = (
     *("PyEval_SaveThread", "PyEval_RestoreThread", "PyLong_AsSsize_t", "PyErr_Occurred"),
@@ -71,7 +71,7 @@ def usable() -> bool:
     probe = np.zeros((2, 3))[:, ::2]
     base = id(probe)
     word = ctypes.c_uint64.from_address
-    at = {name: base + _HEAD + place for name, place in _FIELDS.items()}
+    at = {name: base + _HEAD + offset for name, offset in _FIELDS.items()}
     content = b"phalanx!"
     return bool(
         ctypes.string_at(id(content) + _DATA, 8) == content
@@ -87,22 +87,24 @@ def usable() -> bool:
 
 @cache
 def runtime() -> Mapping[str, int]:
-    """Where the functions are that all kernels share, loaded for the life of the process.
+    """Addresses of the functions that all kernels share, loaded for the life of the process.
 
-    Workers run them whatever becomes of the interpreter, so that nothing may ever free them.
+    They are never freed: workers may still run them while the interpreter ends.
     """
     symbols = {name: _address(getattr(ctypes.pythonapi, name)) for name in _PYTHON}
     symbols |= {"True": id(True), "False": id(False), "None": id(None), "ndarray": id(np.ndarray)}
     own = None if (slot := _ufunc_slot()) is None else ctypes.c_void_p.from_address(id(np.add) + slot).value
-    # Where nobody knows how ufuncs are called, nothing calls `vectorcall`.
+    # If the slot of ufuncs is unknown, nothing calls `vectorcall`.
     symbols |= {
         "NotImplemented": id(NotImplemented),
         "lazily": id(lazily),
         "ufunc": own or symbols["Py_DecRef"],
     }
     symbols |= posix()
-    text = _runtime_text(host())
-    loaded, _ = compile.cached_or_made(("runtime", text), lambda: text, _NAMES, symbols)
+    ir = _runtime_ir(host())
+    loaded, _ = compile.cached_or_made(
+        ("runtime", ir), lambda: (ir, compile.CodegenOptions()), _NAMES, symbols
+    )
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(loaded))
     ctypes.CFUNCTYPE(None)(loaded.addresses["reset"])()
     return loaded.addresses
@@ -110,45 +112,47 @@ def runtime() -> Mapping[str, int]:
 
 @cache
 def _ufunc_slot() -> int | None:
-    """Where a ufunc of NumPy holds the address of what calls it; None if that is not found."""
-    place = ctypes.c_ssize_t.from_address(
+    """The offset of the vectorcall function in a ufunc of NumPy; None if it is not found."""
+    offset = ctypes.c_ssize_t.from_address(
         id(np.ufunc) + _HEAD + 8 * 5
     ).value  # behind size, name, two sizes, …
-    if not np.ufunc.__flags__ & _HAVE_VECTORCALL or not 0 < place <= np.ufunc.__basicsize__ - 8:
+    if not np.ufunc.__flags__ & _HAVE_VECTORCALL or not 0 < offset <= np.ufunc.__basicsize__ - 8:
         return None
-    found = {ctypes.c_void_p.from_address(id(ufunc) + place).value for ufunc in (np.add, np.sin, np.matmul)}
-    return place if len(found) == 1 and None not in found else None
+    found = {ctypes.c_void_p.from_address(id(ufunc) + offset).value for ufunc in (np.add, np.sin, np.matmul)}
+    return offset if len(found) == 1 and None not in found else None
 
 
 def show_first(ufunc: Any) -> None:
-    """Let a ufunc show what is no plain array to `lazy.lazily`, before NumPy sees it."""
-    if type(ufunc) is np.ufunc and usable() and (place := _ufunc_slot()) is not None:
-        ctypes.c_void_p.from_address(id(ufunc) + place).value = runtime()["vectorcall"]
+    """Make a ufunc pass arguments that are no plain arrays to `gufunc.lazily` before NumPy sees them."""
+    if type(ufunc) is np.ufunc and usable() and (offset := _ufunc_slot()) is not None:
+        ctypes.c_void_p.from_address(id(ufunc) + offset).value = runtime()["vectorcall"]
 
 
 @cache
 def posix() -> dict[str, int]:
-    """Where the functions are with which threads sleep in machine code; none where one is missing."""
+    """Addresses of the C library's functions with which threads sleep; empty if one is missing."""
     names = (*_POSIX, "clock_gettime")
     found = {name: compile.address_in_process(name) for name in names}
-    return {name: place for name, place in found.items() if place is not None and None not in found.values()}
+    return {
+        name: offset for name, offset in found.items() if offset is not None and None not in found.values()
+    }
 
 
-def _runtime_text(target: Target) -> str:
-    """The LLVM text of what all kernels share, for this Python, this NumPy and a machine."""
-    words: dict[str, Any] = {name: _HEAD + place for name, place in _FIELDS.items()}
+def _runtime_ir(target: Target) -> str:
+    """The LLVM IR of the runtime, for this Python, this NumPy and a machine."""
+    words: dict[str, Any] = {name: _HEAD + offset for name, offset in _FIELDS.items()}
     words |= {"type": _HEAD - 8, "data": _DATA, "most": MOST_AXES, "slots": MOST_AXES + 1, "long": _LONG}
     words["contiguous"], words["writeable"] = _CONTIGUOUS, _WRITEABLE
     words |= {"operands": OPERANDS, "row": 8 * OPERANDS, "steps": 4 * OPERANDS, "field": 0xFFFF}
-    pause, declared = _pause(target)
+    pause, declared = pausing(target)
     words |= {"looks": _LOOKS, "pause": pause, "awake": _AWAKE if posix() else 0, "polite": _POLITE}
     words["refer"] = _COUNT if _COUNTED else ""
     declarations = list(declared)
     if posix():
         declarations += [f"declare i32 @{f}({', '.join(['ptr'] * n)})" for f, n in _POSIX.items()]
         declarations.append("declare i32 @clock_gettime(i32, ptr)")
-        words["clock"] = _CLOCK.format(number=time.CLOCK_MONOTONIC)
-    else:  # nobody sleeps: who waits looks again and again
+        words["clock"] = CLOCK.format(number=time.CLOCK_MONOTONIC)
+    else:  # nothing sleeps: waiting threads poll
         declarations += [
             f"define internal i32 @{f}({', '.join(['ptr'] * n)}) {{\n  ret i32 0\n}}"
             for f, n in _POSIX.items()
@@ -156,17 +160,17 @@ def _runtime_text(target: Target) -> str:
         words["clock"] = "ret i64 0"
     words["declarations"] = "\n".join(declarations)
     folder = Path(__file__).with_name("runtime")
-    text = "".join(
-        (folder / f"{part}.ll").read_text(encoding="utf-8") for part in ("entry", "walk", "workers")
+    ir = "".join(
+        (folder / f"{part}.ll").read_text(encoding="utf-8") for part in ("entry", "walk", "workers", "team")
     )
-    return Template(text).substitute(words)
+    return Template(ir).substitute(words)
 
 
 _COUNT = f"""%references.at = getelementptr i8, ptr %reply, i64 {_HEAD - 16}
   %references = load i64, ptr %references.at
   %references.next = add i64 %references, 1
   store i64 %references.next, ptr %references.at"""
-_CLOCK = """%failed = call i32 @clock_gettime(i32 {number}, ptr %time)
+CLOCK = """%failed = call i32 @clock_gettime(i32 {number}, ptr %time)
   %seconds = load i64, ptr %time
   %rest.at = getelementptr i64, ptr %time, i64 1
   %rest = load i64, ptr %rest.at
@@ -175,8 +179,8 @@ _CLOCK = """%failed = call i32 @clock_gettime(i32 {number}, ptr %time)
   ret i64 %sum"""
 
 
-def _pause(target: Target) -> tuple[str, list[str]]:
-    """Text that lets a core rest a moment while it waits for another, and its declaration."""
+def pausing(target: Target) -> tuple[str, list[str]]:
+    """LLVM IR of the instruction that pauses a core in a spin loop, and its declaration."""
     if target.triple.startswith(("x86_64", "amd64")):
         return "call void @llvm.x86.sse2.pause()", ["declare void @llvm.x86.sse2.pause()"]
     if target.triple.startswith(("aarch64", "arm64")):
@@ -190,18 +194,18 @@ def array_function(
     dtype: np.dtype,
     shapes: Sequence[tuple[int, ...]],
     outputs: int,
-    told: int,
+    uniforms: int,
     keep: Any,
 ) -> Callable[..., bool]:
     """The built-in function `direct(inputs…, outputs…)` of a kernel with operands of some core shapes.
 
-    It makes sure that inputs broadcast to the last output and share no memory with it; who has several must
-    have seen to the others.
+    It checks that inputs broadcast to the last output and share no memory with it; with several outputs the
+    caller must check the others.
 
-    `told` is the address that compiled loops get as their last argument.
+    `uniforms` is the address that compiled loops get as their last argument.
     """
     assert len(shapes) <= OPERANDS, shapes
-    words = [id(np.dtype(dtype)), loaded.loop, loaded.single, told, len(shapes)]
+    words = [id(np.dtype(dtype)), loaded.loop, loaded.single, uniforms, len(shapes), loaded.shared]
     for k, shape in enumerate(shapes):
         flags = _ALIGNED | (_WRITEABLE if k >= len(shapes) - outputs else 0)
         words += [len(shape) | flags << 32, *shape, *[0] * (3 - len(shape))]
@@ -213,10 +217,14 @@ def bound_function(
     name: str,
     arrays: Sequence[np.ndarray],
     cores: Sequence[int],
-    told: int,
+    uniforms: int,
     keep: Any,
+    helpers: int = 0,
 ) -> Any:
-    """The built-in function `step()` that runs the loop on these arrays (outputs last)."""
+    """The built-in function `step()` that runs the loop on these arrays (outputs last).
+
+    With `helpers` one state in contiguous arrays is shared with so many workers; the code must have phases.
+    """
     batch = np.broadcast_shapes(*(a.shape[: a.ndim - c] for a, c in zip(arrays, cores, strict=True)))
     count = int(np.prod(batch))
     outer = [_outer_stride(a, c, batch) for a, c in zip(arrays, cores, strict=True)]
@@ -224,16 +232,17 @@ def bound_function(
     args = np.array([a.ctypes.data for a in arrays], dtype=np.uint64)
     dims = np.array([count], dtype=np.int64)
     steps = np.array([*outer, *inner], dtype=np.int64)
-    words = [loaded.loop, told, args.ctypes.data, dims.ctypes.data, steps.ctypes.data]
-    # NumPy moves the memory of an array, even where asked not to check, only if none refers weakly to it.
+    words = [loaded.loop, uniforms, args.ctypes.data, dims.ctypes.data, steps.ctypes.data]
+    words += [loaded.shared if helpers else 0, helpers]
+    # NumPy moves the memory of an array, even with refcheck=False, only if it has no weak references.
     fixed = [weakref.ref(a) for a in arrays]
     doc = f"{name}()\n--\n\n{_STEP}"  # a signature as Python reads it
-    kept = (arrays, fixed, args, dims, steps, loaded, keep)
-    return _builtin(runtime()["bound"], name, _METH_NOARGS, words, kept, doc)
+    held = (arrays, fixed, args, dims, steps, loaded, keep)
+    return _builtin(runtime()["bound"], name, _METH_NOARGS, words, held, doc)
 
 
 def _outer_stride(array: np.ndarray, core: int, batch: tuple[int, ...]) -> int:
-    """The one stride that walks an array's batch, or an error if there is none."""
+    """The single stride of an array's batch, flattened; an error if there is none."""
     axes = array.ndim - core
     if int(np.prod(array.shape[:axes])) <= 1:
         return 0
@@ -250,7 +259,7 @@ def _address(function: Any) -> int:
 
 
 class _State(bytes):
-    """The bytes that a built-in function reads, and what must live as long as it does."""
+    """The bytes that a built-in function reads, with references to what must outlive it."""
 
     keep: Any
 
@@ -267,17 +276,17 @@ class _MethodDef(ctypes.Structure):
 def _builtin(address: int, name: str, flags: int, words: list[int], keep: Any, doc: str = "") -> Any:
     """The function at an address as an object of Python, with `words` for its `self`.
 
-    Its definition stands behind the words: it must outlive the function even in a cycle of garbage, whose
-    parts Python empties one after the other; the content of bytes is never emptied.
+    Its method definition is stored after the words: it must outlive the function even in a reference cycle,
+    whose objects Python clears one after the other; the content of bytes is never cleared.
     """
     content = b"".join(w.to_bytes(8, sys.byteorder) for w in words)
     size = ctypes.sizeof(_MethodDef)
     state = _State(content + bytes(size) + name.encode() + b"\0" + doc.encode() + b"\0")
     state.keep = keep
-    place = id(state) + _DATA + len(content)
-    definition = _MethodDef(place + size, address, flags, place + size + len(name.encode()) + 1)
-    ctypes.memmove(place, ctypes.addressof(definition), size)
-    return _new_function()(place, state, None)
+    start = id(state) + _DATA + len(content)
+    definition = _MethodDef(start + size, address, flags, start + size + len(name.encode()) + 1)
+    ctypes.memmove(start, ctypes.addressof(definition), size)
+    return _new_function()(start, state, None)
 
 
 @cache

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Machines that code is written for without running there, by the names that users give them."""
+"""Targets of cross-compilation, by the names that users give them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WASM = "wasm32"
 
 @dataclass(frozen=True)
 class TargetMachine(Target):
-    """A target with what object files for it need."""
+    """A target with the relocation model, ABI and word size of its object files."""
 
     reloc: str = "static"
     abi: str = ""
@@ -63,11 +63,11 @@ _KNOWN: dict[str, dict[str, Any]] = {
 }
 _SINGLE_ONLY = ("cortex-m4", "cortex-m33")  # whose floating-point unit knows no float64
 NAMES = ("host", *_KNOWN)
-_LINKED = ("x86_64", "aarch64", "riscv64")  # machines with shared libraries: their code may lie anywhere
+_LINKED = ("x86_64", "aarch64", "riscv64")  # machines with shared libraries: position-independent code
 
 
 def machine(name: Any, dtype: np.dtype) -> TargetMachine:
-    """The machine of a name, None being the host, for numbers of some precision."""
+    """The target machine that a user names (None is the host); an error if it lacks the precision `dtype`."""
     if name is None or is_one_of(name, ("host",)):
         here = host()
         return TargetMachine(here.triple, here.cpu, here.features, here.bits, here.fma, "pic", "", 64)

@@ -1,9 +1,10 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Large batches shared by threads: how many are worth waking, and the workers that wait in machine code.
+"""Large batches and long states shared by threads: how many are worth waking, and the workers that wait.
 
 A worker is a Python thread that enters the runtime once and stays there, without the GIL;
-`runtime/workers.ll` hands out rows. Where the C library has nothing to sleep with, workers wait in Python.
+`runtime/workers.ll` hands out rows, `runtime/team.ll` parts of one state. Where the C library has nothing
+to sleep with, workers wait in Python.
 """
 
 from __future__ import annotations
@@ -23,17 +24,16 @@ import numpy as np
 
 from . import objects
 
-# Seconds of work below which waking another thread costs more than it gains.
-_WORTH = 1e-4
-# Seconds after which the pace is known: calls and sleeping vector units spoil shorter ones.
-_SETTLED = 3e-5
-# Seconds of work that a thread takes at least at once.
-_PIECE = 4e-6
-# Numbers in a result below which nobody asks.
+# The effect of _WORTH, _SETTLED and _PIECE: the speed-ups by size of batch of benchmarks/threads.py.
+_WORTH = 1e-4  # seconds of work below which waking another thread costs more than it gains
+_STATE = 5e-4  # the same for one long state and a worker that sleeps: benchmarks/one_state.py, "asleep"
+_SETTLED = 3e-5  # seconds from which overheads of a call and of idle vector units no longer distort it
+_PIECE = 4e-6  # seconds of work that a thread takes at least at once
+# Numbers of a result below which one thread computes it, whatever the kernel.
 SMALL = 1 << 12
-# Bytes of a row of one number for each lane: threads take whole blocks of states.
+# Bytes of a row of one number for each lane: threads take full blocks of states.
 _BLOCK = 64
-# Workers at most, however many threads are asked for: each takes memory and a place in the system.
+# The largest number of workers, however many threads are requested: each takes memory of the process.
 _MOST = max(256, os.cpu_count() or 1)
 
 _workers = 0
@@ -59,7 +59,7 @@ def _native(name: str, *arguments: Any) -> Callable[..., None]:
 
 
 def _serve() -> None:
-    """The life of a worker."""
+    """Serve batches for as long as the process lives: the main function of a worker."""
     serve, bells = _native("serve", ctypes.c_bool), _bells
     while not objects.posix():
         bells.get()
@@ -68,10 +68,10 @@ def _serve() -> None:
 
 
 def _called(count: int) -> int:
-    """How many workers may come, at most `count`, started now where there are too few.
+    """How many workers may help, at most `count`; starts workers if there are too few.
 
-    Workers need no interpreter to compute, but a thread that starts while it ends never gets the GIL, and
-    its start would wait for it.
+    None is started while the interpreter ends: the new thread would never get the GIL, and `start` would
+    wait for it.
     """
     global _workers
     count = min(count, _MOST)
@@ -94,7 +94,7 @@ class Throughput:
         self.seconds = inf
 
     def observe(self, rows: int, seconds: float) -> None:
-        """Some rows took at most so long; a short time would tell of calls and sleeping vector units."""
+        """Record that some rows took at most so long, unless overheads distort so short a time."""
         if seconds >= _SETTLED:
             self.seconds = min(self.seconds, seconds / rows)
 
@@ -103,10 +103,43 @@ class Throughput:
         return rows * self.seconds < _WORTH
 
     def grain(self, rows: int, threads: int, size: int) -> int:
-        """How many rows a thread takes at once: so few that all end together; `size` is that of a number."""
+        """How many rows a thread takes at once, so few that loads balance; a number has `size` bytes."""
         least = max(rows // (64 * threads), ceil(_PIECE / self.seconds) if self.seconds < inf else 1)
         block = _BLOCK // size
         return -(-least // block) * block
+
+
+def helpers_of(threads: int, groups: int) -> int:
+    """How many workers may share one state of so many groups; starts workers if there are too few.
+
+    None where workers wait in Python: a state is done before one of them has the GIL.
+    """
+    return _called(min(threads, groups) - 1) if objects.posix() else 0
+
+
+def share(
+    direct: Callable[..., bool],
+    arrays: Sequence[np.ndarray],
+    groups: int,
+    threads: int | None,
+    available: int,
+    throughput: Throughput,
+) -> bool:
+    """Fill the last of `arrays` from one state on up to `threads` threads; False if the arrays do not fit.
+
+    If it is None, on all that are `available`, but on one if a state is done before another thread would be
+    awake; the first states on one thread give the time.
+    """
+    helpers = 0
+    if threads is not None:
+        helpers = helpers_of(threads, groups)
+    elif _STATE <= throughput.seconds < inf:
+        helpers = helpers_of(available, groups)
+    begun = time.perf_counter()
+    if not (direct(*arrays, 0, 1, 1, helpers) if helpers else direct(*arrays)):
+        return False
+    throughput.observe(1, (time.perf_counter() - begun) * (helpers + 1))
+    return True
 
 
 def fill(
@@ -114,9 +147,9 @@ def fill(
 ) -> bool:
     """Fill the last of `arrays`, `row` numbers for each state, on up to so many threads; False if none fits.
 
-    A batch that is done before another thread would be awake stays on this one, whatever the robot;
-    where the pace of the kernel is not known yet, the first rows tell. Who comes late finds nothing
-    left to do, and nobody waits for those who do not come.
+    A batch that is done before another thread would be awake stays on this one; where the throughput of the
+    kernel is not known yet, the first rows give it. A worker that wakes late finds no rows left, and no
+    thread waits for it.
     """
     out = arrays[-1]
     rows = out.size // row

@@ -11,17 +11,19 @@ import numpy as np
 import torch
 
 from ...algorithms import FUNCTIONS, NOTHING
-from ...errors import PhalanxError, listing
+from ...arrays import require_shape
+from ...errors import PhalanxError
 from ...robot.frames import frames_cached
 from ...robot.robot import Robot
+from ..array_functions import ArrayFunctions
+from ..signatures import TORCH, Parameters, declare
 from .autograd import Applied
 from .derivatives import Work, require_gradients
-from .signatures import TorchSignatures
+from .own_functions import in_torch
+from .tensors import is_readable, require_one_type, require_tensor
 
-_REAL = (torch.float64, torch.float32)
 
-
-class TorchFunctions(TorchSignatures):
+class TorchFunctions(ArrayFunctions[torch.Tensor, torch.Tensor]):
     """Functions of one robot on CPU tensors by compiled kernels, without a copy; any batch shape.
 
     Float64 and float32 in, the same out. Gradients come from the compiled `robot.vjp`, tangents of forward
@@ -35,6 +37,13 @@ class TorchFunctions(TorchSignatures):
 
     def __repr__(self) -> str:
         return f"<functions of {self.robot!r} on PyTorch>"
+
+    def function(self, f: Any, /, **sizes: Any) -> Any:
+        """A function of your own on tensors: what `robot.function` made, or a Python function.
+
+        Gradients of all orders, in both modes; the gradient with respect to q is that of its nq coordinates.
+        """
+        return in_torch(f if hasattr(f, "_trace") else self.robot.function(f, **sizes))
 
     def evaluate(
         self,
@@ -51,22 +60,27 @@ class TorchFunctions(TorchSignatures):
             # Kernels are left to Python. Said here, where PyTorch has loaded its compiler anyway.
             how = {"frame": frame, "choices": choices, "algorithm": algorithm, "threads": threads}
             return torch.compiler.disable(self.evaluate)(function, inputs, **how)
-        given = {n: x for n, x in inputs.items() if x is not None or n in FUNCTIONS[function].inputs}
-        if isinstance(given.get("external"), Mapping):
-            given["external"] = self._wrenches(function, given["external"])
+        f = FUNCTIONS[function]
+        given = {n: x for n, x in inputs.items() if x is not None or n in f.inputs}
+        external = given.get("external")
+        if external is not None and isinstance(external, Mapping):
+            given["external"] = self._wrenches(function, external)
         for name, value in given.items():
-            _require_tensor(f"{function}: {name}", value, f"robot.{function}")
-        _require_one_type(function, given)
+            if not is_readable(value):
+                require_tensor(f"{function}: {name}", value, f"robot.{function}")
+        if len(given) > 1:
+            require_one_type(function, given)
         work = self._work(function, tuple(given), frame, choices, algorithm, threads)
-        if len(FUNCTIONS[function].outputs) == 1:
-            require_gradients(work, {n: x.requires_grad for n, x in given.items()})
+        if len(f.outputs) == 1:
+            if len(given) > len(f.inputs):
+                require_gradients(work, {n: x.requires_grad for n, x in given.items()})
             return Applied.apply(work, "value", *given.values())[0]
         if torch.is_grad_enabled() and any(x.requires_grad for x in given.values()):
             raise PhalanxError(
                 f"{function}: its results have no gradient; call it under torch.no_grad(), or with tensors "
                 "that need none, as q.detach()."
             )
-        return FUNCTIONS[function].packed(Applied.apply(work, "value", *given.values()))
+        return f.packed(Applied.apply(work, "value", *given.values()))
 
     def _work(
         self,
@@ -79,7 +93,7 @@ class TorchFunctions(TorchSignatures):
     ) -> Work:
         """What is to be done, with the kernels that it has made before."""
         keywords = {"frame": frame} if frame is not None else {}
-        if not isinstance(algorithm, str) or not isinstance(frame, str | None):
+        if not isinstance(algorithm, str) or not (frame is None or isinstance(frame, str)):
             return Work(self.robot, function, given, keywords, choices, algorithm, threads)
         key = (function, given, frame, *choices.values(), algorithm, threads)
         if key not in self._known:
@@ -94,11 +108,8 @@ class TorchFunctions(TorchSignatures):
         for frame, wrench in given.items():
             on_links = self.robot.wrenches({frame: np.eye(6)})
             where = f'{function}: external on "{frame}"'
-            _require_tensor(where, wrench, f"robot.{function}")
-            if not wrench.ndim or wrench.shape[-1] != 6:
-                raise PhalanxError(
-                    f'{where} has shape {tuple(wrench.shape)}, expected (…, 6) for robot "{self.robot.name}".'
-                )
+            require_tensor(where, wrench, f"robot.{function}")
+            require_shape(tuple(wrench.shape), (6,), where, f' for robot "{self.robot.name}"')
             part = torch.einsum("...k,kli->...li", wrench, torch.from_numpy(on_links).to(wrench.dtype))
             total = part if total is None else total + part
         if total is None:
@@ -108,24 +119,15 @@ class TorchFunctions(TorchSignatures):
         return total
 
 
-def _require_tensor(where: str, value: Any, method: str) -> None:
-    """Raise unless the value is a tensor that a kernel can read in place."""
-    if not isinstance(value, torch.Tensor):
-        raise PhalanxError(
-            f"{where} is {type(value).__name__}, expected a torch.Tensor; torch.as_tensor makes one, and "
-            f"{method} takes arrays of NumPy."
-        )
-    if value.device.type != "cpu":
-        raise PhalanxError(f"{where} is on {value.device}, expected a tensor on the CPU; pass x.cpu().")
-    if value.dtype not in _REAL:
-        raise PhalanxError(
-            f"{where} has dtype {value.dtype}, expected torch.float64 or torch.float32; pass x.double()."
-        )
-    if value.layout != torch.strided:
-        raise PhalanxError(f"{where} has layout {value.layout}, expected a dense tensor; pass x.to_dense().")
+def _method(parameters: Parameters) -> Any:
+    """The method of `TorchFunctions` for a registered function."""
+    name = parameters.function.name
+
+    def method(self: TorchFunctions, *given: Any, **options: Any) -> Any:
+        inputs, how = parameters.arguments(given, options)
+        return self.evaluate(name, inputs, **how)
+
+    return method
 
 
-def _require_one_type(function: str, given: Mapping[str, Any]) -> None:
-    if len({x.dtype for x in given.values()}) > 1:
-        told = listing([f"{name} {x.dtype}" for name, x in given.items()])
-        raise PhalanxError(f"{function}: dtypes differ: {told}; expected one for all, as by x.double().")
+declare(TorchFunctions, TORCH, FUNCTIONS.values(), _method)

@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 
 from ...errors import PhalanxError, listing, shown
+from ..arguments import package
 from ..naming import ALIASES
-from ..packages import package
-from ..source import Arrays, Column, Source, explained, regular_file
-from ..writer import LogWriter, WrittenPart, episode_ends
+from ..source import Arrays, Column, LogWriter, Source, WrittenPart, episode_ends, explained, regular_file
 from .npy import checked_ends
 
 _OPEN = 8  # files
@@ -31,7 +30,7 @@ _STATE = {alias for aliases in ALIASES.values() for alias in aliases}
 
 
 def open_hdf5(path: Path, groups: Sequence[str] = ()) -> tuple[list[Source], dict[str, Any]]:
-    """The sources of a file: one for each group that holds an episode, in the order of their numbers.
+    """The sources of a file: one for each group with an episode, in natural order of their names.
 
     `groups` are names or patterns of those that are read; by default all are.
     """
@@ -59,7 +58,7 @@ def open_hdf5(path: Path, groups: Sequence[str] = ()) -> tuple[list[Source], dic
 
 
 def _roots(sets: Mapping[str, Any]) -> list[str]:
-    """Where episodes begin in the names of data sets: before "q" or "observations/qpos"."""
+    """The group paths of episodes: the names of data sets up to "q" or "observations/qpos"."""
     found = {}
     for name in sets:
         parts = name.split("/")
@@ -72,7 +71,7 @@ def _roots(sets: Mapping[str, Any]) -> list[str]:
 
 
 def _chosen(roots: list[str], groups: Sequence[str], path: Path) -> list[str]:
-    """The groups that are asked for, by their path or its last part."""
+    """The requested groups, by their path or its last part."""
     if not groups:
         return roots
     names = {root: root.strip("/") for root in roots}
@@ -88,21 +87,21 @@ def _matches(name: str, pattern: str) -> bool:
 
 
 def _framed(sets: Mapping[str, Any], path: Path, root: str) -> dict[str, Any]:
-    """The data sets with one entry for each frame: as many as the positions have."""
+    """The data sets with one entry for each frame: those as long as the positions."""
     state = [data for name, data in sets.items() if name.split("/")[-1] in _STATE]
     rows = {data.shape[0] for data in state}
     if len(rows) > 1:
-        told = ", ".join(f"{d.name} {d.shape}" for d in state)
+        sizes = ", ".join(f"{d.name} {d.shape}" for d in state)
         raise PhalanxError(
-            f"{path}:{root.strip('/')}: columns of unequal length: {told}; all need one entry for each frame."
+            f"{path}:{root.strip('/')}: columns of unequal length: {sizes}; all need an entry for each frame."
         )
     length = rows.pop() if rows else max((d.shape[0] for d in sets.values()), default=0)
     return {name: data for name, data in sets.items() if data.shape[0] == length}
 
 
-def _natural(text: str) -> list[Any]:
+def _natural(name: str) -> list[Any]:
     """A key that sorts demo_2 before demo_10."""
-    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", text)]
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
 
 
 def _sets(path: Path) -> dict[str, _LazyDataset]:
@@ -119,12 +118,12 @@ def _sets(path: Path) -> dict[str, _LazyDataset]:
             found[name] = _LazyDataset(path, name, item.shape, item.dtype)
 
     with explained(f"{path}: no whole HDF5 file"):
-        _opened(str(path)).visititems(note)  # soft and external links are left alone
+        _opened(str(path)).visititems(note)  # does not follow soft and external links
     return found
 
 
 class _LazyDataset:
-    """A data set that is looked up in its file when it is read."""
+    """A data set that is opened when it is read."""
 
     def __init__(self, path: Path, name: str, shape: tuple[int, ...], dtype: Any) -> None:
         self.path, self.name, self.shape, self.dtype, self.ndim = path, name, shape, dtype, len(shape)
@@ -134,13 +133,13 @@ class _LazyDataset:
 
 
 def _opened(path: str) -> Any:
-    told = regular_file(path)
-    return _file(path, (told.st_ino, told.st_size, told.st_mtime_ns))
+    facts = regular_file(path)
+    return _file(path, (facts.st_ino, facts.st_size, facts.st_mtime_ns))
 
 
 @lru_cache(_OPEN)
 def _file(path: str, mark: tuple[int, ...]) -> Any:
-    """A file; another one of the same name is opened anew."""
+    """The open file; reopened if the file at this path was replaced."""
     return package("h5py", path).File(path, "r")
 
 
@@ -181,7 +180,7 @@ class Hdf5Writer(LogWriter):
 
 
 def _chunks(rows: int, column: Column) -> tuple[int, ...]:
-    """About a megabyte."""
+    """The chunk shape of a data set, about a megabyte."""
     return (max(1, min(rows, (1 << 20) // max(column.nbytes, 1))), *column.shape)
 
 

@@ -3,7 +3,7 @@
 """MCAP logs of ROS 2: `sensor_msgs/msg/JointState` in, `std_msgs/msg/Float64MultiArray` out.
 
 The mcap package reads chunks and indexes; messages are CDR, decoded here: all of a topic with the same
-names have the same layout, so that numbers are at known places. Units are SI by ROS's own rules (REP 103).
+names have the same layout, so that numbers are at known offsets. Units are SI by ROS's own rules (REP 103).
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import PhalanxError, listing
-from ..packages import package
-from ..source import Column, Source, explained, reason, regular_file
-from ..writer import LogWriter, WrittenPart
+from ..arguments import package
+from ..source import Column, LogWriter, Source, WrittenPart, explained, reason, regular_file
 
 JOINT_STATE = ("sensor_msgs/msg/JointState", "sensor_msgs/JointState")
 _FIELDS = ("position", "velocity", "effort")
@@ -38,7 +37,7 @@ uint32 stride
 
 
 def open_mcap(path: Path, topic: str = "") -> tuple[list[Source], dict[str, Any]]:
-    """The source that a topic of joint states is; `topic` says which where there are several."""
+    """A topic of joint states as a source; `topic` selects one of several."""
     mcap = package("mcap.reader", str(path))
     regular_file(path)
     with explained(f"{path}: no whole MCAP file"), path.open("rb") as file:
@@ -76,7 +75,7 @@ class McapSource(Source):
         if rows:
             self.layout = self._layout()
             for name in _FIELDS:
-                if name in self.layout.places:
+                if name in self.layout.offsets:
                     width = len(self.layout.names)
                     columns[name] = Column(name, (width,), np.dtype(float), self.layout.names)
         self.columns = columns
@@ -97,7 +96,7 @@ class McapSource(Source):
         return {n: self._kept[n][start - self._first : stop - self._first] for n in names}
 
     def _tail(self, start: int) -> dict[str, np.ndarray] | None:
-        """What was read before and is asked for again; positions the messages behind it."""
+        """Cached messages that are requested again; advances the reader beyond them."""
         if self._kept and self._first <= start <= self._row:
             return {n: v[start - self._first :] for n, v in self._kept.items()}
         self._messages, self._row = self._raw(), 0
@@ -119,7 +118,7 @@ class McapSource(Source):
                 for name, values in numbers.items():
                     made[name][at] = values
                 self._row = start + at + 1
-        except Exception as error:  # of damaged files of anything: chunks, codecs, messages
+        except Exception as error:  # damaged files raise anything: chunks, codecs, messages
             self._kept = {}
             if isinstance(error, PhalanxError):
                 raise PhalanxError(f"{self.where}: {error}") from None
@@ -147,7 +146,7 @@ class McapSource(Source):
 
 
 class _Layout:
-    """Where the numbers of a joint state are, from a first message."""
+    """The byte offsets of the numbers in a joint state, from the first message."""
 
     def __init__(self, data: bytes) -> None:
         if data[:2] not in (b"\0\1", b"\0\7"):
@@ -160,33 +159,33 @@ class _Layout:
             name, at = _text(data, at)
             names.append(name)
         self.names, self.prefix, self.size = tuple(names), data[12:at], len(data)
-        self.places: dict[str, int] = {}
+        self.offsets: dict[str, int] = {}
         for field in _FIELDS:
             length, at = _count(data, at)
             if length:
                 at += -(at - 4) % 8
                 if length != count or at + 8 * length > len(data):
                     raise ValueError(f"{field} has {length} entries for {count} names")
-                self.places[field] = at
+                self.offsets[field] = at
                 at += 8 * length
-        if not count or "position" not in self.places:
+        if not count or "position" not in self.offsets:
             raise ValueError("it has no positions")
 
     def read(self, data: bytes, row: int) -> dict[str, np.ndarray]:
         """The numbers of a message, in the order of the first one's names."""
         if len(data) == self.size and data[12 : 12 + len(self.prefix)] == self.prefix:
             count = len(self.names)
-            return {field: np.frombuffer(data, "<f8", count, at) for field, at in self.places.items()}
+            return {field: np.frombuffer(data, "<f8", count, at) for field, at in self.offsets.items()}
         other = _Layout(data)
-        if sorted(other.names) != sorted(self.names) or set(other.places) < set(self.places):
+        if sorted(other.names) != sorted(self.names) or set(other.offsets) < set(self.offsets):
             raise PhalanxError(
-                f"episode 0, row {row}: names {listing(other.names)} with {', '.join(other.places)}, "
+                f"episode 0, row {row}: names {listing(other.names)} with {', '.join(other.offsets)}, "
                 "expected those of "
-                f"the first message, {listing(self.names)} with {', '.join(self.places)}."
+                f"the first message, {listing(self.names)} with {', '.join(self.offsets)}."
             )
         order = [other.names.index(name) for name in self.names]
         found = other.read(data, row)
-        return {field: found[field][order] for field in self.places}
+        return {field: found[field][order] for field in self.offsets}
 
 
 def _count(data: bytes, at: int) -> tuple[int, int]:
@@ -227,12 +226,12 @@ class McapWriter(LogWriter):
             writer.finish()
 
     def _times(self, log: Path, parts: Sequence[WrittenPart]) -> np.ndarray:
-        """Nanoseconds of every frame."""
+        """The time of every frame in nanoseconds."""
         by_name = {c.name: c for c in self.columns}
         for name, factor in (("log_time", 1), ("timestamp", 1e9), ("time", 1e9), ("t", 1e9)):
             if name in by_name:
-                whole = np.concatenate([f.reshape(-1) for f in self.frames(log, by_name[name], parts)])
-                return whole if factor == 1 else np.rint(whole * factor).astype(np.int64)
+                times = np.concatenate([f.reshape(-1) for f in self.frames(log, by_name[name], parts)])
+                return times if factor == 1 else np.rint(times * factor).astype(np.int64)
         rate, rows = self.metadata.get("rate"), sum(int(p.note["rows"]) for p in parts)
         if rate is None:
             raise PhalanxError("MCAP wants a time for each frame; say rate= (--rate HZ).")
@@ -240,14 +239,14 @@ class McapWriter(LogWriter):
 
 
 def _head(column: Column) -> bytes:
-    """A message up to its numbers: one dimension with the names of the entries."""
+    """The bytes of a message before its numbers: one dimension with the names of the entries."""
     label = (",".join(column.labels) or column.name).encode() + b"\0"
     body = struct.pack("<II", 1, len(label)) + label
     body += b"\0" * (-len(body) % 4) + struct.pack("<IIII", column.width, column.width, 0, column.width)
     return b"\0\1\0\0" + body + b"\0" * (-len(body) % 8)
 
 
-def _flat(told: Mapping[str, Any]) -> dict[str, str]:
+def _flat(facts: Mapping[str, Any]) -> dict[str, str]:
     import json
 
-    return {key: json.dumps(value, sort_keys=True) for key, value in told.items()}
+    return {key: json.dumps(value, sort_keys=True) for key, value in facts.items()}

@@ -15,16 +15,26 @@ import numpy as np
 from numpy.lib import format as npy
 
 from ...errors import PhalanxError
-from ..source import Arrays, Column, Source, explained, regular_file
-from ..writer import FilePart, FormatWriter, LogWriter, WrittenPart, episode_ends
+from ..source import (
+    Arrays,
+    Column,
+    FilePart,
+    FormatWriter,
+    LogWriter,
+    Source,
+    WrittenPart,
+    episode_ends,
+    explained,
+    regular_file,
+)
 
-POSITIONS = "positions"  # what the only array of a file is taken for
+POSITIONS = "positions"  # the name of the only array of a file
 _ENDS = ("episode_ends", "episode_end")
 _DAY = (1980, 1, 1, 0, 0, 0)  # in archives, so that equal contents are equal files
 
 
 def open_npy(path: Path) -> tuple[list[Source], dict[str, Any]]:
-    """The source that a .npy file is: its fields, or one array of positions."""
+    """A .npy file as a source: its fields, or one array of positions."""
     regular_file(path)
     with explained(f"{path}: no whole .npy file"):
         array = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -39,7 +49,7 @@ def open_npy(path: Path) -> tuple[list[Source], dict[str, Any]]:
 
 
 def open_npz(path: Path) -> tuple[list[Source], dict[str, Any]]:
-    """The source that a .npz file is; arrays of several episodes are (episodes, frames, …)."""
+    """A .npz file as a source; arrays of several episodes are (episodes, frames, …)."""
     regular_file(path)
     with explained(f"{path}: no whole .npz file"), zipfile.ZipFile(path) as archive:
         arrays = {
@@ -49,7 +59,7 @@ def open_npz(path: Path) -> tuple[list[Source], dict[str, Any]]:
         }
     ends = next((arrays.pop(name) for name in _ENDS if name in arrays), None)
     several = _episodes(arrays)
-    # Names, flags and other arrays that have no entry for each frame are none of the frames.
+    # Names, flags and other arrays without an entry for each frame are not columns.
     leading = _leading(arrays, several)
     frames = {k: a for k, a in arrays.items() if tuple(a.shape[: 2 if several else 1]) == leading}
     wrong = [k for k, a in arrays.items() if k not in frames and a.dtype.kind in "fiu" and a.ndim > 1]
@@ -67,7 +77,7 @@ def open_npz(path: Path) -> tuple[list[Source], dict[str, Any]]:
 
 
 def checked_ends(ends: np.ndarray, rows: int, where: str) -> np.ndarray:
-    """Rows at which episodes end, if they rise to the number of rows."""
+    """The rows at which episodes end; raises unless they increase to the number of rows."""
     values = ends.reshape(-1)
     fits = values.dtype.kind in "iu" and len(values) > 0 and values[0] > 0 and values[-1] == rows
     if not fits or np.any(np.diff(values.astype(np.int64)) <= 0):
@@ -134,7 +144,7 @@ class _Member:
         return self._unpacked(rows.start, min(rows.stop, self.shape[0]))
 
     def _unpacked(self, start: int, stop: int) -> np.ndarray:
-        """Archives unpack from the front: what follows the last range costs nothing extra."""
+        """Decompress a range; sequential ranges continue the stream, others restart it."""
         size = self.dtype.itemsize * prod(self.shape[1:])
         if self.stream is None or start != self.row:
             self.stream = zipfile.ZipFile(self.path).open(self.name)  # noqa: SIM115 - it stays open
@@ -189,13 +199,13 @@ class NpzWriter(LogWriter):
 
 
 def bytes_of(array: Any) -> memoryview:
-    """The memory of an array."""
+    """A view of the bytes of an array."""
     return memoryview(array).cast("B")
 
 
 def _header(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bytes:
-    text = io.BytesIO()
+    header = io.BytesIO()
     npy.write_array_header_1_0(
-        text, {"descr": npy.dtype_to_descr(dtype), "fortran_order": False, "shape": tuple(shape)}
+        header, {"descr": npy.dtype_to_descr(dtype), "fortran_order": False, "shape": tuple(shape)}
     )
-    return text.getvalue()
+    return header.getvalue()

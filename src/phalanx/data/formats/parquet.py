@@ -13,19 +13,19 @@ from typing import Any
 import numpy as np
 
 from ...errors import PhalanxError
+from ..arguments import package
 from ..footer import first_codec
 from ..naming import EPISODES
-from ..packages import package
 from ..source import Column, Source, explained, regular_file
 
-_STALE = (b"huggingface", b"pandas", b"ARROW:schema")  # they describe columns that are no more
+_STALE = (b"huggingface", b"pandas", b"ARROW:schema")  # metadata of the input's columns, wrong for the output
 _CODECS = {0: "none", 1: "snappy", 2: "gzip", 4: "brotli", 5: "lz4", 6: "zstd", 7: "lz4"}  # of parquet.thrift
-_KEPT = 3  # pieces kept decoded where reading needs neighbours
+_DECODED = 3  # pieces that are cached decoded, for reads that need neighbours
 _OPEN = 16  # files
 
 
 def open_parquet(path: Path) -> tuple[list[Source], dict[str, Any]]:
-    """The source that a Parquet file is."""
+    """A Parquet file as a source."""
     source = ParquetSource(path)
     return [source], source.properties()
 
@@ -59,13 +59,13 @@ class ParquetSource(Source):
         self._stream: _Stream | None = None
 
     def properties(self) -> dict[str, Any]:
-        """How the file is compressed, and what it says about itself."""
+        """The compression of the file and its metadata."""
         file = _opened(str(self.path))
-        told = {k: v for k, v in (file.schema_arrow.metadata or {}).items() if k not in _STALE}
-        return {"compression": self._codec(), "parquet": told}
+        own = {k: v for k, v in (file.schema_arrow.metadata or {}).items() if k not in _STALE}
+        return {"compression": self._codec(), "parquet": own}
 
     def _codec(self) -> str:
-        """How the first column is compressed. pyarrow ends the process where the footer is damaged there."""
+        """The codec of the first column, read here since pyarrow crashes on a footer damaged there."""
         with self.path.open("rb") as file:
             file.seek(-8, os.SEEK_END)
             size = int.from_bytes(file.read(4), "little")
@@ -78,7 +78,7 @@ class ParquetSource(Source):
             raise PhalanxError(f"{self.path}: no whole Parquet file: its footer is damaged.") from None
 
     def blocks(self, row_bytes: int, most: int) -> list[int]:
-        """Row groups; small ones taken together, large ones cut."""
+        """Ends of row groups; small ones are merged, large ones are cut."""
         step = max(1, most // max(row_bytes, 1))
         ends: list[int] = []
         start = 0
@@ -139,7 +139,7 @@ class ParquetSource(Source):
                 {n: table[n] if (a, b) == (0, high - low) else table[n].slice(a, b - a) for n in names}
             )
         partial = len(touched) > 1 or stop - start != high - low
-        self._cache = {k: self._cache[k] for k in touched[-_KEPT:]} if partial else {}
+        self._cache = {k: self._cache[k] for k in touched[-_DECODED:]} if partial else {}
         if len(parts) == 1:
             return parts[0]
         pa = _pyarrow()
@@ -165,7 +165,7 @@ class ParquetSource(Source):
         return explained(f"{self.path}: rows {low} to {min(high, self.rows)} cannot be read")
 
     def _streamed(self, names: tuple[str, ...], low: int, high: int) -> Any:
-        """A piece of a large row group; what follows the last piece costs nothing extra."""
+        """A piece of a large row group; sequential pieces continue the stream."""
         if self._stream is None or (self._stream.names, self._stream.row) != (names, low):
             group = int(np.searchsorted(self.groups, low, side="right"))
             start = int(self.groups[group - 1]) if group else 0
@@ -202,7 +202,7 @@ class ParquetSource(Source):
 
 
 class _Stream:
-    """Batches of row groups in order, cut anew."""
+    """A stream over the batches of row groups, cut at any rows."""
 
     def __init__(
         self, path: str, names: tuple[str, ...], start: int, group: int, size: int, threads: bool
@@ -213,7 +213,7 @@ class _Stream:
         self.rest: list[Any] = []
 
     def _next(self) -> Any:
-        """The next batch; each group is opened anew, since pyarrow keeps what it has read of the last."""
+        """The next batch; the file is reopened for each group, since pyarrow holds what it has read."""
         for batch in self.batches:
             return batch
         self.group += 1
@@ -226,9 +226,9 @@ class _Stream:
         return self._next()
 
     def until(self, low: int, high: int) -> Any:
-        """The rows low to high; those before them are passed over."""
+        """The rows low to high; earlier ones are skipped."""
         pa = _pyarrow()
-        kept: list[Any] = []
+        batches: list[Any] = []
         while self.row < high:
             batch = self.rest.pop() if self.rest else self._next()
             if self.row + batch.num_rows > high:
@@ -236,13 +236,13 @@ class _Stream:
                 batch = batch.slice(0, high - self.row)
             skip = max(0, min(low - self.row, batch.num_rows))
             if skip < batch.num_rows:
-                kept.append(batch.slice(skip))
+                batches.append(batch.slice(skip))
             self.row += batch.num_rows
-        return pa.Table.from_batches(kept).combine_chunks()
+        return pa.Table.from_batches(batches).combine_chunks()
 
 
 def _column(file: Any, field: Any, rows: int, shape: Any, labels: Any) -> Column:
-    """A field of the schema; what holds no numbers has the type of Python objects."""
+    """The column of a schema field; fields without numbers have dtype object."""
     pa = _pyarrow()
     kind, sizes, lists = field.type, [], False
     while pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
@@ -276,21 +276,21 @@ def _first_lengths(file: Any, name: str, rows: int) -> list[int]:
 
 
 def _opened(path: str) -> Any:
-    """The file, its footer read; another one of the same name is opened anew."""
-    told = regular_file(path)
-    return _footer(path, (told.st_ino, told.st_size, told.st_mtime_ns))
+    """The open file with its footer; reopened if the file at this path was replaced."""
+    facts = regular_file(path)
+    return _footer(path, (facts.st_ino, facts.st_size, facts.st_mtime_ns))
 
 
 def _again(path: str) -> Any:
-    """The file opened once more for one piece: what is mapped into memory is let go with it."""
+    """The file reopened for one piece, so that its memory map is released afterwards."""
     pq = package("pyarrow.parquet", path)
-    told = _opened(path).metadata
-    return pq.ParquetFile(path, metadata=told, memory_map=True, page_checksum_verification=True)
+    metadata = _opened(path).metadata
+    return pq.ParquetFile(path, metadata=metadata, memory_map=True, page_checksum_verification=True)
 
 
 @lru_cache(_OPEN)
 def _footer(path: str, mark: tuple[int, ...]) -> Any:
-    """A file whose footer was read."""
+    """Open a file and read its footer."""
     pq = package("pyarrow.parquet", path)
     with explained(f"{path}: no whole Parquet file"):
         return pq.ParquetFile(path, memory_map=True)

@@ -10,22 +10,23 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import package
 from ..footer import MAGIC, joined, split
-from ..packages import package
-from ..source import Column
-from ..writer import FilePart, FormatWriter, WrittenPart
+from ..source import Column, FilePart, FormatWriter, WrittenPart
 from .parquet import one_array
 
 OURS = b"phalanx"  # key of what we add to a file's metadata
 
 
 class ParquetWriter(FormatWriter):
-    """One row group a part; the file is the row groups behind each other and a footer made of theirs."""
+    """One row group per part; the file is their concatenation with a joined footer."""
 
     def __init__(self, columns: Sequence[Column], metadata: Mapping[str, Any]) -> None:
         super().__init__(columns, metadata)
-        told = {**metadata.get("parquet", {}), OURS: json.dumps(metadata["phalanx"], sort_keys=True).encode()}
-        self.told = told
+        self.properties = {
+            **metadata.get("parquet", {}),
+            OURS: json.dumps(metadata["phalanx"], sort_keys=True).encode(),
+        }
         self._memory: Any = None
         self.plain = [c.name for c in columns if c.dtype.kind == "O"]
 
@@ -38,13 +39,13 @@ class ParquetWriter(FormatWriter):
         pa = package("pyarrow", "Parquet")
         arrays = [self._arrow(c, batch[c.name]) for c in self.columns]
         schema = pa.schema(
-            [pa.field(c.name, a.type) for c, a in zip(self.columns, arrays, strict=True)], self.told
+            [pa.field(c.name, a.type) for c, a in zip(self.columns, arrays, strict=True)], self.properties
         )
         body, footer = split(self._file(pa.Table.from_arrays(arrays, schema=schema)))
         return FilePart(body, {**note, "footer": footer.hex()})
 
     def _file(self, table: Any) -> memoryview:
-        """A whole file of one row group, in memory that is recycled: fresh pages cost a fifth."""
+        """A complete file of one row group in a recycled buffer: fresh pages cost a fifth of the time."""
         pa, pq = package("pyarrow", "Parquet"), package("pyarrow.parquet", "Parquet")
         options = {
             "compression": self.metadata.get("compression", "snappy"),
@@ -58,7 +59,7 @@ class ParquetWriter(FormatWriter):
         try:
             pq.write_table(table, pa.PythonFile(sink, mode="w"), **options)
             return memoryview(self._memory)[: sink.size]
-        except (OSError, pa.ArrowException):  # compressed it is longer than before
+        except (OSError, pa.ArrowException):  # the compressed data are longer than the buffer
             grown = pa.BufferOutputStream()
             pq.write_table(table, grown, **options)
             return memoryview(grown.getvalue())
@@ -69,12 +70,12 @@ class ParquetWriter(FormatWriter):
         return joined(footers, [p.start - len(MAGIC) for p in parts])
 
     def _arrow(self, column: Column, values: Any) -> Any:
-        """An Arrow array on the memory of the numbers."""
+        """An Arrow array that shares the memory of the numbers."""
         return as_arrow(np.asarray(values, column.dtype) if isinstance(values, np.ndarray) else values)
 
 
 class _Counted:
-    """A file object that knows how much was written when it is closed."""
+    """A file object that counts the bytes written, also after it is closed."""
 
     closed = False
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Zarr: groups of arrays with frames along the first axis; `meta/episode_ends` tells where episodes end."""
+"""Zarr: groups of arrays with frames along the first axis; `meta/episode_ends` lists where episodes end."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from ...errors import PhalanxError
+from ..arguments import package
 from ..naming import ALIASES
-from ..packages import package
-from ..source import Arrays, Source, explained, regular_file
-from ..writer import LogWriter, WrittenPart, episode_ends
+from ..source import Arrays, LogWriter, Source, WrittenPart, episode_ends, explained, regular_file
 from .npy import checked_ends
 
 _DATA, _ENDS = ("data/", ""), ("meta/episode_ends", "episode_ends")
@@ -26,7 +25,7 @@ _METADATA, _HEAD = (".zarray", ".zattrs", ".zgroup", "zarr.json"), 16  # bytes b
 
 
 def open_zarr(path: Path) -> tuple[list[Source], dict[str, Any]]:
-    """The source that a group of arrays is, or the arrays in its group `data`."""
+    """A group of arrays, or its group `data`, as a source."""
     zarr = package("zarr", str(path))
     with explained(f"{path}: no Zarr group that can be read"):
         store = _store_class()(path, read_only=True)
@@ -41,8 +40,8 @@ def open_zarr(path: Path) -> tuple[list[Source], dict[str, Any]]:
     named = {name: a for name, a in named.items() if a.ndim}
     rows = {a.shape[0] for name, a in named.items() if name.split("/")[-1] in _STATE}
     if len(rows) > 1:
-        told = ", ".join(f"{name} {a.shape}" for name, a in named.items())
-        raise PhalanxError(f"{path}: columns of unequal length: {told}; all need one entry for each frame.")
+        shapes = ", ".join(f"{name} {a.shape}" for name, a in named.items())
+        raise PhalanxError(f"{path}: columns of unequal length: {shapes}; all need one entry for each frame.")
     length = rows.pop() if rows else max((a.shape[0] for a in named.values()), default=0)
     source = Arrays(path, {name: a for name, a in named.items() if a.shape[0] == length})
     if ends is not None:
@@ -53,15 +52,15 @@ def open_zarr(path: Path) -> tuple[list[Source], dict[str, Any]]:
 
 @cache
 def _store_class() -> Any:
-    """Zarr's store of files, which reads regular files only: a pipe in place of a chunk would never end.
+    """A Zarr store class that reads regular files only: reading a pipe instead of a chunk would never end.
 
-    Nor does it hand on chunks that Blosc would read beyond their end: it believes the length in their head.
+    It also rejects truncated Blosc chunks: Blosc trusts the length in their header.
     """
 
     class Files(package("zarr.storage", "Zarr").LocalStore):  # type: ignore[misc]
-        """Reads nothing but regular files."""
+        """A store that reads only regular files."""
 
-        packed: tuple[str, ...] = ()  # where chunks are Blosc's
+        packed: tuple[str, ...] = ()  # arrays whose chunks are compressed by Blosc
 
         async def get(self, key: str, *args: Any, **options: Any) -> Any:
             """The bytes of a key."""
@@ -79,7 +78,7 @@ def _store_class() -> Any:
 
 
 def _is_blosc(metadata: Any) -> bool:
-    """Whether chunks of an array are what Blosc has written."""
+    """Whether the chunks of an array are compressed by Blosc."""
     compressor = getattr(metadata, "compressor", None) or next(
         reversed(getattr(metadata, "codecs", ())), None
     )
@@ -87,7 +86,7 @@ def _is_blosc(metadata: Any) -> bool:
 
 
 class _LazyArray:
-    """An array whose chunks are read when they are asked for."""
+    """An array whose chunks are read at their first use."""
 
     def __init__(self, array: Any) -> None:
         self.array = array
@@ -118,17 +117,17 @@ class ZarrWriter(LogWriter):
             self._fill(made, log, column, parts, length)
         ends = episode_ends(parts)
         if len(ends) > 1:
-            place = "meta/episode_ends" if prefix else "episode_ends"
-            root.create_array(place, data=ends)
+            name = "meta/episode_ends" if prefix else "episode_ends"
+            root.create_array(name, data=ends)
 
     def _fill(self, made: Any, log: Path, column: Any, parts: Sequence[WrittenPart], length: int) -> None:
-        """Write whole chunks, so that none is read back."""
+        """Write complete chunks, so that none is read back."""
         at, rest = 0, np.zeros((0, *column.shape), column.dtype)
         for frames in self.frames(log, column, parts):
             rest = np.concatenate([rest, frames])
-            whole = len(rest) // length * length
-            if whole:
-                made[at : at + whole] = rest[:whole]
-                at, rest = at + whole, rest[whole:]
+            full = len(rest) // length * length
+            if full:
+                made[at : at + full] = rest[:full]
+                at, rest = at + full, rest[full:]
         if len(rest):
             made[at : at + len(rest)] = rest

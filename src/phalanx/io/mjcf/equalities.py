@@ -9,9 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from phalanx.io.mjcf.sites import site_pose
-from phalanx.io.mjcf.tree import is_scalar, rotation
-from phalanx.io.mujoco_names import MujocoNames, unique_names
+from phalanx.io.mjcf.tree import MujocoNames, is_scalar, rotation, site_pose, unique_names
 from phalanx.robot.description import Joint, LoopClosure, Mimic, Pose
 
 _KINDS = {0: "connect", 1: "weld", 2: "joint", 3: "tendon"}  # by the numbers of mjtEq
@@ -32,8 +30,8 @@ def read_equalities(model: Any, names: MujocoNames, joints: list[Joint]) -> Equa
     kinds = mujoco.mjtEq
     drivers: dict[str, Mimic] = {}
     loops, others = [], []
-    places = [f"{_KINDS.get(int(kind), 'equality')}{e}" for e, kind in enumerate(model.eq_type)]
-    labels = unique_names(names.at(model.name_eqadr), places)
+    defaults = [f"{_KINDS.get(int(kind), 'equality')}{e}" for e, kind in enumerate(model.eq_type)]
+    labels = unique_names(names.at(model.name_eqadr), defaults)
     for e in np.flatnonzero(model.eq_active0).tolist() if _enabled(model) else ():
         kind = model.eq_type[e]
         if kind == kinds.mjEQ_JOINT and (found := _mimic(model, names, e, drivers)):
@@ -43,7 +41,7 @@ def read_equalities(model: Any, names: MujocoNames, joints: list[Joint]) -> Equa
         elif kind == kinds.mjEQ_WELD:
             loops.append(_loop(model, names, e, labels[e], "fixed"))
         else:
-            others.append(_told(model, names, e, labels[e]))
+            others.append(_described(model, names, e, labels[e]))
     coupled = [replace(j, mimic=drivers[j.name]) if j.name in drivers else j for j in joints]
     return Equalities(coupled, loops, others)
 
@@ -68,7 +66,7 @@ def _mimic(model: Any, names: MujocoNames, e: int, drivers: dict[str, Mimic]) ->
     return {name: Mimic(names.joints[driver], factor, zero + shift - factor * driver_zero)}
 
 
-def _told(model: Any, names: MujocoNames, e: int, label: str) -> str:
+def _described(model: Any, names: MujocoNames, e: int, label: str) -> str:
     """The name of a constraint; of one between joints, these too."""
     if _KINDS.get(int(model.eq_type[e])) != "joint":
         return label
@@ -89,7 +87,7 @@ def _loop(model: Any, names: MujocoNames, e: int, name: str, kind: str) -> LoopC
     """The loop of a constraint between two bodies or two sites.
 
     Between bodies MuJoCo keeps the points that shall meet, of a weld in the opposite order, and the
-    orientation of the second body in the first; between sites, the sites tell it all.
+    orientation of the second body in the first; between sites, their poses say it all.
     """
     import mujoco
 

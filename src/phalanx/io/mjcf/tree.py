@@ -9,23 +9,68 @@ a free joint is the pose of its body in the world.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Set
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from phalanx.errors import PhalanxError
 from phalanx.io.mjcf.actuators import Effort, effort_limits
-from phalanx.io.mujoco_names import MujocoNames
-from phalanx.robot.description import IDENTITY, Joint, Link, Pose, Triple
+from phalanx.reproducible import congruent, cos_sin
+from phalanx.robot.description import IDENTITY, FixedFrame, Joint, Link, Pose, Triple
 from phalanx.robot.joints import joint_type
-from phalanx.spatial import congruent, cos_sin
+from phalanx.spatial import pack
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 WORLD = "world"
 TYPES = ("floating", "spherical", "prismatic", "revolute")  # by the numbers of mjtJoint
+
+
+@dataclass(frozen=True)
+class MujocoNames:
+    """Names of a compiled MuJoCo model; nameless bodies and joints get one from their index."""
+
+    model: str
+    bodies: tuple[str, ...]
+    joints: tuple[str, ...]
+    given: bytes  # all names of the model, each ending with a null byte
+
+    def at(self, addresses: Iterable[int]) -> list[str]:
+        """The names at the addresses, empty where there is none."""
+        ends = ((a, self.given.index(b"\0", a)) for a in addresses)
+        return [self.given[a:end].decode("utf-8", "backslashreplace") for a, end in ends]
+
+    @cached_property
+    def taken(self) -> frozenset[str]:
+        """All names of bodies and joints."""
+        return frozenset((*self.bodies, *self.joints))
+
+    @classmethod
+    def of(cls, model: Any) -> MujocoNames:
+        """The names of a `mujoco.MjModel`, unique among its bodies and among its joints."""
+        names = cls("", (), (), bytes(model.names))
+        bodies = unique_names(names.at(model.name_bodyadr), [f"body{i}" for i in range(model.nbody)])
+        defaults = []
+        for j, body in enumerate(model.jnt_bodyid):
+            ordinal = j - model.body_jntadr[body] + 1 if model.body_jntnum[body] > 1 else ""
+            defaults.append(f"{bodies[body]}_joint{ordinal}")
+        joints = unique_names(names.at(model.name_jntadr), defaults)
+        return cls(names.at([0])[0] or "mujoco", bodies, joints, names.given)
+
+
+def unique_names(given: Sequence[str], otherwise: Sequence[str]) -> tuple[str, ...]:
+    """The given names; where there is none the other one, with underscores if that is taken."""
+    taken = set(given)
+    result = []
+    for name, other in zip(given, otherwise, strict=True):
+        while not name or (name is other and name in taken):
+            name = other = other if not name else f"{other}_"
+        taken.add(name)
+        result.append(name)
+    return tuple(result)
 
 
 def read_tree(model: Any, names: MujocoNames) -> tuple[list[Link], list[Joint]]:
@@ -67,14 +112,12 @@ def _body(model: Any, names: MujocoNames, body: int, efforts: list[Effort]) -> t
 
 
 def _link(model: Any, names: MujocoNames, body: int) -> Link:
-    turn = rotation(model.body_iquat[body])
-    inertia = congruent(turn, np.diag(model.body_inertia[body]))
-    packed = inertia[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
+    inertia = congruent(rotation(model.body_iquat[body]), np.diag(model.body_inertia[body]))
     return Link(
         names.bodies[body],
         float(model.body_mass[body]),
         triple(model.body_ipos[body]),
-        tuple(packed.tolist()),
+        tuple(pack(inertia).tolist()),
     )
 
 
@@ -202,7 +245,30 @@ def rotation(quaternion: Array) -> Array:
 
 
 def _rotation_about(axis: Array, angle: float) -> Array:
-    """Rotation matrix of a turn about a unit vector."""
+    """Matrix of a rotation about a unit vector."""
     half = 0.5 * angle
     c, s = cos_sin(half)
     return rotation(np.array([c, *(s * axis)]))
+
+
+def read_sites(model: Any, names: MujocoNames, links: Sequence[Link]) -> list[FixedFrame]:
+    """The sites that have a name; one that a link has too gets the ending `_site`."""
+    given = names.at(model.name_siteadr)
+    bodies = {link.name for link in links}
+    taken = bodies | set(given)
+    found = []
+    for site, name in enumerate(given):
+        if name in bodies:
+            name += "_site"
+            while name in taken:
+                name += "_"
+            taken.add(name)
+        if name:
+            body = names.bodies[model.site_bodyid[site]]
+            found.append(FixedFrame(name, body, site_pose(model, site)))
+    return found
+
+
+def site_pose(model: Any, site: int) -> Pose:
+    """The pose of a site in the frame of its body."""
+    return Pose.of(rotation(model.site_quat[site]), model.site_pos[site])

@@ -13,9 +13,10 @@ import numpy as np
 
 from ...arrays import require_memory
 from ...errors import PhalanxError, shown
+from ...reproducible import congruent, cos_sin
 from ...robot.description import Description, Joint, Link, Pose, Triple
 from ...robot.joints import JointType, joint_type
-from ...spatial import congruent, cos_sin, dot
+from ...spatial import dot, pack
 from ..dh import modified_pose
 
 _LARGEST_DILL = 20  # a million links
@@ -28,7 +29,7 @@ def chain(n: int, seed: int = 0, prismatic: float = 0.0) -> Description:
     Axes and frames point anywhere, no parameter is zero, the inertias are dense and those of
     solid bricks. The base has a mass too, so that it may float.
     """
-    n, seed = _links("chain", n), _whole("chain", "seed", seed, 0)
+    n, seed = _links("chain", n), _integer("chain", "seed", seed, 0)
     if not (isinstance(prismatic, int | float) and 0.0 <= prismatic <= 1.0):
         raise PhalanxError(f"chain: prismatic is {shown(prismatic)}; expected a fraction between 0 and 1.")
     rng = np.random.default_rng(seed)
@@ -44,7 +45,7 @@ def tree(n: int, branching: float = 0.3, seed: int = 0, joints: Sequence[str] = 
     one: 0 gives a chain, 1 a random recursive tree. Half of the joints whose coordinates are
     plain numbers have limits. Bodies and frames are those of `chain`.
     """
-    n, seed = _links("tree", n), _whole("tree", "seed", seed, 0)
+    n, seed = _links("tree", n), _integer("tree", "seed", seed, 0)
     if not (isinstance(branching, int | float) and 0.0 <= branching <= 1.0):
         raise PhalanxError(f"tree: branching is {shown(branching)}; expected a probability between 0 and 1.")
     if not isinstance(joints, list | tuple) or not joints or not all(isinstance(j, str) for j in joints):
@@ -59,7 +60,7 @@ def tree(n: int, branching: float = 0.3, seed: int = 0, joints: Sequence[str] = 
 
 
 def snake(n: int) -> Description:
-    """A snake of `n` joints that pitch (about y) and yaw (about z) by turns.
+    """A snake of `n` joints that pitch (about y) and yaw (about z) alternately.
 
     It has n + 1 equal modules along x, solid cylinders 0.1 m long and 0.05 m thick of 0.2 kg;
     the first module is the base, each joint sits where two modules meet and turns by a right
@@ -115,7 +116,7 @@ def dill(k: int) -> Description:
     quotes the paper; the paper itself was not at hand. Bullet computes the offset to the surface
     (s/100 along the joint axis) but does not apply it; here it is applied.
     """
-    k = _whole("dill", "k", k, 0)
+    k = _integer("dill", "k", k, 0)
     if k > _LARGEST_DILL:
         order = shown(k)
         raise PhalanxError(
@@ -130,7 +131,7 @@ def dill(k: int) -> Description:
         length, radius, mass = 0.1 * size, 0.01 * size, 0.1 * size**3
         links.append(Link(name, mass, (length / 2, 0.0, 0.0), _rod(mass, length, radius)))
         joints.append(Joint(f"joint{number}", "revolute", parent, name, origin=origin))
-        for i in range(level, 0, -1):  # the stack turns the order round
+        for i in range(level, 0, -1):  # the stack reverses the order
             raised = 0.0 if i == level else radius
             ready.append(_Sprig(i - 1, name, modified_pose(0.1 * i, i * math.pi / 3, raised, 0.0)))
     return Description("dill", tuple(links), tuple(joints))
@@ -144,12 +145,12 @@ class _Sprig(NamedTuple):
 
 def _links(where: str, n: object) -> int:
     """A number of links that memory holds."""
-    links = _whole(where, "n", n, 1)
+    links = _integer(where, "n", n, 1)
     require_memory(_BYTES * links, f"{where}: a robot of {shown(links)} links", "take fewer")
     return links
 
 
-def _whole(where: str, what: str, value: object, least: int) -> int:
+def _integer(where: str, what: str, value: object, least: int) -> int:
     try:
         if isinstance(value, bool):
             raise TypeError
@@ -178,7 +179,7 @@ def _random(
     n, names = len(parents), _names(len(parents))
     links = _bodies(rng, names)
     rotations = _rotations(rng, n).reshape(n, 9).tolist()
-    places = _triples(_directions(rng, n) * rng.uniform(0.2, 0.5, (n, 1)))
+    origins = _triples(_directions(rng, n) * rng.uniform(0.2, 0.5, (n, 1)))
     first, second, pitch, bounds = _axes_and_bounds(rng, kinds)
     chosen = (rng.random(n) < limited).tolist()
     joints = []
@@ -192,7 +193,7 @@ def _random(
         joints.append(
             Joint(
                 f"joint{i + 1}", kind.name, names[parents[i]], names[i + 1],
-                origin=Pose(tuple(rotations[i]), places[i]),
+                origin=Pose(tuple(rotations[i]), origins[i]),
                 axis=first[i], axis2=second[i], pitch=pitch[i], **extra,
             )
         )  # fmt: skip
@@ -206,10 +207,8 @@ def _bodies(rng: np.random.Generator, names: list[str]) -> list[Link]:
     com = _directions(rng, n) * rng.uniform(0.05, 0.2, (n, 1))
     squares = rng.uniform(0.1, 0.3, (n, 3)) ** 2
     moments = mass[:, None] / 12.0 * (squares.sum(axis=1, keepdims=True) - squares)
-    turn = _rotations(rng, n)
-    inertia = congruent(turn, moments[:, :, None] * np.eye(3))
-    six = inertia[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
-    rows = zip(names, mass.tolist(), _triples(com), six.tolist(), strict=True)
+    inertia = congruent(_rotations(rng, n), moments[:, :, None] * np.eye(3))
+    rows = zip(names, mass.tolist(), _triples(com), pack(inertia).tolist(), strict=True)
     return [Link(name, m, c, tuple(i)) for name, m, c, i in rows]
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from ...robot.assembly import MovingJoint
 from ...robot.description import Pose
 from ...robot.joints import FREE
 from ...robot.robot import Robot
+from ...spatial import unpack
 from .shapes import Array, Box, Capsule, Colour, Cylinder, Ellipsoid, Shape, Sphere, Visual, along
 
 TUBE: Colour = (0.83, 0.85, 0.88, 1.0)  # no colour that means something on a chart
@@ -31,7 +33,7 @@ _THINNEST = 0.007  # radius over the size of the robot: thinner lines cannot be 
 _BONE = 0.09  # radius of a bone over the usual distance of joints
 _THICKEST = 0.012  # and over the size of the robot
 _NOWHERE = 0.2  # metres that a robot is drawn as whose joints are all at one point, without mass
-_MOST_FRAMES = 64  # links whose frames are still told apart
+_MOST_FRAMES = 64  # links up to which frames are drawn
 _REACH = 0.05  # radius of the first link over the length of the robot, at most
 _SEGMENT = 0.32  # and over the mean distance of joints
 _TAPER = 0.42  # how much thinner the last link is
@@ -95,9 +97,7 @@ def inertia_ellipsoids(robot: Robot) -> list[tuple[str, Ellipsoid, Pose]]:
         m, com = row[0], row[1:4] / (row[0] or 1.0)
         if not m > 0.0:
             continue
-        about = row[[4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape(3, 3) - m * (
-            com @ com * np.eye(3) - np.outer(com, com)
-        )
+        about = unpack(row[4:]) - m * (com @ com * np.eye(3) - np.outer(com, com))
         moments, axes = np.linalg.eigh(about)
         if np.linalg.det(axes) < 0:
             axes[:, 0] *= -1
@@ -111,10 +111,10 @@ def inertia_ellipsoids(robot: Robot) -> list[tuple[str, Ellipsoid, Pose]]:
 
 
 def joint_axes(robot: Robot) -> list[tuple[str, int, Array, Array]]:
-    """Joint, link that it carries, and its place and axis on that link, of joints along or about one axis."""
+    """Joint, link that it carries, its origin and axis on that link, of joints along or about one axis."""
     found = []
     for i, m in enumerate(robot._assembly.moving):
-        joint = _seen(m, np.linalg.inv(m.joint.after.matrix))
+        joint = _seen(m, m.joint.after.inverse().matrix)
         if joint.axis is not None:
             found.append((m.joint.name, i, joint.at, joint.axis))
     return found
@@ -149,14 +149,14 @@ def _pieces(robot: Robot) -> list[_Piece]:
     for i, m in enumerate(moving):
         entry = None
         if m.joint.type != FREE:
-            entry = _seen(m, np.linalg.inv(m.joint.after.matrix))
+            entry = _seen(m, m.joint.after.inverse().matrix)
         leaf = _ends(robot, i, entry, ends[i]) if not exits[i] else []
         found.append(_Piece(m.joint.child, entry, tuple(exits[i]), tuple(leaf), deep[i] / most))
     return found
 
 
 def _seen(m: MovingJoint, frame: Array) -> _Joint:
-    """A moving joint whose frame stands there."""
+    """A moving joint whose frame has that pose."""
     straight = len(m.steps) == 1 and m.steps[0].motion.is_screw
     axis = frame[:3, :3] @ np.asarray(m.joint.axis) if straight else None
     if axis is not None:
@@ -192,8 +192,8 @@ def _lengths(pieces: list[_Piece]) -> list[float]:
 
 def _size(robot: Robot) -> float:
     """The diagonal of the box around all joints in the neutral pose."""
-    places = np.asarray(robot.forward_kinematics(robot.neutral(), backend="numpy"))[:, :3, 3]
-    return float(np.linalg.norm(np.ptp(np.vstack([places, np.zeros(3)]), axis=0)))
+    origins = np.asarray(robot.forward_kinematics(robot.neutral(), backend="numpy"))[:, :3, 3]
+    return float(np.linalg.norm(np.ptp(np.vstack([origins, np.zeros(3)]), axis=0)))
 
 
 def _radius(robot: Robot, pieces: list[_Piece]) -> float:
@@ -209,14 +209,15 @@ def _radius(robot: Robot, pieces: list[_Piece]) -> float:
 # ------------------------------------------------------------------- how it is drawn
 
 
+def _add(found: list[Visual], frame: str, shape: Shape, at: Any, axis: Any, colour: Colour) -> None:
+    """Append a shape at a point, its z axis along `axis`."""
+    found.append(Visual(frame, shape, Pose.of(np.eye(3) if axis is None else along(axis), at), colour))
+
+
 def _drawn(piece: _Piece, r: float) -> list[Visual]:
     """The shapes of one link whose tubes have about that radius."""
     found: list[Visual] = []
-
-    def add(shape: Shape, at: Any, axis: Any, colour: Colour) -> None:
-        turn = along(axis) if axis is not None else np.eye(3)
-        found.append(Visual(piece.frame, shape, Pose.of(turn, at), colour))
-
+    add = partial(_add, found, piece.frame)
     entry, start = piece.entry, piece.start
     if entry is None and piece.exits:
         add(Cylinder(1.7 * r, 0.3 * r), start, (0, 0, 1), DARK)
@@ -235,8 +236,8 @@ def _drawn(piece: _Piece, r: float) -> list[Visual]:
             length = float(np.linalg.norm(b - a))
             add(Capsule(0.8 * r, length), 0.5 * (a + b), b - a, TUBE)
     for at in piece.ends:
-        way = at - start
-        axis = way if np.linalg.norm(way) > 0.5 * r else None if entry is None else entry.axis
+        reach = at - start
+        axis = reach if np.linalg.norm(reach) > 0.5 * r else None if entry is None else entry.axis
         add(Cylinder(1.0 * r, 0.5 * r), at, axis, TIP)
     return found
 
@@ -244,11 +245,7 @@ def _drawn(piece: _Piece, r: float) -> list[Visual]:
 def _bones(piece: _Piece, r: float, usual: float, arms: float) -> list[Visual]:
     """The shapes of one link of a skeleton whose bones have that radius, and frames arms of that length."""
     found: list[Visual] = []
-
-    def add(shape: Shape, at: Any, axis: Any, colour: Colour) -> None:
-        turn = along(axis) if axis is not None else np.eye(3)
-        found.append(Visual(piece.frame, shape, Pose.of(turn, at), colour))
-
+    add = partial(_add, found, piece.frame)
     entry, start = piece.entry, piece.start
     if entry is None:
         if piece.exits:

@@ -10,12 +10,15 @@ import logging
 import os
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 
 from ...errors import PhalanxError, installing
 from ...files import read_bytes
+from ..xacro import Finder, package_paths
 from .shapes import Surface
 
 SUFFIXES = (".stl", ".dae", ".obj")
@@ -87,16 +90,16 @@ def _parts(scene: Any, unit: float) -> Iterator[Surface]:
 
 
 def _unit(scene: Any) -> float:
-    """Metres of a unit of length; only DAE files tell it."""
+    """Metres of a unit of length; only DAE files give it."""
     for geometry in scene.geometry.values():
-        told = str(geometry.metadata.get("units") or "")
-        if told.endswith("* meters"):
-            return float(told.split("*")[0])
+        unit = str(geometry.metadata.get("units") or "")
+        if unit.endswith("* meters"):
+            return float(unit.split("*")[0])
     return 1.0
 
 
 def _colour(geometry: Any) -> tuple[float, float, float, float] | None:
-    """The colour of a geometry's material; None where the file tells none."""
+    """The colour of a geometry's material; None where the file has none."""
     visual = geometry.visual
     material = getattr(visual, "material", None)
     if material is not None:
@@ -111,7 +114,7 @@ def _colour(geometry: Any) -> tuple[float, float, float, float] | None:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep trimesh from telling of textures and broken parts, which one warning of ours covers."""
+    """Silence trimesh about textures and broken parts, which one warning of ours covers."""
     logger = logging.getLogger("trimesh")
     before = logger.level
     logger.setLevel(logging.CRITICAL + 1)
@@ -119,3 +122,64 @@ def _quiet() -> Iterator[None]:
         yield
     finally:
         logger.setLevel(before)
+
+
+_SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):")
+
+
+class MeshFiles:
+    """Finds meshes beside a robot file and in packages; a text has only the named packages."""
+
+    def __init__(self, file: Path | None, packages: Any = None) -> None:
+        self.file = file
+        paths = package_paths(packages)
+        self.finder = Finder("", file, paths) if file is not None or paths else None
+
+    def find(self, name: str) -> str | None:
+        """The path of a mesh file, or None: remote, of another kind, missing, or outside its package.
+
+        Packages are looked for as `px.load` does for xacro: as given, in the folders above the file, then
+        in ROS_PACKAGE_PATH and AMENT_PREFIX_PATH.
+        """
+        if "\0" in name or os.path.splitext(name)[1].lower() not in SUFFIXES:
+            return None
+        scheme = _SCHEME.match(name)
+        if scheme is None or os.path.isabs(name):  # the second: a drive of Windows
+            return self._beside(name)
+        kind, rest = scheme.group(1).lower(), name[scheme.end() :]
+        if kind in ("package", "model") and rest.startswith("//"):
+            return self._inside(*unquote(rest[2:]).partition("/")[::2])
+        if kind == "file":
+            # file:///path, file://localhost/path, and file:path or file://path as files have them
+            path = unquote(rest.removeprefix("//"))
+            path = path.removeprefix("localhost") if path.startswith("localhost/") else path
+            return _regular(path) if os.path.isabs(path) else self._beside(path)
+        return None
+
+    def _beside(self, name: str) -> str | None:
+        """A path relative to the robot file."""
+        if self.file is None:
+            return None
+        return _regular(os.path.join(os.path.dirname(os.path.abspath(self.file)), name))
+
+    def _inside(self, package: str, name: str) -> str | None:
+        """A file in the folder of a package."""
+        if self.finder is None or not package or package in (".", "..") or "\\" in package:
+            return None
+        for folder in self.finder.candidates(package):
+            base = os.path.abspath(folder)
+            path = os.path.normpath(os.path.join(base, name))
+            if path.startswith(base + os.sep) and (found := _regular(path)):
+                return found
+        return None
+
+
+def _regular(path: str) -> str | None:
+    """The path if it is that of a regular file of this machine; two leading slashes name another machine."""
+    plain = path.replace("\\", "/")
+    if "\0" in path or plain.startswith("//"):
+        return None
+    try:
+        return os.path.normpath(path) if os.path.isfile(path) else None
+    except (OSError, ValueError):
+        return None

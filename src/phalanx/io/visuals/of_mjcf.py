@@ -11,8 +11,7 @@ import numpy as np
 
 from ...robot.description import Pose
 from ..mjcf.compiling import compiled, missing_files
-from ..mjcf.tree import rotation
-from ..mujoco_names import MujocoNames
+from ..mjcf.tree import MujocoNames, rotation
 from .of_urdf import Found
 from .shapes import Box, Capsule, Colour, Cylinder, Ellipsoid, Shape, Sphere, Triangles, Visual
 

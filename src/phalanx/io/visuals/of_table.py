@@ -18,7 +18,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...errors import PhalanxError
-from ...robot.description import Triple
 from ..fields import Fields
 from .shapes import Box, Capsule, Colour, Cylinder, Ellipsoid, Shape, Sphere, Visual
 
@@ -42,18 +41,13 @@ def _visual(fields: Fields) -> Visual:
 
 def _shape(fields: Fields, kind: str) -> Shape:
     if kind == "box":
-        return Box(_triple(fields, "size"))
+        return Box(fields.triple("size"))
     if kind == "ellipsoid":
-        return Ellipsoid(_triple(fields, "radii"))
+        return Ellipsoid(fields.triple("radii"))
     if kind == "sphere":
         return Sphere(fields.number("radius"))
     solid = Cylinder if kind == "cylinder" else Capsule
     return solid(fields.number("radius"), fields.number("length"))
-
-
-def _triple(fields: Fields, key: str) -> Triple:
-    x, y, z = fields.numbers(key, 3)
-    return (x, y, z)
 
 
 def _colour(fields: Fields) -> Colour | None:

@@ -1,18 +1,19 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""The <visual> elements of URDF and SDF texts."""
+"""The <visual> elements of URDF and SDF files."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
+from ...reproducible import rotation_rpy
 from ...robot.description import IDENTITY, Pose, Triple
-from ..angles import rotation_rpy
 from ..xml import Element, parse
-from .mesh_files import MeshFiles
+from .meshes import MeshFiles
 from .shapes import Box, Capsule, Colour, Cylinder, Ellipsoid, Mesh, Shape, Sphere, Visual
 
 
@@ -24,7 +25,7 @@ class Found:
     missing: list[tuple[str, str]] = field(default_factory=list)
 
 
-def urdf_visuals(text: str | bytes, places: MeshFiles, *, source: str) -> Found:
+def urdf_visuals(text: str | bytes, mesh_files: MeshFiles, *, source: str) -> Found:
     """The visuals of a URDF text in file order; `source` names it in messages."""
     root = parse(text, source=source)
     materials = {e.attrib.get("name", ""): colour for e in root.findall("material") if (colour := _rgba(e))}
@@ -36,14 +37,14 @@ def urdf_visuals(text: str | bytes, places: MeshFiles, *, source: str) -> Found:
             colour = _rgba(material) or materials.get(material.attrib.get("name", ""))
         try:
             pose = _origin(visual.find("origin"))
-            shape, missing = _urdf_shape(visual.find("geometry"), places)
+            shape, missing = _urdf_shape(visual.find("geometry"), mesh_files)
         except ValueError:
             shape, missing = None, "a <visual> whose numbers cannot be read"
         _add(found, link, shape, missing, pose if shape is not None else IDENTITY, colour)
     return found
 
 
-def sdf_visuals(text: str | bytes, places: MeshFiles, *, source: str) -> Found:
+def sdf_visuals(text: str | bytes, mesh_files: MeshFiles, *, source: str) -> Found:
     """The visuals of the first model of an SDF text in file order; `source` names it in messages."""
     root = parse(text, source=source, keep_text=True)
     model: Element | None = next(_models(root), None)
@@ -51,7 +52,7 @@ def sdf_visuals(text: str | bytes, places: MeshFiles, *, source: str) -> Found:
     for link, visual in _elements(model) if model is not None else ():
         at = visual.find("pose")
         try:
-            shape, missing = _sdf_shape(visual.find("geometry"), places)
+            shape, missing = _sdf_shape(visual.find("geometry"), mesh_files)
             pose = _sdf_pose(at)
         except ValueError:
             shape, missing, pose = None, "a <visual> whose numbers cannot be read", IDENTITY
@@ -77,20 +78,10 @@ def _elements(root: Element) -> Iterator[tuple[str, Element]]:
 # ------------------------------------------------------------------- URDF
 
 
-def _urdf_shape(geometry: Element | None, places: MeshFiles) -> tuple[Shape | None, str]:
+def _urdf_shape(geometry: Element | None, mesh_files: MeshFiles) -> tuple[Shape | None, str]:
     """The shape of <geometry>, or what is missing to it."""
     for e in geometry if geometry is not None else ():
-        given = e.attrib
-        if e.tag == "box":
-            return Box(_sizes(given.get("size"))), ""
-        if e.tag in ("cylinder", "capsule"):
-            kind = Cylinder if e.tag == "cylinder" else Capsule
-            return kind(_size(given.get("radius")), _size(given.get("length"))), ""
-        if e.tag == "sphere":
-            return Sphere(_size(given.get("radius"))), ""
-        if e.tag == "mesh":
-            return _mesh(given.get("filename", ""), given.get("scale"), places)
-        return None, f"a <{e.tag}>"
+        return _shape(e, e.attrib.get, "filename", mesh_files)
     return None, ""
 
 
@@ -116,20 +107,11 @@ def _models(root: Element) -> Iterator[Element]:
         yield from world.findall("model")
 
 
-def _sdf_shape(geometry: Element | None, places: MeshFiles) -> tuple[Shape | None, str]:
+def _sdf_shape(geometry: Element | None, mesh_files: MeshFiles) -> tuple[Shape | None, str]:
     for e in geometry if geometry is not None else ():
-        if e.tag == "box":
-            return Box(_sizes(_text(e, "size"))), ""
-        if e.tag in ("cylinder", "capsule"):
-            kind = Cylinder if e.tag == "cylinder" else Capsule
-            return kind(_size(_text(e, "radius")), _size(_text(e, "length"))), ""
-        if e.tag == "sphere":
-            return Sphere(_size(_text(e, "radius"))), ""
-        if e.tag == "ellipsoid":
-            return Ellipsoid(_sizes(_text(e, "radii"))), ""
-        if e.tag == "mesh":
-            return _mesh(_text(e, "uri") or "", _text(e, "scale"), places)
-        return None, "" if e.tag in ("empty", "plane") else f"a <{e.tag}>"
+        if e.tag in ("empty", "plane"):
+            return None, ""
+        return _shape(e, partial(_text, e), "uri", mesh_files)
     return None, ""
 
 
@@ -154,11 +136,29 @@ def _text(element: Element, tag: str) -> str | None:
     return None if child is None else child.text.strip()
 
 
-# ----------------------------------------------------------------- numbers
+# ------------------------------------------------------------ shapes and numbers
 
 
-def _mesh(name: str, scale: str | None, places: MeshFiles) -> tuple[Shape | None, str]:
-    path = places.find(name.strip())
+def _shape(
+    e: Element, read: Callable[[str], str | None], file: str, mesh_files: MeshFiles
+) -> tuple[Shape | None, str]:
+    """The shape of an element whose sizes `read` returns by name, or what is missing to it."""
+    if e.tag == "box":
+        return Box(_sizes(read("size"))), ""
+    if e.tag in ("cylinder", "capsule"):
+        kind = Cylinder if e.tag == "cylinder" else Capsule
+        return kind(_size(read("radius")), _size(read("length"))), ""
+    if e.tag == "sphere":
+        return Sphere(_size(read("radius"))), ""
+    if e.tag == "ellipsoid":
+        return Ellipsoid(_sizes(read("radii"))), ""
+    if e.tag == "mesh":
+        return _mesh(read(file) or "", read("scale"), mesh_files)
+    return None, f"a <{e.tag}>"
+
+
+def _mesh(name: str, scale: str | None, mesh_files: MeshFiles) -> tuple[Shape | None, str]:
+    path = mesh_files.find(name.strip())
     if path is None:
         return None, name
     x, y, z = _numbers(scale, 3) if scale else (1.0, 1.0, 1.0)

@@ -18,12 +18,11 @@ from ...files import read_bytes
 from ...robot.robot import Robot
 from ...typing import ArrayLike, Source
 from ...typing import Path as PathLike
-from .. import robots as catalogue
-from ..loading import is_builtin, is_text, load, parsed_table
+from ..loading import builtin_table, is_builtin, is_text, load, names_generator, parsed_table, robots
 from ..xacro import Macros
 from ..xml import root_tag
 from .generated import generated, skeleton
-from .mesh_files import MeshFiles
+from .meshes import MeshFiles
 from .of_table import table_visuals
 from .of_urdf import Found, sdf_visuals, urdf_visuals
 from .shapes import Array, Colour, Mesh, Surface, Visual
@@ -34,7 +33,7 @@ _EXPANDED = " (expanded)"  # how `px.load` names a file that xacro has expanded
 
 @dataclass(frozen=True)
 class PlacedShape:
-    """A shape ready to be drawn: its triangles, and where it stands on which link (-1 = world)."""
+    """A shape ready to be drawn: its triangles, its link (-1 = world) and its pose there."""
 
     visual: Visual
     link: int
@@ -52,13 +51,13 @@ class Scene:
     missing: tuple[str, ...] = ()  # meshes that could not be found or read
 
     @cached_property
-    def _places(self) -> tuple[Array, Array]:
+    def _carriers(self) -> tuple[Array, Array]:
         links = np.array([part.link for part in self.parts], dtype=np.intp)
         return links, np.array([part.pose for part in self.parts]).reshape(-1, 4, 4)
 
     def poses(self, q: ArrayLike) -> Array:
         """The poses (…, parts, 4, 4) of all parts in the world at the coordinates q (…, nq)."""
-        links, local = self._places
+        links, local = self._carriers
         moved = np.asarray(self.robot.forward_kinematics(q))
         world = np.broadcast_to(np.eye(4), (*moved.shape[:-3], 1, 4, 4))
         return np.concatenate([moved, world], axis=-3)[..., links, :, :] @ local  # -1 is the world
@@ -80,7 +79,7 @@ def visuals(
 
     Shapes are those of the file: <visual> of URDF and SDF, geoms of MJCF, [[visual]] of tables. Links that
     have none get shapes from joints, axes and inertias if the whole file has none, or if their meshes are
-    missing, of which one warning tells. Meshes are files of this machine: beside the robot file, in
+    missing, and one warning says so. Meshes are files of this machine: beside the robot file, in
     packages (`packages` as for `px.load`, the folders above the file, ROS_PACKAGE_PATH,
     AMENT_PREFIX_PATH), or at file:// paths. `robot` is the one to draw if it is not `px.load(source)`.
     """
@@ -109,24 +108,24 @@ def visuals(
         ]
         parts += _parts(robot, wanted)[0]
     if missing:
-        _tell(robot, given, missing)
+        _warn_of_missing(robot, given, missing)
     return Scene(robot, tuple(parts), is_generated, missing)
 
 
 def _source_of(robot: Robot) -> Any:
     """The file or built-in name that a robot came from; None where there is none any more."""
-    told = robot.description.source
-    name = told.removesuffix(".toml")
-    if told.endswith(".toml") and name in catalogue.builtin_names() and not os.path.exists(told):
+    source = robot.description.source
+    name = source.removesuffix(".toml")
+    if source.endswith(".toml") and name in robots() and not os.path.exists(source):
         return name
-    path = told.removesuffix(_EXPANDED)
+    path = source.removesuffix(_EXPANDED)
     return Path(path) if path and os.path.isfile(path) else None
 
 
 def _is_table(source: Any) -> bool:
     """Whether a source has Denavit-Hartenberg rows or links in a table: a built-in robot, TOML or JSON."""
     if is_builtin(source):
-        return not catalogue.names_generator(source)
+        return not names_generator(source)
     if not isinstance(source, (str, os.PathLike)) or (isinstance(source, str) and is_text(source)):
         text = source if isinstance(source, str) else bytes(source or b"").decode("latin-1")
         return not text.lstrip("\ufeff \t\r\n").startswith("<")
@@ -134,15 +133,15 @@ def _is_table(source: Any) -> bool:
 
 
 def _found(source: Any, xacro_args: Any, packages: Any) -> Found:
-    """The shapes that a source tells of."""
+    """The shapes in a source."""
     if type(source).__module__.partition(".")[0] == "mujoco":
         from .of_mjcf import mjcf_visuals
 
         return mjcf_visuals(source, source=type(source).__name__)
     if is_builtin(source):
-        if catalogue.names_generator(source):
+        if names_generator(source):
             return Found()
-        return Found(table_visuals(catalogue.builtin_table(source), source=f"{source}.toml"))
+        return Found(table_visuals(builtin_table(source), source=f"{source}.toml"))
     path = None
     content: Any = source
     label = "<text>"
@@ -160,13 +159,13 @@ def _found(source: Any, xacro_args: Any, packages: Any) -> Found:
     ]
     if start != "<":
         return Found(table_visuals(parsed_table(content, label, as_json=start == "{"), source=label))
-    places = MeshFiles(path, packages)
+    mesh_files = MeshFiles(path, packages)
     tag = root_tag(content, source=label)
     if tag == "mujoco":
         from .of_mjcf import mjcf_visuals
 
         return mjcf_visuals(path if path else content, source=label)
-    return (sdf_visuals if tag == "sdf" else urdf_visuals)(content, places, source=label)
+    return (sdf_visuals if tag == "sdf" else urdf_visuals)(content, mesh_files, source=label)
 
 
 def _parts(robot: Robot, wanted: Iterable[Visual]) -> tuple[list[PlacedShape], list[tuple[str, str]]]:
@@ -196,11 +195,11 @@ def _carries(robot: Robot, link: str, frames: Iterable[str]) -> bool:
     return any(frame not in robot.frames or robot.frames[frame].link == at for frame in frames)
 
 
-def _tell(robot: Robot, source: Any, missing: tuple[str, ...]) -> None:
+def _warn_of_missing(robot: Robot, source: Any, missing: tuple[str, ...]) -> None:
     where = robot.description.where
     several = "s" * (len(missing) > 1)
     warn(
         f"{where}: {len(missing)} mesh{'es' if several else ''} not found or not readable, drawn without: "
-        f"{listing(missing, most=3)}. Put the file{several} in place, or tell where packages are "
+        f"{listing(missing, most=3)}. Put the file{several} in place, or say where packages are "
         "(packages=…, or ROS_PACKAGE_PATH); remote files are never fetched."
     )

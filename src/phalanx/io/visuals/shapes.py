@@ -17,7 +17,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 _AROUND = 28  # corners of a circle
 _RINGS = 7  # from the equator of a sphere to its pole
-_TINY = 1e-12  # height of an equator, which tells to which half it belongs
+_TINY = 1e-12  # height of an equator, whose sign says to which half it belongs
 
 
 class Surface(NamedTuple):
@@ -39,7 +39,7 @@ class Box:
         corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * 0.5
         sides = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
         vertices = corners[np.ravel(sides)] * self.size
-        faces = [[4 * k + i for i in turn] for k in range(6) for turn in ((0, 1, 2), (0, 2, 3))]
+        faces = [[4 * k + i for i in corners] for k in range(6) for corners in ((0, 1, 2), (0, 2, 3))]
         return [_surface(vertices, faces)]
 
 
@@ -73,7 +73,7 @@ class Capsule:
     length: float
 
     def surfaces(self) -> list[Surface]:
-        """Its skin."""
+        """Its surfaces as triangles."""
         vertices, faces = _ball(halves=True)
         shift = np.where(vertices[:, 2:] > 0, 0.5, -0.5) * self.length
         return [_surface(self.radius * vertices + shift * (0, 0, 1), faces)]
@@ -86,7 +86,7 @@ class Ellipsoid:
     radii: Triple
 
     def surfaces(self) -> list[Surface]:
-        """Its skin."""
+        """Its surfaces as triangles."""
         vertices, faces = _ball()
         return [_surface(vertices * self.radii, faces)]
 
@@ -98,7 +98,7 @@ class Sphere:
     radius: float
 
     def surfaces(self) -> list[Surface]:
-        """Its skin."""
+        """Its surfaces as triangles."""
         return Ellipsoid((self.radius,) * 3).surfaces()
 
 
@@ -116,7 +116,7 @@ class Triangles:
 
 @dataclass(frozen=True)
 class Mesh:
-    """A mesh in a file of this machine, read when its surfaces are asked for."""
+    """A mesh in a file of this machine, read when its surfaces are needed."""
 
     path: str
     scale: Triple = (1.0, 1.0, 1.0)
@@ -194,7 +194,7 @@ def _ball(*, halves: bool = False) -> tuple[Array, list[tuple[int, int, int]]]:
 
 
 def _outward(faces: Array, scale: Triple) -> Array:
-    """Faces whose order still tells the outside after a mirroring."""
+    """Faces with outward normals: their order is reversed if the scale mirrors them."""
     return faces[:, ::-1] if math.prod(scale) < 0 else faces
 
 

@@ -1,9 +1,23 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Rolled programs: an algorithm run once on one body that stands for all, as loops over bodies.
+"""Rolled programs: an algorithm run once on one symbolic body, as loops over all bodies.
 
-The size of a rolled program does not depend on the number of bodies; their parameters stand
-in a table.
+The size of a rolled program does not depend on the number of bodies; their parameters are rows of a table.
+The stages of lowering, from an algorithm to its loops:
+
+1. `bodies/`: the model of the symbolic body; its parameters and inputs are the leaves of a graph
+   (`leaves`);
+2. `sweeps/`: which values are loop-carried: from body to body, from pair to pair, from row to row;
+3. `body_graph`: the phase of each scalar: loops alternate between outward (even phases) and inward (odd
+   phases);
+4. `differentiate`: derivatives of loops as more loops, along a direction or in reverse order;
+5. `planning`: from the last loop to the first, which values earlier loops must store;
+6. `stages/`: each stage builds its statements of the `program`: passes over bodies, matrices from loops
+   along ancestors or over columns, sparse factors and their solutions, eliminations at distances 1, 2, 4,
+   ….
+
+`segments/` adds a second level of loops: over the links of a segment, one segment in each SIMD lane, and
+over the segments.
 """
 
 from __future__ import annotations
@@ -13,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from ...algorithms import ALGORITHMS
+from ...algorithms import default_algorithm
 from ...errors import PhalanxError
 from ...robot.frames import uniform_count
 from ...sweeps.verbs import ordering
@@ -22,21 +36,24 @@ from ..task import TraceTask, refusal_of_loops
 from . import leaves as L
 from .bodies.body import REST, BodyModel, body_arguments, body_model, moving_rest, other_motions
 from .bodies.derivatives import Residual, buffer_names, derived
-from .graph import BodyGraph
+from .body_graph import BodyGraph
 from .leaves import OWN
-from .planning.loops import Wanted
-from .planning.plan import Plan
+from .planning import Plan, Wanted
 from .program import RolledProgram
 from .stages.bodies import DOF, StageLayout
 from .stages.loops import BodyLoop
+from .sweeps.doubling_order import Doubling
 from .sweeps.matrices import InverseRows, Matrix, Solved, Walks
 from .sweeps.order import Rolled
 
 __all__ = ["RolledProgram", "roll"]
 
 
-def roll(task: TraceTask) -> RolledProgram:
-    """The loops of an algorithm for one robot, its parameters in a table."""
+def roll(task: TraceTask, *, doubling: bool = False) -> RolledProgram:
+    """Return the rolled program of a task: its algorithm traced once on a symbolic body, planned as loops.
+
+    With `doubling`, linear and associative sweeps along a chain join runs of 1, 2, 4, … bodies.
+    """
     algorithm, model, function = task.algorithm, task.model, task.function
     if reason := refusal_of_loops(algorithm, model):
         raise PhalanxError(
@@ -46,13 +63,16 @@ def roll(task: TraceTask) -> RolledProgram:
     graph = BodyGraph(model.n)
     chain = model.is_chain
     several = algorithm.bodies == "definite" and len(model.links) < model.n
-    order = Rolled(graph, chain, model=model, ends=model.links if several else None)
+    order = (Doubling if doubling else Rolled)(
+        graph, chain, model=model, ends=model.links if several else None
+    )
     body = body_model(graph, model, order)
     body, given, more = body_arguments(body, task)
-    text = replace(algorithm, run=announcing(algorithm.run, graph, task.text.symbol))
+    announced = replace(algorithm, run=announcing(algorithm.run, graph, task.text.symbol))
     with ordering(order):
-        result = text.with_rotors(body, given, more)
+        result = announced.with_rotors(body, given, more)
     plan = Plan(graph, order)
+    plan.in_runs = task.segments is not None
     parts = result if isinstance(result, tuple) else (result,)
     values = [x for part in parts for x in np.asarray(part, dtype=object).ravel().tolist()]
     names = buffer_names(function)
@@ -90,16 +110,16 @@ def roll(task: TraceTask) -> RolledProgram:
 def _residual(
     body: BodyModel, order: Rolled, given: list[Any], more: dict[str, Any], task: TraceTask
 ) -> Residual | None:
-    """What a function solves for its last input, if it does, as a function of its result."""
+    """Return the inverse function, from the result of a function to its last input, or None."""
     if not task.text.solves or body.source.joints is not None:
         return None
-    text = next(iter(ALGORITHMS[task.text.solves].values()))
+    inverse = default_algorithm(task.text.solves)
     quantity = order.graph.quantity
 
     def forces(values: list[Any]) -> Any:
         result = np.array(values, dtype=object)
         with ordering(order):
-            (force,) = text.with_rotors(body, [*given[:-1], result], more).ravel().tolist()
+            (force,) = inverse.with_rotors(body, [*given[:-1], result], more).ravel().tolist()
         order.graph.quantity = quantity
         return force
 
@@ -107,7 +127,7 @@ def _residual(
 
 
 def _want_matrix(plan: Plan, values: list[Any], sizes: tuple[str, ...]) -> bool:
-    """Want the result of an algorithm if it is a matrix over bodies; whether it is one."""
+    """Plan the output of a result that is a matrix over bodies; return whether it is one."""
     if sizes == ("v", "v") and not isinstance(values[0], (Matrix, InverseRows)):
         entry = plan.graph.of_pair(values[0], L.ROW)  # of a row where no link has mass
         values = plan.order.matrix_of(entry).ravel().tolist()
@@ -119,7 +139,7 @@ def _want_matrix(plan: Plan, values: list[Any], sizes: tuple[str, ...]) -> bool:
 
 
 def _placed(body: BodyModel, values: list[Any], sizes: tuple[str, ...]) -> Wanted:
-    """The values of one body, or of a state, and where they go, as the sizes of a function say."""
+    """Pair each result of a body, or of a state, with its address in the output."""
     joints, n = body.source.joints, body.source.model.n
     if sizes[:1] == ("l",):
         return [(x, L.State(L.OUT, "link out", len(values), k)) for k, x in enumerate(values)]
@@ -131,7 +151,7 @@ def _placed(body: BodyModel, values: list[Any], sizes: tuple[str, ...]) -> Wante
 
 
 def _rest_stages(plan: Plan, body: BodyModel) -> list[BodyLoop]:
-    """The loops that place bodies that are not one-degree-of-freedom screws; they run before all others."""
+    """Return the loops that store joint transforms in `REST` if some are not one-degree-of-freedom screws."""
     source = body.source
     groups = other_motions(source.model)
     if not groups:
@@ -147,7 +167,7 @@ def _rest_stages(plan: Plan, body: BodyModel) -> list[BodyLoop]:
         if k:
             source.maps[name] = groups[k - 1].bodies
         wanted: Wanted = [(x, L.State(REST, OWN, 12, j)) for j, x in enumerate(values)]
-        code, targets = plan.code(wanted, lambda fresh, x: None if x.leaf is None else fresh.leaf(x.leaf))
+        code = plan.code(wanted, lambda fresh, x: None if x.leaf is None else fresh.leaf(x.leaf))
         if len(source.maps[name]):
-            made.append(BodyLoop(code, targets, bodies=name))
+            made.append(BodyLoop(code, bodies=name))
     return made

@@ -1,12 +1,11 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""What the scalars of one body that stands for all are made of, and where its results go.
+"""Leaves of the expression graph of a symbolic body: the sources of its operands and targets of its results.
 
-A leaf tells where a scalar comes from: while an algorithm is recorded, from a sweep; once loops are
-planned, from memory. Results of loops go where leaves come from. `whose` tells of which body it is: of the
-body itself, of the one that a map leads to, or, in a loop over several, of the "row", the "column", the
-"third" one, the ancestor "there" that a walk has reached, or of an operand by its number, or, where there are
-no operands, of the body of that number.
+While an algorithm is traced, a leaf is a value of a sweep; once loops are planned, an address in memory.
+`whose` selects the body from which a leaf is gathered: the body itself, the one to which a map sends it, or,
+in a loop over several bodies, that of the "row", of the "column", the "third" one, the ancestor "there" of
+an ancestor loop, or an operand by its number; where there are no operands, a number is that of a body.
 """
 
 from __future__ import annotations
@@ -15,24 +14,25 @@ from dataclasses import dataclass
 
 OWN = "own"  # the body itself; also the map from a body to itself
 ROW, COLUMN, THIRD, THERE = "row", "column", "third", "there"
+NEXT = "next"  # of an ancestor loop over a chain: the ancestor after "there", at the end "there" itself
 BODY, LINK = "body", "link"  # between the last body of a joint and all of its bodies
 DIAGONAL = "diagonal"  # of pairs: the one on the diagonal of the same column
-OWNER = "owner"  # in whose name operations count, if not in that of the body itself
+OWNER = "owner"  # the body to which operations are attributed, if not the body itself
 
-OUT = "out"  # the region of the output, while it is made; of several, those that begin so
-COMMONS = "commons"  # that of values per state
+OUT = "out"  # the buffer of the output; of several outputs, the prefix of the names of their buffers
+COMMONS = "commons"  # the buffer of uniforms: values per state
 
 Whose = str | int
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """Where a scalar comes from, or goes to."""
+    """The source of an operand, or the target of a result."""
 
 
 @dataclass(frozen=True)
 class Numbered(Leaf):
-    """One of several leaves of a kind."""
+    """A leaf that its kind and a number identify."""
 
     number: int
 
@@ -50,7 +50,7 @@ class Param(Leaf):
 
 @dataclass(frozen=True)
 class State(Leaf):
-    """The scalar number map[body] * width + offset of a region: of an input, or of the output."""
+    """The scalar number map[body] * width + offset of a buffer: of an input, or of the output."""
 
     name: str
     map: str
@@ -65,7 +65,7 @@ class Added(State):
 
 @dataclass(frozen=True)
 class Global(Leaf):
-    """A scalar of a region that all bodies share."""
+    """A scalar of a buffer that all bodies share."""
 
     name: str
     index: int
@@ -73,7 +73,7 @@ class Global(Leaf):
 
 @dataclass(frozen=True)
 class SpillSlot(Leaf):
-    """What a loop keeps for a body, or for a pair of them."""
+    """The spill slot where a loop stores a value of a body, or of a pair of bodies, for later loops."""
 
     slot: int
     whose: Whose = OWN
@@ -81,7 +81,7 @@ class SpillSlot(Leaf):
 
 @dataclass(frozen=True)
 class Angle(Leaf):
-    """Take sine and cosine for a quantity, and keep them in slots, if they have any."""
+    """The target of an angle: its sine and cosine are stored in these slots, unless None."""
 
     sine: int | None
     cosine: int | None
@@ -92,19 +92,19 @@ class Angle(Leaf):
 
 
 class CarriedLeaf(Numbered):
-    """A value that goes from body to body."""
+    """A loop-carried value, passed from body to body."""
 
 
 class Walked(Numbered):
-    """A value that goes along a walk over ancestors."""
+    """A loop-carried value of an ancestor loop."""
 
 
 class Total(Numbered):
-    """A sum over all bodies; as a result, its place among the values per state."""
+    """A sum over all bodies; as a target, its index among the values per state."""
 
 
 class Pick(Numbered):
-    """A value of one body."""
+    """The value of one given body, uniform for all others."""
 
 
 class SolutionLeaf(Numbered):
@@ -113,7 +113,7 @@ class SolutionLeaf(Numbered):
 
 @dataclass(frozen=True)
 class Gathered(Leaf):
-    """Another scalar, by its number, as another body has it."""
+    """A gather: another scalar, by its number, read from another body."""
 
     node: int
     whose: Whose
@@ -123,7 +123,7 @@ class Gathered(Leaf):
 
 
 class Delta(Leaf):
-    """One for pairs on the diagonal, else zero."""
+    """The Kronecker delta of a pair: one on the diagonal, else zero."""
 
 
 class EntryLeaf(Leaf):
@@ -131,7 +131,7 @@ class EntryLeaf(Leaf):
 
 
 class SoFar(Leaf):
-    """A sum before the next one is added."""
+    """The accumulator of a sum, before the next term is added."""
 
 
 class Sum(Numbered):
@@ -148,7 +148,7 @@ class PairThird(Leaf):
 
 @dataclass(frozen=True)
 class StoredPair(Numbered):
-    """What is kept of the pair of a third body and the one of this pair's `side`."""
+    """A stored value of the pair of a third body and the one of this pair's `side`."""
 
     side: str = ROW
 
@@ -157,7 +157,7 @@ class StoredPair(Numbered):
 
 
 class InBounds(Numbered):
-    """One unless the operand of that number would lie beyond the ends, where the nearest row is read."""
+    """One, or zero if the operand of that number is clamped because it lies beyond the ends."""
 
 
 @dataclass(frozen=True)
@@ -170,15 +170,18 @@ class Variable(Leaf):
 
 @dataclass(frozen=True)
 class EliminationResult(Leaf):
-    """What a variable, by the number of its scalar, is after an elimination."""
+    """The value of a variable, by the number of its scalar, after an elimination."""
 
     elimination: int
     variable: int
 
 
 class Share(Numbered):
-    """A scalar of the segment of a link; once planned, its slot."""
+    """A scalar of the segment of a link; its slot once it is planned."""
 
 
+@dataclass(frozen=True)
 class End(Numbered):
-    """A scalar at the link where a loop over a segment ends; once planned, its place."""
+    """A scalar at the link where the loop of a phase ends over a segment; its address once it is planned."""
+
+    phase: int = -1

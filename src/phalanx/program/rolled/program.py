@@ -1,15 +1,16 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""A rolled program: stages over bodies, all of them small, and the program that they build."""
+"""A rolled program: a list of stages, each of them loops over bodies, and the program that they build."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
 
-from ..form.program import Program
+from ..ir import Program
 from ..task import RUN
 from . import leaves as L
+from .group_builder import GroupBuilder
 from .segments.columns import ColumnsSideBySide, walked_pairs
 from .stages.bodies import BodyBuilder, Stage, StageLayout
 from .stages.loops import BodyLoop, Once
@@ -18,11 +19,11 @@ from .stages.matrices import AncestorPairs
 
 @dataclass(frozen=True)
 class RolledProgram:
-    """The stages in the order in which they run, and what they find."""
+    """The stages in the order in which they run, and the layout of the data that they read."""
 
     layout: StageLayout
     stages: list[Stage]
-    reordered: bool = False  # whether bodies go one after another where the text joins whole runs
+    reordered: bool = False  # whether loops are serial where the algorithm joins runs of bodies
 
     @property
     def _walked(self) -> AncestorPairs | None:
@@ -30,11 +31,11 @@ class RolledProgram:
 
     @property
     def one_state(self) -> bool:
-        """Whether lanes are always bodies of one state, never states."""
+        """Whether SIMD lanes always hold bodies of one state, never several states."""
         return self._walked is not None and self._walked.runs and self.layout.n >= RUN
 
     def alone(self, lanes: int = 8) -> Program | None:
-        """The program for one state with bodies in so many lanes; None where nothing is gained."""
+        """Return the program for one state with bodies in SIMD lanes; None if no loop can use them."""
         entries = self._walked
         if entries is None or lanes == 1 or self.layout.n < lanes:
             return None
@@ -46,11 +47,18 @@ class RolledProgram:
         return b.finished(self.layout.n, self.layout.table.size)
 
     def built(self, lanes: int = 8) -> Program:
-        """The program, for registers of so many lanes."""
+        """Return the program, for registers of so many SIMD lanes."""
         if self.one_state and (made := self.alone(lanes)) is not None:
             return made
+        return self._on(BodyBuilder(self.layout, lanes))
+
+    def grouped(self, items: int) -> Program:
+        """Return the program of one state for a work-group of so many items."""
+        return self._on(GroupBuilder(self.layout, items))
+
+    def _on(self, b: BodyBuilder) -> Program:
+        """Build all stages."""
         p = self.layout
-        b = BodyBuilder(p, lanes)
         staged = self._staged()
         for name, is_added in staged.items():
             size = prod(p.outputs[name])
@@ -64,7 +72,7 @@ class RolledProgram:
         return b.finished(p.n, p.table.size)
 
     def _staged(self) -> dict[str, bool]:
-        """The outputs that bodies fill, and whether bodies add to them, or none writes to them."""
+        """Return the outputs to stage in a buffer, and whether to clear it: if bodies add or none writes."""
         targets = [t for stage in self.stages if isinstance(stage, BodyLoop | Once) for t in stage.targets]
         written = {name for stage in self.stages for name in stage.written}
         kinds = {

@@ -14,19 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import PhalanxError
-from ...spatial import (
-    Inertia,
-    Transform,
-    arctan2,
-    composed,
-    congruent,
-    cos_sin,
-    dot,
-    inverse,
-    length,
-    times,
-    unpack,
-)
+from ...reproducible import arctan2, composed, congruent, cos_sin, length, times
+from ...spatial import Inertia, Transform, dot, pack, unpack
 from .chain import DHChain
 
 # Rounding, relative to the robot's size: what is smaller is zero.
@@ -48,14 +37,14 @@ class _Frame(NamedTuple):
 class _Link(NamedTuple):
     """What lies between two joints, in the frame of the body that the first one moves.
 
-    `origin` and `x` are those of O_i at q = 0, `axis` and `place` the next joint's, `file` the
+    `origin` and `x` are those of O_i at q = 0, `axis` is the next joint's, `point` lies on it, `file` is the
     link's frame in the file.
     """
 
     origin: np.ndarray
     x: np.ndarray
     axis: np.ndarray
-    place: np.ndarray
+    point: np.ndarray
     turns: bool  # the next joint
     file: _Frame
     size: float
@@ -120,13 +109,13 @@ def _size(model: Any) -> float:
     """The length of the largest link: the unit of all tolerances."""
     G = model.inertia
     centres = G.h / np.where(G.m > 0.0, G.m, 1.0)[:, None]
-    places = np.concatenate([model.rest.r, model.link_frame.r, centres])
-    return float(np.sqrt(dot(places, places)).max(initial=0.0)) or 1.0
+    points = np.concatenate([model.rest.r, model.link_frame.r, centres])
+    return float(np.sqrt(dot(points, points)).max(initial=0.0)) or 1.0
 
 
 def _first(rest: Transform, turns: bool, size: float) -> tuple[np.ndarray, np.ndarray]:
     """Origin and x axis of O_0 in the first body's frame: the world's if that is a DH frame."""
-    world = inverse(rest).r
+    world = rest.inverse().r
     on_axis = not turns or np.abs(world[:2]).max() <= _ZERO * size
     if np.abs(rest.E[:, 2] - _Z).max() <= _ZERO and on_axis and np.abs(world).max() <= _FAR * size:
         return world * (0.0, 0.0, 1.0) if turns else world, _flat(rest.E[:, 0])
@@ -138,12 +127,12 @@ def _is_parallel(axis: np.ndarray) -> bool:
 
 
 def _parallel(link: _Link) -> _Frame:
-    """O_{i+1} where the next axis is parallel: its place along the axis is free."""
+    """O_{i+1} where the next axis is parallel: its origin along the axis is free."""
     flat = link.axis * (0.0, 0.0, 1.0)
     if _is_dh(link):
         origin = link.file.origin
     elif link.turns:
-        origin = _along(link, (link.origin[2] - link.place[2]) * flat[2])
+        origin = _along(link, (link.origin[2] - link.point[2]) * flat[2])
     else:
         origin = _near(link)
     normal = (origin - link.origin) * (1.0, 1.0, 0.0)
@@ -157,15 +146,15 @@ def _skew(link: _Link) -> _Frame:
     """O_{i+1} where the next axis has another direction: at the common normal, unless that is far away."""
     x = _flat(_cross(_Z, link.axis))
     if link.turns:
-        x = -x if _points_back(link, x, _dot(link.place - link.origin, x)) else x
+        x = -x if _points_back(link, x, _dot(link.point - link.origin, x)) else x
         y = _cross(_Z, x)
-        t = _dot(link.place - link.origin, y) / -_dot(link.axis, y)
+        t = _dot(link.point - link.origin, y) / -_dot(link.axis, y)
         if abs(t) > _FAR * link.size:
             # Level with O_i, as if the axes were parallel.
-            level = (link.origin[2] - link.place[2]) / link.axis[2] if abs(link.axis[2]) > 0.5 else 0.0
+            level = (link.origin[2] - link.point[2]) / link.axis[2] if abs(link.axis[2]) > 0.5 else 0.0
             return _Frame(x, link.axis, _along(link, level))
-        return _Frame(x, link.axis, link.place + t * link.axis)
-    # A slide has no place of its own: its axis meets the one before.
+        return _Frame(x, link.axis, link.point + t * link.axis)
+    # A sliding joint's axis may pass through any point: its axis meets the one before.
     origin = link.file.origin if _is_dh(link) else _near(link)
     x = -x if _points_back(link, x, _dot(origin - link.origin, x)) else x
     y = _cross(_Z, x)
@@ -178,14 +167,14 @@ def _last(link: _Link) -> _Frame:
 
 
 def _along(link: _Link, t: float) -> np.ndarray:
-    """The point of the next axis at `t` from the joint's place in the file, or that place if it is far."""
-    return link.place + t * link.axis if abs(t) <= _FAR * link.size else link.place
+    """The point of the next axis at `t` from the joint's origin in the file, or that origin if it is far."""
+    return link.point + t * link.axis if abs(t) <= _FAR * link.size else link.point
 
 
 def _near(link: _Link) -> np.ndarray:
-    """O_i, or the next joint's place in the file if that is far from it."""
-    far = np.abs(link.place - link.origin).max() > _FAR * link.size
-    return link.place if far else link.origin
+    """O_i, or the next joint's origin in the file if that is far from it."""
+    far = np.abs(link.point - link.origin).max() > _FAR * link.size
+    return link.point if far else link.origin
 
 
 def _points_back(link: _Link, x: np.ndarray, a: float) -> bool:
@@ -196,9 +185,9 @@ def _points_back(link: _Link, x: np.ndarray, a: float) -> bool:
 
 
 def _is_dh(link: _Link) -> bool:
-    """Whether the link's frame in the file is a DH frame for the next joint; then it is kept."""
+    """Whether the link's frame in the file is a DH frame for the next joint, which is then used."""
     x, z, origin = link.file
-    off = (origin - link.place) if link.turns else np.zeros(3)
+    off = (origin - link.point) if link.turns else np.zeros(3)
     beside = [*_cross(off, link.axis), _dot(origin - link.origin, _cross(_Z, x))]
     turned = [x[2], *(z - link.axis)]
     return max(map(abs, turned)) <= _ZERO and max(map(abs, beside)) <= _ZERO * link.size
@@ -273,7 +262,7 @@ def _assembled(
     a, d, w, st, ct, sa, ca = rows.T
     base = _cleaned(composed(_transform([_Frame(first[1], _Z, first[0])], size)[0], model.rest[0]), size)
     to_frames = _transform(frames, size)
-    links = _cleaned(composed(model.link_frame, inverse(to_frames)), size)
+    links = _cleaned(composed(model.link_frame, to_frames.inverse()), size)
     s, J = _about_centres(model.inertia, to_frames, size)
     return DHChain(
         n=model.n,
@@ -322,5 +311,4 @@ def _about_centres(G: Inertia, X: Transform, size: float) -> tuple[np.ndarray, n
     rounding = _ZERO * np.abs(moment).max(axis=(1, 2), keepdims=True)
     own = np.where(np.abs(own) <= rounding, 0.0, own)
     s = np.where(mass > 0.0, times(X.E, centre - X.r), 0.0)
-    packed: np.ndarray = own[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
-    return np.where(np.abs(s) <= _ZERO * size, 0.0, s), packed
+    return np.where(np.abs(s) <= _ZERO * size, 0.0, s), pack(own)

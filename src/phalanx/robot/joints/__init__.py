@@ -15,15 +15,19 @@ have cJ = 0: constant axes leave none.
 
 from .motions import Helix, Motion, nearly_straight, split_rotation
 from .quaternions import (
+    at_least,
+    choose_less,
+    cos,
+    leveled,
     quaternion_exp,
     quaternion_log,
     quaternion_product,
+    rescale,
     rotate,
+    sin,
     transpose_quaternion,
     unit_quaternion,
 )
-from .scaling import leveled, rescale
-from .trigonometry import at_least, choose_less, cos, sin
 from .types import (
     FREE,
     WELD,

@@ -9,9 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...spatial import Array, Displacement, Transform, arctan2, cos_sin, dot, namespace
-from .quaternions import left_jacobian_tail, quaternion_exp, transpose_quaternion
-from .trigonometry import cos, sin
+from ...reproducible import arctan2, cos_sin
+from ...spatial import Array, Displacement, Transform, dot, namespace
+from .quaternions import cos, left_jacobian_tail, quaternion_exp, sin, transpose_quaternion
 
 
 class Motion(ABC):
@@ -37,8 +37,8 @@ class Motion(ABC):
         """How k bodies move against their parents at constant rates (…, k, nv) for unit time."""
 
 
-def _turned(q: Array, rest: Transform) -> Array:
-    """Rotation parent to body after a turn by q about the body's z axis."""
+def _rotated(q: Array, rest: Transform) -> Array:
+    """Rotation parent to body after a rotation by q about the body's z axis."""
     xp = namespace(q)
     c, s = cos(q)[..., None], sin(q)[..., None]
     x, y, z = rest.E[..., 0, :], rest.E[..., 1, :], rest.E[..., 2, :]
@@ -46,8 +46,8 @@ def _turned(q: Array, rest: Transform) -> Array:
     return xp.stack([xx, yy, xp.broadcast_to(z, xx.shape)], axis=-2)
 
 
-def _slid(q: Array, rest: Transform) -> Array:
-    """Origin of the body after a slide by q along its z axis."""
+def _translated(q: Array, rest: Transform) -> Array:
+    """Origin of the body after a translation by q along its z axis."""
     return rest.r + q[..., None] * rest.E[..., 2, :]
 
 
@@ -57,9 +57,9 @@ def _along_z(x: Array) -> Array:
     return namespace(x).stack([o, o, x], axis=-1)
 
 
-def _turn_and_slide(angle: Array, way: Array) -> Displacement:
+def _screw_displacement(angle: Array, distance: Array) -> Displacement:
     half = angle * 0.5
-    return Displacement(_along_z(sin(half)), cos(half)[..., None], _along_z(way))
+    return Displacement(_along_z(sin(half)), cos(half)[..., None], _along_z(distance))
 
 
 class Helix(Motion):
@@ -70,12 +70,12 @@ class Helix(Motion):
 
     @classmethod
     def transform(cls, q: Array, rest: Transform, offset: Array, axis: Array) -> Transform:
-        angle, way = q[..., 0] * axis[..., 2], q[..., 0] * axis[..., 5]
-        return Transform(_turned(angle + offset, rest), _slid(way, rest))
+        angle, distance = q[..., 0] * axis[..., 2], q[..., 0] * axis[..., 5]
+        return Transform(_rotated(angle + offset, rest), _translated(distance, rest))
 
     @classmethod
     def displacement(cls, step: Array, axis: Array) -> Displacement:
-        return _turn_and_slide(step[..., 0] * axis[..., 2], step[..., 0] * axis[..., 5])
+        return _screw_displacement(step[..., 0] * axis[..., 2], step[..., 0] * axis[..., 5])
 
 
 class Turn(Helix):
@@ -83,12 +83,12 @@ class Turn(Helix):
 
     @classmethod
     def transform(cls, q: Array, rest: Transform, offset: Array, axis: Array) -> Transform:
-        E = _turned(q[..., 0] + offset, rest)
+        E = _rotated(q[..., 0] + offset, rest)
         return Transform(E, namespace(q).broadcast_to(rest.r, E.shape[:-1]))
 
     @classmethod
     def displacement(cls, step: Array, axis: Array) -> Displacement:
-        return _turn_and_slide(step[..., 0], step[..., 0] * 0.0)
+        return _screw_displacement(step[..., 0], step[..., 0] * 0.0)
 
 
 class Slide(Helix):
@@ -96,12 +96,12 @@ class Slide(Helix):
 
     @classmethod
     def transform(cls, q: Array, rest: Transform, offset: Array, axis: Array) -> Transform:
-        r = _slid(q[..., 0], rest)
+        r = _translated(q[..., 0], rest)
         return Transform(namespace(q).broadcast_to(rest.E, (*r.shape, 3)), r)
 
     @classmethod
     def displacement(cls, step: Array, axis: Array) -> Displacement:
-        return _turn_and_slide(step[..., 0] * 0.0, step[..., 0])
+        return _screw_displacement(step[..., 0] * 0.0, step[..., 0])
 
 
 class Screw(Helix):
@@ -110,11 +110,11 @@ class Screw(Helix):
     @classmethod
     def transform(cls, q: Array, rest: Transform, offset: Array, axis: Array) -> Transform:
         angle = q[..., 0]
-        return Transform(_turned(angle + offset, rest), _slid(angle * axis[..., 5], rest))
+        return Transform(_rotated(angle + offset, rest), _translated(angle * axis[..., 5], rest))
 
     @classmethod
     def displacement(cls, step: Array, axis: Array) -> Displacement:
-        return _turn_and_slide(step[..., 0], step[..., 0] * axis[..., 5])
+        return _screw_displacement(step[..., 0], step[..., 0] * axis[..., 5])
 
 
 class Ball(Motion):
@@ -130,8 +130,8 @@ class Ball(Motion):
 
     @classmethod
     def displacement(cls, step: Array, axis: Array) -> Displacement:
-        turn = quaternion_exp(step)
-        return Displacement(turn[..., :3], turn[..., 3:], step * 0.0)
+        rotation = quaternion_exp(step)
+        return Displacement(rotation[..., :3], rotation[..., 3:], step * 0.0)
 
 
 class Free(Motion):
@@ -149,8 +149,8 @@ class Free(Motion):
     @classmethod
     def displacement(cls, step: Array, axis: Array) -> Displacement:
         w, v = step[..., :3], step[..., 3:]
-        turn = quaternion_exp(w)
-        return Displacement(turn[..., :3], turn[..., 3:], v + left_jacobian_tail(w, v))
+        rotation = quaternion_exp(w)
+        return Displacement(rotation[..., :3], rotation[..., 3:], v + left_jacobian_tail(w, v))
 
 
 class Still(Motion):
@@ -181,7 +181,7 @@ def nearly_straight(E: np.ndarray) -> np.ndarray:
 
 
 def split_rotation(E: np.ndarray) -> tuple[np.ndarray, float]:
-    """(E0, offset) with E = a turn by `offset` about z after E0, E0 with exact zeros if E nearly has them.
+    """(E0, offset): E is a rotation by `offset` about z after E0, which has exact zeros if E nearly has.
 
     Files print right angles with twelve digits. What is left over about the joint's own axis
     moves into its angle, where it costs one addition instead of many products.

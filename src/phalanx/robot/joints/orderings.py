@@ -28,7 +28,7 @@ def _same(q: Array) -> Array:
     return q
 
 
-def _turn(angle: Array) -> Array:
+def _plane_rotation(angle: Array) -> Array:
     """Plane rotation matrices (…, 2, 2)."""
     c, s = np.cos(angle), np.sin(angle)
     return np.stack([np.stack([c, -s], -1), np.stack([s, c], -1)], -2)
@@ -52,13 +52,13 @@ def _planar_back(p: Array) -> Array:
 
 def _planar_basis(q: Array) -> Array:
     basis = np.zeros((*q.shape[:-1], 3, 3), q.dtype)
-    basis[..., :2, :2] = _turn(-q[..., 2])
+    basis[..., :2, :2] = _plane_rotation(-q[..., 2])
     basis[..., 2, 2] = 1.0
     return basis
 
 
 def _planar_drift(q: Array, qd: Array) -> Array:
-    velocity = (_turn(-q[..., 2]) @ qd[..., :2, None])[..., 0]
+    velocity = (_plane_rotation(-q[..., 2]) @ qd[..., :2, None])[..., 0]
     spin = qd[..., 2]
     return np.stack([spin * velocity[..., 1], -spin * velocity[..., 0], np.zeros_like(spin)], -1)
 
@@ -86,8 +86,8 @@ def _world_linear(q: Array) -> Array:
 
 def _world_linear_drift(q: Array, qd: Array) -> Array:
     angular, linear = qd[..., :3], qd[..., 3:]
-    turn = transpose_quaternion(q[..., 3:]).swapaxes(-1, -2)
-    drift = (turn @ np.cross(angular, linear)[..., None])[..., 0]
+    rotation = transpose_quaternion(q[..., 3:]).swapaxes(-1, -2)
+    drift = (rotation @ np.cross(angular, linear)[..., None])[..., 0]
     return np.concatenate([drift, np.zeros_like(drift)], -1)
 
 
@@ -108,6 +108,6 @@ MUJOCO = {
 }
 
 
-def rule(rules: dict[tuple[str, int], Rule], kind: str, size: int) -> Rule | None:
+def find_rule(rules: dict[tuple[str, int], Rule], kind: str, size: int) -> Rule | None:
     """The rule of a joint type for a joint of so many coordinates, None if they are not the same joint."""
     return _SAME if size == joint_type(kind).nq == 1 else rules.get((kind, size))

@@ -1,25 +1,145 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Quaternions xyzw, and rotations with a translation along them."""
+"""Elementary functions of any array type, and quaternions xyzw."""
 
 from __future__ import annotations
 
-from math import factorial
+import math
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
 
 import numpy as np
 
+from ... import reproducible
+from ...reproducible import cos_sin
 from ...spatial import Array, cross, dot, inner, join, namespace
-from .scaling import leveled
-from .trigonometry import arctan2, at_least, choose_less, cos, sin, sqrt
 
 # Squared angles below this one do not show in float32 or float64, and their roots do not vanish.
 _LEAST = 1e-30
 _SMALL = 0.25  # squared angle up to which series have all digits
-_SERIES = [(-1.0) ** k / factorial(2 * k + 3) for k in range(8)]  # of (x - sin x) / x^3 in powers of x^2
+_SERIES = [(-1.0) ** k / math.factorial(2 * k + 3) for k in range(8)]  # of (x - sin x) / x^3 in powers of x^2
+# Of plain floats: constants of a robot, of which every processor shall make the same.
+_FLOATS: dict[str, Callable[[float], float]] = {
+    "sin": lambda x: cos_sin(x)[1],
+    "cos": lambda x: cos_sin(x)[0],
+    "sqrt": math.sqrt,
+}
+
+
+# ------------------------------------------------------------------- elementary functions
+
+
+def sin(x: Array) -> Array:
+    """Sine of floats, JAX arrays or traced scalars."""
+    return _elementwise("sin", x)
+
+
+def cos(x: Array) -> Array:
+    """Cosine of floats, JAX arrays or traced scalars."""
+    return _elementwise("cos", x)
+
+
+def sqrt(x: Array) -> Array:
+    """Square root of floats, JAX arrays or traced scalars."""
+    return _elementwise("sqrt", x)
+
+
+def arctan2(y: Array, x: Array) -> Array:
+    """Angle of points (x, y) of floats, JAX arrays or traced scalars."""
+    if y.dtype.kind != "O":
+        return namespace(y).arctan2(y, x)
+    return _objects([_angle(*each) for each in zip(y.ravel(), x.ravel(), strict=True)], y)
+
+
+def choose_less(x: Array, bound: float, a: Array, b: Array) -> Array:
+    """a where x < bound, else b, of floats, JAX arrays or traced scalars."""
+    if x.dtype.kind != "O":
+        return namespace(x).where(x < bound, a, b)
+    return _objects([_chosen(*each, bound) for each in zip(x.ravel(), a.ravel(), b.ravel(), strict=True)], x)
+
+
+def at_least(x: Array, bound: float) -> Array:
+    """x, or the bound where that is more, of floats, JAX arrays or traced scalars."""
+    if x.dtype.kind != "O":
+        return namespace(x).maximum(x, x.dtype.type(bound))
+    return _objects([v.maximum(bound) if hasattr(v, "maximum") else max(v, bound) for v in x.ravel()], x)
+
+
+def _elementwise(name: str, x: Array) -> Array:
+    if x.dtype.kind != "O":
+        return getattr(namespace(x), name)(x)
+    return _objects([_scalar(name, v) for v in x.ravel()], x)
+
+
+def _objects(flat: list[Any], like: np.ndarray) -> np.ndarray:
+    result = np.empty(len(flat), dtype=object)
+    result[:] = flat
+    return result.reshape(like.shape)
+
+
+def _chosen(x: Any, a: Any, b: Any, bound: float) -> Any:
+    if hasattr(x, "graph"):
+        return x.graph.choose(x.graph.less(x, bound), a, b)
+    return a if x < bound else b
+
+
+def _angle(y: Any, x: Any) -> Any:
+    graph = getattr(y, "graph", None) or getattr(x, "graph", None)
+    return reproducible.arctan2(y, x) if graph is None else graph.arctan2(y, x)
+
+
+def _scalar(name: str, v: Any) -> Any:
+    """The function of a plain float, a traced scalar or a number of arbitrary precision (mpmath)."""
+    if isinstance(v, float):
+        return _FLOATS[name](v)
+    if hasattr(v, name):
+        return getattr(v, name)()
+    return getattr(v.context, name)(v)
+
+
+# ------------------------------------------------------------------- scaling by powers of two
+
+
+def leveled(q: Array) -> Array:
+    """q (…, k) times a power of two, so that the largest of its components is between two and four.
+
+    What does not depend on the length of q keeps its bits, unless it would overflow or vanish.
+    """
+    if q.dtype.kind == "O":
+        return q * _of_objects(q)
+    xp = namespace(q)
+    size = xp.abs(q)
+    largest = reduce(xp.maximum, (size[..., k] for k in range(q.shape[-1])))
+    own = rescale if xp is np else xp.rescale
+    return q * own(largest)[..., None]
+
+
+def rescale(x: np.ndarray) -> np.ndarray:
+    """The power of two with 2 <= x * power < 4 for each normal x > 0; that of the least one below."""
+    x = np.maximum(x, np.finfo(x.dtype).tiny)
+    _, exponent = np.frexp(x)
+    return np.ldexp(np.ones((), x.dtype), 2 - exponent)
+
+
+def _of_objects(q: np.ndarray) -> np.ndarray:
+    """The powers of two of traced scalars; of other objects, which do not overflow, one."""
+    made = np.empty((*q.shape[:-1], 1), dtype=object)
+    for index in np.ndindex(q.shape[:-1]):
+        components = q[index].tolist()
+        made[index] = _rescaled(components) if hasattr(components[0], "rescale") else 1.0
+    return made
+
+
+def _rescaled(components: list[Any]) -> Any:
+    return reduce(lambda a, b: a.maximum(b), map(abs, components)).rescale()
+
+
+# ------------------------------------------------------------------- quaternions
 
 
 def transpose_quaternion(q: Array) -> Array:
-    """Rotation from the parent's to the turned axes, for quaternions xyzw of any length."""
+    """Rotation from the parent's to the rotated axes, for quaternions xyzw of any length."""
     xp, q = namespace(q), leveled(q)
     scale = 2.0 / dot(q, q)
     x, y, z, w = (q[..., k] for k in range(4))
@@ -48,55 +168,55 @@ def unit_quaternion(q: Array) -> Array:
     return near / sqrt(inner(near, near))
 
 
-def turned_by(q: Array, step: Array) -> Array:
-    """The unit quaternion after a turn q, of any length, and one more by the unit quaternion `step`."""
+def rotated_by(q: Array, step: Array) -> Array:
+    """The unit quaternion of a rotation q, of any length, followed by that of the unit quaternion `step`."""
     near = leveled(q)
-    # The length that q had, not that of the product: errors of length do not add up, and nothing waits.
+    # The length of q, not of the product: errors of length do not add up, and the root need not wait.
     return quaternion_product(near, step) * (1.0 / sqrt(inner(near, near)))
 
 
 def quaternion_rate(q: Array, w: Array) -> Array:
-    """How fast a quaternion changes at an angular velocity w in the turned axes."""
+    """How fast a quaternion changes at an angular velocity w in the rotated axes."""
     v, s = q[..., :3], q[..., 3:]
     return join(s * w + cross(v, w), -inner(v, w)) * 0.5
 
 
 def quaternion_rates(q: Array, slope: Array) -> Array:
-    """Derivatives with respect to a quaternion as derivatives along turns about the turned axes."""
+    """Derivatives with respect to a quaternion as derivatives along rotations about the rotated axes."""
     v, s = q[..., :3], q[..., 3:]
     return (s * slope[..., :3] - cross(v, slope[..., :3]) - slope[..., 3:] * v) * 0.5
 
 
-def turns_of(q: Array, change: Array) -> Array:
-    """The angular velocity, in the turned axes, at which a quaternion of any length changes so.
+def angular_velocity_of(q: Array, change: Array) -> Array:
+    """The angular velocity, in the rotated axes, at which a quaternion of any length changes so.
 
-    What changes its length turns nothing.
+    A change of its length is no rotation.
     """
     near = leveled(q)
     return quaternion_rates(near, change) * (4.0 / inner(near, q))
 
 
 def rotation_slopes(q: Array, slope: Array) -> Array:
-    """Derivatives along turns as derivatives with respect to a quaternion: the transpose of the above."""
+    """Derivatives along rotations as derivatives with respect to a quaternion: the transpose of the above."""
     near = leveled(q)
     return quaternion_rate(near, slope) * (4.0 / inner(near, q))
 
 
 def conjugate(q: Array) -> Array:
-    """A quaternion of the turn back."""
+    """A quaternion of the inverse rotation."""
     q = leveled(q)
     return join(-q[..., :3], q[..., 3:])
 
 
 def rotate(q: Array, v: Array) -> Array:
-    """Vectors turned by quaternions of any length."""
+    """Vectors rotated by quaternions of any length."""
     q = leveled(q)
     t = cross(q[..., :3], v) * (2.0 / inner(q, q))
     return v + q[..., 3:] * t + cross(q[..., :3], t)
 
 
 def rotate_back(unit: Array, v: Array) -> Array:
-    """Vectors turned back by quaternions of unit length."""
+    """Vectors rotated back by quaternions of unit length."""
     t = cross(v, unit[..., :3]) * 2.0
     return v + unit[..., 3:] * t + cross(t, unit[..., :3])
 

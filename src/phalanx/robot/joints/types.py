@@ -14,12 +14,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...errors import PhalanxError, nearest
-from ...spatial import Array, Transform, cross, join, matvec, product, transpose
+from ...reproducible import product
+from ...spatial import Array, Transform, cross, join, matvec, transpose
 from .motions import Ball, Free, Helix, Motion, Still, screw_motion
 from .quaternions import (
+    angular_velocity_of,
     conjugate,
     inverse_left_jacobian,
     left_jacobian_tail,
+    leveled,
     quaternion_exp,
     quaternion_log,
     quaternion_product,
@@ -27,13 +30,11 @@ from .quaternions import (
     quaternion_rates,
     rotate,
     rotate_back,
+    rotated_by,
     rotation_slopes,
     transpose_quaternion,
-    turned_by,
-    turns_of,
     unit_quaternion,
 )
-from .scaling import leveled
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class JointBody:
     """One body of a joint: its motion, its axis, and the rotation of its frame.
 
     `axis` is the twist [angular; linear] of the body per unit of its rate, in its own frame; `frame` holds
-    the axes of the body's frame in the joint's frame as columns; `carrier` tells how many bodies further on
+    the axes of the body's frame in the joint's frame as columns; `carrier` is how many bodies further on
     the joint's twist is complete.
     """
 
@@ -102,7 +103,7 @@ class JointType(ABC):
     nv: ClassVar[int]
     axes: ClassVar[int] = 0  # how many axis vectors of the description it reads
     units: ClassVar[tuple[str, ...]]  # "rad" or "m" for each rate: of what it is the time derivative
-    labels: ClassVar[tuple[str, ...]] = ("",)  # what tells the rates of one joint apart, for people
+    labels: ClassVar[tuple[str, ...]] = ("",)  # names of the rates of one joint
     limited: ClassVar[bool] = True  # whether files may bound its coordinates
     quaternion: ClassVar[slice | None] = None
     adds: ClassVar[bool] = True  # whether its coordinates change by just its rates
@@ -204,7 +205,7 @@ class Prismatic(JointType):
 
 
 class Helical(JointType):
-    """A turn about `axis` that advances along it by `pitch` metres per radian."""
+    """A rotation about `axis` that advances along it by `pitch` metres per radian."""
 
     name, nq, nv, axes = "helical", 1, 1, 1
     units = ("rad",)
@@ -215,7 +216,7 @@ class Helical(JointType):
 
 
 class Universal(JointType):
-    """A turn about `axis`, then about `axis2` as that turn has moved it."""
+    """A rotation about `axis`, then about `axis2` as the first one has moved it."""
 
     name, nq, nv, axes = "universal", 2, 2, 2
     units = ("rad", "rad")
@@ -227,7 +228,7 @@ class Universal(JointType):
 
 
 class Planar(JointType):
-    """Two slides in the plane normal to `axis`, then a turn about it: q = [x, y, angle]."""
+    """Two translations in the plane normal to `axis`, then a rotation about it: q = [x, y, angle]."""
 
     name, nq, nv, axes = "planar", 3, 3, 1
     units = ("m", "m", "rad")
@@ -260,7 +261,7 @@ class Spherical(JointType):
     @classmethod
     def advance(cls, q: Array, qd: Array, qdd: Array, h: Any) -> tuple[Array, Array]:
         qd = qd + qdd * h
-        return turned_by(q, quaternion_exp(qd * h)), qd
+        return rotated_by(q, quaternion_exp(qd * h)), qd
 
     @classmethod
     def integrate(cls, q: Array, dq: Array) -> Array:
@@ -280,7 +281,7 @@ class Spherical(JointType):
 
     @classmethod
     def rates_of(cls, q: Array, change: Array) -> Array:
-        return turns_of(q, change)
+        return angular_velocity_of(q, change)
 
     @classmethod
     def coordinate_slopes(cls, q: Array, slope: Array) -> Array:
@@ -308,20 +309,20 @@ class Floating(JointType):
     @classmethod
     def advance(cls, q: Array, qd: Array, qdd: Array, h: Any) -> tuple[Array, Array]:
         # The velocity steps in axes at rest, so that nothing is lost of what no force changes.
-        p, turn = q[..., :3], q[..., 3:]
+        p, quaternion = q[..., :3], q[..., 3:]
         w, v = qd[..., :3], qd[..., 3:]
         v = v + (qdd[..., 3:] + cross(w, v)) * h
         w = w + qdd[..., :3] * h
         step = quaternion_exp(w * h)
-        moved = p + matvec(transpose(transpose_quaternion(turn)), v * h)
-        return join(moved, turned_by(turn, step)), join(w, rotate_back(step, v))
+        moved = p + matvec(transpose(transpose_quaternion(quaternion)), v * h)
+        return join(moved, rotated_by(quaternion, step)), join(w, rotate_back(step, v))
 
     @classmethod
     def integrate(cls, q: Array, dq: Array) -> Array:
-        p, turn = q[..., :3], q[..., 3:]
+        p, quaternion = q[..., :3], q[..., 3:]
         w, v = dq[..., :3], dq[..., 3:]
-        moved = p + rotate(turn, v + left_jacobian_tail(w, v))
-        return join(moved, quaternion_product(turn, quaternion_exp(w)))
+        moved = p + rotate(quaternion, v + left_jacobian_tail(w, v))
+        return join(moved, quaternion_product(quaternion, quaternion_exp(w)))
 
     @classmethod
     def difference(cls, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
@@ -332,27 +333,31 @@ class Floating(JointType):
 
     @classmethod
     def coordinate_rates(cls, q: Array, rate: Array) -> Array:
-        turn = q[..., 3:]
-        moved = matvec(transpose(transpose_quaternion(turn)), rate[..., 3:])
-        return join(moved, quaternion_rate(turn, rate[..., :3]))
+        quaternion = q[..., 3:]
+        moved = matvec(transpose(transpose_quaternion(quaternion)), rate[..., 3:])
+        return join(moved, quaternion_rate(quaternion, rate[..., :3]))
 
     @classmethod
     def along_rates(cls, q: Array, slope: Array) -> Array:
-        turn = q[..., 3:]
+        quaternion = q[..., 3:]
         return join(
-            quaternion_rates(turn, slope[..., 3:]), matvec(transpose_quaternion(turn), slope[..., :3])
+            quaternion_rates(quaternion, slope[..., 3:]),
+            matvec(transpose_quaternion(quaternion), slope[..., :3]),
         )
 
     @classmethod
     def rates_of(cls, q: Array, change: Array) -> Array:
-        turn = q[..., 3:]
-        return join(turns_of(turn, change[..., 3:]), matvec(transpose_quaternion(turn), change[..., :3]))
+        quaternion = q[..., 3:]
+        return join(
+            angular_velocity_of(quaternion, change[..., 3:]),
+            matvec(transpose_quaternion(quaternion), change[..., :3]),
+        )
 
     @classmethod
     def coordinate_slopes(cls, q: Array, slope: Array) -> Array:
-        turn = q[..., 3:]
-        along = matvec(transpose(transpose_quaternion(turn)), slope[..., 3:])
-        return join(along, rotation_slopes(turn, slope[..., :3]))
+        quaternion = q[..., 3:]
+        along = matvec(transpose(transpose_quaternion(quaternion)), slope[..., 3:])
+        return join(along, rotation_slopes(quaternion, slope[..., :3]))
 
 
 def _unit_steps(motion: type[Motion], components: range) -> list[JointBody]:
@@ -406,7 +411,7 @@ for _kind in (Fixed, Revolute, Continuous, Prismatic, Helical, Universal, Planar
     register(_kind)
 
 
-WELD, FREE = Fixed.name, Floating.name  # what a payload hangs on, what a floating base stands on
+WELD, FREE = Fixed.name, Floating.name  # of the joint to a payload, and of that under a floating base
 
 
 def joint_types() -> list[str]:

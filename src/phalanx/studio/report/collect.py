@@ -1,13 +1,13 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""What a report tells of a robot's functions: costs, times and errors of their algorithms."""
+"""What a report says of a robot's functions: costs, times and errors of their algorithms."""
 
 from __future__ import annotations
 
 import math
 import os
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,25 +17,30 @@ from typing import Any, Literal
 import numpy as np
 
 from ...algorithms import FUNCTIONS, algorithms
-from ...backends.base import Call
-from ...backends.native.costs import is_countable
-from ...backends.native.lowering import operations_in_loops
 from ...dispatch import choose, resolve
 from ...errors import PhalanxError
-from ...export.request import package_version
-from ...program.cost import Cost
+from ...export.api import entries
+from ...export.comments import package_version
+from ...export.verilog import designed
+from ...program.analyses.cost import Cost, is_countable
+from ...program.lowering import operations_in_loops
+from ...program.task import Call
 from ...robot.robot import Robot
 from ...study.accuracy import accuracies
+from ...study.charts.chart import Chart
 from ...study.compare import Comparison, compare
 from ...study.cost import cost
-from ...study.recommend import label
+from ...study.machines import Machine, pram, processor_array, systolic, transputers
+from ...study.recommend import label, with_options
+from ...study.schedule import schedule, speedups
 from ...typing import Backend
 
 DEFAULT = ("inverse_dynamics", "mass_matrix", "forward_dynamics")
 BATCH = 1024
-_WORK = 2_000_000_000  # operations of a batch for which one waits some seconds
-_THOROUGH = 100_000  # operations of the best algorithm up to which its critical path is waited for
-_LONG = 64  # links beyond which many digits take long
+INTERVALS = (1, 4, 16)  # clocks between states of pipelines
+_WORK = 2_000_000_000  # operations of a batch that take some seconds
+_THOROUGH = 100_000  # operations of the best algorithm up to which its critical path is computed
+_LONG = 64  # links beyond which extended precision takes long
 
 
 @dataclass(frozen=True)
@@ -56,8 +61,7 @@ class AlgorithmRow:
     @property
     def name(self) -> str:
         """The algorithm with its options, as recommendations write it."""
-        options = ", ".join(f"{k}={v}" for k, v in self.options.items())
-        return self.algorithm + (f"({options})" if options else "")
+        return with_options(self.algorithm, self.options)
 
     @property
     def choice(self) -> Any:
@@ -84,14 +88,14 @@ class Study:
 
 
 def frame_for(robot: Robot, function: str) -> str | None:
-    """The frame that a function is asked for: that of the last link; None if it takes none."""
+    """The frame that a function is studied for: that of the last link; None if it takes none."""
     if not FUNCTIONS[function].frame:
         return None
     return robot.link_names[-1] if robot.link_names else robot.frame_names[0]
 
 
 def studied(robot: Robot, function: str, *, quick: bool, batch: int | None = None) -> Study:
-    """All that is to be told of a function; without times and recommendation if it shall be `quick`."""
+    """The study of a function; without times and recommendation if it is `quick`."""
     frame = frame_for(robot, function)
     calls, refused = _calls(robot, function, frame)
     states = _batch(calls.values()) if batch is None else batch
@@ -113,11 +117,11 @@ def studied(robot: Robot, function: str, *, quick: bool, batch: int | None = Non
     return Study(function, frame, auto, recommended, reason, states, rows + refused)
 
 
-def costs_of_others(robot: Robot, told: Iterable[str]) -> dict[str, tuple[str, Cost]]:
+def costs_of_others(robot: Robot, studied_names: Iterable[str]) -> dict[str, tuple[str, Cost]]:
     """The functions that are not studied, with the algorithm that "auto" takes and its cost."""
     found = {}
     for function in FUNCTIONS:
-        if function in told:
+        if function in studied_names:
             continue
         try:
             call = resolve(robot, function, "auto", frame_for(robot, function))
@@ -128,8 +132,17 @@ def costs_of_others(robot: Robot, told: Iterable[str]) -> dict[str, tuple[str, C
     return found
 
 
+def pipelines_of(robot: Robot) -> dict[int, dict[str, Any]] | str:
+    """Facts about pipelines of the inverse dynamics by interval, or why there is none."""
+    try:
+        (entry,) = entries(robot, "inverse_dynamics")
+        return {k: designed(entry, "arm_inverse_dynamics", interval=k).facts() for k in INTERVALS}
+    except PhalanxError as error:
+        return str(error)
+
+
 def machine_facts() -> dict[str, str]:
-    """The processor, the software and the date, without which a time says nothing."""
+    """The processor, the software and the date of the measured times."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else math.nan
     return {
         "processor": _processor(),
@@ -184,10 +197,10 @@ def _errors(
     precisions: tuple[Literal["float64", "float32"], ...] = ("float64",) if long else ("float64", "float32")
     for dtype in precisions:
         names = [name for name in calls if dtype == "float64" or name == best]
-        asked = [_choice(calls[name]) for name in names]
+        choices = [_choice(calls[name]) for name in names]
         try:
-            made = accuracies(robot, function, asked, dtype=dtype, frame=frame, backend=backend)
-        except PhalanxError:  # mpmath is not there
+            made = accuracies(robot, function, choices, dtype=dtype, frame=frame, backend=backend)
+        except PhalanxError:  # mpmath is not installed
             return {}
         for name, one in zip(names, made, strict=True):
             found[name][dtype] = one.error, one.typical
@@ -210,8 +223,7 @@ def _batch(calls: Iterable[Call]) -> int:
 
 
 def _name(row: Comparison) -> str:
-    options = ", ".join(f"{k}={v}" for k, v in row.options.items())
-    return row.algorithm + (f"({options})" if options else "")
+    return with_options(row.algorithm, row.options)
 
 
 def _total(row: AlgorithmRow) -> float:
@@ -229,3 +241,113 @@ def _processor() -> str:
     except OSError:
         pass
     return platform.processor() or platform.machine() or "unknown"
+
+
+PROCESSORS = (1, 2, 4, 8, 16, 32, 64, 128)
+_DRAWN = (4, 2, 8)  # processors of charts
+_MOST_TASKS = 2500  # of a chart that is still readable
+_MOST_LINKS = 24  # of a robot on a paper's machine, which has processors for each
+_MOST_OPERATIONS = 20_000  # of a program whose speed-up is found in a second
+_MOST_DRAWN = 60_000  # of one that is cut into equations in some seconds: the best one gets a chart
+
+# Machines of the papers, and the function and algorithm whose assignment they print.
+_PAPERS: tuple[tuple[str, str, Machine, str], ...] = (
+    ("inverse_dynamics", "zomaya_morris", transputers(), "4 transputers (Zomaya & Morris)"),
+    ("inverse_dynamics", "luh_walker_paul", systolic(), "systolic pipeline (Lathrop)"),
+    ("mass_matrix", "processor_array", processor_array(), "processor array (Fijany & Bejczy)"),
+)
+
+
+def charts(robot: Robot, study: Study) -> list[StudyChart]:
+    """Gantt charts of a function: its algorithms on a common memory, and the papers' own machines."""
+    made = []
+    for algorithm, machine, title, function in _wanted(study, robot.n_links <= _MOST_LINKS):
+        try:
+            found = schedule(
+                robot,
+                function,
+                algorithm,
+                machine,
+                granularity=None if title else "equation",
+                frame=study.frame,
+            )
+        except PhalanxError:  # a paper's machine is for chains of revolute joints
+            continue
+        if 0 < len(found.timed) <= _MOST_TASKS:
+            name = title or f"{len(found.processors)} processors, one memory"
+            fine = None if title else _fine(robot, study, algorithm, machine)
+            made.append(StudyChart(found, _label(algorithm), name, fine))
+    return made
+
+
+def _label(algorithm: Any) -> str:
+    """What `algorithm=` takes, in words: a name, or a name with options."""
+    return algorithm if isinstance(algorithm, str) else with_options(*algorithm)
+
+
+def _fine(robot: Robot, study: Study, algorithm: Any, machine: Machine) -> float | None:
+    """The speed-up with scalar operations as tasks, which the curves show; None if there are too many."""
+    row = next(r for r in study.served if r.choice == algorithm)
+    if row.cost is None or row.cost.total > _MOST_OPERATIONS:
+        return None
+    return schedule(robot, study.function, algorithm, machine, frame=study.frame).speedup
+
+
+def _wanted(study: Study, short: bool) -> Iterator[tuple[Any, Machine, str, str]]:
+    first = [row for row in study.served if row.name == study.recommended]
+    rest = [row for row in study.served if row.name != study.recommended]
+    for row in first + rest:
+        if row.cost is None or row.cost.total > (_MOST_DRAWN if row in first else _MOST_OPERATIONS):
+            continue
+        several = row in first and row.cost.total <= _MOST_OPERATIONS
+        for p in _DRAWN if several else _DRAWN[:1]:
+            yield row.choice, pram(p), "", study.function
+    for function, algorithm, machine, title in _PAPERS:
+        if short and function == study.function and any(row.algorithm == algorithm for row in study.served):
+            yield algorithm, machine, title, function
+
+
+@dataclass(frozen=True, eq=False)
+class StudyChart(Chart):
+    """A schedule of a study: by which algorithm, on which machine.
+
+    `fine` is its speed-up with scalar operations as tasks, if it is known.
+    """
+
+    algorithm: str
+    machine: str
+    fine: float | None = None
+
+    def data(self) -> dict[str, Any]:
+        names = {"algorithm": self.algorithm, "machine": self.machine, "facts": self.facts()}
+        return super().data() | names | {"speedup": self.schedule.speedup}
+
+    def facts(self) -> str:
+        """The figures of the schedule in one sentence."""
+        s = self.schedule
+        finer = (
+            f" ({self.fine:.2f} if single operations are the tasks, as in the curves below)"
+            if self.fine
+            else ""
+        )
+        messages = f", {len(s.messages)} messages with {s.words} numbers" if s.messages else ""
+        return (
+            f"{len(s.timed)} tasks ({s.graph.granularity}s) in {s.makespan:.4g} {s.machine.unit}: speed-up "
+            f"{s.speedup:.2f} on {len(s.processors)} processors over {s.rival}{finer}; "
+            f"parallel efficiency of the algorithm {s.efficiency:.0%}; critical path {s.span:.4g}, "
+            f"work {s.work:.5g}{messages}."
+        )
+
+
+def speedups_of(robot: Robot, study: Study) -> dict[str, list[float]]:
+    """Speed-ups on `PROCESSORS` of all algorithms that are scheduled within a second, the best first.
+
+    `phalanx.figures.speedup_over_processors` draws the same.
+    """
+    names = [
+        row.algorithm
+        for row in study.served
+        if not row.options and row.cost is not None and 0 < row.cost.total <= _MOST_OPERATIONS
+    ]
+    found = speedups(robot, study.function, names, PROCESSORS, frame=study.frame)
+    return dict(sorted(found.items(), key=lambda item: -item[1][-1]))

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""The sections of a report as they are without any script: facts, tables and charts."""
+"""The sections of a report without scripts: facts, tables and charts."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...program.cost import Cost
-from .charts import gantt, speedup_lines, time_bars
-from .collect import AlgorithmRow, Study
-from .markup import Markup, join, table, tag, time_of
-from .schedules import PROCESSORS
+from ...program.analyses.cost import Cost
+from ...study.charts.gantt import row_height, svg_chart
+from ...study.markup import Markup, join, table, tag
+from ...study.speedup import best_curve
+from .charts import speedup_lines, time_bars, time_of
+from .collect import PROCESSORS, AlgorithmRow, Study, StudyChart
 
-_WORDS = {  # what functions give, in a few words and with its unit
+_MOST_ROWS = 32  # processors of a chart without script
+_WORDS = {  # the result of each function in a few words, with its unit
     "inverse_dynamics": "joint forces for a motion",
     "mass_matrix": "joint-space inertia",
     "forward_dynamics": "accelerations from joint forces",
@@ -27,7 +29,7 @@ def title_of(function: str) -> str:
 
 
 def summary(facts: Mapping[str, Any], shapes: Mapping[str, Any]) -> Markup:
-    """The facts that one asks for first."""
+    """The main facts about the robot."""
     shape = "serial chain" if facts["is_serial"] else f"tree of depth {facts['depth']:,}"
     base = ", floating base" if facts["floating_base"] else ""
     rows = [
@@ -38,7 +40,7 @@ def summary(facts: Mapping[str, Any], shapes: Mapping[str, Any]) -> Markup:
     ]
     if facts["loops"]:
         rows.append(("Loops", f"{len(facts['loops']):,}", "left open"))
-    rows.append(("Shapes", f"{len(shapes['parts']):,}", _shapes_told(shapes)))
+    rows.append(("Shapes", f"{len(shapes['parts']):,}", _shapes_summary(shapes)))
     return tag(
         "dl",
         *(tag("div", tag("dt", a), tag("dd", b), tag("dd", c, class_="note")) for a, b, c in rows),
@@ -50,12 +52,12 @@ def _fixed(facts: Mapping[str, Any]) -> str:
     return f"and {_number(facts['fixed_mass'])} kg fixed" if facts["fixed_mass"] else "of moving links"
 
 
-def _shapes_told(shapes: Mapping[str, Any]) -> str:
+def _shapes_summary(shapes: Mapping[str, Any]) -> str:
     if shapes["generated"]:
         return "made from the joints"
     before, after = shapes["faces"]
-    told = "of the file" if before == after else f"of the file, {before:,} faces simplified to {after:,}"
-    return told + (f", {shapes['missing']} missing" if shapes["missing"] else "")
+    words = "of the file" if before == after else f"of the file, {before:,} faces simplified to {after:,}"
+    return words + (f", {shapes['missing']} missing" if shapes["missing"] else "")
 
 
 def joints_table(facts: Mapping[str, Any]) -> Markup:
@@ -93,8 +95,8 @@ def _bounds(values: Any) -> tuple[float, str]:
     values = [float(v) for v in values]
     if not values or not any(map(math.isfinite, values)):
         return math.nan, "–"
-    told = {_number(v) for v in values}
-    return values[0], ", ".join(_number(v) for v in values) if len(told) > 1 else told.pop()
+    different = {_number(v) for v in values}
+    return values[0], ", ".join(_number(v) for v in values) if len(different) > 1 else different.pop()
 
 
 def costs(study: Study) -> Markup:
@@ -125,8 +127,8 @@ def _cost_row(study: Study, row: AlgorithmRow) -> list[Any]:
     c, marks = row.cost, {"class_": "advised"} if row.name == study.recommended else {}
     order = f"{row.work}, {row.depth}".replace("^2", "²").replace("^3", "³")
     if c is None:
-        told = (math.nan if row.operations is None else row.operations, f"{row.operations:,}")
-        return [marks, _named(study, row), *[math.nan] * 4, told, *[math.nan] * 3, order]
+        total = (math.nan if row.operations is None else row.operations, f"{row.operations:,}")
+        return [marks, _named(study, row), *[math.nan] * 4, total, *[math.nan] * 3, order]
     return [marks, _named(study, row), *_counts(c), order]
 
 
@@ -155,8 +157,29 @@ def _refusals(refused: Sequence[AlgorithmRow]) -> Markup | None:
     if not refused:
         return None
     items = [tag("li", tag("b", row.algorithm), ": ", row.refused.lstrip(" ,;:")) for row in refused]
-    told = f"{len(refused)} algorithm{'s do' if len(refused) > 1 else ' does'} not cover this robot"
-    return tag("details", tag("summary", told), tag("ul", *items))
+    words = f"{len(refused)} algorithm{'s do' if len(refused) > 1 else ' does'} not cover this robot"
+    return tag("details", tag("summary", words), tag("ul", *items))
+
+
+def pipelines(found: Mapping[int, Mapping[str, Any]] | str) -> Markup:
+    """What the inverse dynamics takes as a pipeline in Verilog, by the interval between states."""
+    if isinstance(found, str):
+        return tag("p", found)
+    head = [
+        ("Interval", "clocks between states"),
+        ("Latency", "clocks from a state to its result"),
+        ("Multipliers", ""),
+        ("Adders", ""),
+        ("Registers", "bits"),
+        ("Error bound", "N·m or N, proven"),
+    ]
+    names = ("latency", "multipliers", "adders", "registers")
+    rows = [
+        [k, *(f"{facts[n]:,}" for n in names), f"{facts['error_bound']:.1e}"] for k, facts in found.items()
+    ]
+    return tag(
+        "p", "Inverse dynamics in fixed point, as robot.export writes it to a file such as arm.v."
+    ) + table(head, rows, label="Pipelines of the inverse dynamics")
 
 
 def other_costs(found: Mapping[str, tuple[str, Cost]]) -> Markup | None:
@@ -191,20 +214,31 @@ def advice(study: Study) -> Markup:
     return tag("p", tag("b", "Take "), tag("code", study.recommended), ". ", reason, class_="advice")
 
 
-def schedules(study: Study, charts: Sequence[Mapping[str, Any]]) -> Markup | None:
-    """A Gantt chart of the first schedule, which the script makes one of all."""
+def schedules(study: Study, charts: Sequence[StudyChart]) -> Markup | None:
+    """A Gantt chart of the first schedule; the script replaces it by a player of all."""
     if not charts:
         return None
     first = charts[0]
-    title = f"{study.function} by {first['algorithm']} on {first['machine']}"
-    return join([gantt(first, f"Gantt chart: {title}"), tag("p", title, ", ", first["facts"], class_="note")])
+    rows = min(len(first.schedule.drawn), _MOST_ROWS)
+    title = f"{study.function} by {first.algorithm} on {first.machine}"
+    drawn = svg_chart(
+        first,
+        rows=rows,
+        row=row_height(rows, 8, 30, 360),
+        left=24 + 7 * max(map(len, first.schedule.drawn[:rows])),
+        width=640,
+        name=f"Gantt chart: {title}",
+        legend=True,
+        class_="chart",
+    )
+    return join([drawn, tag("p", title, ", ", first.facts(), class_="note")])
 
 
 def gains(study: Study, curves: Mapping[str, Sequence[float]]) -> Markup:
     """Speed-ups over processors."""
     if not curves:
-        told = "Too many operations to be placed one by one within seconds; px.schedule takes its time."
-        return tag("p", told, class_="note")
+        words = "Too many operations to be placed one by one within seconds; px.schedule takes its time."
+        return tag("p", words, class_="note")
     title = f"{study.function}: speed-up over processors"
     name, best = max(((n, c[-1]) for n, c in curves.items()), key=lambda pair: pair[1])
     least = next((n for n, c in curves.items() if c[0] == 1.0), "")
@@ -214,6 +248,8 @@ def gains(study: Study, curves: Mapping[str, Sequence[float]]) -> Markup:
             speedup_lines(PROCESSORS, curves, title),
             tag(
                 "p",
+                "The knee, where speed-up times efficiency is largest: "
+                f"{best_curve(PROCESSORS, curves).at_knee()}. "
                 f"Over one processor that takes {least}, the algorithm with the fewest operations. "
                 f"Up to {best:.1f} with {name}. Tasks are single operations, one a step, results at hand "
                 "everywhere at once; the charts above have whole equations for tasks, which gain less.",
@@ -293,7 +329,7 @@ def errors(study: Study) -> Markup | None:
 
 
 def words_for(function: str) -> str:
-    """What a function gives, in a few words."""
+    """The result of a function in a few words."""
     return _WORDS.get(function, "")
 
 

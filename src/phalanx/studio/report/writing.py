@@ -15,18 +15,25 @@ from ...algorithms import FUNCTIONS
 from ...errors import PhalanxError, nearest, shown, warn
 from ...files import path_text, write_text
 from ...io.visuals import Scene, visuals
-from ...program.cost import Cost
+from ...program.analyses.cost import Cost
 from ...progress import steps
 from ...robot.facts import describe
 from ...robot.robot import Robot, require_robot
 from ...study.accuracy import default_states
 from ...typing import Path as PathLike
-from . import schedules
-from .collect import DEFAULT, Study, costs_of_others, machine_facts, studied
-from .live import Live, live
-from .page import Contents, page
-from .picture import png_of
-from .scene import kinematics, shapes
+from .collect import (
+    DEFAULT,
+    Study,
+    StudyChart,
+    charts,
+    costs_of_others,
+    machine_facts,
+    pipelines_of,
+    speedups_of,
+    studied,
+)
+from .page import Contents, Live, live, page
+from .scene import kinematics, png_of, shapes
 
 _FACES = 40_000  # triangles of meshes: about half a megabyte
 _LEAST_FACES = 1_000
@@ -34,7 +41,7 @@ _LEAST_FACES = 1_000
 
 @dataclass(frozen=True)
 class Report:
-    """A page that was written: where, how large, and what it tells of each function."""
+    """A page that was written: where, how large, and what it says of each function."""
 
     path: Path
     bytes: int
@@ -69,11 +76,11 @@ def report(
         raise PhalanxError(f"report: megabytes is {shown(megabytes)}, expected a number from 0.2 to 1000.")
     looks = visuals(robot) if scene is None else scene
     contents = _Pieces(robot, wanted, quick, batch).done(looks)
-    text = _fitted(contents, looks, megabytes)
-    write_text(where, text, where="report")
+    html = _fitted(contents, looks, megabytes)
+    write_text(where, html, where="report")
     return Report(
         Path(where),
-        len(text.encode("utf-8")),
+        len(html.encode("utf-8")),
         dict(contents.facts),
         tuple(contents.studies),
         {name: {k: list(v) for k, v in curves.items()} for name, curves in contents.speedups.items()},
@@ -84,18 +91,18 @@ def report(
 
 def _checked(path: Any) -> str:
     where = path_text(path, "report")
-    place = Path(where)
-    if place.suffix.lower() not in (".html", ".htm"):
-        raise PhalanxError(f'report: "{place.name}" ends in {place.suffix!r}, expected .html.')
+    file = Path(where)
+    if file.suffix.lower() not in (".html", ".htm"):
+        raise PhalanxError(f'report: "{file.name}" ends in {file.suffix!r}, expected .html.')
     if not Path(os.path.expanduser(where)).parent.is_dir():
-        raise PhalanxError(f'report: the folder "{place.parent}" is not there; make it first.')
+        raise PhalanxError(f'report: the folder "{file.parent}" is not there; make it first.')
     return where
 
 
-def _functions(asked: Any) -> tuple[str, ...]:
-    if isinstance(asked, str):
-        asked = (asked,)
-    names = tuple(dict.fromkeys(asked))
+def _functions(requested: Any) -> tuple[str, ...]:
+    if isinstance(requested, str):
+        requested = (requested,)
+    names = tuple(dict.fromkeys(requested))
     for name in names:
         if name not in FUNCTIONS:
             raise PhalanxError(f"report: unknown function {shown(name)};{nearest(name, FUNCTIONS)}")
@@ -105,18 +112,19 @@ def _functions(asked: Any) -> tuple[str, ...]:
 
 
 class _Pieces:
-    """The pieces of a report, made one after another."""
+    """The contents of a report, made one after another."""
 
     def __init__(self, robot: Robot, wanted: tuple[str, ...], quick: bool, batch: int | None) -> None:
         self.robot, self.wanted, self.quick, self.batch = robot, wanted, quick, batch
         self.studies: list[Study] = []
-        self.charts: dict[str, list[dict[str, Any]]] = {}
+        self.charts: dict[str, list[StudyChart]] = {}
         self.speedups: dict[str, dict[str, list[float]]] = {}
         self.others: dict[str, tuple[str, Cost]] = {}
         self.live: Live | None = None
+        self.pipelines: dict[int, dict[str, Any]] | str = "A robot without joints has no pipeline."
 
     def done(self, looks: Scene) -> Contents:
-        """Everything, with a bar for those who wait."""
+        """Make everything, with a progress bar."""
         for _, job in steps(self._jobs(), "reporting", lambda item: item[0]):
             job()
         return Contents(
@@ -130,6 +138,7 @@ class _Pieces:
             self.others,
             machine_facts(),
             self.live,
+            self.pipelines,
             default_states(self.robot),
             "NumPy, the reference" if self.quick else "compiled code",
         )
@@ -139,30 +148,38 @@ class _Pieces:
             return []
         jobs: list[tuple[str, Callable[[], None]]] = [(n, partial(self._study, n)) for n in self.wanted]
         jobs += [(f"{n} on processors", partial(self._place, k)) for k, n in enumerate(self.wanted)]
-        return [*jobs, ("other functions", self._count), ("WebAssembly", self._compile)]
+        return [
+            *jobs,
+            ("other functions", self._count),
+            ("WebAssembly", self._compile),
+            ("pipelines", self._pipe),
+        ]
 
     def _study(self, function: str) -> None:
         self.studies.append(studied(self.robot, function, quick=self.quick, batch=self.batch))
 
     def _place(self, k: int) -> None:
         study = self.studies[k]
-        self.charts[study.function] = schedules.charts(self.robot, study)
-        self.speedups[study.function] = schedules.speedups(self.robot, study)
+        self.charts[study.function] = charts(self.robot, study)
+        self.speedups[study.function] = speedups_of(self.robot, study)
 
     def _count(self) -> None:
         self.others = costs_of_others(self.robot, self.wanted)
+
+    def _pipe(self) -> None:
+        self.pipelines = pipelines_of(self.robot)
 
     def _compile(self) -> None:
         self.live = live(self.robot)
 
 
 def _fitted(contents: Contents, looks: Scene, megabytes: float) -> str:
-    """The page, its meshes as simple as it takes to keep to a size."""
-    text, faces = page(contents), _FACES
-    while (size := len(text.encode("utf-8"))) > megabytes * 1e6:
+    """The page with its meshes simplified until it has at most so many megabytes."""
+    html, faces = page(contents), _FACES
+    while (size := len(html.encode("utf-8"))) > megabytes * 1e6:
         if faces < _LEAST_FACES or not contents.shapes["meshes"]:
             warn(f"report: the page has {size / 1e6:.1f} MB, more than {megabytes:g}; study fewer functions.")
             break
         faces //= 2
-        text = page(replace(contents, shapes=shapes(looks, faces)))
-    return text
+        html = page(replace(contents, shapes=shapes(looks, faces)))
+    return html

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""What the letters of charts stand for: the plain name of each quantity of the algorithms.
+"""The legend of charts: the plain name of each quantity of the algorithms.
 
 Quantities have the names of the equations (F, wd, Ga), which are short enough for a bar and mean different
-things in different papers. Whoever draws one names it here beside its colour.
+things in different papers. Legends show them beside their colours.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from types import MappingProxyType
 
-# Letters whose meaning all algorithms share that are not listed by name below.
+# Letters with the same meaning in all algorithms that are not listed by name below.
 _COMMON = {
     "A": "rotation of each link's frame",
     "B": "velocity products of composite bodies",
@@ -230,17 +230,17 @@ KINDS = MappingProxyType(
 
 
 def meaning(quantity: str, algorithm: str = "") -> str:
-    """The plain name of a quantity of an algorithm; empty where the name is all there is."""
+    """The plain name of a quantity of an algorithm; empty if it has none."""
     return _OWN.get(algorithm, {}).get(quantity) or _COMMON.get(quantity, "")
 
 
 def explained(quantity: str, algorithm: str = "") -> str:
     """A quantity with its plain name, as a legend shows it."""
-    told = meaning(quantity, algorithm)
-    return f"{quantity}: {told}" if told else quantity
+    name = meaning(quantity, algorithm)
+    return f"{quantity}: {name}" if name else quantity
 
 
 def explained_kinds(names: Iterable[str]) -> str:
-    """What the kinds of vector operations in names of processors stand for; empty where there are none."""
+    """What the kinds of vector operations in names of processors mean; empty if there are none."""
     used = {word for name in names for word in name.split()} & set(KINDS)
     return ", ".join(f"{kind}: {KINDS[kind]}" for kind in KINDS if kind in used)

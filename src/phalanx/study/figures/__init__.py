@@ -5,11 +5,8 @@
 Every function returns a matplotlib figure and, given a `path`, also writes it (.png, .pdf, .svg).
 """
 
-from .comparison import comparison
-from .cost_over_n import cost_over_n
+from .cost_figures import comparison, cost_over_n, speedup_over_processors
 from .data_flow import data_flow
-from .motion import motion
-from .recorded import recorded
-from .speedup import speedup_over_processors
+from .trajectories import motion, recorded
 
 __all__ = ["comparison", "cost_over_n", "data_flow", "motion", "recorded", "speedup_over_processors"]

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""A graph by level: which quantity of which link waits for which others."""
+"""The data-flow graph of an algorithm by level: which quantity of which link depends on which others."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ..plotting import COLOURS, GREY, PALE, new_figure, saved, styled
 from ..schedule import task_graph
 from ..scheduling.tasks import TaskGraph
 
-_MOST = 400  # equations that a page can hold
+_MOST = 400  # equations that fit on a page
 
 
 def data_flow(
     robot: Robot, function: str, path: Path | None = None, *, algorithm: AlgorithmLike = "auto"
 ) -> Any:
-    """The equations of an algorithm by level: each stands right of all that it needs.
+    """Draw the equations of an algorithm by level: each one to the right of all that it depends on.
 
     A dot is one quantity of one link, its area the operations in it; rows are links, from the base up.
     """
@@ -32,7 +32,7 @@ def data_flow(
             "take a smaller robot."
         )
     level = _levels(graph)
-    places, bands = _places(graph, level)
+    points, bands = _points(graph, level)
     quantities = list(dict.fromkeys(task.quantity for task in graph.tasks))
     colours = {q: COLOURS[k % len(COLOURS)] for k, q in enumerate(quantities)}
     top = max(end for _, end in bands.values())
@@ -40,9 +40,9 @@ def data_flow(
         figure, axes = new_figure(min(2.5 + 0.5 * max(level), 14.0), min(1.2 + 0.36 * top, 14.0))
         for k, task in enumerate(graph.tasks):
             for a in task.before:
-                _edge(axes, places[a], places[k])
+                _edge(axes, points[a], points[k])
         for k, task in enumerate(graph.tasks):
-            _dot(axes, places[k], task.work.total, colours[task.quantity], task.name)
+            _dot(axes, points[k], task.work.total, colours[task.quantity], task.name)
         axes.set_yticks(
             [(start + end) / 2 for start, end in bands.values()],
             ["all" if i < 0 else _link(graph, i) for i in bands],
@@ -60,19 +60,19 @@ def data_flow(
 
 
 def _levels(graph: TaskGraph) -> list[int]:
-    """For each task the number of tasks along the critical path to it."""
+    """The level of each task: the number of tasks on the longest path to it."""
     level: list[int] = []
     for task in graph.tasks:
         level.append(1 + max((level[a] for a in task.before), default=-1))
     return level
 
 
-def _places(
+def _points(
     graph: TaskGraph, level: list[int]
 ) -> tuple[list[tuple[float, float]], dict[int, tuple[float, float]]]:
-    """Where each task stands, and from where to where the band of each link reaches.
+    """The point of each task, and the lower and upper end of the band of each link.
 
-    A band is as high as its fullest level, so that no two tasks meet.
+    A band is as high as its fullest level, so that no two tasks overlap.
     """
     here: dict[tuple[int, int], list[int]] = defaultdict(list)
     for k, task in enumerate(graph.tasks):
@@ -83,21 +83,21 @@ def _places(
         end = start + 1.0 + max(len(tasks) for (i, _), tasks in here.items() if i == link)
         bands[link] = (start, end)
         start = end
-    places = [(0.0, 0.0)] * len(level)
+    points = [(0.0, 0.0)] * len(level)
     for (link, x), tasks in here.items():
         middle = sum(bands[link]) / 2
         for number, k in enumerate(tasks):
-            places[k] = (float(x), middle + number - (len(tasks) - 1) / 2)
-    return places, bands
+            points[k] = (float(x), middle + number - (len(tasks) - 1) / 2)
+    return points, bands
 
 
-def _dot(axes: Any, place: tuple[float, float], work: int, colour: str, name: str) -> None:
-    """A task: its area tells its operations."""
+def _dot(axes: Any, point: tuple[float, float], work: int, colour: str, name: str) -> None:
+    """A task: its area is its operations."""
     area = min(10.0 + 3.0 * work, 260.0)
-    axes.scatter(*place, s=area, color=colour, zorder=3, linewidths=0)
+    axes.scatter(*point, s=area, color=colour, zorder=3, linewidths=0)
     above = (0.0, area**0.5 / 2.0 + 1.0)
-    text = axes.annotate(name, place, above, textcoords="offset points", ha="center", va="bottom", fontsize=6)
-    text.set_zorder(4)
+    note = axes.annotate(name, point, above, textcoords="offset points", ha="center", va="bottom", fontsize=6)
+    note.set_zorder(4)
 
 
 def _edge(axes: Any, start: tuple[float, float], end: tuple[float, float]) -> None:

@@ -1,20 +1,23 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""What the papers print: a data file in a folder each, with the source of every figure."""
+"""The printed figures of the papers: a data file in the folder of each, with the source of every figure."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cache
-from importlib import resources
+from importlib import import_module, resources
+from pkgutil import iter_modules
 from typing import Any
 
 from ...errors import PhalanxError, is_one_of, nearest, shown
-from .formulas import parse
-from .instants import parse_instant
+from ...progress import steps
+from .printed_formulas import parse, parse_instant
+from .quantities import find, how, is_arithmetic_of_print
+from .verdicts import Record, qualified, sentence, verdict
 
 NAMES = ("lathrop", "zomaya_morris", "recursive_doubling", "kane", "band_sparsity")
 
@@ -28,11 +31,11 @@ class CatalogueRow:
     published: Any
     quantity: str
     given: Mapping[str, Any] = field(default_factory=dict)
-    kind: str = "value"  # or "formula": texts in n; "instants": ends of steps; "claim": holds or does not
+    kind: str = "value"  # or "formula": strings in n; "instants": ends of steps; "claim": holds or does not
     unit: str = ""
     why: str = ""  # why the computed value differs, where that is known
     note: str = ""
-    assumption: str = ""  # a figure that the paper does not give and the computed side takes from elsewhere
+    assumption: str = ""  # a figure that the paper does not give and the computed side assumes
     printed: bool = True
 
 
@@ -79,3 +82,76 @@ def _row(name: str, entry: dict[str, Any]) -> CatalogueRow:
     if row.kind == "instants":
         return replace(row, published=tuple(sorted(map(parse_instant, row.published), key=str)))
     return replace(row, published=tuple(row.published)) if isinstance(row.published, list) else row
+
+
+Progress = Callable[[str, int, int], None]  # item, how many are done, of how many
+
+
+def register_quantities() -> None:
+    """Import the modules whose functions compute the rows, those of each paper's folder and common ones."""
+    import_module(".operations", __package__)
+    for name in NAMES:
+        folder = import_module(f".{name}", __package__)
+        for module in iter_modules(folder.__path__, f"{folder.__name__}."):
+            import_module(module.name)
+
+
+def reproduce(name: str, *, progress: Progress | None = None) -> list[Record]:
+    """A record for every row of a paper (`paper(name).rows`): published, computed, verdict.
+
+    What a paper has beyond its rows is listed in `paper(name).left_out`.
+    `progress` is called before each row with its item, its number and the number of rows.
+    """
+    register_quantities()
+    chosen = paper(name)
+    if progress is not None and not callable(progress):
+        raise PhalanxError(
+            f"papers.reproduce: progress is {shown(progress)}, expected a function of three arguments."
+        )
+    records = []
+    for done, row in enumerate(steps(chosen.rows, f"papers {name}", lambda row: row.item)):
+        if progress is not None:
+            progress(row.item, done, len(chosen.rows))
+        records.append(_record(chosen, row))
+    return records
+
+
+def reproduce_all(names: Iterable[str]) -> dict[str, list[Record]]:
+    """The records of several papers by name, with one progress bar over all their rows."""
+    register_quantities()
+    papers = [paper(name) for name in names]
+    found: dict[str, list[Record]] = {chosen.name: [] for chosen in papers}
+    rows = [(chosen, row) for chosen in papers for row in chosen.rows]
+    for chosen, row in steps(rows, "papers", lambda pair: f"{pair[0].name}: {pair[1].item}"):
+        found[chosen.name].append(_record(chosen, row))
+    return found
+
+
+def _record(chosen: Paper, row: CatalogueRow) -> Record:
+    try:
+        value = find(row.quantity)(**row.given)
+    except PhalanxError as error:  # a package that is not installed, say: the other rows are still computed
+        value, judged = None, f"not computed: {error}".rstrip(".")
+        cause = ""
+    else:
+        plain = verdict(row.published, value, row.why, row.unit)
+        # Of a small deviation the verdict gives the size; its cause goes to the notes.
+        cause = row.why if plain.startswith("within") else ""
+        judged = qualified(
+            plain,
+            printed=row.printed,
+            of_print=is_arithmetic_of_print(row.quantity),
+            assumption=row.assumption,
+        )
+    return Record(
+        paper=chosen.name,
+        source=row.source,
+        item=row.item,
+        published=row.published,
+        computed=value,
+        verdict=judged,
+        note=" ".join(x for x in (sentence(cause), row.note) if x),
+        unit=row.unit,
+        how=how(row.quantity),
+        printed=row.printed,
+    )

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Columns of processors in lock-step: all compute, or all pass something on, then the next step begins.
+"""Columns of processors in lock-step: all compute, or all send a value, then the next step begins.
 
 Values are carried along, so that what is placed in time has also been computed.
 """
@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from ...program.cost import Count
-from ...program.scalar import Graph
+from ...program.analyses.cost import Count
+from ...program.graph import Graph
 from ..machines import LinkTimes, Times
 from .networks import shuffle
 from .placement import LinkMessage, PlacedMessage, PlacedTask
-from .tasks import Task, operations_of
+from .tasks import Task, TaskTrace, operations_of
 
 Transfer = tuple[int, int, "LockstepValue"]  # from a processor, to a processor, what
 
@@ -31,7 +31,7 @@ class LockstepValue:
     task: int = -1
 
 
-Along = Callable[[int, int], list[LockstepValue]]  # of a level and a place
+Along = Callable[[int, int], list[LockstepValue]]  # of a level and a slot
 
 
 @dataclass
@@ -50,12 +50,13 @@ class Lockstep:
     messages: list[PlacedMessage] = field(default_factory=list)
     values: dict[tuple[str, int], LockstepValue] = field(default_factory=dict)
     phases: list[Count] = field(default_factory=list)  # operations of the busiest processor in each
+    trace: TaskTrace | None = None  # records what tasks compute from symbols
     _counts: dict[Any, Count] = field(default_factory=dict)
 
     def know(self, name: str, data: Iterable[Any]) -> None:
-        """Something that each processor has from the beginning, in the order of the processors."""
-        for place, x in enumerate(data):
-            self.values[name, place] = LockstepValue(x)
+        """Known data of each processor, in the order of the processors (slots)."""
+        for slot, x in enumerate(data):
+            self.values[name, slot] = LockstepValue(x)
 
     def compute(
         self,
@@ -66,23 +67,23 @@ class Lockstep:
         where: Sequence[bool] | None = None,
         otherwise: Callable[..., Any] | None = None,
     ) -> None:
-        """Every processor computes something from values of its own; `otherwise` it does something else."""
+        """Every processor runs a function of its own values; where `where` is false, `otherwise` instead."""
         work = [
             (
-                place,
-                place,
-                [self.values[name, place] for name in inputs],
-                run if otherwise is None or where is None or where[place] else otherwise,
+                slot,
+                slot,
+                [self.values[name, slot] for name in inputs],
+                run if otherwise is None or where is None or where[slot] else otherwise,
             )
-            for place in range(len(self.rows))
+            for slot in range(len(self.rows))
         ]
-        for place, value in self._work(output, work):
-            self.values[output, place] = value
+        for slot, value in self._work(output, work):
+            self.values[output, slot] = value
 
     def copy(self, output: str, content: str) -> None:
         """The values get a second name, under which they may change."""
-        for place in range(len(self.rows)):
-            self.values[output, place] = self.values[content, place]
+        for slot in range(len(self.rows)):
+            self.values[output, slot] = self.values[content, slot]
 
     def apart(self, program: Callable[[int], None]) -> None:
         """Every processor runs a program of its own, all from now on, until the last one is done."""
@@ -98,21 +99,56 @@ class Lockstep:
     def alone(
         self, output: str, processor: int, link: int, inputs: list[LockstepValue], run: Callable[..., Any]
     ) -> LockstepValue:
-        """One processor computes something while the others do other things; its clock goes on."""
+        """One processor computes a value while the others do other work; its clock advances."""
         return self._task(output, processor, link, inputs, run)
 
     def from_neighbour(self, output: str, content: str, step: int, end: Any) -> None:
         """Every processor gets the value of the one `step` rows further; beyond the ends there is `end`."""
         moved: list[Transfer] = []
         for column in self.columns:
-            for k, place in enumerate(column):
+            for k, slot in enumerate(column):
                 if 0 <= k + step < len(column):
                     value = self.values[content, column[k + step]]
-                    self.values[output, place] = value
-                    moved.append((column[k + step], place, value))
+                    self.values[output, slot] = value
+                    moved.append((column[k + step], slot, value))
                 else:
-                    self.values[output, place] = LockstepValue(end)
+                    self.values[output, slot] = LockstepValue(end)
         self._pass_on(moved)
+
+    def relayed(
+        self, values: Sequence[tuple[LockstepValue, list[int], float]], *, clocked: bool
+    ) -> list[list[float]]:
+        """When values (value, route of processors, start) arrive at each processor of their routes.
+
+        If `clocked`, all move by one link in a step, and the clock advances; else each by itself, and clock
+        and steps stay.
+        """
+        arrivals = [[start] for _, _, start in values]
+        for hop in range(1, max((len(route) for _, route, _ in values), default=1)):
+            moving = [k for k, (_, route, _) in enumerate(values) if hop < len(route)]
+            self.steps += clocked
+            before = self.now
+            for k in moving:
+                value, route, _ = values[k]
+                start = before if clocked else arrivals[k][-1]
+                arrival = self._sent(value, route[hop - 1], route[hop], start)
+                arrivals[k].append(arrival)
+                if clocked:
+                    self.now = max(self.now, arrival)
+        return arrivals
+
+    def started(
+        self, name: str, work: Sequence[tuple[float, int, int, list[LockstepValue], Callable[..., Any]]]
+    ) -> list[LockstepValue]:
+        """The values of work (start, processor, link, inputs, function), each begun at its own time."""
+        made, ends = [], [self.now]
+        for start, processor, link, inputs, run in work:
+            self.now = start
+            made.append(self._task(name, processor, link, inputs, run))
+            ends.append(self.now)
+        self.now = max(ends)
+        self.phases.append(max((self.tasks[x.task].work for x in made), key=lambda c: c.total))
+        return made
 
     def double(
         self, content: str, step: int, join: Callable[..., Any], *, along: Along | None = None
@@ -120,7 +156,7 @@ class Lockstep:
         """The values before each level in which processors join those 1, 2, 4, … rows apart.
 
         Every processor joins its value with that of one further on (step 1) or before (step -1);
-        `along(level, place)` is what it has besides. With a shuffle, values move so that partners are
+        `along(level, slot)` is what it has besides. With a shuffle, values move so that partners are
         neighbours, and home again in the end, unless going from neighbour to neighbour takes fewer steps.
         """
         levels = max(map(_levels, self.columns), default=0)
@@ -128,7 +164,7 @@ class Lockstep:
         at = [list(range(len(c))) for c in self.columns]  # where the value of each row is
         history = []
         for level in range(levels):
-            history.append({place: self.values[content, place] for place in range(len(self.rows))})
+            history.append({slot: self.values[content, slot] for slot in range(len(self.rows))})
             if shuffled and level:
                 self._shuffle(content, at, level, forwards=False)
             pairs = [
@@ -143,8 +179,8 @@ class Lockstep:
                 own, partner = self.values[content, c[k]], self.values[content, c[other]]
                 more = along(level, c[k]) if along else []
                 work.append((c[k], c[where[k]], [own, partner, *more], join))
-            for place, value in self._work(content, work):
-                self.values[content, place] = value
+            for slot, value in self._work(content, work):
+                self.values[content, slot] = value
         while shuffled and any(where != sorted(where) for where in at):
             self._shuffle(content, at, None, forwards=True)
         return history
@@ -171,10 +207,10 @@ class Lockstep:
             to = shuffle(len(column))
             if not forwards:
                 to = [to.index(k) for k in range(len(column))]
-            for k, place in enumerate(where):
-                if to[place] != place:
-                    moved.append((column[place], column[to[place]], self.values[content, column[k]]))
-                where[k] = to[place]
+            for k, slot in enumerate(where):
+                if to[slot] != slot:
+                    moved.append((column[slot], column[to[slot]], self.values[content, column[k]]))
+                where[k] = to[slot]
         self._pass_on(moved)
 
     def _pass_on(self, moved: list[Transfer]) -> None:
@@ -185,24 +221,26 @@ class Lockstep:
         end = self.now
         for sender, receiver, value in moved:
             if value.task >= 0:
-                task = self.tasks[value.task]
-                arrival = self.now + self.links.of(task.words)
-                hop = LinkMessage(sender, receiver, self.now, arrival)
-                self.messages.append(
-                    PlacedMessage(
-                        value.task, sender, receiver, self.now, arrival, task.words, task.name, (hop,)
-                    )
-                )
-                end = max(end, arrival)
+                end = max(end, self._sent(value, sender, receiver, self.now))
         self.now = end
+
+    def _sent(self, value: LockstepValue, sender: int, receiver: int, start: float) -> float:
+        """When a value that is sent to a neighbour arrives there."""
+        task = self.tasks[value.task]
+        arrival = start + self.links.of(task.words)
+        hop = LinkMessage(sender, receiver, start, arrival)
+        self.messages.append(
+            PlacedMessage(value.task, sender, receiver, start, arrival, task.words, task.name, (hop,))
+        )
+        return arrival
 
     def _work(
         self, name: str, work: list[tuple[int, int, list[LockstepValue], Callable[..., Any]]]
     ) -> list[tuple[int, LockstepValue]]:
         """The values that processors compute for the rows of others or their own, all at the same time."""
         start, end, made = self.now, self.now, []
-        for place, processor, inputs, run in work:
-            made.append((place, self._task(name, processor, self.rows[place], inputs, run)))
+        for slot, processor, inputs, run in work:
+            made.append((slot, self._task(name, processor, self.rows[slot], inputs, run)))
             end, self.now = max(end, self.now), start
         self.now = end
         if made:
@@ -218,6 +256,8 @@ class Lockstep:
             self._counts[run, shapes] = operations(run, shapes)
         count = self._counts[run, shapes]
         data = run(*(x.data for x in inputs))
+        if self.trace is not None:
+            data = self.trace.task(data)
         before = tuple(sorted({x.task for x in inputs if x.task >= 0}))
         task = Task(name, link, "equation", count, count, before, int(np.size(data)))
         number, start = len(self.tasks), self.now

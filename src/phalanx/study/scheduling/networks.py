@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Who is linked with whom, and which way a message takes."""
+"""Networks of processors: links, and the routes of messages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from ...errors import PhalanxError, shown
 from ...sweeps.triangle import triangle
-from ..machines import LinkTimes, Machine, ProcessorArray
+from ..machines import LinkTimes, Machine, ProcessorArray, Transputers
 from .tasks import require_networkx
 
 Link = tuple[int, int]  # from one processor to another
@@ -33,7 +33,7 @@ class Network:
     _routes: dict[Link, tuple[Link, ...]] = field(default_factory=dict, repr=False)
 
     def route(self, sender: int, receiver: int) -> tuple[Link, ...]:
-        """The links on the shortest way between two processors."""
+        """The links of the shortest route between two processors."""
         if (sender, receiver) in self.links:
             return ((sender, receiver),)
         if not self._routes:
@@ -51,8 +51,16 @@ def all_pairs(names: tuple[str, ...], times: LinkTimes, master: int | None = Non
     return Network(names, _AllPairs(len(names)), times, master)
 
 
+def transputer_network(machine: Transputers, names: tuple[str, ...]) -> Network:
+    """The links of transputers, the first of which is the master."""
+    if machine.network == "tree":
+        links = both_ways((0, k) for k in range(1, len(names)))
+        return Network(names, links, machine.links, master=0)
+    return all_pairs(names, machine.links, master=0)
+
+
 class _AllPairs(Set[Link]):
-    """A link from each processor to each other one, none of them kept."""
+    """A link from each processor to each other one, none of them stored."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -80,13 +88,13 @@ def array_network(machine: ProcessorArray, n: int) -> Network:
     names = tuple(f"({r + 1},{c + 1})" for r, c in zip(pair.row.tolist(), pair.column.tolist(), strict=True))
     links: set[Link] = set()
     for i in range(n):
-        links |= column_links(pair.place[i:, i].tolist(), machine.network)
-        links |= column_links(pair.place[i, : i + 1].tolist(), "nearest")
+        links |= column_links(pair.index[i:, i].tolist(), machine.network)
+        links |= column_links(pair.index[i, : i + 1].tolist(), "nearest")
     return Network(names, both_ways(links), machine.links)
 
 
 def own_network(machine: Machine) -> Network:
-    """The processors of a machine that tells by `pairs` which of them are linked."""
+    """The processors of a machine whose `pairs` say which of them are linked."""
     pairs: list[Any] = list(machine.pairs())
     for pair in pairs:
         if not (isinstance(pair, tuple) and len(pair) == 2 and pair[0] != pair[1]) or not all(
@@ -109,20 +117,20 @@ def own_network(machine: Machine) -> Network:
     return Network(names, links, getattr(machine, "links", LinkTimes()), getattr(machine, "master", None))
 
 
-def column_links(places: list[int], network: str) -> set[Link]:
+def column_links(column: list[int], network: str) -> set[Link]:
     """Neighbours, and where there is a shuffle also those whom it joins."""
-    links = set(pairwise(places))
+    links = set(pairwise(column))
     if network == "shuffle-exchange":
-        to = shuffle(len(places))
-        links |= {(places[k], places[to[k]]) for k in range(len(places)) if to[k] != k}
+        to = shuffle(len(column))
+        links |= {(column[k], column[to[k]]) for k in range(len(column)) if to[k] != k}
     return links
 
 
 def shuffle(count: int) -> list[int]:
-    """Where a perfect shuffle moves each of some places: from k to 2 k, over the end and on.
+    """The position to which a perfect shuffle moves each position: from k to 2 k, cyclically.
 
-    After k shuffles backwards two places that were 2^k apart are neighbours, whatever the count: that is
-    how a doubling within a column meets its partners.
+    After k shuffles backwards two positions that were 2^k apart are neighbours, whatever the count: so
+    a doubling within a column brings partners together.
     """
     last = count - 1
     ring = count if count % 2 else max(last, 1)
@@ -140,7 +148,7 @@ def _shortest(count: int, links: Set[Link]) -> Mapping[Link, tuple[Link, ...]]:
     graph.add_nodes_from(range(count))
     graph.add_edges_from(sorted(links))
     return {
-        (a, b): tuple(pairwise(way))
-        for a, ways in networkx.all_pairs_shortest_path(graph)
-        for b, way in ways.items()
+        (a, b): tuple(pairwise(path))
+        for a, paths in networkx.all_pairs_shortest_path(graph)
+        for b, path in paths.items()
     }

@@ -4,19 +4,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from bisect import bisect_right, insort
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ...errors import printable
-from ...program.cost import Count
-from ..machines import Machine
-from ..machines.many import Many
-from ..plotting import place_of
+from ...program.analyses.cost import Count
+from ..machines import Machine, Many
+from ..plotting import output_path
 from .networks import Network
 from .tasks import TaskGraph
+
+if TYPE_CHECKING:
+    from .schedule_run import ScheduleRun
 
 _MOST_DRAWN = 256  # processors, beyond which those without work are left out of pictures
 
@@ -99,7 +102,7 @@ class Schedule:
 
     @cached_property
     def timed(self) -> tuple[PlacedTask, ...]:
-        """The tasks that take time: what is counted where a schedule is told.
+        """The tasks that take time: those that pictures and summaries count.
 
         By default sines and cosines take none, as papers count; those that wait for a sum are placed still.
         """
@@ -144,7 +147,6 @@ class Schedule:
     @cached_property
     def critical(self) -> tuple[PlacedTask | PlacedMessage, ...]:
         """Tasks and messages from the beginning to the end, each waiting for the one before."""
-        from .critical import critical_events
 
         return critical_events(self)
 
@@ -170,17 +172,35 @@ class Schedule:
         last = max((t.processor for t in self.tasks), default=0)
         return self.processors[: max(last + 1, _MOST_DRAWN)]
 
+    def run(
+        self,
+        *inputs: Any,
+        transport: Literal["threads", "processes", "mpi"] = "threads",
+        block: int = 64,
+        in_flight: int = 4,
+        repeats: int = 1,
+    ) -> ScheduleRun:
+        """Carry the schedule out on states (…, n): a compiled worker for each processor, and real messages.
+
+        Workers are threads, processes with shared memory, or the ranks of an MPI job. A message carries the
+        numbers of up to `block` states, and up to `in_flight` blocks are under way at a time; with
+        `block=1, in_flight=1` there is one state at a time. Of several `repeats` the fastest is measured.
+        """
+        from .schedule_run import run_schedule
+
+        return run_schedule(self, inputs, transport, block=block, in_flight=in_flight, repeats=repeats)
+
     def plot(self, path: Any) -> Path:
         """Draw a Gantt chart: `.html` (interactive, no network) or a picture (.png, .svg, .pdf)."""
         from ..charts.gantt import draw
 
-        return draw(self, place_of(path, "plot"))
+        return draw(self, output_path(path, "plot"))
 
     def to_trace(self, path: Any) -> Path:
         """Write the schedule as trace events, for chrome://tracing and ui.perfetto.dev."""
-        from ..charts.trace_events import write
+        from ..charts.gantt import write_trace
 
-        return write(self, place_of(path, "to_trace"))
+        return write_trace(self, output_path(path, "to_trace"))
 
     def to_dict(self) -> dict[str, Any]:
         """The schedule as plain data."""
@@ -243,3 +263,81 @@ def at_hand(graph: TaskGraph, durations: list[float]) -> set[int]:
         if durations[k] == 0.0 and all(a in free for a in task.before):
             free.add(k)
     return free
+
+
+Event = PlacedTask | PlacedMessage
+
+
+def critical_events(schedule: Schedule) -> tuple[Event, ...]:
+    """A chain of tasks and messages from the beginning to the end of a schedule.
+
+    A task waited for a result that it needs, else for its processor or for a message there; a message
+    for its content, else for its sender, receiver or link; both for whoever ended last where all
+    processors move in step. Of equal reasons the one with the most
+    multiplications behind it is given.
+    """
+    multiplications = [t.path.multiplications for t in schedule.graph.tasks]
+    chains: dict[int, tuple[int, int]] = {}  # per event: multiplications so far, the event before
+    # Tasks in the order of the graph, so that those without duration follow each other.
+    events: list[Event] = [*sorted(schedule.tasks, key=lambda t: t.task), *schedule.messages]
+    order = sorted(range(len(events)), key=lambda k: (events[k].start, _end(events[k]), k))
+    book = _Book(schedule)
+    for k in order:
+        event = events[k]
+        reasons = next((r for r in book.reasons(event) if r), ())
+        before = max(reasons, key=lambda r: chains[r][0], default=-1)
+        own = multiplications[event.task] if isinstance(event, PlacedTask) else 0
+        chains[k] = (own + (chains[before][0] if before >= 0 else 0), before)
+        book.enter(k, event)
+    last = max(map(_end, events), default=0.0)
+    at = max((k for k in order if _end(events[k]) == last), key=lambda k: chains[k][0], default=-1)
+    chain: list[Event] = []
+    while at >= 0:
+        chain.append(events[at])
+        at = chains[at][1]
+    return tuple(reversed(chain))
+
+
+class _Book:
+    """Events so far, by what they produced and whom they occupied."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.graph = schedule.graph
+        self.made: dict[tuple[int, int], tuple[float, int]] = {}  # task's result at a processor: when, event
+        self.shared = schedule.network is None
+        self.at: dict[int, dict[float, list[int]]] = {}  # processor: end of events there
+        self.ends: list[tuple[float, int]] = []  # of all events, sorted
+
+    def enter(self, number: int, event: Event) -> None:
+        """Note an event."""
+        where = [event.processor] if isinstance(event, PlacedTask) else [event.receiver, event.sender]
+        self.made[event.task, -1 if self.shared else where[0]] = _end(event), number
+        for p in where:
+            self.at.setdefault(p, {}).setdefault(_end(event), []).append(number)
+        insort(self.ends, (_end(event), number))
+
+    def reasons(self, event: Event) -> Iterator[Sequence[int]]:
+        """Events that ended just when this one started, the best explanations first."""
+        if isinstance(event, PlacedTask):
+            where = -1 if self.shared else event.processor
+            needed = [self.made.get((a, where)) for a in self.graph.tasks[event.task].before]
+            yield [number for x in needed if x for when, number in (x,) if when == event.start]
+            yield self._there(event.processor, event.start)
+        else:
+            made: Mapping[tuple[int, int], tuple[float, int]] = self.made
+            yield [
+                number
+                for when, number in (made.get((event.task, event.sender), (-1.0, -1)),)
+                if when == event.start
+            ]
+            yield [*self._there(event.sender, event.start), *self._there(event.receiver, event.start)]
+        # In lock-step all wait for the slowest of the step before.
+        last = bisect_right(self.ends, (event.start, len(self.graph.tasks) + len(self.ends)))
+        yield [self.ends[last - 1][1]] if last and event.start > 0.0 else []
+
+    def _there(self, processor: int, when: float) -> list[int]:
+        return self.at.get(processor, {}).get(when, [])
+
+
+def _end(event: Event) -> float:
+    return event.end if isinstance(event, PlacedTask) else event.arrival

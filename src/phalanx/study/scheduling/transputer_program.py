@@ -4,18 +4,27 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from ...algorithms import find, require_covered
 from ...errors import PhalanxError
-from ...program.cost import Count
-from ...program.scalar import Graph
+from ...program.analyses.cost import Count
+from ...program.graph import Graph
+from ...robot.dh.chain import axes, first_axis, offsets, rotations
 from ...robot.robot import Robot
+from ...spatial import unpack
 from ..machines import Transputers
-from ..machines.transputer_programs import (
+from .list_scheduler import first_gap
+from .networks import transputer_network
+from .placement import LinkMessage, PlacedMessage, PlacedTask, Schedule
+from .tasks import Task, TaskCode, TaskGraph, TaskTrace, operations_of
+from .worker_programs import (
     JOINTS,
     PROCESSORS,
     PROGRAMS,
@@ -25,12 +34,10 @@ from ..machines.transputer_programs import (
     Receive,
     Send,
     Value,
+    computations,
     inputs_of,
     message,
 )
-from .networks import all_pairs
-from .placement import LinkMessage, PlacedMessage, PlacedTask, Schedule
-from .tasks import Task, TaskGraph, operations_of
 
 _FREE = ("(13)",)  # the projection on the axis, which the paper does not charge
 
@@ -41,7 +48,7 @@ def paper_schedule(robot: Robot, machine: Transputers) -> Schedule:
     graph, number = paper_tasks(robot, machine.program)
     run = _MachineRun(graph, number, machine, robot.nv)
     run.to_the_end()
-    network = all_pairs(PROCESSORS, machine.links, master=0)
+    network = run.network
     order = sorted(run.tasks, key=lambda t: (t.start, t.end, t.processor))
     return Schedule(graph, machine, PROCESSORS, tuple(order), tuple(run.messages), network=network)
 
@@ -50,13 +57,7 @@ def paper_tasks(robot: Robot, program: str = "repaired") -> tuple[TaskGraph, dic
     """The computations of all workers as tasks, and the task that makes each value."""
     n = robot.nv
     diagonal = not robot.model.dh.J[:, [1, 2, 4]].any()
-    lines = [
-        (i, line)
-        for own in PROGRAMS[program].of.values()
-        for _, i, line in own.lines(n)
-        if isinstance(line, Compute)
-    ]
-    lines = _sorted(lines)
+    lines = _lines(n, program)
     number: dict[Value, int] = {(line.output, i): k for k, (i, line) in enumerate(lines)}
     counts = {line: _operations(line, diagonal) for _, line in lines}
     tasks = tuple(
@@ -74,7 +75,39 @@ def paper_tasks(robot: Robot, program: str = "repaired") -> tuple[TaskGraph, dic
         for i, line in lines
     )
     title = f"inverse_dynamics of {robot.name} by zomaya_morris"
-    return TaskGraph(tasks, title, "equation", robot.link_names, 3 * n, "zomaya_morris"), number
+    code = partial(_code, robot, program)
+    return TaskGraph(tasks, title, "equation", robot.link_names, 3 * n, "zomaya_morris", code), number
+
+
+def _code(robot: Robot, program: str) -> TaskCode:
+    """What the lines compute from the joint data with the numbers of a robot."""
+    trace, model, n = TaskTrace(), robot.model, robot.nv
+    q, qd, qdd = (trace.inputs(name, n) for name in ("q", "qd", "qdd"))
+    chain, z0, origin = model.dh, first_axis(model.dh), np.zeros(3)
+    fields = {
+        "A": rotations(chain, q),
+        "p": offsets(chain, q),
+        "Az": axes(chain),
+        "zqd": z0 * qd[:, None],
+        "zqdd": z0 * qdd[:, None],
+        "s": chain.s,
+        "m": chain.m[:, None],
+        "J": unpack(chain.J),
+    }
+    known: dict[Value, Any] = {(name, i + 1): x[i] for name, x in fields.items() for i in range(n)}
+    known |= {("w", 0): origin, ("wd", 0): origin, ("vd", 0): -chain.gravity}
+    known |= {("A", n + 1): np.eye(3), ("f", n + 1): origin, ("n", n + 1): origin}
+    for i, line in _lines(n, program):
+        known[line.output, i] = trace.task(line.run(*(known[x] for x in inputs_of(line, i))))
+    tau = [trace.result(known["tau", i + 1][0] + robot.armature[i] * qdd[i]) for i in range(n)]
+    sizes = {"q": n, "qd": n, "qdd": n}
+    results = {("tau", i): x for i, x in enumerate(tau)}
+    return TaskCode(sizes, {"tau": n}, trace.values, results, dict.fromkeys((*sizes, "tau"), (n,)))
+
+
+def _lines(n: int, program: str) -> list[tuple[int, Compute]]:
+    """The computations of all workers for n joints."""
+    return _sorted([line for name in PROCESSORS for line in computations(name, n, program)])
 
 
 def _sorted(lines: list[tuple[int, Compute]]) -> list[tuple[int, Compute]]:
@@ -122,7 +155,7 @@ _Exchange = tuple[str, str, str, int]  # sender, receiver, content and link
 
 @dataclass
 class _Worker:
-    """A processor on its way through its program."""
+    """The state of a processor inside its program."""
 
     lines: Iterator[tuple[int, int, Line]]
     now: float = 0.0
@@ -138,11 +171,12 @@ class _MachineRun:
 
     def __init__(self, graph: TaskGraph, number: dict[Value, int], machine: Transputers, n: int) -> None:
         self.graph, self.number, self.machine, self.n = graph, number, machine, n
+        self.network = transputer_network(machine, PROCESSORS)
         programs = PROGRAMS[machine.program]
         self.workers = {name: _Worker(programs.of[name].lines(n)) for name in PROCESSORS}
         self.buffered = programs.buffered
         self.arrived: dict[_Exchange, float] = {}  # in buffers
-        self.link_is_free: dict[tuple[str, str], float] = {}
+        self.busy: dict[tuple[int, int], list[tuple[float, float]]] = {}  # of each link, in order of time
         self.tasks: list[PlacedTask] = []
         self.messages: list[PlacedMessage] = []
 
@@ -179,8 +213,8 @@ class _MachineRun:
         worker, task = self.workers[name], self.number[line.output, i]
         t = self.graph.tasks[task]
         start, worker.now = worker.now, worker.now + self.machine.times.of(t.work)
-        place = PROCESSORS.index(name)
-        self.tasks.append(PlacedTask(task, place, start, worker.now, t.quantity, t.link, t.name))
+        processor = PROCESSORS.index(name)
+        self.tasks.append(PlacedTask(task, processor, start, worker.now, t.quantity, t.link, t.name))
 
     def _exchange(self) -> bool:
         """Carry out all messages whose two sides have come to them."""
@@ -206,27 +240,35 @@ class _MachineRun:
         """A message for which both sides wait."""
         key = (a, b, content, i)
         start = max(self.workers[x].waits_for.pop(key) for x in (a, b))  # type: ignore[union-attr]
-        end = self._message(key, start)
-        for x in (a, b):
+        hops = self._message(key, start)
+        # Who sends goes on when the first link has taken the message.
+        for x, end in ((a, hops[0].end), (b, hops[-1].end)):
             self.workers[x].now = max(self.workers[x].now, end)
 
     def _send(self, a: str, b: str, content: str, i: int) -> None:
         """A message into a buffer, as soon as the link is free."""
         key = (a, b, content, i)
-        end = self._message(key, max(self.workers[a].now, self.link_is_free.get((a, b), 0.0)))
-        self.arrived[key] = self.link_is_free[a, b] = end
+        self.arrived[key] = self._message(key, self.workers[a].now)[-1].end
 
-    def _message(self, key: _Exchange, start: float) -> float:
-        """Note a message; when it has arrived."""
+    def _message(self, key: _Exchange, start: float) -> tuple[LinkMessage, ...]:
+        """Note a message, over one link after another as soon as each is free."""
         a, b, content, i = key
         words = message(a, Send(content, b), self.n).reals
-        end = start + self.machine.links.of(words)
         sender, receiver = PROCESSORS.index(a), PROCESSORS.index(b)
         task = -1 if content == JOINTS else self.number[content, i]
         name = "inputs" if content == JOINTS else self.graph.tasks[task].name
-        hop = LinkMessage(sender, receiver, start, end)
-        self.messages.append(PlacedMessage(task, sender, receiver, start, end, words, name, (hop,)))
-        return end
+        hops, now = [], start
+        for link in self.network.route(sender, receiver):
+            busy, length = self.busy.setdefault(link, []), self.machine.links.of(words)
+            begin = first_gap(busy, now, length)
+            now = begin + length
+            if length:
+                insort(busy, (begin, now))
+            hops.append(LinkMessage(*link, begin, now))
+        self.messages.append(
+            PlacedMessage(task, sender, receiver, hops[0].start, now, words, name, tuple(hops))
+        )
+        return tuple(hops)
 
 
 def _exchange(name: str, x: Send | Receive, i: int) -> _Exchange:

@@ -18,7 +18,7 @@ _TOLERANCE = 1e-9  # of the makespan: sums of times in floating point
 
 
 def require_valid(schedule: Schedule) -> Schedule:
-    """The schedule, or an error that tells what is wrong with it."""
+    """The schedule, or an error that names what is wrong with it."""
     if found := violations(schedule):
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         raise PhalanxError(f"schedule on {schedule.machine}: {found[0]}{more}.")
@@ -26,10 +26,10 @@ def require_valid(schedule: Schedule) -> Schedule:
 
 
 def violations(schedule: Schedule) -> list[str]:
-    """What cannot be: an empty list for a valid schedule.
+    """The rules that a schedule breaks, in words; an empty list for a valid one.
 
-    Every task that takes time or waits for others is there once and takes its time; no processor does two
-    things at once; no task starts before its inputs and messages have arrived; messages go over links
+    Every task that takes time or waits for others is there once and takes its time; no processor runs two
+    tasks at once; no task starts before its inputs and messages have arrived; messages go over links
     that exist, one at a time in each direction, and take their time; the makespan is at least the span
     and at least the work over the number of processors.
     """
@@ -46,7 +46,7 @@ def violations(schedule: Schedule) -> list[str]:
 
 
 class _Check:
-    """The rules, each as a method that tells its violations."""
+    """The rules, each a method that yields its violations."""
 
     def __init__(self, schedule: Schedule) -> None:
         self.schedule = schedule
@@ -82,13 +82,13 @@ class _Check:
                 yield f"task {t.task} ({t.name}) takes {took:g} instead of {takes:g}"
 
     def processors(self) -> Iterator[str]:
-        """No processor does two things at once."""
+        """No processor runs two tasks at once."""
         for p, tasks in _by(self.schedule.tasks, lambda t: t.processor):
             for a, b in self.overlaps(sorted((t.start, t.end, t.task) for t in tasks)):
                 yield f"processor {self.name(p)} does tasks {a} and {b} at once"
 
     def messages(self) -> Iterator[str]:
-        """A message leaves when its content is there and the way it takes is connected and takes its time."""
+        """A message leaves when its content is there and its route is connected and takes its time."""
         network = self.schedule.network
         for m in self.schedule.messages:
             label = f"message {m.name} from {self.name(m.sender)} to {self.name(m.receiver)}"

@@ -3,7 +3,7 @@
 """The orders of a scan: which neighbouring runs of a chain are joined, level by level, as data.
 
 A level is an array (k, 3) of slots (left, right, target): the run that ends in slot `left` and the
-one in slot `right` become one, kept in slot `target`. All joins of a level read before any writes.
+one in slot `right` become one, stored in slot `target`. All joins of a level read before any writes.
 Slot i holds a run that ends at element i, after the last level the one that begins at the first
 element; inward everything is mirrored.
 """
@@ -82,7 +82,7 @@ def joining_of(choice: str | Joining) -> Joining:
 def levels(count: int, joining: str | Joining = "tree", *, reverse: bool = False) -> list[Level]:
     """The levels of a scan over `count` elements; inward (`reverse`) aligned at the last one."""
     made = list(joining_of(joining)(count))
-    # Seen in a mirror, left and right change places.
+    # Mirrored: left and right are exchanged.
     return [count - 1 - level[:, [1, 0, 2]] for level in made] if reverse else made
 
 

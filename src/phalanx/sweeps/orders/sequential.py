@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""One level of the tree after another; all bodies of a level and all states at once."""
+"""The sequential order: one level of the tree after another, all bodies of a level and all states at once."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from ...errors import PhalanxError
 from ...spatial import Array, Field
 from ..triangle import Sums
 from ..verbs import Order, Segments
-from .contraction import Round, trip_count_of
-from .hops import Hop, Paths, hops_of
-from .joining import Joining, Level, joining_of, levels
-from .slots import Bodies, Slots, lift, places, take, zeros
+from .hops import ContractionStep, Hop, Paths, contraction_steps, hops_of
+from .joining import Joining, Level, joining_of, levels, tree
+from .slots import Bodies, Slots, lift, size, take, zeros
 
 
 class Sequential(Order):
@@ -29,7 +28,7 @@ class Sequential(Order):
         self.parents = parents
         self.n = len(parents)
         self.pattern = parents if pattern is None else pattern
-        self.joining = joining_of(joining)
+        self.joining: Joining = tree if joining == "tree" else joining_of(joining)
 
     @cached_property
     def is_chain(self) -> bool:
@@ -86,12 +85,12 @@ class Sequential(Order):
         return hops_of(self.parents)
 
     @cached_property
-    def rounds(self) -> list[Round]:
-        """The rounds that contract the tree."""
-        return trip_count_of(self.parents)
+    def contraction(self) -> list[ContractionStep]:
+        """The steps that contract the tree."""
+        return contraction_steps(self.parents)
 
     def abreast(self, bodies: np.ndarray) -> list[np.ndarray]:
-        """The rows of an array, one for each body that is computed, in the groups that go side by side."""
+        """The rows of an array, one for each body that is computed, in groups that are computed at once."""
         return [bodies]
 
     def visit(self, bodies: Bodies) -> None:
@@ -132,18 +131,18 @@ class Sequential(Order):
 
     def fold(self, step: Callable[..., Any], state: tuple[Any, ...], local: tuple[Any, ...]) -> Any:
         values = [Slots(self.n, None, start=s) for s in state]
-        kept: list[Slots] = []
+        results: list[Slots] = []
         for level in self.inward:
             for bodies in level:
                 self.visit(bodies)
-                up, keep = step(tuple(v.get(bodies) for v in values), *(take(f, bodies) for f in local))
+                up, own = step(tuple(v.get(bodies) for v in values), *(take(f, bodies) for f in local))
                 for v, x in zip(values, up, strict=True):
                     v.add(self.parents[bodies], x)
-                kept = kept or [Slots(self.n, None) for _ in keep]
-                for slots, k in zip(kept, keep, strict=True):
-                    slots.set(bodies, k)
+                results = results or [Slots(self.n, None) for _ in own]
+                for slots, x in zip(results, own, strict=True):
+                    slots.set(bodies, x)
         self.leave()
-        return tuple(slots.all() for slots in kept)
+        return tuple(slots.all() for slots in results)
 
     def pairs(
         self,
@@ -176,7 +175,7 @@ class Sequential(Order):
 
     @cached_property
     def rows(self) -> list[Bodies]:
-        """The bodies whose walks along their ancestors go side by side."""
+        """The bodies whose ancestor loops run side by side."""
         return [np.arange(self.n)]
 
     def scan(self, join: Callable[[Any, Any], Any], elements: Any, root: Any, reverse: bool) -> Any:
@@ -204,13 +203,13 @@ class Sequential(Order):
             self.visit(bottom)
             return join(runs.get(top), loaded(runs.get(other), loads.get(bottom)))
 
-        for r in self.rounds:
+        for r in self.contraction:
             for part in self.abreast(r.joins):
                 runs.set(part[:, 0], joined(*part[:, :3].T))
             for part in self.abreast(r.folds):
-                closed = np.full(len(part), -1)  # the map of zeros stands in the slot of the world
+                closed = np.full(len(part), -1)  # the slot of the world holds the map of zeros
                 loads.scatter(part[:, 2], load(joined(part[:, 0], part[:, 1], closed)))
-        for r in reversed(self.rounds):
+        for r in reversed(self.contraction):
             for part in self.abreast(r.joins):
                 _, bottom, other, end = part.T
                 loads.add(bottom, load(joined(other, end, np.full(len(part), -1))))
@@ -223,7 +222,7 @@ class Sequential(Order):
     def relay(
         self, levels: Any, state: tuple[Any, ...], join: Callable[..., Any], along: Any, links: Any
     ) -> list[tuple[Any, ...]]:
-        link = np.arange(places(state[0])) if links is None else np.asarray(links)
+        link = np.arange(size(state[0])) if links is None else np.asarray(links)
 
         def after(number: int, level: Any, state: tuple[Any, ...]) -> tuple[Any, ...]:
             values = [Slots(len(link), None, start=x) for x in state]
@@ -251,7 +250,7 @@ class Sequential(Order):
         return cut(self, count, ends)
 
     def among(self, parents: np.ndarray, bodies: Bodies) -> Sequential:
-        """The same order on other parents, of which number k stands for a body."""
+        """The same order on another tree, whose body k is `bodies[k]` here."""
         return type(self)(parents, joining=self.joining)
 
     def parent(self, x: Array, root: Any) -> Array:
@@ -275,9 +274,9 @@ class Sequential(Order):
 
     def marked(self, x: Any, at: Array) -> Any:
         if at.dtype != object:
-            places = np.flatnonzero(at)
-            return x[int(places[0])] if len(places) else x.map(_nothing)
-        # Of recording scalars only those that may be one are left when the sum is folded.
+            bodies = np.flatnonzero(at)
+            return x[int(bodies[0])] if len(bodies) else x.map(_nothing)
+        # With recording scalars, folding drops the terms whose weight is zero.
         return x.map(lambda array, rank: self._weighted(array, at, rank))
 
     def _weighted(self, array: Array, at: Array, rank: int) -> Array:
@@ -304,7 +303,7 @@ class Sequential(Order):
             if len(above):
                 row = factor[..., k, above]
                 scaled = row * factor[..., k, k][..., None]
-                far, near = np.tril_indices(len(above))  # ancestors stand nearest first
+                far, near = np.tril_indices(len(above))  # nearest ancestor first
                 i, j = above[near], above[far]
                 factor[..., i, j] = factor[..., i, j] - scaled[..., near] * row[..., far]
                 factor[..., k, above] = scaled
@@ -337,7 +336,7 @@ class Sequential(Order):
 
 
 def _added_by_halves(terms: list[tuple[Any, ...]]) -> tuple[Any, ...]:
-    """The sum of states, two neighbours at a time: as many additions in a row as the logarithm of terms."""
+    """The sum of states, two neighbours at a time: the depth is the logarithm of the number of terms."""
     while len(terms) > 1:
         pairs = zip(terms[0::2], terms[1::2], strict=False)
         rest = terms[len(terms) - len(terms) % 2 :]

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Fields under construction: what a sweep has computed so far, body by body."""
+"""Fields under construction: the values that a sweep has computed so far, by body."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def take(field: Any, bodies: Bodies | slice) -> Any:
     return field[..., bodies, :]
 
 
-def places(field: Any) -> int:
-    """How many bodies, or other places, a field has values for."""
+def size(field: Any) -> int:
+    """How many bodies, links or pairs a field has values for."""
     array, rank = next(bodies_of(field))
     return int(array.shape[array.ndim - rank - 1])
 
@@ -83,7 +83,7 @@ class Slots:
             self.arrays[k][(..., bodies, *(slice(None),) * rank)] = new
 
     def add(self, bodies: Bodies, value: Any) -> None:
-        """Add to distinct bodies; what reaches the world is dropped."""
+        """Add values to distinct bodies; those for the world are dropped."""
         assert self.arrays is not None
         inside = bodies >= 0
         if not inside.any():
@@ -97,7 +97,7 @@ class Slots:
             self.arrays[k][index] = self.arrays[k][index] + new
 
     def scatter(self, bodies: Bodies, value: Any) -> None:
-        """Add to bodies of which several may be the same; they are served in turn."""
+        """Scatter-add values to bodies, some of which may repeat, in order."""
         if len(np.unique(bodies)) == len(bodies):
             self.add(bodies, value)
             return
@@ -108,7 +108,7 @@ class Slots:
             np.add.at(self.arrays[k], index, new)
 
     def _widen(self, k: int, new: Array, rank: int) -> None:
-        """Give constants a batch when a batched value meets them."""
+        """Broadcast an array to the batch axes of a new value."""
         assert self.arrays is not None
         own = self.arrays[k]
         batch = new.shape[: new.ndim - rank - 1]

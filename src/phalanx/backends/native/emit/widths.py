@@ -1,8 +1,8 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Loops over bodies in more than one width: full registers for many states, narrow ones for a single state.
+"""Loops over bodies in two vector widths: full registers for many states, narrow ones for a single state.
 
-A single state would fill all lanes with copies of itself: what loops keep for each body grows with them, and
+A single state would fill all lanes with copies of itself: scratch memory per body grows with the lanes, and
 the widest registers are slower. All widths give the same bits.
 """
 
@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
-from ....program.form.nonfinite import spread
-from ....program.form.program import Program
+from ....program.ir import Program
+from ....program.passes.nonfinite import spread
 from ..compile import Target
 from .codegen import Module, scratch_bytes
 
@@ -25,7 +25,7 @@ _MUCH = 1 << 26  # bytes beyond which lanes no longer pay even for many states
 
 
 class Widths(NamedTuple):
-    """The code of a block: what it declares, its scratch memory, its width, and what a single state calls."""
+    """LLVM IR of a block, its declarations, bytes of scratch, target, and the function for a single state."""
 
     block: str
     declarations: set[str]
@@ -37,9 +37,9 @@ class Widths(NamedTuple):
 def in_widths(
     built: Callable[[int], Program], alone: Callable[[int], Program | None], target: Target, element: str
 ) -> Widths:
-    """Loops in the widths that suit what they keep; `built` makes the program for so many lanes.
+    """The block of a looped program, in vector widths chosen by its scratch memory.
 
-    `alone` makes that of one state whose bodies are in lanes, if there is one.
+    `built(lanes)` makes the program; `alone(lanes)` that of one state with bodies in lanes, or None.
     """
     module = Module(element)
 

@@ -1,21 +1,24 @@
 ; Copyright (c) 2026 The Phalanx developers
 ; SPDX-License-Identifier: MIT
 ;
-; What Python calls, for all kernels alike: the argument checks of machine code are here and nowhere else.
-; Words with a dollar sign are filled in by runtime.py.
+; The functions that Python calls, for all kernels alike, with all argument checks of machine code.
+; objects.py fills in words with a dollar sign.
 ;
 ;   direct(in…, out)                              all states, on this thread
-;   direct(in…, out, start, stop, grain, helpers) some rows of the batch, with the help of other threads
+;   direct(in…, out, start, stop, grain, helpers) some rows of the batch, with the help of other threads; a single
+;                                                 state whose program has parallel phases is shared by them
 ;   bound()                                       the loop on arrays fixed beforehand
 ;   vectorcall                                    what Python calls for a NumPy ufunc of a kernel
 ;
-; direct answers True, or touches nothing and answers False: then arrays need converting, or an error explained.
-; refer counts a new reference to None, True or False before Python 3.12; since then they are immortal.
+; direct returns True, or touches nothing and returns False: then the slow path converts arrays or raises an error.
+; refer increments the reference count of None, True or False before Python 3.12; since then they are immortal.
 
 %core = type { i32, i32, [3 x i64] }                        ; an operand: axes beside the batch, flags, lengths
-%kernel = type { ptr, ptr, ptr, ptr, i64, [0 x %core] }     ; dtype, loop, single, told, operands (output last)
-%binding = type { ptr, ptr, ptr, ptr, ptr }                 ; loop, told, arguments, dimensions, steps
-; loop, told, operands, axes, start, stop, grain, pieces, addresses, lengths, strides [axis][operand], steps
+; dtype, loop, single, uniforms, number of operands, shared (null if there are no phases), operands (output last)
+%kernel = type { ptr, ptr, ptr, ptr, i64, ptr, [0 x %core] }
+; loop, uniforms, arguments, dimensions, steps; shared (null if one thread runs the loop), helpers
+%binding = type { ptr, ptr, ptr, ptr, ptr, ptr, i64 }
+; loop, uniforms, operands, axes, start, stop, grain, pieces, addresses, lengths, strides [axis][operand], steps
 %walk = type { ptr, ptr, i64, i64, i64, i64, i64, i64, ptr, ptr, ptr, ptr }
 
 @True = external global i8
@@ -64,7 +67,7 @@ array:
   %is.dtype = icmp eq ptr %dtype.own, %dtype
   %flags.at = getelementptr i8, ptr %object, i64 $flags
   %flags = load i32, ptr %flags.at
-  %core = getelementptr %kernel, ptr %kernel, i64 0, i32 5, i64 %k
+  %core = getelementptr %kernel, ptr %kernel, i64 0, i32 6, i64 %k
   %needed.at = getelementptr %core, ptr %core, i64 0, i32 1
   %needed = load i32, ptr %needed.at
   %had = and i32 %flags, %needed
@@ -112,13 +115,35 @@ checked:
   %is.state = icmp eq i64 %batch.any.next, 0
   %is.simple = and i1 %is.contiguous, %is.state
   %is.alone = and i1 %is.simple, %all
-  br i1 %is.alone, label %alone, label %many
+  %shared.at = getelementptr %kernel, ptr %kernel, i64 0, i32 5
+  %shared = load ptr, ptr %shared.at
+  %has.phases = icmp ne ptr %shared, null
+  %is.phased = and i1 %is.simple, %has.phases
+  br i1 %is.alone, label %alone, label %several
+several:
+  br i1 %is.phased, label %phased, label %many
+phased:
+  %fourth = add i64 %n, 3
+  %helpers.at = getelementptr ptr, ptr %args, i64 %fourth
+  %helpers.object = load ptr, ptr %helpers.at
+  %helpers.given = call i64 @PyLong_AsSsize_t(ptr %helpers.object)
+  %error = call ptr @PyErr_Occurred()
+  %is.wrong = icmp ne ptr %error, null
+  br i1 %is.wrong, label %raise, label %together
+together:
+  %helpers = call i64 @llvm.smax.i64(i64 %helpers.given, i64 0)
+  %uniforms.from = getelementptr %kernel, ptr %kernel, i64 0, i32 3
+  %uniforms.all = load ptr, ptr %uniforms.from
+  %thread = call ptr @PyEval_SaveThread()
+  call void %shared(ptr %addresses, ptr %uniforms.all, i64 %helpers, ptr @team)
+  call void @PyEval_RestoreThread(ptr %thread)
+  br label %answer
 alone:
   %single.at = getelementptr %kernel, ptr %kernel, i64 0, i32 2
   %single = load ptr, ptr %single.at
-  %told.at = getelementptr %kernel, ptr %kernel, i64 0, i32 3
-  %told = load ptr, ptr %told.at
-  call void %single(ptr %addresses, ptr %told)
+  %uniforms.at = getelementptr %kernel, ptr %kernel, i64 0, i32 3
+  %uniforms = load ptr, ptr %uniforms.at
+  call void %single(ptr %addresses, ptr %uniforms)
   br label %answer
 many:
   %done = call i32 @batch(ptr %kernel, ptr %args, ptr %addresses, i1 %some)
@@ -129,7 +154,7 @@ raise:
 refuse:
   br label %answer
 answer:
-  %reply = phi ptr [ @True, %alone ], [ @True, %many ], [ @False, %refuse ]
+  %reply = phi ptr [ @True, %alone ], [ @True, %together ], [ @True, %many ], [ @False, %refuse ]
   $refer
   ret ptr %reply
 }
@@ -153,8 +178,8 @@ entry:
   %fits = icmp sgt i64 %rows, 0
   br i1 %fits, label %range, label %refuse
 range:
-  br i1 %ranged, label %told, label %run
-told:
+  br i1 %ranged, label %given, label %run
+given:
   %n.at = getelementptr %walk, ptr %walk, i64 0, i32 2
   %n = load i64, ptr %n.at
   %first = getelementptr ptr, ptr %args, i64 %n
@@ -223,23 +248,35 @@ raise:
 define ptr @bound(ptr %self, ptr %nothing) nounwind {
   %binding = getelementptr i8, ptr %self, i64 $data
   %loop = load ptr, ptr %binding
-  %told.at = getelementptr %binding, ptr %binding, i64 0, i32 1
-  %told = load ptr, ptr %told.at
+  %uniforms.at = getelementptr %binding, ptr %binding, i64 0, i32 1
+  %uniforms = load ptr, ptr %uniforms.at
   %arguments.at = getelementptr %binding, ptr %binding, i64 0, i32 2
   %arguments = load ptr, ptr %arguments.at
   %dimensions.at = getelementptr %binding, ptr %binding, i64 0, i32 3
   %dimensions = load ptr, ptr %dimensions.at
   %steps.at = getelementptr %binding, ptr %binding, i64 0, i32 4
   %steps = load ptr, ptr %steps.at
+  %shared.at = getelementptr %binding, ptr %binding, i64 0, i32 5
+  %shared = load ptr, ptr %shared.at
+  %has.phases = icmp ne ptr %shared, null
+  br i1 %has.phases, label %together, label %loops
+together:
+  %helpers.at = getelementptr %binding, ptr %binding, i64 0, i32 6
+  %helpers = load i64, ptr %helpers.at
+  %thread.one = call ptr @PyEval_SaveThread()
+  call void %shared(ptr %arguments, ptr %uniforms, i64 %helpers, ptr @team)
+  call void @PyEval_RestoreThread(ptr %thread.one)
+  br label %answer
+loops:
   %rows = load i64, ptr %dimensions
   %long = icmp sge i64 %rows, $long
   br i1 %long, label %many, label %few
 few:
-  call void %loop(ptr %arguments, ptr %dimensions, ptr %steps, ptr %told)
+  call void %loop(ptr %arguments, ptr %dimensions, ptr %steps, ptr %uniforms)
   br label %answer
 many:
   %thread = call ptr @PyEval_SaveThread()
-  call void %loop(ptr %arguments, ptr %dimensions, ptr %steps, ptr %told)
+  call void %loop(ptr %arguments, ptr %dimensions, ptr %steps, ptr %uniforms)
   call void @PyEval_RestoreThread(ptr %thread)
   br label %answer
 answer:
@@ -248,7 +285,7 @@ answer:
   ret ptr %reply
 }
 
-; With arrays alone this is NumPy's own way. Anything else is first shown to `lazily`, which may decline it.
+; With arrays alone this is NumPy's own function. Anything else is first passed to `lazily`, which may decline it.
 define ptr @vectorcall(ptr %self, ptr %args, i64 %flagged, ptr %names) nounwind {
 entry:
   %count = and i64 %flagged, 9223372036854775807            ; the highest bit is a flag

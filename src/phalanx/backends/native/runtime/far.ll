@@ -1,10 +1,10 @@
 ; Copyright (c) 2026 The Phalanx developers
 ; SPDX-License-Identifier: MIT
 ;
-; Sine and cosine of arguments beyond 2^16 for machines without a C library: the reduction of Payne and Hanek, in
-; whole numbers of 32 and 64 bits. Words with a dollar sign are filled in by freestanding.py.
+; Sine and cosine of angles beyond 2^16 for machines without a C library: the range reduction of Payne and Hanek,
+; in integers of 32 and 64 bits. freestanding.py fills in words with a dollar sign.
 
-; Two words of zeros, then 2/pi to the places that the largest arguments need.
+; Two words of zeros, then as many bits of 2/pi as the largest angles need.
 @over_pi = internal constant [39 x i32] [ i32 0, i32 0,
     i32 u0xA2F9836E, i32 u0x4E441529, i32 u0xFC2757D1, i32 u0xF534DDC0, i32 u0xDB629599, i32 u0x3C439041,
     i32 u0xFE5163AB, i32 u0xDEBBC561, i32 u0xB7246E3A, i32 u0x424DD2E0, i32 u0x06492EEA, i32 u0x09D1921C,
@@ -19,7 +19,7 @@ define internal $element @sin$suffix($element %x) noinline cold #0 {
   ret $element %s
 }
 
-; The sine a quarter turn later, of an argument without its sign.
+; The cosine: the sine of |x| + pi/2.
 define internal $element @cos$suffix($element %x) noinline cold #0 {
   %down = fcmp olt $element %x, 0.0
   %minus = fneg $element %x
@@ -30,10 +30,10 @@ define internal $element @cos$suffix($element %x) noinline cold #0 {
 
 declare i32 @llvm.ctlz.i32(i32, i1)
 
-; The sine of x and so many quarter turns.
+; The sine of x plus a multiple of pi/2.
 define internal $element @far($element %x, i32 %more) noinline cold #0 {
 entry:
-  %raw = bitcast $element %x to $whole
+  %raw = bitcast $element %x to $integer
   %bits = $widened
   %exponent = lshr i64 %bits, $mantissa
   %biased = and i64 %exponent, $exponents
@@ -43,8 +43,8 @@ nan:
   %nothing = fsub $element %x, %x
   ret $element %nothing
 finite:
-  ; |x| = m 2^e. A quarter turn of x has the weight 2^30 in the first of six words of m (2/pi) that begin at
-  ; place e + 62. What lies above are whole turns, what lies below is less than 2^-137.
+  ; |x| = m 2^e. pi/2 has the weight 2^30 in the first of six words of m (2/pi) that begin at bit e + 62. The
+  ; bits above are multiples of 2 pi, those below are less than 2^-137.
   %fraction = and i64 %bits, $fractions
   %m = or i64 %fraction, $implicit
   %m.low = and i64 %m, 4294967295
@@ -86,7 +86,7 @@ word:                                             ; from the last word to the fi
   %go.on = icmp sge i64 %i.next, 0
   br i1 %go.on, label %word, label %turned
 turned:
-  ; Two bits of quarter turns, then their fraction; from one half on it is the next one less the rest.
+  ; Two bits of the quadrant, then the fraction; from one half on it is the next quadrant less the remainder.
   %quarters = lshr i32 %w, 30
   %half = lshr i32 %w, 29
   %up = and i32 %half, 1
@@ -97,7 +97,7 @@ turned:
   %c0 = xor i32 %w1, %flip
   %d0 = xor i32 %w2, %flip
   %e0 = xor i32 %w3, %flip
-  ; The 64 bits from the first one on: no argument has more than 64 zeros in front of it.
+  ; The 64 bits from the first one on: no angle has more than 64 zeros in front of it.
   %a.none = icmp eq i32 %a0, 0
   %a1 = select i1 %a.none, i32 %b0, i32 %a0
   %b1 = select i1 %a.none, i32 %c0, i32 %b0
@@ -144,7 +144,7 @@ turned:
   %scale.biased = sub i64 $unit, %z.wide          ; 2^(-61 - z)
   %scale.bits = shl i64 %scale.biased, $mantissa
   %scale.whole = $narrowed
-  %scale = bitcast $whole %scale.whole to $element
+  %scale = bitcast $integer %scale.whole to $element
   %r = fmul $element %p.real, %scale
   %r2 = fmul $element %r, %r
 $polynomials
@@ -160,7 +160,7 @@ $polynomials
   %odd = and i32 %q, 1
   %is.odd = icmp ne i32 %odd, 0
   %value = select i1 %is.odd, $element %cosine, $element %sine
-  ; The sine of a negative rest, of the second half of a turn and of a negative argument: each turns the sign.
+  ; A negative remainder, quadrants two and three, and a negative angle: each changes the sign.
   %rest.sign = select i1 %is.odd, i32 0, i32 %up
   %half.turns = lshr i32 %q, 1
   %sign.two = xor i32 %rest.sign, %half.turns

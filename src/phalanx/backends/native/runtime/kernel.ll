@@ -1,9 +1,9 @@
 ; Copyright (c) 2026 The Phalanx developers
 ; SPDX-License-Identifier: MIT
 ;
-; What every kernel has beside its block and turns.ll. Words with a dollar sign are filled in by loop.py.
+; Part of every kernel, beside its block and sincos.ll. loop.py fills in words with a dollar sign.
 
-; Rows of a three-dimensional core between any two strides; spare rows repeat the last.
+; Copies rows of a three-dimensional core from any strides to any others; spare rows repeat the last.
 define internal void @copy(ptr %to, i64 %to0, i64 %to1, i64 %to2, i64 %to3, ptr %from, i64 %from0, i64 %from1, i64 %from2, i64 %from3, i64 %rows, i64 %valid, i64 %n1, i64 %n2, i64 %n3) noinline nounwind {
 entry:
   %last = sub i64 %valid, 1

@@ -1,9 +1,9 @@
 ; Copyright (c) 2026 The Phalanx developers
 ; SPDX-License-Identifier: MIT
 ;
-; Scratch memory of kernels that need much of it. C libraries return large blocks to the system, which hands
-; them out again page by page, slower than some kernels run: a pool that all kernels of the process share keeps
-; the last one. A block begins with its size.
+; A pool for large blocks of scratch memory. C libraries return such blocks to the system, which maps them again
+; page by page, slower than some kernels run: the pool, shared by all kernels of the process, retains the last
+; one. A block begins with its size.
 
 @pool = external global ptr
 

@@ -1,20 +1,20 @@
 ; Copyright (c) 2026 The Phalanx developers
 ; SPDX-License-Identifier: MIT
 ;
-; A batch as rows that any thread may compute from any place: broadcast axes have the stride 0, axes that lie in
-; one row are one, and the longest is the innermost.
+; The iteration over a batch of any strides, as rows that any thread may compute from any index: broadcast axes
+; have the stride 0, contiguous axes are merged, and the longest is the innermost.
 
-; The number of rows, after filling in the walk over operands whose cores have been checked; 0 if their batches
-; do not broadcast to that of the output, or if the output shares memory with an input.
+; The number of rows, after filling in the iteration over operands whose cores have been checked; 0 if their
+; batches do not broadcast to that of the output, or if the output shares memory with an input.
 define internal i64 @planned(ptr %walk, ptr %kernel, ptr %args) nounwind {
 entry:
   %loop.from = getelementptr %kernel, ptr %kernel, i64 0, i32 1
   %loop = load ptr, ptr %loop.from
   store ptr %loop, ptr %walk
-  %told.from = getelementptr %kernel, ptr %kernel, i64 0, i32 3
-  %told = load ptr, ptr %told.from
-  %told.at = getelementptr %walk, ptr %walk, i64 0, i32 1
-  store ptr %told, ptr %told.at
+  %uniforms.from = getelementptr %kernel, ptr %kernel, i64 0, i32 3
+  %uniforms = load ptr, ptr %uniforms.from
+  %uniforms.at = getelementptr %walk, ptr %walk, i64 0, i32 1
+  store ptr %uniforms, ptr %uniforms.at
   %n.from = getelementptr %kernel, ptr %kernel, i64 0, i32 4
   %n = load i64, ptr %n.from
   %n.at = getelementptr %walk, ptr %walk, i64 0, i32 2
@@ -162,11 +162,11 @@ refuse:
 declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
-; How many axes an operand has in front of its core.
+; The number of batch axes of an operand.
 define internal i64 @batch_axes(ptr %kernel, ptr %object, i64 %k) nounwind {
   %ndim.at = getelementptr i8, ptr %object, i64 $ndim
   %ndim = load i32, ptr %ndim.at
-  %core = getelementptr %kernel, ptr %kernel, i64 0, i32 5, i64 %k
+  %core = getelementptr %kernel, ptr %kernel, i64 0, i32 6, i64 %k
   %axes = load i32, ptr %core
   %batch = sub i32 %ndim, %axes
   %answer = zext i32 %batch to i64
@@ -206,7 +206,7 @@ swap:
   ret void
 }
 
-; What the loop of a ufunc is given as steps: strides of the innermost axis, then those of all cores.
+; Fills in the steps of a ufunc's loop: strides of the innermost axis, then those of all cores.
 define internal void @core_steps(ptr %walk, ptr %kernel, ptr %args) nounwind {
 entry:
   %n.at = getelementptr %walk, ptr %walk, i64 0, i32 2
@@ -256,7 +256,7 @@ end:
   ret void
 }
 
-; Whether the memory of the output, from its first byte to its last, holds nothing of an input.
+; Whether the memory of the output, from its first byte to its last, is disjoint from an input's.
 define internal i1 @is_apart(ptr %walk, ptr %kernel, ptr %args) nounwind {
 entry:
   %bounds = alloca [2 x i64]
@@ -294,7 +294,7 @@ answer:
   ret i1 %reply
 }
 
-; Whether an output has an axis along which all elements are one.
+; Whether an output has a longer axis of stride 0, whose elements are one in memory.
 define internal i1 @repeats(ptr %kernel, ptr %args, i64 %n) nounwind {
 entry:
   br label %operand
@@ -302,7 +302,7 @@ operand:
   %k = phi i64 [ 0, %entry ], [ %k.next, %operand.end ]
   %object.at = getelementptr ptr, ptr %args, i64 %k
   %object = load ptr, ptr %object.at
-  %needed.at = getelementptr %kernel, ptr %kernel, i64 0, i32 5, i64 %k, i32 1
+  %needed.at = getelementptr %kernel, ptr %kernel, i64 0, i32 6, i64 %k, i32 1
   %needed = load i32, ptr %needed.at
   %written = and i32 %needed, $writeable
   %is.output = icmp ne i32 %written, 0
@@ -384,8 +384,8 @@ entry:
   %addresses = alloca [$operands x ptr]
   %run = alloca i64
   %loop = load ptr, ptr %walk
-  %told.at = getelementptr %walk, ptr %walk, i64 0, i32 1
-  %told = load ptr, ptr %told.at
+  %uniforms.at = getelementptr %walk, ptr %walk, i64 0, i32 1
+  %uniforms = load ptr, ptr %uniforms.at
   %n.at = getelementptr %walk, ptr %walk, i64 0, i32 2
   %n = load i64, ptr %n.at
   %axes.at = getelementptr %walk, ptr %walk, i64 0, i32 3
@@ -440,7 +440,7 @@ compute:
   %left = sub i64 %stop, %row
   %count = call i64 @llvm.smin.i64(i64 %ahead, i64 %left)
   store i64 %count, ptr %run
-  call void %loop(ptr %addresses, ptr %run, ptr %steps, ptr %told)
+  call void %loop(ptr %addresses, ptr %run, ptr %steps, ptr %uniforms)
   %row.next = add i64 %row, %count
   br label %check
 end:

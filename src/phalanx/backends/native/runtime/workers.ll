@@ -3,16 +3,16 @@
 ;
 ; Threads that share the rows of a batch. Workers wait here, in machine code, and so need no GIL to wake up.
 ;
-; A batch is cut into pieces and stands in a slot. The word of a slot holds all that is contended for:
+; A batch is split into pieces and published in a slot. The atomic word of a slot holds all that is contended for:
 ;
-;   bits 48 to 63   generation: who has a place in one batch has none in the next
-;   bits 32 to 47   places left for workers
-;   bits 16 to 31   the first piece that is free: the caller takes from here
-;   bits  0 to 15   the end of those that are free: workers take from there
+;   bits 48 to 63   generation of the slot: a worker admitted to one batch is not admitted to the next
+;   bits 32 to 47   workers that may still join
+;   bits 16 to 31   the first free piece: the caller takes from here
+;   bits  0 to 15   the end of the free pieces: workers take from there
 ;
-; Who takes a piece owns it: the caller does not return before it is done, so that its arrays and its stack are there
-; that long. Nobody looks at them without owning a piece, and nobody waits for a worker that has taken none.
-; Slots are never freed, so that looking at one is always safe.
+; A thread that takes a piece owns it: the caller does not return before it is done, so that its arrays and its
+; stack live that long. No thread reads them without owning a piece, and none waits for a worker that owns none.
+; Slots are never freed, so that reading one is always safe.
 
 %slot = type { i64, [56 x i8], i64, i64, ptr, [40 x i8] }    ; word; pieces done, whether the caller sleeps, its walk
 
@@ -28,7 +28,7 @@
 declare i64 @llvm.cttz.i64(i64, i1)
 $declarations
 
-; Forget all workers and batches, as in a forked child, which has none of them.
+; Resets all state in a forked child, which has no workers.
 define void @reset() nounwind {
   call void @llvm.memset.p0.i64(ptr @slots, i8 0, i64 8192, i1 false)
   store i64 0, ptr @taken
@@ -41,7 +41,7 @@ define void @reset() nounwind {
   ret void
 }
 
-; Run a walk on this thread and on up to so many workers; return when all rows are done.
+; Runs an iteration on this thread and on up to so many workers; returns when all rows are done.
 define internal void @share(ptr %walk, i64 %helpers) nounwind {
 entry:
   %pieces.at = getelementptr %walk, ptr %walk, i64 0, i32 7
@@ -64,7 +64,7 @@ alone:                                                      ; more batches at on
   %start = load i64, ptr %start.at
   %stop.at = getelementptr %walk, ptr %walk, i64 0, i32 5
   %stop = load i64, ptr %stop.at
-  call void @walk(ptr %walk, i64 %start, i64 %stop)
+  call void @piece(ptr %walk, i64 %start, i64 %stop)
   ret void
 post:
   %slot = getelementptr %slot, ptr @slots, i64 %number
@@ -124,7 +124,7 @@ end:
   ret void
 }
 
-; Wake as many sleeping workers as those awake fall short of.
+; Wakes as many sleeping workers as are needed beyond those awake.
 define internal void @call_workers(i64 %helpers) nounwind {
 entry:
   %awake = load atomic i64, ptr @spinning seq_cst, align 8
@@ -150,7 +150,7 @@ end:
 }
 
 ; The word of a slot before a piece was taken from it, 0 if there is none to take. %step is what taking one adds to
-; the word; bits of the word under the mask must be those given; a step that takes a place needs one.
+; the word; bits of the word under the mask must be those given; a step that admits a worker needs a free place.
 define internal i64 @taken_piece(ptr %slot, i64 %step, i64 %mask, i64 %bits) nounwind {
 entry:
   br label %look
@@ -180,7 +180,7 @@ none:
   ret i64 0
 }
 
-; Compute a piece that this thread has taken, and tell the caller if it was the last and the caller sleeps.
+; Computes a piece that this thread owns, and wakes the caller if it was the last and the caller sleeps.
 define internal void @compute(ptr %slot, i64 %piece) nounwind {
 entry:
   %walk.at = getelementptr %slot, ptr %slot, i64 0, i32 4
@@ -197,8 +197,8 @@ entry:
   %from = add i64 %start, %offset
   %from.next = add i64 %from, %grain
   %to = call i64 @llvm.smin.i64(i64 %from.next, i64 %stop)
-  call void @walk(ptr %walk, i64 %from, i64 %to)
-  ; The walk is gone as soon as its last piece is counted.
+  call void @piece(ptr %walk, i64 %from, i64 %to)
+  ; The iteration is freed as soon as its last piece is counted.
   %done.at = getelementptr %slot, ptr %slot, i64 0, i32 2
   %before = atomicrmw add ptr %done.at, i64 1 seq_cst
   %done = add i64 %before, 1
@@ -217,8 +217,8 @@ end:
   ret void
 }
 
-; The life of a worker: compute pieces of any batch with a place left; watch awake for a moment; sleep until called.
-; Without a place to sleep, return instead.
+; The main function of a worker: computes pieces of any batch it may join, spins for a moment, and sleeps until it
+; is woken; where the C library has nothing to sleep with, it returns instead.
 define void @serve(i1 zeroext %sleeps) nounwind {
 entry:
   %time = alloca [2 x i64]
@@ -308,7 +308,7 @@ called:
   br label %scan
 }
 
-; Nanoseconds of a clock that only goes forwards.
+; Nanoseconds of a monotonic clock.
 define internal i64 @now(ptr %time) nounwind {
   $clock
 }

@@ -1,40 +1,79 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""One body that stands for all bodies of a robot: its model, with a leaf for each parameter."""
+"""The model and the inputs of the symbolic body on which a rolled program traces its algorithm."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from ....errors import PhalanxError
-from ....robot.dh import link_wrenches_dh
+from ....robot.dh.chain import DHChain, link_wrenches_dh
 from ....robot.frames import AnyFrame, Placement
 from ....robot.joints import Helix
 from ....robot.model import Group, Model
-from ....spatial import Array, Field, Inertia, Transform, dot, motion_cross
+from ....spatial import Array, Field, Inertia, Transform, dot, motion_cross, namespace
 from ....sweeps.orders.sequential import Sequential
 from ....sweeps.verbs import ordering
-from ...scalar import Node
-from ...task import UNIFORM, TraceTask
+from ...ir import UNIFORM, Scalar
+from ...task import TraceTask
 from .. import leaves as L
-from ..graph import LOCAL, BodyGraph
+from ..body_graph import LOCAL, BodyGraph
 from ..leaves import OWN
 from ..stages.bodies import CARRIER, DOF, END, JOINT, LINKS
 from ..sweeps.indexing import Mask
-from .chain import body_chain
-from .joints import CoupledJoints, joints_of
+
+
+@dataclass(frozen=True, eq=False)
+class CoupledJoints:
+    """The degrees of freedom of a robot with mimic joints, body by body.
+
+    The first body that a degree of freedom moves stores its values; contributions of other bodies are
+    summed at the end.
+    """
+
+    count: int
+    dof: np.ndarray  # (n,) that moves each body
+    ratio: np.ndarray  # (n,) rate of the body over that of its degree of freedom
+    first: np.ndarray  # (n,) bool: whether it is the first body of its degree of freedom
+
+    @property
+    def place(self) -> np.ndarray:
+        """The degree of freedom of each body that is the first it moves; one past the last for others."""
+        return np.where(self.first, self.dof, self.count)
+
+    @property
+    def first_body(self) -> np.ndarray:
+        """The first body of each degree of freedom."""
+        bodies = np.flatnonzero(self.first)
+        order: np.ndarray = bodies[np.argsort(self.dof[bodies])]
+        return order
+
+
+def joints_of(model: Model) -> CoupledJoints | None:
+    """Return the degrees of freedom of a robot with mimic joints; None for other robots."""
+    if model.coupling is None:
+        return None
+    A = np.asarray(model.coupling.A, dtype=float)
+    dof = np.argmax(A != 0.0, axis=1)
+    first = np.zeros(model.n, dtype=bool)
+    first[[int(np.flatnonzero(column)[0]) for column in A.T]] = True
+    return CoupledJoints(model.nv, dof, A[np.arange(model.n), dof], first)
+
+
+# ------------------------------------------------------------------- body
+
 
 REST = "rest"  # the pseudo input that holds the transforms of bodies that are not screws
 
 
 @dataclass(frozen=True, eq=False)
 class BodySource:
-    """What the symbolic body is made of: the graph, the robot, and where bodies find their inputs."""
+    """The sources of the symbolic body: its graph, its robot, and the maps from bodies to their inputs."""
 
     graph: BodyGraph
     model: Model
@@ -42,12 +81,12 @@ class BodySource:
     order: Any = None
     joints: CoupledJoints | None = None  # of robots with mimic joints
 
-    def state(self, name: str, map: str, width: int, offset: int) -> Node:
-        """The scalar number map[body] * width + offset of an input."""
+    def state(self, name: str, map: str, width: int, offset: int) -> Scalar:
+        """Return the leaf of scalar number map[body] * width + offset of an input."""
         return self.graph.leaf(L.State(name, self.known(map), width, offset))
 
     def known(self, map: str) -> str:
-        """The name of a map; that of the identity if it is one."""
+        """Return the name of a map; that of the identity if the map is the identity."""
         return OWN if np.array_equal(self.maps[map], np.arange(self.model.n)) else map
 
     @property
@@ -56,21 +95,21 @@ class BodySource:
         return 1.0 if self.joints is None else self.graph.param(self.joints.ratio)
 
     def body_rates(self, rate: Array) -> Array:
-        """Rates of joints, which are inputs, as rates of bodies."""
+        """Return the rates of bodies from those of joints, which are inputs."""
         if self.joints is None:
             return rate
         return np.array([self.moved(x, DOF) * self.ratio for x in rate.ravel().tolist()], dtype=object)
 
     def moved(self, x: Any, map: str) -> Any:
-        """x as another body has it: from an input, or kept by an earlier loop."""
-        if type(x) is Node and isinstance(x.leaf, L.State) and x.leaf.map in (OWN, JOINT):
+        """Gather x from the body to which a map leads: from an input, or from a slot of an earlier loop."""
+        if isinstance(x, Scalar) and isinstance(x.leaf, L.State) and x.leaf.map in (OWN, JOINT):
             return self.state(x.leaf.name, map, x.leaf.width, x.leaf.offset)
         return self.graph.elsewhere(x, self.known(map))
 
 
 @dataclass(frozen=True, eq=False)
 class BodyModel(Model):
-    """The model of one body that stands for all."""
+    """The model of the symbolic body."""
 
     source: Any = None
     screw: Any = None  # (1, 6) along which it moves; zero where the transform of a body is an input
@@ -107,12 +146,12 @@ class BodyModel(Model):
         return np.array([total], dtype=object)
 
     def rotor_slopes(self, qd: Array) -> Array:
-        return 0.0  # robots whose rotors have any have no loops for them
+        return 0.0  # robots with nonzero slopes are refused: they have no loops
 
     rotor_matrix = rotor_slopes
 
     def of_rates(self, rates: np.ndarray) -> np.ndarray:
-        """Where the rates of some bodies stand among those of the robot."""
+        """Return the indices of the rates of some bodies among those of the robot."""
         joints = self.source.joints
         return rates if joints is None else joints.dof[rates]
 
@@ -142,11 +181,11 @@ class BodyAxes:
         return _TransposedBodyAxes(self.axis, self.source)
 
     def across(self, rate: Array) -> Array:
-        """The twist across each joint on all of its bodies, not only on the one that completes it."""
+        """Return the twist across each joint for all of its bodies, not only for the last one."""
         return self @ rate if self.alone else self._twist(rate, "across", self.source.model.carrier)
 
     def turning(self, rate: Array) -> Array:
-        """What the twist across a joint does to its axes: V_J x S, zero where a joint has one axis."""
+        """Return the rate of the axes of a joint under its own twist, V_J x S; zero if all have one axis."""
         return 0.0 if self.alone else motion_cross(self.across(rate), self.axis)
 
     @property
@@ -156,12 +195,12 @@ class BodyAxes:
 
     @property
     def alone(self) -> bool:
-        """Whether every body completes a joint."""
+        """Whether every joint has one body."""
         model = self.source.model
         return np.array_equal(model.carrier, np.arange(model.n))
 
     def _twist(self, rate: Array, name: str, rows: Any) -> Array:
-        """The twist of a body, or of the one among `rows` that it stands for."""
+        """Return the twist of a body, or of the body that `rows` gives for it."""
         # Of the bodies of one joint at most one moves along each component.
         factor, owner = twist_owners(self.source.model)
         joints = self.source.joints
@@ -181,21 +220,21 @@ class _TransposedBodyAxes(BodyAxes):
 
 
 def twist_owners(model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """For each body and component of its joint's twist (n, 6): the factor and the body whose rate it is."""
+    """Return factor and body (n, 6): each component of a joint's twist is factor * rate of that body."""
     factor = np.zeros((model.n, 6))
     owner = np.tile(np.arange(model.n)[:, None], 6)
     axis, last = np.asarray(model.axis, dtype=float), model.carrier
     body, component = np.nonzero(axis)
-    place = last[body], component
-    if len(np.unique(place[0] * 6 + place[1])) < len(body):
+    index = last[body], component
+    if len(np.unique(index[0] * 6 + index[1])) < len(body):
         raise PhalanxError("rolled code: two axes of one joint share a component; use the NumPy backend.")
-    factor[place] = axis[body, component]
-    owner[place] = body
+    factor[index] = axis[body, component]
+    owner[index] = body
     return factor, owner
 
 
 def rotor_products(model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """`Model.rotor_forces` as two products of rates for each body: factors (2, n) and bodies (2, 2, n)."""
+    """Return `Model.rotor_forces` as two products of rates per body: factors (2, n), bodies (2, 2, n)."""
     factors, bodies = np.zeros((2, model.n)), np.tile(np.arange(model.n), (2, 2, 1))
     first = np.arange(model.n) if model.coupling is None else np.argmax(model.coupling.A != 0.0, axis=0)
     for at, a in zip(first[model.twists], model.armature[model.twists[:, 3:]], strict=True):
@@ -208,7 +247,7 @@ def rotor_products(model: Model) -> tuple[np.ndarray, np.ndarray]:
 
 
 def body_model(graph: BodyGraph, model: Model, order: Any = None) -> BodyModel:
-    """The model of one body that stands for all bodies of `model`, visited in an order."""
+    """Return the symbolic body of `model`: its parameters are columns over all bodies."""
     coordinate = np.zeros(model.n, dtype=np.intp)
     for g in model.groups:
         if g.motion.nq:
@@ -254,15 +293,16 @@ def body_model(graph: BodyGraph, model: Model, order: Any = None) -> BodyModel:
         links=np.zeros(1, dtype=np.intp),
         link_frame=frames.map(lambda array, _: graph.params(array)),
         dh_of=lambda: body_chain(graph, model.dh),
+        shift_of=lambda: model.inertia_shift and model.inertia_shift.map(lambda a, _: graph.params(a)),
         source=source,
         screw=graph.params(screw),
     )
 
 
 def link_maps(model: Model) -> dict[str, np.ndarray]:
-    """The last bodies of joints, and from each body to its joint's and to the one on which its joint sits.
+    """Return the list of links (last bodies of joints), and maps from a body to its link and to the carrier.
 
-    Bodies after the last link, which fill up a segment, count to that link.
+    The carrier is the parent of its joint. Bodies after the last link, which pad a segment, map to that link.
     """
     before = model.links[:-1]
     link, first = np.searchsorted(before, np.arange(model.n)), np.append(0, before + 1)
@@ -270,14 +310,14 @@ def link_maps(model: Model) -> dict[str, np.ndarray]:
 
 
 def link_map(model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """The link of each body (one past the last for bodies without), and 1 for bodies with a link."""
+    """Return the link of each body (one past the last if it has none), and 1.0 for bodies with a link."""
     where = np.full(model.n, len(model.links))
     where[model.links] = np.arange(len(model.links))
     return where, (where < len(model.links)).astype(float)
 
 
 def body_arguments(body: BodyModel, task: TraceTask) -> tuple[BodyModel, list[Array], dict[str, Any]]:
-    """What the text of an algorithm is called with: the body, inputs in order, others by name."""
+    """Return the arguments of an algorithm: the body, the inputs in order, the optional ones by name."""
     f = task.text
     names = [*f.inputs, *task.optional]
     shapes = {name: task.shapes[name] for name in names}
@@ -296,7 +336,7 @@ def body_arguments(body: BodyModel, task: TraceTask) -> tuple[BodyModel, list[Ar
 
 
 def _with_inertias(body: BodyModel, parameters: Array) -> BodyModel:
-    """The body with the inertia of its link that is given, if it has a link."""
+    """Return the body with the given inertia of its link; zero if it has no link."""
     _, has_link = link_map(body.source.model)
     mask = body.source.graph.param(has_link)
     G = body.link_frame.T @ Inertia(parameters[..., 0], parameters[..., 1:4], parameters[..., 4:])
@@ -304,7 +344,7 @@ def _with_inertias(body: BodyModel, parameters: Array) -> BodyModel:
 
 
 def _frame(source: BodySource, frame: Placement | AnyFrame) -> Placement:
-    """A frame as one body sees it; that of a kernel is told when it runs."""
+    """Return a frame for the symbolic body; an `AnyFrame` is read from uniforms of the call."""
     graph = source.graph
     if isinstance(frame, AnyFrame):
         return frame.placement_of_one(
@@ -318,7 +358,7 @@ def _frame(source: BodySource, frame: Placement | AnyFrame) -> Placement:
 def body_inputs(
     source: BodySource, shapes: Mapping[str, tuple[int, ...]], symbols: Mapping[str, tuple[str, ...]]
 ) -> dict[str, np.ndarray]:
-    """The inputs as one body sees them: coordinates, rates, wrenches on its link, or the whole of others."""
+    """Return the inputs of the symbolic body: its coordinates, rates, wrenches on its link; all of others."""
     made = {}
     for name in shapes:
         size, inner = symbols[name][0], shapes[name][1:]
@@ -339,7 +379,7 @@ def body_inputs(
 
 
 def _coordinate(source: BodySource, name: str) -> Any:
-    """The first coordinate of a body, from that of the joint which it follows."""
+    """Return the first coordinate of a body, computed from that of the joint which it mimics, if any."""
     model, first = source.model, np.zeros(source.model.n, dtype=np.intp)
     own = source.state(name, "q", 1, 0)
     if model.coupling is None:
@@ -352,7 +392,7 @@ def _coordinate(source: BodySource, name: str) -> Any:
 
 
 def body_wrenches(model: BodyModel, wrench: Array) -> Array:
-    """Wrenches given in link frames on the body that carries the link, in its frame."""
+    """Return wrenches on bodies, in body frames, from those on links, in link frames."""
     _, has_link = link_map(model.source.model)
     return (model.link_frame.T @ wrench) * model.source.graph.params(has_link[:, None])
 
@@ -363,7 +403,7 @@ def other_motions(model: Model) -> list[Group]:
 
 
 def other_bodies(model: Model) -> np.ndarray:
-    """One for each body of these groups, zero for others (n,)."""
+    """Return 1.0 for each body of `other_motions`, 0.0 for others (n,)."""
     found = np.zeros(model.n)
     for g in other_motions(model):
         found[g.bodies] = 1.0
@@ -371,10 +411,59 @@ def other_bodies(model: Model) -> np.ndarray:
 
 
 def moving_rest(source: BodySource, group: Group) -> Any:
-    """The transforms of one body of a group at its coordinates, as twelve scalars."""
+    """Return the twelve scalars of the joint transform of a body of a group, at its coordinates."""
     model = source.model
     q = np.empty((1, group.motion.nq), dtype=object)
     q[0, :] = [source.state("q", "q", 1, k) for k in range(group.motion.nq)]
     rest = model.rest.map(lambda array, _: source.graph.params(array))
     X = group.motion.transform(q, rest, source.graph.params(model.offset), source.graph.params(model.axis))
     return [*X.E.ravel().tolist(), *X.r.ravel().tolist()]
+
+
+# ------------------------------------------------------------------- chain
+
+
+@dataclass(frozen=True, eq=False)
+class BodyChain(DHChain):
+    """The chain of the symbolic link; `n` is the number of all links, `whole` the chain of all."""
+
+    graph: Any = None
+    whole: Any = None
+
+    def before(self, name: str, first: float) -> Array:
+        made: Array = self.graph.params(self.whole.before(name, first))
+        return made
+
+    @property
+    def is_last(self) -> Any:
+        return Mask.of(self.graph, self.whole.is_last)
+
+    def divisor(self, M: Array) -> Array:
+        """Return M with 1 where all links from here to the last have no mass, which is known beforehand."""
+        beyond = np.cumsum(self.whole.m[::-1])[::-1]
+        if beyond.all():
+            return M
+        empty = Mask.of(self.graph, beyond == 0.0)[:, None]
+        made: Array = namespace(M).where(empty, 1.0, M)
+        return made
+
+
+def body_chain(graph: BodyGraph, chain: DHChain) -> BodyChain:
+    """Return the chain of the symbolic link, whose parameters are columns over all links."""
+    whole = ("base", "tool", "gravity")  # the same for all links
+    made: dict[str, Any] = {"n": chain.n, "graph": graph, "whole": chain}
+    for f in fields(chain):
+        value = getattr(chain, f.name)
+        if f.name in whole:
+            made[f.name] = _plain(value) if f.name == "gravity" else value.map(lambda a, _: _plain(a))
+        elif f.name in ("turns", "slipped"):
+            made[f.name] = Mask.of(graph, value)
+        elif f.name == "links":
+            made[f.name] = value.map(lambda a, _: graph.params(a))
+        elif f.name != "n":
+            made[f.name] = graph.params(value)
+    return BodyChain(**made)
+
+
+def _plain(array: np.ndarray) -> np.ndarray:
+    return array.astype(object)

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""What a task wants that differentiates a function: from the results of one body to their derivatives.
+"""Derivatives of the results of the symbolic body, as a task requests them: jvp, vjp or second order.
 
-How coordinates move along rates is told once, as rates of the scalars that depend on them. The same
-equations, differentiated by these rates, turn derivatives by coordinates into derivatives along rates.
+The map from rates to the derivatives of coordinates and transforms is stated once, in `_Moves`. Its transpose
+converts derivatives by coordinates to derivatives along rates.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ import numpy as np
 
 from ....algorithms import Function
 from ....spatial import angular, cross, linear, matvec, transpose
-from ...differentiate import adjoints
+from ...passes.differentiate import adjoints
 from ...task import TraceTask
 from .. import leaves as L
 from ..differentiate import LoopDerivatives
-from ..planning.loops import Wanted
+from ..planning import Wanted
 from ..stages.bodies import DOF, JOINT
 from ..sweeps.order import Rolled
 from .body import REST, BodyModel, link_map, other_bodies
 
-# The forces that some accelerations of one body take.
+# From the accelerations of a body to its forces: inverse dynamics.
 Residual = Callable[[list[Any]], Any]
 
 
 def buffer_names(function: Function) -> list[str]:
-    """The names of the regions where the outputs of a function are made."""
+    """Return the names of the buffers that stage the outputs of a function."""
     labels = list(function.outputs)
     return [L.OUT] if len(labels) == 1 else [f"{L.OUT} {label}" for label in labels]
 
@@ -37,7 +37,7 @@ def buffer_names(function: Function) -> list[str]:
 def derived(
     body: BodyModel, order: Rolled, results: Wanted, task: TraceTask, residual: Residual | None
 ) -> Wanted:
-    """The derivatives that a task wants of results, and where they go."""
+    """Return the derivatives of results that a task requests, each with its target."""
     loops, mode = LoopDerivatives(order), task.algorithm.derivative
     moves, inputs = _Moves(body), list(task.text.inputs)
     if mode != "jvp":
@@ -45,7 +45,7 @@ def derived(
         if residual is None:
             slopes = loops.adjoints(weighted, by=lambda leaf: _is_of(leaf, inputs))
         else:
-            # Matrices of masses are symmetric: slopes by forces are the solution for the cotangent.
+            # The mass matrix M is symmetric: the adjoint of forces is M^-1 times the cotangent.
             slopes = loops.adjoints(weighted, by=lambda leaf: _is_of(leaf, inputs[-1:]))
             (solution,) = slopes.values()
             equation = [(residual([order.graph.elsewhere(x) for x, _ in results]), -solution)]
@@ -59,12 +59,12 @@ def derived(
 
 
 def _is_of(leaf: L.Leaf, inputs: list[str]) -> bool:
-    """Whether a leaf is of one of some inputs, or moves with the coordinates among them."""
+    """Whether a leaf belongs to one of some inputs, or depends on the coordinates among them."""
     return isinstance(leaf, L.State) and (leaf.name in inputs or (leaf.name == REST and "q" in inputs))
 
 
 def _weight(body: BodyModel, target: L.Leaf) -> Any:
-    """The entry of the cotangent that belongs to a result."""
+    """Return the entry of the cotangent that belongs to a result."""
     graph = body.source.graph
     if isinstance(target, L.Global):
         return graph.placed(L.Global("cotangent", target.index), phase=-1, common=True)
@@ -76,14 +76,14 @@ def _weight(body: BodyModel, target: L.Leaf) -> Any:
 
 
 class _Moves:
-    """How what depends on coordinates moves along rates."""
+    """Derivatives along rates of the leaves that depend on coordinates."""
 
     def __init__(self, body: BodyModel) -> None:
         self.body, self.source = body, body.source
         self._rest: list[Any] = []
 
     def rate_of(self, leaf: L.Leaf, task: TraceTask) -> Any:
-        """The rate of a leaf along the tangents of a task; None if it does not move."""
+        """Return the tangent of a leaf from the tangent inputs of a task; None if it is constant."""
         name = leaf.name if isinstance(leaf, L.State | L.Global) else ""
         if isinstance(leaf, L.State) and name in ("q", REST):
             return self._along("dq", leaf)
@@ -92,7 +92,7 @@ class _Moves:
         return None
 
     def _along(self, name: str, leaf: L.State) -> Any:
-        """The rate of a coordinate, or of a part of a transform that coordinates move."""
+        """Return the rate of a coordinate, or of a scalar of a transform that depends on coordinates."""
         if leaf.name == "q":
             return self.source.state(name, JOINT if self.source.joints is None else DOF, 1, 0)
         if not self._rest:
@@ -100,17 +100,17 @@ class _Moves:
         return self._rest[leaf.offset]
 
     def _rest_rates(self, name: str) -> list[Any]:
-        """The rates of the transforms of bodies that are not screws: they turn and move with the joint."""
+        """Return the rates of the rotation and translation of joints that are not one-DoF screws."""
         rate = np.array([self.source.state(name, JOINT, 1, 0)], dtype=object)
         moves = self.source.graph.param(other_bodies(self.source.model))
         twist = self.body.axes().across(rate) * moves
         X = self.body.rest
-        turned = -transpose(cross(angular(twist)[..., None, :], transpose(X.E)))
+        rotated = -transpose(cross(angular(twist)[..., None, :], transpose(X.E)))
         moved = matvec(transpose(X.E), linear(twist))
-        return [*turned.ravel().tolist(), *moved.ravel().tolist()]
+        return [*rotated.ravel().tolist(), *moved.ravel().tolist()]
 
     def along_rates(self, slopes: dict[L.Leaf, Any], names: dict[str, str]) -> Wanted:
-        """Derivatives by inputs, those by coordinates along rates, and the outputs to which they go."""
+        """Return the derivatives by inputs, those by coordinates along rates, each with its target."""
         wanted: Wanted = []
         moving = [leaf for leaf in slopes if isinstance(leaf, L.State) and leaf.name in ("q", REST)]
         by_rate = adjoints([self._along("dq", leaf) for leaf in moving], [slopes[leaf] for leaf in moving])

@@ -12,8 +12,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from ...form.builder import run
-from ...form.program import Buffer, Index, Real, Table, plus, times
+from ...builder import run
+from ...ir import Buffer, Index, Real, Table, plus, times
 from .. import leaves as L
 from ..stages.bodies import Where
 from ..stages.loops import BodyLoop, Once
@@ -63,11 +63,11 @@ class _OverLinks(_Stages):
         self.group, self.rounds = group, b.longest
         rows = np.maximum.accumulate(self.p.bodies, axis=1)
         real = np.arange(b.groups * b.lanes).reshape(b.groups, 1, b.lanes) < b.count
-        self.links = np.where(real, b.by_lane(rows.ravel()), -1).reshape(b.rows, b.lanes)
+        self.links = np.where(real, b.by_lane(rows.ravel()), -1).reshape(-1, b.lanes)
 
     def at(self, index: Index) -> Where:
-        body = plus(times(self.group, self.b.longest), index)
-        return {L.OWN: body, L.OWNER: self.b.wide_entry("owners", self.links, body)}
+        row = plus(times(self.group, self.b.longest), index)
+        return {L.OWN: index, L.OWNER: self.b.wide_entry("owners", self.links, row)}
 
     def once(self, stage: Once) -> None:
         with self.b.attributed_to(self.at(0)[L.OWNER]):
@@ -76,21 +76,24 @@ class _OverLinks(_Stages):
     def place(self, what: L.Leaf, body: Index) -> Place:
         p, buffers = self.p, self.b.buffers
         if isinstance(what, L.Param):
-            return link_table(self.b), plus(times(body, p.tables[0].shape[1]), p.columns[0][what.column])
+            row, columns = plus(times(self.group, self.rounds), body), p.tables[0].shape[1]
+            return link_table(self.b), plus(times(row, columns), p.columns[0][what.column])
         if isinstance(what, L.State):
-            return buffers[f"{what.name} {what.map}"], plus(times(body, what.width), what.offset)
+            own = plus(times(body, what.width), what.offset)
+            return buffers[f"{what.name} {what.map}"], self._own(self.rounds * what.width, own)
         if isinstance(what, L.SpillSlot):
-            return buffers["slots"], plus(times(body, p.slots[0]), what.slot)
+            own = plus(times(body, p.slots[0]), what.slot)
+            return buffers["slots"], self._own(self.rounds * p.slots[0], own)
         if isinstance(what, L.Share):
-            return buffers["shares"], self._of_segment(what.number)
+            return buffers["shares"], self._own(p.slots[1], what.number)
         if isinstance(what, L.End):
-            return buffers["ends"], self._of_segment(what.number)
+            return buffers["ends"], self._own(p.ends, what.number)
         if isinstance(what, L.Global) and what.name == L.COMMONS:
-            return buffers[L.COMMONS], self._of_segment(what.index)
+            return buffers[L.COMMONS], self._own(p.commons[0], what.index)
         raise TypeError(f"segments: no link finds, or keeps, {what}.")
 
-    def _of_segment(self, number: int) -> Index:
-        return plus(self.group, number * self.b.groups)
+    def _own(self, size: int, index: Index) -> Index:
+        return self.b.in_group(self.group, size, index)
 
 
 class _OverSegments(_Stages):
@@ -103,18 +106,31 @@ class _OverSegments(_Stages):
     def at(self, index: Index) -> Where:
         return {L.OWN: index, L.OWNER: self.b.entry("first bodies", self.p.bodies[:, 0], index)}
 
+    def read(self, leaf: L.Leaf, where: Where) -> Real:
+        if isinstance(leaf, L.SpillSlot) and isinstance(leaf.whose, int):
+            where = {L.OWN: leaf.whose}
+        return super().read(leaf, where)
+
     def place(self, what: L.Leaf, body: Index) -> Place:
         p, buffers = self.p, self.b.buffers
         if isinstance(what, L.Param):
             table = self.b.table("segments", p.tables[1])
             return table, plus(times(body, p.tables[1].shape[1]), p.columns[1][what.column])
         if isinstance(what, L.SpillSlot):
-            return buffers["shares"], plus(body, what.slot * self.all)
+            return buffers["shares"], self._in_group("shares", p.slots[1], what.slot, body)
         if isinstance(what, L.End):
-            return buffers["ends"], plus(body, what.number * self.all)
+            return buffers["ends"], self._in_group("ends", p.ends, what.number, body)
         if isinstance(what, L.Global):
-            return buffers["shared"] if what.name == L.COMMONS else self.b.inputs[what.name], what.index
+            known = {L.COMMONS: buffers["shared"], **self.b.inputs, **self.b.outputs}
+            return known[what.name], what.index
         raise TypeError(f"segments: no segment finds, or keeps, {what}.")
+
+    def _in_group(self, name: str, count: int, number: int, segment: Index) -> Index:
+        """One of `count` numbers of a segment, in its lane of its group."""
+        group, lane = np.divmod(np.arange(self.all), self.b.lanes)
+        firsts = group * self.b.apart(count) * self.b.lanes + lane
+        first = self.b.entry(f"{name} of segments", firsts, segment)
+        return plus(first, number * self.b.lanes)
 
     def loop(self, stage: BodyLoop) -> None:
         super().loop(stage)
@@ -138,12 +154,8 @@ def build_stage(b: SegmentBuilder, over_segments: bool, stage: BodyLoop | Once) 
         with b.part(1):
             _place(b, stage)
     else:
-        with b.part(b.lanes):
-            if b.groups == 1:
-                _build(_OverLinks(b, 0), stage)
-            else:
-                with b.loop(b.groups) as groups:
-                    _build(_OverLinks(b, groups.index), stage)
+        with b.each_group(apart=True) as group:
+            _build(_OverLinks(b, group), stage)
 
 
 def _build(stages: _Stages, stage: BodyLoop | Once) -> None:
@@ -158,15 +170,19 @@ def _place(b: SegmentBuilder, stage: BodyLoop) -> None:
     p, name = b.program, stage.bodies
     assert name is not None
     rows = p.maps[name]
-    vectors, lanes = b.place_of(rows)
+    group, places, lanes = b.place_of(rows)
     bodies = np.maximum.accumulate(p.bodies, axis=1).ravel()[rows]
     with b.loop(len(rows)) as rounds:
-        at = b.entry(f"{name} place", vectors, rounds.index)
+        at = b.entry(f"{name} place", group * b.longest + places, rounds.index)
         lane = b.entry(f"{name} lane", lanes, rounds.index)
 
         def place(width: int, k: int) -> Index:
-            """Number k of so many that each link has."""
+            """Number k of so many that each link has in a table."""
             return plus(times(plus(times(at, width), k), b.lanes), lane)
+
+        def stored(width: int, k: int) -> Index:
+            """Number k of so many that each link has in a buffer."""
+            return plus(b.entry(f"{name} stored", b.numbers(rows, width), rounds.index), k * b.lanes)
 
         def leaf(what: L.Leaf) -> Real:
             if isinstance(what, L.Param):
@@ -179,4 +195,4 @@ def _place(b: SegmentBuilder, stage: BodyLoop) -> None:
         with b.attributed_to(b.entry(f"{name} bodies", bodies, rounds.index)):
             for value, target in zip(run(b, stage.code, leaf), stage.targets, strict=True):
                 assert isinstance(target, L.State)
-                b.store(b.buffers[PLACED], place(target.width, target.offset), value)
+                b.store(b.buffers[PLACED], stored(target.width, target.offset), value)

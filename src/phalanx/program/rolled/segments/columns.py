@@ -16,15 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from ...form.builder import OpenLoop
-from ...form.program import Index, IntExpr, Real, alike, int_expr, plus, select, times
-from ...ops import FMA, INPUT, MUL, SELECT
-from ...rewrite import Code
+from ...builder import OpenLoop
+from ...ir import Index, IntExpr, Real, Scalar, alike, int_expr, plus, select, times
+from ...ops import FMA, MUL, SELECT
 from .. import leaves as L
 from ..stages.bodies import BodyBuilder, Stage, StageLayout
 from ..stages.matrices import AncestorPairs, MatrixOut
 
 _SPAN = 32  # columns that go side by side along a run before the next run
+_GAP = 512  # numbers from one tile to the next
+# Bodies from which threads share the columns: up to there the matrix is in caches, and its lines would move
+# between cores (benchmarks/one_state.py).
+_SHARED = 2048
 
 
 def walked_pairs(layout: StageLayout, stage: Stage) -> AncestorPairs | None:
@@ -47,19 +50,36 @@ class ColumnsSideBySide:
         self.width = len(entries.start)
         self.units = -(-self.width // b.lanes)  # registers that hold a unit vector in each lane
         self.rows = b.lanes + self.width  # of coefficients of a run: entries, then what is carried on
-        self.tile = b.buffer("tile", b.lanes)
+        self.span = max(1, _SPAN // b.lanes)  # groups that go side by side, and threads take at once
+        spans = self.count // self.span + 1 if b.n >= _SHARED else 1
+        self.tile, self.mirror = (b.buffer(name, spans * _apart(b.lanes)) for name in ("tile", "mirror"))
+        self.place: Index = 0  # of the tile of a span
         self.carried = b.buffer("carried", len(self.firsts) * self.width)
 
     def build(self) -> None:
-        b, span = self.b, max(1, _SPAN // self.b.lanes)
+        b, whole, rest = self.b, *divmod(self.count, self.span)
         self._lay_out()
         if self.linear:
             with b.part(b.lanes), b.loop(self.count) as runs:
                 self._coefficients(runs.index)
-        with b.part(b.lanes):
-            if self.rest:
+        if self.rest:
+            with b.part(b.lanes):
                 self._diagonal(self.count, 0)
-            b.in_blocks(self.count, span, self._span)
+        if whole and b.n >= _SHARED:
+            with b.parallel(whole) as number, b.part(b.lanes):
+                self._span_in(number, self.span)
+        elif whole:
+            with b.part(b.lanes), b.loop(whole) as spans:
+                self._span_in(spans.index, self.span)
+        if rest:
+            with b.part(b.lanes):
+                self._span_in(whole, rest)
+
+    def _span_in(self, number: Index, count: int) -> None:
+        """The span of a number, in a tile of its own if threads share them."""
+        self.place = times(number, _apart(self.b.lanes)) if self.b.n >= _SHARED else 0
+        self._span(times(number, self.span), count)
+        self.place = 0
 
     def _span(self, start: Index, count: int) -> None:
         """Some groups, side by side as far as caches go: rows and columns are then written in long pieces."""
@@ -113,15 +133,16 @@ class ColumnsSideBySide:
             here = [b.value(SELECT, own, x, c) for x, c in zip(starts, again, strict=True)]
             body = plus(first, rounds.index)
             entry = self._step(rounds, again, here, body)
-            b.store(self.tile, rounds.index, self._on_diagonal(body, own, entry))
+            b.store(self.tile, plus(self.place, rounds.index), self._on_diagonal(body, own, entry))
         self._save(group, again)
-        mirror = b.buffer("mirror", b.lanes)
-        rows = tuple(range(0, b.lanes * b.lanes, b.lanes))
-        b.copy(mirror, IntExpr("lanes", rows), self.tile, 0, b.lanes)
+        first_number = times(self.place, b.lanes)
+        rows = tuple(plus(first_number, k) for k in range(0, b.lanes * b.lanes, b.lanes))
+        b.copy(self.mirror, IntExpr("lanes", rows), self.tile, self.place, b.lanes)
         with b.loop(b.lanes) as loop:
             walked = self._mask("walked", np.triu(np.ones((b.lanes, b.lanes))), loop.index)
-            both = (b.load(buffer, loop.index) for buffer in (self.tile, mirror))
-            b.store(self.tile, loop.index, b.value(SELECT, walked, *both))
+            row = plus(self.place, loop.index)
+            both = (b.load(buffer, row) for buffer in (self.tile, self.mirror))
+            b.store(self.tile, row, b.value(SELECT, walked, *both))
         self._rows_out(first, first, b.lanes)
 
     def _past(self, group: Index, top: Index, count: int, number: Index | None = None) -> None:
@@ -141,7 +162,7 @@ class ColumnsSideBySide:
             carried = [rounds.carry(x) for x in starts]
             body = plus(top, rounds.index)
             entry = self._step(rounds, carried, carried, body)
-            b.store(self.tile, rounds.index, entry)
+            b.store(self.tile, plus(self.place, rounds.index), entry)
             b.store(b.outputs["out"], plus(times(body, b.n), first), entry)
         return carried
 
@@ -220,30 +241,33 @@ class ColumnsSideBySide:
     @cached_property
     def _direct(self) -> list[list[int]]:
         """The same for one body."""
-        return [sorted(_walked(self.entries.code, x)) for x in self.entries.code.results]
+        return [sorted(_walked(x)) for x in self.entries.code.results]
 
     # ------------------------------------------------------------- output
 
     def _rows_out(self, first: Index, column: Index, count: int) -> None:
         """The columns of a tile as rows."""
-        self.b.copy(self.b.outputs["out"], self._row_places(first, column), self.tile, 0, count)
+        self.b.copy(self.b.outputs["out"], self._row_places(first, column), self.tile, self.place, count)
 
     def _row_places(self, first: Index, column: Index) -> Index:
         b = self.b
         return IntExpr("lanes", tuple(plus(times(plus(first, k), b.n), column) for k in range(b.lanes)))
 
 
-def _walked(code: Code, result: Any) -> set[int]:
+def _apart(lanes: int) -> int:
+    """Indices from the tile of one span to that of the next, far enough for the prefetchers of two cores."""
+    return max(lanes, _GAP // lanes)
+
+
+def _walked(result: Any) -> set[int]:
     """The numbers of the walked values on which a result depends."""
-    found, stack, seen = set[int](), [result], set[int]()
+    found, stack, seen = set[int](), [result], set[Any]()
     while stack:
         x = stack.pop()
-        if not isinstance(x, int) or x in seen:
+        if not isinstance(x, Scalar) or x in seen:
             continue
         seen.add(x)
-        made = code.instructions[x]
-        if made.op != INPUT:
-            stack += made.args
-        elif isinstance(made.args[0], L.Walked):
-            found.add(made.args[0].number)
+        stack += x.args
+        if isinstance(x.leaf, L.Walked):
+            found.add(x.leaf.number)
     return found

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from ....robot.dh.chain import DHChain
 from ....robot.model import Group, Model
-from ....spatial import Array, Inertia, Transform
+from ....spatial import Array, Field, Inertia, Transform
 from .. import leaves as L
 from ..bodies.body import REST, BodyAxes, BodyModel, body_model, moving_rest, other_motions
-from ..planning.loops import Wanted
-from ..planning.plan import Plan
+from ..planning import Plan, Wanted
 from ..stages.loops import BodyLoop
+from ..sweeps.indexing import Mask
 from ..sweeps.order import Rolled
 
 
@@ -36,8 +37,12 @@ class SegmentLink(BodyModel):
         return of_rows
 
     def derived(self, constants: Callable[[Model], Any]) -> Any:
-        field = constants(self.original)
-        return field.map(lambda array, _: self.source.graph.params(array[self.rows]))
+        whole, graph = constants(self.original), self.source.graph
+        if isinstance(whole, Field):
+            return whole.map(lambda array, _: graph.params(array[self.rows]))
+        return tuple(
+            Mask.of(graph, x[self.rows]) if x.dtype == bool else graph.params(x[self.rows]) for x in whole
+        )
 
 
 class SegmentAxes(BodyAxes):
@@ -92,7 +97,23 @@ def filled_up(model: Model, rows: np.ndarray, fills: np.ndarray) -> Model:
         armature=masked(model.armature, np.inf),
         links=real[np.searchsorted(rows[real], model.links)],
         twists=real[np.searchsorted(rows[real], model.twists)],
+        dh_of=lambda: filled_up_chain(model.dh, rows, fills),
+        shift_of=lambda: model.inertia_shift and model.inertia_shift.map(lambda a, _: masked(a, 0.0)),
     )
+
+
+def filled_up_chain(chain: DHChain, rows: np.ndarray, fills: np.ndarray) -> DHChain:
+    """The chain in Denavit-Hartenberg frames with a link for every row; fills turn by zero about a frame."""
+    ones = {"ca": 1.0, "ct": 1.0, "turns": True, "armature": np.inf}
+    made: dict[str, Any] = {"n": len(rows)}
+    for f in fields(chain):
+        value = getattr(chain, f.name)
+        if f.name == "links":
+            made[f.name] = value.map(lambda array, _: array[rows])
+        elif f.name not in ("n", "base", "tool", "gravity"):
+            made[f.name] = value[rows].copy()
+            made[f.name][fills] = ones.get(f.name, 0)
+    return replace(chain, **made)
 
 
 def placing(plan: Plan, link: SegmentLink) -> list[BodyLoop]:
@@ -111,4 +132,4 @@ def placing(plan: Plan, link: SegmentLink) -> list[BodyLoop]:
 
 def _placed(plan: Plan, values: list[Any]) -> BodyLoop:
     wanted: Wanted = [(x, L.State(REST, L.OWN, 12, k)) for k, x in enumerate(values)]
-    return BodyLoop(*plan.code(wanted, lambda fresh, x: None if x.leaf is None else fresh.leaf(x.leaf)))
+    return BodyLoop(plan.code(wanted, lambda fresh, x: None if x.leaf is None else fresh.leaf(x.leaf)))

@@ -6,15 +6,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...graph import Graph
+from ...ir import Scalar
 from ...ops import COS, INPUT, SIN
-from ...scalar import Graph, Node
 from .. import leaves as L
-from ..graph import BodyGraph
-from ..planning.loops import Leaf, Wanted
-from ..planning.plan import Plan
+from ..body_graph import BodyGraph
+from ..planning import Leaf, Plan, Wanted
 from ..stages.bodies import Stage
 from ..stages.loops import BodyLoop, Once
 from ..sweeps.order import Rolled
+from .rows import RowLevels
 
 _TOGETHER = 24  # loop-carried values of one loop: with more, registers are stored and loaded all the time
 
@@ -26,15 +27,31 @@ class LinkPlan(Plan):
 
     def __init__(self, graph: BodyGraph, order: Rolled) -> None:
         super().__init__(graph, order)
-        self.ends: dict[int, int] = {}
+        self.ends: dict[L.End, int] = {}
+        self.finished: set[int] = set()  # slots of variables whose values after an elimination are read
 
-    def end(self, number: int) -> int:
-        """The place of a value at the last link of its loop."""
-        if number not in self.ends:
-            self.ends[number] = len(self.ends)
-            value = self.graph.nodes[number]
-            self.in_loop[max(self.graph.phase(value), 0)].append((value, L.End(self.ends[number])))
-        return self.ends[number]
+    def slot(self, x: Scalar, before: int) -> int:
+        slot = super().slot(x, before)
+        if isinstance(x.leaf, L.EliminationResult):
+            self.finished.add(slot)
+        return slot
+
+    def levels(self, phase: int) -> list[RowLevels]:
+        """The eliminations of a phase; their initial values are planned in loops before it."""
+        made = []
+        for E in self.order.eliminations[::-1]:
+            if E.phase == phase and E.number in self.eliminations:
+                finished, initial = set(self.finished), {self.slot(x, phase) for x, _ in E.initial}
+                made.append(RowLevels(self._elimination(E).steps, initial, finished))
+        return made
+
+    def end(self, value: L.End) -> int:
+        """The index of a value at the last link of its loop."""
+        if value not in self.ends:
+            self.ends[value] = len(self.ends)
+            node = self.graph.nodes[value.number]
+            self.in_loop[value.phase].append((node, L.End(self.ends[value])))
+        return self.ends[value]
 
     def _leaf_in_loop(self, phase: int, wanted: Wanted, roots: dict[int, Any]) -> Leaf:
         usual = super()._leaf_in_loop(phase, wanted, roots)
@@ -44,7 +61,7 @@ class LinkPlan(Plan):
         )
         start = min(own, default=len(self.graph.nodes))
 
-        def leaf(fresh: Graph, x: Node) -> Any:
+        def leaf(fresh: Graph, x: Scalar) -> Any:
             # What needs a share but no neighbour is not worth a loop of its own, and what the text of a
             # sweep makes is made in its loop: stores are dearer than most of what they would save.
             early = self.graph.phase(x) in loops and x.number < start
@@ -88,7 +105,7 @@ class LinkPlan(Plan):
         stack = [value]
         while stack:
             x = stack.pop()
-            if type(x) is not Node or x.number in seen or self.graph.phase(x) != phase:
+            if not isinstance(x, Scalar) or x.number in seen or self.graph.phase(x) != phase:
                 continue
             seen.add(x.number)
             if isinstance(x.leaf, L.CarriedLeaf):
@@ -99,13 +116,13 @@ class LinkPlan(Plan):
         return found
 
     def _once(self, phase: int) -> Once:
-        def leaf(fresh: Graph, x: Node) -> Any:
+        def leaf(fresh: Graph, x: Scalar) -> Any:
             if isinstance(x.leaf, L.Share):
                 value = self.chain.graph.nodes[x.leaf.number]
                 return fresh.leaf(L.Share(self.chain.slot(value, self.graph.phase(x))))
             return None if x.leaf is None else fresh.leaf(x.leaf)
 
-        return Once(*self.code(self.in_once[phase], leaf))
+        return Once(self.code(self.in_once[phase], leaf))
 
 
 class ChainPlan(Plan):
@@ -117,22 +134,23 @@ class ChainPlan(Plan):
         """The loop of a phase."""
         return [self._loop(phase)] if self.in_loop[phase] else []
 
-    def _given(self, fresh: Graph, x: Node, phase: int, leaf: Leaf) -> Any:
+    def _given(self, fresh: Graph, x: Scalar, phase: int, leaf: Leaf) -> Any:
         if isinstance(x.leaf, L.End):
-            return fresh.leaf(L.End(self.links.end(x.leaf.number)))
+            return fresh.leaf(L.End(self.links.end(x.leaf)))
         return super()._given(fresh, x, phase, leaf)
 
 
 def staged(links: LinkPlan, chain: ChainPlan) -> list[tuple[bool, Stage]]:
     """All stages in order, planned from the last to the first."""
     made: list[tuple[bool, Stage]] = []
-    phase = max([*links.in_loop, 0])
+    phase = max([*links.in_loop, *(E.phase for E in links.order.eliminations), 0])
     while phase >= 0:
         plans: tuple[tuple[bool, LinkPlan | ChainPlan], ...] = ((True, chain), (False, links))
         for over, plan in plans:
             made += [(over, loop) for loop in plan.loops(phase)]
             if plan.in_once[phase]:
                 made.append((over, plan._once(phase)))
+        made += [(False, levels) for levels in links.levels(phase)]
         phase -= 1
     if (angles := links.angle_loop()) is not None:
         made.append((False, angles))

@@ -1,3 +1,3 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Stages of a rolled program: each builds its statements, one after another."""
+"""Stages of a rolled program, which run one after another; each appends its statements to a builder."""

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Several matrices over bodies, of which walks along ancestors fill both sides, written to outputs."""
+"""Several matrices over bodies, of which ancestor loops fill both triangles, written to outputs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from ...form.program import Buffer, Index, Real, int_expr, less, plus, select, times
-from ...rewrite import Code
+from ...ir import Buffer, Index, Program, Real, int_expr, less, plus, select, times
 from .bodies import BodyBuilder, Stage
 from .factor import TOGETHER, solve
 from .matrices import walk_along
@@ -17,14 +16,14 @@ from .matrices import walk_along
 
 @dataclass(frozen=True)
 class MatricesOut(Stage):
-    """Matrices, written as they are made: the rows and columns of some bodies at a time.
+    """Writes matrices in strips: the rows and columns of some bodies at a time.
 
-    A strip keeps the rows of its bodies, and behind them what stands in their columns. `added` tells the
-    names of the outputs, with what is added on each diagonal.
+    The buffer of a strip holds the rows of its bodies, then the entries of their columns. `added` maps the
+    names of the outputs to what is added on each diagonal.
     """
 
     start: list[int | float]
-    code: Code
+    code: Program
     added: Mapping[str, int | float]
 
     @property
@@ -37,7 +36,7 @@ class MatricesOut(Stage):
         b.in_blocks(b.n, b.strip, lambda first, width: self._strip(b, first, width))
 
     def _strip(self, b: BodyBuilder, first: Index, width: int) -> None:
-        """The rows and columns of `width` bodies from `first` on."""
+        """Compute and write the rows and columns of `width` bodies from `first` on."""
         buffers = [b.buffers[f"rows of {name}"] for name in self.added]
         if b.layout.parents is not None:
             for buffer in buffers:
@@ -51,7 +50,7 @@ class MatricesOut(Stage):
                     column = plus(plus(row, width * b.n), other)
                     b.store(buffer, plus(row, other), entries[2 * k])
                     b.store(buffer, column, entries[2 * k + 1])
-                    # Within the strip columns are part of the rows, too.
+                    # Entries of columns within the strip belong to its rows, too.
                     b.store(buffer, select(int_expr("ge", other, first), back, column), entries[2 * k + 1])
 
             with b.attributed_to(body):
@@ -74,10 +73,10 @@ class MatricesOut(Stage):
 
 @dataclass(frozen=True)
 class SolvedOut(Stage):
-    """-M^-1 A with the matrix M that is factored, for matrices A that walks fill, written to outputs."""
+    """Writes -M^-1 A for the factored matrix M and matrices A that ancestor loops fill."""
 
     start: list[int | float]
-    code: Code
+    code: Program
     names: list[str]
 
     @property
@@ -107,13 +106,13 @@ class SolvedOut(Stage):
                 b.move(b.outputs[name], times(loop.index, n), buffer, times(loop.index, n), n)
 
     def _columns(self, b: BodyBuilder, A: Buffer, first: Index, width: int) -> None:
-        """Replace some columns by the negative of what solves for them."""
+        """Replace `width` columns of A, from `first` on, by those of -M^-1 A."""
         solution = b.buffers["solutions"]
         with b.loop(b.n) as loop:
-            row, place = plus(times(loop.index, b.n), first), times(loop.index, width)
+            row, index = plus(times(loop.index, b.n), first), times(loop.index, width)
             for k in range(width):
-                b.store(solution, plus(place, k), b.neg(b.load(A, plus(row, k))))
+                b.store(solution, plus(index, k), b.neg(b.load(A, plus(row, k))))
         solve(b, solution, b.n, width)
         with b.loop(b.n) as loop:
-            row, place = plus(times(loop.index, b.n), first), times(loop.index, width)
-            b.copy(A, row, solution, place, width)
+            row, index = plus(times(loop.index, b.n), first), times(loop.index, width)
+            b.copy(A, row, solution, index, width)

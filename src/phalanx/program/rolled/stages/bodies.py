@@ -1,69 +1,72 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Programs over the bodies of a robot under construction: where bodies find their values."""
+"""Builds programs over the bodies of a robot: stages, the layout of their data, the addresses of leaves."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...form.builder import Builder, Leaf, Values
-from ...form.program import Buffer, Index, Real, Table, alike, plus, times
-from ...ops import INPUT
-from ...rewrite import Code
-from ...task import UNIFORM
+from ...builder import Builder, Inlined, Leaf, OpenLoop
+from ...ir import UNIFORM, Buffer, Index, Load, Program, Real, Store, Table, Value, alike, plus, times
 from .. import leaves as L
-from ..bodies.joints import CoupledJoints
 from ..heavy_path_tables import HeavyPathRows
+
+if TYPE_CHECKING:
+    from ..bodies.body import CoupledJoints
 
 LINKS = "links"  # the map that lists the last bodies of joints
 END = "end of joint"  # from a body to the last one of its joint
 CARRIER = "carrier of joint"  # from a body to the one on which its joint sits
-DOF = "degree of freedom"  # from a body to the one that moves it
-JOINT = "joint"  # from a body to the degree of freedom that it has first; others to one past the last
+DOF = "degree of freedom"  # from a body to the degree of freedom that moves it
+JOINT = "joint"  # from the first body of a degree of freedom to this; from others to one past the last
 
-Where = Mapping[L.Whose, Index]  # the bodies that a round of a loop knows
+Where = Mapping[L.Whose, Index]  # the bodies that a loop iteration can address
 
 _STRIP = 4  # registers in a strip of a matrix: narrow strips touch too many lines of cache
 
 
-def settle(
-    b: Builder, code: Code, targets: list[L.Leaf], leaf: Leaf, write: Callable[[L.Leaf, Real, str], None]
-) -> None:
-    """Append instructions and `write(target, value, quantity)` each result as soon as it is there.
+def settle(b: Builder, code: Program, leaf: Leaf, write: Callable[[L.Leaf, Real, str], None]) -> None:
+    """Inline a template and `write(target, value, quantity)` each result as soon as it is computed.
 
-    What the instructions read themselves changes only when all of them are done.
+    Slots that the template itself reads are written only at its end.
     """
-    read = {i.args[0].slot for i in code.instructions if i.op == INPUT and isinstance(i.args[0], L.SpillSlot)}
-    at_once: dict[int, list[L.Leaf]] = defaultdict(list)
-    in_the_end: list[tuple[L.Leaf, Any]] = []
-    for target, x in zip(targets, code.results, strict=True):
-        changes = isinstance(target, L.SpillSlot) and target.slot in read
-        if changes or not isinstance(x, int) or code.instructions[x].op == INPUT:
-            in_the_end.append((target, x))
-        else:
-            at_once[x].append(target)
-    values = Values(b, code, leaf)
-    for number in values.written():
-        for target in at_once[number]:
-            write(target, values(number), code.instructions[number].quantity)
-    for target, x in in_the_end:
-        write(target, values(x), code.instructions[x].quantity if isinstance(x, int) else "")
+    read = {s.buffer.slot for s in code.body if type(s) is Load and isinstance(s.buffer, L.SpillSlot)}
+    at_once: dict[Any, list[L.Leaf]] = defaultdict(list)
+    in_the_end: list[Store] = []
+    for s in code.body:
+        if type(s) is Store:
+            target: Any = s.buffer
+            changes = isinstance(target, L.SpillSlot) and target.slot in read
+            if changes or type(s.value) is not Value:
+                in_the_end.append(s)
+            else:
+                at_once[s.value].append(target)
+    values = Inlined(b, lambda s: leaf(s.buffer))
+    for s in code.body:
+        if type(s) is Value:
+            made = values.append(s)
+            for target in at_once.get(s, ()):
+                write(target, made, s.quantity)
+    for s in in_the_end:
+        target = s.buffer
+        write(target, values(s.value), getattr(s.value, "quantity", ""))
 
 
 class Stage(ABC):
-    """A part of a program that runs after the one before it."""
+    """A stage of a rolled program; it runs after the one before it."""
 
     @property
     def written(self) -> tuple[str, ...]:
-        """The outputs that it writes itself, whole."""
+        """The outputs that the stage itself writes completely."""
         return ()
 
     @abstractmethod
@@ -73,7 +76,7 @@ class Stage(ABC):
 
 @dataclass(frozen=True)
 class StageLayout:
-    """What stages find: sizes, tables and maps of one robot and algorithm."""
+    """The sizes, tables and maps of one robot and algorithm, which stages read."""
 
     inputs: Mapping[str, tuple[int, ...]]
     outputs: Mapping[str, tuple[int, ...]]
@@ -85,8 +88,8 @@ class StageLayout:
     slots: int
     commons: int
     joints: CoupledJoints | None = None  # the degrees of freedom of a robot with mimic joints
-    heavy_paths: HeavyPathRows | None = None  # where they stand, if some stage visits heavy paths
-    told: int = 0  # numbers that are told with a call, for all states alike
+    heavy_paths: HeavyPathRows | None = None  # their rows, if some stage visits heavy paths
+    uniforms: int = 0  # number of uniforms: passed with a call, the same for all states
 
     @cached_property
     def depth(self) -> np.ndarray:
@@ -98,33 +101,51 @@ class StageLayout:
 
 
 class BodyBuilder(Builder):
-    """A program over bodies, one body after another; all values of a body lie side by side.
+    """Builds a program over bodies, one body after another; the values of a body are contiguous.
 
-    If its one state is `alone`, parts of it have bodies side by side; what these read of others is alike.
+    If there is one state `alone`, SIMD lanes may be bodies; `read` then loads one value for all lanes.
     """
 
     def __init__(self, layout: StageLayout, lanes: int, *, alone: bool = False) -> None:
         super().__init__(layout.inputs, layout.outputs, lanes if alone else 1, lanes)
         self.alone = alone
         self.layout = layout
-        self.strip = _STRIP * lanes  # rows of a matrix that are kept while it is written
+        self.private: Index = 0  # number of the work-item, where each has memory of its own
+        self.privates = 1
+        self.strip = _STRIP * lanes  # rows of a matrix that are buffered while it is written
         self.n = layout.n
-        spare = layout.joints is not None  # bodies without a rate of their own read a zero past the end
-        for name, shape in () if alone else layout.inputs.items():
+        if not alone:
+            self.stage_inputs()
+        # One more row is for the world, if heavy paths carry others.
+        self.rows = layout.n + (layout.heavy_paths is not None and layout.heavy_paths.branches)
+        self.slots = self.buffer("slots", self.rows * layout.slots)
+        self.commons = self.buffer(L.COMMONS, layout.commons)
+        self.parameters = self.table("parameters", layout.table)
+
+    def stage_inputs(self) -> None:
+        """Copy all inputs to buffers of their names."""
+        spare = self.layout.joints is not None  # bodies without a rate of their own read a zero past the end
+        for name, shape in self.layout.inputs.items():
             target = self.buffer(name, prod(shape) + spare, given=True)
             self.move(target, 0, self.inputs[name], 0, prod(shape))
             if spare:
                 self.store(target, prod(shape), 0.0)
-        # One row is the world, if heavy paths hang on each other.
-        rows = layout.n + (layout.heavy_paths is not None and layout.heavy_paths.branches)
-        self.slots = self.buffer("slots", rows * layout.slots)
-        self.commons = self.buffer(L.COMMONS, layout.commons)
-        self.parameters = self.table("parameters", layout.table)
+
+    @contextmanager
+    def rows_of_strip(self, width: Index) -> Iterator[OpenLoop]:
+        """A loop over the rows of a strip of a matrix."""
+        with self.loop(width) as loop:
+            yield loop
+
+    def over_columns(self, column: Callable[[Index], None]) -> None:
+        """Append a loop over all bodies that computes one column of a matrix, or one row, after another."""
+        with self.loop(self.n) as loop:
+            column(loop.index)
 
     # ------------------------------------------------------------- bodies
 
     def mapped(self, map: str, body: Index) -> Index:
-        """Where a map sends a body."""
+        """Return the index to which a map sends a body."""
         return body if map == L.OWN else self.entry(map, self.layout.maps[map], body)
 
     def parent(self, body: Index) -> Index:
@@ -137,22 +158,22 @@ class BodyBuilder(Builder):
         return None if self.layout.parents is None else self
 
     def kept(self, body: Index, slot: int) -> Index:
-        """The place of a slot of a body."""
+        """Return the index of a slot of a body in the buffer of spill slots."""
         return plus(times(body, self.layout.slots), slot)
 
     def value_of(self, body: Index, kept: int | float) -> Real:
-        """A constant, or what a slot holds at a body."""
+        """Return a constant (float) as it is, or load the spill slot (int) of a body."""
         return kept if isinstance(kept, float) else self.read(L.SpillSlot(kept), {L.OWN: body})
 
     # ------------------------------------------------------------- leaves and targets
 
     def read(self, leaf: L.Leaf, where: Where) -> Real:
-        """What a leaf stands for."""
+        """Load the value of a leaf."""
         buffer, index = self.place(leaf, where)
         return self.load(buffer, alike(index) if self.alone else index)
 
     def write(self, target: L.Leaf, where: Where, value: Real, quantity: str = "") -> None:
-        """Put a value where it goes."""
+        """Store a value at its target, or add it to an `Added` one."""
         buffer, index = self.place(target, where)
         assert isinstance(buffer, Buffer)
         if isinstance(target, L.Added):
@@ -161,7 +182,7 @@ class BodyBuilder(Builder):
             self.store(buffer, index, value)
 
     def place(self, what: L.Leaf, where: Where) -> tuple[Buffer | Table, Index]:
-        """Where a leaf is found, or a result goes."""
+        """Return the address of a leaf, or of a target: its buffer or table, and the index there."""
         p = self.layout
         if isinstance(what, L.Param):
             row = times(where[what.whose], p.table.shape[1])
@@ -178,14 +199,14 @@ class BodyBuilder(Builder):
         raise TypeError(f"rolled program: no body finds, or keeps, {what}.")
 
     def given(self, name: str, width: int = 0) -> Buffer:
-        """Where an input lies, or what stands in its place: `width` numbers for each body."""
+        """Return the buffer of that name; if there is none, a new one with `width` scalars per body."""
         if name == UNIFORM:
-            return self.uniform(UNIFORM, self.layout.told)
+            return self.uniform(UNIFORM, self.layout.uniforms)
         arguments = self.inputs if self.alone else {}
         return self.buffers.get(name) or arguments.get(name) or self.buffer(name, self.n * width, given=True)
 
     def body_of(self, whose: L.Whose, where: Where) -> Index:
-        """A body that a loop knows, or to which a map leads, or of a given number."""
+        """Return the body of a role in a loop, the one to which a map leads, or the one of a given number."""
         if whose in where:
             return where[whose]
         return whose if isinstance(whose, int) else self.mapped(whose, where[L.OWN])

@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...form.builder import run
-from ...form.program import Index, Real, int_expr, plus, times
-from ...rewrite import Code
+from ...builder import run
+from ...ir import Index, Program, Real, int_expr, plus, times
 from .. import leaves as L
 from .bodies import BodyBuilder, Where
 from .loops import BodyLoop, Read
@@ -17,16 +16,16 @@ from .matrices import MatrixEntries, Store
 
 @dataclass(frozen=True)
 class Columns(MatrixEntries):
-    """Loops over the pairs of one column after another, or of one row.
+    """Entries that loops over the pairs of one column at a time, or of one row, compute.
 
-    A sum runs over the bodies from the row on. What it reads of other pairs, the loops of `kept` have
-    saved beforehand.
+    A sum runs over the bodies from the row on. The values of other pairs that it reads are stored
+    beforehand by the loops of `kept`.
     """
 
     loops: list[BodyLoop]
-    slots: int  # kept from one loop to the next, for one column at a time
+    slots: int  # spilled from one loop to the next, for one column at a time
     which: str
-    sums: tuple[Code, ...] = ()
+    sums: tuple[Program, ...] = ()
     kept: Columns | None = None
 
     @property
@@ -34,7 +33,7 @@ class Columns(MatrixEntries):
         return self.which
 
     def of(self, b: BodyBuilder, body: Index, store: Store) -> None:
-        column = b.buffer("column", b.n * self.slots)
+        column = b.buffer("column", b.n * self.slots * b.privates)
         first, end = {"columns": (body, b.n), "rows": (0, plus(body, 1)), "square": (0, b.n)}[self.which]
 
         def at(inner: Index) -> Where:
@@ -42,7 +41,8 @@ class Columns(MatrixEntries):
             return {L.OWN: inner, L.ROW: row, L.COLUMN: col, L.DIAGONAL: body, L.OWNER: row}
 
         def slot(what: L.SpillSlot, where: Where) -> Index:
-            return plus(times(where[what.whose], self.slots), what.slot)
+            index = plus(times(where[what.whose], self.slots), what.slot)
+            return plus(times(index, b.privates), b.private)
 
         def read(what: L.Leaf, where: Where) -> Real:
             if isinstance(what, L.Delta):
@@ -65,36 +65,36 @@ class Columns(MatrixEntries):
             loop.over(b, first, end, at, read, write, tree=b.tree)
 
     def prepare(self, b: BodyBuilder) -> None:
-        """Save what sums need of other pairs."""
+        """Store the values of other pairs that sums read."""
         if self.kept is None:
             return
         b.buffer("pairs", b.n * (b.n + 1) // 2 * self.kept.keeps)
-        with b.loop(b.n) as loop:
-            self.kept.of(b, loop.index, lambda value, body: None)
+        kept = self.kept
+        b.over_columns(lambda body: kept.of(b, body, lambda value, other: None))
 
     @property
     def keeps(self) -> int:
-        """Values that are kept of each pair."""
+        """The number of values that are stored for each pair."""
         return sum(isinstance(t, L.StoredPair) for loop in self.loops for t in loop.targets)
 
     def place(self, row: Index, column: Index, number: int) -> Index:
-        """The place of a saved value of a pair of a chain."""
+        """Return the index of a stored value of a pair of a chain, in packed lower-triangular order."""
         pair = plus(int_expr("div", times(row, plus(row, 1)), 2), column)
         return plus(times(pair, self.keeps), number)
 
     def _sum(self, b: BodyBuilder, number: int, where: Where, read: Read) -> Real:
-        """A sum over the bodies from the row of a pair on."""
-        with b.loop(b.n, first=where[L.ROW]) as rounds:
-            so_far, third = rounds.carry(0.0), {**where, L.THIRD: rounds.index}
+        """Append a loop that sums over the bodies from the row of a pair on; return the sum."""
+        with b.loop(b.n, first=where[L.ROW]) as loop:
+            so_far, third = loop.carry(0.0), {**where, L.THIRD: loop.index}
 
             def leaf(what: L.Leaf) -> Real:
                 if isinstance(what, L.SoFar):
                     return so_far
                 if isinstance(what, L.StoredPair):
                     assert self.kept is not None
-                    place = self.kept.place(rounds.index, where[what.side], what.number)
-                    return b.load(b.buffers["pairs"], place)
+                    index = self.kept.place(loop.index, where[what.side], what.number)
+                    return b.load(b.buffers["pairs"], index)
                 return read(what, third)
 
-            rounds.feed(so_far, run(b, self.sums[number], leaf)[0])
+            loop.feed(so_far, run(b, self.sums[number], leaf)[0])
         return so_far

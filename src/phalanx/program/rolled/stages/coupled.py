@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Matrices over degrees of freedom of robots with mimic joints, summed from entries between bodies.
 
-Coupling across branches fills a matrix, so that its lower triangle is kept whole.
+Coupling across branches causes fill-in, so the whole lower triangle is stored.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ...form.program import Index, Real, int_expr, plus, select, times
+from ...ir import Index, Real, int_expr, plus, select, times
 from .. import leaves as L
-from ..bodies.joints import CoupledJoints
+from ..bodies.body import CoupledJoints
 from .bodies import DOF, JOINT, BodyBuilder
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def over_joints(b: BodyBuilder) -> Iterator[None]:
-    """Build what follows for a chain of all degrees of freedom, if these are not the bodies."""
+    """Build the statements inside for a chain of degrees of freedom instead of bodies, if joints mimic."""
     bodies = b.layout
     if bodies.joints is not None:
         b.layout = replace(bodies, n=bodies.joints.count, parents=None)
@@ -33,13 +33,13 @@ def over_joints(b: BodyBuilder) -> Iterator[None]:
 
 
 def owner_of(b: BodyBuilder, row: Index) -> Index:
-    """The body in whose name the row of a matrix counts."""
+    """Return the body to which operations on a row of a matrix are attributed."""
     joints = b.layout.joints
     return row if joints is None else b.entry("first body", joints.first_body, row)
 
 
 def store_summed(b: BodyBuilder, entries: MatrixEntries) -> None:
-    """Keep the matrix over degrees of freedom, summed from entries between bodies."""
+    """Store the matrix over degrees of freedom, summed from entries between bodies."""
     joints = _joints(b)
     size = joints.count * (joints.count + 1) // 2
     matrix, ratios = b.buffer("matrix", size), b.table("ratio", joints.ratio)
@@ -52,15 +52,15 @@ def store_summed(b: BodyBuilder, entries: MatrixEntries) -> None:
                 value = b.choice(int_expr("ge", other, body), value, 0.0)
             k, j = b.mapped(DOF, body), b.mapped(DOF, other)
             amount = b.mul(b.mul(value, b.load(ratios, body)), b.load(ratios, other))
-            # Two bodies of one degree of freedom meet on the diagonal, either way round.
+            # Two bodies of one degree of freedom add to its diagonal twice: as (i, j) and as (j, i).
             twice = int_expr("and", int_expr("eq", k, j), int_expr("ne", body, other))
-            b.add_to(matrix, _place(k, j), b.choice(twice, b.add(amount, amount), amount))
+            b.add_to(matrix, _packed(k, j), b.choice(twice, b.add(amount, amount), amount))
 
         with b.attributed_to(body):
             entries.of(b, body, add)
             if entries.adds:
                 k = b.mapped(DOF, body)
-                b.add_to(matrix, _place(k, k), b.value_of(body, entries.diagonal))
+                b.add_to(matrix, _packed(k, k), b.value_of(body, entries.diagonal))
 
 
 def _joints(b: BodyBuilder) -> CoupledJoints:
@@ -68,8 +68,8 @@ def _joints(b: BodyBuilder) -> CoupledJoints:
     return b.layout.joints
 
 
-def _place(k: Index, j: Index) -> Index:
-    """Where an entry of the lower triangle stands."""
+def _packed(k: Index, j: Index) -> Index:
+    """Return the index of an entry in the packed lower triangle."""
     below = int_expr("gt", k, j) if k is not j else 1
     row, column = select(below, k, j), select(below, j, k)
     return plus(int_expr("div", times(row, plus(row, 1)), 2), column)
@@ -81,13 +81,13 @@ def summed_matrix_out(b: BodyBuilder) -> None:
     rows = b.buffer("rows", count)
     with b.loop(count) as row:
         with b.loop(count) as column:
-            value = b.load(b.buffers["matrix"], _place(row.index, column.index))
+            value = b.load(b.buffers["matrix"], _packed(row.index, column.index))
             b.store(rows, column.index, value)
         b.move(b.outputs[L.OUT], times(row.index, count), rows, 0, count)
 
 
 def gather_forces(b: BodyBuilder, value: Callable[[Index], Real]) -> None:
-    """Sum what bodies have for their degrees of freedom into the right-hand side."""
+    """Scatter-add the values of bodies to their degrees of freedom in the right-hand side."""
     solution = b.buffers["solution"]
     b.clear(solution, _joints(b).count + 1)
     with b.loop(b.n) as loop, b.attributed_to(loop.index):
@@ -95,7 +95,7 @@ def gather_forces(b: BodyBuilder, value: Callable[[Index], Real]) -> None:
 
 
 def hand_out(b: BodyBuilder, slot: int) -> None:
-    """Give the solution to the first body of each degree of freedom, and zero to others."""
+    """Store the solution in a slot of the first body of each degree of freedom, zero in that of others."""
     solution = b.buffers["solution"]
     b.store(solution, _joints(b).count, 0.0)
     with b.loop(b.n) as loop:

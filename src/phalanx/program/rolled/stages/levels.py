@@ -6,29 +6,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...form.program import Index, Real, int_expr, less, plus, select, times
-from ...rewrite import Code
+from ...ir import Index, Program, Real, int_expr, less, plus, select, times
 from .. import leaves as L
 from ..heavy_path_tables import HeavyPathRows
 from .bodies import BodyBuilder, Stage, Where, settle
 
 ODD, EVEN, ALL, FIRST = "odd", "even", "all", "first"
 LOADED = "loaded"  # rows of links that carry heavy paths
-WORLD = "world"  # the row that stands for the world
+WORLD = "world"  # the row of the world
 
 
 @dataclass(frozen=True)
 class LevelStep:
-    """Instructions for some rows of a level; operands beyond the ends read the nearest row."""
+    """Instructions for some rows of a level; operands beyond the ends of the heavy path are clamped."""
 
-    rows: str  # ODD or EVEN multiples of h, ALL rows, the FIRST one; of heavy paths also LADEN and WORLD
-    offsets: tuple[int, ...]  # where the operands stand, in units of h from the row
-    code: Code
-    targets: list[L.Leaf]
+    rows: str  # ODD or EVEN multiples of h, ALL rows, the FIRST one; of heavy paths also LOADED and WORLD
+    offsets: tuple[int, ...]  # from the row to those of the operands, in units of h
+    code: Program
     carrier: bool = False  # whether the link that carries the heavy path is one more operand
 
     def at(self, b: BodyBuilder, bodies: list[Index], inside: list[Index]) -> None:
-        """The instructions where operands stand with some bodies, `inside` the ends or not."""
+        """Append the instructions for operands at some bodies; `inside`: whether each was not clamped."""
         where: Where = dict(enumerate(bodies))
 
         def leaf(what: L.Leaf) -> Real:
@@ -37,15 +35,15 @@ class LevelStep:
             return b.read(what, where)
 
         with b.attributed_to(bodies[0]):
-            settle(b, self.code, self.targets, leaf, lambda target, value, _: b.write(target, where, value))
+            settle(b, self.code, leaf, lambda target, value, _: b.write(target, where, value))
 
 
 @dataclass(frozen=True)
 class EliminationLevels(Stage):
-    """Levels h = 1, 2, 4, … below the number of rows of one heavy path after another, or all of it back.
+    """The levels h = 1, 2, 4, … of one heavy path after another; in reverse order if `down`.
 
-    Heavy paths on which nothing hangs come first; a chain is one. Steps `before` all paths, at the `start` of
-    each, on its levels, and after the `last` one.
+    Heavy paths that carry no others come first; a chain is one path. Steps run `before` all paths, at the
+    `start` of each, on each of its levels, and those of `last` after these.
     """
 
     before: list[LevelStep]
@@ -59,7 +57,7 @@ class EliminationLevels(Stage):
         assert heavy_paths is not None
         for step in self.before:
             if step.rows == WORLD:
-                step.at(b, [heavy_paths.nobody], [])
+                step.at(b, [heavy_paths.no_carrier], [])
             else:
                 with b.loop(len(heavy_paths.loaded)) as loop:
                     step.at(
@@ -74,7 +72,7 @@ class EliminationLevels(Stage):
     def _heavy_path(self, b: BodyBuilder, heavy_path: _HeavyPath) -> None:
         for step in self.start:
             heavy_path.step(step, 1)
-        count = heavy_path.of_heavy_path("levels")
+        count = heavy_path.of_heavy_path("levels") if self.steps else 0
         with b.only_if(int_expr("ne", count, 0)), b.loop(count, down=self.down) as level:
             for step in self.steps:
                 heavy_path.step(step, int_expr("shl", 1, level.index))
@@ -90,21 +88,21 @@ class _HeavyPath:
         self.first, self.length = self.of_heavy_path("first"), self.of_heavy_path("length")
 
     def of_heavy_path(self, name: str) -> Index:
-        """A number that each heavy path has."""
+        """Return the entry of this heavy path in a table over all of them."""
         return self.b.entry(f"limb {name}", getattr(self.heavy_paths, name), self.index)
 
     def step(self, step: LevelStep, h: Index) -> None:
-        """One pass over the rows of a step."""
+        """Append the loop over the rows of a step at distance h."""
         b, heavy_paths = self.b, self.heavy_paths
         if step.rows == FIRST:
             self.row(step, 0, h)
         elif step.rows == ALL:
-            with b.loop(self.length) as loop:
+            with b.independent(self.length) as loop:
                 self.row(step, loop.index, h)
         elif step.rows in (ODD, EVEN):
             double, first = int_expr("shl", h, 1), h if step.rows == ODD else 0
             rest = less(plus(self.length, -1), first)
-            with b.loop(plus(int_expr("div", rest, double), 1)) as loop:
+            with b.independent(plus(int_expr("div", rest, double), 1)) as loop:
                 self.row(step, plus(int_expr("mul", loop.index, double), first), h)
         elif step.rows == LOADED:
             count, first = self.of_heavy_path("loaded_count"), self.of_heavy_path("loaded_first")
@@ -116,17 +114,17 @@ class _HeavyPath:
             raise TypeError(f"rolled program: an elimination has no rows {step.rows!r}.")
 
     def row(self, step: LevelStep, row: Index, h: Index) -> None:
-        """The instructions for one row."""
+        """Append the instructions for one row; its operands are clamped to the ends of the path."""
         b, bodies, inside = self.b, list[Index](), list[Index]()
         for offset in step.offsets:
             at = plus(row, times(h, offset))
-            held = at
+            clamped = at
             if offset > 0:
-                held = select(int_expr("lt", at, self.length), at, plus(self.length, -1))
+                clamped = select(int_expr("lt", at, self.length), at, plus(self.length, -1))
             elif offset < 0:
-                held = select(int_expr("ge", at, 0), at, 0)
-            bodies.append(b.entry("row body", self.heavy_paths.bodies, plus(self.first, held)))
-            inside.append(1 if not offset else int_expr("eq", at, held))
+                clamped = select(int_expr("ge", at, 0), at, 0)
+            bodies.append(b.entry("row body", self.heavy_paths.bodies, plus(self.first, clamped)))
+            inside.append(1 if not offset else int_expr("eq", at, clamped))
         if step.carrier:
             bodies.append(self.of_heavy_path("carrier"))
         step.at(b, bodies, inside)

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Loops over bodies, and what is computed once between them."""
+"""Loops over bodies, and the uniforms that are computed once between them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...form.builder import Builder, run
-from ...form.builder import OpenLoop as Rounds
-from ...form.program import Index, Real, plus, times
-from ...rewrite import Code
+from ...builder import Builder, OpenLoop, run
+from ...ir import Index, Program, Real, plus, times
 from .. import leaves as L
 from .bodies import CARRIER, LINKS, BodyBuilder, Stage, Where, settle
 
@@ -21,13 +19,17 @@ Write = Callable[[L.Leaf, Where, Real, str], None]
 
 @dataclass(frozen=True)
 class BodyLoop(Stage):
-    """One pass over the bodies: instructions for one, and where its results go."""
+    """One loop over the bodies: the instructions of an iteration, with the targets of its results."""
 
-    code: Code
-    targets: list[L.Leaf]
+    code: Program
     outward: bool = True
-    roots: Mapping[int, Any] | None = None  # of carries: a number or a common value
+    roots: Mapping[int, Any] | None = None  # initial values of carries: a number or a uniform
     bodies: str | None = None  # the map that lists the bodies; all of them if None
+
+    @property
+    def targets(self) -> list[Any]:
+        """The targets of the results."""
+        return self.code.targets
 
     def build(self, b: BodyBuilder) -> None:
         end = b.n if self.bodies is None else len(b.layout.maps[self.bodies])
@@ -46,13 +48,14 @@ class BodyLoop(Stage):
         *,
         tree: BodyBuilder | None = None,
     ) -> None:
-        """Rounds from `first` to `end`; `at` tells the bodies of each, the one that it visits as its own."""
+        """Append the loop from `first` to `end`; `at` maps its index to the bodies of an iteration."""
         handed = _Handed(self, read) if tree is None else _HandedInTree(self, read, tree)
         angles: list[tuple[L.Angle, Real]] = []
-        with b.loop(end, first=first, down=not self.outward) as rounds:
-            where = at(rounds.index)
-            handed.enter(rounds, where[L.OWN])
-            last = {t: rounds.carry(0.0) for t in self.targets if isinstance(t, L.Total | L.End)}
+        apart = not any(isinstance(t, L.CarriedLeaf | L.Total | L.End | L.Added) for t in self.targets)
+        with (b.independent if apart else b.loop)(end, first=first, down=not self.outward) as loop:
+            where = at(loop.index)
+            handed.enter(loop, where[L.OWN])
+            last = {t: loop.carry(0.0) for t in self.targets if isinstance(t, L.Total | L.End)}
 
             def leaf(what: L.Leaf) -> Real:
                 return handed.read(what.number) if isinstance(what, L.CarriedLeaf) else read(what, where)
@@ -61,19 +64,19 @@ class BodyLoop(Stage):
                 if isinstance(target, L.CarriedLeaf):
                     handed.write(target.number, value, quantity)
                 elif isinstance(target, L.Total):
-                    rounds.feed(last[target], b.add(last[target], value, quantity))
+                    loop.feed(last[target], b.add(last[target], value, quantity))
                 elif isinstance(target, L.End):
-                    rounds.feed(last[target], value)
+                    loop.feed(last[target], value)
                 elif isinstance(target, L.Angle):
                     angles.append((target, value))
                 else:
                     write(target, where, value, quantity)
 
             with b.attributed_to(where.get(L.OWNER, where[L.OWN])):
-                settle(b, self.code, self.targets, leaf, put)
-                turns = b.turn((value, target.quantity) for target, value in angles)
-                for (angle, _), turned in zip(angles, turns, strict=True):
-                    for slot, value in zip((angle.sine, angle.cosine), turned, strict=True):
+                settle(b, self.code, leaf, put)
+                sincos = b.turn((value, target.quantity) for target, value in angles)
+                for (angle, _), values in zip(angles, sincos, strict=True):
+                    for slot, value in zip((angle.sine, angle.cosine), values, strict=True):
                         if slot is not None:
                             write(L.SpillSlot(slot), where, value, "")
         for target, value in last.items():
@@ -81,9 +84,9 @@ class BodyLoop(Stage):
 
 
 class _Handed:
-    """Values that go from body to body in a chain: loop-carried."""
+    """Values passed from body to body in a chain: loop-carried."""
 
-    rounds: Rounds
+    loop: OpenLoop
     body: Index
 
     def __init__(self, loop: BodyLoop, read: Read) -> None:
@@ -92,30 +95,30 @@ class _Handed:
         given = {number: (loop.roots or {})[number] for number in self.numbers}
         self.roots = {k: read(x, {}) if isinstance(x, L.Leaf) else float(x) for k, x in given.items()}
 
-    def enter(self, rounds: Rounds, body: Index) -> None:
-        """Begin a round."""
-        self.rounds, self.body = rounds, body
-        self.carried = {number: rounds.carry(root) for number, root in self.roots.items()}
+    def enter(self, loop: OpenLoop, body: Index) -> None:
+        """Begin the iteration of a body."""
+        self.loop, self.body = loop, body
+        self.carried = {number: loop.carry(root) for number, root in self.roots.items()}
 
     def read(self, number: int) -> Real:
-        """What the body finds."""
+        """Return the value that the body receives."""
         return self.carried[number]
 
     def write(self, number: int, value: Real, quantity: str) -> None:
-        """What the body hands on."""
-        self.rounds.feed(self.carried[number], value)
+        """Pass a value on to the next body."""
+        self.loop.feed(self.carried[number], value)
 
 
 class _HandedInTree(_Handed):
-    """Values that go from body to body in a tree: through memory, the world's first.
+    """Values passed from body to body in a tree: through a buffer, whose first row is the world's.
 
-    A body reads what its parent has left there, or adds to what its parent gets.
+    Outward, a body reads the row of its parent and writes its own; inward, it adds to its parent's row.
     """
 
     def __init__(self, loop: BodyLoop, read: Read, b: BodyBuilder) -> None:
         super().__init__(loop, read)
         self.b, count = b, len(self.numbers)
-        # Nothing outlives its loop: loops that hand on equally many values share their memory.
+        # No value outlives its loop: loops that pass on equally many values share a buffer.
         self.buffer = b.buffer(f"{count} handed on", (b.n + 1) * count)
         if not self.outward:
             b.clear(self.buffer, self.buffer.size)
@@ -123,7 +126,7 @@ class _HandedInTree(_Handed):
             for k, root in enumerate(self.roots.values()):
                 b.store(self.buffer, k, root)
 
-    def enter(self, rounds: Rounds, body: Index) -> None:
+    def enter(self, loop: OpenLoop, body: Index) -> None:
         self.body = body
 
     def read(self, number: int) -> Real:
@@ -136,7 +139,7 @@ class _HandedInTree(_Handed):
             self.b.add_to(self.buffer, self._at(number, own=False), value, quantity)
 
     def _at(self, number: int, *, own: bool) -> Index:
-        """The place of a value in the body's own row, or in that of its parent or of the link before."""
+        """Return the index of a value in the body's own row, or in that of its parent (of links: carrier)."""
         b, body = self.b, self.body
         if not own:
             body = b.mapped(CARRIER, body) if self.linked else b.parent(body)
@@ -145,10 +148,14 @@ class _HandedInTree(_Handed):
 
 @dataclass(frozen=True)
 class Once(Stage):
-    """Instructions for values per state."""
+    """Straight-line code that computes uniforms: values per state."""
 
-    code: Code
-    targets: list[L.Leaf]
+    code: Program
+
+    @property
+    def targets(self) -> list[Any]:
+        """The targets of the results."""
+        return self.code.targets
 
     def build(self, b: BodyBuilder) -> None:
         for value, target in zip(run(b, self.code, lambda what: b.read(what, {})), self.targets, strict=True):

@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Matrices over bodies: entries from walks along ancestors or from loops over columns, written to the output.
+"""Matrices over bodies: entries from ancestor loops or from loops over columns, written to the output.
 
-A row that is kept holds one entry per ancestor, by depth: the rows of a body and of its ancestors then lie
-side by side entry by entry, and nothing is stored between branches.
+A stored row holds one entry per ancestor, by depth: entries of the rows of a body and of its ancestors then
+have equal offsets, and the zeros between branches are not stored.
 """
 
 from __future__ import annotations
@@ -12,26 +12,25 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ...form.builder import run
-from ...form.program import Buffer, Index, Real, int_expr, less, plus, select, times
-from ...rewrite import Code
+from ...builder import run
+from ...ir import Buffer, Index, Program, Real, int_expr, less, plus, select, times
 from .. import leaves as L
 from .bodies import BodyBuilder, Stage
 from .coupled import store_summed, summed_matrix_out
 
-Store = Callable[[Real, Index], None]  # of a value, with another body
+Store = Callable[[Real, Index], None]  # of an entry, and the other body of its pair
 
 
 @dataclass(frozen=True)
 class MatrixEntries(ABC):
-    """The entries of a symmetric matrix over bodies; `shape` tells which ones a body makes.
+    """The entries of a symmetric matrix over bodies; `shape` selects those that a body computes.
 
-    "columns": with bodies from itself on; "rows": up to itself; "square": with all. Kept values are
+    "columns": with bodies from itself on; "rows": up to itself; "square": with all. Stored values are
     slots (int) or constants (float).
     """
 
     diagonal: int | float  # what is added on the diagonal
-    instead: int | float | None  # what stands on the diagonal before that is added
+    instead: int | float | None  # what replaces the diagonal before that is added
 
     @property
     def shape(self) -> str:
@@ -39,14 +38,14 @@ class MatrixEntries(ABC):
 
     @abstractmethod
     def of(self, b: BodyBuilder, body: Index, store: Store) -> None:
-        """The entries of a body: `store(value, other body)` for each."""
+        """Append the code that computes the entries of a body: `store(value, other body)` for each."""
 
     def prepare(self, b: BodyBuilder) -> None:
-        """What has to be done before the first entry."""
+        """Append the code that runs before the first entry."""
         return None
 
     def add_diagonal(self, b: BodyBuilder, body: Index, buffer: Buffer, place: Index) -> None:
-        """Complete an entry of the diagonal."""
+        """Replace an entry of the diagonal by `instead`, if any, and add `diagonal`."""
         if self.instead is not None:
             b.store(buffer, place, b.value_of(body, self.instead))
         if self.adds:
@@ -60,17 +59,17 @@ class MatrixEntries(ABC):
 
 @dataclass(frozen=True)
 class AncestorPairs(MatrixEntries):
-    """A walk along ancestors. Results of its code: what is carried on, then the entry."""
+    """Entries from an ancestor loop. Results of its code: the loop-carried values, then the entry."""
 
     start: list[int | float]
-    code: Code
-    runs: bool = False  # whether one state may take ancestors several at once
+    code: Program
+    runs: bool = False  # whether one state may visit several ancestors at once
 
     def of(self, b: BodyBuilder, body: Index, store: Store) -> None:
         walk_along(b, body, self.start, self.code, lambda entries, there: store(entries[0], there))
 
     def step(self, b: BodyBuilder, carried: Sequence[Real], there: Index) -> list[Real]:
-        """What is carried on past an ancestor, and the entry with it."""
+        """Return the loop-carried values after an ancestor, and the entry with it."""
         return step(b, self.code, carried, there)
 
 
@@ -78,33 +77,37 @@ def walk_along(
     b: BodyBuilder,
     body: Index,
     start: Sequence[int | float],
-    code: Code,
+    code: Program,
     store: Callable[[list[Real], Index], None],
 ) -> None:
-    """A walk from a body along its ancestors: `store(entries, ancestor)` at each."""
+    """Append the ancestor loop of a body, itself first: `store(entries, ancestor)` at each."""
     starts = [b.value_of(body, x) for x in start]
-    with b.walk(body, b.parent) as walk:
-        carried = [walk.carry(x) for x in starts]
-        made = step(b, code, carried, walk.index)
+    with b.walk(body, b.parent) as loop:
+        carried = [loop.carry(x) for x in starts]
+        made = step(b, code, carried, loop.index)
         for x, value in zip(carried, made, strict=False):
-            walk.feed(x, value)
-        store(made[len(carried) :], walk.index)
+            loop.feed(x, value)
+        store(made[len(carried) :], loop.index)
 
 
-def step(b: BodyBuilder, code: Code, carried: Sequence[Real], there: Index) -> list[Real]:
-    """What is carried on past an ancestor, and the entries with it."""
+def step(b: BodyBuilder, code: Program, carried: Sequence[Real], there: Index) -> list[Real]:
+    """Return the loop-carried values after an ancestor, then the entries with it."""
+
+    after = select(int_expr("gt", there, 0), plus(there, -1), 0)
 
     def leaf(what: L.Leaf) -> Real:
-        return carried[what.number] if isinstance(what, L.Walked) else b.read(what, {L.THERE: there})
+        if isinstance(what, L.Walked):
+            return carried[what.number]
+        return b.read(what, {L.THERE: there, L.NEXT: after})
 
     return run(b, code, leaf)
 
 
 @dataclass(frozen=True)
 class MatrixOut(Stage):
-    """A matrix, written to the output as it is made: some rows at a time, with their mirror images.
+    """Writes a matrix to the output in strips of rows, together with their mirror images.
 
-    Only those rows are kept, so that scratch memory grows with the bodies, not with their square.
+    Only one strip is buffered, so that scratch memory grows with the bodies, not with their square.
     """
 
     entries: MatrixEntries
@@ -122,7 +125,7 @@ class MatrixOut(Stage):
         return b.in_blocks(b.n, b.strip, lambda first, width: self._strip(b, first, width))
 
     def _strip(self, b: BodyBuilder, first: Index, width: int) -> None:
-        """The rows of `width` bodies from `first` on."""
+        """Compute and write the rows of `width` bodies from `first` on."""
         self._keep(b, first, width)
         self._rows_out(b, first, width)
         if self.entries.shape != "square":
@@ -132,14 +135,14 @@ class MatrixOut(Stage):
         n, shape, rows = b.n, self.entries.shape, b.buffers["rows"]
         if shape == "rows" and b.layout.parents is not None:
             b.clear(rows, width * n)  # no entries with bodies of other branches
-        with b.loop(width) as loop:
+        with b.rows_of_strip(width) as loop:
             body, row = plus(loop.index, first), times(loop.index, n)
 
             def store(value: Real, other: Index) -> None:
                 b.store(rows, plus(row, other), value)
                 if shape == "square":
                     return
-                # Within the strip the mirror image is part of the rows, too.
+                # Mirror images within the strip belong to its rows, too.
                 test = ("ge", other, first) if shape == "rows" else ("lt", other, plus(first, width))
                 mirror = plus(times(less(other, first), n), body)
                 b.store(rows, select(int_expr(*test), mirror, plus(row, other)), value)
@@ -149,7 +152,7 @@ class MatrixOut(Stage):
                 self.entries.add_diagonal(b, body, rows, plus(row, body))
 
     def _rows_out(self, b: BodyBuilder, first: Index, width: int) -> None:
-        """Write the rows of a strip, as far as they are known."""
+        """Write the computed part of the rows of a strip."""
         n, shape = b.n, self.entries.shape
         with b.loop(width) as loop:
             to, index = times(plus(loop.index, first), n), times(loop.index, n)

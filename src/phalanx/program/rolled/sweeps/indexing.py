@@ -1,8 +1,8 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Where one body, or one pair of bodies, that stands for all finds values: itself, neighbours, rows, columns.
+"""Indexing of fields on a symbolic body or pair of bodies: the body itself, neighbours, rows, columns.
 
-Texts index fields by arrays of links; here an index is an object that knows how to read.
+Algorithms index fields by arrays of links; here an index is an object that reads a field.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ import numpy as np
 from ....spatial import Array, Field
 from ....sweeps.triangle import Indexing, JoinLevels, Sums, Triangle
 from ....sweeps.verbs import current
-from ...scalar import Node
+from ...ir import Scalar
 from .. import leaves as L
-from ..graph import LOCAL, BodyGraph
+from ..body_graph import LOCAL, BodyGraph
 
 
 def scalars(f: Any) -> Iterator[Any]:
-    """All scalars of a field, of an operator or of an array, or of several."""
+    """Yield all scalars of a field, of an operator, of an array, or of a tuple of these."""
     if isinstance(f, tuple):
         for part in f:
             yield from scalars(part)
     elif isinstance(f, Field):
         for array, _ in f.arrays():
             yield from np.asarray(array, dtype=object).ravel().tolist()
-    elif isinstance(f, float) or type(f) is Node:
+    elif isinstance(f, float | Scalar):
         yield f
     elif hasattr(f, "ravel"):
         yield from np.asarray(f, dtype=object).ravel().tolist()
 
 
 def rebuilt(like: Any, values: Iterable[Any]) -> Any:
-    """A field shaped as `like`, or several, of other scalars."""
+    """Return a field, an array, or a tuple of them, shaped as `like`, with other scalars."""
     rest = iter(values)
 
     def made(array: Any, _: int = 0) -> np.ndarray:
@@ -55,29 +55,29 @@ def rebuilt(like: Any, values: Iterable[Any]) -> Any:
 
 
 def each(f: Any, change: Callable[[Any], Any]) -> Any:
-    """A field with every scalar changed."""
+    """Return a field with `change` applied to every scalar."""
     return rebuilt(f, [change(x) for x in scalars(f)])
 
 
 def chosen(graph: BodyGraph, mask: Any, a: Any, b: Any) -> Any:
-    """A field with the scalars of a where the mask is not zero, else with those of b."""
+    """Return a field with the scalars of a where the mask is not zero, else with those of b."""
     both = zip(scalars(a), scalars(b), strict=True)
     return rebuilt(a, [graph.choose(mask, x, y) for x, y in both])
 
 
 def elsewhere(graph: BodyGraph, x: Any, whose: L.Whose) -> Any:
-    """A scalar as another body has it."""
-    if type(x) is not Node or graph.common(x):
+    """Gather a scalar from another body; constants and uniforms are returned as they are."""
+    if not isinstance(x, Scalar) or graph.common(x):
         return x
     return graph.leaf(L.Param(x.leaf.column, whose) if graph.is_param(x) else L.Gathered(x.number, whose))
 
 
 class Mask(np.ndarray):
-    """What is true of some bodies, as ones and zeros; `np.where` chooses by it."""
+    """A predicate on bodies, as ones and zeros; `np.where` selects by it."""
 
     @classmethod
     def of(cls, graph: BodyGraph, true: np.ndarray) -> Mask:
-        """The mask (1,) of a column (n,)."""
+        """Return the mask (1,) of a boolean column (n,)."""
         return graph.params(np.asarray(true, dtype=float)).view(cls)
 
     def __getitem__(self, index: Any) -> Any:
@@ -99,17 +99,17 @@ class Mask(np.ndarray):
 
 
 def _choice(mask: Any, a: Any, b: Any) -> Any:
-    """a where the mask is not zero, else b."""
-    if type(mask) is Node and isinstance(mask.graph, BodyGraph):
+    """Select a where the mask is not zero, else b."""
+    if isinstance(mask, Scalar) and isinstance(mask.graph, BodyGraph):
         return mask.graph.choose(mask, a, b)
     return a if mask else b
 
 
-# ------------------------------------------------------------------- places
+# ------------------------------------------------------------------- indices
 
 
 class FieldIndex(Indexing):
-    """A place that has a way of its own to read a field; also its own part of a list of such places."""
+    """An index that reads a field by the function `find`; indexing or slicing it returns itself."""
 
     def __init__(self, find: Callable[[Any, Any], Any]) -> None:
         self.find = find
@@ -128,18 +128,18 @@ class FieldIndex(Indexing):
 
 
 def _neighbour(x: Any, end: Any, step: int) -> Any:
-    """The value of the parent (-1) or of the child (+1) in a chain."""
+    """Return the value of the parent (-1) or of the child (+1) in a chain; `end`, or zero, beyond it."""
     order = current()
     assert order is not None
     return order.children(x, end) if step > 0 else order.parent(x, end)
 
 
 HERE = FieldIndex(lambda x, end: x)
-THIRD = object()  # the number of a link beyond the row of a pair, in a sum over all of them
+THIRD = object()  # the summation index of a sum over the links from the row of a pair on
 
 
 class Side(FieldIndex):
-    """The link of a pair's row, or of its column; the pairs of the first column are the chain itself."""
+    """The index of the link of a pair's row, or of its column; a slice of it indexes the chain itself."""
 
     def __init__(self, graph: BodyGraph, side: str) -> None:
         super().__init__(lambda x, end: each(x, lambda value: graph.of_pair(value, side)))
@@ -149,16 +149,16 @@ class Side(FieldIndex):
 
 
 class ChainPairs(Triangle):
-    """The pairs of a chain, of which one stands for all."""
+    """The symbolic pair of the links of a chain."""
 
     def __init__(self, order: Any) -> None:
         self.order, self.graph, self.n = order, order.graph, order.graph.n
-        self._known = {}
+        self._memo = {}
         self.row, self.column = (Side(self.graph, side) for side in (L.ROW, L.COLUMN))
-        self.place = self
+        self.index = self
 
     def __getitem__(self, at: tuple[Any, Any]) -> FieldIndex:
-        """The place of the pair of two links."""
+        """Return the index of the pair of two links."""
         row, column = at
         if column is THIRD:
             side = L.ROW if row is self.row else L.COLUMN
@@ -169,12 +169,12 @@ class ChainPairs(Triangle):
         return HERE
 
     def _of_third(self, x: Any, side: str) -> Any:
-        """The value of the pair of a third link and the one of this pair's row or column."""
+        """Gather x from the pair of a third link and the one of this pair's row or column."""
         paired = self.graph.paired(x)
         return self.graph.placed(L.PairThird(side, x.number), phase=LOCAL, paired=True) if paired else x
 
     def _on_diagonal(self, x: Any) -> Any:
-        """The value of the first pair of the same column."""
+        """Gather x from the pair on the diagonal of the same column."""
         graph = self.graph
         if not graph.paired(x):
             return x
@@ -203,5 +203,5 @@ class ChainPairs(Triangle):
         self.order.shape = "rows"
         return JoinLevels((), inward=True, pairs=True, across=True)
 
-    def _walk(self, strides: Any, *, inward: bool) -> JoinLevels:
+    def _levels(self, strides: Any, *, inward: bool) -> JoinLevels:
         return JoinLevels((), inward=inward, pairs=True)

@@ -1,13 +1,13 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Sweeps over links, one of which stands for all.
+"""Sweeps over links on one symbolic link.
 
-Where joints have several bodies, values of links are computed for their last bodies only, in loops of their
-own: what bodies know is gathered along the joint, what links know spread again.
+Where joints have several bodies, values of links are computed for the last bodies of joints only, in loops of
+their own: links gather the values of bodies along the joint, bodies gather those of their link.
 
-A run of links that have been joined stands in the row of its first one and changes there in place. What a
-heavy path adds to the link on which it hangs is summed in variables of that link. Most links bear nothing:
-what starts from them is known beforehand, and started anew only on those that do.
+A run of joined links is stored in the row of its first link and changes there in place. Variables of a link
+sum the loads of the heavy paths that it carries. Most links carry none: their initial values do not depend on
+loads and are computed beforehand; only for links with loads they are computed again.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ import numpy as np
 from ....spatial import Array
 from ....sweeps.links import Halving, Level, LinkSweeps
 from ....sweeps.orders.slots import lift
-from ...scalar import Node
+from ...ir import Scalar
 from .. import leaves as L
-from ..graph import LOCAL, BodyGraph
+from ..body_graph import LOCAL, BodyGraph
 from ..stages.levels import ALL, EVEN, FIRST, LOADED, ODD, WORLD
 from .elimination import Change, Elimination, Keys, classes, computed, refined, settled, split
 from .indexing import chosen, each, elsewhere, rebuilt, scalars
 
 
 class OneLevel(Level):
-    """A row of a level that stands for all, with those before and after it as operands."""
+    """The symbolic row of a level, with those before and after it as operands."""
 
     offsets = (0, 1, -1)
 
@@ -49,13 +49,13 @@ class OneLevel(Level):
         return self.E.inside(operand, moved) if zero else moved
 
     def kept(self, x: Array) -> Array:
-        kept, changes = self.E.kept(x)
+        variables, changes = self.E.kept(x)
         self.E.steps.append(Change(ALL, (0,), changes))
-        return self.E.at(0, kept)
+        return self.E.at(0, variables)
 
 
 class OneLink(LinkSweeps):
-    """The links of a robot, one of which stands for all."""
+    """The symbolic link of a robot."""
 
     def __init__(self, order: Any) -> None:
         self.order = order
@@ -65,7 +65,7 @@ class OneLink(LinkSweeps):
 
     @cached_property
     def branches(self) -> bool:
-        """Whether heavy paths hang on limbs."""
+        """Whether some heavy path is carried by another."""
         return bool(self.order.rows_of_heavy_paths().branches)
 
     # ------------------------------------------------------------------ between bodies and links
@@ -80,7 +80,7 @@ class OneLink(LinkSweeps):
         graph, linked = self.graph, whose == L.BODY
 
         def one(x: Any) -> Any:
-            if type(x) is not Node or graph.common(x) or graph.phase(x) == LOCAL:
+            if not isinstance(x, Scalar) or graph.common(x) or graph.phase(x) == LOCAL:
                 return x
             phase = graph.phase(x) if linked else graph.phase(x) + 1
             return graph.placed(L.Gathered(x.number, whose), phase=phase, linked=linked)
@@ -106,9 +106,9 @@ class OneLink(LinkSweeps):
 
     def backward(self, step: Callable[[Any, Any], tuple[Any, Any]], rows: Any, beyond: Any) -> Any:
         later, carries = self.rows.carried(lift(beyond), rows, start=lift(beyond), outward=False)
-        state, kept = step(rows, later)
+        state, result = step(rows, later)
         self.rows.close(carries, state)
-        return self.order.pick(state, int(self.order.ends[0]) if self.several else 0), kept
+        return self.order.pick(state, int(self.order.ends[0]) if self.several else 0), result
 
     def forward(self, step: Callable[[Any, Any], Any], rows: Any, first: Any) -> Any:
         x, carries = self.rows.carried(lift(first), rows, start=lift(first), outward=True)
@@ -126,7 +126,7 @@ class OneLink(LinkSweeps):
             return refined(keys, own, [False] * len(own), [(row, new)]), (held, new)
 
         held, new = settled(classes(rows), attempt)
-        # All rows read before any changes.
+        # All rows are read before any row changes.
         fresh, changes = E.kept(new)
         E.steps.append(Change(ALL, OneLevel.offsets, changes))
         E.steps.append(Change(ALL, (0,), E.becomes(held, E.at(0, fresh))))
@@ -139,7 +139,7 @@ class OneLink(LinkSweeps):
         return self._outward(how, *self._inward(how, own, load), world)
 
     def _inward(self, how: Halving, own: Any, load: Any) -> tuple[Any, Any, Any]:
-        """Links as parts, what lies between them, and what is kept of whole limbs."""
+        """Join each heavy path; return links as parts, what lies between them, what is stored of paths."""
         E = self._begun(own, load)
         branches = how.alone is not None and self.branches
 
@@ -149,24 +149,24 @@ class OneLink(LinkSweeps):
             bears = load + hung if branches else load
             parts = own if how.alone is None else how.alone(bears, own)
             held, between = self._joined(E, how, parts)
-            more, kept = how.close(E.at(0, held)[0])
+            more, stored = how.close(E.at(0, held)[0])
             added = list(scalars(more)) if branches else []
             none = [None if _is_zero(x) else key for key, x in zip(keys, added, strict=True)]
-            return split(none, added), (hung, parts, held, between, more, kept)
+            return split(none, added), (hung, parts, held, between, more, stored)
 
-        # What hangs on a link: no variable for what no heavy path adds to, one for what stays equal.
+        # Loads of a link: no variable for scalars to which no heavy path adds, one for those that stay equal.
         found = settled(classes(load) if branches else [], attempt)
-        hung, parts, held, between, more, kept = found
-        kept, closing = E.kept(kept, held)
+        hung, parts, held, between, more, stored = found
+        stored, closing = E.kept(stored, held)
         if branches:
             nothing = E.becomes(hung, each(hung, lambda _: 0.0))
             E.before += [Change(rows, (0,), nothing) for rows in (LOADED, WORLD)]
             closing += E.becomes(hung, E.at(1, hung) + more, 1)
         E.last.append(Change(FIRST, (0,), closing, carrier=branches))
-        return self._started(E, parts, held, hung), between, kept
+        return self._started(E, parts, held, hung), between, stored
 
     def _joined(self, E: Elimination, how: Halving, parts: Any) -> tuple[Any, Any]:
-        """(held, between): parts with variables for what steps change, and what these leave behind."""
+        """Return (held, between): parts with variables where steps change them, and what lies between."""
         own, first = list(scalars(parts)), E.count
         loaded = [self.graph.phase(x) >= E.phase for x in own]
 
@@ -175,11 +175,11 @@ class OneLink(LinkSweeps):
             held = E.held(parts, keys, own)
             before, row = E.at(1, held), E.at(0, held)
             whole, between = how.join(before, row)
-            # A row that was joined to another has room for what lies between them.
+            # The variables of a row that was joined to another are free for what lies between them.
             between, seams = E.kept(between, held)
             E.steps = [Change(ODD, (0, -1), [*seams, *E.becomes(held, whole, 1)])]
             written = [(before, whole)]
-            if how.stays is not None:
+            if how.changes_neighbours:
                 new = how.stays(row, *(E.inside(k, E.at(k, between)) for k in (1, 2)))
                 E.steps.append(Change(EVEN, (0, -1, 1), E.becomes(held, new)))
                 written.append((row, new))
@@ -189,14 +189,14 @@ class OneLink(LinkSweeps):
         return found
 
     def _started(self, E: Elimination, parts: Any, held: Any, hung: Any) -> Any:
-        """The parts as they are before any join, to be read ever after; tells how variables start."""
-        graph, none = self.graph, {x.number for x in scalars(hung) if type(x) is Node}
+        """Return the parts before any join, for later reads; set the initial values of variables."""
+        graph, none = self.graph, {x.number for x in scalars(hung) if isinstance(x, Scalar)}
         own = list(scalars(parts))
 
-        def bare(x: Node) -> Any:
+        def bare(x: Scalar) -> Any:
             return 0.0 if x.number in none else x if graph.phase(x) < E.phase else None
 
-        def here(x: Node) -> Any:
+        def here(x: Scalar) -> Any:
             known = x.number in none or graph.phase(x) < E.phase
             return elsewhere(graph, x, 0) if known else None
 
@@ -205,23 +205,23 @@ class OneLink(LinkSweeps):
         loaded = [graph.phase(x) >= E.phase for x in own]
         if not any(loaded):
             return parts
-        # Where something hangs on a link, all that depends on it is computed there, and kept for later.
+        # On links that carry heavy paths, all that depends on the load is computed again, and stored.
         both = zip(own, computed(graph, own, here), scalars(held), loaded, strict=True)
         there = [(x, value, variable) for x, value, variable, more in both if more]
         whose, values, variables = (np.array(column, dtype=object) for column in zip(*there, strict=True))
         lasting, changes = E.kept(values, hung)
         E.start.append(Change(LOADED, (0,), [*changes, *E.becomes(variables, values)]))
-        known = {x.number: kept for x, kept in zip(whose, lasting, strict=True)}
-        return rebuilt(parts, [known.get(x.number, x) if type(x) is Node else x for x in own])
+        known = {x.number: variable for x, variable in zip(whose, lasting, strict=True)}
+        return rebuilt(parts, [known.get(x.number, x) if isinstance(x, Scalar) else x for x in own])
 
-    def _outward(self, how: Halving, parts: Any, between: Any, kept: Any, world: Array) -> Array:
-        """The value before each link."""
-        E = self._begun(parts, between, kept, world)
+    def _outward(self, how: Halving, parts: Any, between: Any, stored: Any, world: Array) -> Array:
+        """Return the value before each link, by back-substitution from the first row of each heavy path."""
+        E = self._begun(parts, between, stored, world)
         E.outward = True
         branches = how.settle is not None and self.branches
         state = E.variables(world) if branches else world
         at_base = E.at(1, state) if branches else world
-        base = E.at(0, kept) if how.enter is None else how.enter(E.at(0, kept), at_base)
+        base = E.at(0, stored) if how.enter is None else how.enter(E.at(0, stored), at_base)
         x = base[None]
         y = E.variables(x)
         E.start.append(Change(FIRST, (0,), E.becomes(y, x), carrier=branches))
@@ -230,7 +230,7 @@ class OneLink(LinkSweeps):
         E.steps.append(Change(ODD, (0, -1, 1), E.becomes(y, how.inside(E.at(0, between), f, E.inside(2, g)))))
         if branches and how.settle is not None:
             E.before.append(Change(WORLD, (0,), E.becomes(state, world)))
-            # A link that carries heavy paths is never the last one of its own.
+            # A link that carries heavy paths is never the last one of its own path.
             f, _ = how.sides(E.at(0, parts), E.at(0, y))
             _, g = how.sides(E.at(1, parts), E.at(1, y))
             E.last.append(Change(LOADED, (0, 1), E.becomes(state, how.settle(E.at(0, parts), f, g))))
@@ -239,7 +239,7 @@ class OneLink(LinkSweeps):
     # ------------------------------------------------------------------ eliminations
 
     def _begun(self, *fields: Any) -> Elimination:
-        """An elimination that begins when all fields are known."""
+        """Return a new elimination, in the phase after all fields are known."""
         order = self.order
         order.rows_of_heavy_paths()
         phase = max(order.latest(*fields), 0) + 1
@@ -248,7 +248,7 @@ class OneLink(LinkSweeps):
         return made
 
     def _finished(self, E: Elimination, f: Any) -> Any:
-        """Variables as they are after an elimination."""
+        """Return a field of variables with their values after an elimination."""
 
         def one(x: Any) -> Any:
             leaf = L.EliminationResult(E.number, x.number) if E.owns(x) else None
@@ -258,4 +258,4 @@ class OneLink(LinkSweeps):
 
 
 def _is_zero(x: Any) -> bool:
-    return type(x) is not Node and x == 0.0
+    return not isinstance(x, Scalar) and x == 0.0

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""Matrices over bodies as one body sees them: how their entries come about, not the entries."""
+"""Symbolic matrices over bodies: the loops that compute their entries, not the entries."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import numpy as np
 
 @dataclass(frozen=True)
 class AncestorLoop:
-    """A walk from each body along its ancestors: what is carried, and the entry at each one."""
+    """A loop from each body along its ancestors: its carried values, and the entry at each ancestor."""
 
     phase: int
     start: list[Any]
     carried: list[Any]
     entry: Any
-    runs: bool = False  # whether ancestors may be taken several at once
+    runs: bool = False  # whether one state may visit several ancestors at once
 
 
 @dataclass(frozen=True)
 class Walks:
-    """A walk from each body along its ancestors that fills both sides of several matrices.
+    """A loop from each body along its ancestors that fills both triangles of several matrices.
 
     For each matrix there are two entries at every ancestor: in the row of the body, and in its column.
     """
@@ -38,7 +38,7 @@ class Walks:
 class LoopedEntries:
     """Entries of a matrix that loops over the pairs of each column, or of each row, compute.
 
-    `shape` tells which pairs: "columns" those from the diagonal down, "rows" those up to the diagonal,
+    `shape` selects the pairs: "columns" those from the diagonal down, "rows" those up to the diagonal,
     "square" all of them, row by row.
     """
 
@@ -49,9 +49,9 @@ class LoopedEntries:
 
 @dataclass(frozen=True)
 class Matrix:
-    """A matrix over bodies, what is added on its diagonal, and what stands there instead.
+    """A matrix over bodies, what is added on its diagonal, and what replaces the diagonal before that.
 
-    It is symmetric unless it is one of several, by number, that walks fill.
+    It is symmetric unless it is one of several, by number, that an ancestor loop fills (`Walks`).
     """
 
     walk: AncestorLoop | LoopedEntries | Walks
@@ -60,7 +60,7 @@ class Matrix:
     number: int = 0
 
     def __add__(self, other: Any) -> Matrix:
-        # A value per body stands for the diagonal matrix of all of them.
+        # A value per body is added as a diagonal matrix.
         return replace(self, diagonal=self.diagonal + other)
 
     __radd__ = __add__
@@ -78,7 +78,7 @@ class InverseRows:
 
 @dataclass(frozen=True)
 class Solved:
-    """The inverse of a matrix times another one; only its negative is there yet."""
+    """The inverse of a matrix times another one; only its negative can be an output."""
 
     matrix: Matrix
     columns: Matrix
@@ -89,7 +89,7 @@ class Solved:
 
 
 class Boxed(np.ndarray):
-    """An array of one matrix over bodies; `np.where` with the unit matrix gives it another diagonal."""
+    """An array of one matrix over bodies; `np.where` with the unit matrix replaces its diagonal."""
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function is np.where and isinstance(args[2], Boxed):
@@ -99,14 +99,14 @@ class Boxed(np.ndarray):
 
 
 def several(walks: Walks) -> np.ndarray:
-    """An array (1, 1, k) of the matrices that walks fill."""
+    """Return an array (1, 1, k) of the matrices that an ancestor loop fills."""
     made = np.empty((1, 1, len(walks.entries) // 2), dtype=object)
     made[0, 0, :] = [Matrix(walks, number=k) for k in range(made.size)]
     return made.view(Boxed)
 
 
 def box(value: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """An array of one value."""
+    """Return an object array of a shape whose entries are all `value`."""
     made = np.empty(shape, dtype=object)
     made.fill(value)
     return made.view(Boxed) if isinstance(value, Matrix) else made

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 The Phalanx developers
 # SPDX-License-Identifier: MIT
-"""The sweeps on one body that stands for all: each becomes values carried from body to body."""
+"""The sweeps on one symbolic body: each is recorded as loop-carried values, from body to body."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ....sweeps.orders.slots import lift
 from ....sweeps.triangle import JoinLevels as Levels
 from ....sweeps.triangle import Sums
 from ....sweeps.verbs import Order
-from ...scalar import Node
+from ...ir import Scalar
 from .. import leaves as L
-from ..graph import LOCAL, BodyGraph
+from ..body_graph import LOCAL, BodyGraph
 from ..heavy_path_tables import HeavyPathRows, heavy_path_rows
 from .elimination import Elimination
 from .indexing import HERE, THIRD, ChainPairs, chosen, each, elsewhere, rebuilt, scalars
@@ -28,14 +28,14 @@ from .matrices import AncestorLoop, InverseRows, LoopedEntries, Matrix, Walks, b
 
 @dataclass
 class CarriedScalar:
-    """A scalar that goes from parent to child (outward), or as a sum from children to parent."""
+    """A loop-carried scalar: from parent to child (outward), or summed from children to parent."""
 
     number: int
     phase: int
     root: Any  # the world's value of an outward one
     source: Any = None
-    paired: bool = False  # whether it goes from pair to pair of a column
-    linked: bool = False  # whether it goes from link to link, past the other bodies of their joints
+    paired: bool = False  # whether it is carried from pair to pair of a column
+    linked: bool = False  # whether it is carried from link to link, past the other bodies of joints
 
     @property
     def outward(self) -> bool:
@@ -43,7 +43,7 @@ class CarriedScalar:
 
 
 class SerialPaths:
-    """The operator from each body's ancestors: a loop has no better way than one body after another."""
+    """The operator that sums over the ancestors of each body, or its transpose, as a serial loop."""
 
     def __init__(self, order: Rolled, X: Any, *, back: bool = False) -> None:
         self.order, self.X, self.back = order, X, back
@@ -73,10 +73,10 @@ class Rolled(Order):
     eliminations: list[Elimination] = field(default_factory=list)
     sums: list[Any] = field(default_factory=list)
     model: Any = None  # of the whole robot
-    heavy_path_rows: HeavyPathRows | None = None  # of texts that ask for heavy paths
+    heavy_path_rows: HeavyPathRows | None = None  # if the algorithm uses heavy paths
     ends: np.ndarray | None = None  # the last bodies of joints, if rows of matrices are these only
-    linked: bool = False  # whether values go from link to link
-    reordered: bool = False  # whether bodies go one after another where the text joins whole runs
+    linked: bool = False  # whether values are carried from link to link
+    reordered: bool = False  # whether loops are serial where the algorithm joins runs of bodies
 
     # ------------------------------------------------------------------ along the tree
 
@@ -102,9 +102,9 @@ class Rolled(Order):
 
     def fold(self, step: Callable[..., Any], state: tuple[Any, ...], local: tuple[Any, ...]) -> Any:
         arrived, leaves = self.carried(state, *local, outward=False)
-        up, kept = step(tuple(s + a for s, a in zip(state, arrived, strict=True)), *local)
+        up, result = step(tuple(s + a for s, a in zip(state, arrived, strict=True)), *local)
         self.close(leaves, up)
-        return kept
+        return result
 
     def parent(self, x: Array, root: Any) -> Array:
         roots = None if root is None else list(scalars(lift(root)))
@@ -114,7 +114,7 @@ class Rolled(Order):
             at_root = 0.0 if roots is None else roots[k]
             same = (c for c in self.carries if c.outward and c.linked == self.linked and c.source is value)
             known = [c for c in same if _same(c.root, at_root)]
-            carry = known[0] if known and type(value) is Node else None
+            carry = known[0] if known and isinstance(value, Scalar) else None
             carry = carry or self.carry(phase, at_root, paired=paired)
             carry.source = value
             made.append(self.leaf_of(carry))
@@ -142,7 +142,7 @@ class Rolled(Order):
         return x
 
     def contract(self, join: Callable[..., Any], elements: Any, load: Any, loaded: Any) -> Any:
-        # One body after another: what hangs on it, through it, to its parent.
+        # Serial: each body applies its element to the load of its branches and passes it to its parent.
         self.reordered = True
         hung, leaves = self.carried(load(elements), elements, outward=False)
         nothing = each(elements, lambda _: 0.0)
@@ -171,14 +171,14 @@ class Rolled(Order):
         return [state, ends]
 
     def _sum(self, join: Callable[..., Any], more: tuple[Any, ...]) -> Array:
-        """A sum over the links from the row of a pair on."""
+        """Record a sum over the links from the row of a pair on; return its leaf."""
         so_far = self.graph.placed(L.SoFar(), phase=LOCAL, paired=True)
         (x,) = join((box(so_far, (1, 1)),), None, *more)
         self.sums.append(x.ravel()[0])
         return box(self.graph.placed(L.Sum(len(self.sums) - 1), phase=LOCAL, paired=True), (1, 1))
 
     def _start(self, levels: Levels) -> Any:
-        """1 where a walk begins, else 0."""
+        """Return 1 at the body or pair where a relay starts, else 0."""
         if levels.pairs and (levels.across or not levels.inward):
             return self.graph.placed(L.Delta(), phase=LOCAL, paired=True)
         mask = self.graph.at_body(self.graph.n - 1 if levels.inward else 0)
@@ -191,8 +191,8 @@ class Rolled(Order):
         return made if made.shape else made[()]
 
     def total_of(self, value: Any) -> Any:
-        """The sum of a value over all bodies."""
-        if type(value) is not Node or self.graph.is_param(value):
+        """Return the sum of a value over all bodies."""
+        if not isinstance(value, Scalar) or self.graph.is_param(value):
             return float(np.cumsum(self.graph.column(value))[-1])
         phase = _even(max(self.graph.phase(value), 0))
         self.totals.append((value, phase))
@@ -203,8 +203,8 @@ class Rolled(Order):
         return picked[0] if isinstance(picked, Field) else picked[..., 0, :]
 
     def pick_of(self, value: Any, body: int) -> Any:
-        """The value of one body."""
-        if type(value) is not Node or self.graph.common(value):
+        """Return the value of one body, a uniform."""
+        if not isinstance(value, Scalar) or self.graph.common(value):
             return value
         if self.graph.is_param(value):
             return float(self.graph.column(value)[body])
@@ -219,11 +219,11 @@ class Rolled(Order):
     # ------------------------------------------------------------------ links
 
     def links(self, model: Any) -> OneLink:
-        """The links of the robot, one of which stands for all."""
+        """Return the sweeps over the links of the robot, on a symbolic link."""
         return OneLink(self)
 
     def rows_of_heavy_paths(self) -> HeavyPathRows:
-        """Where the heavy paths of the robot stand, for texts that ask for them."""
+        """Return the table of the heavy paths of the robot, made at the first call."""
         self.heavy_path_rows = self.heavy_path_rows or heavy_path_rows(self.model)
         return self.heavy_path_rows
 
@@ -253,7 +253,7 @@ class Rolled(Order):
         return self.pairs(start, carry, emit, along, runs=True)
 
     def triangle(self) -> ChainPairs:
-        """The pairs of a chain, of which one stands for all."""
+        """Return the symbolic pair of the links of a chain."""
         return ChainPairs(self)
 
     def unit(self, ones: Array) -> Array:
@@ -261,11 +261,11 @@ class Rolled(Order):
         return box(self.graph.placed(L.Delta(), phase=LOCAL, paired=True), (1, 1))
 
     def matrix_of(self, entry: Any) -> Array:
-        """The matrix of entries that pairs have computed."""
-        return box(Matrix(LoopedEntries(max(self.graph.lent, 0) + 1, entry, self.shape)), (1, 1))
+        """Return the matrix whose entries loops over pairs compute."""
+        return box(Matrix(LoopedEntries(max(self.graph.gathered_phase, 0) + 1, entry, self.shape)), (1, 1))
 
     def eliminate(self, M: Array) -> Array:
-        return M  # what is solved with is factored where it is kept
+        return M  # the stage `Factor` factors it in place
 
     def substitute(self, factor: Array, b: Array) -> Array:
         matrix: Matrix = factor.ravel()[0]
@@ -281,7 +281,7 @@ class Rolled(Order):
     # ------------------------------------------------------------------ carries
 
     def latest(self, *fields: Any) -> int:
-        """The last phase in which some of the fields become known."""
+        """Return the last phase in which a scalar of the fields is computed."""
         values = [x for f in fields if f is not None for x in scalars(f)]
         if any(self.graph.paired(x) for x in values):
             values = [x for x in values if self.graph.paired(x)]
@@ -291,23 +291,23 @@ class Rolled(Order):
         return any(self.graph.paired(x) for x in scalars(f))
 
     def _opened(self, *fields: Any, outward: bool) -> int:
-        """The first phase of the right direction in which all fields are known."""
+        """Return the first phase of the given direction in which all fields are known."""
         phase = max(self.latest(*fields), 0)
         return phase if (phase % 2 == 0) == outward else phase + 1
 
     @property
     def at_world(self) -> Any:
-        """One at bodies next to the world, zero at all others."""
+        """One at bodies whose parent is the world, zero at all others."""
         return self.graph.param((self.model.parents < 0).astype(float))
 
     def carry(self, phase: int, root: Any = 0.0, *, paired: bool = False) -> CarriedScalar:
-        """One more value that goes from body to body; its `source` is told later."""
+        """Return a new loop-carried value; its `source` is set later."""
         carry = CarriedScalar(len(self.carries), phase, root, paired=paired, linked=self.linked)
         self.carries.append(carry)
         return carry
 
-    def leaf_of(self, carry: CarriedScalar) -> Node:
-        """What a body finds of a carried value."""
+    def leaf_of(self, carry: CarriedScalar) -> Scalar:
+        """Return the leaf by which a body reads a loop-carried value."""
         return self.graph.placed(
             L.CarriedLeaf(carry.number), phase=carry.phase, paired=carry.paired, linked=carry.linked
         )
@@ -315,13 +315,13 @@ class Rolled(Order):
     def carried(
         self, like: Any, *fields: Any, outward: bool, start: Any = None
     ) -> tuple[Any, list[CarriedScalar]]:
-        """A field of carries shaped as `like`, once this and other fields are known; and what to `close`."""
+        """Return a field of carries shaped as `like`, known once all fields are, and what to `close`."""
         return self._carried(like, self._opened(like, *fields, outward=outward), start)
 
     def _carried(
         self, like: Any, phase: int, roots: Any, *, paired: bool = False
     ) -> tuple[Any, list[CarriedScalar]]:
-        """A field of carries shaped as `like`, starting from `roots` (default: zeros)."""
+        """Return a field of carries shaped as `like`, with initial values `roots` (default: zeros)."""
         if isinstance(like, tuple):
             several = [self._carried(x, phase, None, paired=paired) for x in like]
             return tuple(x for x, _ in several), [carry for _, carries in several for carry in carries]
@@ -332,7 +332,7 @@ class Rolled(Order):
         return rebuilt(like, [self.leaf_of(c) for c in made]), made
 
     def close(self, carries: list[CarriedScalar], value: Any) -> None:
-        """Tell what carried values become at each body."""
+        """Set the sources of loop-carried values: what each body passes on."""
         for carry, source in zip(carries, scalars(value), strict=True):
             carry.source = source
 

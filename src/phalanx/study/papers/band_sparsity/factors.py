@@ -12,7 +12,7 @@ import numpy as np
 from ....io.generators import chain
 from ....robot.model import joint_kinematics
 from ..quantities import quantity
-from ..records import Claim
+from ..verdicts import Claim
 
 _LINKS = 9
 _ROUNDING = 1e-10
@@ -96,6 +96,6 @@ def _schur() -> np.ndarray:
     band = np.eye(len(gamma)) - gamma
     h = band @ np.linalg.solve(j, band.T)
     along = s @ np.linalg.inv(s.T @ s)
-    across = np.linalg.svd(s.T)[2][_LINKS:].T  # everything that no joint can do
+    across = np.linalg.svd(s.T)[2][_LINKS:].T  # a basis of the motions that no joint allows
     a, b, c = across.T @ h @ across, across.T @ h @ along, along.T @ h @ along
     return np.asarray(c - b.T @ np.linalg.solve(a, b))

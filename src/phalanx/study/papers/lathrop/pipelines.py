@@ -7,17 +7,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from ....io.generators import chain
 from ....io.loading import load
-from ...machines import Times, systolic
-from ...schedule import schedule, task_graph
-from ...scheduling.reservation import SystolicSchedule, on_assigned_processors
-from ..common.operations import span
-from ..formulas import PrintedFormula, parse
+from ...machines import joint_processors, systolic
+from ...schedule import schedule
+from ...scheduling.list_scheduler import SystolicSchedule
+from ..operations import span
+from ..printed_formulas import PrintedFormula, parse
 from ..quantities import quantity
-from ..records import Claim
+from ..verdicts import Claim
 from .timing import propagation_interval
 
 _INVERSE = "inverse_dynamics"
@@ -55,21 +55,21 @@ def reduction_of_time(formulas: Sequence[str], least: float) -> Claim:
         for part in span(_INVERSE, "luh_walker_paul", "lathrop_linear")
     ]
     products, all_of_them = serial[0] / parallel[0], sum(serial) / sum(parallel)
-    told = f"{float(products):.0f} times for multiplications, {float(all_of_them):.0f} for all operations"
-    return Claim(min(products, all_of_them) >= least, told)
+    figures = f"{float(products):.0f} times for multiplications, {float(all_of_them):.0f} for all operations"
+    return Claim(min(products, all_of_them) >= least, figures)
 
 
 @quantity
-def concurrency(robot: str) -> float:
-    """work over makespan of list-scheduled vector operations, each joint's on a processor of its own"""
-    graph = task_graph(
-        load(robot), _INVERSE, "luh_walker_paul", granularity="vector", customise="none",
+def concurrency(
+    robot: str, granularity: Literal["vector", "equation"] = "vector", per_word: float = 0.0
+) -> float:
+    """work over makespan of px.schedule on px.machines.joint_processors"""
+    machine = joint_processors(per_word=per_word)
+    placed = schedule(
+        load(robot), _INVERSE, "luh_walker_paul", machine, granularity=granularity, customise="none",
         convention="lathrop_online",
     )  # fmt: skip
-    durations = graph.durations(Times())
-    links = {k: max(task.link, 0) for k, task in enumerate(graph.tasks)}
-    ends = (start + durations[k] for k, _, start in on_assigned_processors(graph, durations, links))
-    return sum(durations) / max(ends)
+    return placed.work / placed.makespan
 
 
 @quantity
@@ -93,7 +93,7 @@ def _seconds(robot: str) -> float:
 
 
 def shortest(run: Callable[[], Any], seconds: float = 0.05) -> float:
-    """The shortest of the runs that fit into some time, after a first one; at least three."""
+    """The shortest time of a run, in seconds: of three or more, within `seconds`, after a warm-up."""
     run()
     best, runs, end = float("inf"), 0, time.perf_counter() + seconds
     while runs < 3 or time.perf_counter() < end:

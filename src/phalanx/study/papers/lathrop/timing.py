@@ -3,7 +3,7 @@
 """When quantities of a recursion become available if every operation runs as soon as it can.
 
 Times are (multiplications, additions) along the critical path of the traced program. Rotations, the
-motion of the base and the vectors z q' and z q'' are there from the start, as Lathrop takes them.
+motion of the base and the vectors z q' and z q'' are available from the start, as Lathrop assumes.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from ....program.general import GeneralGraph
-from ....program.ops import ADD, MUL, OPS, SUB
-from ....program.scalar import Node, live
+from ....program.graph import GeneralGraph, live
+from ....program.ir import Scalar
+from ....program.ops import ADD, INPUT, MUL, OPS, SUB
 from ....spatial import cross, dot, matvec
-from ..instants import Delay, Instant, latest, symbol
+from ..printed_formulas import Delay, Instant, latest, symbol
 from ..quantities import quantity
-from .flow import RATES, coordinates, inverse_dynamics
+from .vectors import RATES, coordinates, inverse_dynamics
 
 _LINKS, _MIDDLE = 6, 3
 _LINEAR = "luh_walker_paul"
-# Table 4's variables: the names in the text, and the symbols of what they wait for (variable, link after i).
+# Table 4's variables: the algorithm's names, and the symbols of what they wait for (variable, link after i).
 _VARIABLES = {
     "omega": ("w",),
     "omegadot": ("wJd", "wd"),
@@ -67,7 +67,7 @@ def module_steps(operator: str) -> int:
         free = {MUL: 2, ADD: 1}
         for x in list(waiting):
             kind = MUL if x.op == MUL else ADD
-            there = all(ready.get(a.number, step) < step for a in x.args if isinstance(a, Node))
+            there = all(ready.get(a.number, step) < step for a in x.args if isinstance(a, Scalar))
             if there and free[kind]:
                 free[kind] -= 1
                 ready[x.number] = step
@@ -105,7 +105,7 @@ def ends_of_steps(variable: str) -> tuple[Instant, ...]:
     return tuple(sorted({ends[x.number] for x in own if ends[x.number].events}, key=str))
 
 
-def _own_operations(nodes: list[Node], variable: str, whole: Mapping[Any, frozenset[int]]) -> list[Node]:
+def _own_operations(nodes: list[Scalar], variable: str, whole: Mapping[Any, frozenset[int]]) -> list[Scalar]:
     """The results of the vector operations that lead to a variable of the middle link."""
     wanted: set[int] = set(whole[_VARIABLES[variable][-1], _MIDDLE])
     by_number = {x.number: x for x in nodes}
@@ -113,7 +113,7 @@ def _own_operations(nodes: list[Node], variable: str, whole: Mapping[Any, frozen
     stack = list(wanted)
     while stack:
         for a in by_number[stack.pop()].args:
-            if isinstance(a, Node) and a.number not in wanted | stop and a.quantity in _VARIABLES[variable]:
+            if isinstance(a, Scalar) and a.number not in wanted | stop and a.quantity in _VARIABLES[variable]:
                 wanted.add(a.number)
                 stack.append(a.number)
     return [x for x, _ in coordinates(nodes) if x.number in wanted]
@@ -130,41 +130,45 @@ def _available() -> dict[tuple[str, int], Delay]:
     }
 
 
-def _whole_quantities(nodes: list[Node]) -> dict[tuple[str, int], frozenset[int]]:
+def _whole_quantities(nodes: list[Scalar]) -> dict[tuple[str, int], frozenset[int]]:
     """The three scalars of each quantity of each link: the last ones made for it."""
     made: dict[tuple[str, int], list[int]] = {}
     for x, _ in coordinates(nodes):
-        # Sums over children are made on behalf of the child.
-        link = x.link - 1 if x.quantity in ("f", "n") else x.link
+        # Sums over children are attributed to the child.
+        link = x.body_index - 1 if x.quantity in ("f", "n") else x.body_index
         made.setdefault((x.quantity, link), []).append(x.number)
     return {key: frozenset(sorted(numbers)[-3:]) for key, numbers in made.items()}
 
 
-def _times(nodes: Iterable[Node]) -> dict[int, Delay]:
+def _delay(x: Scalar) -> Delay:
+    """Multiplications and additions of one operation; inputs have none."""
+    return (0, 0) if x.op == INPUT else (OPS[x.op].multiplications, OPS[x.op].additions)
+
+
+def _times(nodes: Iterable[Scalar]) -> dict[int, Delay]:
     times: dict[int, Delay] = {}
     for x in nodes:
-        before = (times[a.number] for a in x.args if isinstance(a, Node))
+        before = (times[a.number] for a in x.args if isinstance(a, Scalar))
         start = max(before, key=_length, default=(0, 0))
+        delay = _delay(x)
         charged = x.quantity not in RATES
-        op = OPS[x.op]
-        times[x.number] = (start[0] + op.multiplications, start[1] + op.additions) if charged else (0, 0)
+        times[x.number] = (start[0] + delay[0], start[1] + delay[1]) if charged else (0, 0)
     return times
 
 
-def _instants(nodes: Iterable[Node], cut: Mapping[int, Instant]) -> dict[int, Instant]:
+def _instants(nodes: Iterable[Scalar], cut: Mapping[int, Instant]) -> dict[int, Instant]:
     """When each scalar is complete, in terms of those that are cut; no event where it waits for none."""
     ends: dict[int, Instant] = {}
     for x in nodes:
         if x.number in cut:
             ends[x.number] = cut[x.number]
             continue
-        op = OPS[x.op]
-        before = latest(ends[a.number] for a in x.args if isinstance(a, Node))
-        ends[x.number] = before.after((op.multiplications, op.additions))
+        before = latest(ends[a.number] for a in x.args if isinstance(a, Scalar))
+        ends[x.number] = before.after(_delay(x))
     return ends
 
 
-def _operator(name: str) -> tuple[list[Node], list[Node]]:
+def _operator(name: str) -> tuple[list[Scalar], list[Scalar]]:
     """The scalars of a vector operation, and those of its result."""
     graph = GeneralGraph()
     counter = iter(range(1 << 20))

@@ -5,23 +5,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from ....algorithms import find
 from ....algorithms.inverse.lathrop import Force, RunMotion, join_forces, join_motions
-from ....program.general import GeneralGraph
-from ....program.ops import MUL
+from ....io.generators import chain
+from ....program.bookkeeping import Bookkeeping
+from ....program.graph import GeneralGraph, live
+from ....program.ir import Scalar
+from ....program.ops import ADD, MUL, SUB
 from ....program.quantities import announcing
-from ....program.scalar import Node, live
+from ....program.task import TraceTask
+from ....program.trace import trace
 from ....spatial import Field, cross, matvec, transpose
 from ....sweeps.orders.joining import levels, runs
-from ..common.forms import fitted
-from ..quantities import quantity
-from ..records import Claim
-from .flow import coordinates, count, inverse_dynamics
+from ..quantities import fitted, quantity
+from ..verdicts import Claim
 
 Operations = dict[str, Counter[str]]  # by quantity and kind
 
@@ -142,10 +145,10 @@ def _join(kind: Any, join: Callable[[Any, Any], Field]) -> Operations:
     return count(live(x for array, _ in joined.arrays() for x in array.ravel()))
 
 
-def _reads(x: Node) -> set[str]:
+def _reads(x: Scalar) -> set[str]:
     """The quantities that a coordinate is made of, through the products inside it."""
-    inside = [a for a in x.args if isinstance(a, Node)]
-    inside += [b for a in inside if a.op == MUL for b in a.args if isinstance(b, Node)]
+    inside = [a for a in x.args if isinstance(a, Scalar)]
+    inside += [b for a in inside if a.op == MUL for b in a.args if isinstance(b, Scalar)]
     return {a.quantity for a in inside}
 
 
@@ -165,3 +168,52 @@ def _total(parts: Iterable[Counter[str]]) -> int:
 def _wires(parts: Iterable[Counter[str]]) -> int:
     """Operands of all operations; the three products of a matrix product share theirs."""
     return sum(2 * (kinds.total() - 2 * (kinds["MV"] // 3)) for kinds in parts)
+
+
+RATES = ("zqd", "zqdd", "rate", "rated")  # z q' and z q'': inputs, as the paper takes them
+_BOOK = Bookkeeping(
+    given=frozenset({"rotations", "offsets", "axes", "first_axis", "base_motion"}),
+    absent=frozenset({"armature"}),
+    shared=True,
+)
+
+
+@cache
+def inverse_dynamics(algorithm: str, n: int) -> list[Scalar]:
+    """The live scalars of a traced algorithm for n revolute joints on a moving base, operands first.
+
+    Nothing is folded; rotations, constants and the motion of the base are given.
+    """
+    shapes = {"q": (n,), "qd": (n,), "qdd": (n,)}
+    base = {"base_velocity": (6,), "base_acceleration": (6,)}
+    entry = find("inverse_dynamics", algorithm)
+    return trace(TraceTask(entry, chain(n).model, shapes, {"tau": (n,)}, base), "none", _BOOK).values
+
+
+def coordinates(nodes: Iterable[Scalar]) -> Iterator[tuple[Scalar, str]]:
+    """Each coordinate of a result with the kind of its vector operation, in the order of the program."""
+    found: dict[int, tuple[Scalar, str]] = {}
+    for x in nodes:
+        if x.quantity in RATES or x.op not in (ADD, SUB, MUL):
+            continue
+        parts = [found.get(a.number, (None, ""))[1] if isinstance(a, Scalar) else "" for a in x.args]
+        kind = "SV" if x.op == MUL else "VA"
+        if x.op == SUB and parts == ["SV", "SV"]:
+            kind = "VC"
+        elif x.op == ADD and parts == ["SV", "SV"]:
+            kind = "half"  # of a row of a matrix-vector product, or a dot product
+        elif x.op == ADD and sorted(parts) == ["SV", "half"]:
+            kind = "MV"
+        if kind in ("VC", "MV", "half"):
+            for a in x.args:
+                del found[a.number]
+        found[x.number] = x, kind
+    yield from ((x, "VA" if kind == "half" else kind) for x, kind in found.values())
+
+
+def count(nodes: Iterable[Scalar]) -> dict[str, Counter[str]]:
+    """Vector operations by quantity and kind."""
+    counts: dict[str, Counter[str]] = {}
+    for x, kind in coordinates(nodes):
+        counts.setdefault(x.quantity, Counter())[kind] += 1
+    return {q: Counter({kind: c // 3 for kind, c in kinds.items()}) for q, kinds in counts.items()}

@@ -4,13 +4,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....algorithms.inertia.recursive_doubling import Computation, stage_a_levels, stage_b_levels
-from ..common.forms import fitted
-from ..quantities import quantity
-from ..records import Claim
+from ...machines import cores
+from ...schedule import schedule
+from ..operations import choice, cost_at, general
+from ..quantities import at_sizes, fitted, quantity
+from ..verdicts import Claim
 
 _SIZES = range(1, 34)
 _POWERS = (2, 4, 8, 16, 32)
@@ -86,6 +88,64 @@ def transforms_reused() -> Claim:
     """transforms that the library's Stage B reads and Stage A has not formed before"""
     missing = sum(_missing(n) for n in _SIZES)
     return Claim(missing == 0, f"{missing} missing for n = {_SIZES[0]} … {_SIZES[-1]}")
+
+
+@quantity
+def separate_columns(sizes: Sequence[int]) -> Claim:
+    """transforms that the library's Stage A composes, and those of every column doubled by itself"""
+    figures, more = [], True
+    for n in sizes:
+        shared, apart = composed_transforms(n)
+        more &= apart > shared
+        figures.append(f"{shared} composed once and {apart} column by column at n = {n}")
+    return Claim(more, ", ".join(figures))
+
+
+def composed_transforms(n: int) -> tuple[int, int]:
+    """How many composed transforms Stage B needs: in all, and the sum of what every column needs."""
+    made = {(c.s, c.k + 1): (_transform(c), (c.j + 1, c.k + 1)) for level in stage_a_levels(n) for c in level}
+
+    def closed(wanted: set[tuple[int, int]]) -> set[tuple[int, int]]:
+        found, rest = set(), list(wanted)
+        while rest:
+            if (x := rest.pop()) in made and x not in found:
+                found.add(x)
+                rest += made[x]
+        return found
+
+    columns: dict[int, set[tuple[int, int]]] = {}
+    for level in stage_b_levels(n):
+        for c in level:
+            columns.setdefault(c.x, set()).add(_transform(c))
+    apart = [closed(wanted) for wanted in columns.values()]
+    return len(set().union(*apart)), sum(map(len, apart))
+
+
+@quantity
+def mixture_of_both() -> Claim:
+    """critical paths of phalanx.cost: Stage A with columns from link to link, and Table 1"""
+    sizes = (8, 16, 32)
+    forms = {"mixture": choice("recursive_doubling", {"columns": "linear"}), "Table 1": "composite_original"}
+    paths = {
+        name: {n: cost_at("mass_matrix", form, n, "semi").span.total for n in sizes}
+        for name, form in forms.items()
+    }
+    slopes = [(path[32] - path[16]) / 16 for path in paths.values()]
+    figures = [f"{name} {at_sizes(path)}" for name, path in paths.items()]
+    return Claim(slopes[0] < slopes[1], f"{'; '.join(figures)}; {slopes[0]:g} and {slopes[1]:g} a link")
+
+
+@quantity
+def mapped_with_messages(n: int, start_up: int, first: str) -> Claim:
+    """makespans of px.schedule on px.machines.cores(n / 2), a time of one operation for each number"""
+    names = {"Table 1": "composite_original", "Table 2": "recursive_doubling"}
+    machine = cores(n // 2, start_up=start_up, per_word=1)
+    times = {
+        table: schedule(general(n), "mass_matrix", name, machine, customise="semi").makespan
+        for table, name in names.items()
+    }
+    figures = ", ".join(f"{table} {time:.0f}" for table, time in times.items())
+    return Claim(min(times, key=times.__getitem__) == first, f"{figures} on {n // 2} processors")
 
 
 def _missing(n: int) -> int:

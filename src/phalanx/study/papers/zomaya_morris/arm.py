@@ -10,17 +10,16 @@ from typing import Any
 import numpy as np
 
 from ....io.loading import load
-from ....robot.dh import axes, offsets
+from ....robot.dh.chain import axes, offsets
 from ....robot.robot import Robot
 from ...machines import T800, transputers
-from ...machines.transputer_programs import PROCESSORS, PROGRAMS, Compute, messages, tasks
 from ...schedule import schedule
 from ...scheduling.placement import Schedule
 from ...scheduling.transputer_program import paper_tasks
+from ...scheduling.worker_programs import PROCESSORS, computations, messages
 from ..catalogue import paper
-from ..common.forms import fitted
-from ..common.operations import SIZES, cost_at, diagonal
-from ..quantities import quantity
+from ..operations import SIZES, cost_at, diagonal
+from ..quantities import fitted, quantity
 
 _ROBOT = "puma560"
 _LENGTHS = {"a2": 2.0, "a3": 3.0, "d2": 5.0, "d4": 7.0, "d6": 11.0}  # a number for each symbol of Table 1
@@ -58,7 +57,7 @@ def torque_component(joint: int) -> str:
 @quantity
 def equations_of(processor: str) -> str:
     """equations in the library's program of a processor"""
-    found = dict.fromkeys(task.equation for task in tasks(1) if task.processor == processor)
+    found = {line.equation for _, line in computations(processor, 1)}
     return " ".join(sorted(found, key=lambda text: int(text.strip("()"))))
 
 
@@ -114,9 +113,16 @@ def reduction(**between: str) -> int:
 
 
 @quantity
-def milliseconds() -> float:
+def milliseconds(network: str = "all pairs") -> float:
     """px.schedule on px.machines.transputers(4, unit="microseconds")"""
-    return _scheduled("microseconds").makespan / 1000.0
+    return _scheduled("microseconds", network=network).makespan / 1000.0
+
+
+@quantity
+def messages_over_links(network: str) -> tuple[int, int]:
+    """messages and links that they pass in px.schedule on px.machines.transputers(4)"""
+    sent = _scheduled(network=network).messages
+    return len(sent), sum(len(m.hops) for m in sent)
 
 
 @quantity
@@ -143,16 +149,14 @@ def _percent(before: float, after: float) -> int:
 
 def _load(robot: Robot, n: int, processor: str) -> tuple[int, int]:
     graph, number = paper_tasks(robot)
-    own = {
-        line.output for _, _, line in PROGRAMS["repaired"].of[processor].lines(n) if isinstance(line, Compute)
-    }
+    own = {line.output for _, line in computations(processor, n)}
     work = [graph.tasks[k].work for (name, _), k in number.items() if name in own]
     return sum(w.multiplications for w in work), sum(w.additions for w in work)
 
 
 @cache
-def _scheduled(unit: str = "operations", program: str = "repaired") -> Schedule:
-    machine = transputers(len(PROCESSORS), unit=unit, program=program)
+def _scheduled(unit: str = "operations", program: str = "repaired", network: str = "all pairs") -> Schedule:
+    machine = transputers(len(PROCESSORS), unit=unit, program=program, network=network)
     return schedule(load(_ROBOT), "inverse_dynamics", "zomaya_morris", machine)
 
 

