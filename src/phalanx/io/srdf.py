@@ -98,8 +98,8 @@ class _SrdfReader:
             if known.get(joint, values) != values:
                 raise self.error(
                     element,
-                    f'<group_state> "{name}": joint "{element.attrib["name"]}" is at {list(known[joint])} and '
-                    f"at {list(values)}; expected one value. States of one name are one: rename one.",
+                    f'<group_state> "{name}": joint "{element.attrib["name"]}" is at {list(known[joint])} '
+                    f"and at {list(values)}; expected one value. States of one name are one: rename one.",
                 )
             known[joint] = values
         self.follow(state, name, known)

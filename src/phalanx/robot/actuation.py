@@ -131,7 +131,7 @@ def with_rotors(description: Description) -> Description:
     """The description whose joints have the armature of their actuators' rotors, where these have any."""
     armature: dict[str, float] = {}
     for a in description.actuators or ():
-        if a.rotor_inertia:
+        if a.rotor_inertia > 0.0:
             if len(a.joints) != 1 or len(a.arms[0]) != 1:
                 raise PhalanxError(
                     f'{description.where}: actuator "{a.name}" has a rotor inertia, but is not at one joint '

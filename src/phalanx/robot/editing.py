@@ -57,7 +57,7 @@ def attached(
     root, _ = ordered(added)
     both = _joined(description, added, where, 'a prefix such as prefix="tool_"')
     taken = {j.name for j in both.joints}
-    name = _free(f"{root}_mount", taken) if joint is None else d.text(joint, f"{where}: joint")
+    name = _free(f"{root}_mount", {*taken}) if joint is None else d.text(joint, f"{where}: joint")
     if name in taken or not name:
         raise PhalanxError(f'{where}: there is a joint "{name}" already; expected a new name in joint=….')
     return replace(both, joints=(*both.joints, Joint(name, WELD, link, root, origin=origin)))
@@ -394,7 +394,9 @@ def _require_nothing_at(base: Joint, where: str) -> None:
 
 
 def _remedy(joint: str, label: str) -> str:
-    if label in ("lower", "upper", "velocity", "effort"):
+    if label in ("lower", "upper"):
+        return f'replace(limits={{"{joint}": (None, None)}})'
+    if label in d.LIMITS:
         return f'replace(limits={{"{joint}": {{"{label}": None}}}})'
     return f'replace({label}={{"{joint}": 0.0}})'
 

@@ -3,9 +3,10 @@
 """The actuators of a compiled MuJoCo model, and the largest forces that they can exert at its joints.
 
 Read are actuators at joints and at fixed tendons; their inputs are forces in front of the gear, whatever
-servo makes them of controls. Counted are actuators at joints and at fixed tendons, whose moment arms are
-constant. Their force is bounded by `forcerange`, or by the range of the control where the force depends on nothing else (motors); a servo
-without `forcerange` has no bound. `actuatorfrcrange` of a joint or tendon bounds the sum.
+servo makes them of controls. Counted are the same, for their moment
+arms are constant. Their force is bounded by `forcerange`, or by the range of the control where the force
+depends on nothing else (motors); a servo without `forcerange` has no bound. `actuatorfrcrange` of a joint or
+tendon bounds the sum.
 """
 
 from __future__ import annotations

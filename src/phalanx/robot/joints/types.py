@@ -197,6 +197,10 @@ def _negative(axis: Sequence[float]) -> list[float]:
     return [0.0 - x for x in axis]  # without negative zeros
 
 
+def _inverse(q: np.ndarray) -> np.ndarray:
+    return np.concatenate([-q[..., :3], q[..., 3:]], axis=-1)  # as long as the quaternion
+
+
 class Fixed(JointType):
     name, nq, nv = "fixed", 0, 0
     units = labels = ()
@@ -308,7 +312,7 @@ class Spherical(JointType):
 
     @classmethod
     def reversed_coordinates(cls, q: np.ndarray) -> np.ndarray:
-        return conjugate(q)
+        return _inverse(q)
 
     @classmethod
     def normalize(cls, q: Array) -> Array:
@@ -364,7 +368,7 @@ class Floating(JointType):
 
     @classmethod
     def reversed_coordinates(cls, q: np.ndarray) -> np.ndarray:
-        back = conjugate(q[..., 3:])
+        back = _inverse(q[..., 3:])
         return np.concatenate([-rotate(back, q[..., :3]), back], axis=-1)
 
     @classmethod
