@@ -24,6 +24,7 @@ MOST_LINES = 120
 EXAMPLES = """
 phalanx info puma560
 phalanx info arm.urdf --floating-base
+phalanx info arm.urdf --srdf arm.srdf
 phalanx info arm.urdf --json | jq .total_mass
 """
 
@@ -31,12 +32,15 @@ phalanx info arm.urdf --json | jq .total_mass
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     add_robot(parser)
+    parser.add_argument("--srdf", metavar="FILE", help="an SRDF file with named configurations")
     parser.add_argument("--all", action="store_true", help="print every link and joint of a long robot")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the description; exit status 0."""
     robot = load_robot(args)
+    if args.srdf is not None:
+        robot = robot.with_srdf(args.srdf)
     facts = describe(robot)
     if args.json:
         emit_json(facts)
