@@ -121,7 +121,7 @@ FAULTS: list[tuple[Any, str]] = [
     (lambda r: r.replace(armature=-1), "armature got -1; expected one number"),
     (lambda r: r.replace(armature=np.inf), "armature got inf; expected one number"),
     (lambda r: r.replace(armature="much"), "armature got 'much'; expected one number"),
-    (lambda r: r.fix({"jont1": 0}), 'has no moving joint "jont1"; did you mean "joint2"?'),
+    (lambda r: r.fix({"jont1": 0}), 'has no moving joint "jont1"; did you mean "joint1"?'),
     (lambda r: r.fix({1: 0}), 'has no moving joint "1"; joints: "joint1"'),
     (lambda r: r.fix({"": 0}), 'has no moving joint ""'),
     (lambda r: r.fix(["joint1"]), r"fix got list, expected a mapping from joints to coordinates"),

@@ -103,7 +103,8 @@ def assemble(description: Description, *, strict: bool = False, warn: bool = Tru
     check_numbers(description)
     root, joints = ordered(description)
     check_attachments(description)
-    check_references(description)
+    if description.actuators or description.configurations:
+        check_references(description)
     if strict or warn:
         judge_inertias(description, strict)
     moving, frames = _weld(description, root, joints)

@@ -14,10 +14,9 @@ from .joints import joint_type
 
 def check_references(description: Description) -> None:
     """Raise for actuators and configurations of joints that the robot does not have, and the like."""
-    if description.actuators or description.configurations:
-        joints = {joint.name: joint for joint in description.joints}
-        _check_actuators(description, joints)
-        _check_configurations(description, joints | {BASE: FREE_BASE})
+    joints = {joint.name: joint for joint in description.joints}
+    _check_actuators(description, joints)
+    _check_configurations(description, joints | {BASE: FREE_BASE})
 
 
 def _check_actuators(description: Description, joints: Mapping[str, Joint]) -> None:
