@@ -365,7 +365,7 @@ class Robot(Functions, EntryPoints):
         then have none), values (nv,), or a mapping from some joints to theirs such as {"elbow": 0.1};
         `spring_reference` has values (nq,) or a mapping. In mappings of armature "" names a floating base.
         `limits` are as `robot.limits`, or a mapping from joints to (lower, upper) or to some of {"lower": …,
-        "upper": …, "velocity": …, "effort": …}, with None for no limit. Values (nv,) leave the numbers of mimic
+        "upper": …, "velocity": …, "effort": …}, None being no limit. Values (nv,) leave the numbers of mimic
         joints as they are, except armature, which includes theirs. `actuated` is as in `with_actuation`.
         """
         numbers = {
