@@ -11,7 +11,7 @@ those of the rounded computation, so that the bound holds without a remainder.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +23,7 @@ from ..program import ops
 from ..program.analyses.ranges import Interval, ranges
 from ..program.ir import Load, Program, Store, Value
 from . import approximations
+from .approximations import root_scale
 
 SMALLEST, WIDEST = 8, 64  # bits of a word that can be requested
 _WORDS = (32, 40, 48, 56, 64)
@@ -58,6 +59,34 @@ def fitting(interval: Interval, fraction: int) -> int:
     low = math.floor(math.ldexp(interval.low, fraction))
     high = math.floor(math.ldexp(interval.high, fraction))
     return max((x if x >= 0 else ~x).bit_length() for x in (low, high)) + 1
+
+
+def error_bounds(
+    program: Program,
+    bounds: Mapping[str, tuple[np.ndarray, np.ndarray]],
+    where: str,
+    known: Mapping[Any, Interval],
+    error: Callable[[Any, Callable[[Any], Interval]], float],
+) -> dict[str, np.ndarray] | None:
+    """Bounds on the errors of all results where `error` bounds the rounding of each operation by its range.
+
+    None if rounding could take a known range beyond its margin.
+    """
+    analysis = _Analysis(program, bounds, where, known)
+    for _ in range(3):  # ranges of rounded values, which change the errors again, by ever less
+        errors = {s: 1.001 * error(s, analysis._interval) for s in analysis.nodes}
+        analysis._analyse(errors)
+    if any(error(s, analysis._interval) > e for s, e in errors.items()):
+        return None
+    bound = np.array([errors[s] for s in analysis.nodes]) @ analysis.sensitivity
+    if not (bound[len(analysis.results) :] <= list(analysis.margin.values())).all():
+        return None
+    by_value = dict(zip(analysis.results, bound.tolist(), strict=False))
+    made = {buffer.name: np.zeros(buffer.size) for buffer in program.outputs}
+    for s in analysis.stores:
+        at: Any = s.index
+        made[s.buffer.name][at] = abs(s.value) * 2.0**-24 if isinstance(s.value, float) else by_value[s.value]
+    return made
 
 
 def chosen(
@@ -139,6 +168,11 @@ class _Analysis:
             if isinstance(s, Load):
                 at = s.index
                 self.ranges[s] = Interval(*(float(x[at]) for x in ends[s.buffer.name]))
+            elif s.op == ops.SQRT and self._interval(s.args[0]).low <= 0:
+                raise PhalanxError(
+                    f"{self.where}: the argument of a root of {_quantity(s)} may be zero or negative, where no "
+                    "fixed point is accurate; add a small positive number to it, or give dtype=\"float32\"."
+                )
             elif not math.isfinite(self.ranges[s].magnitude):
                 raise PhalanxError(
                     f"{self.where}: no bound is found for a {s.op} of {_quantity(s)}; narrow the ranges of "
@@ -266,6 +300,9 @@ class _Analysis:
                     fraction = min(fraction, sum(known))
                 elif s.op in (ops.SIN, ops.COS):
                     fraction = min(sines, approximations.FINEST)
+                elif s.op == ops.SQRT:
+                    x = made[s.args[0]]
+                    fraction = min(fraction, approximations.FINEST_ROOT - root_scale(x.width, x.fraction))
                 elif s.op == ops.DIV:
                     least = math.floor(math.log2(self.ranges[s.args[1]].low))
                     fraction = min(fraction, approximations.FINEST + min(least, 0))
@@ -301,6 +338,8 @@ class _Analysis:
             return approximations.SINE_ERROR * unit
         if s.op == ops.DIV:
             return approximations.RECIPROCAL_ERROR * unit
+        if s.op == ops.SQRT:
+            return approximations.SHIFTED_ROOT_ERROR * unit
         raise TypeError(f"formats: no error is stated for the operation {s.op}.")
 
     def _bound(self, made: Mapping[Any, FixedPoint]) -> np.ndarray:
@@ -375,5 +414,6 @@ _PARTIALS: dict[str, Any] = {
     ops.MUL: lambda s, interval: (_factor(s.args[1], interval), _factor(s.args[0], interval)),
     ops.SIN: lambda s, interval: ((1.0, (1, s.args[0])),),
     ops.COS: lambda s, interval: ((1.0, (0, s.args[0])),),
+    ops.SQRT: lambda s, interval: (_plain(0.5 / math.sqrt(interval(s.args[0]).low)),),
     ops.DIV: lambda s, interval: (_plain(0.0), _plain(1.0 / interval(s.args[1]).low ** 2)),
 }
