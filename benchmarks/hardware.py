@@ -3,7 +3,7 @@
 """What do pipelines in Verilog take: clocks, units, registers, cells of an FPGA, and how large is their error?
 
     python benchmarks/hardware.py                        prints the tables
-    python benchmarks/hardware.py --cells xilinx ecp5    and counts cells by Yosys, which takes minutes
+    python benchmarks/hardware.py --cells generic xilinx ecp5    and counts cells by Yosys, which takes minutes
     python benchmarks/hardware.py --write                and writes them into docs/hardware.md
 
 Errors are measured on the circuit's own integers against the kernels in double precision.
@@ -103,24 +103,33 @@ def folded() -> str:
 
 
 def cells(targets: list[str]) -> str:
+    """What Yosys makes of each pipeline: a row each, and those of the UR5 with shared units and in float32."""
+    wanted = [(name, f, {}) for name, make in ROBOTS.items() for f in functions_of(name, make())]
+    wanted += [("UR5", "inverse_dynamics", o) for o in ({"interval": 16}, {"dtype": "float32", "interval": 16})]
     rows = []
-    robot = px.load("ur5")
-    for interval in (1, 16):
+    for name, function, options in wanted:
+        robot = ROBOTS[name]()
+        if function == "inverse_dynamics" and "dtype" not in options:
+            options = {"accuracy": 1e-3, **options}
+        found = []
         for target in targets:
             with tempfile.TemporaryDirectory() as folder:
                 file = Path(folder) / "arm.v"
-                robot.export(file, accuracy=1e-3, interval=interval, target=target)
+                robot.export(file, function, target=target, **options)
                 (facts,) = json.loads(file.with_suffix(".json").read_text())["modules"].values()
-            listed = ", ".join(f"{n:,} {kind}" for kind, n in facts["cells"].items())
-            rows.append(f"| {interval} | {target} | {listed} |")
-            print(rows[-1], flush=True)
-    return "\n".join(["| interval | target | cells by Yosys |", "|---|---|---|", *rows])
+            found.append(", ".join(f"{n:,} {kind}" for kind, n in facts["cells"].items() if n))
+        about = ", ".join(f"{k} {v}" for k, v in options.items() if k != "accuracy")
+        about = f" ({about})" if about else ""
+        rows.append(f"| {name} | {function.partition(':')[0].replace('_', ' ')}{about} | {' | '.join(found)} |")
+        print(rows[-1], flush=True)
+    head = f"| robot | function | {' | '.join(targets)} |"
+    return "\n".join([head, "|" + "---|" * (2 + len(targets)), *rows])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("--cells", nargs="*", default=[], choices=["xilinx", "ecp5"])
+    parser.add_argument("--cells", nargs="*", default=[], choices=["generic", "xilinx", "ecp5"])
     args = parser.parse_args()
     print(conditions(), file=sys.stderr)
     parts = {"pipelines": pipelines(), "folded": folded()}

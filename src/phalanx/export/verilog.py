@@ -22,7 +22,7 @@ from ..hardware.folded_modules import FoldedModule
 from ..hardware.folding import FoldedPipeline, folded
 from ..hardware.lower_floats import float_circuit, float_formats
 from ..hardware.modules import Tables, module
-from ..hardware.pivots import factor_ranges
+from ..hardware.pivots import KnownValues, MassMatrixBounds, compliances, factor_values
 from ..hardware.schedule import Pipeline
 from ..hardware.synthesis import cells, require
 from ..hardware.testbench import Check, testbench
@@ -32,6 +32,7 @@ from ..program.analyses.ranges import Interval, ranges
 from ..program.interpret import program_on_arrays
 from ..program.ir import Load, Program, Store, Value
 from ..robot.joints import joint_type
+from ..robot.model import joint_kinematics
 from ..robot.robot import Robot
 from .api import ExportEntry, Request, entries
 from .comments import about
@@ -265,24 +266,42 @@ def _in_units(program: Program) -> Program:
 
 def _factors(
     robot: Robot, program: Program, bounds: Mapping[str, tuple[np.ndarray, np.ndarray]]
-) -> dict[Any, Interval]:
-    """Ranges of the values by which a mass matrix is factored, of a program that divides."""
+) -> KnownValues:
+    """What is known of the values by which a mass matrix is factored, of a program that divides."""
     model = robot.model
     divides = any(isinstance(s, Value) and s.op == ops.DIV for s in program.body)
     if not divides or "q" not in bounds or model.n != robot.nv or model.coupling is not None:
-        return {}
-    matrix = _in_units(trace_of_mass_matrix(robot))
+        return KnownValues()
+    matrix = _in_units(_trace(robot, "mass_matrix"))
     found = ranges(matrix, {"q": bounds["q"]})
     most = np.diagonal(found.high["M"])
     own = np.einsum("...i,...i", model.axis, model.inertia @ model.axis) + model.armature
     rng = np.random.default_rng(0)
     states = {name: rng.uniform(low, high, (8, len(low))) for name, (low, high) in bounds.items()}
-    return factor_ranges(program, states, program_on_arrays(matrix, {"q": states["q"]}), own, most)
+    mass = MassMatrixBounds(own, most)
+    if set(bounds) == {"q", "qd", "tau"}:
+        bias = ranges(_in_units(_trace(robot, "bias_forces")), {n: bounds[n] for n in ("q", "qd")})
+        (low,), (high,) = bias.low.values(), bias.high.values()
+        force = np.maximum(-low, high) + np.maximum(-bounds["tau"][0], bounds["tau"][1])
+        mass = MassMatrixBounds(own, most, _compliances(robot), force)
+    return factor_values(program, states, program_on_arrays(matrix, {"q": states["q"]}), mass)
 
 
-def trace_of_mass_matrix(robot: Robot) -> Program:
-    """The straight-line code of the mass matrix."""
-    (entry,) = entries(robot, "mass_matrix")
+def _compliances(robot: Robot) -> np.ndarray:
+    """`compliances` of the bodies of a robot."""
+    model = robot.model
+    n = model.n
+    X, S, _ = joint_kinematics(model, np.zeros(robot.nq))
+    units = [np.broadcast_to(e, (n, 6)) for e in np.eye(6)]
+    inertias = np.stack([np.asarray(model.inertia @ e) for e in units], axis=-1)
+    transforms = np.stack([np.asarray(X @ e) for e in units], axis=-1)
+    axes = np.asarray(model.axis)
+    return compliances(inertias, axes, transforms, np.asarray(model.parents), np.asarray(model.armature))
+
+
+def _trace(robot: Robot, function: str) -> Program:
+    """The straight-line code of a function of a robot."""
+    (entry,) = entries(robot, function)
     assert entry.annotated is not None
     return entry.annotated()
 

@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 SINE_ERROR = 1.55
 ROOT_ERROR = 1.5  # the same for square roots
 RECIPROCAL_ERROR = 1.3  # the same for reciprocals: 1 for cutting, the rest is that of the series
-# Bits of precision at most: tables have two thousand entries then, four thousand of reciprocals.
-FINEST = 29
+# Bits of precision at most: tables have two thousand entries then, or four thousand.
+_TWO_TERMS = 29
+FINEST = 42
+FINEST_RECIPROCAL = 56
+_ONE_STEP = 32  # bits inside of a reciprocal without a step by Newton
 FINEST_ROOT = 25  # tables of roots have eight thousand
 SHIFTED_ROOT_ERROR = 1.4  # of a root in fixed point: 1 for cutting, the rest is that of the unit
 _GUARD = 3
@@ -29,10 +32,14 @@ def sincos(circuit: Circuit, x: Wire, fraction: int, magnitude: float) -> tuple[
     The angle in quarter turns is a quadrant, the index of a table of sines and cosines S and C, and a rest
     r around the middle of the entry: sin = S + C r - S r² / 2, and its counterpart for the cosine. With F
     bits inside, the terms r³ / 6, the tables and the products each have an error of at most a unit of 2^-F,
-    together 4.4.
+    together 4.4. With more than `_TWO_TERMS` bits the cubic term is added, and r⁴ / 24 left out.
     """
-    inside = fraction + _GUARD
+    is_cubic = fraction > _TWO_TERMS
+    guard = _GUARD + is_cubic
+    inside = fraction + guard
     index = max(4, math.ceil((inside - 1.6) / 3))  # bits: 0.0807 2^-3k, the cubic term, is at most 2^-F / 4
+    if is_cubic:
+        index = math.ceil((inside - 4) / 4)  # 0.0158 2^-4k, the next one
     n = inside + 1  # bits of a quarter turn
     digits = n + 1 + max(math.frexp(magnitude)[1], 0)
     factor = round(math.ldexp(2 / math.pi, digits))
@@ -44,6 +51,12 @@ def sincos(circuit: Circuit, x: Wire, fraction: int, magnitude: float) -> tuple[
     top = circuit.wire("field", (phase,), coarse, index + coarse, n - index - coarse, 1)
     # The rest is the middle of the interval that its bits stand for, so that cutting the angle has no bias.
     square = circuit.wire("mul", (top, top), coarse, inside + 3, 2 * (index + coarse) - inside - 3)
+
+    cube = (
+        circuit.wire("mul", (square, top), inside - 3 * index + 2, inside + 3, index + coarse)
+        if is_cubic
+        else None
+    )
 
     def table(scale: float, ahead: float, bits: int) -> Wire:
         step = math.pi / 2 / (1 << index)
@@ -62,9 +75,15 @@ def sincos(circuit: Circuit, x: Wire, fraction: int, magnitude: float) -> tuple[
         linear = _product(circuit, slope, rest, inside)
         bent = _product(circuit, bend, square, inside)
         sloped = circuit.wire("add", (sine, linear), inside + 2, inside, 0, 0, 0)
-        made.append(circuit.wire("sub", (sloped, bent), inside + 2, inside, 0, 0, 0))
+        found = circuit.wire("sub", (sloped, bent), inside + 2, inside, 0, 0, 0)
+        if cube is not None:
+            third = table(math.pi**3 / 48, ahead + math.pi / 2, max(inside - 3 * index, 1))
+            found = circuit.wire(
+                "sub", (found, _product(circuit, third, cube, inside)), inside + 2, inside, 0, 0, 0
+            )
+        made.append(found)
     sine, cosine = (
-        circuit.wire("quadrant", (*made, quadrant), fraction + 2, fraction, ahead, _GUARD) for ahead in (0, 1)
+        circuit.wire("quadrant", (*made, quadrant), fraction + 2, fraction, ahead, guard) for ahead in (0, 1)
     )
     return sine, cosine
 
@@ -74,9 +93,10 @@ def reciprocal(circuit: Circuit, x: Wire, fraction: int, width: int, least: floa
 
     x is shifted to m in [1, 2). A table of its first bits gives y near 1 / m; with e = 1 - m y the result is
     y (1 + e + e²), shifted as x was. With b bits inside, two products, the square and e³ each have an error
-    of at most 2^-(b + 2).
+    of at most 2^-(b + 2). Of more than `_ONE_STEP` bits that is the start of a step by Newton.
     """
-    bits = fraction + 3 + max(math.ceil(-math.log2(least)), 0)
+    all_bits = fraction + 3 + max(math.ceil(-math.log2(least)), 0)
+    bits = all_bits if all_bits <= _ONE_STEP else math.ceil(all_bits / 2) + 2
     index = math.ceil((bits + 2) / 3)
     if x.width < index + 4:
         more = index + 4 - x.width
@@ -99,6 +119,13 @@ def reciprocal(circuit: Circuit, x: Wire, fraction: int, width: int, least: floa
     series = circuit.wire("add", (e, square), small + 1, inside, 0, 0, 0)
     correction = circuit.wire("mul", (y, series), small + 2, inside, index + 3)
     result = circuit.wire("add", (y, correction), inside + 2, inside, inside - index - 3, 0, 0)
+    if bits < all_bits:  # 1 / m = y + y e + y e² + …, of which y e² is below 2^-(all_bits + 2)
+        near, inside = inside, all_bits + 2
+        one = circuit.wire("constant", (), inside + 2, inside, 1 << inside)
+        product = circuit.wire("mul", (m, result), inside + 2, inside, top + near - inside)
+        e = circuit.wire("sub", (one, product), inside - bits + 2, inside, 0, 0, 0)
+        correction = circuit.wire("mul", (result, e), inside - bits + 3, inside, near)
+        result = circuit.wire("add", (result, correction), inside + 2, inside, inside - near, 0, 0)
     cut = inside - fraction - x.fraction + top
     return _shifted(circuit, result, zeros, width, fraction, cut, most)
 

@@ -22,6 +22,7 @@ from ..program.ir import Load, Program, Store, Value
 from . import approximations, float_cores
 from .circuit import Circuit, FloatPort, Wire
 from .formats import Formats, error_bounds
+from .pivots import KnownValues
 
 _ROUNDING = 2.0**-24  # of a number, relative
 _SINE, _ANGLE, _MANTISSA = 27, 30, 27  # fraction bits of sines, of angles, of reciprocals and roots
@@ -56,7 +57,7 @@ def float_formats(
     program: Program,
     bounds: Mapping[str, tuple[np.ndarray, np.ndarray]],
     where: str,
-    known: Mapping[Any, Interval],
+    known: KnownValues,
 ) -> Formats:
     """The error bounds of the circuit; infinite where none can be proven."""
     found: dict[str, np.ndarray] | None = None
