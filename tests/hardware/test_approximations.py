@@ -53,3 +53,19 @@ def test_reciprocals_keep_their_stated_error(fraction, ends):
     y = circuit.outputs[0].reals(circuit.run({"x": words})["y"])[:, 0]
     error = np.abs(y - 1 / x).max() * 2.0**fraction
     assert 0.5 < error <= approximations.RECIPROCAL_ERROR
+
+
+@pytest.mark.parametrize("fraction", [6, 12, 18])
+@pytest.mark.parametrize("ends", [(0.02, 0.5), (0.9, 7.0), (2.1, 300.0), (3.0, 3.9)])
+def test_roots_keep_their_stated_error(fraction, ends):
+    low, high = ends
+    width = fraction + 2 + max(int(np.ceil(np.log2(high) / 2)), 0)
+    fine = fraction + 12
+    circuit = _circuit(
+        fine, ends, lambda c, x: [approximations.shifted_root(c, x, fraction, width, low - 2.0**-fine)]
+    )
+    words = _arguments(circuit, np.random.default_rng(0))
+    x = circuit.inputs[0].reals(words)[:, 0]
+    y = circuit.outputs[0].reals(circuit.run({"x": words})["y"])[:, 0]
+    error = np.abs(y - np.sqrt(x)).max() * 2.0**fraction
+    assert 0.5 < error <= approximations.SHIFTED_ROOT_ERROR

@@ -16,9 +16,22 @@ from phalanx.hardware.modules import Tables, module
 from phalanx.hardware.schedule import full
 
 sys.path.insert(0, str(Path(__file__).parent))
-from simulators import needs_icarus, needs_verilator  # noqa: E402
+from simulators import needs_icarus, needs_verilator
 
-SPECIAL = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 2.0**-126, -(2.0**-126), 3.4028234e38, 1e-40, 1.5 * 2.0**-126]
+SPECIAL = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    np.inf,
+    -np.inf,
+    np.nan,
+    2.0**-126,
+    -(2.0**-126),
+    3.4028234e38,
+    1e-40,
+    1.5 * 2.0**-126,
+]
 _TINY = np.float32(2.0**-126)
 
 
@@ -86,7 +99,11 @@ def unary(circuit, op, x):
         return [circuit.wire("float_from_integer", (y, beyond), 32, 0) for y in pair]
     width = {"float_reciprocal": 25, "float_root": 26}[op]
     m = circuit.wire("float_mantissa", (x,), width, 23)
-    y = approximations.root(circuit, m, 27) if width == 26 else approximations.reciprocal(circuit, m, 27, 29, 1.0)
+    y = (
+        approximations.root(circuit, m, 27)
+        if width == 26
+        else approximations.reciprocal(circuit, m, 27, 29, 1.0)
+    )
     good = circuit.wire("constant", (), 1, 0, 0)
     number = circuit.wire("float_from_integer", (y, good), 32, 0)
     return [circuit.wire(op, (number, circuit.wire("float_class", (x,), 10, 0)), 32, 0)]
@@ -105,10 +122,14 @@ def simulated(circuit, words, folder):
     check = benches.Check("t_unit", [(port, words)], [(integers, expected)], [[0] * out.size])
     (folder / "t_tb.v").write_text(benches.testbench("t", [check]))
     done = subprocess.run(
-        ["iverilog", "-g2005", "-Wall", "-o", "t", "t.v", "t_tb.v"], cwd=folder, capture_output=True, text=True
+        ["iverilog", "-g2005", "-Wall", "-o", "t", "t.v", "t_tb.v"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
     )
-    assert done.returncode == 0 and not done.stderr, done.stderr
-    return subprocess.run(["vvp", "-n", "t"], cwd=folder, capture_output=True, text=True).stdout.splitlines()[-1]
+    assert (done.returncode, done.stderr) == (0, "")
+    done = subprocess.run(["vvp", "-n", "t"], cwd=folder, capture_output=True, text=True)
+    return done.stdout.splitlines()[-1]
 
 
 @needs_icarus
@@ -129,13 +150,17 @@ def test_the_bits_of_functions_are_those_of_the_module(op, tmp_path):
 @pytest.mark.parametrize("op", ["float_add", "float_mul", "float_reciprocal", "float_root", "sincos"])
 def test_verilator_has_no_complaint_about_units(op, tmp_path):
     tables = Tables("t")
-    body = module("t_unit", full(circuit_of(op, 2 if op in ("float_add", "float_mul") else 1)), tables, "a unit")
-    (tmp_path / "t.v").write_text("\n\n".join(["/* verilator lint_off DECLFILENAME */", *tables.text(), body, ""]))
+    body = module(
+        "t_unit", full(circuit_of(op, 2 if op in ("float_add", "float_mul") else 1)), tables, "a unit"
+    )
+    (tmp_path / "t.v").write_text(
+        "\n\n".join(["/* verilator lint_off DECLFILENAME */", *tables.text(), body, ""])
+    )
     done = subprocess.run(
         ["verilator", "--lint-only", "-Wall", "--top-module", "t_unit", "t.v"],
         cwd=tmp_path, capture_output=True, text=True,
     )  # fmt: skip
-    assert done.returncode == 0 and not done.stderr, done.stderr
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(

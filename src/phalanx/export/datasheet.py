@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 _FLOAT = (
     " Numbers in float32 are those of IEEE 754: sums and products are rounded to the nearest, ties to even; "
-    "subnormal numbers are zero, as operands and as results. Sines and cosines are within 4.3e-8, reciprocals "
-    "and roots within 0.7 units of the last place; angles beyond their range give NaN."
+    "subnormal numbers are zero, as operands and as results. Sines and cosines are within 4.3e-8, "
+    "reciprocals and roots within 0.7 units of the last place; angles beyond their range give NaN."
 )
 _PORTS = (
     "Numbers are two's complement; element 0 of an array is in its low bits. An integer i of an element "

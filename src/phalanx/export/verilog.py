@@ -28,7 +28,7 @@ from ..hardware.synthesis import cells, require
 from ..hardware.testbench import Check, testbench
 from ..languages.names import in_comment
 from ..program import ops
-from ..program.analyses.ranges import Interval, ranges
+from ..program.analyses.ranges import ranges
 from ..program.interpret import program_on_arrays
 from ..program.ir import Load, Program, Store, Value
 from ..robot.joints import joint_type
@@ -186,7 +186,7 @@ def _options(request: Request) -> dict[str, Any]:
     given = next((name for name in ("word", "accuracy") if options[name] is not None), None)
     if request.real != "double" and given is not None:
         raise PhalanxError(
-            f"export: got dtype=\"float32\" and {given}={shown(options[given])}, which is of fixed point; give "
+            f'export: got dtype="float32" and {given}={shown(options[given])}, which is of fixed point; give '
             "one of them."
         )
     return {**options, "dtype": request.dtype}
@@ -238,7 +238,7 @@ def _largest(entry: ExportEntry) -> int:
 
 
 def _in_units(program: Program) -> Program:
-    """The program with products by reciprocals for quotients, and with a product and a sum for multiply-adds."""
+    """The program with products by reciprocals for quotients, and products and sums for multiply-adds."""
     made: dict[Any, Any] = {}
     body: list[Any] = []
     for s in program.body:
@@ -291,10 +291,10 @@ def _compliances(robot: Robot) -> np.ndarray:
     """`compliances` of the bodies of a robot."""
     model = robot.model
     n = model.n
-    X, S, _ = joint_kinematics(model, np.zeros(robot.nq))
+    to_body = joint_kinematics(model, np.zeros(robot.nq))[0]
     units = [np.broadcast_to(e, (n, 6)) for e in np.eye(6)]
     inertias = np.stack([np.asarray(model.inertia @ e) for e in units], axis=-1)
-    transforms = np.stack([np.asarray(X @ e) for e in units], axis=-1)
+    transforms = np.stack([np.asarray(to_body @ e) for e in units], axis=-1)
     axes = np.asarray(model.axis)
     return compliances(inertias, axes, transforms, np.asarray(model.parents), np.asarray(model.armature))
 
@@ -399,7 +399,8 @@ def _check(d: Design) -> Check:
         numbers[port.name] = port.reals(words)
     results = program_on_arrays(d.program, numbers)
     results = results if isinstance(results, tuple | list) else [results]
-    outputs, tolerances = [], []
+    outputs: list[tuple[Port, np.ndarray]] = []
+    tolerances: list[list[Any]] = []
     for port, result in zip(d.circuit.outputs, results, strict=True):
         if isinstance(port, FloatPort):
             exact = np.reshape(result, (_VECTORS, port.size))
@@ -413,7 +414,7 @@ def _check(d: Design) -> Check:
 
 
 def _tolerances(d: Design, port: Port, exact: np.ndarray) -> list[float]:
-    """The proven errors of a port in floating point; where there are none, a thousandth of its largest result."""
+    """The proven errors of a port in floating point, or a thousandth of its largest result."""
     bound = d.formats.error[port.name]
     largest = float(np.abs(exact).max(initial=0.0))
     return [float(e) if math.isfinite(e) else 1e-3 * largest for e in bound]

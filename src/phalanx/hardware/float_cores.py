@@ -63,7 +63,9 @@ def words_of(numbers: Any) -> Any:
     size = np.abs(x.astype(np.float64))
     # A result whose exponent had no limit would be rounded up to the smallest normal number from here on.
     least = np.copysign(np.float32(_TINY), y)
-    y = np.where(size < _TINY, np.where(size >= _TINY * (1 - 2.0**-25), least, np.copysign(np.float32(0), y)), y)
+    y = np.where(
+        size < _TINY, np.where(size >= _TINY * (1 - 2.0**-25), least, np.copysign(np.float32(0), y)), y
+    )
     bits = y.astype(np.float32).view(np.int32).astype(np.int64)
     return np.where(np.isnan(x), NAN, bits)
 
@@ -185,7 +187,8 @@ _ADD = f"""
       infinite3 <= infinite2;
       nan3 <= nan2;
       exponent3 <= exponent2;
-      sum3 <= minus2 ? {{1'b0, greater2, 3'd0}} - {{1'b0, lesser2}} : {{1'b0, greater2, 3'd0}} + {{1'b0, lesser2}};
+      sum3 <= minus2 ? {{1'b0, greater2, 3'd0}} - {{1'b0, lesser2}}
+        : {{1'b0, greater2, 3'd0}} + {{1'b0, lesser2}};
       sign4 <= sign3;
       infinite4 <= infinite3;
       nan4 <= nan3;
@@ -217,7 +220,8 @@ _MULTIPLY = f"""
       sign1 <= a[31] ^ b[31];
       zero1 <= a_zero | b_zero;
       infinite1 <= a_special | b_special;
-      nan1 <= (a_special & (|a[22:0])) | (b_special & (|b[22:0])) | (a_special & b_zero) | (b_special & a_zero);
+      nan1 <= (a_special & (|a[22:0])) | (b_special & (|b[22:0]))
+        | (a_special & b_zero) | (b_special & a_zero);
       exponent1 <= {{2'd0, a[30:23]}} + {{2'd0, b[30:23]}} - 10'd127;
       product1 <= {{24'd0, 1'b1, a[22:0]}} * {{24'd0, 1'b1, b[22:0]}};
       sign2 <= sign1;

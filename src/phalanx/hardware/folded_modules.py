@@ -204,6 +204,7 @@ class FoldedModule:
         """A unit of one operation; its register is loaded once in an interval."""
         at = self.pipeline.at[wire]
         names = [self._read(a, at) for a in wire.args]
+        self.unused += [a.name for a in names if a.name]
         between, value = UNITS[wire.op].verilog(wire, names)
         if between is not None:
             total, text = between

@@ -171,8 +171,8 @@ class _Analysis:
                 self.ranges[s] = Interval(*(float(x[at]) for x in ends[s.buffer.name]))
             elif s.op == ops.SQRT and self._interval(s.args[0]).low <= 0:
                 raise PhalanxError(
-                    f"{self.where}: the argument of a root of {_quantity(s)} may be zero or negative, where no "
-                    "fixed point is accurate; add a small positive number to it, or give dtype=\"float32\"."
+                    f"{self.where}: the argument of a root of {_quantity(s)} may be zero or negative, where "
+                    'no fixed point is accurate; add a small positive number to it, or give dtype="float32".'
                 )
             elif not math.isfinite(self.ranges[s].magnitude):
                 raise PhalanxError(

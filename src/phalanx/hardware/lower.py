@@ -136,7 +136,6 @@ class _Lowering:
             self.circuit, self.of[x], f.fraction, f.width, self.formats.ranges[x].low
         )
 
-
     def _root(self, s: Value, f: FixedPoint) -> Wire:
         x = s.args[0]
         return approximations.shifted_root(

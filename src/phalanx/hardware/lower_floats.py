@@ -128,7 +128,9 @@ class _FloatLowering:
 
     def _arithmetic(self, s: Value) -> Wire:
         args = tuple(map(self._read, s.args))
-        return self.circuit.wire({ops.ADD: "float_add", ops.SUB: "float_sub"}.get(s.op, "float_mul"), args, 32, 0)
+        return self.circuit.wire(
+            {ops.ADD: "float_add", ops.SUB: "float_sub"}.get(s.op, "float_mul"), args, 32, 0
+        )
 
     def _negative(self, s: Value) -> Wire:
         return self.circuit.wire("float_neg", (self._read(s.args[0]),), 32, 0)
@@ -140,8 +142,8 @@ class _FloatLowering:
             size = self._magnitude(x)
             if not size < 2.0**_LARGEST:
                 raise PhalanxError(
-                    f"{self.where}: an angle of {s.quantity or 'the program'} reaches {size:.3g} rad, and sines "
-                    f"take up to {2**_LARGEST}; narrow the ranges of the inputs by bounds={{…}}."
+                    f"{self.where}: an angle of {s.quantity or 'the program'} reaches {size:.3g} rad, and "
+                    f"sines take up to {2**_LARGEST}; narrow the ranges of the inputs by bounds={{…}}."
                 )
             digits, wire = max(math.frexp(size)[1], 1), self.of[x]
             angle = self.circuit.wire("float_to_integer", (wire,), 1 + digits + _ANGLE, _ANGLE)

@@ -155,7 +155,9 @@ class _FullModule:
             if len(core.operands) == 1:
                 ports = f".a({operands})"
             else:
-                self.declared.append(f"  wire [{sum(core.operands) - 1}:0] {wire.name}_operands = {{{operands}}};")
+                self.declared.append(
+                    f"  wire [{sum(core.operands) - 1}:0] {wire.name}_operands = {{{operands}}};"
+                )
                 low = core.operands[1]
                 ports = f".a({wire.name}_operands[{sum(core.operands) - 1}:{low}]), "
                 ports += f".b({wire.name}_operands[{low - 1}:0])"

@@ -4,9 +4,9 @@
 
 Intervals cannot bound pivots away from zero. Three facts of mechanics can, for all states at once:
 
-- After the joints beyond k are eliminated, what is left of the mass matrix M is that of the robot whose joints
-  beyond k are free to move: positive definite, at most M itself; about its own axis a link keeps at least
-  the inertia of its own body, and an entry (i, j) is at most the geometric mean of (i, i) and (j, j).
+- After the joints beyond k are eliminated, what is left of the mass matrix M is that of the robot whose
+  joints beyond k are free to move: positive definite, at most M itself; about its own axis a link keeps at
+  least the inertia of its own body, and an entry (i, j) is at most the geometric mean of (i, i) and (j, j).
 - The kinetic energy is at least that of two neighbouring bodies, free in space. Hence the diagonal of the
   inverse of M is at most b² of `compliances`, and an entry (i, j) of it at most b_i b_j.
 - An error in an entry of what is left of M, or of a force, acts as one in M or in the forces itself: it
@@ -132,7 +132,8 @@ class _Solution:
     ) -> None:
         self.run, self.matrices, self.schur, self.stage, self.remains = run, matrices, schur, stage, remains
         self.bounds, self.nv = bounds, matrices.shape[1]
-        assert bounds.b is not None and bounds.force is not None
+        assert bounds.b is not None
+        assert bounds.force is not None
         self.b, self.force = bounds.b, bounds.force
 
     def add_to(self, known: KnownValues) -> None:
@@ -160,7 +161,14 @@ class _Solution:
     # ------------------------------------------------------------------- entries of the matrix
 
     def _matrix_entries(
-        self, known: KnownValues, targets: list[Any], slopes: Any, results: list[Any], qdd: Any, inverse: Any, energy: float
+        self,
+        known: KnownValues,
+        targets: list[Any],
+        slopes: Any,
+        results: list[Any],
+        qdd: Any,
+        inverse: Any,
+        energy: float,
     ) -> None:
         b, nv = self.b, self.nv
         for s, entries in self.schur.items():
@@ -247,7 +255,9 @@ class _Solution:
             bound = np.where(np.arange(nv) == k, 1.0 / _SLACK, np.where(np.arange(nv) < k, 0.0, bound))
             self._behind(known, slopes, results, results[k], exact, bound)
 
-    def _behind(self, known: KnownValues, slopes: Any, results: list[Any], s: Any, exact: Any, size: Any) -> None:
+    def _behind(
+        self, known: KnownValues, slopes: Any, results: list[Any], s: Any, exact: Any, size: Any
+    ) -> None:
         if _agree(slopes[self.run.index[s], : self.nv], exact):
             known.slopes.setdefault(s, {}).update(zip(results, (_SLACK * size).tolist(), strict=True))
 
@@ -296,7 +306,9 @@ class _Numbers:
                 at: Any = s.index
                 self.of[s] = states[s.buffer.name].reshape(count, -1)[:, at]
             elif isinstance(s, Value):
-                self.of[s] = np.asarray(OPS[s.op].numpy(*map(self._number, s.args)), dtype=float) + np.zeros(count)
+                self.of[s] = np.asarray(OPS[s.op].numpy(*map(self._number, s.args)), dtype=float) + np.zeros(
+                    count
+                )
             elif isinstance(s, Store):
                 self.results.append(s.value)
         self.nodes = list(self.of)
